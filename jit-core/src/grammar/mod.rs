@@ -1,0 +1,1 @@
+//! Tile patterns to packed tables: flatten, close, pack, look up.

@@ -1,0 +1,265 @@
+//! Bytecode as azulejo sees it: what `derive(Bytecode)` tells of an opcode enum.
+
+use super::template::Template;
+use crate::vocab::{OpInfo, Scalar};
+use core::fmt;
+use core::marker::PhantomData;
+
+/// The most operands that one opcode may have.
+pub const MAX_OPERANDS: usize = 16;
+
+macro_rules! register_operand {
+    ($(#[doc = $doc:literal])* $name:ident) => {
+        $(#[doc = $doc])*
+        pub struct $name<T> {
+            /// The register's number.
+            pub index: u32,
+            scalar: PhantomData<fn() -> T>,
+        }
+
+        impl<T> $name<T> {
+            /// The register with this number.
+            pub const fn new(index: u32) -> Self {
+                $name { index, scalar: PhantomData }
+            }
+        }
+        impl<T> Clone for $name<T> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<T> Copy for $name<T> {}
+        impl<T> PartialEq for $name<T> {
+            fn eq(&self, other: &Self) -> bool {
+                self.index == other.index
+            }
+        }
+        impl<T> Eq for $name<T> {}
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "r{}", self.index)
+            }
+        }
+        impl<T> From<u32> for $name<T> {
+            fn from(index: u32) -> Self {
+                Self::new(index)
+            }
+        }
+    };
+}
+
+register_operand! {
+    /// A VM register that the opcode reads.
+    In
+}
+register_operand! {
+    /// A VM register that the opcode writes.
+    Out
+}
+register_operand! {
+    /// A VM register that the opcode reads and writes.
+    InOut
+}
+
+macro_rules! stack_operand {
+    ($(#[doc = $doc:literal])* $name:ident) => {
+        $(#[doc = $doc])*
+        pub struct $name<T>(PhantomData<fn() -> T>);
+
+        impl<T> $name<T> {
+            /// The operand; where it is follows from the depth of the stack.
+            pub const fn new() -> Self {
+                $name(PhantomData)
+            }
+        }
+        impl<T> Default for $name<T> {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+        impl<T> Clone for $name<T> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<T> Copy for $name<T> {}
+        impl<T> PartialEq for $name<T> {
+            fn eq(&self, _: &Self) -> bool {
+                true
+            }
+        }
+        impl<T> Eq for $name<T> {}
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($name))
+            }
+        }
+    };
+}
+
+stack_operand! {
+    /// A value taken from the operand stack. The last `Pop` of an opcode is the top.
+    Pop
+}
+stack_operand! {
+    /// A value put on the operand stack, after everything was popped. The last `Push` is the new top.
+    Push
+}
+
+/// A constant in the bytecode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Imm<T>(pub T);
+
+impl<T> From<T> for Imm<T> {
+    fn from(value: T) -> Self {
+        Imm(value)
+    }
+}
+
+/// A position in the same function's code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub struct Label(pub u32);
+
+impl From<u32> for Label {
+    fn from(at: u32) -> Self {
+        Label(at)
+    }
+}
+
+/// A run of a function's label list; the last entry is where all other values go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Labels {
+    /// The first entry.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
+}
+
+/// A run of VM registers that the opcode reads, for calls with any number of arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Regs {
+    /// The first register.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
+}
+
+/// A run of VM registers that the opcode reads and writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RegsMut {
+    /// The first register.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
+}
+
+/// What kind of operand a field of an opcode is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OperandKind {
+    /// [`In`].
+    In,
+    /// [`Out`].
+    Out,
+    /// [`InOut`].
+    InOut,
+    /// [`Pop`].
+    Pop,
+    /// [`Push`].
+    Push,
+    /// [`Imm`].
+    Imm,
+    /// [`Label`].
+    Label,
+    /// [`Labels`].
+    Labels,
+    /// [`Regs`].
+    Regs,
+    /// [`RegsMut`].
+    RegsMut,
+}
+
+/// One operand of an opcode.
+#[derive(Clone, Copy, Debug)]
+pub struct OperandInfo {
+    /// The field's name, or its number.
+    pub name: &'static str,
+    /// Its kind.
+    pub kind: OperandKind,
+    /// The scalar, where the kind has one.
+    pub scalar: Option<Scalar>,
+}
+
+/// One opcode.
+#[derive(Clone, Copy, Debug)]
+pub struct OpcodeInfo {
+    /// The variant's name.
+    pub name: &'static str,
+    /// The fields in order.
+    pub operands: &'static [OperandInfo],
+}
+
+/// An operand's value. A register's number, an immediate's bits (extended to 64 by its own type), a label's
+/// position; for a run, the first in the low half and the count in the high half; zero for `Pop` and `Push`.
+pub type Raw = u64;
+
+/// How one bytecode, or a whole run of the interpreter, ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// Go on at the next bytecode.
+    Next,
+    /// Go on at this bytecode.
+    Jump(u32),
+    /// The function is done; the bits of its result (zero if none).
+    Return(u64),
+    /// The function failed.
+    Trap(crate::vocab::Trap),
+}
+
+/// What one bytecode's interpreter arm works on.
+#[derive(Debug)]
+pub struct Machine<'a, C> {
+    /// The slots of the VM registers.
+    pub frame: *mut u64,
+    /// What `(tc)` is.
+    pub context: *mut C,
+    /// What `(cu)` is.
+    pub unit: *const (),
+    /// What `Labels` operands point into.
+    pub labels: &'a [u32],
+}
+
+/// An opcode enum. Implemented by `#[derive(Bytecode)]` only.
+///
+/// # Safety
+///
+/// `operands` must give as many values as `OPCODES` says, in order, and `templates` must describe what
+/// `interpret` does: compiled code trusts both.
+pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
+    /// What `(tc)` points to.
+    type Context;
+    /// Every opcode, by number.
+    const OPCODES: &'static [OpcodeInfo];
+    /// The operators a user's crate added.
+    const OPERATORS: &'static [OpInfo];
+
+    /// The opcode's number.
+    fn opcode(&self) -> usize;
+    /// The operands' values.
+    fn operands(&self) -> [Raw; MAX_OPERANDS];
+    /// What each opcode means, by number.
+    fn templates() -> &'static [&'static Template];
+    /// Runs `code` from `pc` until it returns or traps. `depth` is the height of the operand stack at `pc`,
+    /// whose first slot is number `locals`.
+    ///
+    /// # Safety
+    ///
+    /// The code must have been verified, the frame must have as many slots as `verify` said, and what the
+    /// templates do with the context and with addresses must be sound.
+    unsafe fn interpret(
+        code: &[Self],
+        machine: &Machine<'_, Self::Context>,
+        pc: u32,
+        locals: u32,
+        depth: u32,
+    ) -> (Flow, u32);
+}

@@ -1,0 +1,306 @@
+//! The graph: what a function computes, before any machine is thought of.
+//!
+//! Blocks are there from the start. A *pinned* node (an effect, a guarded operator, a block parameter, a block's
+//! end) belongs to a block, and effects keep their order in it. A pure node floats: it has no block until
+//! `place` gives it one. A block parameter has one input for each predecessor edge, in the order of
+//! [`BlockData::preds`]. Constants are nodes; their bits are truncated to their type.
+
+use super::index::{Block, List, Node};
+use super::template::Signature;
+use crate::vocab::{Op, Props, Sig, Trap, Type, Vocabulary};
+
+/// A node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NodeData {
+    /// What it does.
+    pub op: Op,
+    /// On which types.
+    pub sig: Sig,
+    /// Its operands, in [`Graph::links`].
+    pub inputs: List,
+    /// Its constant: the bits of a `const`, the offset of an `addr`, the scale of an `idx`, the index in
+    /// [`Graph::calls`] of a call, the code of a `trap`, the bytecode index of an `exit`.
+    pub imm: u64,
+    /// The block it is pinned in; `NONE` while it floats.
+    pub block: Block,
+    /// The bytecode it came from.
+    pub origin: u32,
+}
+
+impl NodeData {
+    /// The type of the result.
+    pub const fn ty(&self) -> Type {
+        self.sig.ty
+    }
+}
+
+/// One way into a block: the block it comes from, and which of that block's successors it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pred {
+    /// The block that jumps.
+    pub block: Block,
+    /// The position in its [`BlockData::succs`].
+    pub succ: u32,
+}
+
+/// How often a block is expected to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
+pub enum Heat {
+    /// Must not sit in the hot path.
+    Cold,
+    /// Nothing is known.
+    #[default]
+    Normal,
+}
+
+/// A block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BlockData {
+    /// Block parameters (`param` nodes).
+    pub params: Vec<Node>,
+    /// Pinned nodes in order, without parameters and end.
+    pub body: Vec<Node>,
+    /// The node that ends it; `NONE` only while the graph is built. Its kind says what `succs` means:
+    /// `jump` [to]; `br` [if so, if not]; `switch` [case 0, case 1, …, otherwise]; the rest have none.
+    pub end: Node,
+    /// Where it may go on.
+    pub succs: Vec<Block>,
+    /// Where control comes from; a predecessor that goes here twice stands here twice.
+    pub preds: Vec<Pred>,
+    /// How often it is expected to run.
+    pub heat: Heat,
+}
+
+impl Default for BlockData {
+    fn default() -> Self {
+        BlockData {
+            params: Vec::new(),
+            body: Vec::new(),
+            end: Node::NONE,
+            succs: Vec::new(),
+            preds: Vec::new(),
+            heat: Heat::Normal,
+        }
+    }
+}
+
+/// What a call may do besides computing its result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Effect {
+    /// Nothing: equal arguments give equal results, and an unused call may be dropped.
+    Pure,
+    /// Reads and writes memory, but does not look at VM registers.
+    #[default]
+    Memory,
+    /// Also looks at and changes VM registers in their slots.
+    Observes,
+}
+
+/// What is called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// A function at a known address.
+    Direct(u64),
+    /// The address is the call node's first input.
+    Indirect,
+}
+
+/// What a call node's `imm` points at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallData {
+    /// What is called.
+    pub target: Target,
+    /// Argument and result types and the convention.
+    pub signature: Signature,
+    /// What else it may do.
+    pub effect: Effect,
+}
+
+/// A function as a graph.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    /// The operators its nodes may be of.
+    pub vocab: Vocabulary,
+    /// Every node, dead ones too.
+    pub nodes: Vec<NodeData>,
+    /// Every block; the first is the entry and has no predecessors.
+    pub blocks: Vec<BlockData>,
+    /// The pool of operands.
+    pub links: Vec<Node>,
+    /// What call nodes call.
+    pub calls: Vec<CallData>,
+}
+
+impl Graph {
+    /// Where execution begins.
+    pub const ENTRY: Block = Block(0);
+
+    /// A graph without blocks.
+    pub fn new(vocab: Vocabulary) -> Graph {
+        Graph { vocab, nodes: Vec::new(), blocks: Vec::new(), links: Vec::new(), calls: Vec::new() }
+    }
+
+    /// Empties the graph and keeps its memory.
+    pub fn clear(&mut self, vocab: Vocabulary) {
+        self.vocab = vocab;
+        self.nodes.clear();
+        self.blocks.clear();
+        self.links.clear();
+        self.calls.clear();
+    }
+
+    /// The operands of a node.
+    #[inline(always)]
+    pub fn inputs(&self, node: Node) -> &[Node] {
+        &self.links[self.nodes[node.at()].inputs.range()]
+    }
+
+    /// The node's data.
+    #[inline(always)]
+    pub fn node(&self, node: Node) -> &NodeData {
+        &self.nodes[node.at()]
+    }
+
+    /// The block's data.
+    #[inline(always)]
+    pub fn block(&self, block: Block) -> &BlockData {
+        &self.blocks[block.at()]
+    }
+
+    /// Adds a block without content.
+    pub fn add_block(&mut self) -> Block {
+        self.blocks.push(BlockData::default());
+        Block::from(self.blocks.len() - 1)
+    }
+
+    /// Adds a node that floats.
+    pub fn add(&mut self, op: Op, sig: Sig, inputs: &[Node], imm: u64, origin: u32) -> Node {
+        let inputs = List::push(&mut self.links, inputs);
+        self.nodes.push(NodeData { op, sig, inputs, imm, block: Block::NONE, origin });
+        Node::from(self.nodes.len() - 1)
+    }
+
+    /// Adds a constant; bits the type does not have are dropped.
+    pub fn constant(&mut self, ty: Type, bits: u64, origin: u32) -> Node {
+        self.add(Op::CONST, Sig { from: Type::Void, ty }, &[], ty.truncate(bits), origin)
+    }
+
+    /// Adds a node at the end of a block's body.
+    pub fn push(&mut self, block: Block, op: Op, sig: Sig, inputs: &[Node], imm: u64, origin: u32) -> Node {
+        let node = self.add(op, sig, inputs, imm, origin);
+        self.nodes[node.at()].block = block;
+        self.blocks[block.at()].body.push(node);
+        node
+    }
+
+    /// Ends a block and tells the successors.
+    #[allow(clippy::too_many_arguments, reason = "a node's parts and where it goes")]
+    pub fn end(
+        &mut self,
+        block: Block,
+        op: Op,
+        from: Type,
+        inputs: &[Node],
+        imm: u64,
+        succs: &[Block],
+        origin: u32,
+    ) -> Node {
+        debug_assert!(!self.blocks[block.at()].end.is_some(), "{block} has an end");
+        let node = self.add(op, Sig { from, ty: Type::Void }, inputs, imm, origin);
+        self.nodes[node.at()].block = block;
+        let data = &mut self.blocks[block.at()];
+        data.end = node;
+        data.succs.extend_from_slice(succs);
+        for (at, succ) in succs.iter().enumerate() {
+            self.blocks[succ.at()].preds.push(Pred { block, succ: at as u32 });
+        }
+        node
+    }
+
+    /// Adds a parameter to a block; its inputs are set by [`Graph::set_inputs`].
+    pub fn add_param(&mut self, block: Block, ty: Type, origin: u32) -> Node {
+        let node = self.add(Op::PARAM, Sig { from: Type::Void, ty }, &[], 0, origin);
+        self.nodes[node.at()].block = block;
+        self.blocks[block.at()].params.push(node);
+        node
+    }
+
+    /// Gives a node other operands.
+    pub fn set_inputs(&mut self, node: Node, inputs: &[Node]) {
+        self.nodes[node.at()].inputs = List::push(&mut self.links, inputs);
+    }
+
+    /// The bits, if the node is a constant.
+    #[inline]
+    pub fn as_const(&self, node: Node) -> Option<u64> {
+        let data = self.node(node);
+        (data.op == Op::CONST).then_some(data.imm)
+    }
+
+    /// Whether a node floats: it is pure, not guarded, and no parameter.
+    pub fn floats(&self, node: Node) -> bool {
+        let data = self.node(node);
+        if data.op == Op::CALL || data.op == Op::CALLV {
+            return false;
+        }
+        self.vocab.info(data.op).is_pure(data.sig)
+    }
+
+    /// Whether a node may read memory.
+    pub fn reads(&self, node: Node) -> bool {
+        self.touches(node, Props::READS)
+    }
+
+    /// Whether a node may write memory.
+    pub fn writes(&self, node: Node) -> bool {
+        self.touches(node, Props::WRITES)
+    }
+
+    fn touches(&self, node: Node, what: Props) -> bool {
+        let data = self.node(node);
+        if data.op == Op::CALL || data.op == Op::CALLV {
+            return self.calls[data.imm as usize].effect != Effect::Pure;
+        }
+        self.vocab.info(data.op).props.contains(what)
+    }
+
+    /// Whether a pinned node whose value nobody uses may be dropped.
+    pub fn is_removable(&self, node: Node) -> bool {
+        let data = self.node(node);
+        if data.op == Op::CALL || data.op == Op::CALLV {
+            return self.calls[data.imm as usize].effect == Effect::Pure;
+        }
+        let props = self.vocab.info(data.op).props;
+        !props.intersects(Props::WRITES | Props::ENDS)
+    }
+
+    /// The trap that a `trap` node raises.
+    pub fn trap(&self, node: Node) -> Option<Trap> {
+        let data = self.node(node);
+        if data.op == Op::TRAP { Trap::from_code(data.imm as u32) } else { None }
+    }
+
+    /// Blocks in reverse postorder from the entry; unreachable ones are absent.
+    pub fn reverse_postorder(&self) -> Vec<Block> {
+        let mut order = Vec::with_capacity(self.blocks.len());
+        let mut seen = vec![false; self.blocks.len()];
+        let mut stack = vec![(Graph::ENTRY, 0)];
+        seen[0] = true;
+        while let Some((block, next)) = stack.last_mut() {
+            match self.blocks[block.at()].succs.get(*next) {
+                Some(&succ) => {
+                    *next += 1;
+                    if !core::mem::replace(&mut seen[succ.at()], true) {
+                        stack.push((succ, 0));
+                    }
+                }
+                None => {
+                    order.push(*block);
+                    stack.pop();
+                }
+            }
+        }
+        order.reverse();
+        order
+    }
+}

@@ -1,0 +1,87 @@
+//! Typed indices into arenas.
+
+/// Defines an index type: a `u32` that names one kind of thing, printed with a letter.
+macro_rules! index {
+    ($(#[doc = $doc:literal])* $name:ident, $letter:literal) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// Stands for the absence of one.
+            pub const NONE: $name = $name(u32::MAX);
+
+            /// The index as a position in an arena.
+            #[inline(always)]
+            pub const fn at(self) -> usize {
+                self.0 as usize
+            }
+
+            /// Whether this is not [`NONE`](Self::NONE).
+            #[inline(always)]
+            pub const fn is_some(self) -> bool {
+                self.0 != u32::MAX
+            }
+        }
+
+        impl From<usize> for $name {
+            #[inline(always)]
+            fn from(at: usize) -> $name {
+                $name(at as u32)
+            }
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                if self.is_some() { write!(f, concat!($letter, "{}"), self.0) } else { f.write_str("-") }
+            }
+        }
+
+        impl core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                core::fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+
+index! {
+    /// A node of a graph: a value, an effect or a block's end.
+    Node, "v"
+}
+index! {
+    /// A block of a graph, a schedule and a tile list, with the same number in each.
+    Block, "b"
+}
+index! {
+    /// A virtual register: what a tile reads or writes before registers are given.
+    Vreg, "r"
+}
+
+/// A run of entries in a pool.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct List {
+    /// Where it starts.
+    pub start: u32,
+    /// How many entries it has.
+    pub len: u32,
+}
+
+impl List {
+    /// No entries.
+    pub const EMPTY: List = List { start: 0, len: 0 };
+
+    /// The positions in the pool.
+    #[inline(always)]
+    pub const fn range(self) -> core::ops::Range<usize> {
+        self.start as usize..(self.start + self.len) as usize
+    }
+
+    /// Appends `items` to a pool and says where they stand.
+    #[inline]
+    pub fn push<T: Copy>(pool: &mut Vec<T>, items: &[T]) -> List {
+        let start = pool.len() as u32;
+        pool.extend_from_slice(items);
+        List { start, len: items.len() as u32 }
+    }
+}

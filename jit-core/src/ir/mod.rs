@@ -1,0 +1,10 @@
+//! The data that the passes hand on. No algorithm lives here.
+
+pub mod assignment;
+pub mod bytecode;
+pub mod graph;
+pub mod index;
+pub mod ranges;
+pub mod schedule;
+pub mod template;
+pub mod tiles;

@@ -1,0 +1,209 @@
+//! Templates as static data: what `template!` leaves behind for the graph builder.
+//!
+//! A template is a list of steps in execution order. Steps that yield a value define value 0, 1, 2 … in order;
+//! later steps refer to them by number. Conditionals are blocks already: `Block` starts one, and every block
+//! but the last is closed by a step that leaves it. After the last step control falls through to the next
+//! bytecode, unless that step leaves.
+
+use super::graph::Effect;
+use crate::vocab::{Op, Sig, Type};
+
+/// A value of a template, by number.
+pub type Ref = u16;
+/// A block of a template, by number; block 0 is where it starts.
+pub type BlockRef = u16;
+
+/// A constant of a step.
+#[derive(Clone, Copy, Debug)]
+pub enum Imm {
+    /// Known when the user's crate was compiled.
+    Known(i64),
+    /// The value of an `Imm` operand of the bytecode, sign- or zero-extended by its own type.
+    Operand(u8),
+}
+
+/// A calling convention.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Convention {
+    /// What `extern "C"` means on this system.
+    C,
+    /// System V on x86-64.
+    SysV64,
+    /// Windows on x86-64.
+    Win64,
+}
+
+/// What a called function takes and gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Signature {
+    /// How arguments travel.
+    pub convention: Convention,
+    /// The arguments' types; a narrow integer is passed extended by its own sign (the template does that).
+    pub args: &'static [Type],
+    /// The result's type; `Void` for none.
+    pub ret: Type,
+}
+
+/// A function's address in static data.
+#[derive(Clone, Copy, Debug)]
+pub struct FnAddr(pub *const ());
+
+// SAFETY: the address is only ever read as a number.
+unsafe impl Sync for FnAddr {}
+// SAFETY: as above.
+unsafe impl Send for FnAddr {}
+
+/// Who is called.
+#[derive(Clone, Copy, Debug)]
+pub enum Callee {
+    /// A Rust function.
+    Known(FnAddr),
+    /// An address computed by the template.
+    Value(Ref),
+}
+
+/// What a condition is expected to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Likelihood {
+    /// True nearly always: the other way is cold.
+    Likely,
+    /// False nearly always.
+    Unlikely,
+    /// Nothing is known.
+    #[default]
+    Even,
+}
+
+/// One step of a template.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// An operator on values. Yields a value unless the operator yields nothing.
+    Node {
+        /// The operator.
+        op: Op,
+        /// On which types.
+        sig: Sig,
+        /// Its operands.
+        inputs: &'static [Ref],
+        /// Its constant, if it has one (`Imm::Known(0)` otherwise).
+        imm: Imm,
+    },
+    /// The value of a VM register operand, the low bits of its slot. Yields a value.
+    Read {
+        /// Which operand.
+        operand: u8,
+        /// As what.
+        ty: Type,
+    },
+    /// The value of an `Imm` operand as a constant. Yields a value.
+    Constant {
+        /// Which operand.
+        operand: u8,
+        /// As what.
+        ty: Type,
+    },
+    /// The address of the first slot of a register window; the registers in it are in their slots. Yields.
+    Window {
+        /// Which operand.
+        operand: u8,
+    },
+    /// The number of registers in a window, as `I64`. Yields a value.
+    WindowLength {
+        /// Which operand.
+        operand: u8,
+    },
+    /// A call. Yields a value unless it returns nothing.
+    Call {
+        /// Who is called.
+        callee: Callee,
+        /// With what.
+        args: &'static [Ref],
+        /// The convention and types.
+        signature: Signature,
+        /// What it may do.
+        effect: Effect,
+    },
+    /// Writes a VM register: the value's bits, zeros above them.
+    Write {
+        /// Which operand.
+        operand: u8,
+        /// The value.
+        value: Ref,
+    },
+    /// Starts a block. Yields one value for each parameter.
+    Block {
+        /// Its number.
+        block: BlockRef,
+        /// The types of its parameters.
+        params: &'static [Type],
+        /// Whether it must not sit in the hot path.
+        cold: bool,
+    },
+    /// Goes to a block.
+    Jump {
+        /// Where.
+        block: BlockRef,
+        /// The values of its parameters.
+        args: &'static [Ref],
+    },
+    /// Goes to one of two blocks (without parameters).
+    Branch {
+        /// The condition.
+        flag: Ref,
+        /// If it holds.
+        then: BlockRef,
+        /// If not.
+        otherwise: BlockRef,
+        /// What is expected.
+        likelihood: Likelihood,
+    },
+    /// Goes to the bytecode that a `Label` operand names.
+    Goto {
+        /// Which operand.
+        operand: u8,
+    },
+    /// Goes to the bytecode that stands at this position in a list of labels; the last is for all others.
+    Switch {
+        /// The position, an unsigned `I64`.
+        value: Ref,
+        /// The label operands, or one `Labels` operand.
+        operands: &'static [u8],
+    },
+    /// Goes on at the next bytecode.
+    Next,
+    /// Leaves the function with a result, if it has one.
+    Return {
+        /// The result.
+        value: Option<Ref>,
+    },
+    /// Leaves compiled code; the interpreter goes on where `to` says.
+    Exit {
+        /// Where the interpreter goes on.
+        to: Resume,
+    },
+    /// Leaves the function with an error.
+    Trap {
+        /// [`crate::vocab::Trap::code`].
+        code: u32,
+    },
+}
+
+/// Where the interpreter goes on after an exit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resume {
+    /// At this bytecode, from its start (a failed guard).
+    Here,
+    /// At the next bytecode.
+    Next,
+    /// At the bytecode that a `Label` operand names.
+    Label(u8),
+}
+
+/// What one opcode means.
+#[derive(Clone, Copy, Debug)]
+pub struct Template {
+    /// The steps in order. Block 0 is open at the start without a `Block` step.
+    pub steps: &'static [Step],
+    /// How many blocks there are, block 0 included.
+    pub blocks: u16,
+}

@@ -1,0 +1,201 @@
+//! The tile list: machine instructions in order, before registers are given.
+//!
+//! Blocks keep the graph's numbers but stand in emission order. Critical edges are split: where a block has
+//! several successors, each of those has one predecessor (a switch's and a branch's targets never have
+//! parameters). Position `2 * inst` is where an instruction reads, `2 * inst + 1` where it writes.
+
+use super::index::{Block, List, Node, Vreg};
+use super::template::Convention;
+use crate::target::{Reg, RegSet};
+use crate::vocab::{Sig, Type};
+
+/// How an instruction touches an operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// Read at the start; the register may be given to a result.
+    Use,
+    /// Read until the end: never shares a register with a result.
+    LateUse,
+    /// Written at the end.
+    Def,
+    /// Written before the operands were read: shares a register with none of them.
+    EarlyDef,
+    /// Scratch: any content, free for the whole instruction. Its vreg occurs nowhere else.
+    Temp,
+}
+
+/// Where an operand must be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Constraint {
+    /// In any register of the vreg's class.
+    Reg,
+    /// In a register, or in its spill slot.
+    Any,
+    /// In this register. Several uses of one vreg at different registers are legal: it is copied.
+    Fixed(Reg),
+    /// A result: in the same register as the use that is operand number this.
+    Tied(u8),
+    /// A use: stored in this 8-byte unit of the outgoing argument area (the allocator puts it there).
+    OutArg(u16),
+}
+
+/// An operand of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operand {
+    /// Which value.
+    pub vreg: Vreg,
+    /// Read or written.
+    pub role: Role,
+    /// Where.
+    pub constraint: Constraint,
+}
+
+/// The number of a tile in its tile set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub struct TileId(pub u16);
+
+/// An instruction: a chosen tile and what it works on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Inst {
+    /// Which tile.
+    pub tile: TileId,
+    /// The types of the pattern's root.
+    pub sig: Sig,
+    /// In [`TileList::operands`]: results, then uses in pattern order, then temporaries. For a call: the
+    /// result, the callee's address if it is a value, the arguments.
+    pub operands: List,
+    /// In [`TileList::imms`]: the constants of the pattern, in pattern order.
+    pub imms: List,
+    /// Registers whose content is lost, besides those of results.
+    pub clobbers: RegSet,
+    /// The node at the pattern's root.
+    pub node: Node,
+    /// The bytecode it came from.
+    pub origin: u32,
+}
+
+/// How a value can be made again instead of being kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Remat {
+    /// It cannot.
+    #[default]
+    No,
+    /// It is this constant.
+    Const(u64),
+}
+
+/// A virtual register. Defined once (by an instruction or as a block parameter).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VregData {
+    /// Its type; never a flag or nothing.
+    pub ty: Type,
+    /// How it can be made again.
+    pub remat: Remat,
+}
+
+/// A way out of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// To where.
+    pub to: Block,
+    /// In [`TileList::args`]: the values of that block's parameters.
+    pub args: List,
+}
+
+/// A block of instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TileBlock {
+    /// The graph's block, or a new number for a split edge.
+    pub block: Block,
+    /// Instructions, contiguous; the last one leaves the block.
+    pub insts: List,
+    /// In [`TileList::args`]: the parameters.
+    pub params: List,
+    /// In [`TileList::edges`]: the ways out, in the order of the graph's successors.
+    pub edges: List,
+    /// How many loops it is in.
+    pub depth: u16,
+    /// Whether it is emitted behind all that is not cold.
+    pub cold: bool,
+}
+
+/// A function as tiles.
+#[derive(Clone, Debug, Default)]
+pub struct TileList {
+    /// Instructions in emission order.
+    pub insts: Vec<Inst>,
+    /// The pool of operands.
+    pub operands: Vec<Operand>,
+    /// The pool of constants.
+    pub imms: Vec<i64>,
+    /// Blocks in emission order, the entry first.
+    pub blocks: Vec<TileBlock>,
+    /// Position in `blocks` of each block number (`u32::MAX` if absent).
+    pub position: Vec<u32>,
+    /// The pool of edges.
+    pub edges: Vec<Edge>,
+    /// The pool of parameters and arguments.
+    pub args: Vec<Vreg>,
+    /// Every virtual register.
+    pub vregs: Vec<VregData>,
+    /// Size in 8-byte units of the outgoing argument area, shadow space included.
+    pub out_args: u16,
+    /// Whether there is any call.
+    pub has_calls: bool,
+}
+
+impl TileList {
+    /// Empties the list and keeps its memory.
+    pub fn clear(&mut self) {
+        self.insts.clear();
+        self.operands.clear();
+        self.imms.clear();
+        self.blocks.clear();
+        self.position.clear();
+        self.edges.clear();
+        self.args.clear();
+        self.vregs.clear();
+        self.out_args = 0;
+        self.has_calls = false;
+    }
+
+    /// The operands of an instruction.
+    #[inline(always)]
+    pub fn operands(&self, inst: usize) -> &[Operand] {
+        &self.operands[self.insts[inst].operands.range()]
+    }
+
+    /// The constants of an instruction.
+    #[inline(always)]
+    pub fn imms(&self, inst: usize) -> &[i64] {
+        &self.imms[self.insts[inst].imms.range()]
+    }
+
+    /// The ways out of a block.
+    #[inline(always)]
+    pub fn edges(&self, block: &TileBlock) -> &[Edge] {
+        &self.edges[block.edges.range()]
+    }
+
+    /// The block with this number.
+    #[inline(always)]
+    pub fn block(&self, block: Block) -> &TileBlock {
+        &self.blocks[self.position[block.at()] as usize]
+    }
+
+    /// Adds a virtual register.
+    pub fn add_vreg(&mut self, ty: Type) -> Vreg {
+        debug_assert!(ty.is_value());
+        self.vregs.push(VregData { ty, remat: Remat::No });
+        Vreg::from(self.vregs.len() - 1)
+    }
+}
+
+/// How arguments travel; the number of a [`Convention`] resolved for this system.
+pub fn resolve(convention: Convention) -> Convention {
+    match convention {
+        Convention::C if cfg!(windows) => Convention::Win64,
+        Convention::C => Convention::SysV64,
+        other => other,
+    }
+}

@@ -1,0 +1,11 @@
+//! The machine-independent half of azulejo: vocabulary, templates, graph and every pass.
+
+pub mod check;
+pub mod error;
+pub mod grammar;
+pub mod ir;
+pub mod pass;
+pub mod target;
+pub mod text;
+pub mod verify;
+pub mod vocab;

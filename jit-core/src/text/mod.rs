@@ -1,0 +1,4 @@
+//! The text form of every ir type.
+
+pub mod parse;
+pub mod print;

@@ -1,0 +1,10 @@
+//! The vocabulary: types, operators and what they mean.
+
+pub mod meaning;
+pub mod op;
+pub mod trap;
+pub mod ty;
+
+pub use op::{Op, OpInfo, Props, Sig, Vocabulary};
+pub use trap::Trap;
+pub use ty::{Class, Scalar, Type};

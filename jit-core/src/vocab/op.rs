@@ -1,0 +1,537 @@
+//! The table of operators: one row each, from which everything else is derived.
+//!
+//! The macros, the type checker, constant folding, the interpreter's generator, the reference evaluator, the
+//! tests and the documentation all read this table. A user's crate adds rows of the same shape with
+//! `operators!`; a [`Vocabulary`] is the built-in rows followed by those.
+
+use super::meaning as m;
+use super::trap::Trap;
+use super::ty::Type;
+use bitflags::bitflags;
+use core::fmt;
+
+/// An operator: an index into a [`Vocabulary`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Op(pub u16);
+
+/// What an operand of an operator must be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// The operating type: the result's for arithmetic, the operands' common one for a comparison.
+    Same,
+    /// Any integer or float, on its own.
+    Value,
+    /// An address.
+    Ptr,
+    /// An integer of 64 bits.
+    Word,
+    /// The outcome of a comparison.
+    Flag,
+    /// Something done for its effect.
+    Void,
+    /// A branch target.
+    Label,
+    /// The operands of a call: an `(arglist …)`.
+    Args,
+    /// One argument: a `(carg …)`.
+    Arg,
+}
+
+/// What an operator yields.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Yields {
+    /// A value of the operating type.
+    Same,
+    /// A value of the type written as a parameter.
+    Param,
+    /// An address.
+    Ptr,
+    /// A flag.
+    Flag,
+    /// Nothing.
+    Void,
+    /// A branch target.
+    Label,
+    /// An argument list.
+    Args,
+    /// An argument.
+    Arg,
+}
+
+/// A constant that is written after the operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Param {
+    /// The type of the result.
+    Type,
+    /// A byte offset that fits 32 bits.
+    Offset,
+    /// A byte distance between elements; any positive constant.
+    Scale,
+    /// A constant of the result's type.
+    Value,
+    /// A trap's number.
+    Code,
+    /// The name of a label of this template.
+    Name,
+}
+
+/// Which of a node's types decides what it does.
+#[derive(Clone, Copy, Debug)]
+pub enum Key {
+    /// The result's type; there is no other.
+    Result,
+    /// The operands' type; the result's is fixed.
+    Operand,
+    /// Both, and `legal` says which pairs mean something.
+    Both {
+        /// Whether a node from the first type to the second means something.
+        legal: fn(Type, Type) -> bool,
+    },
+    /// Neither: there is one form only.
+    None,
+}
+
+/// How an operand that is narrower than its fellows is widened, where its own Rust type does not say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cast {
+    /// Not at all: a difference is an error.
+    None,
+    /// With the sign bit.
+    Signed,
+    /// With zeros.
+    Unsigned,
+}
+
+bitflags! {
+    /// What passes may assume of an operator.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct Props: u32 {
+        /// The value depends on the operands alone; may be moved, shared and dropped.
+        const PURE = 1;
+        /// The two operands may be swapped.
+        const COMMUTES = 1 << 1;
+        /// Depends on memory.
+        const READS = 1 << 2;
+        /// Changes memory.
+        const WRITES = 1 << 3;
+        /// Must not be executed unless its `checks` have passed: it stays in its block, below them.
+        const GUARDED = 1 << 4;
+        /// Ends a block.
+        const ENDS = 1 << 5;
+        /// May be written in a template.
+        const TEMPLATE = 1 << 6;
+        /// May stand in a graph.
+        const GRAPH = 1 << 7;
+        /// The last operand kind stands for any number of operands.
+        const VARIADIC = 1 << 8;
+        /// As `VARIADIC`, but one more operand of kind `Same` closes the list.
+        const LAST_VALUE = 1 << 9;
+    }
+}
+
+/// The set of operating types on which an operator means something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Types(pub u8);
+
+impl Types {
+    /// None: the operator has one form only.
+    pub const NONE: Types = Types(0);
+    /// 8 to 64 bits.
+    pub const INT: Types = Types(0b0000_1111);
+    /// 16 to 64 bits.
+    pub const WIDE: Types = Types(0b0000_1110);
+    /// Both floats.
+    pub const FLOAT: Types = Types(0b0011_0000);
+    /// Everything that lives in a register.
+    pub const VALUE: Types = Types(0b0011_1111);
+
+    /// Whether `ty` is in the set.
+    pub const fn contains(self, ty: Type) -> bool {
+        self.0 & (1 << ty as u8) != 0
+    }
+
+    /// The members, in order.
+    pub fn iter(self) -> impl Iterator<Item = Type> {
+        Type::ALL.into_iter().filter(move |ty| self.contains(*ty))
+    }
+}
+
+/// The two types of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Sig {
+    /// The type of the operands, where the operator's key reads it; else `Void`.
+    pub from: Type,
+    /// The type of the result.
+    pub ty: Type,
+}
+
+/// The reference meaning: operands as bits (params after them), result as bits.
+pub type Reference = fn(Sig, &[u64]) -> Result<u64, Trap>;
+
+/// A condition under which a guarded operator traps, as template text over `$0 $1`.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// What happens then.
+    pub trap: Trap,
+    /// A flag expression in the template language; `%min` is the least integer of the operating type.
+    pub when: &'static str,
+    /// The key types on which this check is needed.
+    pub on: Types,
+}
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct OpInfo {
+    /// How templates, patterns and dumps spell it.
+    pub name: &'static str,
+    /// The operands in order.
+    pub operands: &'static [Kind],
+    /// The constants after them.
+    pub params: &'static [Param],
+    /// The result.
+    pub yields: Yields,
+    /// Which type decides.
+    pub key: Key,
+    /// The operating types on which it means something.
+    pub types: Types,
+    /// How narrow operands are widened.
+    pub cast: Cast,
+    /// What passes may assume.
+    pub props: Props,
+    /// What it computes, if it computes anything.
+    pub reference: Option<Reference>,
+    /// When it traps.
+    pub checks: &'static [Check],
+}
+
+impl OpInfo {
+    /// Whether a node of this operator with these types means something.
+    pub fn allows(&self, sig: Sig) -> bool {
+        match self.key {
+            Key::None => true,
+            Key::Result => self.types.contains(sig.ty),
+            Key::Operand => self.types.contains(sig.from),
+            Key::Both { legal } => legal(sig.from, sig.ty),
+        }
+    }
+
+    /// Every pair of types with which a node of this operator means something.
+    pub fn sigs(&self) -> Vec<Sig> {
+        let fixed = match self.yields {
+            Yields::Flag => Type::Flag,
+            Yields::Ptr => Type::I64,
+            _ => Type::Void,
+        };
+        match self.key {
+            Key::None => vec![Sig { from: Type::Void, ty: fixed }],
+            Key::Result => self.types.iter().map(|ty| Sig { from: Type::Void, ty }).collect(),
+            Key::Operand => self.types.iter().map(|from| Sig { from, ty: fixed }).collect(),
+            Key::Both { legal } => Type::ALL
+                .into_iter()
+                .flat_map(|from| Type::ALL.into_iter().map(move |ty| Sig { from, ty }))
+                .filter(|sig| legal(sig.from, sig.ty))
+                .collect(),
+        }
+    }
+
+    /// Whether the operator may trap when it works on `ty`.
+    pub fn traps_on(&self, ty: Type) -> bool {
+        self.checks.iter().any(|check| check.on.contains(ty))
+    }
+
+    /// Whether a node with these types may be moved, shared and dropped freely.
+    pub fn is_pure(&self, sig: Sig) -> bool {
+        self.props.contains(Props::PURE) && !self.is_guarded(sig)
+    }
+
+    /// Whether a node with these types must stay below the checks in its block.
+    pub fn is_guarded(&self, sig: Sig) -> bool {
+        let key = match self.key {
+            Key::Result => sig.ty,
+            _ => sig.from,
+        };
+        self.props.contains(Props::GUARDED) && self.traps_on(key)
+    }
+}
+
+/// Calls a generic meaning at the type that `$ty` says.
+macro_rules! at {
+    (int $ty:expr, $T:ident => $body:expr) => {
+        match $ty {
+            Type::I8 => { type $T = i8; $body }
+            Type::I16 => { type $T = i16; $body }
+            Type::I32 => { type $T = i32; $body }
+            Type::I64 => { type $T = i64; $body }
+            other => unreachable!("no integer operator works on {other}"),
+        }
+    };
+    (float $ty:expr, $T:ident => $body:expr) => {
+        match $ty {
+            Type::F32 => { type $T = f32; $body }
+            Type::F64 => { type $T = f64; $body }
+            other => unreachable!("no float operator works on {other}"),
+        }
+    };
+    (value $ty:expr, $T:ident => $body:expr) => {
+        match $ty {
+            Type::I8 => { type $T = i8; $body }
+            Type::I16 => { type $T = i16; $body }
+            Type::I32 => { type $T = i32; $body }
+            Type::I64 => { type $T = i64; $body }
+            Type::F32 => { type $T = f32; $body }
+            Type::F64 => { type $T = f64; $body }
+            other => unreachable!("no operator works on {other}"),
+        }
+    };
+}
+
+/// A reference meaning on bits from a typed one: how many operands, over which types, plain or trapping.
+macro_rules! reference {
+    ($f:ident 1 $set:ident result) => { Some(|sig, a| Ok(at!($set sig.ty, T => m::Num::to_bits(m::$f::<T>(m::Num::from_bits(a[0])))))) };
+    ($f:ident 2 $set:ident result) => { Some(|sig, a| Ok(at!($set sig.ty, T => m::Num::to_bits(m::$f::<T>(m::Num::from_bits(a[0]), m::Num::from_bits(a[1])))))) };
+    ($f:ident 2 $set:ident traps) => { Some(|sig, a| at!($set sig.ty, T => m::$f::<T>(m::Num::from_bits(a[0]), m::Num::from_bits(a[1])).map(m::Num::to_bits))) };
+    ($f:ident 1 $set:ident operand) => { Some(|sig, a| Ok(at!($set sig.from, T => m::$f::<T>(m::Num::from_bits(a[0])) as u64))) };
+    ($f:ident 2 $set:ident operand) => { Some(|sig, a| Ok(at!($set sig.from, T => m::$f::<T>(m::Num::from_bits(a[0]), m::Num::from_bits(a[1])) as u64))) };
+    ($f:ident $from:ident $to:ident cast) => { Some(|sig, a| Ok(at!($from sig.from, F => at!($to sig.ty, T => m::Num::to_bits(m::$f::<F, T>(m::Num::from_bits(a[0]))))))) };
+    ($f:ident $from:ident $to:ident cast_traps) => { Some(|sig, a| at!($from sig.from, F => at!($to sig.ty, T => m::$f::<F, T>(m::Num::from_bits(a[0])).map(m::Num::to_bits)))) };
+    (flagval) => { Some(|sig, a| Ok(at!(int sig.ty, T => m::Num::to_bits(m::flagval::<T>(a[0] & 1 != 0))))) };
+    (select) => { Some(|sig, a| Ok(sig.ty.truncate(if a[0] & 1 != 0 { a[1] } else { a[2] }))) };
+    (notf) => { Some(|_, a| Ok(a[0] & 1 ^ 1)) };
+    (const) => { Some(|sig, a| Ok(sig.ty.truncate(a[0]))) };
+    (addr) => { Some(|_, a| Ok(a[0].wrapping_add(a[1]))) };
+    (idx) => { Some(|_, a| Ok(a[0].wrapping_add(a[1].wrapping_mul(a[2])))) };
+    (none) => { None };
+}
+
+const fn int_to_int(from: Type, to: Type) -> bool {
+    from.is_int() && to.is_int() && from as u8 != to as u8
+}
+const fn int_to_float(from: Type, to: Type) -> bool {
+    from.is_int() && to.is_float()
+}
+const fn float_to_int(from: Type, to: Type) -> bool {
+    from.is_float() && to.is_int()
+}
+const fn float_to_float(from: Type, to: Type) -> bool {
+    from.is_float() && to.is_float() && from as u8 != to as u8
+}
+const fn same_width(from: Type, to: Type) -> bool {
+    from.is_value() && to.is_value() && from.bits() == to.bits() && from.is_float() != to.is_float()
+}
+
+macro_rules! operator_table {
+    ($( $const:ident $name:literal ($($operand:ident)*) [$($param:ident)*] -> $yields:ident, $key:expr, $types:ident, $cast:ident, [$($prop:ident)*], ($($reference:tt)*) $(, $check:expr)?; )*) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "the variants only number the rows")]
+        #[repr(u16)]
+        enum Row { $($const),* }
+
+        impl Op {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                pub const $const: Op = Op(Row::$const as u16);
+            )*
+        }
+
+        /// The built-in operators, indexed by [`Op`].
+        pub static BUILTIN: &[OpInfo] = &[$(
+            OpInfo {
+                name: $name,
+                operands: &[$(Kind::$operand),*],
+                params: &[$(Param::$param),*],
+                yields: Yields::$yields,
+                key: $key,
+                types: Types::$types,
+                cast: Cast::$cast,
+                props: Props::from_bits_retain(0 $(| Props::$prop.bits())*),
+                reference: reference!($($reference)*),
+                checks: operator_table!(@checks $($check)?),
+            },
+        )*];
+    };
+    (@checks) => { &[] };
+    (@checks $check:expr) => { $check };
+}
+
+const ZERO_DIVIDES: Check = Check { trap: Trap::DivideByZero, when: "(zr $1)", on: Types::INT };
+const LEAST_OVERFLOWS: Check =
+    Check { trap: Trap::Overflow, when: "(all (eq $1 -1) (eq $0 %min))", on: Types::INT };
+/// The float is the nearest one beyond the range on either side, or NaN; `%below` and `%above` are those floats.
+const OUT_OF_RANGE: Check = Check {
+    trap: Trap::BadConversion,
+    when: "(notf (all (gt $0 %below) (lt $0 %above)))",
+    on: Types::FLOAT,
+};
+
+operator_table! {
+    // Memory. A load or store of any type through an address.
+    LOAD "load" (Ptr) [Type] -> Param, Key::Result, VALUE, None, [READS TEMPLATE GRAPH], (none);
+    STORE "store" (Ptr Same) [Type] -> Void, Key::Operand, VALUE, None, [WRITES TEMPLATE GRAPH], (none);
+    CONST "const" () [Value Type] -> Param, Key::Result, VALUE, None, [PURE TEMPLATE GRAPH], (const);
+    ADDR "addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, Unsigned, [PURE TEMPLATE GRAPH], (addr);
+    IDX "idx" (Ptr Word) [Scale] -> Ptr, Key::None, NONE, Unsigned, [PURE TEMPLATE GRAPH], (idx);
+    COPY "copy" (Same) [] -> Same, Key::Result, VALUE, None, [PURE TEMPLATE GRAPH], (copy 1 value result);
+
+    // Comparisons.
+    LT "lt" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE TEMPLATE GRAPH], (lt 2 value operand);
+    LE "le" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE TEMPLATE GRAPH], (le 2 value operand);
+    EQ "eq" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE COMMUTES TEMPLATE GRAPH], (eq 2 value operand);
+    NE "ne" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE COMMUTES TEMPLATE GRAPH], (ne 2 value operand);
+    GE "ge" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE TEMPLATE GRAPH], (ge 2 value operand);
+    GT "gt" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE TEMPLATE GRAPH], (gt 2 value operand);
+    ULT "ult" (Same Same) [] -> Flag, Key::Operand, INT, Unsigned, [PURE TEMPLATE GRAPH], (ult 2 int operand);
+    ULE "ule" (Same Same) [] -> Flag, Key::Operand, INT, Unsigned, [PURE TEMPLATE GRAPH], (ule 2 int operand);
+    UGE "uge" (Same Same) [] -> Flag, Key::Operand, INT, Unsigned, [PURE TEMPLATE GRAPH], (uge 2 int operand);
+    UGT "ugt" (Same Same) [] -> Flag, Key::Operand, INT, Unsigned, [PURE TEMPLATE GRAPH], (ugt 2 int operand);
+    NZ "nz" (Same) [] -> Flag, Key::Operand, INT, None, [PURE TEMPLATE GRAPH], (nz 1 int operand);
+    ZR "zr" (Same) [] -> Flag, Key::Operand, INT, None, [PURE TEMPLATE GRAPH], (zr 1 int operand);
+    NOTF "notf" (Flag) [] -> Flag, Key::None, NONE, None, [PURE TEMPLATE GRAPH], (notf);
+
+    // Conversions.
+    SCAST "scast" (Value) [Type] -> Param, Key::Both { legal: int_to_int }, INT, None, [PURE TEMPLATE GRAPH], (scast int int cast);
+    UCAST "ucast" (Value) [Type] -> Param, Key::Both { legal: int_to_int }, INT, None, [PURE TEMPLATE GRAPH], (ucast int int cast);
+    FLAGVAL "flagval" (Flag) [Type] -> Param, Key::Result, INT, None, [PURE TEMPLATE GRAPH], (flagval);
+    DISCARD "discard" (Value) [] -> Void, Key::None, NONE, None, [TEMPLATE], (none);
+    STOF "stof" (Value) [Type] -> Param, Key::Both { legal: int_to_float }, INT, None, [PURE TEMPLATE GRAPH], (stof int float cast);
+    UTOF "utof" (Value) [Type] -> Param, Key::Both { legal: int_to_float }, INT, None, [PURE TEMPLATE GRAPH], (utof int float cast);
+    FTOI_WRAP "ftoi_wrap" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE TEMPLATE GRAPH], (ftoi_wrap float int cast);
+    FTOS_SAT "ftos_sat" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE TEMPLATE GRAPH], (ftos_sat float int cast);
+    FTOU_SAT "ftou_sat" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE TEMPLATE GRAPH], (ftou_sat float int cast);
+    FTOS_TRAP "ftos_trap" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE GUARDED TEMPLATE GRAPH], (ftos_trap float int cast_traps), &[OUT_OF_RANGE];
+    FTOU_TRAP "ftou_trap" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE GUARDED TEMPLATE GRAPH], (ftou_trap float int cast_traps), &[OUT_OF_RANGE];
+    BITCAST "bitcast" (Value) [Type] -> Param, Key::Both { legal: same_width }, VALUE, None, [PURE TEMPLATE GRAPH], (bitcast value value cast);
+    FCAST "fcast" (Value) [Type] -> Param, Key::Both { legal: float_to_float }, FLOAT, None, [PURE TEMPLATE GRAPH], (fcast float float cast);
+
+    // Arithmetic.
+    ADD "add" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE COMMUTES TEMPLATE GRAPH], (add 2 value result);
+    SUB "sub" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE TEMPLATE GRAPH], (sub 2 value result);
+    MUL "mul" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE COMMUTES TEMPLATE GRAPH], (mul 2 value result);
+    DIV "div" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE GUARDED TEMPLATE GRAPH], (div 2 value traps), &[ZERO_DIVIDES, LEAST_OVERFLOWS];
+    UDIV "udiv" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE GUARDED TEMPLATE GRAPH], (udiv 2 int traps), &[ZERO_DIVIDES];
+    REM "rem" (Same Same) [] -> Same, Key::Result, INT, Signed, [PURE GUARDED TEMPLATE GRAPH], (rem 2 int traps), &[ZERO_DIVIDES];
+    UREM "urem" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE GUARDED TEMPLATE GRAPH], (urem 2 int traps), &[ZERO_DIVIDES];
+    NEG "neg" (Same) [] -> Same, Key::Result, VALUE, None, [PURE TEMPLATE GRAPH], (neg 1 value result);
+    AND "and" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE COMMUTES TEMPLATE GRAPH], (and 2 int result);
+    OR "or" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE COMMUTES TEMPLATE GRAPH], (or 2 int result);
+    XOR "xor" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE COMMUTES TEMPLATE GRAPH], (xor 2 int result);
+    NOT "not" (Same) [] -> Same, Key::Result, INT, None, [PURE TEMPLATE GRAPH], (not 1 int result);
+    SHL "shl" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE TEMPLATE GRAPH], (shl 2 int result);
+    SHR "shr" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE TEMPLATE GRAPH], (shr 2 int result);
+    SAR "sar" (Same Same) [] -> Same, Key::Result, INT, Signed, [PURE TEMPLATE GRAPH], (sar 2 int result);
+    ROTL "rotl" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE TEMPLATE GRAPH], (rotl 2 int result);
+    ROTR "rotr" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE TEMPLATE GRAPH], (rotr 2 int result);
+    CLZ "clz" (Same) [] -> Same, Key::Result, INT, None, [PURE TEMPLATE GRAPH], (clz 1 int result);
+    CTZ "ctz" (Same) [] -> Same, Key::Result, INT, None, [PURE TEMPLATE GRAPH], (ctz 1 int result);
+    POPCNT "popcnt" (Same) [] -> Same, Key::Result, INT, None, [PURE TEMPLATE GRAPH], (popcnt 1 int result);
+    BSWAP "bswap" (Same) [] -> Same, Key::Result, WIDE, None, [PURE TEMPLATE GRAPH], (bswap 1 int result);
+    MULHI "mulhi" (Same Same) [] -> Same, Key::Result, INT, Signed, [PURE COMMUTES TEMPLATE GRAPH], (mulhi 2 int result);
+    UMULHI "umulhi" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE COMMUTES TEMPLATE GRAPH], (umulhi 2 int result);
+    ADDO "addo" (Same Same) [] -> Flag, Key::Operand, INT, Signed, [PURE COMMUTES TEMPLATE GRAPH], (addo 2 int operand);
+    SUBO "subo" (Same Same) [] -> Flag, Key::Operand, INT, Signed, [PURE TEMPLATE GRAPH], (subo 2 int operand);
+    MULO "mulo" (Same Same) [] -> Flag, Key::Operand, INT, Signed, [PURE COMMUTES TEMPLATE GRAPH], (mulo 2 int operand);
+    UADDO "uaddo" (Same Same) [] -> Flag, Key::Operand, INT, Unsigned, [PURE COMMUTES TEMPLATE GRAPH], (uaddo 2 int operand);
+    USUBO "usubo" (Same Same) [] -> Flag, Key::Operand, INT, Unsigned, [PURE TEMPLATE GRAPH], (usubo 2 int operand);
+    UMULO "umulo" (Same Same) [] -> Flag, Key::Operand, INT, Unsigned, [PURE COMMUTES TEMPLATE GRAPH], (umulo 2 int operand);
+
+    // Floats.
+    ABS "abs" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (abs 1 float result);
+    SQRT "sqrt" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (sqrt 1 float result);
+    MIN "min" (Same Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (min 2 float result);
+    MAX "max" (Same Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (max 2 float result);
+    FLOOR "floor" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (floor 1 float result);
+    CEIL "ceil" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (ceil 1 float result);
+    TRUNC "trunc" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (trunc 1 float result);
+    NEAREST "nearest" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (nearest 1 float result);
+    COPYSIGN "copysign" (Same Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (copysign 2 float result);
+
+    // Choice. In a template both arms of a `select` are computed; only one arm of an `if` is.
+    SELECT "select" (Flag Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE TEMPLATE GRAPH], (select);
+
+    // Logic and control, which templates lower to blocks.
+    ALL "all" (Flag) [] -> Flag, Key::None, NONE, None, [VARIADIC TEMPLATE], (none);
+    ANY "any" (Flag) [] -> Flag, Key::None, NONE, None, [VARIADIC TEMPLATE], (none);
+    DO "do" (Void) [] -> Same, Key::Result, VALUE, None, [VARIADIC LAST_VALUE TEMPLATE], (none);
+    DOV "dov" (Void) [] -> Void, Key::None, NONE, None, [VARIADIC TEMPLATE], (none);
+    WHEN "when" (Flag Void) [] -> Void, Key::None, NONE, None, [TEMPLATE], (none);
+    IF "if" (Flag Same Same) [] -> Same, Key::Result, VALUE, Signed, [TEMPLATE], (none);
+    IFV "ifv" (Flag Void Void) [] -> Void, Key::None, NONE, None, [TEMPLATE], (none);
+    LIKELY "likely" (Flag) [] -> Flag, Key::None, NONE, None, [TEMPLATE], (none);
+    UNLIKELY "unlikely" (Flag) [] -> Flag, Key::None, NONE, None, [TEMPLATE], (none);
+    COLD "cold" (Void) [] -> Void, Key::None, NONE, None, [TEMPLATE], (none);
+    GUARD "guard" (Flag Void) [] -> Void, Key::None, NONE, None, [TEMPLATE], (none);
+    BRANCH "branch" (Label) [] -> Void, Key::None, NONE, None, [TEMPLATE], (none);
+    LABEL "label" () [Name] -> Label, Key::None, NONE, None, [TEMPLATE], (none);
+    MARK "mark" (Label) [] -> Void, Key::None, NONE, None, [TEMPLATE], (none);
+    SWITCH "switch" (Word Label) [] -> Void, Key::None, NONE, Unsigned, [VARIADIC TEMPLATE GRAPH ENDS], (none);
+    RETURN "return" (Value) [] -> Void, Key::Operand, VALUE, None, [TEMPLATE GRAPH ENDS], (none);
+    EXIT "exit" (Label) [] -> Void, Key::None, NONE, None, [TEMPLATE GRAPH ENDS], (none);
+    TRAP "trap" () [Code] -> Void, Key::None, NONE, None, [TEMPLATE GRAPH ENDS], (none);
+    SET "set" (Value Value) [] -> Void, Key::None, NONE, None, [TEMPLATE], (none);
+
+    // Calls.
+    CALL "call" (Ptr Args) [Type] -> Param, Key::Result, VALUE, None, [READS WRITES TEMPLATE GRAPH], (none);
+    CALLV "callv" (Ptr Args) [] -> Void, Key::None, NONE, None, [READS WRITES TEMPLATE GRAPH], (none);
+    ARGLIST "arglist" (Arg) [] -> Args, Key::None, NONE, None, [VARIADIC TEMPLATE], (none);
+    CARG "carg" (Value) [Type] -> Arg, Key::None, NONE, None, [TEMPLATE], (none);
+
+    // The machine's own pointers.
+    TC "tc" () [] -> Ptr, Key::None, NONE, None, [PURE TEMPLATE GRAPH], (none);
+    CU "cu" () [] -> Ptr, Key::None, NONE, None, [PURE TEMPLATE GRAPH], (none);
+    LOCAL "local" () [] -> Ptr, Key::None, NONE, None, [PURE TEMPLATE GRAPH], (none);
+    STACK "stack" () [] -> Ptr, Key::None, NONE, None, [PURE TEMPLATE GRAPH], (none);
+
+    // What only graphs have.
+    PARAM "param" () [] -> Same, Key::Result, VALUE, None, [GRAPH], (none);
+    JUMP "jump" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
+    BR "br" (Flag) [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
+    RET "ret" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
+}
+
+impl Op {
+    /// How many operators are built in; a user's follow.
+    pub const BUILTINS: u16 = BUILTIN.len() as u16;
+}
+
+impl fmt::Debug for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match BUILTIN.get(self.0 as usize) {
+            Some(info) => f.write_str(info.name),
+            None => write!(f, "op{}", self.0),
+        }
+    }
+}
+
+/// The built-in operators and those a user added.
+#[derive(Clone, Copy, Debug)]
+pub struct Vocabulary {
+    /// A user's rows; the first is operator number [`Op::BUILTINS`].
+    pub extra: &'static [OpInfo],
+}
+
+impl Vocabulary {
+    /// The built-in operators alone.
+    pub const BUILTIN: Vocabulary = Vocabulary { extra: &[] };
+
+    /// The row of an operator.
+    #[inline]
+    pub fn info(self, op: Op) -> &'static OpInfo {
+        match BUILTIN.get(op.0 as usize) {
+            Some(info) => info,
+            None => &self.extra[(op.0 - Op::BUILTINS) as usize],
+        }
+    }
+
+    /// The operator with this name.
+    pub fn find(self, name: &str) -> Option<Op> {
+        self.iter().find(|(_, info)| info.name == name).map(|(op, _)| op)
+    }
+
+    /// Every operator with its row.
+    pub fn iter(self) -> impl Iterator<Item = (Op, &'static OpInfo)> {
+        BUILTIN.iter().chain(self.extra).enumerate().map(|(at, info)| (Op(at as u16), info))
+    }
+
+    /// What a node computes from operands given as bits; `None` if it is not an operator on values.
+    pub fn evaluate(self, op: Op, sig: Sig, operands: &[u64]) -> Option<Result<u64, Trap>> {
+        self.info(op).reference.map(|reference| reference(sig, operands))
+    }
+}

@@ -1,0 +1,53 @@
+//! Why execution of a function stopped without a result.
+
+use core::fmt;
+
+/// A condition that ends a function early.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Trap {
+    /// Integer division or remainder by zero.
+    DivideByZero,
+    /// The least integer divided by minus one.
+    Overflow,
+    /// A float with no integer of the wanted kind.
+    BadConversion,
+    /// A trap that a template raised with `(trap code)`.
+    User(u16),
+}
+
+impl Trap {
+    /// The first code that stands for [`Trap::User`].
+    const FIRST_USER: u32 = 16;
+
+    /// The number that stands for this trap in compiled code; never zero.
+    pub const fn code(self) -> u32 {
+        match self {
+            Trap::DivideByZero => 1,
+            Trap::Overflow => 2,
+            Trap::BadConversion => 3,
+            Trap::User(code) => Trap::FIRST_USER + code as u32,
+        }
+    }
+
+    /// The trap that `code` stands for.
+    pub const fn from_code(code: u32) -> Option<Trap> {
+        match code {
+            1 => Some(Trap::DivideByZero),
+            2 => Some(Trap::Overflow),
+            3 => Some(Trap::BadConversion),
+            Trap::FIRST_USER..=0x1_000f => Some(Trap::User((code - Trap::FIRST_USER) as u16)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trap::DivideByZero => f.write_str("integer division by zero"),
+            Trap::Overflow => f.write_str("integer overflow in division"),
+            Trap::BadConversion => f.write_str("float has no integer value in range"),
+            Trap::User(code) => write!(f, "trap {code}"),
+        }
+    }
+}

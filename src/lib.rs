@@ -1,0 +1,10 @@
+//! azulejo.
+
+extern crate self as azulejo;
+
+#[doc(hidden)]
+pub mod __private {
+    pub use azulejo_core as core;
+    #[cfg(target_arch = "x86_64")]
+    pub use azulejo_x64 as x64;
+}
