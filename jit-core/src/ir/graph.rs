@@ -180,6 +180,22 @@ impl Graph {
         Node::from(self.nodes.len() - 1)
     }
 
+    /// Adds a node that floats; an `addr` or `idx` whose constant no machine has becomes additions and
+    /// multiplications, so that passes and tiles see offsets of 32 bits and scales of 1, 2, 4 and 8 only.
+    pub fn add_normal(&mut self, op: Op, sig: Sig, inputs: &[Node], imm: u64, origin: u32) -> Node {
+        const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
+        if op == Op::ADDR && imm as i64 != imm as i32 as i64 {
+            let offset = self.constant(Type::I64, imm, origin);
+            return self.add(Op::ADD, WORD, &[inputs[0], offset], 0, origin);
+        }
+        if op == Op::IDX && !matches!(imm, 1 | 2 | 4 | 8) {
+            let scale = self.constant(Type::I64, imm, origin);
+            let distance = self.add(Op::MUL, WORD, &[inputs[1], scale], 0, origin);
+            return self.add(Op::ADD, WORD, &[inputs[0], distance], 0, origin);
+        }
+        self.add(op, sig, inputs, imm, origin)
+    }
+
     /// Adds a constant; bits the type does not have are dropped.
     pub fn constant(&mut self, ty: Type, bits: u64, origin: u32) -> Node {
         self.add(Op::CONST, Sig { from: Type::Void, ty }, &[], ty.truncate(bits), origin)

@@ -258,28 +258,64 @@ impl OpInfo {
 macro_rules! at {
     (int $ty:expr, $T:ident => $body:expr) => {
         match $ty {
-            Type::I8 => { type $T = i8; $body }
-            Type::I16 => { type $T = i16; $body }
-            Type::I32 => { type $T = i32; $body }
-            Type::I64 => { type $T = i64; $body }
+            Type::I8 => {
+                type $T = i8;
+                $body
+            }
+            Type::I16 => {
+                type $T = i16;
+                $body
+            }
+            Type::I32 => {
+                type $T = i32;
+                $body
+            }
+            Type::I64 => {
+                type $T = i64;
+                $body
+            }
             other => unreachable!("no integer operator works on {other}"),
         }
     };
     (float $ty:expr, $T:ident => $body:expr) => {
         match $ty {
-            Type::F32 => { type $T = f32; $body }
-            Type::F64 => { type $T = f64; $body }
+            Type::F32 => {
+                type $T = f32;
+                $body
+            }
+            Type::F64 => {
+                type $T = f64;
+                $body
+            }
             other => unreachable!("no float operator works on {other}"),
         }
     };
     (value $ty:expr, $T:ident => $body:expr) => {
         match $ty {
-            Type::I8 => { type $T = i8; $body }
-            Type::I16 => { type $T = i16; $body }
-            Type::I32 => { type $T = i32; $body }
-            Type::I64 => { type $T = i64; $body }
-            Type::F32 => { type $T = f32; $body }
-            Type::F64 => { type $T = f64; $body }
+            Type::I8 => {
+                type $T = i8;
+                $body
+            }
+            Type::I16 => {
+                type $T = i16;
+                $body
+            }
+            Type::I32 => {
+                type $T = i32;
+                $body
+            }
+            Type::I64 => {
+                type $T = i64;
+                $body
+            }
+            Type::F32 => {
+                type $T = f32;
+                $body
+            }
+            Type::F64 => {
+                type $T = f64;
+                $body
+            }
             other => unreachable!("no operator works on {other}"),
         }
     };
@@ -356,11 +392,8 @@ const ZERO_DIVIDES: Check = Check { trap: Trap::DivideByZero, when: "(zr $1)", o
 const LEAST_OVERFLOWS: Check =
     Check { trap: Trap::Overflow, when: "(all (eq $1 -1) (eq $0 %min))", on: Types::INT };
 /// The float is the nearest one beyond the range on either side, or NaN; `%below` and `%above` are those floats.
-const OUT_OF_RANGE: Check = Check {
-    trap: Trap::BadConversion,
-    when: "(notf (all (gt $0 %below) (lt $0 %above)))",
-    on: Types::FLOAT,
-};
+const OUT_OF_RANGE: Check =
+    Check { trap: Trap::BadConversion, when: "(notf (all (gt $0 %below) (lt $0 %above)))", on: Types::FLOAT };
 
 operator_table! {
     // Memory. A load or store of any type through an address.

@@ -1,0 +1,740 @@
+//! Build the graph: link each bytecode's template and turn VM registers into values.
+//!
+//! In: verified bytecode and the templates of its opcodes. Out: a [`Graph`] in which every block but the entry
+//! starts at a bytecode that is jumped to, or at a block of a template. Needs: what `verify` promised. Cost:
+//! linear in steps, plus the block parameters.
+//!
+//! VM registers become values on the fly (Braun et al., "Simple and Efficient Construction of Static Single
+//! Assignment Form"): a read looks for the last write in its block and then in the predecessors; a block whose
+//! predecessors are not all known yet gets a parameter that is completed when they are. A parameter that turns
+//! out to have one value only is replaced by it, and [`Builder::finish`] rewrites the references.
+//!
+//! A register is held as its *home* type: the float type if that is the only type it is ever used as, else a
+//! 64-bit integer that narrow reads truncate and narrow writes extend with zeros. So a slot has the same bits
+//! whichever tier wrote it. The entry block loads each register that is read before it is written; exits, and
+//! calls that look at the frame, store those that the function writes anywhere.
+
+mod registers;
+
+use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
+use crate::ir::graph::{CallData, Effect, Graph, Heat, Target};
+use crate::ir::index::{Block, Node};
+use crate::ir::template::{Callee, Imm, Likelihood, Ref, Resume, Signature, Step, Template};
+use crate::vocab::{Op, Sig, Type, Vocabulary};
+use registers::Registers;
+
+/// Bytecode behind a trait object, so that the pass is compiled once and not once for each opcode enum.
+pub trait Instructions {
+    /// How many bytecodes there are.
+    fn len(&self) -> usize;
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The opcode's number and the operands of the bytecode at `at`.
+    fn get(&self, at: usize) -> (usize, [Raw; MAX_OPERANDS]);
+}
+
+impl<B: Bytecode> Instructions for [B] {
+    fn len(&self) -> usize {
+        <[B]>::len(self)
+    }
+
+    fn get(&self, at: usize) -> (usize, [Raw; MAX_OPERANDS]) {
+        (self[at].opcode(), self[at].operands())
+    }
+}
+
+/// What is built from.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    /// The operators that templates may use.
+    pub vocab: Vocabulary,
+    /// Every opcode, by number.
+    pub opcodes: &'a [OpcodeInfo],
+    /// Every template, by opcode.
+    pub templates: &'a [&'static Template],
+    /// The bytecode.
+    pub code: &'a dyn Instructions,
+    /// What `Labels` operands point into.
+    pub labels: &'a [u32],
+    /// The number of VM registers; operand stack slots follow them.
+    pub locals: u32,
+    /// Registers and operand stack slots together.
+    pub slots: u32,
+    /// The operand stack's height before each bytecode; empty if no opcode uses the stack.
+    pub depths: &'a [u32],
+}
+
+/// Memory kept between functions.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    registers: Registers,
+    /// Block of each bytecode that starts one.
+    leaders: Vec<Block>,
+    /// Last bytecode that jumps to each leader.
+    last_jump: Vec<u32>,
+    linked: Linked,
+    flushes: Vec<u32>,
+    stack_inputs: Vec<Node>,
+}
+
+/// The template being linked.
+#[derive(Debug, Default)]
+struct Linked {
+    values: Vec<Node>,
+    blocks: Vec<LinkedBlock>,
+    /// Arguments of jumps to template blocks with parameters: block, then one run of values for each jump.
+    args: Vec<(u16, Node)>,
+    /// For each operand the VM register it names.
+    registers: [u32; MAX_OPERANDS],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LinkedBlock {
+    block: Block,
+    /// Jumps to it that have not been linked yet.
+    awaited: u32,
+    /// Where its parameters are in `values`.
+    first_param: u32,
+    params: u32,
+}
+
+/// Builds the graph of a function.
+pub fn build(scratch: &mut Scratch, source: &Source<'_>, graph: &mut Graph) {
+    graph.clear(source.vocab);
+    let mut builder = Builder { source, graph, scratch, current: Block::NONE, at: 0, observed: false };
+    builder.scan();
+    builder.link_all();
+    builder.finish();
+}
+
+struct Builder<'a> {
+    source: &'a Source<'a>,
+    graph: &'a mut Graph,
+    scratch: &'a mut Scratch,
+    /// The block that is open; `NONE` where control cannot be.
+    current: Block,
+    /// The bytecode being linked.
+    at: u32,
+    /// Whether the template being linked took the frame's address: registers are reloaded after it.
+    observed: bool,
+}
+
+const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
+const SLOT_BYTES: u64 = 8;
+
+fn run_of(raw: Raw) -> core::ops::Range<usize> {
+    let (first, count) = (raw as u32 as usize, (raw >> 32) as usize);
+    first..first + count
+}
+
+impl Builder<'_> {
+    /// Finds where blocks start, which registers are written, and what each register's home type is.
+    fn scan(&mut self) {
+        let n_code = self.source.code.len();
+        let scratch = &mut *self.scratch;
+        scratch.leaders.clear();
+        scratch.leaders.resize(n_code, Block::NONE);
+        scratch.last_jump.clear();
+        scratch.last_jump.resize(n_code, 0);
+        scratch.registers.clear(self.source.slots);
+        let entry = self.graph.add_block();
+        debug_assert_eq!(entry, Graph::ENTRY);
+        let first = self.graph.add_block();
+        scratch.leaders[0] = first;
+
+        for at in 0..n_code {
+            let (opcode, raw) = self.source.code.get(at);
+            self.name_registers(at as u32, opcode, &raw);
+            let scratch = &mut *self.scratch;
+            for (operand, info) in self.source.opcodes[opcode].operands.iter().enumerate() {
+                let register = scratch.linked.registers[operand];
+                let ty = info.scalar.map_or(Type::I64, |scalar| scalar.ty());
+                match info.kind {
+                    OperandKind::In | OperandKind::Pop => scratch.registers.note(register, ty, false),
+                    OperandKind::Out | OperandKind::InOut | OperandKind::Push => {
+                        scratch.registers.note(register, ty, true);
+                    }
+                    OperandKind::Label => {
+                        Self::lead(self.graph, scratch, raw[operand] as usize, at);
+                    }
+                    OperandKind::Labels => {
+                        for &to in &self.source.labels[run_of(raw[operand])] {
+                            Self::lead(self.graph, scratch, to as usize, at);
+                        }
+                    }
+                    OperandKind::Regs | OperandKind::RegsMut => {
+                        for register in run_of(raw[operand]) {
+                            let written = info.kind == OperandKind::RegsMut;
+                            scratch.registers.note(register as u32, Type::I64, written);
+                        }
+                    }
+                    OperandKind::Imm => {}
+                }
+            }
+        }
+        self.scratch.registers.settle();
+        self.scratch.flushes.clear();
+        let registers = &self.scratch.registers;
+        self.scratch
+            .flushes
+            .extend((0..self.source.slots).filter(|&register| registers.is_written(register)));
+    }
+
+    fn lead(graph: &mut Graph, scratch: &mut Scratch, to: usize, from: usize) {
+        if !scratch.leaders[to].is_some() {
+            scratch.leaders[to] = graph.add_block();
+        }
+        scratch.last_jump[to] = scratch.last_jump[to].max(from as u32);
+    }
+
+    /// Says which VM register each operand of a bytecode names.
+    fn name_registers(&mut self, at: u32, opcode: usize, raw: &[Raw; MAX_OPERANDS]) {
+        let operands = self.source.opcodes[opcode].operands;
+        let names = &mut self.scratch.linked.registers;
+        let pops = operands.iter().filter(|info| info.kind == OperandKind::Pop).count() as u32;
+        let depth = self.source.depths.get(at as usize).copied().unwrap_or(0);
+        // An unreachable bytecode has no depth; it is never linked, and names nothing that matters.
+        let bottom = (self.source.locals + depth).saturating_sub(pops);
+        let (mut popped, mut pushed) = (0, 0);
+        for (operand, info) in operands.iter().enumerate() {
+            names[operand] = match info.kind {
+                OperandKind::Pop => {
+                    popped += 1;
+                    bottom + popped - 1
+                }
+                OperandKind::Push => {
+                    pushed += 1;
+                    bottom + pushed - 1
+                }
+                _ => raw[operand] as u32,
+            };
+        }
+    }
+
+    fn link_all(&mut self) {
+        for at in 0..self.source.code.len() {
+            self.at = at as u32;
+            self.enter_leader(at);
+            if self.current.is_some() {
+                self.link(at);
+            }
+            self.seal_loops_ending_at(at);
+        }
+        debug_assert!(!self.current.is_some(), "verified code does not fall off its end");
+    }
+
+    /// Where other bytecodes jump to, a block starts.
+    fn enter_leader(&mut self, at: usize) {
+        let leader = self.scratch.leaders[at];
+        if !leader.is_some() {
+            return;
+        }
+        if at == 0 {
+            // The entry stays open for the loads of registers; it is ended by `finish`, but its edge comes first.
+            self.graph.blocks[Graph::ENTRY.at()].succs.push(leader);
+            let pred = crate::ir::graph::Pred { block: Graph::ENTRY, succ: 0 };
+            self.graph.blocks[leader.at()].preds.push(pred);
+        } else if self.current.is_some() {
+            self.jump(leader);
+        }
+        self.current = leader;
+        if (self.scratch.last_jump[at] as usize) < at || (at == 0 && !self.is_jumped_to(0)) {
+            self.seal(leader);
+            if self.graph.block(leader).preds.is_empty() {
+                // Only unreachable code jumps here.
+                self.current = Block::NONE;
+            }
+        }
+    }
+
+    fn is_jumped_to(&self, at: usize) -> bool {
+        // `last_jump` cannot tell a jump by bytecode 0 from none.
+        self.scratch.last_jump[at] > 0 || {
+            let (opcode, raw) = self.source.code.get(0);
+            self.source.opcodes[opcode].operands.iter().enumerate().any(|(operand, info)| match info.kind {
+                OperandKind::Label => raw[operand] as usize == at,
+                OperandKind::Labels => {
+                    self.source.labels[run_of(raw[operand])].iter().any(|&to| to as usize == at)
+                }
+                _ => false,
+            })
+        }
+    }
+
+    /// A loop's head is complete once the last bytecode that jumps back has been linked.
+    fn seal_loops_ending_at(&mut self, at: usize) {
+        let (opcode, raw) = self.source.code.get(at);
+        for (operand, info) in self.source.opcodes[opcode].operands.iter().enumerate() {
+            match info.kind {
+                OperandKind::Label => self.seal_if_last(raw[operand] as usize, at),
+                OperandKind::Labels => {
+                    for label in run_of(raw[operand]) {
+                        self.seal_if_last(self.source.labels[label] as usize, at);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn seal_if_last(&mut self, head: usize, at: usize) {
+        if head <= at && self.scratch.last_jump[head] as usize == at {
+            self.seal(self.scratch.leaders[head]);
+        }
+    }
+
+    fn seal(&mut self, block: Block) {
+        self.scratch.registers.seal(self.graph, block, self.at);
+    }
+
+    fn jump(&mut self, to: Block) {
+        self.graph.end(self.current, Op::JUMP, Type::Void, &[], 0, &[to], self.at);
+        self.current = Block::NONE;
+    }
+
+    /// The block of a bytecode that is jumped to.
+    fn leader(&self, at: u64) -> Block {
+        self.scratch.leaders[at as usize]
+    }
+
+    fn link(&mut self, at: usize) {
+        let (opcode, raw) = self.source.code.get(at);
+        let template = self.source.templates[opcode];
+        self.name_registers(at as u32, opcode, &raw);
+        self.observed = false;
+        self.open_blocks(template);
+        let mut next = Block::NONE;
+        for step in template.steps {
+            if !self.current.is_some() && !matches!(step, Step::Block { .. }) {
+                // Behind a step that left: the rest of a block of a template whose way in was never taken.
+                continue;
+            }
+            self.step(step, &raw, &mut next);
+        }
+        self.complete_params();
+        if next.is_some() {
+            if self.current.is_some() {
+                self.jump(next);
+            }
+            if self.scratch.leaders.get(at + 1) != Some(&next) {
+                self.seal(next);
+                self.current = next;
+            }
+        }
+        if self.current.is_some() {
+            self.reload_observed(opcode, &raw);
+        }
+    }
+
+    /// Counts the jumps to each block of a template, so that it is known when a block has all its predecessors.
+    fn open_blocks(&mut self, template: &Template) {
+        let linked = &mut self.scratch.linked;
+        linked.values.clear();
+        linked.blocks.clear();
+        linked.args.clear();
+        if template.blocks <= 1 {
+            return;
+        }
+        let unseen = LinkedBlock { block: Block::NONE, awaited: 0, first_param: 0, params: 0 };
+        linked.blocks.resize(template.blocks as usize, unseen);
+        for step in template.steps {
+            match *step {
+                Step::Jump { block, .. } => linked.blocks[block as usize].awaited += 1,
+                Step::Branch { then, otherwise, .. } => {
+                    linked.blocks[then as usize].awaited += 1;
+                    linked.blocks[otherwise as usize].awaited += 1;
+                }
+                _ => {}
+            }
+        }
+        for block in &mut linked.blocks[1..] {
+            block.block = self.graph.add_block();
+        }
+    }
+
+    fn step(&mut self, step: &Step, raw: &[Raw; MAX_OPERANDS], next: &mut Block) {
+        match *step {
+            Step::Node { op, sig, inputs, imm } => self.node(op, sig, inputs, imm, raw),
+            Step::Read { operand, ty } => {
+                let value = self.read(self.scratch.linked.registers[operand as usize], ty);
+                self.scratch.linked.values.push(value);
+            }
+            Step::Constant { operand, ty } => {
+                let value = self.graph.constant(ty, raw[operand as usize], self.at);
+                self.scratch.linked.values.push(value);
+            }
+            Step::Window { operand } => {
+                let run = run_of(raw[operand as usize]);
+                let value = self.window(run);
+                self.scratch.linked.values.push(value);
+            }
+            Step::WindowLength { operand } => {
+                let length = run_of(raw[operand as usize]).len() as u64;
+                let value = self.graph.constant(Type::I64, length, self.at);
+                self.scratch.linked.values.push(value);
+            }
+            Step::Call { callee, args, signature, effect } => self.call(callee, args, signature, effect),
+            Step::Write { operand, value } => {
+                let value = self.value(value);
+                self.write(self.scratch.linked.registers[operand as usize], value);
+            }
+            Step::Block { block, params, cold } => self.start(block, params, cold),
+            Step::Jump { block, args } => {
+                for &arg in args {
+                    let value = self.value(arg);
+                    self.scratch.linked.args.push((block, value));
+                }
+                let to = self.scratch.linked.blocks[block as usize].block;
+                self.jump(to);
+                self.arrived(block);
+            }
+            Step::Branch { flag, then, otherwise, likelihood } => {
+                self.branch(flag, then, otherwise, likelihood);
+            }
+            Step::Goto { operand } => {
+                let to = self.leader(raw[operand as usize]);
+                self.jump(to);
+            }
+            Step::Switch { value, operands } => self.switch(value, operands, raw),
+            Step::Next => {
+                if !next.is_some() {
+                    let leader = self.scratch.leaders.get(self.at as usize + 1).copied();
+                    *next = match leader {
+                        Some(leader) if leader.is_some() => leader,
+                        _ => self.graph.add_block(),
+                    };
+                }
+                self.jump(*next);
+            }
+            Step::Return { value: Some(value) } => {
+                let value = self.value(value);
+                let ty = self.graph.node(value).ty();
+                self.leave(Op::RETURN, ty, &[value], 0);
+            }
+            Step::Return { value: None } => self.leave(Op::RET, Type::Void, &[], 0),
+            Step::Exit { to } => {
+                let to = match to {
+                    Resume::Here => self.at as u64,
+                    Resume::Next => self.at as u64 + 1,
+                    Resume::Label(operand) => raw[operand as usize],
+                };
+                self.flush_all();
+                self.leave(Op::EXIT, Type::Void, &[], to);
+            }
+            Step::Trap { code } => self.leave(Op::TRAP, Type::Void, &[], code as u64),
+        }
+    }
+
+    fn leave(&mut self, op: Op, from: Type, inputs: &[Node], imm: u64) {
+        self.graph.end(self.current, op, from, inputs, imm, &[], self.at);
+        self.current = Block::NONE;
+    }
+
+    fn value(&self, value: Ref) -> Node {
+        self.scratch.linked.values[value as usize]
+    }
+
+    fn gather(&mut self, inputs: &[Ref]) {
+        let linked = &self.scratch.linked;
+        self.scratch.stack_inputs.extend(inputs.iter().map(|&input| linked.values[input as usize]));
+    }
+
+    fn node(&mut self, op: Op, sig: Sig, inputs: &[Ref], imm: Imm, raw: &[Raw; MAX_OPERANDS]) {
+        let imm = match imm {
+            Imm::Known(value) => value as u64,
+            Imm::Operand(operand) => raw[operand as usize],
+        };
+        self.scratch.stack_inputs.clear();
+        self.gather(inputs);
+        let inputs = &self.scratch.stack_inputs;
+        if op == Op::LOCAL {
+            self.observed = true;
+            self.flush_all();
+            let node = self.graph.add(op, sig, &[], imm, self.at);
+            self.scratch.linked.values.push(node);
+            return;
+        }
+        let info = self.graph.vocab.info(op);
+        let node = if info.is_pure(sig) {
+            self.graph.add_normal(op, sig, inputs, imm, self.at)
+        } else {
+            self.graph.push(self.current, op, sig, inputs, imm, self.at)
+        };
+        if sig.ty != Type::Void {
+            self.scratch.linked.values.push(node);
+        }
+    }
+
+    fn call(&mut self, callee: Callee, args: &[Ref], signature: Signature, effect: Effect) {
+        if effect == Effect::Observes {
+            self.observed = true;
+            self.flush_all();
+        }
+        self.scratch.stack_inputs.clear();
+        let target = match callee {
+            Callee::Known(address) => Target::Direct(address.0 as u64),
+            Callee::Value(value) => {
+                self.gather(&[value]);
+                Target::Indirect
+            }
+        };
+        self.gather(args);
+        self.graph.calls.push(CallData { target, signature, effect });
+        let imm = self.graph.calls.len() as u64 - 1;
+        let op = if signature.ret == Type::Void { Op::CALLV } else { Op::CALL };
+        let sig = Sig { from: Type::Void, ty: signature.ret };
+        let node = self.graph.push(self.current, op, sig, &self.scratch.stack_inputs, imm, self.at);
+        if signature.ret != Type::Void {
+            self.scratch.linked.values.push(node);
+        }
+        if effect == Effect::Observes {
+            self.reload_all();
+        }
+    }
+
+    fn start(&mut self, block: u16, params: &[Type], cold: bool) {
+        debug_assert!(!self.current.is_some(), "the block before {block} is closed");
+        let first_param = self.scratch.linked.values.len() as u32;
+        let linked = &mut self.scratch.linked.blocks[block as usize];
+        linked.first_param = first_param;
+        linked.params = params.len() as u32;
+        let (to, complete) = (linked.block, linked.awaited == 0);
+        for &ty in params {
+            let param = self.graph.add_param(to, ty, self.at);
+            self.scratch.linked.values.push(param);
+        }
+        if cold {
+            self.graph.blocks[to.at()].heat = Heat::Cold;
+        }
+        self.current = to;
+        if complete && self.graph.block(to).preds.is_empty() {
+            // No way in was taken (a constant branch of the template, or unreachable): its steps are skipped,
+            // but its values keep their numbers.
+            self.current = to;
+        }
+    }
+
+    fn branch(&mut self, flag: Ref, then: u16, otherwise: u16, likelihood: Likelihood) {
+        let blocks = &self.scratch.linked.blocks;
+        let (to_then, to_otherwise) = (blocks[then as usize].block, blocks[otherwise as usize].block);
+        let flag = self.value(flag);
+        self.graph.end(self.current, Op::BR, Type::Void, &[flag], 0, &[to_then, to_otherwise], self.at);
+        match likelihood {
+            Likelihood::Likely => self.graph.blocks[to_otherwise.at()].heat = Heat::Cold,
+            Likelihood::Unlikely => self.graph.blocks[to_then.at()].heat = Heat::Cold,
+            Likelihood::Even => {}
+        }
+        self.current = Block::NONE;
+        self.arrived(then);
+        self.arrived(otherwise);
+    }
+
+    /// One more way into a template's block has been linked.
+    fn arrived(&mut self, block: u16) {
+        let linked = &mut self.scratch.linked.blocks[block as usize];
+        linked.awaited -= 1;
+        if linked.awaited == 0 {
+            let block = linked.block;
+            self.seal(block);
+        }
+    }
+
+    fn switch(&mut self, value: Ref, operands: &[u8], raw: &[Raw; MAX_OPERANDS]) {
+        let value = self.value(value);
+        let (opcode, _) = self.source.code.get(self.at as usize);
+        let mut targets = Vec::new();
+        for &operand in operands {
+            match self.source.opcodes[opcode].operands[operand as usize].kind {
+                OperandKind::Labels => {
+                    let run = run_of(raw[operand as usize]);
+                    targets.extend(self.source.labels[run].iter().map(|&to| self.leader(to as u64)));
+                }
+                _ => targets.push(self.leader(raw[operand as usize])),
+            }
+        }
+        self.graph.end(self.current, Op::SWITCH, Type::Void, &[value], 0, &targets, self.at);
+        self.current = Block::NONE;
+    }
+
+    /// Gives the parameters of the template's blocks the values that the jumps brought.
+    fn complete_params(&mut self) {
+        let linked = &self.scratch.linked;
+        if linked.args.is_empty() {
+            return;
+        }
+        for (number, block) in linked.blocks.iter().enumerate() {
+            for param in 0..block.params {
+                let node = linked.values[(block.first_param + param) as usize];
+                let inputs = &mut self.scratch.stack_inputs;
+                inputs.clear();
+                let of_block = linked.args.iter().filter(|(to, _)| *to as usize == number);
+                let every_jump = of_block.map(|(_, value)| *value);
+                inputs.extend(every_jump.skip(param as usize).step_by(block.params as usize));
+                self.graph.set_inputs(node, inputs);
+            }
+        }
+    }
+
+    // VM registers.
+
+    fn slot_address(&mut self, register: u32) -> Node {
+        let local = self.local();
+        let offset = register as u64 * SLOT_BYTES;
+        self.graph.add_normal(Op::ADDR, WORD, &[local], offset, self.at)
+    }
+
+    fn local(&mut self) -> Node {
+        self.scratch.registers.local(self.graph)
+    }
+
+    fn read(&mut self, register: u32, ty: Type) -> Node {
+        let value = self.scratch.registers.read(self.graph, self.current, register, self.at);
+        let from = self.graph.node(value).ty();
+        if from == ty {
+            return value;
+        }
+        debug_assert_eq!(from, Type::I64, "a register used as several types is at home as an integer");
+        let bits = match ty.bits() {
+            64 => value,
+            32 => self.narrow(value, Type::I32),
+            16 => self.narrow(value, Type::I16),
+            _ => self.narrow(value, Type::I8),
+        };
+        let from = self.graph.node(bits).ty();
+        if from == ty {
+            return bits;
+        }
+        self.graph.add(Op::BITCAST, Sig { from, ty }, &[bits], 0, self.at)
+    }
+
+    fn narrow(&mut self, value: Node, ty: Type) -> Node {
+        let data = self.graph.node(value);
+        if data.op == Op::UCAST && data.sig.from == ty {
+            // The register was written as the type it is read as.
+            return self.graph.inputs(value)[0];
+        }
+        self.graph.add(Op::UCAST, Sig { from: Type::I64, ty }, &[value], 0, self.at)
+    }
+
+    fn write(&mut self, register: u32, value: Node) {
+        let home = self.scratch.registers.home(register);
+        let value = if home == self.graph.node(value).ty() { value } else { self.widen(value) };
+        self.scratch.registers.write(self.current, register, value);
+    }
+
+    /// A value's bits with zeros above them.
+    fn widen(&mut self, value: Node) -> Node {
+        let mut value = value;
+        let ty = self.graph.node(value).ty();
+        if ty.is_float() {
+            let bits = if ty == Type::F32 { Type::I32 } else { Type::I64 };
+            value = self.graph.add(Op::BITCAST, Sig { from: ty, ty: bits }, &[value], 0, self.at);
+        }
+        let from = self.graph.node(value).ty();
+        if from == Type::I64 {
+            return value;
+        }
+        self.graph.add(Op::UCAST, Sig { from, ty: Type::I64 }, &[value], 0, self.at)
+    }
+
+    /// Puts a register's value in its slot, unless it is there already because nothing was ever written.
+    fn flush(&mut self, register: u32) {
+        let value = self.scratch.registers.read(self.graph, self.current, register, self.at);
+        if self.scratch.registers.is_initial(register, value) {
+            return;
+        }
+        // The whole slot is written: what is above a narrow float is zero.
+        let value = if self.graph.node(value).ty() == Type::F32 { self.widen(value) } else { value };
+        let address = self.slot_address(register);
+        let sig = Sig { from: self.graph.node(value).ty(), ty: Type::Void };
+        self.graph.push(self.current, Op::STORE, sig, &[address, value], 0, self.at);
+    }
+
+    fn flush_all(&mut self) {
+        for index in 0..self.scratch.flushes.len() {
+            let register = self.scratch.flushes[index];
+            self.flush(register);
+        }
+    }
+
+    fn reload(&mut self, register: u32) {
+        let ty = self.scratch.registers.home(register);
+        let address = self.slot_address(register);
+        let sig = Sig { from: Type::Void, ty };
+        let value = self.graph.push(self.current, Op::LOAD, sig, &[address], 0, self.at);
+        self.scratch.registers.write(self.current, register, value);
+    }
+
+    fn reload_all(&mut self) {
+        for register in 0..self.source.slots {
+            if self.scratch.registers.is_used(register) {
+                self.reload(register);
+            }
+        }
+    }
+
+    /// The address of a run of registers, which are in their slots from here on.
+    fn window(&mut self, run: core::ops::Range<usize>) -> Node {
+        for register in run.clone() {
+            if self.scratch.registers.is_written(register as u32) {
+                self.flush(register as u32);
+            }
+        }
+        self.slot_address(run.start as u32)
+    }
+
+    /// After a template that handed out addresses of slots, the registers have what is there.
+    fn reload_observed(&mut self, opcode: usize, raw: &[Raw; MAX_OPERANDS]) {
+        if self.observed {
+            self.reload_all();
+            return;
+        }
+        for (operand, info) in self.source.opcodes[opcode].operands.iter().enumerate() {
+            if info.kind == OperandKind::RegsMut {
+                for register in run_of(raw[operand]) {
+                    self.reload(register as u32);
+                }
+            }
+        }
+    }
+
+    /// Ends the entry, completes what is open and rewrites references to parameters that were replaced.
+    fn finish(&mut self) {
+        let first = self.graph.block(Graph::ENTRY).succs[0];
+        let end = self.graph.add(Op::JUMP, Sig { from: Type::Void, ty: Type::Void }, &[], 0, 0);
+        self.graph.nodes[end.at()].block = Graph::ENTRY;
+        self.graph.blocks[Graph::ENTRY.at()].end = end;
+        debug_assert_eq!(self.graph.block(first).preds[0].block, Graph::ENTRY);
+        self.drop_unreached();
+        self.scratch.registers.resolve(self.graph);
+    }
+
+    /// Code that nothing reaches does not count as a way into code that something reaches.
+    fn drop_unreached(&mut self) {
+        let order = self.graph.reverse_postorder();
+        if order.len() == self.graph.blocks.len() {
+            return;
+        }
+        let mut is_reached = vec![false; self.graph.blocks.len()];
+        for block in &order {
+            is_reached[block.at()] = true;
+        }
+        for &block in &order {
+            let preds = core::mem::take(&mut self.graph.blocks[block.at()].preds);
+            if preds.iter().any(|pred| !is_reached[pred.block.at()]) {
+                for param in 0..self.graph.block(block).params.len() {
+                    let param = self.graph.block(block).params[param];
+                    let inputs: Vec<Node> = core::iter::zip(&preds, self.graph.inputs(param))
+                        .filter(|(pred, _)| is_reached[pred.block.at()])
+                        .map(|(_, input)| *input)
+                        .collect();
+                    self.graph.set_inputs(param, &inputs);
+                }
+            }
+            let reached = preds.into_iter().filter(|pred| is_reached[pred.block.at()]);
+            self.graph.blocks[block.at()].preds = reached.collect();
+        }
+    }
+}
