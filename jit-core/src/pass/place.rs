@@ -1,1 +1,3 @@
-//! (being written)
+//! Place every value in a block (being written).
+
+
