@@ -1,3 +1,31 @@
-//! The habits of the project as commands.
+//! The habits of the project as commands: `cargo xtask <command>`.
 
-fn main() {}
+mod ci;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <command>
+  ci      format, lints, docs, tidy: all that must hold besides the tests
+  bless   rewrite the expected output of golden and compile-error tests
+  tidy    check what no other tool checks: module docs, sizes, links, reasons";
+
+fn main() -> ExitCode {
+    let root =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
+    let command = std::env::args().nth(1);
+    let result = match command.as_deref() {
+        Some("ci") => ci::ci(root),
+        Some("bless") => ci::bless(root),
+        Some("tidy") => tidy::tidy(root),
+        _ => Err(USAGE.to_string()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}

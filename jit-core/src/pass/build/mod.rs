@@ -35,9 +35,9 @@ pub trait Instructions {
     fn get(&self, at: usize) -> (usize, [Raw; MAX_OPERANDS]);
 }
 
-impl<B: Bytecode> Instructions for [B] {
+impl<B: Bytecode> Instructions for Vec<B> {
     fn len(&self) -> usize {
-        <[B]>::len(self)
+        Vec::len(self)
     }
 
     fn get(&self, at: usize) -> (usize, [Raw; MAX_OPERANDS]) {

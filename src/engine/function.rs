@@ -1,0 +1,99 @@
+//! A function of an engine: verified bytecode, and its machine code once there is some.
+
+use super::backend::Compiled;
+use crate::Error;
+use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::pass::build::Source;
+use azulejo_core::verify::{Shape, verify};
+use azulejo_core::vocab::Vocabulary;
+use std::cell::OnceCell;
+
+/// Names a function of one engine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct FunctionId(pub(super) u32);
+
+/// The bytecode of a function, with the lists of labels that its `Labels` operands name.
+#[derive(Clone, Debug)]
+pub struct Code<B> {
+    /// The bytecode.
+    pub ops: Vec<B>,
+    /// What `Labels` operands are runs of.
+    pub labels: Vec<u32>,
+}
+
+impl<B> From<Vec<B>> for Code<B> {
+    fn from(ops: Vec<B>) -> Self {
+        Code { ops, labels: Vec::new() }
+    }
+}
+
+impl<B: Clone> From<&[B]> for Code<B> {
+    fn from(ops: &[B]) -> Self {
+        Code { ops: ops.to_vec(), labels: Vec::new() }
+    }
+}
+
+/// Bytecode that was verified.
+pub(super) struct Function<B: Bytecode> {
+    #[expect(dead_code, reason = "read by the dumps and by profilers' maps, which name functions")]
+    name: String,
+    code: Code<B>,
+    registers: u32,
+    shape: Shape,
+    compiled: OnceCell<Compiled>,
+}
+
+impl<B: Bytecode> Function<B> {
+    pub(super) fn verified(name: String, code: Code<B>, registers: u32) -> Result<Self, Error> {
+        let shape = verify(&code.ops, &code.labels, registers)?;
+        Ok(Function { name, code, registers, shape, compiled: OnceCell::new() })
+    }
+
+    pub(super) fn code(&self) -> &[B] {
+        &self.code.ops
+    }
+
+    pub(super) fn labels(&self) -> &[u32] {
+        &self.code.labels
+    }
+
+    pub(super) fn registers(&self) -> u32 {
+        self.registers
+    }
+
+    pub(super) fn slots(&self) -> usize {
+        self.shape.slots as usize
+    }
+
+    /// The height of the operand stack before a bytecode.
+    pub(super) fn depth(&self, at: u32) -> u32 {
+        self.shape.depths.get(at as usize).copied().unwrap_or(0)
+    }
+
+    /// What `(cu)` is: the bytecode itself, by which a template can tell functions apart.
+    pub(super) fn unit(&self) -> *const () {
+        self.code.ops.as_ptr().cast()
+    }
+
+    pub(super) fn compiled(&self) -> Option<&Compiled> {
+        self.compiled.get()
+    }
+
+    pub(super) fn set_compiled(&self, compiled: Compiled) {
+        // Compiling calls nobody, so a second one cannot have come between.
+        let _ = self.compiled.set(compiled);
+    }
+
+    pub(super) fn source(&self) -> Source<'_> {
+        Source {
+            vocab: Vocabulary { extra: B::OPERATORS },
+            opcodes: B::OPCODES,
+            templates: B::templates(),
+            code: &self.code.ops,
+            labels: &self.code.labels,
+            locals: self.registers,
+            slots: self.shape.slots,
+            depths: &self.shape.depths,
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The engine: functions of one bytecode, and the tiers that run them.
+//!
+//! In: verified bytecode and arguments. Out: results or an [`Error`]. A call takes a frame of 64-bit slots, puts
+//! the arguments in the first ones and runs compiled code if there is some, else the interpreter. Compiled code
+//! that leaves at a bytecode has all VM registers in the frame, so the interpreter goes on from there.
+//!
+//! Calls nest: a Rust function that a template calls may call the engine again, on either side. That is why
+//! every method takes `&self`. An engine stays on its thread.
+
+mod backend;
+mod function;
+mod stack;
+mod value;
+
+pub use function::{Code, FunctionId};
+pub use value::{Args, Slot};
+
+use crate::{Error, Unsupported};
+use azulejo_core::ir::bytecode::{Bytecode, Flow, Machine};
+use backend::{Backend, Status};
+use function::Function;
+use stack::FrameStack;
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+/// Whether this machine can run compiled code, and if not, why not.
+///
+/// Everything works either way; without a compiler it runs in the interpreter.
+///
+/// ```
+/// match azulejo::can_compile() {
+///     Ok(()) => println!("functions can be compiled here"),
+///     Err(reason) => println!("everything is interpreted here: {reason}"),
+/// }
+/// ```
+pub fn can_compile() -> Result<(), Unsupported> {
+    backend::can_compile()
+}
+
+/// How an engine is set up.
+///
+/// ```
+/// # use azulejo::prelude::*;
+/// # #[derive(Bytecode, Clone, Copy, Debug)]
+/// # #[bytecode(context = ())]
+/// # enum Op { Return { a: In<i64> } }
+/// # template! { Op::Return => (return $a) }
+/// let engine: Engine<Op> = Engine::builder().stack_slots(1 << 16).build();
+/// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
+/// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Builder {
+    stack_slots: usize,
+    native_stack: usize,
+    code_bytes: usize,
+    features: Option<u32>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Builder { stack_slots: 1 << 20, native_stack: 1 << 20, code_bytes: 64 << 20, features: None }
+    }
+}
+
+impl Builder {
+    /// How many VM registers all active calls may have together (a million unless said).
+    pub fn stack_slots(mut self, slots: usize) -> Self {
+        self.stack_slots = slots;
+        self
+    }
+
+    /// How much of the thread's own stack nested calls may use, in bytes (1 MiB unless said).
+    pub fn native_stack(mut self, bytes: usize) -> Self {
+        self.native_stack = bytes;
+        self
+    }
+
+    /// How much compiled code there may be at once, in bytes (64 MiB unless said).
+    pub fn code_bytes(mut self, bytes: usize) -> Self {
+        self.code_bytes = bytes;
+        self
+    }
+
+    /// Uses only these of the CPU's features (by name, such as `bmi2`); names the CPU lacks are left out.
+    pub fn only_features(mut self, names: &[&str]) -> Self {
+        self.features = Some(backend::features_named(names));
+        self
+    }
+
+    /// Makes the engine.
+    pub fn build<B: Bytecode>(self) -> Engine<B> {
+        Engine {
+            functions: RefCell::default(),
+            backend: RefCell::new(Backend::new(self.code_bytes, self.features)),
+            stack: FrameStack::new(self.stack_slots, self.native_stack),
+        }
+    }
+}
+
+/// Functions of the bytecode `B` and what is needed to run them.
+///
+/// The README's tutorial shows one at work.
+pub struct Engine<B: Bytecode> {
+    functions: RefCell<Vec<Rc<Function<B>>>>,
+    backend: RefCell<Backend>,
+    stack: FrameStack,
+}
+
+impl<B: Bytecode> Default for Engine<B> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<B: Bytecode> fmt::Debug for Engine<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("functions", &self.functions.borrow().len()).finish_non_exhaustive()
+    }
+}
+
+impl<B: Bytecode> Engine<B> {
+    /// An engine with the usual limits.
+    pub fn new() -> Self {
+        Builder::default().build()
+    }
+
+    /// Limits and choices first.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Adds a function with `registers` VM registers, the first of which are its arguments.
+    ///
+    /// The code is verified here, once: operands within the frame, jumps within the code, no way off its end, a
+    /// balanced operand stack. What is wrong is told with the bytecode's index.
+    pub fn define(
+        &self,
+        name: impl Into<String>,
+        code: impl Into<Code<B>>,
+        registers: u32,
+    ) -> Result<FunctionId, Error> {
+        let function = Function::verified(name.into(), code.into(), registers)?;
+        let mut functions = self.functions.borrow_mut();
+        functions.push(Rc::new(function));
+        Ok(FunctionId(functions.len() as u32 - 1))
+    }
+
+    /// Compiles a function with the optimizer; calls that start from now on run the machine code.
+    pub fn compile(&self, function: FunctionId) -> Result<(), Error> {
+        let function = self.function(function)?;
+        if function.compiled().is_none() {
+            let compiled = self.backend.borrow_mut().compile(&function.source())?;
+            function.set_compiled(compiled);
+        }
+        Ok(())
+    }
+
+    /// Whether a function has machine code.
+    pub fn is_compiled(&self, function: FunctionId) -> bool {
+        self.function(function).is_ok_and(|function| function.compiled().is_some())
+    }
+
+    /// How many bytes of machine code a function has; zero if it is only interpreted.
+    pub fn code_len(&self, function: FunctionId) -> usize {
+        self.function(function).map_or(0, |function| function.compiled().map_or(0, |code| code.len()))
+    }
+
+    /// Runs a function and gives its result.
+    ///
+    /// The arguments become the first VM registers, the others are zero. Running compiled or interpreted gives
+    /// the same result.
+    pub fn call<A: Args, R: Slot>(
+        &self,
+        function: FunctionId,
+        context: &mut B::Context,
+        args: A,
+    ) -> Result<R, Error> {
+        let function = self.function(function)?;
+        self.run(&function, context, args, function.compiled().is_some()).map(R::from_slot)
+    }
+
+    /// Runs a function in the interpreter, whether or not it has machine code.
+    pub fn interpret<A: Args, R: Slot>(
+        &self,
+        function: FunctionId,
+        context: &mut B::Context,
+        args: A,
+    ) -> Result<R, Error> {
+        let function = self.function(function)?;
+        self.run(&function, context, args, false).map(R::from_slot)
+    }
+
+    fn function(&self, id: FunctionId) -> Result<Rc<Function<B>>, Error> {
+        self.functions.borrow().get(id.0 as usize).cloned().ok_or(Error::UnknownFunction)
+    }
+
+    fn run<A: Args>(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        args: A,
+        compiled: bool,
+    ) -> Result<u64, Error> {
+        if args.count() > function.registers() as usize {
+            return Err(Error::TooManyArguments { given: args.count(), registers: function.registers() });
+        }
+        let frame = self.stack.enter(function.slots()).ok_or(Error::StackOverflow)?;
+        let slots = frame.slots();
+        // SAFETY: the frame has this many slots, and nobody else knows of it yet.
+        args.store(unsafe { std::slice::from_raw_parts_mut(slots, function.slots()) });
+        let mut at = 0;
+        if compiled && let Some(code) = function.compiled() {
+            // SAFETY: the code was compiled from this function, which was verified, for a frame of this size.
+            match unsafe { code.enter(context.cast(), slots, function.unit()) } {
+                Status::Returned(value) => return Ok(value),
+                Status::Trapped { trap, at } => return Err(Error::Trap { trap, at }),
+                Status::Exited { at: next } => at = next,
+            }
+        }
+        let machine = Machine { frame: slots, context, unit: function.unit(), labels: function.labels() };
+        let depth = function.depth(at);
+        // SAFETY: the code was verified, and the frame has the slots that verification asked for.
+        let (flow, at) = unsafe { B::interpret(function.code(), &machine, at, function.registers(), depth) };
+        match flow {
+            Flow::Return(value) => Ok(value),
+            Flow::Trap(trap) => Err(Error::Trap { trap, at }),
+            Flow::Next | Flow::Jump(_) => unreachable!("the interpreter runs until it returns or traps"),
+        }
+    }
+}

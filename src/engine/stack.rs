@@ -1,0 +1,116 @@
+//! The stack of frames: 64-bit slots, the same for every tier.
+//!
+//! Frames are taken and given back in order. A frame never moves while it is in use: compiled code and the
+//! interpreter hold its address.
+
+use std::cell::Cell;
+
+/// Memory for frames.
+#[derive(Debug)]
+pub(crate) struct FrameStack {
+    slots: *mut u64,
+    capacity: usize,
+    top: Cell<usize>,
+    /// Where the machine stack was at the outermost call.
+    base: Cell<usize>,
+    depth: Cell<u32>,
+    native_limit: usize,
+}
+
+/// A frame in use; given back when dropped, also when a panic passes.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    stack: &'a FrameStack,
+    first: usize,
+}
+
+impl FrameStack {
+    pub(crate) fn new(capacity: usize, native_limit: usize) -> FrameStack {
+        // Zeroed by the system page by page as it is touched: a large stack costs nothing until it is used.
+        let slots = Box::into_raw(vec![0u64; capacity].into_boxed_slice()) as *mut u64;
+        let (top, base, depth) = (Cell::new(0), Cell::new(0), Cell::new(0));
+        FrameStack { slots, capacity, top, base, depth, native_limit }
+    }
+
+    /// A frame of zeroed slots; `None` if there is no room for it or the machine's own stack is used up.
+    pub(crate) fn enter(&self, n_slots: usize) -> Option<Frame<'_>> {
+        let here = 0u8;
+        let address = (&raw const here).addr();
+        if self.depth.get() == 0 {
+            self.base.set(address);
+        }
+        let first = self.top.get();
+        if first + n_slots > self.capacity || self.base.get().saturating_sub(address) > self.native_limit {
+            return None;
+        }
+        self.top.set(first + n_slots);
+        self.depth.set(self.depth.get() + 1);
+        // SAFETY: the slots lie within the allocation, and no other frame in use covers them.
+        unsafe { self.slots.add(first).write_bytes(0, n_slots) };
+        Some(Frame { stack: self, first })
+    }
+}
+
+impl Drop for FrameStack {
+    fn drop(&mut self) {
+        let slots = std::ptr::slice_from_raw_parts_mut(self.slots, self.capacity);
+        // SAFETY: this is the allocation that `new` made, and no frame borrows it any more.
+        drop(unsafe { Box::from_raw(slots) });
+    }
+}
+
+impl Frame<'_> {
+    /// The address of the first slot.
+    pub(crate) fn slots(&self) -> *mut u64 {
+        // SAFETY: `first` is within the allocation or one past it (a frame without slots).
+        unsafe { self.stack.slots.add(self.first) }
+    }
+}
+
+impl Drop for Frame<'_> {
+    fn drop(&mut self) {
+        self.stack.top.set(self.first);
+        self.stack.depth.set(self.stack.depth.get() - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_given_back_in_order_and_room_is_bounded() {
+        let stack = FrameStack::new(10, 1 << 20);
+        let outer = stack.enter(4).expect("there is room");
+        {
+            let inner = stack.enter(6).expect("there is room");
+            assert_eq!(inner.slots(), outer.slots().wrapping_add(4));
+            assert!(stack.enter(1).is_none());
+        }
+        assert!(stack.enter(6).is_some());
+        assert!(stack.enter(7).is_none());
+    }
+
+    #[test]
+    fn a_frame_starts_zeroed() {
+        let stack = FrameStack::new(4, 1 << 20);
+        let frame = stack.enter(4).expect("there is room");
+        // SAFETY: the frame has four slots.
+        unsafe { frame.slots().add(2).write(7) };
+        drop(frame);
+        let frame = stack.enter(4).expect("there is room");
+        // SAFETY: as above.
+        assert_eq!(unsafe { frame.slots().add(2).read() }, 0);
+    }
+
+    #[test]
+    fn deep_native_recursion_is_refused() {
+        fn recurse(stack: &FrameStack, depth: u32) -> u32 {
+            let Some(_frame) = stack.enter(1) else { return depth };
+            recurse(stack, depth + 1) + std::hint::black_box(0)
+        }
+        let stack = FrameStack::new(1 << 20, 64 << 10);
+        let depth = recurse(&stack, 0);
+        assert!((50..64 << 10).contains(&depth), "{depth}");
+    }
+}

@@ -1,0 +1,143 @@
+//! Rust values as the bits of VM registers.
+
+use azulejo_core::vocab::meaning::Num;
+
+/// A Rust value that fits a VM register.
+///
+/// ```
+/// use azulejo::Slot;
+/// assert_eq!((-1i32).to_slot(), 0xffff_ffff);
+/// assert_eq!(f64::from_slot(2.5f64.to_slot()), 2.5);
+/// ```
+pub trait Slot: Copy {
+    /// The register's bits: the value's own, and zeros above them.
+    fn to_slot(self) -> u64;
+    /// The value whose bits a register has.
+    fn from_slot(bits: u64) -> Self;
+}
+
+macro_rules! slots {
+    ($($signed:ident $unsigned:ident),*) => {$(
+        impl Slot for $signed {
+            fn to_slot(self) -> u64 {
+                Num::to_bits(self)
+            }
+            fn from_slot(bits: u64) -> Self {
+                Num::from_bits(bits)
+            }
+        }
+        impl Slot for $unsigned {
+            fn to_slot(self) -> u64 {
+                self as u64
+            }
+            fn from_slot(bits: u64) -> Self {
+                bits as $unsigned
+            }
+        }
+    )*};
+}
+slots!(i8 u8, i16 u16, i32 u32, i64 u64);
+
+macro_rules! float_slots {
+    ($($float:ident),*) => {$(
+        impl Slot for $float {
+            fn to_slot(self) -> u64 {
+                Num::to_bits(self)
+            }
+            fn from_slot(bits: u64) -> Self {
+                Num::from_bits(bits)
+            }
+        }
+    )*};
+}
+float_slots!(f32, f64);
+
+impl Slot for usize {
+    fn to_slot(self) -> u64 {
+        self as u64
+    }
+    fn from_slot(bits: u64) -> Self {
+        bits as usize
+    }
+}
+
+impl<T> Slot for *mut T {
+    fn to_slot(self) -> u64 {
+        self as usize as u64
+    }
+    fn from_slot(bits: u64) -> Self {
+        bits as usize as *mut T
+    }
+}
+
+impl<T> Slot for *const T {
+    fn to_slot(self) -> u64 {
+        self as usize as u64
+    }
+    fn from_slot(bits: u64) -> Self {
+        bits as usize as *const T
+    }
+}
+
+impl Slot for bool {
+    fn to_slot(self) -> u64 {
+        self as u64
+    }
+    fn from_slot(bits: u64) -> Self {
+        bits & 1 != 0
+    }
+}
+
+/// The result of a function that returns nothing.
+impl Slot for () {
+    fn to_slot(self) -> u64 {
+        0
+    }
+    fn from_slot(_: u64) -> Self {}
+}
+
+/// The arguments of a call: a tuple of up to twelve values, or a slice of register bits.
+pub trait Args {
+    /// How many there are.
+    fn count(&self) -> usize;
+    /// Writes the bits to the first registers.
+    fn store(self, frame: &mut [u64]);
+}
+
+impl Args for &[u64] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+    fn store(self, frame: &mut [u64]) {
+        frame[..self.len()].copy_from_slice(self);
+    }
+}
+
+macro_rules! tuples {
+    ($($($name:ident $at:tt),*;)*) => {$(
+        impl<$($name: Slot),*> Args for ($($name,)*) {
+            fn count(&self) -> usize {
+                const { [$($at as usize),*].len() }
+            }
+            #[allow(unused_variables, reason = "the empty tuple stores nothing")]
+            fn store(self, frame: &mut [u64]) {
+                $(frame[$at] = self.$at.to_slot();)*
+            }
+        }
+    )*};
+}
+tuples! {
+    ;
+    A 0;
+    A 0, B 1;
+    A 0, B 1, C 2;
+    A 0, B 1, C 2, D 3;
+    A 0, B 1, C 2, D 3, E 4;
+    A 0, B 1, C 2, D 3, E 4, F 5;
+    A 0, B 1, C 2, D 3, E 4, F 5, G 6;
+    A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7;
+    A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8;
+    A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9;
+    A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10;
+    A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11;
+}

@@ -1,0 +1,141 @@
+//! Checks what no other tool checks.
+//!
+//! Every Rust file starts with `//!`; files stay small enough to be one idea; a lint is allowed only with a
+//! reason; an unfinished place names its issue; nothing trails at a line's end; what documents link to exists;
+//! the modules of the core depend on each other in one direction only.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const MAX_LINES: usize = 800;
+
+/// Files that may be longer, with the reason.
+const LONG: &[(&str, &str)] = &[];
+
+/// Marks of unfinished work (spelled so that this file passes its own check).
+const UNFINISHED: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
+
+/// Attributes that hide what a test finds.
+const SKIPPED: [&str; 2] = [concat!("#[", "ignore"), concat!("#[", "should_panic")];
+
+/// What a folder of the core may use, besides itself. The order is the order of dependency.
+const USES: &[(&str, &[&str])] = &[
+    ("jit-core/src/vocab", &[]),
+    ("jit-core/src/ir", &["vocab", "target"]),
+    ("jit-core/src/grammar", &["vocab", "ir", "target"]),
+    ("jit-core/src/pass", &["vocab", "ir", "grammar", "target", "check", "text", "error"]),
+    ("jit-core/src/check", &["vocab", "ir", "grammar", "target"]),
+    ("jit-core/src/text", &["vocab", "ir", "grammar", "target"]),
+];
+
+/// Runs every check and reports all that is wrong.
+pub(crate) fn tidy(root: &Path) -> Result<(), String> {
+    let mut files = Vec::new();
+    collect(root, &mut files);
+    files.sort();
+    let mut faults = Vec::new();
+    for file in &files {
+        let name = file.strip_prefix(root).expect("files lie below the root").display().to_string();
+        let Ok(text) = fs::read_to_string(file) else { continue };
+        check_text(&name, &text, &mut faults);
+        match file.extension().and_then(|extension| extension.to_str()) {
+            Some("rs") => check_rust(&name, &text, &mut faults),
+            Some("md") => check_links(root, file, &name, &text, &mut faults),
+            _ => {}
+        }
+    }
+    eprintln!("tidy: {} files, {} faults", files.len(), faults.len());
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if name != "target" && (!name.starts_with('.') || name == ".ci") {
+                collect(&path, files);
+            }
+        } else {
+            files.push(path);
+        }
+    }
+}
+
+fn check_text(name: &str, text: &str, faults: &mut Vec<String>) {
+    if name.ends_with(".stderr") || name.starts_with("LICENSE") || name == "Cargo.lock" {
+        return;
+    }
+    for (at, line) in text.lines().enumerate() {
+        if line.ends_with([' ', '\t']) {
+            faults.push(format!("{name}:{}: blanks at the end of the line", at + 1));
+        }
+    }
+    if !text.is_empty() && !text.ends_with('\n') {
+        faults.push(format!("{name}: no line end at the end"));
+    }
+}
+
+fn check_rust(name: &str, text: &str, faults: &mut Vec<String>) {
+    let in_ui = name.starts_with("tests/ui/");
+    if !in_ui && !text.starts_with("//!") {
+        faults.push(format!("{name}: starts without `//!`: say what goes in, what comes out, what holds"));
+    }
+    let lines = text.lines().count();
+    if lines > MAX_LINES && !LONG.iter().any(|(long, _)| *long == name) {
+        faults.push(format!("{name}: {lines} lines; is it one idea?"));
+    }
+    for (at, line) in text.lines().enumerate() {
+        let place = format!("{name}:{}", at + 1);
+        for word in UNFINISHED {
+            if line.contains(word) && !line.contains('#') {
+                faults.push(format!("{place}: {word} without an issue's number"));
+            }
+        }
+        for macro_name in ["todo", "unimplemented"] {
+            if line.contains(&format!("{macro_name}!(")) && !in_ui {
+                faults.push(format!("{place}: unfinished"));
+            }
+        }
+        if SKIPPED.iter().any(|attribute| line.contains(attribute)) {
+            faults.push(format!("{place}: assert the result instead"));
+        }
+    }
+    for (folder, allowed) in USES {
+        if name.starts_with(folder) {
+            check_uses(name, text, folder, allowed, faults);
+        }
+    }
+}
+
+fn check_uses(name: &str, text: &str, folder: &str, allowed: &[&str], faults: &mut Vec<String>) {
+    let own = folder.rsplit('/').next().expect("a path has a last part");
+    // Tests at the end of a file may look anywhere.
+    let code = text.split("#[cfg(test)]").next().unwrap_or(text);
+    for (at, line) in code.lines().enumerate() {
+        if line.trim_start().starts_with("//") {
+            continue;
+        }
+        for used in line.split("crate::").skip(1) {
+            let module: String = used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let is_module = USES.iter().any(|(folder, _)| folder.ends_with(&format!("/{module}")));
+            if is_module && module != own && !allowed.contains(&module.as_str()) {
+                faults.push(format!("{name}:{}: `{own}` may not use `{module}`", at + 1));
+            }
+        }
+    }
+}
+
+fn check_links(root: &Path, file: &Path, name: &str, text: &str, faults: &mut Vec<String>) {
+    let folder = file.parent().unwrap_or(root);
+    for (at, line) in text.lines().enumerate() {
+        for part in line.split("](").skip(1) {
+            let target = part.split([')', '#']).next().unwrap_or("");
+            let is_outside = target.contains("://") || target.is_empty();
+            if !is_outside && !folder.join(target).exists() {
+                faults.push(format!("{name}:{}: link to {target}, which does not exist", at + 1));
+            }
+        }
+    }
+}
