@@ -69,6 +69,7 @@ pub struct Source<'a> {
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Scratch {
+    code: Decoded,
     registers: Registers,
     /// Block of each bytecode that starts one.
     leaders: Vec<Block>,
@@ -77,6 +78,34 @@ pub struct Scratch {
     linked: Linked,
     flushes: Vec<u32>,
     stack_inputs: Vec<Node>,
+}
+
+/// The bytecode, decoded once.
+#[derive(Debug, Default)]
+struct Decoded {
+    /// For each bytecode its opcode and where its operands start.
+    bytecodes: Vec<(u32, u32)>,
+    operands: Vec<Raw>,
+}
+
+impl Decoded {
+    fn clear(&mut self) {
+        self.bytecodes.clear();
+        self.operands.clear();
+    }
+
+    fn opcode(&self, at: usize) -> usize {
+        self.bytecodes[at].0 as usize
+    }
+
+    fn operands(&self, at: usize) -> &[Raw] {
+        let end = self.bytecodes.get(at + 1).map_or(self.operands.len(), |next| next.1 as usize);
+        &self.operands[self.bytecodes[at].1 as usize..end]
+    }
+
+    fn operand(&self, at: u32, operand: u8) -> Raw {
+        self.operands[self.bytecodes[at as usize].1 as usize + operand as usize]
+    }
 }
 
 /// The template being linked.
@@ -139,6 +168,7 @@ impl Builder<'_> {
         scratch.last_jump.clear();
         scratch.last_jump.resize(n_code, 0);
         scratch.registers.clear(self.source.slots);
+        scratch.code.clear();
         let entry = self.graph.add_block();
         debug_assert_eq!(entry, Graph::ENTRY);
         let first = self.graph.add_block();
@@ -146,9 +176,13 @@ impl Builder<'_> {
 
         for at in 0..n_code {
             let (opcode, raw) = self.source.code.get(at);
-            self.name_registers(at as u32, opcode, &raw);
+            let operands = self.source.opcodes[opcode].operands;
+            let code = &mut self.scratch.code;
+            code.bytecodes.push((opcode as u32, code.operands.len() as u32));
+            code.operands.extend_from_slice(&raw[..operands.len()]);
+            self.name_registers(at);
             let scratch = &mut *self.scratch;
-            for (operand, info) in self.source.opcodes[opcode].operands.iter().enumerate() {
+            for (operand, info) in operands.iter().enumerate() {
                 let register = scratch.linked.registers[operand];
                 let ty = info.scalar.map_or(Type::I64, |scalar| scalar.ty());
                 match info.kind {
@@ -190,11 +224,12 @@ impl Builder<'_> {
     }
 
     /// Says which VM register each operand of a bytecode names.
-    fn name_registers(&mut self, at: u32, opcode: usize, raw: &[Raw; MAX_OPERANDS]) {
-        let operands = self.source.opcodes[opcode].operands;
+    fn name_registers(&mut self, at: usize) {
+        let operands = self.source.opcodes[self.scratch.code.opcode(at)].operands;
+        let raw = self.scratch.code.operands(at);
         let names = &mut self.scratch.linked.registers;
         let pops = operands.iter().filter(|info| info.kind == OperandKind::Pop).count() as u32;
-        let depth = self.source.depths.get(at as usize).copied().unwrap_or(0);
+        let depth = self.source.depths.get(at).copied().unwrap_or(0);
         // An unreachable bytecode has no depth; it is never linked, and names nothing that matters.
         let bottom = (self.source.locals + depth).saturating_sub(pops);
         let (mut popped, mut pushed) = (0, 0);
@@ -249,28 +284,34 @@ impl Builder<'_> {
         }
     }
 
+    /// Whether any bytecode jumps to this one; `last_jump` cannot tell a jump by bytecode 0 from none.
     fn is_jumped_to(&self, at: usize) -> bool {
-        // `last_jump` cannot tell a jump by bytecode 0 from none.
-        self.scratch.last_jump[at] > 0 || {
-            let (opcode, raw) = self.source.code.get(0);
-            self.source.opcodes[opcode].operands.iter().enumerate().any(|(operand, info)| match info.kind {
-                OperandKind::Label => raw[operand] as usize == at,
-                OperandKind::Labels => {
-                    self.source.labels[run_of(raw[operand])].iter().any(|&to| to as usize == at)
-                }
-                _ => false,
-            })
-        }
+        self.scratch.last_jump[at] > 0 || self.targets(0).any(|to| to == at)
+    }
+
+    /// Where a bytecode may jump.
+    fn targets(&self, at: usize) -> impl Iterator<Item = usize> {
+        let infos = self.source.opcodes[self.scratch.code.opcode(at)].operands;
+        let labels = self.source.labels;
+        core::iter::zip(infos, self.scratch.code.operands(at)).flat_map(move |(info, &raw)| {
+            let (one, many) = match info.kind {
+                OperandKind::Label => (Some(raw as usize), 0..0),
+                OperandKind::Labels => (None, run_of(raw)),
+                _ => (None, 0..0),
+            };
+            one.into_iter().chain(labels[many].iter().map(|&to| to as usize))
+        })
     }
 
     /// A loop's head is complete once the last bytecode that jumps back has been linked.
     fn seal_loops_ending_at(&mut self, at: usize) {
-        let (opcode, raw) = self.source.code.get(at);
-        for (operand, info) in self.source.opcodes[opcode].operands.iter().enumerate() {
+        let infos = self.source.opcodes[self.scratch.code.opcode(at)].operands;
+        for (operand, info) in infos.iter().enumerate() {
+            let raw = self.scratch.code.operand(at as u32, operand as u8);
             match info.kind {
-                OperandKind::Label => self.seal_if_last(raw[operand] as usize, at),
+                OperandKind::Label => self.seal_if_last(raw as usize, at),
                 OperandKind::Labels => {
-                    for label in run_of(raw[operand]) {
+                    for label in run_of(raw) {
                         self.seal_if_last(self.source.labels[label] as usize, at);
                     }
                 }
@@ -300,9 +341,9 @@ impl Builder<'_> {
     }
 
     fn link(&mut self, at: usize) {
-        let (opcode, raw) = self.source.code.get(at);
+        let opcode = self.scratch.code.opcode(at);
         let template = self.source.templates[opcode];
-        self.name_registers(at as u32, opcode, &raw);
+        self.name_registers(at);
         self.observed = false;
         self.open_blocks(template);
         let mut next = Block::NONE;
@@ -311,7 +352,7 @@ impl Builder<'_> {
                 // Behind a step that left: the rest of a block of a template whose way in was never taken.
                 continue;
             }
-            self.step(step, &raw, &mut next);
+            self.step(step, &mut next);
         }
         self.complete_params();
         if next.is_some() {
@@ -324,7 +365,7 @@ impl Builder<'_> {
             }
         }
         if self.current.is_some() {
-            self.reload_observed(opcode, &raw);
+            self.reload_observed(opcode);
         }
     }
 
@@ -354,24 +395,24 @@ impl Builder<'_> {
         }
     }
 
-    fn step(&mut self, step: &Step, raw: &[Raw; MAX_OPERANDS], next: &mut Block) {
+    fn step(&mut self, step: &Step, next: &mut Block) {
         match *step {
-            Step::Node { op, sig, inputs, imm } => self.node(op, sig, inputs, imm, raw),
+            Step::Node { op, sig, inputs, imm } => self.node(op, sig, inputs, imm),
             Step::Read { operand, ty } => {
                 let value = self.read(self.scratch.linked.registers[operand as usize], ty);
                 self.scratch.linked.values.push(value);
             }
             Step::Constant { operand, ty } => {
-                let value = self.graph.constant(ty, raw[operand as usize], self.at);
+                let value = self.graph.constant(ty, self.operand(operand), self.at);
                 self.scratch.linked.values.push(value);
             }
             Step::Window { operand } => {
-                let run = run_of(raw[operand as usize]);
+                let run = run_of(self.operand(operand));
                 let value = self.window(run);
                 self.scratch.linked.values.push(value);
             }
             Step::WindowLength { operand } => {
-                let length = run_of(raw[operand as usize]).len() as u64;
+                let length = run_of(self.operand(operand)).len() as u64;
                 let value = self.graph.constant(Type::I64, length, self.at);
                 self.scratch.linked.values.push(value);
             }
@@ -394,10 +435,10 @@ impl Builder<'_> {
                 self.branch(flag, then, otherwise, likelihood);
             }
             Step::Goto { operand } => {
-                let to = self.leader(raw[operand as usize]);
+                let to = self.leader(self.operand(operand));
                 self.jump(to);
             }
-            Step::Switch { value, operands } => self.switch(value, operands, raw),
+            Step::Switch { value, operands } => self.switch(value, operands),
             Step::Next => {
                 if !next.is_some() {
                     let leader = self.scratch.leaders.get(self.at as usize + 1).copied();
@@ -418,7 +459,7 @@ impl Builder<'_> {
                 let to = match to {
                     Resume::Here => self.at as u64,
                     Resume::Next => self.at as u64 + 1,
-                    Resume::Label(operand) => raw[operand as usize],
+                    Resume::Label(operand) => self.operand(operand),
                 };
                 self.flush_all();
                 self.leave(Op::EXIT, Type::Void, &[], to);
@@ -432,6 +473,11 @@ impl Builder<'_> {
         self.current = Block::NONE;
     }
 
+    /// The value of an operand of the bytecode being linked.
+    fn operand(&self, operand: u8) -> Raw {
+        self.scratch.code.operand(self.at, operand)
+    }
+
     fn value(&self, value: Ref) -> Node {
         self.scratch.linked.values[value as usize]
     }
@@ -441,10 +487,10 @@ impl Builder<'_> {
         self.scratch.stack_inputs.extend(inputs.iter().map(|&input| linked.values[input as usize]));
     }
 
-    fn node(&mut self, op: Op, sig: Sig, inputs: &[Ref], imm: Imm, raw: &[Raw; MAX_OPERANDS]) {
+    fn node(&mut self, op: Op, sig: Sig, inputs: &[Ref], imm: Imm) {
         let imm = match imm {
             Imm::Known(value) => value as u64,
-            Imm::Operand(operand) => raw[operand as usize],
+            Imm::Operand(operand) => self.operand(operand),
         };
         self.scratch.stack_inputs.clear();
         self.gather(inputs);
@@ -500,7 +546,7 @@ impl Builder<'_> {
         let linked = &mut self.scratch.linked.blocks[block as usize];
         linked.first_param = first_param;
         linked.params = params.len() as u32;
-        let (to, complete) = (linked.block, linked.awaited == 0);
+        let to = linked.block;
         for &ty in params {
             let param = self.graph.add_param(to, ty, self.at);
             self.scratch.linked.values.push(param);
@@ -509,11 +555,6 @@ impl Builder<'_> {
             self.graph.blocks[to.at()].heat = Heat::Cold;
         }
         self.current = to;
-        if complete && self.graph.block(to).preds.is_empty() {
-            // No way in was taken (a constant branch of the template, or unreachable): its steps are skipped,
-            // but its values keep their numbers.
-            self.current = to;
-        }
     }
 
     fn branch(&mut self, flag: Ref, then: u16, otherwise: u16, likelihood: Likelihood) {
@@ -541,17 +582,17 @@ impl Builder<'_> {
         }
     }
 
-    fn switch(&mut self, value: Ref, operands: &[u8], raw: &[Raw; MAX_OPERANDS]) {
+    fn switch(&mut self, value: Ref, operands: &[u8]) {
         let value = self.value(value);
-        let (opcode, _) = self.source.code.get(self.at as usize);
+        let opcode = self.scratch.code.opcode(self.at as usize);
         let mut targets = Vec::new();
         for &operand in operands {
             match self.source.opcodes[opcode].operands[operand as usize].kind {
                 OperandKind::Labels => {
-                    let run = run_of(raw[operand as usize]);
+                    let run = run_of(self.operand(operand));
                     targets.extend(self.source.labels[run].iter().map(|&to| self.leader(to as u64)));
                 }
-                _ => targets.push(self.leader(raw[operand as usize])),
+                _ => targets.push(self.leader(self.operand(operand))),
             }
         }
         self.graph.end(self.current, Op::SWITCH, Type::Void, &[value], 0, &targets, self.at);
@@ -686,14 +727,14 @@ impl Builder<'_> {
     }
 
     /// After a template that handed out addresses of slots, the registers have what is there.
-    fn reload_observed(&mut self, opcode: usize, raw: &[Raw; MAX_OPERANDS]) {
+    fn reload_observed(&mut self, opcode: usize) {
         if self.observed {
             self.reload_all();
             return;
         }
         for (operand, info) in self.source.opcodes[opcode].operands.iter().enumerate() {
             if info.kind == OperandKind::RegsMut {
-                for register in run_of(raw[operand]) {
+                for register in run_of(self.operand(operand as u8)) {
                     self.reload(register as u32);
                 }
             }
