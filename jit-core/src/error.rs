@@ -1,1 +1,103 @@
-//! (being written)
+//! What can go wrong at run time, as values.
+
+use crate::verify::VerifyError;
+use crate::vocab::Trap;
+use core::fmt;
+
+/// Why a function was not defined, not compiled, or gave no result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The bytecode is wrong.
+    Verify(VerifyError),
+    /// The function stopped without a result.
+    Trap {
+        /// Why.
+        trap: Trap,
+        /// At which bytecode.
+        at: u32,
+    },
+    /// Nested calls used up the frames or the thread's stack.
+    StackOverflow,
+    /// More arguments than the function has VM registers.
+    TooManyArguments {
+        /// How many were given.
+        given: usize,
+        /// How many registers there are.
+        registers: u32,
+    },
+    /// The function belongs to another engine.
+    UnknownFunction,
+    /// The function has no machine code.
+    NotCompiled,
+    /// There is no room left for machine code; the function can still be interpreted.
+    OutOfCodeMemory,
+    /// This machine cannot run compiled code; the function can still be interpreted.
+    Unsupported(Unsupported),
+    /// The compiler gave up because of a fault of its own in this stage; the function can still be interpreted.
+    Internal(&'static str),
+}
+
+/// Why a machine cannot run compiled code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Unsupported {
+    /// There is no back end for this kind of processor.
+    Architecture,
+    /// There is no back end for this operating system.
+    System,
+    /// The system gives no memory that code may be run from.
+    Memory,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unsupported::Architecture => "there is no compiler for this processor",
+            Unsupported::System => "there is no compiler for this operating system",
+            Unsupported::Memory => "the system gives no memory to run code from",
+        })
+    }
+}
+
+impl core::error::Error for Unsupported {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Verify(error) => write!(f, "bad bytecode: {error}"),
+            Error::Trap { trap, at } => write!(f, "bytecode {at}: {trap}"),
+            Error::StackOverflow => f.write_str("calls are nested too deeply"),
+            Error::TooManyArguments { given, registers } => {
+                write!(f, "{given} arguments for a function with {registers} registers")
+            }
+            Error::UnknownFunction => f.write_str("the function belongs to another engine"),
+            Error::NotCompiled => f.write_str("the function has not been compiled"),
+            Error::OutOfCodeMemory => f.write_str("no room left for machine code"),
+            Error::Unsupported(reason) => write!(f, "cannot compile: {reason}"),
+            Error::Internal(stage) => write!(f, "the compiler failed in `{stage}`; this is a bug in azulejo"),
+        }
+    }
+}
+
+impl core::error::Error for Error {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Error::Verify(error) => Some(error),
+            Error::Unsupported(reason) => Some(reason),
+            _ => None,
+        }
+    }
+}
+
+impl From<VerifyError> for Error {
+    fn from(error: VerifyError) -> Error {
+        Error::Verify(error)
+    }
+}
+
+impl From<Unsupported> for Error {
+    fn from(reason: Unsupported) -> Error {
+        Error::Unsupported(reason)
+    }
+}

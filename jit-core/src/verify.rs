@@ -1,1 +1,322 @@
-//! (being written)
+//! Check bytecode that comes from outside, once, before anything trusts it.
+//!
+//! In: code, its lists of labels, and how many VM registers there are. Out: a [`Shape`] (how many slots a frame
+//! needs, how high the operand stack is before each bytecode), or the first thing that is wrong, with the index
+//! of the bytecode. What holds afterwards: every register and window lies in the frame, every label in the code,
+//! control never runs off the end, and the operand stack has one height at each bytecode that can be reached,
+//! whichever way was taken. Code that cannot be reached is held to the same rules, but for the stack.
+
+use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OperandKind, Raw};
+use crate::ir::template::{Resume, Step, Template};
+use core::fmt;
+
+/// What verification learned.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Shape {
+    /// How many slots a frame has: VM registers, then the operand stack at its highest.
+    pub slots: u32,
+    /// The operand stack's height before each bytecode (zero where none can be reached). Empty if no opcode of
+    /// the function uses the operand stack.
+    pub depths: Vec<u32>,
+}
+
+/// What is wrong with a function's bytecode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VerifyError {
+    /// The index of the bytecode.
+    pub at: u32,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+/// A way in which a bytecode can be wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The function has no code.
+    Empty,
+    /// More bytecodes or registers than 32 bits can number.
+    TooLong,
+    /// An operand names a VM register that the frame does not have.
+    Register {
+        /// Which operand.
+        operand: u8,
+        /// The register.
+        register: u32,
+        /// How many there are.
+        registers: u32,
+    },
+    /// A run of registers ends behind the frame.
+    Window {
+        /// Which operand.
+        operand: u8,
+        /// The first register.
+        first: u32,
+        /// How many.
+        count: u32,
+        /// How many there are.
+        registers: u32,
+    },
+    /// A label names a position behind the code.
+    Target {
+        /// Which operand.
+        operand: u8,
+        /// The position.
+        target: u32,
+    },
+    /// A run of labels ends behind the function's list, or is empty.
+    Labels {
+        /// Which operand.
+        operand: u8,
+        /// The first.
+        first: u32,
+        /// How many.
+        count: u32,
+    },
+    /// Control can go on behind the last bytecode.
+    FallsOff,
+    /// The opcode pops more than the operand stack has.
+    Underflow {
+        /// How much it pops.
+        pops: u32,
+        /// How much there is.
+        depth: u32,
+    },
+    /// Two ways lead here with operand stacks of different heights.
+    Unbalanced {
+        /// The height by the way that was seen first.
+        expected: u32,
+        /// The height by the other.
+        found: u32,
+    },
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bytecode {}: ", self.at)?;
+        match self.fault {
+            Fault::Empty => f.write_str("a function needs at least one bytecode"),
+            Fault::TooLong => f.write_str("the function is too long"),
+            Fault::Register { operand, register, registers } => {
+                write!(f, "operand {operand} is register {register}, but the function has {registers}")
+            }
+            Fault::Window { operand, first, count, registers } => write!(
+                f,
+                "operand {operand} is the registers from {first}, {count} of them, but the function has {registers}"
+            ),
+            Fault::Target { operand, target } => {
+                write!(f, "operand {operand} jumps to {target}, which is not in the code")
+            }
+            Fault::Labels { operand, first, count: 0 } => {
+                write!(
+                    f,
+                    "operand {operand} is an empty run of labels at {first}; the last label is the default"
+                )
+            }
+            Fault::Labels { operand, first, count } => write!(
+                f,
+                "operand {operand} is the labels from {first}, {count} of them, which the function does not have"
+            ),
+            Fault::FallsOff => f.write_str("control goes on behind the last bytecode"),
+            Fault::Underflow { pops, depth } => {
+                write!(f, "{pops} values are popped, but the operand stack has {depth}")
+            }
+            Fault::Unbalanced { expected, found } => {
+                write!(f, "the operand stack has {found} values by one way and {expected} by another")
+            }
+        }
+    }
+}
+
+impl core::error::Error for VerifyError {}
+
+/// Checks a function with `registers` VM registers.
+pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result<Shape, VerifyError> {
+    let fail = |at: usize, fault| Err(VerifyError { at: at as u32, fault });
+    if code.is_empty() {
+        return fail(0, Fault::Empty);
+    }
+    if code.len() >= (u32::MAX / 2) as usize || registers >= u32::MAX / 2 {
+        return fail(0, Fault::TooLong);
+    }
+    let verifier = Verifier { code, labels, registers, flows: flows::<B>() };
+    let mut uses_stack = false;
+    for at in 0..code.len() {
+        verifier.check_operands(at)?;
+        let effect = verifier.stack_effect(at);
+        uses_stack |= effect != (0, 0);
+        if verifier.flows[code[at].opcode()].falls_through && at + 1 == code.len() {
+            return fail(at, Fault::FallsOff);
+        }
+    }
+    if !uses_stack {
+        return Ok(Shape { slots: registers, depths: Vec::new() });
+    }
+    verifier.balance()
+}
+
+/// How control can leave an opcode.
+#[derive(Clone, Debug)]
+struct OpcodeFlow {
+    falls_through: bool,
+    /// Operands it may jump to.
+    jumps: Vec<u8>,
+}
+
+fn flows<B: Bytecode>() -> Vec<OpcodeFlow> {
+    B::templates().iter().map(|template| flow(template)).collect()
+}
+
+/// Reads off a template's steps how control can leave it.
+fn flow(template: &Template) -> OpcodeFlow {
+    let mut falls_through = false;
+    let mut jumps = Vec::new();
+    let mut open = true;
+    for step in template.steps {
+        let leaves = match *step {
+            Step::Block { .. } => {
+                open = true;
+                false
+            }
+            Step::Goto { operand } => {
+                jumps.push(operand);
+                true
+            }
+            Step::Switch { operands, .. } => {
+                jumps.extend_from_slice(operands);
+                true
+            }
+            Step::Exit { to: Resume::Label(operand) } => {
+                jumps.push(operand);
+                true
+            }
+            // The interpreter goes on at the same bytecode and, if it leaves it, at the next.
+            Step::Next | Step::Exit { to: Resume::Here | Resume::Next } => {
+                falls_through = true;
+                true
+            }
+            Step::Jump { .. } | Step::Branch { .. } | Step::Return { .. } | Step::Trap { .. } => true,
+            _ => false,
+        };
+        open &= !leaves;
+    }
+    OpcodeFlow { falls_through: falls_through || open, jumps }
+}
+
+/// The first entry of a run, and how many.
+fn run_of(raw: Raw) -> (u32, u32) {
+    (raw as u32, (raw >> 32) as u32)
+}
+
+struct Verifier<'a, B> {
+    code: &'a [B],
+    labels: &'a [u32],
+    registers: u32,
+    flows: Vec<OpcodeFlow>,
+}
+
+impl<B: Bytecode> Verifier<'_, B> {
+    fn check_operands(&self, at: usize) -> Result<(), VerifyError> {
+        let registers = self.registers;
+        let fail = |fault| Err(VerifyError { at: at as u32, fault });
+        let raw = self.code[at].operands();
+        for (number, info) in B::OPCODES[self.code[at].opcode()].operands.iter().enumerate() {
+            let operand = number as u8;
+            match info.kind {
+                OperandKind::In | OperandKind::Out | OperandKind::InOut => {
+                    let register = raw[number] as u32;
+                    if register >= registers {
+                        return fail(Fault::Register { operand, register, registers });
+                    }
+                }
+                OperandKind::Regs | OperandKind::RegsMut => {
+                    let (first, count) = run_of(raw[number]);
+                    if first.checked_add(count).is_none_or(|end| end > registers) {
+                        return fail(Fault::Window { operand, first, count, registers });
+                    }
+                }
+                OperandKind::Label => {
+                    if raw[number] >= self.code.len() as u64 {
+                        return fail(Fault::Target { operand, target: raw[number] as u32 });
+                    }
+                }
+                OperandKind::Labels => {
+                    let (first, count) = run_of(raw[number]);
+                    let run = first as usize..first as usize + count as usize;
+                    match self.labels.get(run) {
+                        Some(targets) if !targets.is_empty() => {
+                            let beyond = targets.iter().find(|&&to| to as usize >= self.code.len());
+                            if let Some(&target) = beyond {
+                                return fail(Fault::Target { operand, target });
+                            }
+                        }
+                        _ => return fail(Fault::Labels { operand, first, count }),
+                    }
+                }
+                OperandKind::Imm | OperandKind::Pop | OperandKind::Push => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// How many values a bytecode pops and pushes.
+    fn stack_effect(&self, at: usize) -> (u32, u32) {
+        let operands = B::OPCODES[self.code[at].opcode()].operands;
+        let count = |kind| operands.iter().filter(|info| info.kind == kind).count() as u32;
+        (count(OperandKind::Pop), count(OperandKind::Push))
+    }
+
+    /// Follows every way through the code and gives each bytecode the one height it has.
+    fn balance(&self) -> Result<Shape, VerifyError> {
+        const UNSEEN: u32 = u32::MAX;
+        let mut depths = vec![UNSEEN; self.code.len()];
+        let mut highest = 0;
+        let mut open = vec![0usize];
+        depths[0] = 0;
+        while let Some(at) = open.pop() {
+            let depth = depths[at];
+            let (pops, pushes) = self.stack_effect(at);
+            if pops > depth {
+                return Err(VerifyError { at: at as u32, fault: Fault::Underflow { pops, depth } });
+            }
+            let after = depth - pops + pushes;
+            highest = highest.max(after);
+            let mut reach = |to: usize| {
+                let expected = core::mem::replace(&mut depths[to], after);
+                if expected == UNSEEN {
+                    open.push(to);
+                } else if expected != after {
+                    let fault = Fault::Unbalanced { expected, found: after };
+                    return Err(VerifyError { at: to as u32, fault });
+                }
+                Ok(())
+            };
+            let flow = &self.flows[self.code[at].opcode()];
+            if flow.falls_through {
+                reach(at + 1)?;
+            }
+            let raw: [Raw; MAX_OPERANDS] = self.code[at].operands();
+            let infos = B::OPCODES[self.code[at].opcode()].operands;
+            for &operand in &flow.jumps {
+                match infos[operand as usize].kind {
+                    OperandKind::Labels => {
+                        let (first, count) = run_of(raw[operand as usize]);
+                        for &to in &self.labels[first as usize..(first + count) as usize] {
+                            reach(to as usize)?;
+                        }
+                    }
+                    _ => reach(raw[operand as usize] as usize)?,
+                }
+            }
+        }
+        for depth in &mut depths {
+            if *depth == UNSEEN {
+                *depth = 0;
+            }
+        }
+        let Some(slots) = self.registers.checked_add(highest) else {
+            return Err(VerifyError { at: 0, fault: Fault::TooLong });
+        };
+        Ok(Shape { slots, depths })
+    }
+}
