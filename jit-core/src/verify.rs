@@ -15,9 +15,13 @@ use core::fmt;
 pub struct Shape {
     /// How many slots a frame has: VM registers, then the operand stack at its highest.
     pub slots: u32,
-    /// The operand stack's height before each bytecode (zero where none can be reached). Empty if no opcode of
-    /// the function uses the operand stack.
+    /// The operand stack's height before each bytecode. Empty if no opcode of the function uses the operand stack.
     pub depths: Vec<u32>,
+}
+
+impl Shape {
+    /// Stands in `depths` for a bytecode that no way leads to.
+    pub const UNREACHED: u32 = u32::MAX;
 }
 
 /// What is wrong with a function's bytecode.
@@ -268,8 +272,7 @@ impl<B: Bytecode> Verifier<'_, B> {
 
     /// Follows every way through the code and gives each bytecode the one height it has.
     fn balance(&self) -> Result<Shape, VerifyError> {
-        const UNSEEN: u32 = u32::MAX;
-        let mut depths = vec![UNSEEN; self.code.len()];
+        let mut depths = vec![Shape::UNREACHED; self.code.len()];
         let mut highest = 0;
         let mut open = vec![0usize];
         depths[0] = 0;
@@ -283,7 +286,7 @@ impl<B: Bytecode> Verifier<'_, B> {
             highest = highest.max(after);
             let mut reach = |to: usize| {
                 let expected = core::mem::replace(&mut depths[to], after);
-                if expected == UNSEEN {
+                if expected == Shape::UNREACHED {
                     open.push(to);
                 } else if expected != after {
                     let fault = Fault::Unbalanced { expected, found: after };
@@ -307,11 +310,6 @@ impl<B: Bytecode> Verifier<'_, B> {
                     }
                     _ => reach(raw[operand as usize] as usize)?,
                 }
-            }
-        }
-        for depth in &mut depths {
-            if *depth == UNSEEN {
-                *depth = 0;
             }
         }
         let Some(slots) = self.registers.checked_add(highest) else {

@@ -20,6 +20,7 @@ use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
 use crate::ir::graph::{CallData, Effect, Graph, Heat, Target};
 use crate::ir::index::{Block, Node};
 use crate::ir::template::{Callee, Imm, Likelihood, Ref, Resume, Signature, Step, Template};
+use crate::verify::Shape;
 use crate::vocab::{Op, Sig, Type, Vocabulary};
 use registers::Registers;
 
@@ -62,7 +63,8 @@ pub struct Source<'a> {
     pub locals: u32,
     /// Registers and operand stack slots together.
     pub slots: u32,
-    /// The operand stack's height before each bytecode; empty if no opcode uses the stack.
+    /// The operand stack's height before each bytecode, `Shape::UNREACHED` where no way leads; empty if no
+    /// opcode uses the stack.
     pub depths: &'a [u32],
 }
 
@@ -230,18 +232,18 @@ impl Builder<'_> {
         let names = &mut self.scratch.linked.registers;
         let pops = operands.iter().filter(|info| info.kind == OperandKind::Pop).count() as u32;
         let depth = self.source.depths.get(at).copied().unwrap_or(0);
-        // An unreachable bytecode has no depth; it is never linked, and names nothing that matters.
-        let bottom = (self.source.locals + depth).saturating_sub(pops);
+        // A bytecode that no way leads to has no depth; it is never linked, and the names do not matter.
+        let bottom = self.source.locals.saturating_add(depth).saturating_sub(pops);
         let (mut popped, mut pushed) = (0, 0);
         for (operand, info) in operands.iter().enumerate() {
             names[operand] = match info.kind {
                 OperandKind::Pop => {
                     popped += 1;
-                    bottom + popped - 1
+                    bottom.saturating_add(popped - 1)
                 }
                 OperandKind::Push => {
                     pushed += 1;
-                    bottom + pushed - 1
+                    bottom.saturating_add(pushed - 1)
                 }
                 _ => raw[operand] as u32,
             };
@@ -252,6 +254,9 @@ impl Builder<'_> {
         for at in 0..self.source.code.len() {
             self.at = at as u32;
             self.enter_leader(at);
+            if self.source.depths.get(at) == Some(&Shape::UNREACHED) {
+                self.current = Block::NONE;
+            }
             if self.current.is_some() {
                 self.link(at);
             }
