@@ -1,10 +1,9 @@
 //! The schedule: every live node of a graph in one order.
 //!
 //! Blocks stand in emission order: the entry first, loops contiguous, cold blocks behind all that are not. A
-//! block comes after its immediate dominator, except that a cold one may stand behind hot ones it dominates
-//! nothing of. Nodes stand so that each use is dominated by its definition; a pinned node keeps its place among
-//! those of its block, and a block's end is its last node. Block parameters are not listed: they are defined at
-//! the start of their block.
+//! block comes after its immediate dominator. Nodes stand so that each use is dominated by its definition; a
+//! pinned node keeps its place among those of its block, and a block's end is its last node. Block parameters
+//! are not listed: they are defined at the start of their block.
 
 use super::index::{Block, List, Node};
 

@@ -1,3 +1,333 @@
-//! Place every value in a block (being written).
+//! Place every value in a block, and put blocks and nodes in order.
+//!
+//! In: a graph. Out: a [`Schedule`]. Needs: no edges from unreachable blocks. Keeps: the order of pinned nodes.
+//! Cost: linear in nodes, plus logarithms of the dominator tree's depth.
+//!
+//! Which block: a floating value may stand anywhere between the lowest block that its operands dominate from
+//! (*early*) and the nearest block that dominates all of its uses (*late*). It stands as late as it may, so that
+//! a path computes only what it needs, except that it leaves loops (Click, "Global Code Motion / Global Value
+//! Numbering"). What stays: a flag, which is made again where it is consumed; an address and a value without
+//! operands, which fold into the instructions that use them and would otherwise keep a register through the
+//! loop; and what only a cold path uses, which a hot path would then pay for.
+//!
+//! Which order in a block: each value right before the first node that needs it, the operand whose computation
+//! needs more registers first (Sethi and Ullman); values that only other blocks use come last.
+//!
+//! Which order of blocks: reverse postorder with each loop's blocks drawn together behind its head, cold blocks
+//! behind all others. A block all of whose ways in (back edges aside) or all of whose ways out are cold is cold.
 
+use super::flow::{Flow, NONE};
+use crate::ir::graph::{Graph, Heat};
+use crate::ir::index::{List, Node};
+use crate::ir::schedule::{Schedule, ScheduledBlock};
+use crate::vocab::Type;
+use crate::vocab::op::Yields;
 
+/// Memory kept between functions.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    flow: Flow,
+    /// By rank.
+    is_cold: Vec<bool>,
+    lines: Lines,
+    /// For each node the rank of its early block, [`NONE`] if it was not reached.
+    early: Vec<u32>,
+    /// For each node the rank of its late block and then of the block it stands in; [`NONE`] once it is listed.
+    home: Vec<u32>,
+    /// For each node how many registers its computation takes.
+    need: Vec<u8>,
+    /// Live floating nodes, operands before users.
+    floating: Vec<Node>,
+    /// The first floating node of each block by rank, and the next one of each node.
+    first: Vec<Node>,
+    next: Vec<Node>,
+    stack: Vec<(Node, u32)>,
+}
+
+/// Blocks lined up, a line for each loop and one for what is in none.
+#[derive(Debug, Default)]
+struct Lines {
+    /// First and last of each line; the outermost line comes last.
+    ends: Vec<(u32, u32)>,
+    next: Vec<u32>,
+    /// What goes on after the loops that are being emitted.
+    resume: Vec<u32>,
+}
+
+/// Makes the schedule of a graph.
+pub fn place(scratch: &mut Scratch, graph: &Graph, out: &mut Schedule) {
+    out.clear();
+    scratch.flow.find(graph);
+    scratch.find_cold(graph);
+    scratch.order_blocks(graph, out);
+    scratch.find_early(graph);
+    scratch.find_homes(graph);
+    scratch.list_nodes(graph, out);
+}
+
+impl Scratch {
+    fn find_cold(&mut self, graph: &Graph) {
+        let flow = &self.flow;
+        self.is_cold.clear();
+        self.is_cold.extend(flow.order.iter().map(|block| graph.block(*block).heat == Heat::Cold));
+        for rank in (1..flow.order.len()).rev() {
+            let succs = &graph.block(flow.order[rank]).succs;
+            // A successor that stands before is the head of a loop, of which nothing is known yet.
+            let leads_to_cold = |succ: u32| succ as usize > rank && self.is_cold[succ as usize];
+            if !succs.is_empty() && succs.iter().all(|succ| leads_to_cold(flow.rank[succ.at()])) {
+                self.is_cold[rank] = true;
+            }
+        }
+        for rank in 1..flow.order.len() {
+            let preds = &graph.block(flow.order[rank]).preds;
+            let mut ways_in = preds.iter().map(|pred| flow.rank[pred.block.at()] as usize);
+            if ways_in.all(|pred| pred >= rank || self.is_cold[pred]) {
+                self.is_cold[rank] = true;
+            }
+        }
+        // The entry stands first whatever it leads to.
+        self.is_cold[0] = false;
+    }
+
+    fn order_blocks(&mut self, graph: &Graph, out: &mut Schedule) {
+        let flow = &self.flow;
+        self.lines.fill(flow);
+        out.position.resize(graph.blocks.len(), u32::MAX);
+        for cold in [false, true] {
+            self.lines.each(flow, |rank| {
+                if self.is_cold[rank as usize] == cold {
+                    let block = flow.order[rank as usize];
+                    out.position[block.at()] = out.blocks.len() as u32;
+                    out.blocks.push(ScheduledBlock {
+                        block,
+                        nodes: List::EMPTY,
+                        depth: flow.depth(rank),
+                        cold,
+                    });
+                }
+            });
+        }
+    }
+
+    /// Lists live floating nodes with operands first, and finds the highest block each may stand in.
+    fn find_early(&mut self, graph: &Graph) {
+        let n_nodes = graph.nodes.len();
+        self.early.clear();
+        self.early.resize(n_nodes, NONE);
+        self.need.clear();
+        self.need.resize(n_nodes, 0);
+        self.floating.clear();
+        for rank in 0..self.flow.order.len() {
+            let block = graph.block(self.flow.order[rank]);
+            for &node in block.params.iter().chain(&block.body).chain([&block.end]) {
+                for &input in graph.inputs(node) {
+                    self.reach(graph, input);
+                }
+            }
+        }
+    }
+
+    fn reach(&mut self, graph: &Graph, root: Node) {
+        let floats = |node: Node| !graph.node(node).block.is_some();
+        if !floats(root) || self.early[root.at()] != NONE {
+            return;
+        }
+        self.stack.push((root, 0));
+        while let Some((node, next)) = self.stack.last_mut() {
+            let inputs = graph.inputs(*node);
+            if let Some(&input) = inputs.get(*next as usize) {
+                *next += 1;
+                if floats(input) && self.early[input.at()] == NONE {
+                    self.stack.push((input, 0));
+                }
+                continue;
+            }
+            let node = *node;
+            self.stack.pop();
+            let (mut early, mut need, mut rivals) = (0, 0u8, 0u8);
+            for &input in inputs {
+                let from = match floats(input) {
+                    true => self.early[input.at()],
+                    false => self.flow.rank[graph.node(input).block.at()],
+                };
+                if self.flow.height(from) > self.flow.height(early) {
+                    early = from;
+                }
+                match self.need[input.at()] {
+                    more if more > need => (need, rivals) = (more, 0),
+                    same if same == need => rivals = rivals.saturating_add(1),
+                    _ => {}
+                }
+            }
+            // While the hungriest operand is computed nothing else is held; each equal rival holds one more.
+            self.need[node.at()] = need.saturating_add(rivals).max(!inputs.is_empty() as u8);
+            self.early[node.at()] = early;
+            self.floating.push(node);
+        }
+    }
+
+    /// Gives each live floating node the block it stands in, users before operands.
+    fn find_homes(&mut self, graph: &Graph) {
+        self.home.clear();
+        self.home.resize(graph.nodes.len(), NONE);
+        for rank in 0..self.flow.order.len() as u32 {
+            let block = graph.block(self.flow.order[rank as usize]);
+            for &param in &block.params {
+                for (pred, &input) in core::iter::zip(&block.preds, graph.inputs(param)) {
+                    self.use_in(graph, input, self.flow.rank[pred.block.at()]);
+                }
+            }
+            for &node in block.body.iter().chain([&block.end]) {
+                for &input in graph.inputs(node) {
+                    self.use_in(graph, input, rank);
+                }
+            }
+        }
+        self.first.clear();
+        self.first.resize(self.flow.order.len(), Node::NONE);
+        self.next.clear();
+        self.next.resize(graph.nodes.len(), Node::NONE);
+        for index in (0..self.floating.len()).rev() {
+            let node = self.floating[index];
+            let home = self.choose(graph, node);
+            self.home[node.at()] = home;
+            self.next[node.at()] = core::mem::replace(&mut self.first[home as usize], node);
+            for &input in graph.inputs(node) {
+                self.use_in(graph, input, home);
+            }
+        }
+    }
+
+    fn use_in(&mut self, graph: &Graph, node: Node, rank: u32) {
+        if !graph.node(node).block.is_some() {
+            let home = &mut self.home[node.at()];
+            *home = if *home == NONE { rank } else { self.flow.meet(*home, rank) };
+        }
+    }
+
+    /// The best block between late and early: out of as many loops as possible, then as late as possible.
+    fn choose(&self, graph: &Graph, node: Node) -> u32 {
+        let flow = &self.flow;
+        let late = self.home[node.at()];
+        let data = graph.node(node);
+        let folds = data.inputs.len == 0 || graph.vocab.info(data.op).yields == Yields::Ptr;
+        if folds || data.ty() == Type::Flag || self.is_cold[late as usize] {
+            return late;
+        }
+        let highest = flow.height(self.early[node.at()]);
+        let (mut best, mut at) = (late, late);
+        while flow.innermost[at as usize] != NONE {
+            let inner = flow.loops[flow.innermost[at as usize] as usize];
+            at = flow.idom[inner.head as usize];
+            if flow.height(at) < highest || at == inner.head {
+                break;
+            }
+            if flow.depth(at) < flow.depth(best) {
+                best = at;
+            }
+        }
+        best
+    }
+
+    fn list_nodes(&mut self, graph: &Graph, out: &mut Schedule) {
+        for position in 0..out.blocks.len() {
+            let block = out.blocks[position].block;
+            let rank = self.flow.rank[block.at()];
+            let start = out.nodes.len();
+            let data = graph.block(block);
+            for &node in &data.body {
+                self.list_operands(graph, node, rank, &mut out.nodes);
+                out.nodes.push(node);
+            }
+            let mut node = self.first[rank as usize];
+            while node.is_some() {
+                self.list(graph, node, rank, &mut out.nodes);
+                node = self.next[node.at()];
+            }
+            out.nodes.push(data.end);
+            out.blocks[position].nodes = List { start: start as u32, len: (out.nodes.len() - start) as u32 };
+        }
+    }
+
+    fn list_operands(&mut self, graph: &Graph, node: Node, rank: u32, nodes: &mut Vec<Node>) {
+        for turn in 0..graph.inputs(node).len() {
+            self.list(graph, self.operand(graph, node, turn), rank, nodes);
+        }
+    }
+
+    /// Lists a value of this block that is not listed yet, behind its operands.
+    fn list(&mut self, graph: &Graph, root: Node, rank: u32, nodes: &mut Vec<Node>) {
+        if self.home[root.at()] != rank {
+            return;
+        }
+        self.stack.push((root, 0));
+        while let Some(&(node, turn)) = self.stack.last() {
+            if (turn as usize) < graph.inputs(node).len() {
+                let input = self.operand(graph, node, turn as usize);
+                self.stack.last_mut().expect("it was just read").1 += 1;
+                if self.home[input.at()] == rank {
+                    self.stack.push((input, 0));
+                }
+                continue;
+            }
+            self.stack.pop();
+            // An operand that two nodes on the stack share was listed for the upper one.
+            if core::mem::replace(&mut self.home[node.at()], NONE) == rank {
+                nodes.push(node);
+            }
+        }
+    }
+
+    /// The operand to compute in this turn: of two, the one that needs more registers comes first.
+    fn operand(&self, graph: &Graph, node: Node, turn: usize) -> Node {
+        match *graph.inputs(node) {
+            [a, b] if self.need[b.at()] > self.need[a.at()] => [b, a][turn],
+            ref inputs => inputs[turn],
+        }
+    }
+}
+
+impl Lines {
+    /// Lines blocks up by rank, each in the line of its innermost loop; a head stands in the line around its loop.
+    fn fill(&mut self, flow: &Flow) {
+        let outermost = flow.loops.len();
+        self.ends.clear();
+        self.ends.resize(outermost + 1, (NONE, NONE));
+        self.next.clear();
+        self.next.resize(flow.order.len(), NONE);
+        for rank in 0..flow.order.len() as u32 {
+            let line = match flow.innermost[rank as usize] {
+                NONE => NONE,
+                inner if flow.loops[inner as usize].head == rank => flow.loops[inner as usize].parent,
+                inner => inner,
+            };
+            let (first, last) = &mut self.ends[if line == NONE { outermost } else { line as usize }];
+            if *first == NONE {
+                *first = rank;
+            } else {
+                self.next[*last as usize] = rank;
+            }
+            *last = rank;
+        }
+    }
+
+    /// Calls `emit` with each rank in emission order: a loop's line right behind its head.
+    fn each(&mut self, flow: &Flow, mut emit: impl FnMut(u32)) {
+        let mut at = self.ends[flow.loops.len()].0;
+        loop {
+            if at == NONE {
+                let Some(outer) = self.resume.pop() else { return };
+                at = outer;
+                continue;
+            }
+            emit(at);
+            let inner = flow.innermost[at as usize];
+            if inner != NONE && flow.loops[inner as usize].head == at {
+                self.resume.push(self.next[at as usize]);
+                at = self.ends[inner as usize].0;
+            } else {
+                at = self.next[at as usize];
+            }
+        }
+    }
+}
