@@ -1,1 +1,477 @@
-//! (being written)
+//! Read graphs and tile lists that [`super::print`] wrote, or that a test's author did.
+//!
+//! In: text. Out: the graph or tile list, or the line that makes no sense and why. Numbers are kept: a number the
+//! text skips is a dead node, an unreachable block. Ways into a block may be left out; they are then in the order
+//! in which blocks stand. Argument types of calls are leaked, which is why this is for tests and tools only.
+
+use crate::ir::graph::{BlockData, CallData, Effect, Graph, Heat, NodeData, Pred, Target};
+use crate::ir::index::{Block, List, Node, Vreg};
+use crate::ir::template::{Convention, Signature};
+use crate::ir::tiles::{Constraint, Edge, Inst, Operand, Remat, Role, TileBlock, TileId, TileList, VregData};
+use crate::target::{Reg, RegSet};
+use crate::vocab::op::{Key, Yields};
+use crate::vocab::{Op, Props, Sig, Type, Vocabulary};
+use core::fmt;
+
+/// Text that is no graph and no tile list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParseError {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What was expected there.
+    pub message: String,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)
+    }
+}
+
+impl core::error::Error for ParseError {}
+
+type Parsed<T> = Result<T, String>;
+
+/// Reads a graph.
+pub fn graph(vocab: Vocabulary, text: &str) -> Result<Graph, ParseError> {
+    let mut parser = GraphParser { graph: Graph::new(vocab), block: Block::NONE, has_preds: Vec::new() };
+    // Nodes without a value have no number in the text: they get those behind all that occur.
+    let numbers = lines(text).filter_map(|(_, line)| node(line.split_once('=')?.0.trim()).ok());
+    if let Some(last) = numbers.max() {
+        parser.graph.nodes.resize(last.at() + 1, DEAD);
+    }
+    for (at, line) in lines(text) {
+        parser.line(line).map_err(|message| ParseError { line: at, message })?;
+    }
+    parser.finish().map_err(|message| ParseError { line: text.lines().count(), message })
+}
+
+/// What names in a tile list stand for.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    /// The tile with a name.
+    pub tile: &'a dyn Fn(&str) -> Option<TileId>,
+    /// The register with a name.
+    pub reg: &'a dyn Fn(&str) -> Option<Reg>,
+}
+
+impl Names<'_> {
+    /// Numbers instead of names.
+    pub const NUMBERS: Names<'static> = Names {
+        tile: &|name| name.strip_prefix('t')?.parse().ok().map(TileId),
+        reg: &|name| match name.split_at_checked(1)? {
+            ("x", number) => number.parse().ok().map(Reg::int),
+            ("f", number) => number.parse().ok().map(Reg::float),
+            _ => None,
+        },
+    };
+}
+
+impl fmt::Debug for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Names")
+    }
+}
+
+/// Reads a tile list.
+pub fn tiles(text: &str, names: Names<'_>) -> Result<TileList, ParseError> {
+    let mut parser = TileParser { list: TileList::default(), names };
+    for (at, line) in lines(text) {
+        parser.line(line).map_err(|message| ParseError { line: at, message })?;
+    }
+    Ok(parser.list)
+}
+
+/// Lines that say something, without comments.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.split('#').next().unwrap_or("")));
+    lines.filter(|(_, line)| !line.trim().is_empty())
+}
+
+fn number(word: &str, prefix: &str, what: &str) -> Parsed<u32> {
+    let digits = word.strip_prefix(prefix).and_then(|digits| digits.parse().ok());
+    digits.ok_or_else(|| format!("expected {what}, found `{word}`"))
+}
+
+fn node(word: &str) -> Parsed<Node> {
+    number(word, "v", "a node").map(Node)
+}
+
+fn block(word: &str) -> Parsed<Block> {
+    number(word, "b", "a block").map(Block)
+}
+
+fn vreg(word: &str) -> Parsed<Vreg> {
+    number(word, "r", "a virtual register").map(Vreg)
+}
+
+fn ty(word: &str) -> Parsed<Type> {
+    Type::from_name(word).ok_or_else(|| format!("expected a type, found `{word}`"))
+}
+
+/// The bits of a constant as `print` writes them.
+fn constant(ty: Type, word: &str) -> Parsed<u64> {
+    let wrong = || format!("expected a constant of type {ty}, found `{word}`");
+    if let Some(digits) = word.strip_prefix("0x") {
+        return u64::from_str_radix(digits, 16).map(|bits| ty.truncate(bits)).map_err(|_| wrong());
+    }
+    match ty {
+        Type::F32 => word.parse().map(|value: f32| value.to_bits() as u64).map_err(|_| wrong()),
+        Type::F64 => word.parse().map(|value: f64| value.to_bits()).map_err(|_| wrong()),
+        _ => word.parse().map(|value: i128| ty.truncate(value as u64)).map_err(|_| wrong()),
+    }
+}
+
+struct GraphParser {
+    graph: Graph,
+    /// The block that is open.
+    block: Block,
+    has_preds: Vec<Block>,
+}
+
+/// An operator with its types, and the parts of a node that its line gives.
+#[derive(Default)]
+struct Parts {
+    inputs: Vec<Node>,
+    succs: Vec<Block>,
+    imm: Option<u64>,
+    origin: u32,
+}
+
+impl GraphParser {
+    fn line(&mut self, line: &str) -> Parsed<()> {
+        let line = line.trim();
+        if let Some(head) = line.strip_suffix(':') {
+            return self.head(head);
+        }
+        if !self.block.is_some() {
+            return Err("a node stands before the first block".into());
+        }
+        let (result, rest) = match line.split_once('=') {
+            Some((result, rest)) => (Some(node(result.trim())?), rest),
+            None => (None, line),
+        };
+        let rest = rest.replace(['(', ')'], " ");
+        let mut words = rest.split_whitespace().peekable();
+        let head = words.next().ok_or("an operator is missing")?;
+        let (op, sig) = self.operator(head)?;
+        let mut parts = Parts::default();
+        if op == Op::CALL || op == Op::CALLV {
+            parts.imm = Some(self.call(&mut words, sig.ty)?);
+        }
+        for word in words {
+            self.part(&mut parts, op, sig, word)?;
+        }
+        self.add(result, op, sig, parts)
+    }
+
+    fn head(&mut self, head: &str) -> Parsed<()> {
+        let (name, ways) = match head.split_once("<-") {
+            Some((name, ways)) => (name, Some(ways)),
+            None => (head, None),
+        };
+        let mut words = name.split_whitespace();
+        let number = block(words.next().unwrap_or(""))?;
+        self.reserve_block(number);
+        match words.next() {
+            Some("cold") => self.graph.blocks[number.at()].heat = Heat::Cold,
+            Some(word) => return Err(format!("expected `cold` or `<-`, found `{word}`")),
+            None => {}
+        }
+        if self.graph.block(number).end.is_some() {
+            return Err(format!("{number} stands here a second time"));
+        }
+        for way in ways.unwrap_or("").split_whitespace() {
+            let (from, succ) = way.split_once('.').unwrap_or((way, "0"));
+            let pred = Pred { block: block(from)?, succ: self::number(succ, "", "a successor's number")? };
+            self.graph.blocks[number.at()].preds.push(pred);
+        }
+        if ways.is_some() {
+            self.has_preds.push(number);
+        }
+        self.block = number;
+        Ok(())
+    }
+
+    fn reserve_block(&mut self, block: Block) {
+        if self.graph.blocks.len() <= block.at() {
+            self.graph.blocks.resize(block.at() + 1, BlockData::default());
+        }
+    }
+
+    fn operator(&self, head: &str) -> Parsed<(Op, Sig)> {
+        let mut words = head.split('.');
+        let name = words.next().unwrap_or("");
+        let op = self.graph.vocab.find(name).ok_or_else(|| format!("there is no operator `{name}`"))?;
+        let info = self.graph.vocab.info(op);
+        let fixed = match info.yields {
+            Yields::Flag => Type::Flag,
+            Yields::Ptr => Type::I64,
+            _ => Type::Void,
+        };
+        let types: Vec<Type> = words.map(ty).collect::<Parsed<_>>()?;
+        match (info.key, &types[..]) {
+            (_, &[from, ty]) => Ok((op, Sig { from, ty })),
+            (Key::None, []) => Ok((op, Sig { from: Type::Void, ty: fixed })),
+            (Key::Result, &[ty]) => Ok((op, Sig { from: Type::Void, ty })),
+            (Key::Operand, &[from]) => Ok((op, Sig { from, ty: fixed })),
+            _ => Err(format!("`{name}` needs other types than `{head}` gives it")),
+        }
+    }
+
+    fn call<'a>(
+        &mut self,
+        words: &mut core::iter::Peekable<impl Iterator<Item = &'a str>>,
+        ret: Type,
+    ) -> Parsed<u64> {
+        let effect = match words.peek() {
+            Some(&"pure") => Effect::Pure,
+            Some(&"observes") => Effect::Observes,
+            _ => Effect::Memory,
+        };
+        if effect != Effect::Memory {
+            words.next();
+        }
+        let target = match words.next() {
+            Some("indirect") => Target::Indirect,
+            Some(word) => Target::Direct(constant(Type::I64, word)?),
+            None => return Err("the callee is missing".into()),
+        };
+        let convention = match words.next() {
+            Some("c") => Convention::C,
+            Some("sysv64") => Convention::SysV64,
+            Some("win64") => Convention::Win64,
+            other => return Err(format!("expected a convention, found `{}`", other.unwrap_or(""))),
+        };
+        let mut args = Vec::new();
+        while let Some(arg) = words.peek().and_then(|word| Type::from_name(word)) {
+            args.push(arg);
+            words.next();
+        }
+        let signature = Signature { convention, args: args.leak(), ret };
+        self.graph.calls.push(CallData { target, signature, effect });
+        Ok(self.graph.calls.len() as u64 - 1)
+    }
+
+    fn part(&self, parts: &mut Parts, op: Op, sig: Sig, word: &str) -> Parsed<()> {
+        if let Some(origin) = word.strip_prefix('@') {
+            parts.origin = number(origin, "", "a bytecode's number")?;
+        } else if word.starts_with('v') {
+            parts.inputs.push(node(word)?);
+        } else if word.starts_with('b') {
+            parts.succs.push(block(word)?);
+        } else if parts.imm.is_none() && super::print::has_constant(op, self.graph.vocab.info(op)) {
+            let ty = if op == Op::CONST { sig.ty } else { Type::I64 };
+            parts.imm = Some(constant(ty, word)?);
+        } else {
+            return Err(format!("did not expect `{word}`"));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, result: Option<Node>, op: Op, sig: Sig, parts: Parts) -> Parsed<()> {
+        let info = self.graph.vocab.info(op);
+        if result.is_some() == (sig.ty == Type::Void) {
+            return Err(format!(
+                "`{}` of this type {} a value",
+                info.name,
+                match result {
+                    Some(_) => "has not",
+                    None => "has",
+                }
+            ));
+        }
+        let at = result.unwrap_or_else(|| {
+            self.graph.nodes.push(DEAD);
+            Node::from(self.graph.nodes.len() - 1)
+        });
+        let is_fresh = self.graph.node(at).sig.ty == Type::Void && self.graph.node(at).op == Op::JUMP;
+        if !is_fresh {
+            return Err(format!("{at} is defined a second time"));
+        }
+        let inputs = List::push(&mut self.graph.links, &parts.inputs);
+        let imm = parts.imm.unwrap_or(0);
+        self.graph.nodes[at.at()] =
+            NodeData { op, sig, inputs, imm, block: Block::NONE, origin: parts.origin };
+        if self.graph.floats(at) {
+            return Ok(());
+        }
+        self.graph.nodes[at.at()].block = self.block;
+        let block = &mut self.graph.blocks[self.block.at()];
+        if block.end.is_some() {
+            return Err("the block has ended".into());
+        }
+        if op == Op::PARAM {
+            block.params.push(at);
+        } else if info.props.contains(Props::ENDS) {
+            block.end = at;
+            block.succs = parts.succs;
+        } else {
+            block.body.push(at);
+        }
+        Ok(())
+    }
+}
+
+/// What stands where the text has no node.
+const DEAD: NodeData = NodeData {
+    op: Op::JUMP,
+    sig: Sig { from: Type::Void, ty: Type::Void },
+    inputs: List::EMPTY,
+    imm: 0,
+    block: Block::NONE,
+    origin: 0,
+};
+
+impl GraphParser {
+    fn finish(mut self) -> Parsed<Graph> {
+        let mut ways = Vec::new();
+        for at in 0..self.graph.blocks.len() {
+            let source = Block::from(at);
+            for (succ, &to) in self.graph.block(source).succs.iter().enumerate() {
+                if !self.graph.blocks.get(to.at()).is_some_and(|block| block.end.is_some()) {
+                    return Err(format!("{source} goes to {to}, which is nowhere"));
+                }
+                ways.push((to, Pred { block: source, succ: succ as u32 }));
+            }
+        }
+        for (to, way) in ways {
+            if !self.has_preds.contains(&to) {
+                self.graph.blocks[to.at()].preds.push(way);
+            }
+        }
+        if let Some(link) = self.graph.links.iter().find(|link| link.at() >= self.graph.nodes.len()) {
+            return Err(format!("{link} is used and nowhere defined"));
+        }
+        Ok(self.graph)
+    }
+}
+
+struct TileParser<'a> {
+    list: TileList,
+    names: Names<'a>,
+}
+
+impl TileParser<'_> {
+    fn line(&mut self, line: &str) -> Parsed<()> {
+        let trimmed = line.trim();
+        if let Some(head) = trimmed.strip_suffix(':') {
+            return self.head(head);
+        }
+        let mut words = trimmed.split_whitespace();
+        let first = words.next().unwrap_or("");
+        if first == "out_args" {
+            self.list.out_args = number(words.next().unwrap_or(""), "", "a size")? as u16;
+            self.list.has_calls = words.next() == Some("calls");
+            return Ok(());
+        }
+        if !line.starts_with(' ') {
+            if vreg(first)? != Vreg::from(self.list.vregs.len()) {
+                return Err(format!("expected r{}", self.list.vregs.len()));
+            }
+            let ty = ty(words.next().unwrap_or(""))?;
+            let remat = match words.next() {
+                Some(word) => Remat::Const(constant(ty, word)?),
+                None => Remat::No,
+            };
+            self.list.vregs.push(VregData { ty, remat });
+            return Ok(());
+        }
+        let Some(open) = self.list.blocks.last_mut() else { return Err("no block is open".into()) };
+        if first == "->" {
+            let to = block(words.next().unwrap_or(""))?;
+            let args = vregs(&mut self.list.args, words)?;
+            self.list.edges.push(Edge { to, args });
+            open.edges.len += 1;
+            return Ok(());
+        }
+        open.insts.len += 1;
+        self.inst(first, words)
+    }
+
+    fn head(&mut self, head: &str) -> Parsed<()> {
+        let (head, params) = head.split_once('(').unwrap_or((head, ""));
+        let mut words = head.split_whitespace();
+        let number = block(words.next().unwrap_or(""))?;
+        if words.next() != Some("depth") {
+            return Err("expected `depth`".into());
+        }
+        let depth = self::number(words.next().unwrap_or(""), "", "the number of loops around")? as u16;
+        let cold = words.next() == Some("cold");
+        let params = vregs(&mut self.list.args, params.split_whitespace())?;
+        if self.list.position.len() <= number.at() {
+            self.list.position.resize(number.at() + 1, u32::MAX);
+        }
+        self.list.position[number.at()] = self.list.blocks.len() as u32;
+        let insts = List { start: self.list.insts.len() as u32, len: 0 };
+        let edges = List { start: self.list.edges.len() as u32, len: 0 };
+        self.list.blocks.push(TileBlock { block: number, insts, params, edges, depth, cold });
+        Ok(())
+    }
+
+    fn inst<'a>(&mut self, head: &str, words: impl Iterator<Item = &'a str>) -> Parsed<()> {
+        let mut types = head.rsplitn(3, '.');
+        let (to, from) = (ty(types.next().unwrap_or(""))?, ty(types.next().unwrap_or(""))?);
+        let name = types.next().unwrap_or("");
+        let tile = (self.names.tile)(name).ok_or_else(|| format!("there is no tile `{name}`"))?;
+        let (mut operands, mut imms) = (Vec::new(), Vec::new());
+        let (mut clobbers, mut in_clobbers, mut after) = (RegSet::EMPTY, false, Node::NONE);
+        let mut origin = 0;
+        for word in words {
+            if word == ";" {
+                in_clobbers = false;
+            } else if word == "clobbers" {
+                in_clobbers = true;
+            } else if in_clobbers {
+                clobbers.insert(self.register(word)?);
+            } else if let Some(bytecode) = word.strip_prefix('@') {
+                origin = number(bytecode, "", "a bytecode's number")?;
+            } else if word.starts_with('v') {
+                after = node(word)?;
+            } else if let Ok(imm) = word.parse() {
+                imms.push(imm);
+            } else {
+                operands.push(self.operand(word)?);
+            }
+        }
+        let operands = List::push(&mut self.list.operands, &operands);
+        let imms = List::push(&mut self.list.imms, &imms);
+        let sig = Sig { from, ty: to };
+        self.list.insts.push(Inst { tile, sig, operands, imms, clobbers, node: after, origin });
+        Ok(())
+    }
+
+    fn register(&self, word: &str) -> Parsed<Reg> {
+        (self.names.reg)(word).ok_or_else(|| format!("there is no register `{word}`"))
+    }
+
+    fn operand(&self, word: &str) -> Parsed<Operand> {
+        let (role, place) = word.split_once(':').unwrap_or(("", word));
+        let role = match role {
+            "" => Role::Use,
+            "late" => Role::LateUse,
+            "def" => Role::Def,
+            "early" => Role::EarlyDef,
+            "temp" => Role::Temp,
+            _ => return Err(format!("expected an operand, found `{word}`")),
+        };
+        let end = place.find(['?', '%', '/', '[']).unwrap_or(place.len());
+        let (name, constraint) = place.split_at(end);
+        let constraint = match constraint.split_at_checked(1) {
+            None => Constraint::Reg,
+            Some(("?", _)) => Constraint::Any,
+            Some(("%", reg)) => Constraint::Fixed(self.register(reg)?),
+            Some(("/", index)) => Constraint::Tied(number(index, "", "an operand's number")? as u8),
+            Some((_, unit)) => {
+                Constraint::OutArg(number(unit.trim_end_matches(']'), "", "an argument unit")? as u16)
+            }
+        };
+        Ok(Operand { vreg: vreg(name)?, role, constraint })
+    }
+}
+
+fn vregs<'a>(pool: &mut Vec<Vreg>, words: impl Iterator<Item = &'a str>) -> Parsed<List> {
+    let trimmed = words.map(|word| word.trim_matches(['(', ')'])).filter(|word| !word.is_empty());
+    let vregs: Vec<Vreg> = trimmed.map(vreg).collect::<Parsed<_>>()?;
+    Ok(List::push(pool, &vregs))
+}

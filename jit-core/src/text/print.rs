@@ -1,1 +1,362 @@
-//! (being written)
+//! Print what passes hand on.
+//!
+//! In: a graph, schedule, tile list or assignment. Out: its text. Graphs and tile lists are read back by
+//! [`super::parse`]; dead nodes are left out, and all numbers are kept, so what is read prints the same.
+//!
+//! A graph, block by block: `b2 cold <- b0.1 b1` names the ways in, each with the number of its source's
+//! successor unless that is 0. A node is `v3 = add.i32 v1 v2 @7`: its types as the operator's key has them, its
+//! operands, its constant, its successors, its bytecode unless that is 0. A parameter has one operand for each
+//! way in. A floating node stands in the first block that needs it, which says nothing of where it will go.
+
+use crate::ir::assignment::{Assignment, Loc, Source};
+use crate::ir::graph::{CallData, Effect, Graph, Heat, Target};
+use crate::ir::index::{Block, Node};
+use crate::ir::schedule::Schedule;
+use crate::ir::template::Convention;
+use crate::ir::tiles::{Constraint, Operand, Remat, Role, TileId, TileList};
+use crate::target::Reg;
+use crate::vocab::op::{Key, Param};
+use crate::vocab::{Op, OpInfo, Sig, Type};
+use core::fmt::{self, Write};
+
+/// The text of a graph.
+pub fn graph(graph: &Graph) -> String {
+    let mut out = String::new();
+    let mut is_shown = vec![false; graph.nodes.len()];
+    for at in 0..graph.blocks.len() {
+        let block = Block::from(at);
+        if graph.block(block).end.is_some() {
+            infallible(block_of_graph(&mut out, graph, block, &mut is_shown));
+        }
+    }
+    out
+}
+
+/// The text of a schedule, with every node as it stands.
+pub fn schedule(graph: &Graph, schedule: &Schedule) -> String {
+    let mut out = String::new();
+    for block in &schedule.blocks {
+        infallible(head(&mut out, graph, block.block));
+        infallible(writeln!(out, "  # depth {}{}", block.depth, if block.cold { ", cold" } else { "" }));
+        for &param in &graph.block(block.block).params {
+            infallible(line(&mut out, graph, param));
+        }
+        for &node in schedule.nodes(block) {
+            infallible(line(&mut out, graph, node));
+        }
+    }
+    out
+}
+
+/// What tiles and registers are called.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    /// The name of a tile.
+    pub tile: &'a dyn Fn(TileId) -> String,
+    /// The name of a register.
+    pub reg: &'a dyn Fn(Reg) -> String,
+}
+
+impl Names<'_> {
+    /// Numbers instead of names.
+    pub const NUMBERS: Names<'static> =
+        Names { tile: &|tile| format!("t{}", tile.0), reg: &|reg| format!("{reg:?}") };
+}
+
+impl fmt::Debug for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Names")
+    }
+}
+
+/// The text of a tile list.
+pub fn tiles(list: &TileList, names: Names<'_>) -> String {
+    let mut out = String::new();
+    infallible(tile_list(&mut out, list, names, None));
+    out
+}
+
+/// The text of a tile list with the places of its operands, and the moves before each instruction.
+pub fn assignment(list: &TileList, assignment: &Assignment, names: Names<'_>) -> String {
+    let mut out = String::new();
+    infallible(tile_list(&mut out, list, names, Some(assignment)));
+    out
+}
+
+/// Writing to a string does not fail.
+fn infallible(result: fmt::Result) {
+    result.expect("a string takes any text");
+}
+
+fn block_of_graph(out: &mut String, graph: &Graph, block: Block, is_shown: &mut [bool]) -> fmt::Result {
+    head(out, graph, block)?;
+    out.push('\n');
+    let data = graph.block(block);
+    for &param in &data.params {
+        line(out, graph, param)?;
+    }
+    for &node in data.body.iter().chain([&data.end]) {
+        floating(out, graph, graph.inputs(node), is_shown)?;
+        line(out, graph, node)?;
+    }
+    for (succ, &to) in data.succs.iter().enumerate() {
+        for (way, pred) in graph.block(to).preds.iter().enumerate() {
+            if (pred.block, pred.succ as usize) != (block, succ) {
+                continue;
+            }
+            for &param in &graph.block(to).params {
+                floating(out, graph, graph.inputs(param).get(way..=way).unwrap_or(&[]), is_shown)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Shows the floating nodes that compute `roots`, operands first.
+fn floating(out: &mut String, graph: &Graph, roots: &[Node], is_shown: &mut [bool]) -> fmt::Result {
+    let mut stack: Vec<(Node, usize)> = roots.iter().rev().map(|root| (*root, 0)).collect();
+    while let Some((node, next)) = stack.last_mut() {
+        let node = *node;
+        if graph.node(node).block.is_some()
+            || (*next == 0 && core::mem::replace(&mut is_shown[node.at()], true))
+        {
+            stack.pop();
+            continue;
+        }
+        let inputs = graph.inputs(node);
+        match inputs.get(*next) {
+            Some(&input) => {
+                *next += 1;
+                stack.push((input, 0));
+            }
+            None => {
+                line(out, graph, node)?;
+                stack.pop();
+            }
+        }
+    }
+    Ok(())
+}
+
+fn head(out: &mut String, graph: &Graph, block: Block) -> fmt::Result {
+    let data = graph.block(block);
+    write!(out, "{block}{}", if data.heat == Heat::Cold { " cold" } else { "" })?;
+    if !data.preds.is_empty() {
+        out.push_str(" <-");
+    }
+    for pred in &data.preds {
+        write!(out, " {}", pred.block)?;
+        if pred.succ != 0 {
+            write!(out, ".{}", pred.succ)?;
+        }
+    }
+    out.push(':');
+    Ok(())
+}
+
+fn line(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
+    out.push_str("    ");
+    self::node(out, graph, node)?;
+    out.push('\n');
+    Ok(())
+}
+
+/// Writes one node without the line's end.
+pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
+    let data = graph.node(node);
+    let info = graph.vocab.info(data.op);
+    if data.ty() != Type::Void {
+        write!(out, "{node} = ")?;
+    }
+    out.push_str(info.name);
+    suffix(out, info, data.sig)?;
+    if data.op == Op::CALL || data.op == Op::CALLV {
+        call(out, &graph.calls[data.imm as usize])?;
+    }
+    for input in graph.inputs(node) {
+        write!(out, " {input}")?;
+    }
+    if data.op == Op::CONST {
+        constant(out, data.sig.ty, data.imm)?;
+    } else if has_constant(data.op, info) {
+        write!(out, " {}", data.imm as i64)?;
+    }
+    if data.block.is_some() && graph.block(data.block).end == node {
+        for succ in &graph.block(data.block).succs {
+            write!(out, " {succ}")?;
+        }
+    }
+    if data.origin != 0 {
+        write!(out, " @{}", data.origin)?;
+    }
+    Ok(())
+}
+
+/// Whether a node's `imm` is written behind its operands.
+pub(super) fn has_constant(op: Op, info: &OpInfo) -> bool {
+    op == Op::EXIT || info.params.iter().any(|param| *param != Param::Type)
+}
+
+/// Writes the types by which an operator is keyed.
+fn suffix(out: &mut String, info: &OpInfo, sig: Sig) -> fmt::Result {
+    let is_plain = info.sigs().contains(&sig);
+    match info.key {
+        Key::None if is_plain || sig.ty == Type::Void => Ok(()),
+        Key::Result if is_plain => write!(out, ".{}", sig.ty),
+        Key::Operand if is_plain => write!(out, ".{}", sig.from),
+        _ => write!(out, ".{}.{}", sig.from, sig.ty),
+    }
+}
+
+/// Writes a constant so that it reads back to the same bits.
+fn constant(out: &mut String, ty: Type, bits: u64) -> fmt::Result {
+    match ty {
+        Type::F32 if f32::from_bits(bits as u32).is_nan() => write!(out, " {bits:#x}"),
+        Type::F64 if f64::from_bits(bits).is_nan() => write!(out, " {bits:#x}"),
+        Type::F32 => write!(out, " {:?}", f32::from_bits(bits as u32)),
+        Type::F64 => write!(out, " {:?}", f64::from_bits(bits)),
+        ty if ty.is_int() => write!(out, " {}", ty.signed(bits)),
+        _ => write!(out, " {bits}"),
+    }
+}
+
+fn call(out: &mut String, call: &CallData) -> fmt::Result {
+    match call.effect {
+        Effect::Pure => out.push_str(" pure"),
+        Effect::Memory => {}
+        Effect::Observes => out.push_str(" observes"),
+    }
+    match call.target {
+        Target::Direct(address) => write!(out, " {address:#x}")?,
+        Target::Indirect => out.push_str(" indirect"),
+    }
+    out.push_str(match call.signature.convention {
+        Convention::C => " c",
+        Convention::SysV64 => " sysv64",
+        Convention::Win64 => " win64",
+    });
+    out.push_str(" (");
+    for (at, ty) in call.signature.args.iter().enumerate() {
+        write!(out, "{}{ty}", if at > 0 { " " } else { "" })?;
+    }
+    out.push(')');
+    Ok(())
+}
+
+fn tile_list(
+    out: &mut String,
+    list: &TileList,
+    names: Names<'_>,
+    assignment: Option<&Assignment>,
+) -> fmt::Result {
+    let mut moves = assignment.map_or(&[][..], |assignment| &assignment.moves).iter().peekable();
+    writeln!(out, "out_args {}{}", list.out_args, if list.has_calls { " calls" } else { "" })?;
+    for (at, vreg) in list.vregs.iter().enumerate() {
+        write!(out, "r{at} {}", vreg.ty)?;
+        if let Remat::Const(bits) = vreg.remat {
+            constant(out, vreg.ty, bits)?;
+        }
+        out.push('\n');
+    }
+    for block in &list.blocks {
+        write!(out, "{} depth {}{}", block.block, block.depth, if block.cold { " cold" } else { "" })?;
+        vregs(out, &list.args[block.params.range()])?;
+        out.push_str(":\n");
+        for at in block.insts.range() {
+            while let Some(movement) = moves.next_if(|movement| movement.before as usize <= at) {
+                out.push_str("    move ");
+                location(out, movement.to, names)?;
+                out.push_str(" <-");
+                match movement.from {
+                    Source::Const(bits) => constant(out, movement.ty, bits)?,
+                    Source::Loc(from) => {
+                        out.push(' ');
+                        location(out, from, names)?;
+                    }
+                }
+                writeln!(out, " {}", movement.ty)?;
+            }
+            inst(out, list, at, names, assignment)?;
+        }
+        for edge in list.edges(block) {
+            write!(out, "    -> {}", edge.to)?;
+            vregs(out, &list.args[edge.args.range()])?;
+            out.push('\n');
+        }
+    }
+    Ok(())
+}
+
+fn vregs(out: &mut String, vregs: &[crate::ir::index::Vreg]) -> fmt::Result {
+    for (at, vreg) in vregs.iter().enumerate() {
+        write!(out, "{}{vreg}", if at == 0 { " (" } else { " " })?;
+    }
+    if !vregs.is_empty() {
+        out.push(')');
+    }
+    Ok(())
+}
+
+fn inst(
+    out: &mut String,
+    list: &TileList,
+    at: usize,
+    names: Names<'_>,
+    assignment: Option<&Assignment>,
+) -> fmt::Result {
+    let inst = &list.insts[at];
+    write!(out, "    {}.{}.{}", (names.tile)(inst.tile), inst.sig.from, inst.sig.ty)?;
+    for index in inst.operands.range() {
+        out.push(' ');
+        operand(out, list.operands[index], names)?;
+        if let Some(&loc) = assignment.and_then(|assignment| assignment.locs.get(index)) {
+            out.push('=');
+            location(out, loc, names)?;
+        }
+    }
+    for imm in list.imms(at) {
+        write!(out, " {imm}")?;
+    }
+    if !inst.clobbers.is_empty() {
+        out.push_str(" clobbers");
+        for reg in inst.clobbers.iter() {
+            write!(out, " {}", (names.reg)(reg))?;
+        }
+    }
+    if inst.node.is_some() {
+        write!(out, " ; {}", inst.node)?;
+    }
+    if inst.origin != 0 {
+        write!(out, " @{}", inst.origin)?;
+    }
+    out.push('\n');
+    Ok(())
+}
+
+/// `r1` a use, `late:r1` a late one, `def:r1`, `early:r1`, `temp:r1`; then where: nothing for any register,
+/// `?` for any place, `%name` for that register, `/0` for that of operand 0, `[2]` for that argument unit.
+fn operand(out: &mut String, operand: Operand, names: Names<'_>) -> fmt::Result {
+    out.push_str(match operand.role {
+        Role::Use => "",
+        Role::LateUse => "late:",
+        Role::Def => "def:",
+        Role::EarlyDef => "early:",
+        Role::Temp => "temp:",
+    });
+    write!(out, "{}", operand.vreg)?;
+    match operand.constraint {
+        Constraint::Reg => Ok(()),
+        Constraint::Any => write!(out, "?"),
+        Constraint::Fixed(reg) => write!(out, "%{}", (names.reg)(reg)),
+        Constraint::Tied(index) => write!(out, "/{index}"),
+        Constraint::OutArg(unit) => write!(out, "[{unit}]"),
+    }
+}
+
+fn location(out: &mut String, loc: Loc, names: Names<'_>) -> fmt::Result {
+    match loc {
+        Loc::Reg(reg) => out.write_str(&(names.reg)(reg)),
+        Loc::Slot(slot) => write!(out, "slot{slot}"),
+        Loc::OutArg(unit) => write!(out, "arg{unit}"),
+    }
+}

@@ -1,0 +1,62 @@
+//! Golden tests: each `tests/golden/<pass>/*.txt` is a graph, a line of dashes, and what the pass makes of it.
+//!
+//! `UPDATE_EXPECT=1 cargo test` writes what the passes make of them into the files.
+
+use azulejo_core::ir::graph::Graph;
+use azulejo_core::ir::schedule::Schedule;
+use azulejo_core::pass;
+use azulejo_core::text::{parse, print};
+use azulejo_core::vocab::Vocabulary;
+use std::fs;
+use std::path::Path;
+
+const DIVIDER: &str = "----\n";
+
+/// Runs a pass over every case of its folder. The pass keeps its scratch memory between cases, as it does in use.
+fn golden(folder: &str, mut pass: impl FnMut(Graph) -> String) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(folder);
+    let mut paths: Vec<_> = fs::read_dir(&folder)
+        .expect("the folder of a pass exists")
+        .map(|entry| entry.expect("the folder can be read").path())
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "there are no cases in {}", folder.display());
+    let mut wrong = Vec::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).expect("a case can be read");
+        let (input, expected) = text.split_once(DIVIDER).unwrap_or((&text, ""));
+        let graph = parse::graph(Vocabulary::BUILTIN, input)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let found = pass(graph);
+        if found == expected {
+            continue;
+        }
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            fs::write(&path, format!("{input}{DIVIDER}{found}")).expect("a case can be written");
+        } else {
+            wrong.push(format!("{}\n--- expected\n{expected}--- found\n{found}", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn place() {
+    let mut scratch = pass::place::Scratch::default();
+    let mut schedule = Schedule::default();
+    golden("place", |graph| {
+        pass::place::place(&mut scratch, &graph, &mut schedule);
+        print::schedule(&graph, &schedule)
+    });
+}
+
+/// What is printed reads back to what prints the same.
+#[test]
+fn text() {
+    golden("text", |graph| {
+        let printed = print::graph(&graph);
+        let read = parse::graph(Vocabulary::BUILTIN, &printed).expect("what is printed can be read");
+        assert_eq!(print::graph(&read), printed);
+        printed
+    });
+}
