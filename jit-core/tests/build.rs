@@ -1,0 +1,266 @@
+//! What `build` makes of bytecode: VM registers become values, loops get parameters, exits store registers.
+
+use azulejo_core::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Raw};
+use azulejo_core::ir::graph::Graph;
+use azulejo_core::ir::template::{Imm, Likelihood, Resume, Step, Template};
+use azulejo_core::pass::build::{Instructions, Scratch, Source, build};
+use azulejo_core::text::print;
+use azulejo_core::vocab::{Op, Scalar, Sig, Type, Vocabulary};
+
+/// Bytecode as numbers: the opcode, then its operands.
+struct Numbers(Vec<Vec<Raw>>);
+
+impl Instructions for Numbers {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn get(&self, at: usize) -> (usize, [Raw; MAX_OPERANDS]) {
+        let mut operands = [0; MAX_OPERANDS];
+        operands[..self.0[at].len() - 1].copy_from_slice(&self.0[at][1..]);
+        (self.0[at][0] as usize, operands)
+    }
+}
+
+const fn operand(kind: OperandKind, scalar: Scalar) -> OperandInfo {
+    OperandInfo { name: "", kind, scalar: Some(scalar) }
+}
+
+const fn sig(from: Type, ty: Type) -> Sig {
+    Sig { from, ty }
+}
+
+const fn node(op: Op, sig: Sig, inputs: &'static [u16]) -> Step {
+    Step::Node { op, sig, inputs, imm: Imm::Known(0) }
+}
+
+const fn read(operand: u8, ty: Type) -> Step {
+    Step::Read { operand, ty }
+}
+
+const IN: OperandInfo = operand(OperandKind::In, Scalar::I64);
+const OUT: OperandInfo = operand(OperandKind::Out, Scalar::I64);
+const LABEL: OperandInfo = OperandInfo { name: "", kind: OperandKind::Label, scalar: None };
+const EVEN: Likelihood = Likelihood::Even;
+
+const fn info(name: &'static str, operands: &'static [OperandInfo]) -> OpcodeInfo {
+    OpcodeInfo { name, operands }
+}
+
+const SET: Raw = 0;
+const ADD: Raw = 1;
+const JUMP_LESS: Raw = 2;
+const RETURN: Raw = 3;
+const GUARD: Raw = 4;
+const ADD_I32: Raw = 5;
+const PUSH: Raw = 6;
+const ADD_TOP: Raw = 7;
+const POP: Raw = 8;
+const GOTO: Raw = 9;
+const SQUARE: Raw = 10;
+
+static OPCODES: &[OpcodeInfo] = &[
+    info("set", &[OUT, operand(OperandKind::Imm, Scalar::I64)]),
+    info("add", &[OUT, IN, IN]),
+    info("jump_less", &[IN, IN, LABEL]),
+    info("return", &[IN]),
+    info("guard", &[IN]),
+    info(
+        "add_i32",
+        &[
+            operand(OperandKind::Out, Scalar::I32),
+            operand(OperandKind::In, Scalar::I32),
+            operand(OperandKind::In, Scalar::I32),
+        ],
+    ),
+    info("push", &[operand(OperandKind::Push, Scalar::I64), IN]),
+    info(
+        "add_top",
+        &[
+            operand(OperandKind::Pop, Scalar::I64),
+            operand(OperandKind::Pop, Scalar::I64),
+            operand(OperandKind::Push, Scalar::I64),
+        ],
+    ),
+    info("pop", &[OUT, operand(OperandKind::Pop, Scalar::I64)]),
+    info("goto", &[LABEL]),
+    info("square", &[operand(OperandKind::Out, Scalar::F64), operand(OperandKind::In, Scalar::F64)]),
+];
+
+const ADD_I64: Step = node(Op::ADD, sig(Type::Void, Type::I64), &[0, 1]);
+
+static TEMPLATES: &[&Template] = &[
+    &Template {
+        steps: &[Step::Constant { operand: 1, ty: Type::I64 }, Step::Write { operand: 0, value: 0 }],
+        blocks: 1,
+    },
+    &Template {
+        steps: &[read(1, Type::I64), read(2, Type::I64), ADD_I64, Step::Write { operand: 0, value: 2 }],
+        blocks: 1,
+    },
+    &Template {
+        steps: &[
+            read(0, Type::I64),
+            read(1, Type::I64),
+            node(Op::LT, sig(Type::I64, Type::Flag), &[0, 1]),
+            Step::Branch { flag: 2, then: 1, otherwise: 2, likelihood: EVEN },
+            Step::Block { block: 1, params: &[], cold: false },
+            Step::Goto { operand: 2 },
+            Step::Block { block: 2, params: &[], cold: false },
+        ],
+        blocks: 3,
+    },
+    &Template { steps: &[read(0, Type::I64), Step::Return { value: Some(0) }], blocks: 1 },
+    &Template {
+        steps: &[
+            read(0, Type::I64),
+            node(Op::NZ, sig(Type::I64, Type::Flag), &[0]),
+            Step::Branch { flag: 1, then: 2, otherwise: 1, likelihood: Likelihood::Likely },
+            Step::Block { block: 1, params: &[], cold: true },
+            Step::Exit { to: Resume::Here },
+            Step::Block { block: 2, params: &[], cold: false },
+        ],
+        blocks: 3,
+    },
+    &Template {
+        steps: &[
+            read(1, Type::I32),
+            read(2, Type::I32),
+            node(Op::ADD, sig(Type::Void, Type::I32), &[0, 1]),
+            Step::Write { operand: 0, value: 2 },
+        ],
+        blocks: 1,
+    },
+    &Template { steps: &[read(1, Type::I64), Step::Write { operand: 0, value: 0 }], blocks: 1 },
+    &Template {
+        steps: &[read(0, Type::I64), read(1, Type::I64), ADD_I64, Step::Write { operand: 2, value: 2 }],
+        blocks: 1,
+    },
+    &Template { steps: &[read(1, Type::I64), Step::Write { operand: 0, value: 0 }], blocks: 1 },
+    &Template { steps: &[Step::Goto { operand: 0 }], blocks: 1 },
+    &Template {
+        steps: &[
+            read(1, Type::F64),
+            node(Op::MUL, sig(Type::Void, Type::F64), &[0, 0]),
+            Step::Write { operand: 0, value: 1 },
+        ],
+        blocks: 1,
+    },
+];
+
+fn built(code: &[&[Raw]], locals: u32, slots: u32, depths: &[u32]) -> String {
+    let code = Numbers(code.iter().map(|bytecode| bytecode.to_vec()).collect());
+    let source = Source {
+        vocab: Vocabulary::BUILTIN,
+        opcodes: OPCODES,
+        templates: TEMPLATES,
+        code: &code,
+        labels: &[],
+        locals,
+        slots,
+        depths,
+    };
+    let mut graph = Graph::new(Vocabulary::BUILTIN);
+    let mut scratch = Scratch::default();
+    build(&mut scratch, &source, &mut graph);
+    let text = print::graph(&graph);
+    build(&mut scratch, &source, &mut graph);
+    assert_eq!(text, print::graph(&graph), "a reused scratch gives the same graph");
+    text
+}
+
+fn count(text: &str, word: &str) -> usize {
+    text.matches(word).count()
+}
+
+#[test]
+fn a_straight_line_stays_in_values() {
+    let text = built(&[&[SET, 0, 5], &[ADD, 1, 0, 0], &[ADD, 1, 1, 0], &[RETURN, 1]], 2, 2, &[]);
+    assert_eq!((count(&text, "load"), count(&text, "store"), count(&text, "param")), (0, 0, 0), "{text}");
+    assert_eq!(count(&text, "add."), 2, "{text}");
+}
+
+#[test]
+fn a_loop_carries_what_it_changes_and_nothing_else() {
+    // r0: limit, r1: counter, r2: sum, r3: one
+    let code: &[&[Raw]] =
+        &[&[SET, 3, 1], &[ADD, 2, 2, 1], &[ADD, 1, 1, 3], &[JUMP_LESS, 1, 0, 1], &[RETURN, 2]];
+    let text = built(code, 4, 4, &[]);
+    assert_eq!(count(&text, "= param."), 2, "only the counter and the sum: {text}");
+    assert_eq!(count(&text, "= load."), 3, "the limit, and what counter and sum start with: {text}");
+    assert_eq!(count(&text, "store"), 0, "{text}");
+}
+
+#[test]
+fn nested_loops_have_no_parameter_for_what_only_the_outer_one_reads() {
+    // r0 and r1: limits, r2 and r3: counters, r4: one, r5: zero
+    let code: &[&[Raw]] = &[
+        &[SET, 4, 1],
+        &[SET, 5, 0],
+        &[ADD, 3, 5, 5],
+        &[ADD, 3, 3, 4],
+        &[JUMP_LESS, 3, 1, 3],
+        &[ADD, 2, 2, 4],
+        &[JUMP_LESS, 2, 0, 2],
+        &[RETURN, 3],
+    ];
+    let text = built(code, 6, 6, &[]);
+    assert_eq!(count(&text, "= param."), 2, "a counter for each loop: {text}");
+}
+
+#[test]
+fn a_guard_stores_what_was_written_and_only_that() {
+    let text = built(&[&[SET, 1, 7], &[GUARD, 0], &[RETURN, 1]], 3, 3, &[]);
+    assert_eq!(count(&text, "store."), 1, "register 0 was never written: {text}");
+    assert_eq!(count(&text, "exit 1"), 1, "{text}");
+    assert_eq!(count(&text, "cold"), 1, "{text}");
+}
+
+#[test]
+fn a_narrow_value_goes_from_opcode_to_opcode_without_casts() {
+    let text = built(&[&[ADD_I32, 1, 0, 0], &[ADD_I32, 1, 1, 0], &[RETURN, 1]], 2, 2, &[]);
+    assert_eq!(count(&text, "ucast.i64.i32"), 3, "each read of the argument is narrowed: {text}");
+    assert_eq!(count(&text, "ucast.i32.i64"), 1, "only the result that is used as a word is widened: {text}");
+}
+
+#[test]
+fn a_register_that_is_only_a_float_lives_as_one() {
+    let text = built(&[&[SQUARE, 1, 0], &[SQUARE, 1, 1], &[SET, 2, 0], &[RETURN, 2]], 3, 3, &[]);
+    assert_eq!((count(&text, "load.f64"), count(&text, "bitcast")), (1, 0), "{text}");
+}
+
+#[test]
+fn operand_stack_slots_are_values_too() {
+    let code: &[&[Raw]] = &[&[PUSH, 0, 0], &[PUSH, 0, 1], &[ADD_TOP], &[POP, 0, 0], &[RETURN, 0]];
+    let text = built(code, 2, 4, &[0, 1, 2, 1, 0]);
+    assert_eq!((count(&text, "= load."), count(&text, "store"), count(&text, "add.")), (2, 0, 1), "{text}");
+}
+
+#[test]
+fn code_that_nothing_reaches_is_no_way_into_code_that_something_reaches() {
+    // 2 jumps into the loop, but nothing leads to 2.
+    let code: &[&[Raw]] =
+        &[&[SET, 1, 1], &[GOTO, 3], &[GOTO, 3], &[ADD, 0, 0, 1], &[JUMP_LESS, 0, 1, 3], &[RETURN, 0]];
+    let text = built(code, 2, 2, &[]);
+    assert_eq!(count(&text, "= param."), 1, "{text}");
+}
+
+#[test]
+fn a_long_chain_of_joins_needs_no_stack() {
+    let mut code: Vec<Vec<Raw>> = vec![vec![SET, 1, 1]];
+    for at in 0..50_000 {
+        code.push(vec![JUMP_LESS, 0, 1, at + 2]);
+    }
+    code.push(vec![RETURN, 1]);
+    let code: Vec<&[Raw]> = code.iter().map(Vec::as_slice).collect();
+    let thread = std::thread::Builder::new().stack_size(256 << 10);
+    let text = thread.spawn({
+        let code: Vec<Vec<Raw>> = code.iter().map(|bytecode| bytecode.to_vec()).collect();
+        move || {
+            let code: Vec<&[Raw]> = code.iter().map(Vec::as_slice).collect();
+            built(&code, 2, 2, &[])
+        }
+    });
+    let text = text.expect("a thread starts").join().expect("it ends well");
+    assert_eq!(count(&text, "= param."), 0, "no register is changed");
+}
