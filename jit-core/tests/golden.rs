@@ -50,6 +50,34 @@ fn place() {
     });
 }
 
+#[test]
+fn number() {
+    let mut scratch = pass::number::Scratch::default();
+    golden("number", |mut graph| {
+        pass::number::number(&mut scratch, &mut graph);
+        print::graph(&graph)
+    });
+}
+
+#[test]
+fn dead() {
+    let mut scratch = pass::dead::Scratch::default();
+    golden("dead", |mut graph| {
+        pass::dead::dead(&mut scratch, &mut graph);
+        print::graph(&graph)
+    });
+}
+
+/// Folding and control flow, without rules; those are tested where they stand.
+#[test]
+fn rewrite() {
+    let mut scratch = pass::rewrite::Scratch::default();
+    golden("rewrite", |mut graph| {
+        pass::rewrite::rewrite(&mut scratch, &mut graph, &[]);
+        print::graph(&graph)
+    });
+}
+
 /// What is printed reads back to what prints the same.
 #[test]
 fn text() {

@@ -59,6 +59,11 @@ impl Flow {
         self.find_loops(graph);
     }
 
+    /// Whether there is a way from the entry to a block.
+    pub fn is_reached(&self, block: Block) -> bool {
+        self.rank[block.at()] != NONE
+    }
+
     /// Whether each way to `b` passes through `a`. Ranks.
     #[inline]
     pub fn dominates(&self, a: u32, b: u32) -> bool {
@@ -91,7 +96,8 @@ impl Flow {
         }
     }
 
-    fn find_order(&mut self, graph: &Graph) {
+    /// Computes `order` and `rank` alone.
+    pub fn find_order(&mut self, graph: &Graph) {
         self.order.clear();
         self.rank.clear();
         self.rank.resize(graph.blocks.len(), NONE);

@@ -2,6 +2,7 @@
 
 pub mod allocate;
 pub mod build;
+pub mod dead;
 pub mod flow;
 pub mod forward;
 pub mod live;

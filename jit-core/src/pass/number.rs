@@ -1,1 +1,170 @@
-//! (being written)
+//! Number values: of floating nodes that compute the same, one remains.
+//!
+//! In and out: a graph. Keeps: which blocks there are, what is pinned. Cost: linear.
+//!
+//! A floating node depends on its operands alone and is placed later, so equal nodes need no dominance between
+//! them. Operands are numbered before users; parameters stand for themselves. [`Table`] is also what `rewrite`
+//! looks its nodes up in, so that both happen in one walk there.
+
+use crate::ir::graph::Graph;
+use crate::ir::index::Node;
+use crate::vocab::Props;
+
+/// The floating nodes seen so far, by what they compute; open addressing, memory kept between functions.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    cells: Vec<Cell>,
+    len: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    hash: u32,
+    node: Node,
+}
+
+const FREE: Cell = Cell { hash: 0, node: Node::NONE };
+
+impl Table {
+    /// Empties the table for about this many nodes.
+    pub fn clear(&mut self, expected: usize) {
+        let size = (expected * 2).next_power_of_two().max(64);
+        self.cells.clear();
+        self.cells.resize(size, FREE);
+        self.len = 0;
+    }
+
+    /// The first node looked up that computes what this one does; often the node itself, which is remembered.
+    pub fn find(&mut self, graph: &Graph, node: Node) -> Node {
+        if self.len * 2 >= self.cells.len() {
+            self.grow();
+        }
+        let hash = hash(graph, node);
+        let mask = self.cells.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let cell = self.cells[at];
+            if !cell.node.is_some() {
+                self.cells[at] = Cell { hash, node };
+                self.len += 1;
+                return node;
+            }
+            if cell.hash == hash && is_equal(graph, cell.node, node) {
+                return cell.node;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn grow(&mut self) {
+        let size = (self.cells.len() * 2).max(64);
+        let old = core::mem::replace(&mut self.cells, vec![FREE; size]);
+        for cell in old.into_iter().filter(|cell| cell.node.is_some()) {
+            let mut at = cell.hash as usize & (size - 1);
+            while self.cells[at].node.is_some() {
+                at = (at + 1) & (size - 1);
+            }
+            self.cells[at] = cell;
+        }
+    }
+}
+
+/// Equal for nodes that are, whichever way round operands that commute stand.
+fn hash(graph: &Graph, node: Node) -> u32 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let data = graph.node(node);
+    let types = (data.sig.from as u64) << 8 | data.sig.ty as u64;
+    let mut hash = ((data.op.0 as u64) << 16 | types).wrapping_mul(FACTOR) ^ data.imm;
+    match *graph.inputs(node) {
+        [a, b] => {
+            hash = hash.wrapping_mul(FACTOR) ^ (a.0.min(b.0) as u64);
+            hash = hash.wrapping_mul(FACTOR) ^ (a.0.max(b.0) as u64);
+        }
+        ref inputs => {
+            for input in inputs {
+                hash = hash.wrapping_mul(FACTOR) ^ input.0 as u64;
+            }
+        }
+    }
+    (hash.wrapping_mul(FACTOR) >> 32) as u32
+}
+
+fn is_equal(graph: &Graph, a: Node, b: Node) -> bool {
+    let (left, right) = (graph.node(a), graph.node(b));
+    if (left.op, left.sig, left.imm) != (right.op, right.sig, right.imm) {
+        return false;
+    }
+    match (graph.inputs(a), graph.inputs(b)) {
+        (&[a, b], &[c, d]) => {
+            (a, b) == (c, d)
+                || ((a, b) == (d, c) && graph.vocab.info(left.op).props.contains(Props::COMMUTES))
+        }
+        (left, right) => left == right,
+    }
+}
+
+/// Memory kept between functions.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    table: Table,
+    /// For each node the one that stands for it; `NONE` until it was seen.
+    leader: Vec<Node>,
+    stack: Vec<(Node, u32)>,
+}
+
+/// Makes every use of a floating node a use of the first one that computes the same.
+pub fn number(scratch: &mut Scratch, graph: &mut Graph) {
+    scratch.table.clear(graph.nodes.len());
+    scratch.leader.clear();
+    scratch.leader.resize(graph.nodes.len(), Node::NONE);
+    for at in 0..graph.blocks.len() {
+        let n_params = graph.blocks[at].params.len();
+        let n_body = graph.blocks[at].body.len();
+        let end = graph.blocks[at].end;
+        for index in 0..n_params {
+            scratch.number_operands(graph, graph.blocks[at].params[index]);
+        }
+        for index in 0..n_body {
+            scratch.number_operands(graph, graph.blocks[at].body[index]);
+        }
+        if end.is_some() {
+            scratch.number_operands(graph, end);
+        }
+    }
+}
+
+impl Scratch {
+    fn number_operands(&mut self, graph: &mut Graph, user: Node) {
+        for link in graph.node(user).inputs.range() {
+            let input = graph.links[link];
+            self.number_tree(graph, input);
+            if self.leader[input.at()].is_some() {
+                graph.links[link] = self.leader[input.at()];
+            }
+        }
+    }
+
+    fn number_tree(&mut self, graph: &mut Graph, root: Node) {
+        self.stack.push((root, 0));
+        while let Some(&(node, next)) = self.stack.last() {
+            if graph.node(node).block.is_some() || self.leader[node.at()].is_some() {
+                self.stack.pop();
+                continue;
+            }
+            let inputs = graph.node(node).inputs;
+            if next < inputs.len {
+                self.stack.last_mut().expect("it was just read").1 += 1;
+                self.stack.push((graph.links[inputs.start as usize + next as usize], 0));
+                continue;
+            }
+            for link in inputs.range() {
+                let leader = self.leader[graph.links[link].at()];
+                if leader.is_some() {
+                    graph.links[link] = leader;
+                }
+            }
+            self.leader[node.at()] = self.table.find(graph, node);
+            self.stack.pop();
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The control flow that known values decide.
+
+use super::Walk;
+use crate::ir::graph::{BlockData, Heat, Pred};
+use crate::ir::index::{Block, List, Node};
+use crate::vocab::{Op, Sig, Type};
+
+/// The most values that two arms may compute for the branch between them to be dropped.
+const MAX_COMPUTED: usize = 4;
+/// The most choices that may stand for a branch.
+const MAX_CHOICES: usize = 2;
+
+impl Walk<'_> {
+    /// The block that jumps here and nowhere else, if it is the only one that comes here.
+    pub(super) fn sole_source(&self, block: Block) -> Option<Block> {
+        let [pred] = self.graph.block(block).preds[..] else { return None };
+        (self.graph.block(pred.block).succs.len() == 1 && pred.block != block).then_some(pred.block)
+    }
+
+    /// Appends a block to the one block that jumps there; gives where its body begins.
+    pub(super) fn join(&mut self, to: Block, block: Block) -> usize {
+        let BlockData { params, body, end, succs, heat, .. } =
+            core::mem::take(&mut self.graph.blocks[block.at()]);
+        debug_assert!(params.is_empty(), "a block with one way in has no parameters left");
+        for &node in body.iter().chain([&end]) {
+            self.graph.nodes[node.at()].block = to;
+        }
+        for (at, &succ) in succs.iter().enumerate() {
+            let old = Pred { block, succ: at as u32 };
+            let preds = &mut self.graph.blocks[succ.at()].preds;
+            let way =
+                preds.iter_mut().find(|pred| **pred == old).expect("each successor knows its predecessors");
+            way.block = to;
+        }
+        let data = &mut self.graph.blocks[to.at()];
+        let start = data.body.len();
+        data.body.extend(body);
+        data.end = end;
+        data.succs = succs;
+        data.heat = data.heat.min(heat);
+        start
+    }
+
+    /// Drops parameters that can have one value only; whether there were any.
+    pub(super) fn drop_trivial_params(&mut self, block: Block) -> bool {
+        let mut kept = 0;
+        let n_params = self.graph.block(block).params.len();
+        for at in 0..n_params {
+            let param = self.graph.block(block).params[at];
+            match self.only_value(param) {
+                Some(value) => self.replace(param, value),
+                None => {
+                    self.graph.blocks[block.at()].params[kept] = param;
+                    kept += 1;
+                }
+            }
+        }
+        self.graph.blocks[block.at()].params.truncate(kept);
+        kept < n_params
+    }
+
+    fn only_value(&mut self, param: Node) -> Option<Node> {
+        let mut only = None;
+        for link in self.graph.node(param).inputs.range() {
+            let input = self.current(self.graph.links[link]);
+            if input == param || only == Some(input) {
+                continue;
+            }
+            if only.replace(input).is_some() {
+                return None;
+            }
+        }
+        only
+    }
+
+    /// Makes a branch or switch on a known value a jump; a branch on a negation goes the other way round.
+    pub(super) fn decide(&mut self, block: Block) {
+        let end = self.graph.block(block).end;
+        let data = *self.graph.node(end);
+        if data.op == Op::BR {
+            let flag = *self.graph.node(self.graph.inputs(end)[0]);
+            if flag.op == Op::CONST {
+                self.keep_way(block, (flag.imm == 0) as usize);
+            } else if flag.op == Op::NOTF {
+                self.graph.links[data.inputs.start as usize] = self.graph.links[flag.inputs.start as usize];
+                self.swap_ways(block);
+                self.decide(block);
+            }
+        } else if data.op == Op::SWITCH
+            && let Some(value) = self.graph.as_const(self.graph.inputs(end)[0])
+        {
+            let last = self.graph.block(block).succs.len() - 1;
+            self.keep_way(block, value.min(last as u64) as usize);
+        }
+    }
+
+    fn swap_ways(&mut self, block: Block) {
+        self.graph.blocks[block.at()].succs.swap(0, 1);
+        let [a, b] = self.graph.block(block).succs[..] else { unreachable!("a branch goes two ways") };
+        for succ in [Some(a), (a != b).then_some(b)].into_iter().flatten() {
+            for pred in &mut self.graph.blocks[succ.at()].preds {
+                if pred.block == block {
+                    pred.succ ^= 1;
+                }
+            }
+        }
+    }
+
+    /// Lets a block go one way only.
+    fn keep_way(&mut self, block: Block, kept: usize) {
+        let succs = core::mem::take(&mut self.graph.blocks[block.at()].succs);
+        for (at, &succ) in succs.iter().enumerate() {
+            if at != kept {
+                self.drop_way(succ, Pred { block, succ: at as u32 });
+            }
+        }
+        let old = Pred { block, succ: kept as u32 };
+        let preds = &mut self.graph.blocks[succs[kept].at()].preds;
+        let way = preds.iter_mut().find(|pred| **pred == old).expect("each successor knows its predecessors");
+        way.succ = 0;
+        self.end_with_jump(block, succs[kept]);
+        self.has_dropped_edges = true;
+    }
+
+    fn end_with_jump(&mut self, block: Block, to: Block) {
+        let data = &mut self.graph.blocks[block.at()];
+        data.succs.clear();
+        data.succs.push(to);
+        let end = &mut self.graph.nodes[data.end.at()];
+        end.op = Op::JUMP;
+        end.sig = Sig { from: Type::Void, ty: Type::Void };
+        end.inputs = List::EMPTY;
+        end.imm = 0;
+    }
+
+    /// Takes away a way into a block, and the block with it if that was the last one.
+    fn drop_way(&mut self, block: Block, way: Pred) {
+        self.remove_pred(block, way);
+        debug_assert!(self.scratch.dropped.is_empty());
+        self.scratch.dropped.push(block);
+        while let Some(block) = self.scratch.dropped.pop() {
+            if !self.graph.block(block).preds.is_empty() || self.scratch.is_past[block.at()] {
+                continue;
+            }
+            self.scratch.is_past[block.at()] = true;
+            let data = core::mem::take(&mut self.graph.blocks[block.at()]);
+            for (at, &succ) in data.succs.iter().enumerate() {
+                self.remove_pred(succ, Pred { block, succ: at as u32 });
+                self.scratch.dropped.push(succ);
+            }
+        }
+    }
+
+    fn remove_pred(&mut self, block: Block, way: Pred) {
+        let data = &mut self.graph.blocks[block.at()];
+        // A block that was dropped before knows no predecessors any more.
+        let Some(at) = data.preds.iter().position(|pred| *pred == way) else { return };
+        data.preds.remove(at);
+        for &param in &data.params {
+            let inputs = &mut self.graph.nodes[param.at()].inputs;
+            self.graph.links[inputs.range()].copy_within(at + 1.., at);
+            inputs.len -= 1;
+        }
+    }
+
+    /// Where both ways from a branch meet again without an effect between, a choice of values stands for it.
+    /// `n_computed` values were computed for the parameters and for nothing before.
+    pub(super) fn choose_instead(&mut self, block: Block, n_computed: usize) {
+        let [a, b] = self.graph.block(block).preds[..] else { return };
+        let (Some(way_a), Some(way_b)) = (self.way_to_arm(block, a), self.way_to_arm(block, b)) else {
+            return;
+        };
+        let source = way_a.block;
+        let end = self.graph.block(source).end;
+        let is_branch = source == way_b.block && way_a.succ != way_b.succ && source != block;
+        if !is_branch || self.graph.node(end).op != Op::BR || n_computed > MAX_COMPUTED {
+            return;
+        }
+        let mut n_choices = 0;
+        for &param in &self.graph.block(block).params {
+            let [a, b] = *self.graph.inputs(param) else { unreachable!("one operand for each way in") };
+            if a == param || b == param {
+                return;
+            }
+            n_choices += (a != b) as usize;
+            // Machines choose between integers without a branch, but not between floats.
+            if n_choices > MAX_CHOICES || (a != b && !self.graph.node(param).ty().is_int()) {
+                return;
+            }
+        }
+        let flag = self.graph.inputs(end)[0];
+        let params = core::mem::take(&mut self.graph.blocks[block.at()].params);
+        for &param in &params {
+            let [a, b] = *self.graph.inputs(param) else { unreachable!("one operand for each way in") };
+            let (a, b) = (self.current(a), self.current(b));
+            let (so, not) = if way_a.succ == 0 { (a, b) } else { (b, a) };
+            let origin = self.graph.node(param).origin;
+            let sig = Sig { from: Type::Void, ty: self.graph.node(param).ty() };
+            let value = if a == b { a } else { self.graph.add(Op::SELECT, sig, &[flag, so, not], 0, origin) };
+            let value = self.visit(value);
+            self.replace(param, value);
+        }
+        for arm in [a.block, b.block] {
+            if arm != source {
+                self.scratch.is_past[arm.at()] = true;
+                self.graph.blocks[arm.at()] = BlockData::default();
+            }
+        }
+        self.graph.blocks[block.at()].preds.clear();
+        self.graph.blocks[block.at()].preds.push(Pred { block: source, succ: 0 });
+        self.end_with_jump(source, block);
+    }
+
+    /// The way from a branch that leads through `pred` into `block`, directly or through a block that does
+    /// nothing and is not cold.
+    fn way_to_arm(&self, block: Block, pred: Pred) -> Option<Pred> {
+        let data = self.graph.block(pred.block);
+        if !self.scratch.is_past[pred.block.at()] || pred.block == block {
+            return None;
+        }
+        if data.succs.len() == 2 {
+            return Some(pred);
+        }
+        let [way] = data.preds[..] else { return None };
+        let is_empty = data.body.is_empty() && data.params.is_empty() && data.succs.len() == 1;
+        (is_empty && data.heat == Heat::Normal).then_some(way)
+    }
+
+    /// Forgets blocks that only unreachable blocks lead to.
+    pub(super) fn drop_unreachable(&mut self) {
+        let flow = &mut self.scratch.flow;
+        flow.find_order(self.graph);
+        for at in 0..self.graph.blocks.len() {
+            let block = Block::from(at);
+            if !flow.is_reached(block) {
+                self.graph.blocks[at] = BlockData::default();
+                continue;
+            }
+            let mut way = 0;
+            while let Some(&pred) = self.graph.block(block).preds.get(way) {
+                if flow.is_reached(pred.block) {
+                    way += 1;
+                    continue;
+                }
+                let data = &mut self.graph.blocks[at];
+                data.preds.remove(way);
+                for &param in &data.params {
+                    let inputs = &mut self.graph.nodes[param.at()].inputs;
+                    self.graph.links[inputs.range()].copy_within(way + 1.., way);
+                    inputs.len -= 1;
+                }
+            }
+        }
+    }
+}

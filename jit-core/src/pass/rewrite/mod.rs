@@ -1,0 +1,332 @@
+//! Rewrite values: fold constants, apply rules, share equal values, and drop the control flow this decides.
+//!
+//! In and out: a graph. Needs: [`Matcher`]s made by `rewrite!`, and a reference meaning for what is to be folded.
+//! Keeps: effects and their order. Cost: linear in nodes and rule applications, which [`FUEL`] bounds.
+//!
+//! One walk over the blocks in reverse postorder visits operands before users. A visited node is folded if its
+//! operands are constants, else the first rule that matches replaces it (and the replacement is visited), else
+//! an equal node seen before stands for it. So a rule sees operands in their final form, and the end of the walk
+//! is a fixed point but for values that come around a loop. A branch on a constant becomes a jump at once, so
+//! that what it makes unreachable is never visited; a block with one way in is joined to the block it comes from.
+//!
+//! A flag has no constant in any machine. `const.flag` exists while this pass runs: what branches, chooses or
+//! widens by it folds, and any other user gets a comparison of constants instead.
+
+mod control;
+
+use super::flow::Flow;
+use super::number::Table;
+use crate::ir::graph::Graph;
+use crate::ir::index::{Block, Node};
+use crate::vocab::op::{Key, Param};
+use crate::vocab::{Op, Props, Sig, Type};
+
+/// A compiled set of rules: the node that may stand in a node's place, or the node itself if its operands were
+/// replaced. A new node floats and has the type of the old one.
+pub type Matcher = fn(&mut Graph, Node) -> Option<Node>;
+
+/// How many rules may be applied for each node, on average, before rules that undo one another are suspected.
+const FUEL: usize = 16;
+
+/// The most operands and constants of an operator that is folded.
+const MAX_FOLDED: usize = 8;
+
+/// Memory kept between functions.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    flow: Flow,
+    table: Table,
+    /// What stands for a node; `NONE` if it stands for itself.
+    replaced: Vec<Node>,
+    /// Whether a floating node was visited.
+    is_done: Vec<bool>,
+    /// Whether a block was visited, joined to another, or dropped.
+    is_past: Vec<bool>,
+    stack: Vec<(Node, u32)>,
+    dropped: Vec<Block>,
+}
+
+/// Rewrites a graph by folding and by the rules of all matchers, the first one first.
+pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) {
+    let n_nodes = graph.nodes.len();
+    scratch.flow.find_order(graph);
+    scratch.table.clear(n_nodes);
+    scratch.replaced.clear();
+    scratch.replaced.resize(n_nodes, Node::NONE);
+    scratch.is_done.clear();
+    scratch.is_done.resize(n_nodes, false);
+    scratch.is_past.clear();
+    scratch.is_past.resize(graph.blocks.len(), false);
+    let mut walk =
+        Walk { graph, scratch, rules, fuel: FUEL * (n_nodes + 4), n_computed: 0, has_dropped_edges: false };
+    for rank in 0..walk.scratch.flow.order.len() {
+        let block = walk.scratch.flow.order[rank];
+        if !walk.scratch.is_past[block.at()] {
+            walk.visit_block(block);
+        }
+    }
+    walk.finish();
+}
+
+struct Walk<'a> {
+    graph: &'a mut Graph,
+    scratch: &'a mut Scratch,
+    rules: &'a [Matcher],
+    fuel: usize,
+    /// How many different values other than constants were visited.
+    n_computed: usize,
+    has_dropped_edges: bool,
+}
+
+impl Walk<'_> {
+    fn visit_block(&mut self, block: Block) {
+        self.scratch.is_past[block.at()] = true;
+        let n_before = self.n_computed;
+        self.visit_ways_in(block, false);
+        self.choose_instead(block, self.n_computed - n_before);
+        self.drop_trivial_params(block);
+        match self.sole_source(block) {
+            Some(source) if self.scratch.is_past[source.at()] => {
+                let start = self.join(source, block);
+                self.visit_nodes(source, start);
+            }
+            _ => self.visit_nodes(block, 0),
+        }
+    }
+
+    /// Visits the values that parameters get from blocks that were visited, or from all.
+    fn visit_ways_in(&mut self, block: Block, from_all: bool) {
+        for param in 0..self.graph.block(block).params.len() {
+            let inputs = self.graph.node(self.graph.block(block).params[param]).inputs;
+            for (way, link) in inputs.range().enumerate() {
+                let pred = self.graph.block(block).preds[way].block;
+                if from_all || self.scratch.is_past[pred.at()] {
+                    self.graph.links[link] = self.visit(self.graph.links[link]);
+                }
+            }
+        }
+    }
+
+    /// Visits what is pinned in a block from a position on, and goes on with blocks that are joined to it.
+    fn visit_nodes(&mut self, block: Block, start: usize) {
+        let (mut read, mut kept) = (start, start);
+        loop {
+            while read < self.graph.block(block).body.len() {
+                let node = self.graph.block(block).body[read];
+                read += 1;
+                if self.visit_pinned(node) {
+                    self.graph.blocks[block.at()].body[kept] = node;
+                    kept += 1;
+                }
+            }
+            self.graph.blocks[block.at()].body.truncate(kept);
+            let end = self.graph.block(block).end;
+            self.visit_operands(end);
+            self.decide(block);
+            let [next] = self.graph.block(block).succs[..] else { return };
+            if self.scratch.is_past[next.at()] || self.sole_source(next) != Some(block) {
+                return;
+            }
+            self.scratch.is_past[next.at()] = true;
+            self.visit_ways_in(next, true);
+            self.drop_trivial_params(next);
+            read = self.join(block, next);
+            kept = read;
+        }
+    }
+
+    /// Visits a node of a block's body; false if another stands in its place.
+    fn visit_pinned(&mut self, node: Node) -> bool {
+        loop {
+            self.visit_operands(node);
+            match self.simplify(node) {
+                Some(same) if same == node => {}
+                Some(other) => {
+                    self.replace(node, other);
+                    self.visit(other);
+                    return false;
+                }
+                None => {
+                    self.compare_constant_flags(node);
+                    return true;
+                }
+            }
+        }
+    }
+
+    fn visit_operands(&mut self, node: Node) {
+        for link in self.graph.node(node).inputs.range() {
+            self.graph.links[link] = self.visit(self.graph.links[link]);
+        }
+    }
+
+    /// Visits a value and all it is computed from; gives what stands for it.
+    fn visit(&mut self, root: Node) -> Node {
+        if !self.is_open(root) {
+            return self.current(root);
+        }
+        let bottom = self.scratch.stack.len();
+        self.scratch.stack.push((root, 0));
+        while self.scratch.stack.len() > bottom {
+            let &(node, next) = self.scratch.stack.last().expect("it is longer than it was");
+            let inputs = self.graph.node(node).inputs;
+            if next < inputs.len && self.is_open(node) {
+                self.scratch.stack.last_mut().expect("it was just read").1 += 1;
+                let input = self.graph.links[inputs.start as usize + next as usize];
+                if self.is_open(input) {
+                    self.scratch.stack.push((input, 0));
+                }
+                continue;
+            }
+            self.scratch.stack.pop();
+            if self.is_open(node) {
+                self.settle(node);
+            }
+        }
+        self.current(root)
+    }
+
+    /// Whether a node floats and was not visited.
+    fn is_open(&self, node: Node) -> bool {
+        !self.graph.node(node).block.is_some()
+            && !self.scratch.is_done.get(node.at()).is_some_and(|done| *done)
+    }
+
+    /// Finds what stands for a node whose operands were visited.
+    fn settle(&mut self, node: Node) {
+        for link in self.graph.node(node).inputs.range() {
+            self.graph.links[link] = self.current(self.graph.links[link]);
+        }
+        if self.scratch.is_done.len() <= node.at() {
+            self.scratch.is_done.resize(self.graph.nodes.len(), false);
+        }
+        if let Some(other) = self.simplify(node).filter(|other| *other != node) {
+            self.scratch.is_done[node.at()] = true;
+            self.replace(node, other);
+            // Whoever waits for `node` stands below on the stack, and resumes when `other` is settled.
+            if self.is_open(other) {
+                self.scratch.stack.push((other, 0));
+            }
+            return;
+        }
+        self.compare_constant_flags(node);
+        self.scratch.is_done[node.at()] = true;
+        let leader = self.scratch.table.find(self.graph, node);
+        if leader != node {
+            self.replace(node, leader);
+        } else if self.graph.node(node).inputs.len > 0 {
+            self.n_computed += 1;
+        }
+    }
+
+    /// What a node folds to, or what the first rule makes of it.
+    fn simplify(&mut self, node: Node) -> Option<Node> {
+        let info = self.graph.vocab.info(self.graph.node(node).op);
+        if info.props.contains(Props::COMMUTES)
+            && let [a, b] = *self.graph.inputs(node)
+            && self.graph.as_const(a).is_some()
+            && self.graph.as_const(b).is_none()
+        {
+            // Constants stand on the right, so that equal values look equal.
+            let start = self.graph.node(node).inputs.start as usize;
+            self.graph.links.swap(start, start + 1);
+        }
+        if let Some(constant) = self.fold(node) {
+            return Some(constant);
+        }
+        if self.fuel == 0 {
+            return None;
+        }
+        let made = self.rules.iter().find_map(|rules| rules(self.graph, node))?;
+        debug_assert_eq!(self.graph.node(made).ty(), self.graph.node(node).ty(), "a rule keeps the type");
+        self.fuel -= 1;
+        Some(made)
+    }
+
+    /// The constant that a node on constants computes. What traps is left where its checks are.
+    fn fold(&mut self, node: Node) -> Option<Node> {
+        let data = *self.graph.node(node);
+        let info = self.graph.vocab.info(data.op);
+        let reference = info.reference?;
+        if data.inputs.len == 0 || !info.props.contains(Props::PURE) {
+            return None;
+        }
+        let mut operands = [0; MAX_FOLDED];
+        let inputs = self.graph.inputs(node);
+        if inputs.len() >= MAX_FOLDED {
+            return None;
+        }
+        for (operand, &input) in core::iter::zip(&mut operands, inputs) {
+            *operand = self.graph.as_const(input)?;
+        }
+        let mut n_operands = inputs.len();
+        if info.params.iter().any(|param| *param != Param::Type) {
+            operands[n_operands] = data.imm;
+            n_operands += 1;
+        }
+        let bits = reference(data.sig, &operands[..n_operands]).ok()?;
+        Some(self.graph.constant(data.sig.ty, bits, data.origin))
+    }
+
+    /// Gives a node that could not be decided by a constant flag a comparison in its place.
+    fn compare_constant_flags(&mut self, node: Node) {
+        for link in self.graph.node(node).inputs.range() {
+            let data = *self.graph.node(self.graph.links[link]);
+            if data.sig.ty != Type::Flag || data.op != Op::CONST {
+                continue;
+            }
+            let zero = self.graph.constant(Type::I64, 0, data.origin);
+            let op = if data.imm != 0 { Op::ZR } else { Op::NZ };
+            debug_assert!(matches!(self.graph.vocab.info(op).key, Key::Operand));
+            let sig = Sig { from: Type::I64, ty: Type::Flag };
+            let flag = self.graph.add(op, sig, &[zero], 0, data.origin);
+            self.graph.links[link] = flag;
+            // Not visited, or it would fold again.
+            self.scratch.is_done.resize(self.graph.nodes.len(), false);
+            self.scratch.is_done[flag.at()] = true;
+        }
+    }
+
+    fn replace(&mut self, node: Node, by: Node) {
+        if self.scratch.replaced.len() <= node.at() {
+            self.scratch.replaced.resize(self.graph.nodes.len(), Node::NONE);
+        }
+        debug_assert!(node != by);
+        self.scratch.replaced[node.at()] = by;
+    }
+
+    /// What stands for a node after replacements.
+    fn current(&mut self, node: Node) -> Node {
+        let replaced = &mut self.scratch.replaced;
+        let mut last = node;
+        while let Some(&next) = replaced.get(last.at()).filter(|next| next.is_some()) {
+            last = next;
+        }
+        let mut node = node;
+        while node != last {
+            node = core::mem::replace(&mut replaced[node.at()], last);
+        }
+        last
+    }
+
+    /// Completes what comes around loops, and makes every use a use of what stands for the node.
+    fn finish(&mut self) {
+        for at in 0..self.graph.blocks.len() {
+            if self.graph.blocks[at].end.is_some() {
+                self.visit_ways_in(Block::from(at), true);
+            }
+        }
+        let mut changed = true;
+        while core::mem::take(&mut changed) {
+            for at in 0..self.graph.blocks.len() {
+                changed |= self.drop_trivial_params(Block::from(at));
+            }
+        }
+        for link in 0..self.graph.links.len() {
+            self.graph.links[link] = self.current(self.graph.links[link]);
+        }
+        if self.has_dropped_edges {
+            self.drop_unreachable();
+        }
+    }
+}
