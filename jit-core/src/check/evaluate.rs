@@ -1,1 +1,249 @@
-//! (being written)
+//! Evaluate a graph: the reference that passes are judged by.
+//!
+//! In: a graph, the machine's pointers, a memory of bytes, and what calls do. Out: how the function ended, and the
+//! memory as it then is; or the violation that made going on pointless. A floating value is computed anew for each
+//! pinned node that needs it, so nothing depends on where `place` would put it.
+
+use super::Violation;
+use crate::ir::graph::{CallData, Graph, Target};
+use crate::ir::index::{Block, Node};
+use crate::vocab::op::Param;
+use crate::vocab::{Op, Props, Type};
+use std::collections::BTreeMap;
+
+/// How a function ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It returned these bits, zero if it has no result.
+    Returned(u64),
+    /// The interpreter goes on at this bytecode.
+    Exited(u64),
+    /// It trapped.
+    Trapped {
+        /// The trap's code.
+        code: u64,
+        /// The bytecode that trapped.
+        origin: u32,
+    },
+    /// It had not ended after the steps it was given.
+    OutOfSteps,
+}
+
+/// Bytes at 64-bit addresses; what was never written is arbitrary, but always the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    bytes: BTreeMap<u64, u8>,
+}
+
+impl Memory {
+    /// The byte at an address.
+    pub fn byte(&self, address: u64) -> u8 {
+        let arbitrary = || (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
+        self.bytes.get(&address).copied().unwrap_or_else(arbitrary)
+    }
+
+    /// A little-endian value of so many bytes.
+    pub fn read(&self, address: u64, bytes: u32) -> u64 {
+        (0..bytes as u64).rev().fold(0, |value, at| value << 8 | self.byte(address.wrapping_add(at)) as u64)
+    }
+
+    /// Writes a little-endian value of so many bytes.
+    pub fn write(&mut self, address: u64, bytes: u32, value: u64) {
+        for at in 0..bytes as u64 {
+            self.bytes.insert(address.wrapping_add(at), (value >> (8 * at)) as u8);
+        }
+    }
+
+    /// Every byte that was written and differs from what an unwritten one would be, by address.
+    pub fn written(&self) -> impl Iterator<Item = (u64, u8)> {
+        let fresh = Memory::default();
+        self.bytes.iter().map(|(at, byte)| (*at, *byte)).filter(move |(at, byte)| fresh.byte(*at) != *byte)
+    }
+}
+
+/// What a call does: what is called, its address, the arguments, and the memory; gives the result's bits.
+pub type Callee<'a> = dyn FnMut(&CallData, u64, &[u64], &mut Memory) -> u64 + 'a;
+
+/// What a graph runs on.
+pub struct Machine<'a> {
+    /// What `tc` is.
+    pub context: u64,
+    /// What `cu` is.
+    pub unit: u64,
+    /// What `local` is, the address of VM register 0.
+    pub frame: u64,
+    /// The memory, frame included.
+    pub memory: Memory,
+    /// What calls do.
+    pub callee: &'a mut Callee<'a>,
+}
+
+impl core::fmt::Debug for Machine<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Machine").field("frame", &self.frame).field("memory", &self.memory).finish()
+    }
+}
+
+/// Runs a graph for at most so many pinned nodes.
+pub fn evaluate(graph: &Graph, machine: &mut Machine<'_>, max_steps: usize) -> Result<Outcome, Violation> {
+    let values = vec![None; graph.nodes.len()];
+    let known = vec![(0, 0); graph.nodes.len()];
+    let mut run = Run { graph, machine, values, known, now: 0, stack: Vec::new() };
+    let mut block = Graph::ENTRY;
+    let mut steps = 0;
+    loop {
+        for &node in &graph.block(block).body {
+            steps += 1;
+            run.step(node)?;
+        }
+        steps += 1;
+        if steps > max_steps {
+            return Ok(Outcome::OutOfSteps);
+        }
+        match run.leave(block)? {
+            Next::Block(next) => block = next,
+            Next::End(outcome) => return Ok(outcome),
+        }
+    }
+}
+
+enum Next {
+    Block(Block),
+    End(Outcome),
+}
+
+struct Run<'a, 'm> {
+    graph: &'a Graph,
+    machine: &'a mut Machine<'m>,
+    /// The values of pinned nodes.
+    values: Vec<Option<u64>>,
+    /// The values of floating nodes, and when they were computed.
+    known: Vec<(u64, u64)>,
+    now: u64,
+    stack: Vec<Node>,
+}
+
+impl Run<'_, '_> {
+    fn violation<T>(&self, node: Node, problem: impl Into<String>) -> Result<T, Violation> {
+        Err(Violation { place: node.to_string(), problem: problem.into() })
+    }
+
+    fn operands(&mut self, node: Node) -> Result<Vec<u64>, Violation> {
+        self.now += 1;
+        self.graph.inputs(node).iter().map(|&input| self.value(input)).collect()
+    }
+
+    fn step(&mut self, node: Node) -> Result<(), Violation> {
+        let operands = self.operands(node)?;
+        let data = self.graph.node(node);
+        let value = if data.op == Op::CALL || data.op == Op::CALLV {
+            let call = &self.graph.calls[data.imm as usize];
+            let (callee, args) = match call.target {
+                Target::Direct(address) => (address, &operands[..]),
+                Target::Indirect => (operands[0], &operands[1..]),
+            };
+            data.ty().truncate((self.machine.callee)(call, callee, args, &mut self.machine.memory))
+        } else {
+            let props = self.graph.vocab.info(data.op).props;
+            if props.contains(Props::READS) {
+                self.machine.memory.read(operands[0], data.ty().bytes())
+            } else if props.contains(Props::WRITES) {
+                self.machine.memory.write(operands[0], data.sig.from.bytes(), operands[1]);
+                0
+            } else {
+                self.compute(node, &operands)?
+            }
+        };
+        self.values[node.at()] = Some(value);
+        Ok(())
+    }
+
+    fn leave(&mut self, block: Block) -> Result<Next, Violation> {
+        let end = self.graph.block(block).end;
+        let operands = self.operands(end)?;
+        let data = self.graph.node(end);
+        let succs = &self.graph.block(block).succs;
+        let succ = match data.op {
+            Op::JUMP => 0,
+            Op::BR => (operands[0] & 1 == 0) as usize,
+            Op::SWITCH => operands[0].min(succs.len() as u64 - 1) as usize,
+            Op::RETURN => return Ok(Next::End(Outcome::Returned(operands[0]))),
+            Op::RET => return Ok(Next::End(Outcome::Returned(0))),
+            Op::EXIT => return Ok(Next::End(Outcome::Exited(data.imm))),
+            Op::TRAP => return Ok(Next::End(Outcome::Trapped { code: data.imm, origin: data.origin })),
+            _ => return self.violation(end, "ends a block, but not in any known way"),
+        };
+        let to = succs[succ];
+        let target = self.graph.block(to);
+        let Some(way) = target.preds.iter().position(|p| (p.block, p.succ as usize) == (block, succ)) else {
+            return self.violation(end, format!("goes to {to}, which does not know it"));
+        };
+        // All parameters change at once.
+        self.now += 1;
+        let values = target.params.iter().map(|&param| self.value(self.graph.inputs(param)[way]));
+        let values: Vec<u64> = values.collect::<Result<_, _>>()?;
+        for (&param, value) in core::iter::zip(&target.params, values) {
+            self.values[param.at()] = Some(value);
+        }
+        Ok(Next::Block(to))
+    }
+
+    /// The value of a node now.
+    fn value(&mut self, root: Node) -> Result<u64, Violation> {
+        self.stack.push(root);
+        while let Some(&node) = self.stack.last() {
+            if self.is_known(node) {
+                self.stack.pop();
+                continue;
+            }
+            if self.graph.node(node).block.is_some() {
+                return self.violation(node, "is used where it has no value");
+            }
+            if self.stack.len() > self.graph.nodes.len() {
+                return self.violation(node, "is computed from itself");
+            }
+            let inputs = self.graph.inputs(node);
+            if let Some(&input) = inputs.iter().find(|input| !self.is_known(**input)) {
+                self.stack.push(input);
+                continue;
+            }
+            let operands: Vec<u64> = inputs.iter().map(|&input| self.known_value(input)).collect();
+            let value = self.compute(node, &operands)?;
+            self.known[node.at()] = (value, self.now);
+            self.stack.pop();
+        }
+        Ok(self.known_value(root))
+    }
+
+    fn is_known(&self, node: Node) -> bool {
+        match self.graph.node(node).block.is_some() {
+            true => self.values[node.at()].is_some(),
+            false => self.known[node.at()].1 == self.now,
+        }
+    }
+
+    fn known_value(&self, node: Node) -> u64 {
+        self.values[node.at()].unwrap_or(self.known[node.at()].0)
+    }
+
+    fn compute(&self, node: Node, operands: &[u64]) -> Result<u64, Violation> {
+        let data = self.graph.node(node);
+        match data.op {
+            Op::TC => return Ok(self.machine.context),
+            Op::CU => return Ok(self.machine.unit),
+            Op::LOCAL => return Ok(self.machine.frame),
+            Op::CONST => return Ok(data.imm),
+            _ => {}
+        }
+        let info = self.graph.vocab.info(data.op);
+        let mut all = operands.to_vec();
+        if info.params.iter().any(|param| *param != Param::Type) {
+            all.push(data.imm);
+        }
+        match info.reference.map(|reference| reference(data.sig, &all)) {
+            Some(Ok(value)) => Ok(if data.ty() == Type::Void { 0 } else { value }),
+            Some(Err(trap)) => self.violation(node, format!("is executed and traps: {trap}")),
+            None => self.violation(node, format!("`{}` has no reference meaning", info.name)),
+        }
+    }
+}

@@ -1,1 +1,266 @@
-//! (being written)
+//! Judge a graph.
+//!
+//! In: a graph. Out: everything that is wrong with it. Edges are judged first, since dominance means nothing
+//! without them; then each live node's types, operands and constant; then that each definition comes before its
+//! uses. A floating value is there from the latest of its operands on, which therefore must stand on one path of
+//! the dominator tree.
+
+use super::Violation;
+use super::dominance::{Dominance, Point};
+use crate::ir::graph::{Graph, Target};
+use crate::ir::index::{Block, Node};
+use crate::vocab::op::{Key, Kind};
+use crate::vocab::{Op, Props, Type};
+
+/// Everything that is wrong with a graph.
+pub fn graph(graph: &Graph) -> Vec<Violation> {
+    let mut judge = Judge { graph, found: Vec::new() };
+    judge.edges();
+    if judge.found.is_empty() {
+        judge.members();
+        judge.definitions();
+    }
+    judge.found
+}
+
+struct Judge<'a> {
+    graph: &'a Graph,
+    found: Vec<Violation>,
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    Unseen,
+    Open,
+    Known(Point),
+}
+
+impl Judge<'_> {
+    fn wrong(&mut self, place: impl ToString, problem: impl Into<String>) {
+        self.found.push(Violation { place: place.to_string(), problem: problem.into() });
+    }
+
+    fn ended_blocks(&self) -> impl Iterator<Item = Block> + use<> {
+        let ended: Vec<Block> = (0..self.graph.blocks.len())
+            .map(Block::from)
+            .filter(|b| self.graph.block(*b).end.is_some())
+            .collect();
+        ended.into_iter()
+    }
+
+    fn edges(&mut self) {
+        if !self.graph.blocks.first().is_some_and(|entry| entry.end.is_some()) {
+            return self.wrong(Graph::ENTRY, "the entry is missing");
+        }
+        if !self.graph.block(Graph::ENTRY).preds.is_empty() {
+            self.wrong(Graph::ENTRY, "the entry has ways in");
+        }
+        for block in self.ended_blocks() {
+            let data = self.graph.block(block);
+            let end = self.graph.node(data.end);
+            let is_right = match end.op {
+                Op::JUMP => data.succs.len() == 1,
+                Op::BR => data.succs.len() == 2,
+                Op::SWITCH => !data.succs.is_empty(),
+                _ => data.succs.is_empty(),
+            };
+            if !is_right {
+                self.wrong(block, format!("{:?} with {} ways out", end.op, data.succs.len()));
+            }
+            for (succ, to) in data.succs.iter().enumerate() {
+                let known = self.graph.blocks.get(to.at()).map_or(0, |to| {
+                    to.preds.iter().filter(|p| (p.block, p.succ as usize) == (block, succ)).count()
+                });
+                if known != 1 {
+                    self.wrong(block, format!("goes to {to}, which knows of it {known} times"));
+                } else if !self.graph.block(*to).end.is_some() {
+                    self.wrong(block, format!("goes to {to}, which has no end"));
+                }
+            }
+            for pred in &data.preds {
+                let source = self.graph.blocks.get(pred.block.at());
+                if source.and_then(|source| source.succs.get(pred.succ as usize)) != Some(&block) {
+                    self.wrong(block, format!("way {} of {} does not lead here", pred.succ, pred.block));
+                }
+            }
+            for param in &data.params {
+                if self.graph.inputs(*param).len() != data.preds.len() {
+                    self.wrong(
+                        param,
+                        format!("has not one operand for each of {} ways in", data.preds.len()),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Pinned nodes stand once, where they say they do, and are what may stand there.
+    fn members(&mut self) {
+        let mut seen = vec![false; self.graph.nodes.len()];
+        for block in self.ended_blocks() {
+            let data = self.graph.block(block);
+            let params = data.params.iter().map(|node| (*node, 0));
+            let body = data.body.iter().map(|node| (*node, 1));
+            for (node, part) in params.chain(body).chain([(data.end, 2)]) {
+                let op = self.graph.node(node).op;
+                if self.graph.node(node).block != block {
+                    self.wrong(
+                        node,
+                        format!("stands in {block} and believes to be in {}", self.graph.node(node).block),
+                    );
+                }
+                if core::mem::replace(&mut seen[node.at()], true) {
+                    self.wrong(node, "stands twice");
+                }
+                let ends = self.graph.vocab.info(op).props.contains(Props::ENDS);
+                let expected = if op == Op::PARAM { 0 } else { 1 + ends as u8 };
+                if part != expected || self.graph.floats(node) {
+                    self.wrong(node, format!("{op:?} may not stand here"));
+                }
+            }
+        }
+    }
+
+    fn definitions(&mut self) {
+        let dominance = Dominance::find(self.graph);
+        let mut states = vec![State::Unseen; self.graph.nodes.len()];
+        for block in self.ended_blocks() {
+            let data = self.graph.block(block);
+            for param in &data.params {
+                states[param.at()] = State::Known(Point { block, index: 0 });
+            }
+            for (at, node) in data.body.iter().enumerate() {
+                states[node.at()] = State::Known(Point { block, index: at as u32 + 1 });
+            }
+        }
+        for block in self.ended_blocks().filter(|block| dominance.is_reached(*block)) {
+            let data = self.graph.block(block);
+            for &param in &data.params {
+                self.types(param);
+                for (pred, &input) in core::iter::zip(&data.preds, self.graph.inputs(param)) {
+                    if dominance.is_reached(pred.block) {
+                        let way_out = Point { block: pred.block, index: u32::MAX };
+                        self.used(param, input, way_out, &mut states, &dominance);
+                    }
+                }
+            }
+            for (at, &node) in data.body.iter().chain([&data.end]).enumerate() {
+                self.types(node);
+                for &input in self.graph.inputs(node) {
+                    self.used(node, input, Point { block, index: at as u32 + 1 }, &mut states, &dominance);
+                }
+            }
+        }
+    }
+
+    fn used(&mut self, user: Node, input: Node, at: Point, states: &mut [State], dominance: &Dominance) {
+        if let Some(point) = self.point(input, states, dominance)
+            && !point.is_before(at, dominance)
+        {
+            self.wrong(user, format!("uses {input}, which is not there yet"));
+        }
+    }
+
+    /// From where on a value is there.
+    fn point(&mut self, root: Node, states: &mut [State], dominance: &Dominance) -> Option<Point> {
+        let mut stack = vec![(root, 0)];
+        while let Some((node, next)) = stack.last_mut() {
+            let node = *node;
+            if *next == 0 {
+                match states[node.at()] {
+                    State::Known(_) => {
+                        stack.pop();
+                        continue;
+                    }
+                    State::Open => {
+                        self.wrong(node, "is computed from itself");
+                        return None;
+                    }
+                    State::Unseen => states[node.at()] = State::Open,
+                }
+                if !self.graph.floats(node) || self.graph.node(node).block.is_some() {
+                    self.wrong(node, "is used, does not float, and stands in no block");
+                    states[node.at()] = State::Known(Point::START);
+                    return None;
+                }
+            }
+            if let Some(&input) = self.graph.inputs(node).get(*next) {
+                *next += 1;
+                stack.push((input, 0));
+                continue;
+            }
+            stack.pop();
+            self.types(node);
+            let mut latest = Point::START;
+            for &input in self.graph.inputs(node) {
+                let State::Known(point) = states[input.at()] else { return None };
+                if latest.is_before(point, dominance) {
+                    latest = point;
+                } else if !point.is_before(latest, dominance) && point != latest {
+                    self.wrong(node, "has operands that are nowhere all there");
+                }
+            }
+            states[node.at()] = State::Known(latest);
+        }
+        match states[root.at()] {
+            State::Known(point) => Some(point),
+            _ => None,
+        }
+    }
+
+    fn types(&mut self, node: Node) {
+        let data = *self.graph.node(node);
+        let info = self.graph.vocab.info(data.op);
+        if !info.allows(data.sig) || !info.props.contains(Props::GRAPH) {
+            self.wrong(node, format!("{:?} on {} and {} means nothing", data.op, data.sig.from, data.sig.ty));
+            return;
+        }
+        if !self.constant_fits(node) {
+            self.wrong(node, format!("{:?} has the constant {}", data.op, data.imm as i64));
+        }
+        let operating = match info.key {
+            Key::Operand | Key::Both { .. } => data.sig.from,
+            Key::Result | Key::None => data.sig.ty,
+        };
+        let mut expected: Vec<Option<Type>> = Vec::new();
+        if data.op == Op::CALL || data.op == Op::CALLV {
+            let call = &self.graph.calls[data.imm as usize];
+            expected.extend((call.target == Target::Indirect).then_some(Some(Type::I64)));
+            expected.extend(call.signature.args.iter().map(|ty| Some(*ty)));
+        } else if data.op == Op::PARAM {
+            expected.resize(self.graph.inputs(node).len(), Some(data.sig.ty));
+        } else {
+            for kind in info.operands {
+                match kind {
+                    Kind::Same => expected.push(Some(operating)),
+                    Kind::Value if matches!(info.key, Key::None) => expected.push(None),
+                    Kind::Value => expected.push(Some(operating)),
+                    Kind::Ptr | Kind::Word => expected.push(Some(Type::I64)),
+                    Kind::Flag => expected.push(Some(Type::Flag)),
+                    Kind::Void | Kind::Label | Kind::Args | Kind::Arg => {}
+                }
+            }
+        }
+        let inputs = self.graph.inputs(node);
+        if inputs.len() != expected.len() {
+            return self.wrong(node, format!("has {} operands, not {}", inputs.len(), expected.len()));
+        }
+        for (&input, expected) in core::iter::zip(inputs, expected) {
+            let found = self.graph.node(input).ty();
+            if expected.is_some_and(|expected| expected != found) {
+                self.wrong(node, format!("takes {input}, which is {found}"));
+            }
+        }
+    }
+
+    fn constant_fits(&self, node: Node) -> bool {
+        let data = self.graph.node(node);
+        match data.op {
+            Op::CONST => data.imm == data.sig.ty.truncate(data.imm),
+            Op::ADDR => data.imm as i64 == data.imm as i32 as i64,
+            Op::IDX => matches!(data.imm, 1 | 2 | 4 | 8),
+            Op::CALL | Op::CALLV => (data.imm as usize) < self.graph.calls.len(),
+            _ => true,
+        }
+    }
+}

@@ -1,7 +1,25 @@
 //! Judges: each simpler than the pass whose result it judges.
 
 pub mod assignment;
+mod dominance;
 pub mod evaluate;
 pub mod graph;
 pub mod schedule;
 pub mod tiles;
+
+use core::fmt;
+
+/// Something that must hold and does not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// The node, block or instruction it is about, as the text form names it.
+    pub place: String,
+    /// What is wrong there.
+    pub problem: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.problem)
+    }
+}
