@@ -1,1 +1,25 @@
-//! Tile patterns to packed tables: flatten, close, pack, look up.
+//! The grammar of a machine: from tile patterns to packed tables.
+//!
+//! ```text
+//! Rule (a tile's pattern)  -- pattern::concrete -->  one tree for each choice of types
+//!                          -- flatten           -->  flat rules over symbols; equal sub-patterns share one
+//!                          -- states            -->  every combination of delta costs a node can have
+//!                          -- tables            -->  TileSet: packed, static
+//! ```
+//!
+//! No syntax trees of the compiler are known here: the macros, the tests, fuzzers and `cargo xtask tiles` call
+//! the same functions.
+
+pub mod error;
+pub mod explain;
+pub mod flatten;
+pub mod pattern;
+pub mod plan;
+pub mod set;
+pub mod states;
+pub mod tables;
+
+pub use error::{Part, Problem, Refusal};
+pub use pattern::{Clause, Grammar, Pattern, Place, Predicate, Rule, Shape, Symbol, TypeSpec};
+pub use set::{TileInfo, TileSet, Use};
+pub use tables::{Tables, build};
