@@ -1,1 +1,31 @@
 //! The macros of azulejo.
+
+mod tile;
+
+use proc_macro::TokenStream;
+
+/// Says how a machine does things: rows of patterns with costs, constraints and emitters.
+///
+/// ```text
+/// tile! {
+///     pub group int;
+///     add_const: (add.$t:int reg (const $c:imm32)) -> reg, 2, tied(0) => |cx, t| …,
+/// }
+/// ```
+#[proc_macro]
+pub fn tile(input: TokenStream) -> TokenStream {
+    tile::tile(input.into()).into()
+}
+
+/// Makes a machine's tile set out of groups of tiles, with the tables to choose among them.
+#[proc_macro]
+pub fn tileset(input: TokenStream) -> TokenStream {
+    tile::tileset(input.into()).into()
+}
+
+/// What groups call to hand their patterns on; not for users.
+#[doc(hidden)]
+#[proc_macro]
+pub fn tileset_step(input: TokenStream) -> TokenStream {
+    tile::step(input.into()).into()
+}

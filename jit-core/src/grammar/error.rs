@@ -124,10 +124,14 @@ impl fmt::Display for Problem {
             Problem::PredicateOnParameter(op) => {
                 write!(f, "only a `const` can be asked for a kind of value, not the constant of `{op}`")
             }
-            Problem::NoTypes => f.write_str("no choice of types fits all operators and symbols of this pattern"),
+            Problem::NoTypes => {
+                f.write_str("no choice of types fits all operators and symbols of this pattern")
+            }
             Problem::Symbol(symbol) => write!(f, "`{symbol}` cannot be an operand"),
             Problem::Result(symbol) => write!(f, "this pattern does not yield a `{symbol}`"),
-            Problem::TwoFlags => f.write_str("a tile can consume one flag only: a second one would overwrite it"),
+            Problem::TwoFlags => {
+                f.write_str("a tile can consume one flag only: a second one would overwrite it")
+            }
             Problem::Unbound(name) => {
                 write!(f, "`${name}` is not bound; write `${name}@pattern` where the node stands first")
             }

@@ -11,9 +11,7 @@
 //! only in a variant of the root's operator: the one for nodes where both paths end at the same node.
 
 use super::error::{MAX_VARIANTS, Part, Problem, Refusal};
-use super::pattern::{
-    Clause, Concrete, Grammar, Predicate, Symbol, concrete, has_imm, is_call, is_const,
-};
+use super::pattern::{Clause, Concrete, Grammar, Predicate, Symbol, concrete, has_imm, is_call, is_const};
 use crate::vocab::{Op, Props, Sig, Type};
 use std::collections::BTreeMap;
 
@@ -202,8 +200,7 @@ struct Flattener<'a> {
 impl Flattener<'_> {
     fn rule(&mut self, at: usize) -> Result<(), Refusal> {
         let rule = &self.grammar.rules[at];
-        let refuse =
-            |part, problem| Refusal { rule: Some(at), part, problem };
+        let refuse = |part, problem| Refusal { rule: Some(at), part, problem };
         let mut needs = 0;
         for (position, clause) in rule.clauses.iter().enumerate() {
             if let Clause::Needs(name) = clause {
@@ -236,14 +233,16 @@ impl Flattener<'_> {
                     let mut longer = Vec::with_capacity(lists.len() * choices);
                     for choice in 0..choices {
                         for list in &lists {
-                            let mut list: Vec<_> = list.iter().map(|(bind, tree)| (*bind, tree.copy())).collect();
+                            let mut list: Vec<_> =
+                                list.iter().map(|(bind, tree)| (*bind, tree.copy())).collect();
                             list.push((bind.as_deref(), self.placements(child).swap_remove(choice)));
                             longer.push(list);
                         }
                     }
                     lists = longer;
                 }
-                let commutes = self.grammar.vocab.info(*op).props.contains(Props::COMMUTES) && children.len() == 2;
+                let commutes =
+                    self.grammar.vocab.info(*op).props.contains(Props::COMMUTES) && children.len() == 2;
                 let mut trees = Vec::new();
                 for list in lists {
                     let orders: &[&[u8]] =
@@ -392,9 +391,8 @@ impl<'a> Tree<'a> {
 }
 
 fn add_entry(form: &mut Form, entry: Entry) {
-    let known = |other: &Entry| {
-        other.rule == entry.rule && other.needs == entry.needs && other.sames == entry.sames
-    };
+    let known =
+        |other: &Entry| other.rule == entry.rule && other.needs == entry.needs && other.sames == entry.sames;
     if !form.entries.iter().any(known) {
         form.entries.push(entry);
     }

@@ -267,6 +267,9 @@ pub struct Grammar {
     pub rules: Vec<Rule>,
     /// Whether every form that graphs may hold must be covered.
     pub complete: bool,
+    /// How many rules, from the first, must all be of use. Those behind come from a set that is extended: they may
+    /// lose to the others.
+    pub own: usize,
 }
 
 /// A pattern with its operators found and its types chosen.
@@ -308,7 +311,10 @@ pub fn has_imm(info: &OpInfo) -> bool {
 /// The operands that patterns match.
 pub fn matched(info: &OpInfo) -> impl Iterator<Item = Kind> {
     let call = is_call(info);
-    info.operands.iter().copied().filter(move |kind| !matches!(kind, Kind::Label | Kind::Args) || call && *kind == Kind::Ptr)
+    info.operands
+        .iter()
+        .copied()
+        .filter(move |kind| !matches!(kind, Kind::Label | Kind::Args) || call && *kind == Kind::Ptr)
 }
 
 /// The signature that tables are keyed by. Tells a call of a computed address from one of a known function.
@@ -397,7 +403,9 @@ impl Expander {
                     Key::None => 0,
                 };
                 if !types.is_empty() && types.len() != suffixes {
-                    return Err(self.refuse(pattern, Problem::Suffixes { op: op.clone(), expected: suffixes }));
+                    return Err(
+                        self.refuse(pattern, Problem::Suffixes { op: op.clone(), expected: suffixes })
+                    );
                 }
                 if !params.is_empty() && !has_imm(info) && !is_call(info) {
                     return Err(self.refuse(pattern, Problem::NoParameter(op.clone())));
@@ -439,11 +447,13 @@ impl Expander {
                         partial = partial
                             .into_iter()
                             .flat_map(|(before, vars)| {
-                                self.expand(child, Some(wanted), &vars).into_iter().map(move |(tree, _, vars)| {
-                                    let mut all: Vec<(Option<String>, Concrete)> = before.clone();
-                                    all.push((child.bind.clone(), tree));
-                                    (all, vars)
-                                })
+                                self.expand(child, Some(wanted), &vars).into_iter().map(
+                                    move |(tree, _, vars)| {
+                                        let mut all: Vec<(Option<String>, Concrete)> = before.clone();
+                                        all.push((child.bind.clone(), tree));
+                                        (all, vars)
+                                    },
+                                )
                             })
                             .collect();
                     }
@@ -509,7 +519,8 @@ impl fmt::Display for TypeSpec {
         if let Some(var) = &self.var {
             write!(f, "${var}")?;
         }
-        let class = ["int", "wide", "float"].into_iter().find(|name| TypeSpec::named(name) == Some(self.types));
+        let class =
+            ["int", "wide", "float"].into_iter().find(|name| TypeSpec::named(name) == Some(self.types));
         let bound = self.var.is_some();
         match class {
             Some(name) => write!(f, "{}{name}", if bound { ":" } else { "" }),

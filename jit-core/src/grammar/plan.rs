@@ -113,7 +113,9 @@ fn tile(vocab: Vocabulary, rule: &Rule, refuse: &mut impl FnMut(Part, Problem)) 
 /// Counts what the pattern reads, in the order in which the emitter is handed it.
 fn walk(vocab: Vocabulary, pattern: &Pattern, plan: &mut Plan, refuse: &mut impl FnMut(Part, Problem)) {
     match &pattern.shape {
-        Shape::Symbol(Symbol::Flag) if plan.takes_flag => refuse(Part::Pattern(pattern.id), Problem::TwoFlags),
+        Shape::Symbol(Symbol::Flag) if plan.takes_flag => {
+            refuse(Part::Pattern(pattern.id), Problem::TwoFlags)
+        }
         Shape::Symbol(Symbol::Flag) => plan.takes_flag = true,
         Shape::Symbol(symbol) => {
             let class = symbol.class().unwrap_or(Class::Int);
@@ -193,9 +195,10 @@ fn contradiction(clause: &Clause, plan: &Plan) -> Option<&'static str> {
         }
         Clause::Fixed(Place::Use(at), reg) => {
             let me = plan.uses.get(*at as usize)?;
-            let other = plan.uses.iter().enumerate().any(|(other, planned)| {
-                other != *at as usize && planned.place == Where::Fixed(reg.clone())
-            });
+            let other =
+                plan.uses.iter().enumerate().any(|(other, planned)| {
+                    other != *at as usize && planned.place == Where::Fixed(reg.clone())
+                });
             if other {
                 Some("two operands cannot be in one register")
             } else if (me.late || plan.early) && plan.out == Where::Fixed(reg.clone()) {

@@ -185,9 +185,10 @@ impl<'a> Closer<'a> {
     fn constants(&mut self, packed: u8, form: &Form) {
         let ty = super::flatten::unpack(packed).ty;
         for mask in Predicate::masks(ty) {
-            let fits = form.entries.iter().filter(|entry| {
-                entry.predicate.is_none_or(|predicate| mask & (1 << predicate as u8) != 0)
-            });
+            let fits = form
+                .entries
+                .iter()
+                .filter(|entry| entry.predicate.is_none_or(|predicate| mask & (1 << predicate as u8) != 0));
             let rules: Vec<u16> = sorted(fits.map(|entry| entry.rule));
             let state = self.combine(&rules, &[]);
             self.all.constants.insert((ty as u8, mask), state);
@@ -201,9 +202,10 @@ impl<'a> Closer<'a> {
         for subset in 0..1u32 << features.len() {
             let has: u32 = features.iter().enumerate().map(|(at, bit)| (subset >> at & 1) << bit).sum();
             for conditions in 0..1u32 << sames {
-                let fits = form.entries.iter().filter(|entry| {
-                    entry.needs & !has == 0 && entry.sames & !conditions == 0
-                });
+                let fits = form
+                    .entries
+                    .iter()
+                    .filter(|entry| entry.needs & !has == 0 && entry.sames & !conditions == 0);
                 let rules = sorted(fits.map(|entry| entry.rule));
                 let arity = form.arity as usize;
                 let shape = match known.get(&(rules.clone(), arity)) {
@@ -223,9 +225,8 @@ impl<'a> Closer<'a> {
     fn add_shape(&mut self, rules: Vec<u16>, arity: usize) -> usize {
         let mut operands = [0; MAX_ARITY];
         for (place, operand) in operands.iter_mut().enumerate().take(arity) {
-            *operand = self.projection(sorted(
-                rules.iter().map(|rule| self.flat.rules[*rule as usize].children[place]),
-            ));
+            *operand = self
+                .projection(sorted(rules.iter().map(|rule| self.flat.rules[*rule as usize].children[place])));
         }
         self.all.shapes.push(OpShape { rules, arity, operands, cells: HashMap::new(), done: [0; MAX_ARITY] });
         self.all.shapes.len() - 1
@@ -278,7 +279,8 @@ impl<'a> Closer<'a> {
                         continue;
                     }
                     let class = [a, b, c];
-                    let seen: Vec<(usize, usize)> = (0..arity).map(|place| (operands[place], class[place])).collect();
+                    let seen: Vec<(usize, usize)> =
+                        (0..arity).map(|place| (operands[place], class[place])).collect();
                     let state = self.combine(&rules, &seen);
                     self.all.shapes[at].cells.insert(class.map(|class| class as u16), state);
                 }
@@ -327,7 +329,8 @@ impl<'a> Closer<'a> {
         let mut sum = rule.cost as u32;
         for (&(projection, class), symbol) in operands.iter().zip(&rule.children) {
             let projection = &self.all.projections[projection];
-            let place = projection.symbols.binary_search(symbol).expect("the projection has every symbol named");
+            let place =
+                projection.symbols.binary_search(symbol).expect("the projection has every symbol named");
             match projection.classes[class][place] {
                 NEVER => return None,
                 cost => sum += cost as u32,

@@ -99,7 +99,9 @@ fn dead(grammar: &Grammar, flat: &Flat, states: &States) -> Vec<Refusal> {
         beaten_by[rule.tile as usize].extend(fate.beaten_by.iter().copied());
     }
     let mut refusals = Vec::new();
-    for (at, mut tiles) in beaten_by.into_iter().enumerate().filter(|(at, _)| !alive[*at]) {
+    for (at, mut tiles) in
+        beaten_by.into_iter().enumerate().filter(|(at, _)| !alive[*at] && *at < grammar.own)
+    {
         tiles.sort_unstable();
         tiles.dedup();
         let beaten_by = tiles.into_iter().map(|tile| grammar.rules[tile as usize].name.clone()).collect();
@@ -177,8 +179,10 @@ impl Packer {
     }
 
     fn constants(&mut self, flat: &Flat, states: &States) {
-        self.predicates =
-            Predicate::ALL.into_iter().filter(|predicate| flat.predicates.contains(&Some(*predicate))).collect();
+        self.predicates = Predicate::ALL
+            .into_iter()
+            .filter(|predicate| flat.predicates.contains(&Some(*predicate)))
+            .collect();
         let compact = |mask: u8| {
             let bit = |(at, predicate): (usize, &Predicate)| (mask as usize >> *predicate as usize & 1) << at;
             self.predicates.iter().enumerate().map(bit).sum::<usize>()
@@ -254,9 +258,9 @@ impl Tables {
         let result = Symbol::of(sig.ty) as usize;
         let has = |state: u16| self.states.states[state as usize].costs[result] != NEVER;
         if is_const(info) {
-            let all = Predicate::masks(sig.ty)
-                .into_iter()
-                .all(|mask| self.states.constants.get(&(sig.ty as u8, mask)).is_some_and(|state| has(*state)));
+            let all = Predicate::masks(sig.ty).into_iter().all(|mask| {
+                self.states.constants.get(&(sig.ty as u8, mask)).is_some_and(|state| has(*state))
+            });
             return (!all).then(Vec::new);
         }
         let key = (op, super::flatten::pack(super::pattern::key(sig, indirect)));

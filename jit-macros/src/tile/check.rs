@@ -1,0 +1,62 @@
+//! Bring what the grammar refuses to the tokens it is about.
+
+use super::ast::{Header, Tile};
+use azulejo_core::grammar::{Grammar, Problem, Refusal};
+use proc_macro2::Span;
+use syn::Error;
+
+/// One compile error out of all refusals, each on its token.
+pub(crate) fn errors(
+    header: &Header,
+    grammar: &Grammar,
+    tiles: &[Tile],
+    refusals: &[Refusal],
+) -> Option<Error> {
+    let mut all: Option<Error> = None;
+    for refusal in refusals {
+        let span = match refusal.rule {
+            Some(rule) => tiles[rule].span(refusal.part),
+            None => header.name.span(),
+        };
+        let mut message = refusal.to_string();
+        let near = match &refusal.problem {
+            Problem::UnknownOperator(name) => nearest(name, grammar.vocab.iter().map(|(_, info)| info.name)),
+            Problem::UnknownFeature(name) => nearest(name, grammar.features.iter().map(String::as_str)),
+            _ => None,
+        };
+        if let Some(near) = near {
+            message.push_str(&format!(", did you mean `{near}`?"));
+        }
+        add(&mut all, span, message);
+    }
+    all
+}
+
+fn add(all: &mut Option<Error>, span: Span, message: String) {
+    let error = Error::new(span, message);
+    match all {
+        Some(all) => all.combine(error),
+        None => *all = Some(error),
+    }
+}
+
+/// The known name that differs least from `name`, if it differs little.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (distance, near) = known.map(|known| (distance(name, known), known)).min()?;
+    (distance <= 1 + name.len() / 4).then_some(near)
+}
+
+/// How many letters have to be inserted, dropped or changed.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, letter) in a.chars().enumerate() {
+        let mut diagonal = core::mem::replace(&mut row[0], at + 1);
+        for (column, other) in b.iter().enumerate() {
+            let changed = diagonal + (letter != *other) as usize;
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[b.len()]
+}

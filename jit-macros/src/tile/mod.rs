@@ -1,0 +1,42 @@
+//! `tile!` and `tileset!`: tiles as rows, their tables computed while the user's crate is compiled.
+//!
+//! `tile!` leaves the emitters in a static and a macro that hands its patterns on. `tileset!` asks one group
+//! after the other for its patterns: each time it expands to a call of the next group's macro, which calls
+//! [`step`] with what was collected so far. When none is left, the tables are computed by
+//! `azulejo_core::grammar`. Tokens keep their places all the way, so that an error points into the group.
+
+mod ast;
+mod check;
+mod expand;
+mod parse;
+
+use proc_macro2::TokenStream;
+use syn::parse::Parser;
+
+/// Expands `tile!`.
+pub(crate) fn tile(input: TokenStream) -> TokenStream {
+    match parse::group.parse2(input) {
+        Ok(group) => expand::group(&group),
+        Err(error) => error.into_compile_error(),
+    }
+}
+
+/// Expands `tileset!`.
+pub(crate) fn tileset(input: TokenStream) -> TokenStream {
+    match parse::header.parse2(input) {
+        Ok(header) => expand::next(&header, TokenStream::new()),
+        Err(error) => error.into_compile_error(),
+    }
+}
+
+/// Goes on with `tileset!` when a group has handed its patterns on.
+pub(crate) fn step(input: TokenStream) -> TokenStream {
+    match parse::step.parse2(input) {
+        Ok((header, done)) if header.is_collected() => match parse::collected.parse2(done) {
+            Ok(parts) => expand::set(&header, parts),
+            Err(error) => error.into_compile_error(),
+        },
+        Ok((header, done)) => expand::next(&header, done),
+        Err(error) => error.into_compile_error(),
+    }
+}
