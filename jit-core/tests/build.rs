@@ -1,9 +1,12 @@
 //! What `build` makes of bytecode: VM registers become values, loops get parameters, exits store registers.
 
+use azulejo_core::check;
+use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
 use azulejo_core::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Raw};
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::template::{Imm, Likelihood, Resume, Step, Template};
 use azulejo_core::pass::build::{Instructions, Scratch, Source, build};
+use azulejo_core::pass::{dead, rewrite};
 use azulejo_core::text::print;
 use azulejo_core::vocab::{Op, Scalar, Sig, Type, Vocabulary};
 
@@ -263,4 +266,126 @@ fn a_long_chain_of_joins_needs_no_stack() {
     });
     let text = text.expect("a thread starts").join().expect("it ends well");
     assert_eq!(count(&text, "= param."), 0, "no register is changed");
+}
+
+/// A small generator of numbers that look random (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+const N_REGISTERS: u64 = 5;
+const FRAME: u64 = 0x10_0000;
+
+fn random_program(random: &mut Random) -> Vec<Vec<Raw>> {
+    let n_code = 4 + random.below(20);
+    let mut code: Vec<Vec<Raw>> = (1..n_code)
+        .map(|_| {
+            let [a, b, c] = [(); 3].map(|()| random.below(N_REGISTERS));
+            let to = random.below(n_code);
+            match random.below(12) {
+                0 | 1 => vec![SET, a, random.below(8).wrapping_sub(4)],
+                2..=4 => vec![ADD, a, b, c],
+                5..=7 => vec![JUMP_LESS, a, b, to],
+                8 => vec![GUARD, a],
+                9 => vec![ADD_I32, a, b, c],
+                10 => vec![SQUARE, a, b],
+                _ => vec![GOTO, to],
+            }
+        })
+        .collect();
+    code.push(vec![RETURN, random.below(N_REGISTERS)]);
+    code
+}
+
+/// What the program does, in plain Rust: how it ends and the registers as they then are. `None` if it goes on.
+fn interpret(code: &[Vec<Raw>], frame: &mut [u64]) -> Option<Outcome> {
+    let mut at = 0;
+    for _ in 0..500 {
+        let bytecode = &code[at];
+        let r = |operand: usize| bytecode[operand] as usize;
+        at += 1;
+        match bytecode[0] {
+            SET => frame[r(1)] = bytecode[2],
+            ADD => frame[r(1)] = frame[r(2)].wrapping_add(frame[r(3)]),
+            ADD_I32 => frame[r(1)] = (frame[r(2)] as u32).wrapping_add(frame[r(3)] as u32) as u64,
+            SQUARE => frame[r(1)] = (f64::from_bits(frame[r(2)]) * f64::from_bits(frame[r(2)])).to_bits(),
+            JUMP_LESS if (frame[r(1)] as i64) < frame[r(2)] as i64 => at = r(3),
+            JUMP_LESS => {}
+            GOTO => at = r(1),
+            GUARD if frame[r(1)] == 0 => return Some(Outcome::Exited(at as u64 - 1)),
+            GUARD => {}
+            RETURN => return Some(Outcome::Returned(frame[r(1)])),
+            other => unreachable!("opcode {other}"),
+        }
+    }
+    None
+}
+
+fn assert_behaves(graph: &Graph, frame: &[u64], expected: Outcome, after: &[u64], what: &str) {
+    let mut callee = |_: &_, _, _: &[u64], _: &mut Memory| unreachable!("there are no calls");
+    let mut memory = Memory::default();
+    for (at, &slot) in frame.iter().enumerate() {
+        memory.write(FRAME + at as u64 * 8, 8, slot);
+    }
+    let mut machine = Machine { context: 0, unit: 0, frame: FRAME, memory, callee: &mut callee };
+    let outcome = evaluate(graph, &mut machine, 100_000)
+        .unwrap_or_else(|violation| panic!("{violation} in\n{what}\n{}", print::graph(graph)));
+    assert_eq!(outcome, expected, "{what}\n{}", print::graph(graph));
+    if let Outcome::Exited(_) = outcome {
+        let registers: Vec<u64> =
+            (0..after.len()).map(|at| machine.memory.read(FRAME + at as u64 * 8, 8)).collect();
+        assert_eq!(registers, after, "{what}\n{}", print::graph(graph));
+    }
+}
+
+#[test]
+fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
+    let mut random = Random(0x853c_49e6_748f_ea9b);
+    let mut scratch = Scratch::default();
+    let mut rewrite_scratch = rewrite::Scratch::default();
+    let mut dead_scratch = dead::Scratch::default();
+    let mut graph = Graph::new(Vocabulary::BUILTIN);
+    let (mut returned, mut exited) = (0, 0);
+    for _ in 0..6000 {
+        let code = random_program(&mut random);
+        let frame: Vec<u64> = (0..N_REGISTERS).map(|_| random.below(12).wrapping_sub(4)).collect();
+        let mut after = frame.clone();
+        let Some(expected) = interpret(&code, &mut after) else { continue };
+        match expected {
+            Outcome::Returned(_) => returned += 1,
+            _ => exited += 1,
+        }
+        let numbers = Numbers(code.clone());
+        let source = Source {
+            vocab: Vocabulary::BUILTIN,
+            opcodes: OPCODES,
+            templates: TEMPLATES,
+            code: &numbers,
+            labels: &[],
+            locals: N_REGISTERS as u32,
+            slots: N_REGISTERS as u32,
+            depths: &[],
+        };
+        build(&mut scratch, &source, &mut graph);
+        let judge = |graph: &Graph, stage: &str| {
+            let what = format!("after {stage}: {code:?} on {frame:?}");
+            let violations = check::graph::graph(graph);
+            assert!(violations.is_empty(), "{violations:?} {what}\n{}", print::graph(graph));
+            assert_behaves(graph, &frame, expected, &after, &what);
+        };
+        judge(&graph, "build");
+
+        rewrite::rewrite(&mut rewrite_scratch, &mut graph, &[]);
+        judge(&graph, "rewrite");
+        dead::dead(&mut dead_scratch, &mut graph);
+        judge(&graph, "dead");
+    }
+    assert!(returned > 500 && exited > 200, "{returned} returned, {exited} exited");
 }

@@ -17,7 +17,7 @@
 mod registers;
 
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
-use crate::ir::graph::{CallData, Effect, Graph, Heat, Target};
+use crate::ir::graph::{BlockData, CallData, Effect, Graph, Heat, Target};
 use crate::ir::index::{Block, Node};
 use crate::ir::template::{Callee, Imm, Likelihood, Ref, Resume, Signature, Step, Template};
 use crate::verify::Shape;
@@ -766,6 +766,11 @@ impl Builder<'_> {
         let mut is_reached = vec![false; self.graph.blocks.len()];
         for block in &order {
             is_reached[block.at()] = true;
+        }
+        for (at, block) in self.graph.blocks.iter_mut().enumerate() {
+            if !is_reached[at] {
+                *block = BlockData::default();
+            }
         }
         for &block in &order {
             let preds = core::mem::take(&mut self.graph.blocks[block.at()].preds);

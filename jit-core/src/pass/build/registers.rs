@@ -196,6 +196,10 @@ impl Registers {
             }
             let is_sealed = self.is_sealed.get(block.at()).copied().unwrap_or(false);
             let preds = graph.block(block).preds.len();
+            if self.path.len() - first_on_path > graph.blocks.len() {
+                // A circle that nothing leads into: any value will do.
+                return Some(graph.constant(self.home(register), 0, at));
+            }
             if is_sealed && preds == 1 {
                 self.path.push(block);
                 block = graph.block(block).preds[0].block;
