@@ -70,7 +70,9 @@ impl Walk<'_> {
                 return None;
             }
         }
-        only
+        // A parameter that has only itself for a value is in a circle that nothing leads into any more.
+        let data = *self.graph.node(param);
+        only.or_else(|| Some(self.graph.constant(data.ty(), 0, data.origin)))
     }
 
     /// Makes a branch or switch on a known value a jump; a branch on a negation goes the other way round.
