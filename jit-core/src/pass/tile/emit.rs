@@ -1,0 +1,305 @@
+//! Write the chosen tiles down in order.
+
+use super::{Scratch, Split, Visit, fixed_operands, walk};
+use crate::grammar::pattern::Symbol;
+use crate::grammar::{TileInfo, TileSet};
+use crate::ir::graph::Graph;
+use crate::ir::index::{Block, List, Node, Vreg};
+use crate::ir::schedule::{Schedule, ScheduledBlock};
+use crate::ir::tiles::{
+    Constraint, Edge, Inst, Operand, Remat, Role, TileBlock, TileId, TileList, VregData, resolve,
+};
+use crate::target::{RegSet, RegisterFile};
+use crate::vocab::{Class, Op, Sig, Type};
+
+/// Fills the tile list.
+pub(super) fn emit(
+    scratch: &mut Scratch,
+    graph: &Graph,
+    schedule: &Schedule,
+    set: &TileSet,
+    regs: &RegisterFile,
+    out: &mut TileList,
+) {
+    out.clear();
+    out.position.resize(graph.blocks.len(), u32::MAX);
+    number_ways(scratch, graph, schedule);
+    let mut emitter = Emitter { scratch, graph, schedule, set, regs, out };
+    for block in &schedule.blocks {
+        emitter.block(block);
+    }
+    while let Some(split) = emitter.scratch.late.pop() {
+        emitter.split(split, true);
+    }
+}
+
+/// Finds for each way out which predecessor it is of its target: the position of its arguments.
+fn number_ways(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule) {
+    let Scratch { ways, first_way, .. } = scratch;
+    first_way.clear();
+    first_way.resize(graph.blocks.len(), 0);
+    let mut count = 0;
+    for block in &schedule.blocks {
+        first_way[block.block.at()] = count;
+        count += graph.block(block.block).succs.len() as u32;
+    }
+    ways.clear();
+    ways.resize(count as usize, 0);
+    for block in &schedule.blocks {
+        for (at, pred) in graph.block(block.block).preds.iter().enumerate() {
+            if schedule.position[pred.block.at()] != u32::MAX {
+                ways[(first_way[pred.block.at()] + pred.succ) as usize] = at as u32;
+            }
+        }
+    }
+}
+
+struct Emitter<'a> {
+    scratch: &'a mut Scratch,
+    graph: &'a Graph,
+    schedule: &'a Schedule,
+    set: &'a TileSet,
+    regs: &'a RegisterFile,
+    out: &'a mut TileList,
+}
+
+impl Emitter<'_> {
+    fn block(&mut self, block: &ScheduledBlock) {
+        let data = self.graph.block(block.block);
+        let params = List { start: self.out.args.len() as u32, len: data.params.len() as u32 };
+        for param in &data.params {
+            let vreg = self.vreg(*param);
+            self.out.args.push(vreg);
+        }
+        let first = self.out.insts.len() as u32;
+        if block.block == Graph::ENTRY {
+            self.entry();
+        }
+        for &node in self.schedule.nodes(block) {
+            let rule = self.scratch.labels[node.at()].rule;
+            if rule == crate::grammar::states::NO_RULE || self.graph.node(node).ty() == Type::Flag {
+                continue;
+            }
+            if !self.tile_of(rule).1.entry {
+                self.inst(node, rule);
+            }
+        }
+        let insts = List { start: first, len: self.out.insts.len() as u32 - first };
+        self.close(TileBlock {
+            block: block.block,
+            insts,
+            params,
+            edges: List::EMPTY,
+            depth: block.depth,
+            cold: block.cold,
+        });
+        self.edges(block);
+    }
+
+    fn close(&mut self, block: TileBlock) {
+        self.out.position[block.block.at()] = self.out.blocks.len() as u32;
+        self.out.blocks.push(block);
+    }
+
+    /// Adds the ways out of the block that was just closed, and blocks on those that are critical or have
+    /// arguments to bring along beside other ways.
+    fn edges(&mut self, block: &ScheduledBlock) {
+        let closed = self.out.blocks.len() - 1;
+        let succs = &self.graph.block(block.block).succs;
+        let edges = List { start: self.out.edges.len() as u32, len: succs.len() as u32 };
+        self.out.blocks[closed].edges = edges;
+        // All of this block's edges first, so that they are contiguous; then the blocks put on them.
+        let mut splits = 0;
+        for (succ, &to) in succs.iter().enumerate() {
+            let target = self.graph.block(to);
+            let simple = succs.len() == 1 || target.params.is_empty() && target.preds.len() == 1;
+            if simple {
+                let args = self.args(block.block, succ as u32, to);
+                self.out.edges.push(Edge { to, args });
+                continue;
+            }
+            let split = Block::from(self.out.position.len());
+            self.out.position.push(u32::MAX);
+            self.out.edges.push(Edge { to: split, args: List::EMPTY });
+            splits += 1;
+            let scheduled = self.schedule.block(to);
+            self.scratch.late.push(Split {
+                block: split,
+                from: block.block,
+                succ: succ as u32,
+                depth: block.depth.min(scheduled.depth),
+                origin: self.graph.node(self.graph.block(block.block).end).origin,
+            });
+        }
+        // Those into blocks that are not cold stand right here; the others wait for the end.
+        let mut at = self.scratch.late.len() - splits;
+        while at < self.scratch.late.len() {
+            let split = self.scratch.late[at];
+            let to = self.graph.block(split.from).succs[split.succ as usize];
+            if block.cold || !self.schedule.block(to).cold {
+                self.scratch.late.remove(at);
+                self.split(split, block.cold);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// A block that only jumps on.
+    fn split(&mut self, split: Split, cold: bool) {
+        let to = self.graph.block(split.from).succs[split.succ as usize];
+        let insts = List { start: self.out.insts.len() as u32, len: 1 };
+        let sig = Sig { from: Type::Void, ty: Type::Void };
+        let form =
+            self.scratch.forms[(Op::JUMP.0 as usize) << 6 | crate::grammar::flatten::pack(sig) as usize];
+        let state = self.set.state(&self.set.ops[form.table as usize], Default::default());
+        let rule = self.set.rule(state, Symbol::Void as u16);
+        let tile = TileId(self.set.rules[rule as usize].tile);
+        self.out.insts.push(Inst {
+            tile,
+            sig,
+            operands: List { start: self.out.operands.len() as u32, len: 0 },
+            imms: List { start: self.out.imms.len() as u32, len: 0 },
+            clobbers: RegSet::EMPTY,
+            node: Node::NONE,
+            origin: split.origin,
+        });
+        let args = self.args(split.from, split.succ, to);
+        let edges = List::push(&mut self.out.edges, &[Edge { to, args }]);
+        let params = List { start: self.out.args.len() as u32, len: 0 };
+        self.close(TileBlock { block: split.block, insts, params, edges, depth: split.depth, cold });
+    }
+
+    /// The arguments of an edge of the graph.
+    fn args(&mut self, from: Block, succ: u32, to: Block) -> List {
+        let way = self.scratch.ways[(self.scratch.first_way[from.at()] + succ) as usize] as usize;
+        let start = self.out.args.len() as u32;
+        for param in &self.graph.block(to).params {
+            let vreg = self.vreg(self.graph.inputs(*param)[way]);
+            self.out.args.push(vreg);
+        }
+        List { start, len: self.out.args.len() as u32 - start }
+    }
+
+    /// One instruction that defines all that is there at entry: each in its register at the same moment.
+    fn entry(&mut self) {
+        let Some(&first) = self.scratch.entries.first() else { return };
+        let start = self.out.operands.len() as u32;
+        for at in 0..self.scratch.entries.len() {
+            let node = self.scratch.entries[at];
+            let (_, info) = self.tile_of(self.scratch.labels[node.at()].rule);
+            let vreg = self.vreg(node);
+            self.out.operands.push(Operand { vreg, role: info.role, constraint: info.out });
+        }
+        let (tile, _) = self.tile_of(self.scratch.labels[first.at()].rule);
+        let operands = List { start, len: self.out.operands.len() as u32 - start };
+        self.push(tile, first, operands, self.out.imms.len() as u32, RegSet::EMPTY);
+    }
+
+    fn push(&mut self, tile: TileId, node: Node, operands: List, imms: u32, clobbers: RegSet) {
+        let data = self.graph.node(node);
+        let imms = List { start: imms, len: self.out.imms.len() as u32 - imms };
+        let (sig, origin) = (data.sig, data.origin);
+        self.out.insts.push(Inst { tile, sig, operands, imms, clobbers, node, origin });
+    }
+
+    fn tile_of(&self, rule: u16) -> (TileId, &'static TileInfo) {
+        let tile = self.set.rules[rule as usize].tile;
+        (TileId(tile), &self.set.tiles[tile as usize])
+    }
+
+    /// The register of a node.
+    fn vreg(&mut self, node: Node) -> Vreg {
+        let known = self.scratch.vregs[node.at()];
+        if known.is_some() {
+            return known;
+        }
+        let data = self.graph.node(node);
+        let constant = self.scratch.facts[data.op.0 as usize].is_const;
+        let remat = if constant { Remat::Const(data.imm) } else { Remat::No };
+        self.out.vregs.push(VregData { ty: data.ty(), remat });
+        let vreg = Vreg::from(self.out.vregs.len() - 1);
+        self.scratch.vregs[node.at()] = vreg;
+        vreg
+    }
+
+    /// An instruction, behind the one that makes the flag it consumes.
+    fn inst(&mut self, node: Node, rule: u16) {
+        let (tile, info) = self.tile_of(rule);
+        let (graph, set) = (self.graph, self.set);
+        if info.takes_flag {
+            walk(self, |emitter| &emitter.scratch.labels, graph, set, node, rule, &mut |emitter, visit| {
+                if let Visit::Leaf(child, symbol) = visit
+                    && symbol == Symbol::Flag as u16
+                {
+                    emitter.inst(child, emitter.scratch.labels[child.at()].rule);
+                }
+            });
+        }
+        let first = self.out.operands.len() as u32;
+        let imms = self.out.imms.len() as u32;
+        let mut clobbers = info.clobbers;
+        if info.result.class().is_some() {
+            let vreg = self.vreg(node);
+            self.out.operands.push(Operand { vreg, role: info.role, constraint: info.out });
+        }
+        let uses_start = self.out.operands.len();
+        walk(self, |emitter| &emitter.scratch.labels, graph, set, node, rule, &mut |emitter, visit| {
+            match visit {
+                Visit::Leaf(_, symbol) if symbol == Symbol::Flag as u16 => {}
+                Visit::Leaf(child, _) => {
+                    let at = emitter.out.operands.len() - uses_start;
+                    let vreg = emitter.vreg(child);
+                    let described = info.uses[at];
+                    let (role, constraint) = (described.role, described.constraint);
+                    emitter.out.operands.push(Operand { vreg, role, constraint });
+                }
+                Visit::Imm(value) => emitter.out.imms.push(value),
+            }
+        });
+        if self.scratch.facts[graph.node(node).op.0 as usize].is_call {
+            clobbers = clobbers.union(self.call(node, first));
+        }
+        for temp in info.temps {
+            let vreg = self.out.add_vreg(if *temp == Class::Int { Type::I64 } else { Type::F64 });
+            self.out.operands.push(Operand { vreg, role: Role::Temp, constraint: Constraint::Reg });
+        }
+        let operands = List { start: first, len: self.out.operands.len() as u32 - first };
+        self.push(tile, node, operands, imms, clobbers);
+    }
+
+    /// Adds a call's arguments by its convention and says what it overwrites.
+    fn call(&mut self, node: Node, first: u32) -> RegSet {
+        let data = self.graph.node(node);
+        let signature = self.graph.calls[data.imm as usize].signature;
+        let abi = (self.regs.abi)(resolve(signature.convention));
+        let mut clobbers = abi.caller_saved;
+        if data.ty().is_value() {
+            let reg = if data.ty().is_float() { abi.float_ret } else { abi.int_ret };
+            self.out.operands[first as usize].constraint = Constraint::Fixed(reg);
+            clobbers.remove(reg);
+        }
+        let fixed = fixed_operands(self.graph, node);
+        let mut taken = [0; 2];
+        let mut stack = abi.shadow;
+        for at in 0..data.inputs.len as usize - fixed {
+            let argument = self.graph.inputs(node)[fixed + at];
+            let class = signature.args[at].class();
+            let registers = if class == Class::Int { abi.int_args } else { abi.float_args };
+            let position = if abi.by_position { at } else { taken[class as usize] };
+            let constraint = match registers.get(position) {
+                Some(reg) => Constraint::Fixed(*reg),
+                None => {
+                    stack += 1;
+                    Constraint::OutArg(stack - 1)
+                }
+            };
+            taken[class as usize] += 1;
+            let vreg = self.vreg(argument);
+            self.out.operands.push(Operand { vreg, role: Role::Use, constraint });
+        }
+        self.out.out_args = self.out.out_args.max(stack);
+        self.out.has_calls = true;
+        clobbers
+    }
+}

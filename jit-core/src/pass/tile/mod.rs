@@ -1,0 +1,283 @@
+//! Tile a graph: choose the cheapest machine instructions that cover it.
+//!
+//! In: a graph, its schedule, a tile set and what the CPU has. Out: a [`TileList`].
+//! Needs: every form in the graph is covered by the set (`tileset!` refuses a set that leaves one out).
+//! Keeps: the order of effects. Cost: one table look-up a node going up, one a tile going down.
+//!
+//! Three walks over the schedule. [`label`] gives each node its state, operands first. [`choose`] goes backward:
+//! what an instruction reads from registers is needed, what is needed gets a rule. [`emit`] writes the chosen
+//! tiles down in order, with the conventions of calls and the edges between blocks.
+//!
+//! A graph is no tree, so `label` decides where it is cut. An operand is *seen through* (its state takes part)
+//! or seen as a *leaf* (a value in a register):
+//!
+//! - Used more than once: a leaf, because the value is made once. Not so for what is cheap to make again and has
+//!   no effect: constants, flags (which live in no register) and addresses. What only such a node uses is used as
+//!   often as that node.
+//! - In another block, directly or below it: a leaf, because the work would move, perhaps into a loop.
+//! - It reads memory, directly or below it, and something has been written since: a leaf.
+//! - It writes memory, or is a block parameter: a leaf.
+//!
+//! A flag has no register to be a leaf in. It is labeled anew at each consumer, as if it stood there; then only
+//! its own operands can be leaves.
+
+mod choose;
+mod emit;
+mod label;
+
+use crate::grammar::TileSet;
+use crate::grammar::flatten::{MAX_ARITY, Same, pack};
+use crate::grammar::pattern::{is_call, is_const};
+use crate::grammar::states::NO_RULE;
+use crate::ir::graph::{Graph, Target};
+use crate::ir::index::{Block, Node, Vreg};
+use crate::ir::schedule::Schedule;
+use crate::ir::tiles::TileList;
+use crate::target::RegisterFile;
+use crate::vocab::op::Yields;
+use crate::vocab::{OpInfo, Props, Sig, Type};
+
+/// Chooses tiles for a scheduled graph.
+pub fn tile(
+    scratch: &mut Scratch,
+    graph: &Graph,
+    schedule: &Schedule,
+    set: &TileSet,
+    features: u32,
+    regs: &RegisterFile,
+    out: &mut TileList,
+) {
+    scratch.prepare(set, graph, features);
+    label::label(scratch, graph, schedule, set);
+    choose::choose(scratch, graph, schedule, set);
+    emit::emit(scratch, graph, schedule, set, regs, out);
+}
+
+/// Memory kept between functions, and the tables resolved for one CPU.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// For which set and features `forms` and `facts` are, by the address of the set's tiles.
+    resolved: (usize, usize, u32),
+    /// The table of each operator form, at `op << 6 | types`.
+    forms: Vec<Form>,
+    /// What the operators' rows say, in short.
+    facts: Vec<Facts>,
+    /// What is known of each node.
+    labels: Vec<Label>,
+    /// The register of each node that has one.
+    vregs: Vec<Vreg>,
+    /// Nodes that are there when the function is entered.
+    entries: Vec<Node>,
+    /// For each way out of each block: which predecessor it is of its target.
+    ways: Vec<u32>,
+    /// Where the ways out of each block start in `ways`.
+    first_way: Vec<u32>,
+    /// Split edges into cold blocks: they are emitted behind all else.
+    late: Vec<Split>,
+}
+
+/// Where the state of an operator form comes from.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    /// Its table, or the first of its tables if there are same-node conditions.
+    table: u16,
+    /// Its position in `TileSet::heads` if there are same-node conditions.
+    head: u16,
+}
+
+impl Form {
+    const NONE: Form = Form { table: u16::MAX, head: u16::MAX };
+}
+
+/// What this pass asks of an operator.
+#[derive(Clone, Copy, Debug, Default)]
+struct Facts {
+    /// Cheap to make again, without effect.
+    repeats: bool,
+    /// Its state depends on its value.
+    is_const: bool,
+    /// Its operands follow a convention.
+    is_call: bool,
+}
+
+/// What is known of a node.
+#[derive(Clone, Copy, Debug)]
+struct Label {
+    /// What its subtree offers, as far as it is seen through.
+    state: u16,
+    /// The rule chosen for it.
+    rule: u16,
+    /// The block it stands in, by position in the schedule.
+    block: u32,
+    /// The stretch of code without writes that a read in its subtree belongs to; 0 if there is none.
+    epoch: u32,
+    /// How often it is used; stops counting at 2.
+    uses: u8,
+    /// It is used more than once, or below something that is made more than once.
+    multi: bool,
+    /// Its subtree holds what may not be made again elsewhere.
+    bound: bool,
+    /// It is a leaf for everyone.
+    opaque: bool,
+    /// Something reads it from a register.
+    needed: bool,
+}
+
+impl Label {
+    const NEW: Label = Label {
+        state: 0,
+        rule: NO_RULE,
+        block: u32::MAX,
+        epoch: 0,
+        uses: 0,
+        multi: false,
+        bound: true,
+        opaque: true,
+        needed: false,
+    };
+}
+
+/// A block to be put on an edge.
+#[derive(Clone, Copy, Debug)]
+struct Split {
+    block: Block,
+    from: Block,
+    succ: u32,
+    depth: u16,
+    origin: u32,
+}
+
+impl Scratch {
+    fn prepare(&mut self, set: &TileSet, graph: &Graph, features: u32) {
+        let key = (set.tiles.as_ptr() as usize, graph.vocab.extra.as_ptr() as usize, features);
+        if self.resolved != key || self.forms.is_empty() {
+            self.resolved = key;
+            self.facts.clear();
+            self.facts.extend(graph.vocab.iter().map(|(_, info)| facts(info)));
+            self.forms.clear();
+            self.forms.resize(self.facts.len() << 6, Form::NONE);
+            for (at, head) in set.heads.iter().enumerate() {
+                let variant = head.variant(features);
+                let form = match head.sames {
+                    0 => Form { table: set.variants[variant as usize], head: u16::MAX },
+                    _ => Form { table: variant, head: at as u16 },
+                };
+                self.forms[(head.op.0 as usize) << 6 | pack(head.sig) as usize] = form;
+            }
+        }
+        self.labels.clear();
+        self.labels.resize(graph.nodes.len(), Label::NEW);
+        self.vregs.clear();
+        self.vregs.resize(graph.nodes.len(), Vreg::NONE);
+        self.entries.clear();
+        self.late.clear();
+    }
+
+    /// The table that gives a node's state.
+    #[inline]
+    fn table(&self, graph: &Graph, set: &TileSet, node: Node) -> u16 {
+        let data = graph.node(node);
+        let sig = if self.facts[data.op.0 as usize].is_call { call_key(graph, node) } else { data.sig };
+        let form = self.forms[(data.op.0 as usize) << 6 | pack(sig) as usize];
+        if form.head == u16::MAX {
+            return form.table;
+        }
+        let head = &set.heads[form.head as usize];
+        let mut conditions = 0;
+        for (bit, same) in set.sames[head.same as usize..][..head.sames as usize].iter().enumerate() {
+            conditions |= (holds(graph, node, same) as u16) << bit;
+        }
+        set.variants[(form.table + conditions) as usize]
+    }
+}
+
+fn facts(info: &OpInfo) -> Facts {
+    let cheap = matches!(info.yields, Yields::Ptr | Yields::Flag) || info.operands.is_empty();
+    Facts {
+        repeats: info.props.contains(Props::PURE) && !info.props.contains(Props::GUARDED) && cheap,
+        is_const: is_const(info),
+        is_call: is_call(info),
+    }
+}
+
+fn call_key(graph: &Graph, node: Node) -> Sig {
+    let data = graph.node(node);
+    crate::grammar::pattern::key(data.sig, fixed_operands(graph, node) > 0)
+}
+
+/// How many operands of a call its tile reads.
+fn fixed_operands(graph: &Graph, call: Node) -> usize {
+    match graph.calls[graph.node(call).imm as usize].target {
+        Target::Direct(_) => 0,
+        Target::Indirect => 1,
+    }
+}
+
+/// Whether both paths lead to one node.
+fn holds(graph: &Graph, root: Node, same: &Same) -> bool {
+    let end = |path: &[u8; Same::LENGTH]| {
+        path.iter()
+            .take_while(|step| **step != Same::END)
+            .try_fold(root, |node, step| graph.inputs(node).get(*step as usize).copied())
+    };
+    let bound = end(&same.bound);
+    bound.is_some() && bound == end(&same.again)
+}
+
+/// What a covered node reads, in the order of its tile's pattern.
+///
+/// Calls `leaf` for each place where the rules name `reg`, `num` or `flag`, and `constant` for each node whose
+/// constant the emitter is handed.
+fn walk<C>(
+    context: &mut C,
+    labels: fn(&C) -> &[Label],
+    graph: &Graph,
+    set: &TileSet,
+    node: Node,
+    rule: u16,
+    visit: &mut impl FnMut(&mut C, Visit),
+) {
+    use crate::grammar::flatten::{ANY, ImmKind};
+    let flat = set.rules[rule as usize];
+    debug_assert!(flat.arity as usize <= MAX_ARITY);
+    for place in &flat.order[..flat.arity as usize] {
+        let child = graph.inputs(node)[*place as usize];
+        match flat.children[*place as usize] {
+            symbol @ 0..ANY => visit(context, Visit::Leaf(child, symbol)),
+            ANY => {}
+            symbol => {
+                let below = set.rule(labels(context)[child.at()].state, symbol);
+                walk(context, labels, graph, set, child, below, visit);
+            }
+        }
+    }
+    let data = graph.node(node);
+    let value = match flat.imm {
+        ImmKind::None => return,
+        ImmKind::Plain => data.imm as i64,
+        ImmKind::Signed => data.sig.ty.signed(data.imm),
+        ImmKind::Callee => match graph.calls[data.imm as usize].target {
+            Target::Direct(address) => address as i64,
+            Target::Indirect => unreachable!("a call of a computed address has a form of its own"),
+        },
+    };
+    visit(context, Visit::Imm(value));
+}
+
+/// What [`walk`] meets.
+enum Visit {
+    /// A node, as this symbol.
+    Leaf(Node, u16),
+    /// A constant for the emitter.
+    Imm(i64),
+}
+
+/// Says which form has no tile, which a complete set has not.
+#[cold]
+#[inline(never)]
+fn uncovered(graph: &Graph, node: Node) -> ! {
+    let data = graph.node(node);
+    let indirect = data.sig.ty != Type::Void && data.inputs.len > 0;
+    let form = crate::grammar::tables::form(graph.vocab, data.op, data.sig, indirect);
+    unreachable!("{node}: no tile covers {form}, and the set was not marked partial")
+}
