@@ -42,11 +42,21 @@ impl fmt::Display for Explained<'_> {
             writeln!(f)?;
         }
         writeln!(f, "\nconstants (type, predicates: state)")?;
+        // Masks differ in predicates that no tile asks for as well: one line for all of those.
+        let mut lines = Vec::new();
         for (&(ty, mask), state) in &tables.states.constants {
-            let holds = |predicate: &Predicate| mask >> *predicate as u8 & 1 != 0;
-            let names: Vec<&str> =
-                tables.predicates.iter().filter(|p| holds(p)).map(|predicate| predicate.name()).collect();
-            writeln!(f, "  {} {}: {state}", Type::ALL[ty as usize], names.join(" "))?;
+            let holds = |predicate: &&Predicate| mask >> **predicate as u8 & 1 != 0;
+            let names: String = tables
+                .predicates
+                .iter()
+                .filter(holds)
+                .map(|predicate| format!(" {}", predicate.name()))
+                .collect();
+            let line = format!("  {}{names}: {state}", Type::ALL[ty as usize]);
+            if !lines.contains(&line) {
+                writeln!(f, "{line}")?;
+                lines.push(line);
+            }
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ pub mod plan;
 pub mod set;
 pub mod states;
 pub mod tables;
+pub mod text;
 
 pub use error::{Part, Problem, Refusal};
 pub use pattern::{Clause, Grammar, Pattern, Place, Predicate, Rule, Shape, Symbol, TypeSpec};
