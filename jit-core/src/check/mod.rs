@@ -4,6 +4,7 @@ pub mod assignment;
 mod dominance;
 pub mod evaluate;
 pub mod graph;
+pub mod rules;
 pub mod schedule;
 pub mod tiles;
 

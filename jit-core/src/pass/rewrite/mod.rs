@@ -13,6 +13,7 @@
 //! widens by it folds, and any other user gets a comparison of constants instead.
 
 mod control;
+pub mod predicate;
 
 use super::flow::Flow;
 use super::number::Table;
@@ -24,6 +25,48 @@ use crate::vocab::{Op, Props, Sig, Type};
 /// A compiled set of rules: the node that may stand in a node's place, or the node itself if its operands were
 /// replaced. A new node floats and has the type of the old one.
 pub type Matcher = fn(&mut Graph, Node) -> Option<Node>;
+
+/// What `rewrite!` makes.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// All rules in one function.
+    pub matcher: Matcher,
+    /// Each rule alone, for [`crate::check::rules`].
+    pub cases: &'static [Case],
+}
+
+/// One rule, so that a test can build its left side and apply it.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// As it was written.
+    pub text: &'static str,
+    /// Every assignment of types under which it holds: one type for each of its type variables.
+    pub types: &'static [&'static [Type]],
+    /// For each value that may be anything, which type variable is its type.
+    pub leaves: &'static [usize],
+    /// The constants that may vary.
+    pub constants: &'static [CaseConstant],
+    /// Whether it gives the root other operands, instead of another node in its place.
+    pub in_place: bool,
+    /// Builds the left side from types, leaves and constants.
+    pub left: fn(&mut Graph, &[Type], &[Node], &[i64]) -> Node,
+    /// Applies this rule alone.
+    pub apply: Matcher,
+}
+
+/// A constant of a rule's left side that may vary.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CaseConstant {
+    /// The value of a `const`.
+    Value {
+        /// Which type variable is its type.
+        ty: usize,
+    },
+    /// An offset in bytes.
+    Offset,
+    /// A distance between elements.
+    Scale,
+}
 
 /// How many rules may be applied for each node, on average, before rules that undo one another are suspected.
 const FUEL: usize = 16;

@@ -1,0 +1,167 @@
+//! Judge a rewrite rule: both of its sides must be equal.
+//!
+//! In: a rule as `rewrite!` exposes it, and a source of random numbers. Out: how often it matched, or the operands
+//! for which its sides differ. For each assignment of types, constants that lie on edges or are random are put
+//! into its left side; if the rule then matches, both sides are evaluated on values of the same kind. Where the
+//! left side would trap it is not executed, so anything may stand in its place.
+
+use super::Violation;
+use crate::ir::graph::Graph;
+use crate::ir::index::Node;
+use crate::pass::rewrite::{Case, CaseConstant};
+use crate::vocab::op::Param;
+use crate::vocab::{Op, Sig, Trap, Type, Vocabulary};
+
+/// How many combinations of constants are tried, and of values for each.
+const TRIES: usize = 96;
+
+/// Tries one rule on all its types; gives for how many of them it ever matched.
+pub fn rule(vocab: Vocabulary, case: &Case, random: &mut dyn FnMut() -> u64) -> Result<usize, Violation> {
+    let mut n_matched = 0;
+    for types in case.types {
+        let mut trial = Trial { case, types, graph: Graph::new(vocab), leaves: Vec::new(), values: Vec::new() };
+        let mut has_matched = false;
+        let n_constants = if case.constants.is_empty() { 1 } else { TRIES * (1 + case.constants.len()) };
+        for round in 0..n_constants {
+            has_matched |= trial.round(round, random)?;
+        }
+        n_matched += has_matched as usize;
+    }
+    Ok(n_matched)
+}
+
+struct Trial<'a> {
+    case: &'a Case,
+    types: &'a [Type],
+    graph: Graph,
+    leaves: Vec<Node>,
+    values: Vec<u64>,
+}
+
+impl Trial<'_> {
+    /// One choice of constants; whether the rule matched.
+    fn round(&mut self, round: usize, random: &mut dyn FnMut() -> u64) -> Result<bool, Violation> {
+        self.graph.clear(self.graph.vocab);
+        self.leaves.clear();
+        for &ty in self.case.leaves {
+            let sig = Sig { from: Type::Void, ty: self.types[ty] };
+            let leaf = self.graph.add(Op::PARAM, sig, &[], 0, 0);
+            self.leaves.push(leaf);
+        }
+        let constants: Vec<i64> =
+            self.case.constants.iter().map(|constant| self.constant(*constant, round, random)).collect();
+        let left = (self.case.left)(&mut self.graph, self.types, &self.leaves, &constants);
+        let old = self.graph.inputs(left).to_vec();
+        let Some(right) = (self.case.apply)(&mut self.graph, left) else { return Ok(false) };
+        for value_round in 0..TRIES {
+            self.values.clear();
+            for at in 0..self.leaves.len() {
+                let ty = self.graph.node(self.leaves[at]).ty();
+                self.values.push(edge(ty, value_round.wrapping_mul(at * 7 + 1), random));
+            }
+            if self.case.in_place {
+                let new = self.graph.inputs(right).to_vec();
+                for (old, new) in core::iter::zip(&old, new) {
+                    self.compare(*old, new, &constants)?;
+                }
+            } else {
+                self.compare(left, right, &constants)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn constant(&self, constant: CaseConstant, round: usize, random: &mut dyn FnMut() -> u64) -> i64 {
+        match constant {
+            CaseConstant::Value { ty } => self.types[ty].signed(edge(self.types[ty], round, random)),
+            CaseConstant::Offset => edge(Type::I32, round, random) as u32 as i32 as i64,
+            CaseConstant::Scale => 1 << (random() % 4),
+        }
+    }
+
+    fn compare(&self, left: Node, right: Node, constants: &[i64]) -> Result<(), Violation> {
+        let Ok(expected) = self.evaluate(left) else { return Ok(()) };
+        let found = self.evaluate(right);
+        let ty = self.graph.node(left).ty();
+        let both_are_nan = found.is_ok_and(|found| is_nan(ty, found)) && is_nan(ty, expected);
+        if found == Ok(expected) || both_are_nan {
+            return Ok(());
+        }
+        Err(Violation {
+            place: self.case.text.to_string(),
+            problem: format!(
+                "with types {:?}, constants {constants:?} and values {:x?} the left side is {expected:#x}, \
+                 the right side {found:x?}",
+                self.types, self.values
+            ),
+        })
+    }
+
+    fn evaluate(&self, node: Node) -> Result<u64, Trap> {
+        if let Some(leaf) = self.leaves.iter().position(|leaf| *leaf == node) {
+            return Ok(self.values[leaf]);
+        }
+        let data = self.graph.node(node);
+        if data.op == Op::CONST {
+            return Ok(data.imm);
+        }
+        let mut operands = Vec::new();
+        for &input in self.graph.inputs(node) {
+            operands.push(self.evaluate(input)?);
+        }
+        let info = self.graph.vocab.info(data.op);
+        if info.params.iter().any(|param| *param != Param::Type) {
+            operands.push(data.imm);
+        }
+        self.graph.vocab.evaluate(data.op, data.sig, &operands).expect("rules are about operators with a meaning")
+    }
+}
+
+fn is_nan(ty: Type, bits: u64) -> bool {
+    match ty {
+        Type::F32 => f32::from_bits(bits as u32).is_nan(),
+        Type::F64 => f64::from_bits(bits).is_nan(),
+        _ => false,
+    }
+}
+
+/// A value of a type: on an edge of its range, or random with random width.
+fn edge(ty: Type, round: usize, random: &mut dyn FnMut() -> u64) -> u64 {
+    const INTS: [i64; 12] = [0, 1, -1, 2, -2, 3, 5, 7, 10, i64::MIN, i64::MAX, 0x5555_5555_5555_5555];
+    const FLOATS: [f64; 14] = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        2.0,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::MIN_POSITIVE,
+        5e-324,
+        f64::MAX,
+        1e10,
+        -1.5,
+    ];
+    let choice = random();
+    // The first rounds go through the edges in order, so that each is sure to be tried.
+    let pick = |n: usize| if round < n { round } else { choice as usize / 8 % n };
+    let bits = match ty {
+        Type::F32 if choice % 4 != 0 => (FLOATS[pick(FLOATS.len())] as f32).to_bits() as u64,
+        Type::F64 if choice % 4 != 0 => FLOATS[pick(FLOATS.len())].to_bits(),
+        Type::Flag => choice >> 5,
+        _ if !ty.is_int() => random(),
+        _ if round < INTS.len() => ty.truncate(INTS[round] as u64),
+        _ => match choice % 6 {
+            0 => INTS[choice as usize / 8 % INTS.len()] as u64,
+            // The edges of the type itself, and powers of two with their neighbours.
+            1 => (ty.mask() >> 1).wrapping_add(choice >> 8 & 1),
+            2 => 1 << (choice >> 8 & 63),
+            3 => (1u64 << (choice >> 8 & 63)).wrapping_add((choice >> 16) % 3).wrapping_sub(1),
+            4 => random() >> (choice >> 8 & 63),
+            _ => random(),
+        },
+    };
+    ty.truncate(bits)
+}

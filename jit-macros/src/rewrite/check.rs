@@ -1,0 +1,653 @@
+//! Types of a rule, and everything that can be wrong with one.
+//!
+//! In: a row as written. Out: a [`Rule`] in which every node has its two types, as terms over the rule's type
+//! variables, and the list of type assignments under which both sides mean something. Operators, their operands
+//! and legal types come from the vocabulary's table.
+
+use super::parse::{Call, Errors, Literal, Node, Row, Term, TypeTerm};
+use azulejo_core::vocab::op::{Key, Kind, Param, Props, Yields};
+use azulejo_core::vocab::{Op, Sig, Type, Vocabulary};
+use proc_macro2::{Ident, Span, TokenStream};
+
+/// A type variable, by number.
+pub(crate) type TypeVar = usize;
+
+/// A rule that can be expanded.
+pub(crate) struct Rule {
+    pub(crate) text: String,
+    /// The pattern, and after it its forms with operands that commute swapped.
+    pub(crate) forms: Vec<Matched>,
+    pub(crate) right: Built,
+    pub(crate) conditions: Vec<Value>,
+    /// The type variables that the pattern binds: what each stands for in an assignment.
+    pub(crate) n_types: usize,
+    /// Every assignment of types under which the rule holds.
+    pub(crate) assignments: Vec<Vec<Type>>,
+    /// The types of leaves and of constants.
+    pub(crate) leaves: Vec<TypeVar>,
+    pub(crate) constants: Vec<Constant>,
+    /// Whether the root is replaced by giving it other operands.
+    pub(crate) in_place: bool,
+}
+
+/// A constant that the pattern binds.
+#[derive(Clone, Copy)]
+pub(crate) struct Constant {
+    pub(crate) ty: TypeVar,
+    /// `None` for the value of a `const`.
+    pub(crate) param: Option<Param>,
+}
+
+/// A part of a pattern.
+#[derive(Clone)]
+pub(crate) enum Matched {
+    /// Any node; the same number means the same node.
+    Leaf(usize),
+    Node(MatchedNode),
+}
+
+#[derive(Clone)]
+pub(crate) struct MatchedNode {
+    pub(crate) op: Op,
+    pub(crate) from: TypeVar,
+    pub(crate) ty: TypeVar,
+    pub(crate) operands: Vec<Matched>,
+    pub(crate) imm: Option<MatchedConstant>,
+    /// The number under which the right side may name this node.
+    pub(crate) capture: Option<usize>,
+}
+
+/// What a pattern says of a constant.
+#[derive(Clone)]
+pub(crate) enum MatchedConstant {
+    Bind { number: usize, predicate: Option<Ident> },
+    Is(Literal),
+    Any(usize),
+}
+
+/// A part of a right side.
+pub(crate) enum Built {
+    Leaf(usize),
+    Capture(usize),
+    Constant { ty: TypeVar, value: Value },
+    Node { op: Op, from: TypeVar, ty: TypeVar, operands: Vec<Built>, imm: Option<Value> },
+}
+
+/// A constant expression.
+pub(crate) enum Value {
+    Literal(Literal),
+    Constant(usize),
+    Type(TypeVar),
+    Call { path: TokenStream, arguments: Vec<Value> },
+}
+
+const FLAG: u8 = 1 << Type::Flag as u8;
+const VOID: u8 = 1 << Type::Void as u8;
+const INTS: u8 = 0b1111;
+const FLOATS: u8 = 0b11_0000;
+const VALUES: u8 = INTS | FLOATS;
+const CLASSES: [(&str, u8); 5] =
+    [("int", INTS), ("wide", 0b1110), ("float", FLOATS), ("value", VALUES), ("flag", FLAG)];
+const PREDICATES: [&str; 8] = ["zero", "one", "minus_one", "pow2", "imm8", "imm32", "uimm32", "scale"];
+
+struct Checker<'a> {
+    errors: &'a mut Errors,
+    n_errors: usize,
+    /// For each type variable the types it may be, or the variable it was unified with.
+    types: Vec<Result<u8, TypeVar>>,
+    named_types: Vec<(String, TypeVar)>,
+    leaves: Vec<(String, TypeVar)>,
+    constants: Vec<(String, Constant)>,
+    captures: Vec<(String, TypeVar)>,
+    /// Which signatures must be legal: of the left side, of the right side.
+    nodes: [Vec<(Op, TypeVar, TypeVar)>; 2],
+    is_right: bool,
+}
+
+/// Checks a row; nothing if there is a mistake in it.
+pub(crate) fn check(row: &Row, errors: &mut Errors) -> Option<Rule> {
+    let n_errors = errors.0.len();
+    let mut checker = Checker {
+        errors,
+        n_errors,
+        types: Vec::new(),
+        named_types: Vec::new(),
+        leaves: Vec::new(),
+        constants: Vec::new(),
+        captures: Vec::new(),
+        nodes: [Vec::new(), Vec::new()],
+        is_right: false,
+    };
+    checker.rule(row)
+}
+
+impl Checker<'_> {
+    fn rule(&mut self, row: &Row) -> Option<Rule> {
+        let result = self.fresh(u8::MAX);
+        let left = self.matched_node(&row.left, result)?;
+        let root = BUILTIN.info(left.op);
+        self.is_right = true;
+        let right = self.built(&row.right, result);
+        let conditions: Vec<Value> =
+            row.conditions.iter().filter_map(|condition| self.call(condition, result)).collect();
+        let right = right?;
+        let in_place = !root.props.contains(Props::PURE);
+        if in_place {
+            let is_same = matches!(&right, Built::Node { op, imm: None, .. } if *op == left.op);
+            if !is_same {
+                let message = format!(
+                    "`{0}` has an effect: a rule may give it other operands, `=> ({0} …)`, but not replace it",
+                    root.name
+                );
+                self.errors.add(row.left.operator.span(), message);
+            }
+        }
+        if root.props.contains(Props::ENDS) {
+            self.errors.add(row.left.operator.span(), format!("`{}` ends a block and has no rules", root.name));
+        }
+        if self.errors.0.len() > self.n_errors {
+            return None;
+        }
+        self.finish(row, left, right, conditions, in_place)
+    }
+
+    fn finish(
+        &mut self,
+        row: &Row,
+        left: MatchedNode,
+        right: Built,
+        conditions: Vec<Value>,
+        in_place: bool,
+    ) -> Option<Rule> {
+        // Only variables that stand for themselves are left; they get numbers in order.
+        let roots: Vec<TypeVar> = (0..self.types.len()).filter(|var| self.types[*var].is_ok()).collect();
+        let number = |var: TypeVar| roots.binary_search(&var).expect("every variable has a root");
+        let renumber: Vec<usize> = (0..self.types.len()).map(|var| number(self.root(var))).collect();
+        let used: Vec<bool> = self.used_types(&roots, &renumber);
+        for (at, _) in used.iter().enumerate().filter(|(_, used)| !**used) {
+            // A variable of the right side that nothing binds.
+            if !is_single(self.types[roots[at]].unwrap_or(0)) {
+                let message = "the types of the right side do not follow from the pattern: write them, `(op.type …)`";
+                self.errors.add(row.right.span(), message);
+                return None;
+            }
+        }
+        let assignments = self.assignments(&roots, &renumber, in_place);
+        if assignments.is_empty() {
+            self.errors.add(row.left.operator.span(), "there are no types for which both sides mean something");
+            return None;
+        }
+        let rename = |var: TypeVar| renumber[var];
+        let left = rename_matched(Matched::Node(left), &rename);
+        let right = rename_built(right, &rename);
+        let conditions = conditions.into_iter().map(|value| rename_value(value, &rename)).collect();
+        let constants = self.constants.iter().map(|(_, constant)| Constant { ty: rename(constant.ty), ..*constant });
+        Some(Rule {
+            text: row.text.clone(),
+            forms: forms(&left, &count_leaves(&left, self.leaves.len())),
+            right,
+            conditions,
+            n_types: roots.len(),
+            assignments,
+            leaves: self.leaves.iter().map(|(_, ty)| rename(*ty)).collect(),
+            constants: constants.collect(),
+            in_place,
+        })
+    }
+
+    /// Which type variables the left side binds.
+    fn used_types(&self, roots: &[TypeVar], renumber: &[usize]) -> Vec<bool> {
+        let mut used = vec![false; roots.len()];
+        for (_, from, ty) in &self.nodes[0] {
+            used[renumber[*from]] = true;
+            used[renumber[*ty]] = true;
+        }
+        used
+    }
+
+    fn assignments(&self, roots: &[TypeVar], renumber: &[usize], in_place: bool) -> Vec<Vec<Type>> {
+        let mut all = vec![Vec::new()];
+        for root in roots {
+            let set = self.types[*root].unwrap_or(0);
+            let members = Type::ALL.into_iter().filter(|ty| set & (1 << *ty as u8) != 0);
+            let members: Vec<Type> = members.collect();
+            all = all.iter().flat_map(|start| members.iter().map(|ty| [&start[..], &[*ty]].concat())).collect();
+        }
+        let is_legal = |types: &[Type], (op, from, ty): &(Op, TypeVar, TypeVar), must_be_pure: bool| {
+            let sig = Sig { from: types[renumber[*from]], ty: types[renumber[*ty]] };
+            let info = BUILTIN.info(*op);
+            (info.allows(sig) || (*op == Op::CONST && sig.ty == Type::Flag))
+                && (!must_be_pure || info.is_pure(sig))
+        };
+        all.retain(|types| {
+            let left = self.nodes[0].iter().all(|node| is_legal(types, node, false));
+            // The root of a rule in place is the first node of its right side.
+            let mut right = self.nodes[1].iter().enumerate();
+            left && right.all(|(at, node)| is_legal(types, node, !(in_place && at == 0)))
+        });
+        all
+    }
+
+    fn fresh(&mut self, set: u8) -> TypeVar {
+        self.types.push(Ok(set));
+        self.types.len() - 1
+    }
+
+    fn root(&self, mut var: TypeVar) -> TypeVar {
+        while let Err(next) = self.types[var] {
+            var = next;
+        }
+        var
+    }
+
+    fn set(&self, var: TypeVar) -> u8 {
+        self.types[self.root(var)].unwrap_or(0)
+    }
+
+    fn unify(&mut self, a: TypeVar, b: TypeVar, span: Span) {
+        let (a, b) = (self.root(a), self.root(b));
+        if a == b {
+            return;
+        }
+        let both = self.set(a) & self.set(b);
+        if both == 0 {
+            let message = format!("expected {}, found {}", describe(self.set(a)), describe(self.set(b)));
+            self.errors.add(span, message);
+            return;
+        }
+        // The older variable stays, so that those of the pattern keep their order.
+        let (kept, gone) = (a.min(b), a.max(b));
+        self.types[gone] = Err(kept);
+        self.types[kept] = Ok(both);
+    }
+
+    fn named_type(&mut self, term: &TypeTerm) -> TypeVar {
+        let set = term.names.iter().fold(0, |set, name| set | self.class(name));
+        let set = if term.names.is_empty() { u8::MAX } else { set };
+        let Some(name) = &term.variable else { return self.fresh(set) };
+        if let Some((_, known)) = self.named_types.iter().find(|(known, _)| name == known) {
+            let known = *known;
+            let here = self.fresh(set);
+            self.unify(known, here, name.span());
+            return known;
+        }
+        if self.is_right {
+            self.errors.add(name.span(), format!("the pattern has no type `${name}`"));
+        }
+        let var = self.fresh(set);
+        self.named_types.push((name.to_string(), var));
+        var
+    }
+
+    fn class(&mut self, name: &Ident) -> u8 {
+        let text = name.to_string();
+        if let Some((_, set)) = CLASSES.iter().find(|(class, _)| *class == text) {
+            return *set;
+        }
+        match Type::from_name(&text) {
+            Some(ty) => 1 << ty as u8,
+            None => {
+                let message = format!(
+                    "there is no type `{name}`; there are i8 i16 i32 i64 f32 f64, and the classes int wide float value"
+                );
+                self.errors.add(name.span(), message);
+                u8::MAX
+            }
+        }
+    }
+
+    /// An operator with its two types and the type of each of its operands.
+    fn operator(&mut self, node: &Node, result: TypeVar) -> Option<(Op, TypeVar, TypeVar, Vec<TypeVar>)> {
+        let span = node.operator.span();
+        let name = node.operator.to_string();
+        let Some(op) = BUILTIN.find(&name).filter(|op| BUILTIN.info(*op).props.contains(Props::GRAPH)) else {
+            let near = BUILTIN.iter().filter(|(_, info)| info.props.contains(Props::GRAPH));
+            let near = near.map(|(_, info)| info.name).min_by_key(|known| distance(known, &name));
+            let hint = near.filter(|near| distance(near, &name) <= 2);
+            let hint = hint.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            self.errors.add(span, format!("there is no operator `{name}` in graphs{hint}"));
+            return None;
+        };
+        let info = BUILTIN.info(op);
+        if matches!(op, Op::CALL | Op::CALLV | Op::PARAM) {
+            self.errors.add(span, format!("`{name}` has no rules: its operands are not fixed"));
+            return None;
+        }
+        let named: Vec<TypeVar> = node.types.iter().map(|term| self.named_type(term)).collect();
+        let sets = if op == Op::CONST { VALUES | FLAG } else { info.types.0 };
+        let fixed = match info.yields {
+            Yields::Flag => FLAG,
+            Yields::Ptr => 1 << Type::I64 as u8,
+            _ => VOID,
+        };
+        let (from, ty, n_named) = match info.key {
+            Key::None => (VOID, fixed, 0),
+            Key::Result => (VOID, sets, 1),
+            Key::Operand => (sets, fixed, 1),
+            Key::Both { .. } => (VALUES, VALUES, 2),
+        };
+        let (from, ty) = (self.fresh(from), self.fresh(ty));
+        match (info.key, &named[..]) {
+            (_, []) => {}
+            (Key::Result, [named]) => self.unify(ty, *named, span),
+            (Key::Operand, [named]) => self.unify(from, *named, span),
+            (Key::Both { .. }, [first, second]) => {
+                self.unify(from, *first, span);
+                self.unify(ty, *second, span);
+            }
+            _ => self.errors.add(span, format!("`{name}` takes {n_named} types, not {}", named.len())),
+        }
+        self.unify(result, ty, span);
+        let operating = if matches!(info.key, Key::Result | Key::None) { ty } else { from };
+        let mut operands = Vec::new();
+        for kind in info.operands {
+            match kind {
+                Kind::Same | Kind::Value => operands.push(operating),
+                Kind::Ptr | Kind::Word => operands.push(self.fresh(1 << Type::I64 as u8)),
+                Kind::Flag => operands.push(self.fresh(FLAG)),
+                Kind::Void | Kind::Label | Kind::Args | Kind::Arg => {}
+            }
+        }
+        self.nodes[self.is_right as usize].push((op, from, ty));
+        let n_params = info.params.iter().filter(|param| **param != Param::Type).count();
+        if node.operands.len() != operands.len() + n_params {
+            let message = format!(
+                "`{name}` has {} operands and {n_params} constants, not {} in all",
+                operands.len(),
+                node.operands.len()
+            );
+            self.errors.add(span, message);
+            return None;
+        }
+        Some((op, from, ty, operands))
+    }
+
+    fn matched_node(&mut self, node: &Node, result: TypeVar) -> Option<MatchedNode> {
+        let (op, from, ty, kinds) = self.operator(node, result)?;
+        let (operands, constant) = node.operands.split_at(kinds.len());
+        let operands: Vec<Option<Matched>> =
+            core::iter::zip(operands, kinds).map(|(term, ty)| self.matched(term, ty)).collect();
+        let imm = match constant {
+            [] => None,
+            [term, ..] => {
+                let param = BUILTIN.info(op).params.iter().copied().find(|param| *param != Param::Type);
+                let param = param.filter(|_| op != Op::CONST);
+                let ty = if op == Op::CONST { ty } else { self.fresh(1 << Type::I64 as u8) };
+                Some(self.matched_constant(term, Constant { ty, param })?)
+            }
+        };
+        let mut operands: Vec<Matched> = operands.into_iter().collect::<Option<_>>()?;
+        let is_const = |matched: &Matched| matches!(matched, Matched::Node(node) if node.op == Op::CONST);
+        if let [a, b] = &operands[..]
+            && BUILTIN.info(op).props.contains(Props::COMMUTES)
+            && is_const(a)
+            && !is_const(b)
+        {
+            // Where operands commute, the pass puts constants on the right.
+            operands.swap(0, 1);
+        }
+        Some(MatchedNode { op, from, ty, operands, imm, capture: None })
+    }
+
+    fn matched(&mut self, term: &Term, ty: TypeVar) -> Option<Matched> {
+        match term {
+            Term::Any(_) => {
+                self.leaves.push((String::new(), ty));
+                Some(Matched::Leaf(self.leaves.len() - 1))
+            }
+            Term::Node(node) => self.matched_node(node, ty).map(Matched::Node),
+            Term::Variable { name, predicate, node: None } => {
+                if let Some(predicate) = predicate {
+                    let message = format!("a predicate is about a constant: write `(const ${name}:{predicate})`");
+                    self.errors.add(predicate.span(), message);
+                }
+                let text = name.to_string();
+                if let Some(at) = self.leaves.iter().position(|(known, _)| *known == text) {
+                    self.unify(self.leaves[at].1, ty, name.span());
+                    return Some(Matched::Leaf(at));
+                }
+                self.leaves.push((text, ty));
+                Some(Matched::Leaf(self.leaves.len() - 1))
+            }
+            Term::Variable { name, node: Some(node), .. } => {
+                let mut matched = self.matched_node(node, ty)?;
+                matched.capture = Some(self.captures.len());
+                self.captures.push((name.to_string(), ty));
+                Some(Matched::Node(matched))
+            }
+            Term::Literal { span, .. } => {
+                self.errors.add(*span, "a number is a constant: write `(const …)`");
+                None
+            }
+            Term::Call(call) => {
+                self.errors.add(call.span, "a function may stand on the right side and in conditions only");
+                None
+            }
+        }
+    }
+
+    fn matched_constant(&mut self, term: &Term, constant: Constant) -> Option<MatchedConstant> {
+        match term {
+            Term::Any(_) => {
+                self.constants.push((String::new(), constant));
+                Some(MatchedConstant::Any(self.constants.len() - 1))
+            }
+            Term::Literal { value, span } => {
+                self.literal(*value, constant.ty, *span);
+                Some(MatchedConstant::Is(*value))
+            }
+            Term::Variable { name, predicate, node: None } => {
+                if let Some(unknown) = predicate.as_ref().filter(|name| !PREDICATES.iter().any(|p| name == p)) {
+                    let message =
+                        format!("there is no predicate `{unknown}`; there are {}", PREDICATES.join(" "));
+                    self.errors.add(unknown.span(), message);
+                }
+                let text = name.to_string();
+                let predicate = predicate.clone();
+                if let Some(number) = self.constants.iter().position(|(known, _)| *known == text) {
+                    self.unify(self.constants[number].1.ty, constant.ty, name.span());
+                    return Some(MatchedConstant::Bind { number, predicate });
+                }
+                self.constants.push((text, constant));
+                let number = self.constants.len() - 1;
+                Some(MatchedConstant::Bind { number, predicate })
+            }
+            other => {
+                self.errors.add(other.span(), "expected a constant: `$name`, `$name:predicate`, a number or `_`");
+                None
+            }
+        }
+    }
+
+    /// A number means something else in each class of types, so it decides the class.
+    fn literal(&mut self, value: Literal, ty: TypeVar, span: Span) {
+        let set = if matches!(value, Literal::Float(_)) { FLOATS } else { INTS | FLAG };
+        let class = self.fresh(set);
+        self.unify(ty, class, span);
+    }
+
+    fn built(&mut self, term: &Term, ty: TypeVar) -> Option<Built> {
+        match term {
+            Term::Variable { name, predicate: None, node: None } => {
+                let text = name.to_string();
+                if let Some(at) = self.leaves.iter().position(|(known, _)| *known == text) {
+                    self.unify(ty, self.leaves[at].1, name.span());
+                    return Some(Built::Leaf(at));
+                }
+                if let Some(at) = self.captures.iter().position(|(known, _)| *known == text) {
+                    self.unify(ty, self.captures[at].1, name.span());
+                    return Some(Built::Capture(at));
+                }
+                let message = match self.constants.iter().any(|(known, _)| *known == text) {
+                    true => format!("`${name}` is a number: write `(const ${name})`"),
+                    false => format!("the pattern has no `${name}`"),
+                };
+                self.errors.add(name.span(), message);
+                None
+            }
+            Term::Node(node) if node.operator == "const" => {
+                let (_, _, ty, _) = self.operator(node, ty)?;
+                if let Term::Literal { value, span } = &node.operands[0] {
+                    self.literal(*value, ty, *span);
+                }
+                let value = self.value(&node.operands[0], ty)?;
+                Some(Built::Constant { ty, value })
+            }
+            Term::Node(node) => {
+                let (op, from, ty, kinds) = self.operator(node, ty)?;
+                let (operands, constant) = node.operands.split_at(kinds.len());
+                let operands: Vec<Option<Built>> =
+                    core::iter::zip(operands, kinds).map(|(term, ty)| self.built(term, ty)).collect();
+                let imm = match constant.first() {
+                    Some(term) => Some(self.value(term, ty)?),
+                    None => None,
+                };
+                let operands = operands.into_iter().collect::<Option<_>>()?;
+                Some(Built::Node { op, from, ty, operands, imm })
+            }
+            Term::Call(call) => {
+                self.errors.add(call.span, "a function gives a number: write `(const (&function …))`");
+                None
+            }
+            Term::Literal { span, .. } => {
+                self.errors.add(*span, "a number is a constant: write `(const …)`");
+                None
+            }
+            other => {
+                self.errors.add(other.span(), "the right side names what the pattern bound: `$name`");
+                None
+            }
+        }
+    }
+
+    fn value(&mut self, term: &Term, ty: TypeVar) -> Option<Value> {
+        match term {
+            Term::Literal { value, .. } => Some(Value::Literal(*value)),
+            Term::Call(call) => self.call(call, ty),
+            Term::Variable { name, predicate: None, node: None } => {
+                let text = name.to_string();
+                if let Some(at) = self.constants.iter().position(|(known, _)| *known == text) {
+                    return Some(Value::Constant(at));
+                }
+                if let Some((_, ty)) = self.named_types.iter().find(|(known, _)| *known == text) {
+                    return Some(Value::Type(*ty));
+                }
+                let message = match self.leaves.iter().any(|(known, _)| *known == text) {
+                    true => format!("`${name}` is not known before the code runs; a function takes constants and types"),
+                    false => format!("the pattern has no constant and no type `${name}`"),
+                };
+                self.errors.add(name.span(), message);
+                None
+            }
+            other => {
+                self.errors.add(other.span(), "expected a constant, a type, a number or `(&function …)`");
+                None
+            }
+        }
+    }
+
+    fn call(&mut self, call: &Call, ty: TypeVar) -> Option<Value> {
+        let arguments: Vec<Option<Value>> = call.arguments.iter().map(|term| self.value(term, ty)).collect();
+        Some(Value::Call { path: call.path.clone(), arguments: arguments.into_iter().collect::<Option<_>>()? })
+    }
+}
+
+const BUILTIN: Vocabulary = Vocabulary::BUILTIN;
+
+fn is_single(set: u8) -> bool {
+    set.is_power_of_two()
+}
+
+fn describe(set: u8) -> String {
+    let members: Vec<&str> =
+        Type::ALL.into_iter().filter(|ty| set & (1 << *ty as u8) != 0).map(Type::name).collect();
+    members.join(" or ")
+}
+
+/// How many letters differ, roughly: enough to guess what was meant.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, other) in b.iter().enumerate() {
+            let substituted = diagonal + (letter != *other) as usize;
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// How often each leaf stands in a pattern.
+fn count_leaves(pattern: &Matched, n_leaves: usize) -> Vec<usize> {
+    fn count(pattern: &Matched, counts: &mut [usize]) {
+        match pattern {
+            Matched::Leaf(leaf) => counts[*leaf] += 1,
+            Matched::Node(node) => node.operands.iter().for_each(|operand| count(operand, counts)),
+        }
+    }
+    let mut counts = vec![0; n_leaves];
+    count(pattern, &mut counts);
+    counts
+}
+
+/// A pattern, and its forms with operands that commute swapped where that matches something else.
+fn forms(pattern: &Matched, counts: &[usize]) -> Vec<Matched> {
+    let Matched::Node(node) = pattern else { return vec![pattern.clone()] };
+    let mut all = vec![Vec::new()];
+    for operand in &node.operands {
+        let operand = forms(operand, counts);
+        let extend = |start: &Vec<Matched>, form: &Matched| [&start[..], &[form.clone()]].concat();
+        all = all.iter().flat_map(|start| operand.iter().map(move |form| extend(start, form))).collect();
+    }
+    let is_free = |operand: &Matched| matches!(operand, Matched::Leaf(leaf) if counts[*leaf] == 1);
+    let commutes = BUILTIN.info(node.op).props.contains(Props::COMMUTES);
+    let mut found: Vec<Vec<Matched>> = Vec::new();
+    for operands in all {
+        let can_swap = commutes
+            && !matches!(&operands[1], Matched::Node(node) if node.op == Op::CONST)
+            && !(is_free(&operands[0]) && is_free(&operands[1]));
+        let swapped = can_swap.then(|| vec![operands[1].clone(), operands[0].clone()]);
+        found.push(operands);
+        found.extend(swapped);
+    }
+    found.into_iter().map(|operands| Matched::Node(MatchedNode { operands, ..node.clone() })).collect()
+}
+
+fn rename_matched(matched: Matched, rename: &dyn Fn(TypeVar) -> TypeVar) -> Matched {
+    match matched {
+        Matched::Leaf(leaf) => Matched::Leaf(leaf),
+        Matched::Node(node) => Matched::Node(MatchedNode {
+            from: rename(node.from),
+            ty: rename(node.ty),
+            operands: node.operands.into_iter().map(|operand| rename_matched(operand, rename)).collect(),
+            ..node
+        }),
+    }
+}
+
+fn rename_built(built: Built, rename: &dyn Fn(TypeVar) -> TypeVar) -> Built {
+    match built {
+        Built::Constant { ty, value } => Built::Constant { ty: rename(ty), value: rename_value(value, rename) },
+        Built::Node { op, from, ty, operands, imm } => Built::Node {
+            op,
+            from: rename(from),
+            ty: rename(ty),
+            operands: operands.into_iter().map(|operand| rename_built(operand, rename)).collect(),
+            imm: imm.map(|value| rename_value(value, rename)),
+        },
+        other => other,
+    }
+}
+
+fn rename_value(value: Value, rename: &dyn Fn(TypeVar) -> TypeVar) -> Value {
+    match value {
+        Value::Type(ty) => Value::Type(rename(ty)),
+        Value::Call { path, arguments } => Value::Call {
+            path,
+            arguments: arguments.into_iter().map(|value| rename_value(value, rename)).collect(),
+        },
+        other => other,
+    }
+}
