@@ -8,3 +8,7 @@ pub mod __private {
     #[cfg(target_arch = "x86_64")]
     pub use azulejo_x64 as x64;
 }
+
+pub mod rules;
+
+pub use azulejo_macros::rewrite;

@@ -1,5 +1,6 @@
 //! The macros of azulejo.
 
+mod rewrite;
 mod tile;
 
 use proc_macro::TokenStream;
@@ -28,4 +29,10 @@ pub fn tileset(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn tileset_step(input: TokenStream) -> TokenStream {
     tile::step(input.into()).into()
+}
+
+/// Makes rewrite rules from rows of patterns. See the head of `src/rules/mod.rs` of the package `azulejo`.
+#[proc_macro]
+pub fn rewrite(input: TokenStream) -> TokenStream {
+    rewrite::rewrite(input.into()).into()
 }

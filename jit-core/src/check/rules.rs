@@ -13,13 +13,14 @@ use crate::vocab::op::Param;
 use crate::vocab::{Op, Sig, Trap, Type, Vocabulary};
 
 /// How many combinations of constants are tried, and of values for each.
-const TRIES: usize = 96;
+const TRIES: usize = 48;
 
 /// Tries one rule on all its types; gives for how many of them it ever matched.
 pub fn rule(vocab: Vocabulary, case: &Case, random: &mut dyn FnMut() -> u64) -> Result<usize, Violation> {
     let mut n_matched = 0;
     for types in case.types {
-        let mut trial = Trial { case, types, graph: Graph::new(vocab), leaves: Vec::new(), values: Vec::new() };
+        let mut trial =
+            Trial { case, types, graph: Graph::new(vocab), leaves: Vec::new(), values: Vec::new() };
         let mut has_matched = false;
         let n_constants = if case.constants.is_empty() { 1 } else { TRIES * (1 + case.constants.len()) };
         for round in 0..n_constants {
@@ -113,7 +114,10 @@ impl Trial<'_> {
         if info.params.iter().any(|param| *param != Param::Type) {
             operands.push(data.imm);
         }
-        self.graph.vocab.evaluate(data.op, data.sig, &operands).expect("rules are about operators with a meaning")
+        self.graph
+            .vocab
+            .evaluate(data.op, data.sig, &operands)
+            .expect("rules are about operators with a meaning")
     }
 }
 

@@ -42,7 +42,10 @@ pub(crate) struct Constant {
 #[derive(Clone)]
 pub(crate) enum Matched {
     /// Any node; the same number means the same node.
-    Leaf(usize),
+    Leaf {
+        number: usize,
+        must_vary: bool,
+    },
     Node(MatchedNode),
 }
 
@@ -143,7 +146,8 @@ impl Checker<'_> {
             }
         }
         if root.props.contains(Props::ENDS) {
-            self.errors.add(row.left.operator.span(), format!("`{}` ends a block and has no rules", root.name));
+            self.errors
+                .add(row.left.operator.span(), format!("`{}` ends a block and has no rules", root.name));
         }
         if self.errors.0.len() > self.n_errors {
             return None;
@@ -167,21 +171,24 @@ impl Checker<'_> {
         for (at, _) in used.iter().enumerate().filter(|(_, used)| !**used) {
             // A variable of the right side that nothing binds.
             if !is_single(self.types[roots[at]].unwrap_or(0)) {
-                let message = "the types of the right side do not follow from the pattern: write them, `(op.type …)`";
+                let message =
+                    "the types of the right side do not follow from the pattern: write them, `(op.type …)`";
                 self.errors.add(row.right.span(), message);
                 return None;
             }
         }
         let assignments = self.assignments(&roots, &renumber, in_place);
         if assignments.is_empty() {
-            self.errors.add(row.left.operator.span(), "there are no types for which both sides mean something");
+            self.errors
+                .add(row.left.operator.span(), "there are no types for which both sides mean something");
             return None;
         }
         let rename = |var: TypeVar| renumber[var];
         let left = rename_matched(Matched::Node(left), &rename);
         let right = rename_built(right, &rename);
         let conditions = conditions.into_iter().map(|value| rename_value(value, &rename)).collect();
-        let constants = self.constants.iter().map(|(_, constant)| Constant { ty: rename(constant.ty), ..*constant });
+        let constants =
+            self.constants.iter().map(|(_, constant)| Constant { ty: rename(constant.ty), ..*constant });
         Some(Rule {
             text: row.text.clone(),
             forms: forms(&left, &count_leaves(&left, self.leaves.len())),
@@ -211,7 +218,8 @@ impl Checker<'_> {
             let set = self.types[*root].unwrap_or(0);
             let members = Type::ALL.into_iter().filter(|ty| set & (1 << *ty as u8) != 0);
             let members: Vec<Type> = members.collect();
-            all = all.iter().flat_map(|start| members.iter().map(|ty| [&start[..], &[*ty]].concat())).collect();
+            all =
+                all.iter().flat_map(|start| members.iter().map(|ty| [&start[..], &[*ty]].concat())).collect();
         }
         let is_legal = |types: &[Type], (op, from, ty): &(Op, TypeVar, TypeVar), must_be_pure: bool| {
             let sig = Sig { from: types[renumber[*from]], ty: types[renumber[*ty]] };
@@ -393,21 +401,24 @@ impl Checker<'_> {
         match term {
             Term::Any(_) => {
                 self.leaves.push((String::new(), ty));
-                Some(Matched::Leaf(self.leaves.len() - 1))
+                Some(Matched::Leaf { number: self.leaves.len() - 1, must_vary: false })
             }
             Term::Node(node) => self.matched_node(node, ty).map(Matched::Node),
             Term::Variable { name, predicate, node: None } => {
-                if let Some(predicate) = predicate {
-                    let message = format!("a predicate is about a constant: write `(const ${name}:{predicate})`");
+                let must_vary = predicate.as_ref().is_some_and(|predicate| predicate == "variable");
+                if let Some(predicate) = predicate.as_ref().filter(|_| !must_vary) {
+                    let message = format!(
+                        "of a value there is the predicate `variable` only; of a constant: `(const ${name}:{predicate})`"
+                    );
                     self.errors.add(predicate.span(), message);
                 }
                 let text = name.to_string();
-                if let Some(at) = self.leaves.iter().position(|(known, _)| *known == text) {
-                    self.unify(self.leaves[at].1, ty, name.span());
-                    return Some(Matched::Leaf(at));
+                if let Some(number) = self.leaves.iter().position(|(known, _)| *known == text) {
+                    self.unify(self.leaves[number].1, ty, name.span());
+                    return Some(Matched::Leaf { number, must_vary });
                 }
                 self.leaves.push((text, ty));
-                Some(Matched::Leaf(self.leaves.len() - 1))
+                Some(Matched::Leaf { number: self.leaves.len() - 1, must_vary })
             }
             Term::Variable { name, node: Some(node), .. } => {
                 let mut matched = self.matched_node(node, ty)?;
@@ -437,7 +448,8 @@ impl Checker<'_> {
                 Some(MatchedConstant::Is(*value))
             }
             Term::Variable { name, predicate, node: None } => {
-                if let Some(unknown) = predicate.as_ref().filter(|name| !PREDICATES.iter().any(|p| name == p)) {
+                if let Some(unknown) = predicate.as_ref().filter(|name| !PREDICATES.iter().any(|p| name == p))
+                {
                     let message =
                         format!("there is no predicate `{unknown}`; there are {}", PREDICATES.join(" "));
                     self.errors.add(unknown.span(), message);
@@ -453,7 +465,8 @@ impl Checker<'_> {
                 Some(MatchedConstant::Bind { number, predicate })
             }
             other => {
-                self.errors.add(other.span(), "expected a constant: `$name`, `$name:predicate`, a number or `_`");
+                self.errors
+                    .add(other.span(), "expected a constant: `$name`, `$name:predicate`, a number or `_`");
                 None
             }
         }
@@ -533,7 +546,9 @@ impl Checker<'_> {
                     return Some(Value::Type(*ty));
                 }
                 let message = match self.leaves.iter().any(|(known, _)| *known == text) {
-                    true => format!("`${name}` is not known before the code runs; a function takes constants and types"),
+                    true => format!(
+                        "`${name}` is not known before the code runs; a function takes constants and types"
+                    ),
                     false => format!("the pattern has no constant and no type `${name}`"),
                 };
                 self.errors.add(name.span(), message);
@@ -548,7 +563,10 @@ impl Checker<'_> {
 
     fn call(&mut self, call: &Call, ty: TypeVar) -> Option<Value> {
         let arguments: Vec<Option<Value>> = call.arguments.iter().map(|term| self.value(term, ty)).collect();
-        Some(Value::Call { path: call.path.clone(), arguments: arguments.into_iter().collect::<Option<_>>()? })
+        Some(Value::Call {
+            path: call.path.clone(),
+            arguments: arguments.into_iter().collect::<Option<_>>()?,
+        })
     }
 }
 
@@ -583,7 +601,7 @@ fn distance(a: &str, b: &str) -> usize {
 fn count_leaves(pattern: &Matched, n_leaves: usize) -> Vec<usize> {
     fn count(pattern: &Matched, counts: &mut [usize]) {
         match pattern {
-            Matched::Leaf(leaf) => counts[*leaf] += 1,
+            Matched::Leaf { number, .. } => counts[*number] += 1,
             Matched::Node(node) => node.operands.iter().for_each(|operand| count(operand, counts)),
         }
     }
@@ -601,7 +619,7 @@ fn forms(pattern: &Matched, counts: &[usize]) -> Vec<Matched> {
         let extend = |start: &Vec<Matched>, form: &Matched| [&start[..], &[form.clone()]].concat();
         all = all.iter().flat_map(|start| operand.iter().map(move |form| extend(start, form))).collect();
     }
-    let is_free = |operand: &Matched| matches!(operand, Matched::Leaf(leaf) if counts[*leaf] == 1);
+    let is_free = |operand: &Matched| matches!(operand, Matched::Leaf { number, must_vary: false } if counts[*number] == 1);
     let commutes = BUILTIN.info(node.op).props.contains(Props::COMMUTES);
     let mut found: Vec<Vec<Matched>> = Vec::new();
     for operands in all {
@@ -617,7 +635,7 @@ fn forms(pattern: &Matched, counts: &[usize]) -> Vec<Matched> {
 
 fn rename_matched(matched: Matched, rename: &dyn Fn(TypeVar) -> TypeVar) -> Matched {
     match matched {
-        Matched::Leaf(leaf) => Matched::Leaf(leaf),
+        Matched::Leaf { .. } => matched,
         Matched::Node(node) => Matched::Node(MatchedNode {
             from: rename(node.from),
             ty: rename(node.ty),
@@ -629,7 +647,9 @@ fn rename_matched(matched: Matched, rename: &dyn Fn(TypeVar) -> TypeVar) -> Matc
 
 fn rename_built(built: Built, rename: &dyn Fn(TypeVar) -> TypeVar) -> Built {
     match built {
-        Built::Constant { ty, value } => Built::Constant { ty: rename(ty), value: rename_value(value, rename) },
+        Built::Constant { ty, value } => {
+            Built::Constant { ty: rename(ty), value: rename_value(value, rename) }
+        }
         Built::Node { op, from, ty, operands, imm } => Built::Node {
             op,
             from: rename(from),

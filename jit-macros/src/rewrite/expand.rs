@@ -74,7 +74,7 @@ fn group_function(name: &Ident, group: &[(Ident, &MatchedNode)]) -> TokenStream 
 
 fn branch(group: &[&(Ident, &MatchedNode)], at: usize, n_operands: usize) -> TokenStream {
     let wanted = |root: &MatchedNode| match &root.operands[at] {
-        Matched::Leaf(_) => None,
+        Matched::Leaf { .. } => None,
         Matched::Node(node) => Some(node.op.0),
     };
     if at == n_operands || group.is_empty() {
@@ -210,8 +210,11 @@ impl<'a> Matching<'a> {
         for (index, operand) in node.operands.iter().enumerate() {
             let place = quote!(graph.inputs(#at)[#index]);
             match operand {
-                Matched::Leaf(number) => {
+                Matched::Leaf { number, must_vary } => {
                     let name = leaf(*number);
+                    if *must_vary {
+                        self.code.extend(quote!(if graph.as_const(#place).is_some() { return None; }));
+                    }
                     if std::mem::replace(&mut self.is_leaf_bound[*number], true) {
                         self.code.extend(quote!(if #place != #name { return None; }));
                     } else {
@@ -397,7 +400,7 @@ fn left_side(node: &MatchedNode) -> TokenStream {
         .operands
         .iter()
         .map(|operand| match operand {
-            Matched::Leaf(number) => quote!(leaves[#number]),
+            Matched::Leaf { number, .. } => quote!(leaves[#number]),
             Matched::Node(inner) => left_side(inner),
         })
         .collect();
@@ -405,7 +408,9 @@ fn left_side(node: &MatchedNode) -> TokenStream {
     let (op, from, ty) = (node.op.0, node.from, node.ty);
     let imm = match &node.imm {
         None => quote!(0),
-        Some(MatchedConstant::Any(number) | MatchedConstant::Bind { number, .. }) => quote!(constants[#number] as u64),
+        Some(MatchedConstant::Any(number) | MatchedConstant::Bind { number, .. }) => {
+            quote!(constants[#number] as u64)
+        }
         Some(MatchedConstant::Is(Literal::Int(value))) => quote!(#value as u64),
         Some(MatchedConstant::Is(Literal::Float(value))) => quote!(predicate::float_bits(types[#ty], #value)),
     };

@@ -155,7 +155,9 @@ fn row(tokens: &mut Tokens) -> Parsed<Row> {
         loop {
             match term(tokens, &mut text)? {
                 Term::Call(call) => conditions.push(call),
-                other => return Err(syn::Error::new(other.span(), "a condition is `(&function argument …)`")),
+                other => {
+                    return Err(syn::Error::new(other.span(), "a condition is `(&function argument …)`"));
+                }
             }
             if !tokens.is_punct('&') {
                 break;
@@ -224,7 +226,9 @@ fn literal(token: &TokenTree, is_negative: bool) -> Parsed<Term> {
         syn::Lit::Int(int) => {
             let value: i128 = int.base10_parse()?;
             let value = if is_negative { -value } else { value };
-            Literal::Int(i64::try_from(value).or(u64::try_from(value).map(|bits| bits as i64)).map_err(|_| wrong())?)
+            Literal::Int(
+                i64::try_from(value).or(u64::try_from(value).map(|bits| bits as i64)).map_err(|_| wrong())?,
+            )
         }
         syn::Lit::Float(float) => {
             let value: f64 = float.base10_parse()?;

@@ -1,0 +1,62 @@
+//! Floats. Few identities hold: what quietens a NaN or loses the sign of zero stays as it is.
+
+use super::number::*;
+use azulejo_macros::rewrite;
+
+rewrite! {
+    pub(super) static FLOAT;
+
+    // Signs are bits: these hold for NaN too.
+
+    // --x = x
+    (neg.$t:float (neg $x)) => $x
+    // |-x| = |x|
+    (abs.$t:float (neg $x)) => (abs $x)
+    // ||x|| = |x|
+    (abs.$t:float (abs $x)) => (abs $x)
+    // |copysign(x, y)| = |x|
+    (abs.$t:float (copysign $x _)) => (abs $x)
+    // copysign(-x, y) = copysign(x, y)
+    (copysign.$t:float (neg $x) $y) => (copysign $x $y)
+    (copysign.$t:float (abs $x) $y) => (copysign $x $y)
+    (copysign.$t:float (copysign $x _) $y) => (copysign $x $y)
+    // copysign(x, |y|) = |x|
+    (copysign.$t:float $x (abs _)) => (abs $x)
+    // copysign(x, x) = x
+    (copysign.$t:float $x $x) => $x
+    // copysign(x, copysign(y, z)) = copysign(x, z)
+    (copysign.$t:float $x (copysign _ $z)) => (copysign $x $z)
+
+    // x / 2^n = x * 2^-n
+    (div.$t:float $x (const $c)) => (mul $x (const (&inverse $t $c))) if (&has_exact_inverse $t $c)
+
+    // A rounded number is a whole one, and rounding leaves it alone.
+
+    (floor.$t:float $x@(floor _)) => $x
+    (floor.$t:float $x@(ceil _)) => $x
+    (floor.$t:float $x@(trunc _)) => $x
+    (floor.$t:float $x@(nearest _)) => $x
+    (ceil.$t:float $x@(floor _)) => $x
+    (ceil.$t:float $x@(ceil _)) => $x
+    (ceil.$t:float $x@(trunc _)) => $x
+    (ceil.$t:float $x@(nearest _)) => $x
+    (trunc.$t:float $x@(floor _)) => $x
+    (trunc.$t:float $x@(ceil _)) => $x
+    (trunc.$t:float $x@(trunc _)) => $x
+    (trunc.$t:float $x@(nearest _)) => $x
+    (nearest.$t:float $x@(floor _)) => $x
+    (nearest.$t:float $x@(ceil _)) => $x
+    (nearest.$t:float $x@(trunc _)) => $x
+    (nearest.$t:float $x@(nearest _)) => $x
+
+    // Conversions.
+
+    // The same bits and back.
+    (bitcast.$b.$a (bitcast.$a.$b $x)) => $x
+    // Widening is exact, so an integer widened first becomes the same float.
+    (stof.$b.$f (scast.$a.$b $x)) => (stof.$a.$f $x) if (&is_narrower $a $b) && (&is_wide $a)
+    // Without a sign bit the signed conversion, which machines have, gives the same.
+    (utof.$b.$f $x@(ucast.$a.$b _)) => (stof.$b.$f $x) if (&is_narrower $a $b)
+    // A float widened and narrowed again went through no rounding, but a NaN did get quiet.
+    (fcast.f32.f64 (fcast.f64.f32 (fcast.f32.f64 $x))) => (fcast.f32.f64 $x)
+}

@@ -1,0 +1,54 @@
+//! Every built-in rewrite rule holds, and every one is tried.
+
+use azulejo::__private::core::check::rules;
+use azulejo::__private::core::vocab::Vocabulary;
+use azulejo::rules::BUILTIN;
+
+/// A sequence that is the same in every run (xorshift64*).
+fn random_numbers(mut state: u64) -> impl FnMut() -> u64 {
+    move || {
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+}
+
+#[test]
+fn both_sides_of_every_rule_are_equal() {
+    let mut random = random_numbers(0x1234_5678_9abc_def1);
+    let mut wrong = Vec::new();
+    for case in BUILTIN.iter().flat_map(|rules| rules.cases) {
+        match rules::rule(Vocabulary::BUILTIN, case, &mut random) {
+            Ok(0) => wrong.push(format!("{}: never matched", case.text)),
+            Ok(_) => {}
+            Err(violation) => wrong.push(violation.to_string()),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+mod wrong {
+    azulejo::rewrite! {
+        pub static WRONG;
+
+        (add.f64 $x (const 0.0)) => $x
+        (notf (lt.$t:float $x $y)) => (ge $x $y)
+        (sar.$t:int (shl $x (const $c)) (const $c)) => $x
+        (add.$t:int $x $x) => $x if (&super::never)
+    }
+}
+
+fn never() -> bool {
+    false
+}
+
+/// The judge sees what it is there to see: -0.0, NaN, lost bits, and rules that are never tried.
+#[test]
+fn wrong_rules_are_found() {
+    let mut random = random_numbers(7);
+    for case in &wrong::WRONG.cases[..3] {
+        assert!(rules::rule(Vocabulary::BUILTIN, case, &mut random).is_err(), "{}", case.text);
+    }
+    assert_eq!(rules::rule(Vocabulary::BUILTIN, &wrong::WRONG.cases[3], &mut random), Ok(0));
+}
