@@ -5,10 +5,12 @@ extern crate self as azulejo;
 #[doc(hidden)]
 pub mod __private {
     pub use azulejo_core as core;
+    pub use azulejo_macros as macros;
     #[cfg(target_arch = "x86_64")]
     pub use azulejo_x64 as x64;
 }
 
 pub mod rules;
 
-pub use azulejo_macros::rewrite;
+pub use azulejo_core::ir::bytecode::*;
+pub use azulejo_macros::{Bytecode, rewrite};

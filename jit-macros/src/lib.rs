@@ -1,9 +1,22 @@
 //! The macros of azulejo.
 
+mod bytecode;
 mod rewrite;
 mod tile;
 
 use proc_macro::TokenStream;
+
+/// Tells azulejo about an enum of opcodes.
+///
+/// Each variant is an opcode, each field an operand: `In<T>`, `Out<T>` and `InOut<T>` VM registers, `Pop<T>` and
+/// `Push<T>` on the operand stack, `Imm<T>` constants, `Label` and `Labels` to jump to, `Regs` and `RegsMut` for
+/// runs of registers. `T` is an integer or float of up to 64 bits or a raw pointer.
+/// `#[bytecode(context = Vm)]` says what `(tc)` points to, `#[bytecode(operators = my_ops)]` which operators of
+/// `operators!` the templates use.
+#[proc_macro_derive(Bytecode, attributes(bytecode))]
+pub fn derive_bytecode(input: TokenStream) -> TokenStream {
+    bytecode::derive(input.into()).into()
+}
 
 /// Says how a machine does things: rows of patterns with costs, constraints and emitters.
 ///

@@ -248,13 +248,13 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     fn operands(&self) -> [Raw; MAX_OPERANDS];
     /// What each opcode means, by number.
     fn templates() -> &'static [&'static Template];
-    /// Runs `code` from `pc` until it returns or traps. `depth` is the height of the operand stack at `pc`,
-    /// whose first slot is number `locals`.
+    /// Runs `code` from `pc` until it returns or traps; also says at which bytecode that was. `depth` is the
+    /// height of the operand stack at `pc`, whose first slot is number `locals`.
     ///
     /// # Safety
     ///
-    /// The code must have been verified, the frame must have as many slots as `verify` said, and what the
-    /// templates do with the context and with addresses must be sound.
+    /// The code must have been verified, the frame must have as many slots as `verify` said, and the context
+    /// must be valid for as long as this runs.
     unsafe fn interpret(
         code: &[Self],
         machine: &Machine<'_, Self::Context>,
@@ -262,4 +262,33 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
         locals: u32,
         depth: u32,
     ) -> (Flow, u32);
+}
+
+/// Links an opcode's number to the type that stands for it, which `template!` gives a meaning.
+pub trait Opcode<const NUMBER: usize> {
+    /// Has the opcode's name.
+    type Marker;
+}
+
+/// What an opcode means. Implemented by `template!` only.
+///
+/// # Safety
+///
+/// `TEMPLATE` and `run` must mean the same: compiled code trusts the one, the interpreter runs the other.
+#[diagnostic::on_unimplemented(
+    message = "opcode `{Self}` has no template",
+    label = "what does this opcode mean?",
+    note = "say it in a `template! {{ … }}`, in any module: `Enum::Opcode => (…)`"
+)]
+pub unsafe trait Semantics<B: Bytecode> {
+    /// For the compilers.
+    const TEMPLATE: &'static Template;
+
+    /// For the interpreter: executes one bytecode. `at` is its index, `stack` the slot of the first value that
+    /// it pops, which is where its first push goes.
+    ///
+    /// # Safety
+    ///
+    /// `op` must be of this opcode and verified, and `machine` must be as [`Bytecode::interpret`] asks.
+    unsafe fn run(op: &B, machine: &Machine<'_, B::Context>, at: u32, stack: *mut u64) -> Flow;
 }

@@ -1,0 +1,366 @@
+//! `#[derive(Bytecode)]`: an opcode enum told to azulejo.
+//!
+//! In: an enum whose fields are operands (`In<i64>`, `Label`, …). Out: the implementation of `Bytecode` with the
+//! interpreter's loop; for each opcode a marker type, on which `template!` hangs the meaning, so that a missing
+//! one is an unsatisfied bound and a second one a conflicting implementation, wherever they stand; and a macro of
+//! the enum's own name that hands the description on to `template!`, so that importing one imports the other.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Data, DeriveInput, Error, Field, Fields, GenericArgument, Path, PathArguments, Type, Variant};
+
+/// The kinds of operands, as the fields' types are called.
+const KINDS: [&str; 10] = ["In", "Out", "InOut", "Pop", "Push", "Imm", "Label", "Labels", "Regs", "RegsMut"];
+const SCALARS: &str = "i8 to i64, u8 to u64, isize, usize, f32, f64 or a raw pointer";
+const MAX_OPERANDS: usize = azulejo_core::ir::bytecode::MAX_OPERANDS;
+
+/// An operand of an opcode.
+struct Operand {
+    /// The field, as a pattern and an expression name it.
+    member: syn::Member,
+    kind: Ident,
+    /// As templates spell it; `None` for kinds without one.
+    scalar: Option<Ident>,
+}
+
+/// An opcode.
+struct Opcode<'a> {
+    variant: &'a Variant,
+    operands: Vec<Operand>,
+}
+
+/// What `#[bytecode(…)]` says.
+struct Attributes {
+    context: Type,
+    operators: Option<Path>,
+}
+
+/// Expands the derive; everything wrong with the enum is reported at once.
+pub(crate) fn derive(input: TokenStream) -> TokenStream {
+    let input: DeriveInput = match syn::parse2(input) {
+        Ok(input) => input,
+        Err(error) => return error.into_compile_error(),
+    };
+    let mut errors: Option<Error> = None;
+    let mut note = |error: Error| match &mut errors {
+        Some(errors) => errors.combine(error),
+        None => errors = Some(error),
+    };
+    let attributes = attributes(&input).unwrap_or_else(|error| {
+        note(error);
+        Attributes { context: syn::parse_quote!(()), operators: None }
+    });
+    if !input.generics.params.is_empty() {
+        note(Error::new(input.generics.span(), "an opcode enum has no parameters"));
+    }
+    let Data::Enum(data) = &input.data else {
+        note(Error::new(input.ident.span(), "`Bytecode` is derived for an enum, a variant for each opcode"));
+        return errors.map_or_else(TokenStream::new, Error::into_compile_error);
+    };
+    if data.variants.is_empty() {
+        note(Error::new(input.ident.span(), "a bytecode needs at least one opcode"));
+    }
+    let mut opcodes = Vec::new();
+    for variant in &data.variants {
+        match operands(variant) {
+            Ok(operands) => opcodes.push(Opcode { variant, operands }),
+            Err(error) => note(error),
+        }
+    }
+    match errors {
+        Some(errors) => errors.into_compile_error(),
+        None => expand(&input, &attributes, &opcodes),
+    }
+}
+
+fn attributes(input: &DeriveInput) -> syn::Result<Attributes> {
+    let mut attributes = Attributes { context: syn::parse_quote!(()), operators: None };
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("bytecode")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("context") {
+                attributes.context = meta.value()?.parse()?;
+                Ok(())
+            } else if meta.path.is_ident("operators") {
+                attributes.operators = Some(meta.value()?.parse()?);
+                Ok(())
+            } else {
+                Err(meta.error("known here are `context = Type` and `operators = path`"))
+            }
+        })?;
+    }
+    Ok(attributes)
+}
+
+fn operands(variant: &Variant) -> syn::Result<Vec<Operand>> {
+    let fields = match &variant.fields {
+        Fields::Named(fields) => &fields.named,
+        Fields::Unnamed(fields) => &fields.unnamed,
+        Fields::Unit => return Ok(Vec::new()),
+    };
+    if fields.len() > MAX_OPERANDS {
+        let message =
+            format!("an opcode has at most {MAX_OPERANDS} operands; `Regs` names many registers in one");
+        return Err(Error::new(variant.ident.span(), message));
+    }
+    let mut operands = Vec::new();
+    let mut errors: Option<Error> = None;
+    for (number, field) in fields.iter().enumerate() {
+        match operand(number, field) {
+            Ok(operand) => operands.push(operand),
+            Err(error) => match &mut errors {
+                Some(errors) => errors.combine(error),
+                None => errors = Some(error),
+            },
+        }
+    }
+    errors.map_or(Ok(operands), Err)
+}
+
+fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
+    let member = match &field.ident {
+        Some(name) => syn::Member::Named(name.clone()),
+        None => syn::Member::Unnamed(number.into()),
+    };
+    let not_an_operand = || {
+        let message = format!("not an operand; the kinds are {}", KINDS.join(", "));
+        Error::new(field.ty.span(), message)
+    };
+    let Type::Path(path) = &field.ty else { return Err(not_an_operand()) };
+    let Some(last) = path.path.segments.last() else { return Err(not_an_operand()) };
+    let kind = last.ident.clone();
+    if !KINDS.iter().any(|known| kind == known) {
+        return Err(not_an_operand());
+    }
+    let takes_scalar = !["Label", "Labels", "Regs", "RegsMut"].iter().any(|plain| kind == plain);
+    let scalar = match (&last.arguments, takes_scalar) {
+        (PathArguments::None, false) => None,
+        (PathArguments::AngleBracketed(arguments), true) if arguments.args.len() == 1 => {
+            match &arguments.args[0] {
+                GenericArgument::Type(ty) => Some(scalar(ty)?),
+                other => return Err(Error::new(other.span(), format!("an operand's type is {SCALARS}"))),
+            }
+        }
+        (_, true) => {
+            let message = format!("say of what type: `{kind}<i64>`; {SCALARS}");
+            return Err(Error::new(field.ty.span(), message));
+        }
+        (_, false) => return Err(Error::new(field.ty.span(), format!("`{kind}` has no type of its own"))),
+    };
+    Ok(Operand { member, kind, scalar })
+}
+
+/// The word by which templates call a field's type.
+fn scalar(ty: &Type) -> syn::Result<Ident> {
+    let refused =
+        || Error::new(ty.span(), format!("no VM register holds this; an operand's type is {SCALARS}"));
+    match ty {
+        Type::Ptr(_) => Ok(Ident::new("ptr", ty.span())),
+        Type::Path(path) => {
+            let name = path.path.get_ident().ok_or_else(refused)?.to_string();
+            let name = match name.as_str() {
+                "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "f32" | "f64" => name.as_str(),
+                "isize" => "i64",
+                "usize" => "u64",
+                _ => return Err(refused()),
+            };
+            Ok(Ident::new(name, ty.span()))
+        }
+        _ => Err(refused()),
+    }
+}
+
+fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) -> TokenStream {
+    let core = quote!(::azulejo::__private::core);
+    let name = &input.ident;
+    let context = &attributes.context;
+    let operators = match &attributes.operators {
+        Some(path) => quote!(#path::ROWS),
+        None => quote!(&[]),
+    };
+    let infos = opcodes.iter().map(|opcode| info(&core, opcode));
+    let numbers = opcodes.iter().enumerate().map(|(number, opcode)| {
+        let variant = &opcode.variant.ident;
+        quote!(#name::#variant { .. } => #number,)
+    });
+    let raws = opcodes.iter().map(|opcode| raw_arm(name, opcode));
+    let arms = opcodes.iter().enumerate().map(|(number, opcode)| interpreter_arm(name, number, opcode));
+    let templates = opcodes.iter().enumerate().map(|(number, opcode)| {
+        let span = opcode.variant.ident.span();
+        let marker = marker_of(name, number, span);
+        quote_spanned!(span=> <#marker as __bytecode::Semantics<#name>>::TEMPLATE)
+    });
+    let markers = opcodes.iter().enumerate().map(|(number, opcode)| {
+        let variant = &opcode.variant.ident;
+        // An opcode called like the enum must not hide it.
+        let marker = if variant == name { format_ident!("{}_", variant) } else { variant.clone() };
+        quote! {
+            #[allow(missing_docs, missing_debug_implementations, reason = "stands for an opcode in trait bounds")]
+            pub enum #marker {}
+            impl __bytecode::Opcode<#number> for #name { type Marker = #marker; }
+        }
+    });
+    let hand_on = hand_on(input, opcodes);
+    // The markers have the opcodes' names, so they live in a block of their own, away from the user's types.
+    quote! {
+        const _: () = {
+            use #core::ir::bytecode as __bytecode;
+            #(#markers)*
+        };
+        const _: () = {
+            use #core::ir::bytecode as __bytecode;
+            // SAFETY: `OPCODES` and `operands` come from the same fields, and `templates` and `interpret` from
+            // the same implementations of `Semantics`.
+            unsafe impl __bytecode::Bytecode for #name {
+                type Context = #context;
+                const OPCODES: &'static [__bytecode::OpcodeInfo] = &[#(#infos),*];
+                const OPERATORS: &'static [#core::vocab::OpInfo] = #operators;
+
+                #[inline(always)]
+                fn opcode(&self) -> usize {
+                    match *self { #(#numbers)* }
+                }
+
+                #[allow(unused_mut, reason = "an enum without operands sets none")]
+                fn operands(&self) -> [__bytecode::Raw; __bytecode::MAX_OPERANDS] {
+                    let mut raw = [0; __bytecode::MAX_OPERANDS];
+                    match *self { #(#raws)* }
+                    raw
+                }
+
+                fn templates() -> &'static [&'static #core::ir::template::Template] {
+                    const TEMPLATES: &[&#core::ir::template::Template] = &[#(#templates),*];
+                    TEMPLATES
+                }
+
+                #[allow(unused_mut, unused_assignments, unused_variables, reason = "not every bytecode has a stack")]
+                unsafe fn interpret(
+                    code: &[Self],
+                    machine: &__bytecode::Machine<'_, Self::Context>,
+                    pc: u32,
+                    locals: u32,
+                    depth: u32,
+                ) -> (__bytecode::Flow, u32) {
+                    let mut at = pc as usize;
+                    // SAFETY: verification made the frame as large as locals and the highest stack together.
+                    let mut stack = unsafe { machine.frame.add(locals as usize + depth as usize) };
+                    loop {
+                        debug_assert!(at < code.len(), "verified code stays within itself");
+                        // SAFETY: verification saw to it that no way leads out of the code.
+                        let op = unsafe { code.get_unchecked(at) };
+                        match op { #(#arms)* }
+                    }
+                }
+            }
+        };
+        #hand_on
+    }
+}
+
+fn marker_of(name: &Ident, number: usize, span: Span) -> TokenStream {
+    quote_spanned!(span=> <#name as __bytecode::Opcode<#number>>::Marker)
+}
+
+fn info(core: &TokenStream, opcode: &Opcode<'_>) -> TokenStream {
+    let name = opcode.variant.ident.to_string();
+    let operands = opcode.operands.iter().map(|operand| {
+        let field = operand.member.to_token_stream().to_string();
+        let kind = &operand.kind;
+        let scalar = match &operand.scalar {
+            Some(scalar) => {
+                let text = scalar.to_string();
+                let variant = format_ident!("{}{}", text[..1].to_uppercase(), &text[1..]);
+                quote!(::core::option::Option::Some(#core::vocab::Scalar::#variant))
+            }
+            None => quote!(::core::option::Option::None),
+        };
+        quote! {
+            __bytecode::OperandInfo { name: #field, kind: __bytecode::OperandKind::#kind, scalar: #scalar }
+        }
+    });
+    quote!(__bytecode::OpcodeInfo { name: #name, operands: &[#(#operands),*] })
+}
+
+/// Stores an opcode's operands as bits.
+fn raw_arm(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
+    let variant = &opcode.variant.ident;
+    let mut fields = Vec::new();
+    let mut stores = Vec::new();
+    for (number, operand) in opcode.operands.iter().enumerate() {
+        let member = &operand.member;
+        let local = format_ident!("operand{number}");
+        let bits = match operand.kind.to_string().as_str() {
+            "Pop" | "Push" => continue,
+            "In" | "Out" | "InOut" => quote!(#local.index as u64),
+            "Label" => quote!(#local.0 as u64),
+            "Imm" => {
+                let scalar = operand.scalar.as_ref().map(Ident::to_string).unwrap_or_default();
+                match scalar.as_bytes().first() {
+                    Some(b'i') => quote!(#local.0 as i64 as u64),
+                    Some(b'f') => quote!(#local.0.to_bits() as u64),
+                    Some(b'p') => quote!(#local.0 as usize as u64),
+                    _ => quote!(#local.0 as u64),
+                }
+            }
+            _ => quote!(#local.first as u64 | (#local.count as u64) << 32),
+        };
+        fields.push(quote!(#member: #local));
+        stores.push(quote!(raw[#number] = #bits;));
+    }
+    quote!(#name::#variant { #(#fields,)* .. } => { #(#stores)* })
+}
+
+/// Runs one opcode and goes where it says.
+fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStream {
+    let variant = &opcode.variant.ident;
+    let marker = marker_of(name, number, variant.span());
+    let count = |kind: &str| opcode.operands.iter().filter(|operand| operand.kind == kind).count();
+    let (pops, pushes) = (count("Pop"), count("Push"));
+    let run = quote_spanned! {variant.span()=>
+        <#marker as __bytecode::Semantics<Self>>::run(op, machine, at as u32, stack)
+    };
+    let pop = (pops > 0).then(|| quote!(stack = unsafe { stack.sub(#pops) };));
+    let push = (pushes > 0).then(|| quote!(stack = unsafe { stack.add(#pushes) };));
+    quote! {
+        #name::#variant { .. } => {
+            // SAFETY: verification knows how high the stack is before and after; the rest is the caller's promise.
+            #pop
+            let flow = unsafe { #run };
+            #push
+            match flow {
+                __bytecode::Flow::Next => at += 1,
+                __bytecode::Flow::Jump(to) => at = to as usize,
+                end => return (end, at as u32),
+            }
+        }
+    }
+}
+
+/// The macro that tells `template!` what the opcodes are.
+fn hand_on(input: &DeriveInput, opcodes: &[Opcode<'_>]) -> TokenStream {
+    let name = &input.ident;
+    let hidden = format_ident!("__azulejo_describe_{}", name);
+    let described = opcodes.iter().map(|opcode| {
+        let variant = &opcode.variant.ident;
+        let shape = match &opcode.variant.fields {
+            Fields::Named(_) => quote!(struct),
+            Fields::Unnamed(_) => quote!(tuple),
+            Fields::Unit => quote!(unit),
+        };
+        let fields =
+            opcode.operands.iter().map(|Operand { member, kind, scalar }| quote!(#member: #kind #scalar));
+        quote!(opcode #variant #shape { #(#fields),* })
+    });
+    quote! {
+        #[doc(hidden)]
+        #[allow(unused_macros, reason = "an enum may be derived without templates of its own")]
+        macro_rules! #hidden {
+            ([$($callback:tt)*] $rest:tt) => {
+                $($callback)*! { { enum #name; #(#described)* } $rest }
+            };
+        }
+        #[doc(hidden)]
+        #[allow(unused_imports, reason = "as above")]
+        pub(crate) use #hidden as #name;
+    }
+}

@@ -1,0 +1,107 @@
+//! What `derive(Bytecode)` tells of an enum, and that the interpreter's loop runs what opcodes mean.
+
+use azulejo::__private::core::ir::bytecode::{Machine, Opcode, Semantics};
+use azulejo::__private::core::ir::template::Template;
+use azulejo::{Bytecode, Flow, Imm, In, InOut, Label, Labels, OperandKind, Out, Pop, Push, Regs, RegsMut};
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+enum Op {
+    Set { dst: Out<i64>, value: Imm<i32> },
+    Count(InOut<u64>, Label),
+    Push(Push<f64>, Imm<f64>),
+    Add { a: Pop<f64>, b: Pop<f64>, sum: Push<f64> },
+    Nothing,
+    Many { to: Labels, read: Regs, changed: RegsMut, at: In<*const u8> },
+    Op,
+}
+
+#[test]
+fn opcodes_and_operands_are_told() {
+    let names: Vec<&str> = Op::OPCODES.iter().map(|opcode| opcode.name).collect();
+    assert_eq!(names, ["Set", "Count", "Push", "Add", "Nothing", "Many", "Op"]);
+    let kinds: Vec<OperandKind> = Op::OPCODES[5].operands.iter().map(|operand| operand.kind).collect();
+    assert_eq!(kinds, [OperandKind::Labels, OperandKind::Regs, OperandKind::RegsMut, OperandKind::In]);
+    assert_eq!(Op::OPCODES[0].operands[1].name, "value");
+    assert_eq!(Op::OPCODES[5].operands[3].scalar.map(|scalar| scalar.name()), Some("ptr"));
+    assert_eq!(Op::Nothing.opcode(), 4);
+}
+
+#[test]
+fn operands_are_bits() {
+    assert_eq!(Op::Set { dst: 7.into(), value: Imm(-2) }.operands()[..2], [7, -2i64 as u64]);
+    assert_eq!(Op::Push(Push::new(), Imm(1.5)).operands()[1], 1.5f64.to_bits());
+    let many = Op::Many {
+        to: Labels { first: 3, count: 4 },
+        read: Regs { first: 1, count: 2 },
+        changed: RegsMut { first: 5, count: 0 },
+        at: In::new(9),
+    };
+    assert_eq!(many.operands()[..4], [3 | 4 << 32, 1 | 2 << 32, 5, 9]);
+}
+
+macro_rules! meaning {
+    ($number:literal, |$op:ident, $machine:ident, $stack:ident| $run:expr) => {
+        // SAFETY: nothing compiles these; the interpreter runs `run` only.
+        unsafe impl Semantics<Op> for <Op as Opcode<$number>>::Marker {
+            const TEMPLATE: &'static Template = &Template { steps: &[], blocks: 1 };
+            unsafe fn run($op: &Op, $machine: &Machine<'_, ()>, _: u32, $stack: *mut u64) -> azulejo::Flow {
+                $run
+            }
+        }
+    };
+}
+
+meaning!(0, |op, machine, _stack| {
+    let Op::Set { dst, value } = *op else { unreachable!() };
+    // SAFETY: the test's code stays within its frame.
+    unsafe { *machine.frame.add(dst.index as usize) = value.0 as u64 };
+    Flow::Next
+});
+meaning!(1, |op, machine, _stack| {
+    let Op::Count(counter, to) = *op else { unreachable!() };
+    // SAFETY: as above.
+    let counter = unsafe { &mut *machine.frame.add(counter.index as usize) };
+    *counter -= 1;
+    if *counter > 0 { Flow::Jump(to.0) } else { Flow::Next }
+});
+meaning!(2, |op, _machine, stack| {
+    let Op::Push(_, value) = *op else { unreachable!() };
+    // SAFETY: as above.
+    unsafe { *stack = value.0.to_bits() };
+    Flow::Next
+});
+meaning!(3, |_op, _machine, stack| {
+    // SAFETY: as above.
+    let (a, b) = unsafe { (f64::from_bits(*stack), f64::from_bits(*stack.add(1))) };
+    // SAFETY: as above.
+    unsafe { *stack = (a + b).to_bits() };
+    Flow::Next
+});
+meaning!(4, |_op, machine, _stack| {
+    // SAFETY: as above.
+    Flow::Return(unsafe { *machine.frame.add(1) })
+});
+meaning!(5, |_op, _machine, _stack| Flow::Next);
+meaning!(6, |_op, _machine, _stack| Flow::Trap(azulejo::__private::core::vocab::Trap::User(3)));
+
+#[test]
+fn the_interpreter_runs_until_the_end() {
+    // Register 0 counts, slot 1 is the bottom of the operand stack.
+    let code = [
+        Op::Set { dst: 0.into(), value: Imm(3) },
+        Op::Push(Push::new(), Imm(0.5)),
+        Op::Push(Push::new(), Imm(1.0)),
+        Op::Add { a: Pop::new(), b: Pop::new(), sum: Push::new() },
+        Op::Count(0.into(), Label(2)),
+        Op::Nothing,
+    ];
+    let mut frame = [0u64; 4];
+    let mut context = ();
+    let machine =
+        Machine { frame: frame.as_mut_ptr(), context: &raw mut context, unit: std::ptr::null(), labels: &[] };
+    // SAFETY: the frame has a register and three stack slots, and the code jumps within itself.
+    let end = unsafe { Op::interpret(&code, &machine, 0, 1, 0) };
+    assert_eq!(end, (Flow::Return(3.5f64.to_bits()), 5));
+    // SAFETY: as above.
+    assert_eq!(unsafe { Op::interpret(&[Op::Op], &machine, 0, 1, 0) }.1, 0);
+}
