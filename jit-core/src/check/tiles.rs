@@ -1,1 +1,272 @@
-//! (being written)
+//! Judge a tile list.
+//!
+//! In: a tile list, the graph it was made of and the tile set. Out: everything that is wrong: operands that are
+//! not as their tile describes them, a flag that is not consumed by the very next instruction, a register read
+//! where it may not have been written, written twice, or of another class, edges whose arguments do not fit,
+//! critical edges, a block that stands nowhere or twice.
+//!
+//! That a register has been written on every way to its use is found by the usual equations (what is written
+//! before a block is what is written at the end of *all* its predecessors), not by dominance as the passes do.
+
+use super::Violation;
+use crate::grammar::pattern::{Symbol, is_call};
+use crate::grammar::{TileInfo, TileSet};
+use crate::ir::graph::Graph;
+use crate::ir::index::{Block, Vreg};
+use crate::ir::tiles::{Constraint, Operand, Role, TileBlock, TileList};
+
+/// Everything that is wrong with the tiles of a graph.
+pub fn tiles(graph: &Graph, list: &TileList, set: &TileSet) -> Vec<Violation> {
+    let mut judge = Judge { graph, list, set, found: Vec::new() };
+    judge.blocks();
+    if judge.found.is_empty() {
+        judge.edges();
+        judge.insts();
+        judge.registers();
+    }
+    judge.found
+}
+
+struct Judge<'a> {
+    graph: &'a Graph,
+    list: &'a TileList,
+    set: &'a TileSet,
+    found: Vec<Violation>,
+}
+
+impl Judge<'_> {
+    fn wrong(&mut self, place: impl ToString, problem: impl Into<String>) {
+        self.found.push(Violation { place: place.to_string(), problem: problem.into() });
+    }
+
+    fn info(&self, inst: usize) -> &'static TileInfo {
+        &self.set.tiles[self.list.insts[inst].tile.0 as usize]
+    }
+
+    fn blocks(&mut self) {
+        let list = self.list;
+        if list.blocks.first().map(|block| block.block) != Some(Graph::ENTRY) {
+            self.wrong(Graph::ENTRY, "does not stand first");
+        }
+        let mut next = 0;
+        for (at, block) in list.blocks.iter().enumerate() {
+            if list.position.get(block.block.at()) != Some(&(at as u32)) {
+                self.wrong(block.block, "is not where `position` says");
+            }
+            if block.insts.start != next || block.insts.len == 0 {
+                self.wrong(
+                    block.block,
+                    "has no instructions of its own, or not directly behind those before it",
+                );
+            }
+            next = block.insts.start + block.insts.len;
+            if block.insts.range().end > list.insts.len()
+                || block.edges.range().end > list.edges.len()
+                || block.params.range().end > list.args.len()
+            {
+                self.wrong(block.block, "reaches beyond a pool");
+            }
+            if at > 0 && list.blocks[at - 1].cold && !block.cold {
+                self.wrong(block.block, "stands behind a cold block and is not cold");
+            }
+        }
+        if next as usize != list.insts.len() {
+            self.wrong("the list", "has instructions in no block");
+        }
+        for (at, inst) in list.insts.iter().enumerate() {
+            if inst.tile.0 as usize >= self.set.tiles.len() {
+                self.wrong(format!("instruction {at}"), "is of no tile");
+            }
+        }
+    }
+
+    fn edges(&mut self) {
+        let list = self.list;
+        let mut preds = vec![0; list.blocks.len()];
+        for edge in &list.edges {
+            match list.position.get(edge.to.at()) {
+                Some(&at) if (at as usize) < preds.len() => preds[at as usize] += 1,
+                _ => self.wrong(edge.to, "is gone to and stands nowhere"),
+            }
+        }
+        if !self.found.is_empty() {
+            return;
+        }
+        if preds[0] != 0 {
+            self.wrong(Graph::ENTRY, "is gone to");
+        }
+        for block in &list.blocks {
+            let edges = list.edges(block);
+            for edge in edges {
+                let target = list.block(edge.to);
+                let params = &list.args[target.params.range()];
+                let args = &list.args[edge.args.range()];
+                let ty = |vreg: &Vreg| list.vregs[vreg.at()].ty;
+                if !args.iter().map(ty).eq(params.iter().map(ty)) {
+                    let problem = format!("the edge to {} brings {args:?} for {params:?}", edge.to);
+                    self.wrong(block.block, problem);
+                }
+                let position = list.position[edge.to.at()] as usize;
+                if edges.len() > 1 && (preds[position] > 1 || !params.is_empty()) {
+                    self.wrong(block.block, format!("the edge to {} is critical", edge.to));
+                }
+            }
+        }
+    }
+
+    fn insts(&mut self) {
+        for block in &self.list.blocks {
+            let mut flag = false;
+            for at in block.insts.range() {
+                let info = self.info(at);
+                if info.takes_flag != flag {
+                    let problem =
+                        if flag { "does not consume the flag before it" } else { "has no flag before it" };
+                    self.wrong(format!("{}: {at} {}", block.block, info.name), problem);
+                }
+                flag = info.result == Symbol::Flag;
+                self.operands(block, at, info);
+            }
+            if flag {
+                self.wrong(block.block, "closes with a flag");
+            }
+        }
+    }
+
+    /// Compares an instruction's operands with what its tile describes.
+    fn operands(&mut self, block: &TileBlock, at: usize, info: &TileInfo) {
+        let inst = &self.list.insts[at];
+        let place = || format!("{}: {at} {}", block.block, info.name);
+        let operands = self.list.operands(at);
+        let imms = self.list.imms(at).len();
+        if imms != info.imms as usize {
+            self.wrong(place(), format!("has {imms} constants, its tile takes {}", info.imms));
+        }
+        if info.entry {
+            // One instruction stands for all that is there at entry.
+            let first = block.block == Graph::ENTRY && at == block.insts.range().start;
+            let fixed = |operand: &Operand| {
+                operand.role == Role::Def && matches!(operand.constraint, Constraint::Fixed(_))
+            };
+            if !first || !operands.iter().all(fixed) {
+                self.wrong(
+                    place(),
+                    "is there at entry, but not as results in fixed registers before all else",
+                );
+            }
+            return;
+        }
+        let call = inst.node.is_some() && is_call(self.graph.vocab.info(self.graph.node(inst.node).op));
+        let results = info.result.class().is_some() as usize;
+        let described = results + info.uses.len() + info.temps.len();
+        if operands.len() < described || operands.len() > described && !call {
+            self.wrong(place(), format!("has {} operands, its tile describes {described}", operands.len()));
+            return;
+        }
+        let (out, rest) = operands.split_at(results);
+        let (uses, rest) = rest.split_at(info.uses.len());
+        let (arguments, temps) = rest.split_at(rest.len() - info.temps.len());
+        let class = |operand: &Operand| self.list.vregs[operand.vreg.at()].ty.class();
+        let mut problems = Vec::new();
+        if let [out] = out {
+            let placed = out.constraint == info.out || call && matches!(out.constraint, Constraint::Fixed(_));
+            if out.role != info.role || !placed || Some(class(out)) != info.result.class() {
+                problems.push("its result is not as described".to_string());
+            }
+        }
+        for (n, (operand, described)) in uses.iter().zip(info.uses).enumerate() {
+            let same = operand.role == described.role && operand.constraint == described.constraint;
+            if !same || class(operand) != described.class {
+                problems.push(format!("operand {n} is not as described"));
+            }
+        }
+        for argument in arguments {
+            let outside = |unit: u16| unit >= self.list.out_args;
+            match argument.constraint {
+                Constraint::Fixed(reg) if reg.class() == class(argument) => {}
+                Constraint::OutArg(unit) if !outside(unit) => {}
+                _ => problems.push(format!("argument {} is not where conventions put one", argument.vreg)),
+            }
+        }
+        for (temp, described) in temps.iter().zip(info.temps) {
+            let used = self.list.operands.iter().filter(|operand| operand.vreg == temp.vreg).count();
+            if temp.role != Role::Temp || class(temp) != *described || used != 1 {
+                problems.push(format!("scratch {} is not as described", temp.vreg));
+            }
+        }
+        problems.into_iter().for_each(|problem| self.wrong(place(), problem));
+    }
+
+    /// Each register is written once, and before each use on every way to it.
+    fn registers(&mut self) {
+        let list = self.list;
+        let n_words = list.vregs.len().div_ceil(64);
+        let n_blocks = list.blocks.len();
+        let mut written = vec![vec![0u64; n_words]; n_blocks];
+        let mut ever = vec![0u64; n_words];
+        for (at, block) in list.blocks.iter().enumerate() {
+            let params = list.args[block.params.range()].iter().copied();
+            let operands = block.insts.range().flat_map(|inst| list.operands(inst));
+            let defs = operands.filter(|operand| is_def(operand)).map(|operand| operand.vreg);
+            for vreg in params.chain(defs) {
+                if has(&ever, vreg) {
+                    self.wrong(block.block, format!("writes {vreg} again"));
+                }
+                set(&mut ever, vreg);
+                set(&mut written[at], vreg);
+            }
+        }
+        let mut before = vec![vec![u64::MAX; n_words]; n_blocks];
+        before[0].fill(0);
+        let mut changed = true;
+        while core::mem::take(&mut changed) {
+            for (at, block) in list.blocks.iter().enumerate() {
+                let after: Vec<u64> = before[at].iter().zip(&written[at]).map(|(a, b)| a | b).collect();
+                for edge in list.edges(block) {
+                    let target = &mut before[list.position[edge.to.at()] as usize];
+                    for (bits, after) in target.iter_mut().zip(&after) {
+                        changed |= *bits & !after != 0;
+                        *bits &= after;
+                    }
+                }
+            }
+        }
+        for (at, block) in list.blocks.iter().enumerate() {
+            self.uses(block, before[at].clone());
+        }
+    }
+
+    fn uses(&mut self, block: &TileBlock, mut written: Vec<u64>) {
+        let list = self.list;
+        list.args[block.params.range()].iter().for_each(|param| set(&mut written, *param));
+        let mut unwritten: Vec<(Block, Vreg)> = Vec::new();
+        for inst in block.insts.range() {
+            for operand in list.operands(inst) {
+                if matches!(operand.role, Role::Use | Role::LateUse) && !has(&written, operand.vreg) {
+                    unwritten.push((block.block, operand.vreg));
+                }
+            }
+            let defs = list.operands(inst).iter().filter(|operand| is_def(operand));
+            defs.for_each(|operand| set(&mut written, operand.vreg));
+        }
+        for edge in list.edges(block) {
+            let args = list.args[edge.args.range()].iter();
+            unwritten.extend(args.filter(|arg| !has(&written, **arg)).map(|arg| (edge.to, *arg)));
+        }
+        for (place, vreg) in unwritten {
+            self.wrong(place, format!("{vreg} is read and may not have been written"));
+        }
+    }
+}
+
+fn is_def(operand: &Operand) -> bool {
+    matches!(operand.role, Role::Def | Role::EarlyDef)
+}
+
+fn has(bits: &[u64], vreg: Vreg) -> bool {
+    bits[vreg.at() / 64] >> (vreg.at() % 64) & 1 != 0
+}
+
+fn set(bits: &mut [u64], vreg: Vreg) {
+    bits[vreg.at() / 64] |= 1 << (vreg.at() % 64);
+}

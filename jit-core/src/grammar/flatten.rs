@@ -7,7 +7,7 @@
 //! with its operands swapped. Rules that differ in types alone become one flat rule too, and forms of an operator
 //! with the same flat rules become one *shape*: tables are made for shapes.
 //!
-//! `$p@… $p`: the second place becomes the symbol `any`, which everything has for free, and the rule holds
+//! `$p@… $p`: the second place becomes the symbol `any`, which every node has, and the rule holds
 //! only in a variant of the root's operator: the one for nodes where both paths end at the same node.
 
 use super::error::{MAX_VARIANTS, Part, Problem, Refusal};

@@ -53,7 +53,7 @@ pub struct OpTable {
     pub arity: u8,
     /// Where its cells start in [`TileSet::cells`].
     pub base: u32,
-    /// For each operand, where the classes of states start in [`TileSet::classes`].
+    /// For each operand, where the classes of views start in [`TileSet::classes`].
     pub maps: [u32; MAX_ARITY],
     /// For each operand, how far apart the cells of two neighboring classes are.
     pub strides: [u16; MAX_ARITY],
@@ -92,7 +92,9 @@ pub struct TileSet {
     pub ops: &'static [OpTable],
     /// The states that the tables lead to.
     pub cells: &'static [u16],
-    /// For each distinct way to group states, the class of each state.
+    /// For each state its view: states whose costs are the same look alike to operators above.
+    pub views: &'static [u16],
+    /// For each distinct way to group views, the class of each.
     pub classes: &'static [u8],
     /// The operators' forms, in order.
     pub heads: &'static [Head],
@@ -125,7 +127,7 @@ impl TileSet {
     pub fn state(&self, op: &OpTable, operands: [u16; MAX_ARITY]) -> u16 {
         let mut cell = op.base as usize;
         for place in 0..op.arity as usize {
-            let class = self.classes[op.maps[place] as usize + operands[place] as usize];
+            let class = self.classes[op.maps[place] as usize + self.views[operands[place] as usize] as usize];
             cell += class as usize * op.strides[place] as usize;
         }
         self.cells[cell]
@@ -160,6 +162,7 @@ impl TileSet {
         size_of_val(self.rules)
             + size_of_val(self.ops)
             + size_of_val(self.cells)
+            + size_of_val(self.views)
             + size_of_val(self.classes)
             + size_of_val(self.heads)
             + size_of_val(self.variants)

@@ -28,6 +28,8 @@ pub struct Tables {
     pub ops: Vec<OpTable>,
     /// See [`TileSet::cells`].
     pub cells: Vec<u16>,
+    /// See [`TileSet::views`].
+    pub views: Vec<u16>,
     /// See [`TileSet::classes`].
     pub classes: Vec<u8>,
     /// See [`TileSet::heads`].
@@ -73,6 +75,7 @@ pub fn build(grammar: &Grammar) -> Result<Tables, Vec<Refusal>> {
         rules: flat.rules.clone(),
         ops: packer.ops,
         cells: packer.cells,
+        views: packer.views,
         classes: packer.classes,
         heads: packer.heads,
         variants: packer.variants,
@@ -115,6 +118,7 @@ fn dead(grammar: &Grammar, flat: &Flat, states: &States) -> Vec<Refusal> {
 struct Packer {
     ops: Vec<OpTable>,
     cells: Vec<u16>,
+    views: Vec<u16>,
     classes: Vec<u8>,
     heads: Vec<Head>,
     variants: Vec<u16>,
@@ -127,6 +131,17 @@ struct Packer {
 
 impl Packer {
     fn pack(&mut self, flat: &Flat, states: &States) {
+        // Of states that cost the same the first stands for all: rules make no difference to what is above.
+        let mut first = Vec::new();
+        let mut by_costs: BTreeMap<&[u16], u16> = BTreeMap::new();
+        for (at, state) in states.states.iter().enumerate() {
+            let next = first.len() as u16;
+            let view = *by_costs.entry(&state.costs).or_insert(next);
+            if view == next {
+                first.push(at);
+            }
+            self.views.push(view);
+        }
         let mut maps: BTreeMap<Vec<u16>, u32> = BTreeMap::new();
         let mut known: BTreeMap<(Vec<u16>, [u32; MAX_ARITY]), u32> = BTreeMap::new();
         for shape in &states.shapes {
@@ -135,9 +150,10 @@ impl Packer {
             for place in 0..shape.arity {
                 let projection = &states.projections[shape.operands[place]];
                 counts[place] = projection.classes.len();
-                offsets[place] = *maps.entry(projection.class_of.clone()).or_insert_with(|| {
+                let map: Vec<u16> = first.iter().map(|state| projection.class_of[*state]).collect();
+                offsets[place] = *maps.entry(map).or_insert_with_key(|map| {
                     let start = self.classes.len() as u32;
-                    self.classes.extend(projection.class_of.iter().map(|class| {
+                    self.classes.extend(map.iter().map(|class| {
                         u8::try_from(*class).expect("an operand place tells fewer than 256 states apart")
                     }));
                     start
@@ -303,6 +319,7 @@ impl Tables {
             rules: keep(&self.rules),
             ops: keep(&self.ops),
             cells: keep(&self.cells),
+            views: keep(&self.views),
             classes: keep(&self.classes),
             heads: keep(&self.heads),
             variants: keep(&self.variants),

@@ -177,6 +177,7 @@ fn tile_set(tables: &Tables, machine: &Path, tiles: &[Tile]) -> TokenStream {
     let rules = tables.rules.iter().map(flat_rule);
     let ops = tables.ops.iter().map(op_table);
     let cells = numbers(&tables.cells);
+    let views = numbers(&tables.views);
     let classes = numbers(&tables.classes);
     let heads = tables.heads.iter().map(head);
     let variants = numbers(&tables.variants);
@@ -198,6 +199,7 @@ fn tile_set(tables: &Tables, machine: &Path, tiles: &[Tile]) -> TokenStream {
             rules: &[#(#rules),*],
             ops: &[#(#ops),*],
             cells: &#cells,
+            views: &#views,
             classes: &#classes,
             heads: &[#(#heads),*],
             variants: &#variants,

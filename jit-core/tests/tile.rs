@@ -1,0 +1,171 @@
+//! The tile pass on a small machine: golden tile lists, judged each; and the judge itself is judged.
+
+use azulejo_core::check;
+use azulejo_core::grammar::{Grammar, TileSet, build, text};
+use azulejo_core::ir::graph::Graph;
+use azulejo_core::ir::index::Vreg;
+use azulejo_core::ir::schedule::Schedule;
+use azulejo_core::ir::template::Convention;
+use azulejo_core::ir::tiles::{Constraint, Role, TileList};
+use azulejo_core::pass;
+use azulejo_core::target::{Abi, Reg, RegSet, RegisterFile};
+use azulejo_core::text::{parse, print};
+use azulejo_core::vocab::Vocabulary;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const A: Reg = Reg::int(0);
+const B: Reg = Reg::int(1);
+const C: Reg = Reg::int(2);
+const D: Reg = Reg::int(3);
+const F: Reg = Reg::float(0);
+const G: Reg = Reg::float(1);
+
+static REGISTERS: RegisterFile = RegisterFile {
+    int: &[A, B, C, D],
+    float: &[F, G],
+    callee_saved: RegSet::of(&[B]),
+    name: |reg| ["a", "b", "c", "d", "f", "g"][if reg.0 < 32 { reg.0 as usize } else { reg.0 as usize - 28 }],
+    abi: |convention| if convention == Convention::Win64 { &BY_POSITION } else { &BY_CLASS },
+};
+static BY_CLASS: Abi = Abi {
+    int_args: &[A, C],
+    float_args: &[F],
+    by_position: false,
+    shadow: 0,
+    int_ret: A,
+    float_ret: F,
+    caller_saved: RegSet::of(&[A, C, D, F, G]),
+};
+static BY_POSITION: Abi =
+    Abi { int_args: &[C, D], float_args: &[F, G], by_position: true, shadow: 4, ..BY_CLASS };
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn machine() -> TileSet {
+    let tiles = fs::read_to_string(folder().join("machine.tiles")).expect("the machine is there");
+    let rules = text::rules(&tiles).expect("the machine can be read");
+    let features = vec!["fast".to_string()];
+    let grammar = Grammar { vocab: Vocabulary::BUILTIN, features, own: rules.len(), rules, complete: false };
+    let tables = build(&grammar).unwrap_or_else(|refusals| panic!("{:?}", refusals[0]));
+    tables.leak(&|name| match name {
+        "a" => A,
+        "b" => B,
+        "c" => C,
+        _ => D,
+    })
+}
+
+/// Everything that is kept between functions, as it is in use.
+struct Bench {
+    set: TileSet,
+    place: pass::place::Scratch,
+    tile: pass::tile::Scratch,
+    schedule: Schedule,
+    list: TileList,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        Bench {
+            set: machine(),
+            place: Default::default(),
+            tile: Default::default(),
+            schedule: Schedule::default(),
+            list: TileList::default(),
+        }
+    }
+
+    fn tile(&mut self, graph: &Graph, features: u32) {
+        pass::place::place(&mut self.place, graph, &mut self.schedule);
+        let Bench { tile, schedule, set, list, .. } = self;
+        pass::tile::tile(tile, graph, schedule, set, features, &REGISTERS, list);
+    }
+
+    fn print(&self) -> String {
+        let names = print::Names {
+            tile: &|tile| self.set.tiles[tile.0 as usize].name.to_string(),
+            reg: &|reg| (REGISTERS.name)(reg).to_string(),
+        };
+        print::tiles(&self.list, names)
+    }
+
+    fn violations(&self, graph: &Graph) -> Vec<String> {
+        check::tiles::tiles(graph, &self.list, &self.set).iter().map(|wrong| wrong.to_string()).collect()
+    }
+}
+
+fn case(name: &str) -> (Graph, PathBuf, String) {
+    let path = folder().join("tile").join(name);
+    let text = fs::read_to_string(&path).expect("the case can be read");
+    let input = text.split_once("----\n").map_or(text.as_str(), |(input, _)| input);
+    let graph = parse::graph(Vocabulary::BUILTIN, input).unwrap_or_else(|error| panic!("{name}: {error}"));
+    (graph, path, text)
+}
+
+#[test]
+fn tile_lists_are_as_expected() {
+    let mut bench = Bench::new();
+    let mut names: Vec<String> = fs::read_dir(folder().join("tile"))
+        .expect("there are cases")
+        .map(|entry| entry.expect("the folder can be read").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    for name in names {
+        let (graph, path, text) = case(&name);
+        bench.tile(&graph, 0);
+        assert_eq!(bench.violations(&graph), Vec::<String>::new(), "{name}\n{}", bench.print());
+        let input = text.split_once("----\n").map_or(text.as_str(), |(input, _)| input);
+        let found = format!("{input}----\n{}", bench.print());
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            fs::write(path, &found).expect("a case can be written");
+        } else {
+            assert_eq!(found, text, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_cpu_decides_which_tile() {
+    let mut bench = Bench::new();
+    let (graph, ..) = case("constraints.txt");
+    bench.tile(&graph, 1);
+    assert!(bench.print().contains("popcntx"), "{}", bench.print());
+    bench.tile(&graph, 0);
+    assert!(!bench.print().contains("popcntx"), "{}", bench.print());
+}
+
+/// Damages a right tile list in each way the judge claims to notice.
+#[test]
+fn the_judge_notices() {
+    let mut bench = Bench::new();
+    type Damage = fn(&mut TileList);
+    let damages: [(&str, Damage, &str); 9] = [
+        ("flags.txt", |list| list.insts.swap(1, 2), "has no flag before it"),
+        ("fold.txt", |list| list.insts[1].imms.len = 0, "has 0 constants"),
+        ("constraints.txt", |list| list.operands[2].role = Role::EarlyDef, "result is not as described"),
+        ("constraints.txt", |list| list.operands[3].constraint = Constraint::Any, "operand 0 is not as"),
+        ("constraints.txt", |list| list.operands[3].vreg = Vreg(4), "is read and may not have been written"),
+        ("constraints.txt", |list| list.operands[2].vreg = Vreg(0), "writes r0 again"),
+        ("loop.txt", |list| list.edges[0].args.len = 1, "brings"),
+        (
+            "loop.txt",
+            |list| {
+                let header = list.edges[0].to;
+                list.edges[1].to = header;
+            },
+            "is critical",
+        ),
+        ("switch.txt", |list| list.position[1] = 0, "is not where `position` says"),
+    ];
+    for (name, damage, expected) in damages {
+        let (graph, ..) = case(name);
+        bench.tile(&graph, 0);
+        assert_eq!(bench.violations(&graph), Vec::<String>::new(), "{name}");
+        damage(&mut bench.list);
+        let found = bench.violations(&graph).join("\n");
+        assert!(found.contains(expected), "{name}: {expected:?} is not in:\n{found}\n{}", bench.print());
+    }
+}
