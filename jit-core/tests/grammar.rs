@@ -390,6 +390,21 @@ fn a_constant_has_the_state_its_value_asks_for() {
 }
 
 #[test]
+fn a_rule_reads_back_as_it_was_printed() {
+    let all = "a: (store.$t:int $p@(addr (idx reg reg $s) $o) (add.$t (load.$t $p) reg)) -> void, 5, late(0), any(1)
+        b: (shl.i32|i64 reg (const $c:imm8)) -> reg, 3, tied(0), fixed(1 = rcx), fixed(out = rax), needs(fast)
+        c: (ftoi_wrap.f32.i64 num) -> reg, 9, clobber(rax, rdx), temp(int), temp(float), early
+        d: (load.value reg) -> num, 1
+        e: (tc) -> reg, 0, entry, fixed(out = rdi)";
+    let rules = text::rules(all).expect("the rules can be read");
+    let printed: String = rules.iter().map(|rule| format!("{rule}\n")).collect();
+    assert_eq!(text::rules(&printed).expect("what is printed can be read"), rules);
+    for (line, rule) in all.lines().zip(&rules) {
+        assert_eq!(line.trim(), rule.to_string());
+    }
+}
+
+#[test]
 fn the_line_of_sums_counts() {
     let set = tables(FOUR).leak(&|_| unreachable!("no register is named"));
     let line = explain::summary(&set);

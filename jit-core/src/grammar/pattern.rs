@@ -514,6 +514,32 @@ impl fmt::Display for Pattern {
     }
 }
 
+/// As a row of [`super::text`].
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} -> {}, {}", self.name, self.pattern, self.result, self.cost)?;
+        self.clauses.iter().try_for_each(|clause| write!(f, ", {clause}"))
+    }
+}
+
+impl fmt::Display for Clause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Clause::Tied(at) => write!(f, "tied({at})"),
+            Clause::Fixed(Place::Out, reg) => write!(f, "fixed(out = {reg})"),
+            Clause::Fixed(Place::Use(at), reg) => write!(f, "fixed({at} = {reg})"),
+            Clause::Clobber(regs) => write!(f, "clobber({})", regs.join(", ")),
+            Clause::Temp(Class::Int) => f.write_str("temp(int)"),
+            Clause::Temp(Class::Float) => f.write_str("temp(float)"),
+            Clause::Early => f.write_str("early"),
+            Clause::Late(at) => write!(f, "late({at})"),
+            Clause::Any(at) => write!(f, "any({at})"),
+            Clause::Needs(feature) => write!(f, "needs({feature})"),
+            Clause::Entry => f.write_str("entry"),
+        }
+    }
+}
+
 impl fmt::Display for TypeSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(var) = &self.var {

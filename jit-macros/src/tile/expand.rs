@@ -117,6 +117,7 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
     };
     let Header { vis, name, machine, .. } = header;
     let array = format_ident!("{name}_EMIT");
+    let rows_name = format_ident!("{name}_ROWS");
     let core = quote!(::azulejo::__private::core);
     let tables = match build(&grammar) {
         Ok(tables) => tables,
@@ -131,16 +132,20 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
                 #errors
                 #vis static #name: #core::grammar::TileSet = #set;
                 #vis static #array: &[#machine::EmitFn] = &[];
+                #vis static #rows_name: &str = "";
             };
         }
     };
     let set = tile_set(&tables, machine, &tiles);
+    let rows: String = grammar.rules.iter().map(|rule| format!("{rule}\n")).collect();
     let exported = export(header, &grammar, &tiles);
     quote! {
         #[doc = "The tiles and the tables to choose among them."]
         #vis static #name: #core::grammar::TileSet = #set;
         #[doc = "The emitter of each tile."]
         #vis static #array: &[#machine::EmitFn] = &[#(#emitters),*];
+        #[doc = "The rows the tables were made of, as text for tools."]
+        #vis static #rows_name: &str = #rows;
         #exported
     }
 }
