@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod error;
+pub mod fuzzing;
 pub mod grammar;
 pub mod ir;
 pub mod pass;

@@ -7,14 +7,14 @@ use crate::ir::index::Block;
 
 /// For each block the set of blocks that dominate it.
 #[derive(Debug)]
-pub(super) struct Dominance {
+pub(crate) struct Dominance {
     n_words: usize,
     sets: Vec<u64>,
     is_reached: Vec<bool>,
 }
 
 impl Dominance {
-    pub(super) fn find(graph: &Graph) -> Dominance {
+    pub(crate) fn find(graph: &Graph) -> Dominance {
         let n_blocks = graph.blocks.len();
         let n_words = n_blocks.div_ceil(64);
         let order = graph.reverse_postorder();
@@ -44,29 +44,29 @@ impl Dominance {
         found
     }
 
-    pub(super) fn is_reached(&self, block: Block) -> bool {
+    pub(crate) fn is_reached(&self, block: Block) -> bool {
         self.is_reached[block.at()]
     }
 
     /// Whether each way to `b` passes through `a`.
-    pub(super) fn dominates(&self, a: Block, b: Block) -> bool {
+    pub(crate) fn dominates(&self, a: Block, b: Block) -> bool {
         self.sets[b.at() * self.n_words + a.at() / 64] >> (a.at() % 64) & 1 != 0
     }
 }
 
 /// A place in a block: 0 for its parameters, then its nodes in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Point {
-    pub(super) block: Block,
-    pub(super) index: u32,
+pub(crate) struct Point {
+    pub(crate) block: Block,
+    pub(crate) index: u32,
 }
 
 impl Point {
     /// Before everything.
-    pub(super) const START: Point = Point { block: Graph::ENTRY, index: 0 };
+    pub(crate) const START: Point = Point { block: Graph::ENTRY, index: 0 };
 
     /// Whether whatever is defined here is there at `other`.
-    pub(super) fn is_before(self, other: Point, dominance: &Dominance) -> bool {
+    pub(crate) fn is_before(self, other: Point, dominance: &Dominance) -> bool {
         match self.block == other.block {
             true => self.index < other.index || self.index == 0,
             false => dominance.dominates(self.block, other.block),

@@ -1,7 +1,7 @@
 //! Judges: each simpler than the pass whose result it judges.
 
 pub mod assignment;
-mod dominance;
+pub(crate) mod dominance;
 pub mod evaluate;
 pub mod graph;
 pub mod rules;

@@ -1,1 +1,370 @@
-//! (being written)
+//! Forward what memory holds.
+//!
+//! In and out: a graph. Out: a load takes the value that was stored or loaded there; a store that is overwritten
+//! before anyone can read it goes, and so does one that changes nothing; a load that a loop does first thing each
+//! time, with nothing in it that writes, is done before the loop. Needs: equal addresses are one node (`number`,
+//! `rewrite`). Keeps: the order of effects. Cost: linear, as no more than [`MAX_KNOWN`] values are remembered.
+//!
+//! Two accesses are apart if their addresses are the same node plus constant offsets that do not overlap; of
+//! different nodes nothing is known. Calls say what they touch. One that does not observe the frame leaves it
+//! alone, as long as the frame's address was never given away.
+//!
+//! What is known at a block's end is known at the start of blocks that only it leads to, and where several
+//! blocks meet, what all of them agree on. At a loop's head it is what was known before, if nothing in the loop
+//! writes, and else nothing.
+
+use super::flow::{Flow, NONE};
+use crate::ir::graph::{Effect, Graph};
+use crate::ir::index::{Block, Node};
+use crate::vocab::{Op, Props, Sig, Type};
+
+/// How many values in memory are remembered; older ones are forgotten.
+const MAX_KNOWN: usize = 24;
+
+/// How many nodes an address may be computed from for its load to leave a loop.
+const MAX_ADDRESS: usize = 16;
+
+/// Memory kept between functions.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    flow: Flow,
+    /// What stands for a load; `NONE` if it stands for itself.
+    replaced: Vec<Node>,
+    /// By loop: whether anything in it writes.
+    writes: Vec<bool>,
+    /// What is known at the end of each block by rank, in `kept`.
+    ends: Vec<(u32, u32)>,
+    kept: Vec<Known>,
+    known: Vec<Known>,
+    pending: Vec<Pending>,
+    is_dead: Vec<bool>,
+    is_frame: Vec<bool>,
+    work: Vec<Node>,
+}
+
+/// A place in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    base: Node,
+    offset: i64,
+    bytes: u32,
+}
+
+impl Place {
+    /// Whether the two are known to have no byte in common.
+    fn is_apart(self, other: Place) -> bool {
+        self.base == other.base
+            && (self.offset + self.bytes as i64 <= other.offset
+                || other.offset + other.bytes as i64 <= self.offset)
+    }
+
+    /// Whether all bytes of the other are among this one's.
+    fn covers(self, other: Place) -> bool {
+        self.base == other.base
+            && self.offset <= other.offset
+            && other.offset + other.bytes as i64 <= self.offset + self.bytes as i64
+    }
+}
+
+/// A value that memory holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Known {
+    place: Place,
+    ty: Type,
+    value: Node,
+}
+
+/// A store that nobody has read yet.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    place: Place,
+    node: Node,
+}
+
+/// Forwards values through memory.
+pub fn forward(scratch: &mut Scratch, graph: &mut Graph) {
+    scratch.flow.find(graph);
+    scratch.replaced.clear();
+    scratch.replaced.resize(graph.nodes.len(), Node::NONE);
+    scratch.is_dead.clear();
+    scratch.is_dead.resize(graph.nodes.len(), false);
+    let mut forwarder = Forwarder { graph, scratch, frame_escapes: false };
+    forwarder.find_frame();
+    forwarder.find_writes();
+    forwarder.hoist();
+    forwarder.walk();
+    forwarder.finish();
+}
+
+struct Forwarder<'a> {
+    graph: &'a mut Graph,
+    scratch: &'a mut Scratch,
+    /// Whether anything but loads and stores gets an address in the frame.
+    frame_escapes: bool,
+}
+
+impl Forwarder<'_> {
+    /// Finds which nodes are addresses in the frame, and whether one is given away.
+    fn find_frame(&mut self) {
+        let is_frame = &mut self.scratch.is_frame;
+        is_frame.clear();
+        is_frame.resize(self.graph.nodes.len(), false);
+        // Rewriting makes nodes out of order: addresses of addresses may take another round.
+        let mut changed = true;
+        while core::mem::take(&mut changed) {
+            for at in 0..self.graph.nodes.len() {
+                let data = &self.graph.nodes[at];
+                let is_address = match data.op {
+                    Op::LOCAL => true,
+                    Op::ADDR | Op::IDX => is_frame[self.graph.links[data.inputs.start as usize].at()],
+                    _ => false,
+                };
+                changed |= is_address && !core::mem::replace(&mut is_frame[at], true);
+            }
+        }
+        self.frame_escapes = self.graph.nodes.iter().any(|data| {
+            let mut inputs = self.graph.links[data.inputs.range()].iter();
+            match data.op {
+                Op::LOAD => false,
+                Op::STORE | Op::ADDR | Op::IDX => inputs.skip(1).any(|input| is_frame[input.at()]),
+                Op::CALL | Op::CALLV if self.graph.calls[data.imm as usize].effect == Effect::Observes => {
+                    false
+                }
+                _ => inputs.any(|input| is_frame[input.at()]),
+            }
+        });
+    }
+
+    fn find_writes(&mut self) {
+        let Scratch { flow, writes, .. } = &mut *self.scratch;
+        writes.clear();
+        writes.resize(flow.loops.len(), false);
+        for (rank, block) in flow.order.iter().enumerate() {
+            let inner = flow.innermost[rank];
+            if inner != NONE && self.graph.block(*block).body.iter().any(|node| self.graph.writes(*node)) {
+                writes[inner as usize] = true;
+            }
+        }
+        // Inner loops stand before outer ones.
+        for inner in 0..flow.loops.len() {
+            let parent = flow.loops[inner].parent;
+            if parent != NONE && writes[inner] {
+                writes[parent as usize] = true;
+            }
+        }
+    }
+
+    /// Moves loads at the head of loops that write nothing into the block before the loop.
+    fn hoist(&mut self) {
+        for inner in 0..self.scratch.flow.loops.len() {
+            let head = self.scratch.flow.loops[inner].head;
+            if self.scratch.writes[inner] {
+                continue;
+            }
+            let block = self.scratch.flow.order[head as usize];
+            let Some(before) = self.block_before(block, head) else { continue };
+            let mut body = core::mem::take(&mut self.graph.blocks[block.at()].body);
+            body.retain(|&node| {
+                let is_load = self.graph.node(node).op == Op::LOAD;
+                if !is_load || !self.is_known_in(self.graph.inputs(node)[0], before) {
+                    return true;
+                }
+                self.graph.nodes[node.at()].block = before;
+                self.graph.blocks[before.at()].body.push(node);
+                false
+            });
+            self.graph.blocks[block.at()].body = body;
+        }
+    }
+
+    /// The block that leads to a loop's head and nowhere else, if it is the only one from outside.
+    fn block_before(&self, block: Block, head: u32) -> Option<Block> {
+        let flow = &self.scratch.flow;
+        let outside = |block: Block| flow.rank[block.at()] != NONE && flow.rank[block.at()] < head;
+        let mut ways = self.graph.block(block).preds.iter().filter(|pred| outside(pred.block));
+        let before = ways.next()?.block;
+        (ways.next().is_none() && self.graph.block(before).succs.len() == 1).then_some(before)
+    }
+
+    /// Whether a value can be computed at the end of a block.
+    fn is_known_in(&mut self, value: Node, block: Block) -> bool {
+        let Scratch { flow, work, .. } = &mut *self.scratch;
+        let rank = flow.rank[block.at()];
+        work.clear();
+        work.push(value);
+        let mut n_seen = 0;
+        while let Some(node) = work.pop() {
+            n_seen += 1;
+            let home = self.graph.node(node).block;
+            if n_seen > MAX_ADDRESS || (home.is_some() && !flow.dominates(flow.rank[home.at()], rank)) {
+                return false;
+            }
+            if !home.is_some() {
+                work.extend(self.graph.inputs(node));
+            }
+        }
+        true
+    }
+
+    fn walk(&mut self) {
+        self.scratch.ends.clear();
+        self.scratch.kept.clear();
+        for rank in 0..self.scratch.flow.order.len() {
+            let block = self.scratch.flow.order[rank];
+            self.start(block, rank as u32);
+            self.scratch.pending.clear();
+            for at in 0..self.graph.block(block).body.len() {
+                self.visit(self.graph.block(block).body[at]);
+            }
+            let start = self.scratch.kept.len() as u32;
+            self.scratch.kept.extend_from_slice(&self.scratch.known);
+            self.scratch.ends.push((start, self.scratch.known.len() as u32));
+        }
+    }
+
+    /// Finds what is known at a block's start.
+    fn start(&mut self, block: Block, rank: u32) {
+        let Scratch { flow, writes, ends, kept, known, .. } = &mut *self.scratch;
+        known.clear();
+        let inner = flow.innermost[rank as usize];
+        let is_quiet_head =
+            inner != NONE && flow.loops[inner as usize].head == rank && !writes[inner as usize];
+        let mut is_first = true;
+        for pred in &self.graph.block(block).preds {
+            let pred = flow.rank[pred.block.at()];
+            if pred >= rank {
+                if is_quiet_head && flow.dominates(rank, pred) {
+                    continue;
+                }
+                known.clear();
+                return;
+            }
+            let (start, len) = ends[pred as usize];
+            let at_end = &kept[start as usize..(start + len) as usize];
+            if core::mem::take(&mut is_first) {
+                known.extend_from_slice(at_end);
+            } else {
+                known.retain(|one| at_end.contains(one));
+            }
+        }
+    }
+
+    fn visit(&mut self, node: Node) {
+        let data = *self.graph.node(node);
+        match data.op {
+            Op::LOAD => self.load(node),
+            Op::STORE => self.store(node),
+            Op::CALL | Op::CALLV => match self.graph.calls[data.imm as usize].effect {
+                Effect::Pure => {}
+                Effect::Memory if !self.frame_escapes => {
+                    let is_frame = &self.scratch.is_frame;
+                    self.scratch.known.retain(|known| is_frame[known.place.base.at()]);
+                    self.scratch.pending.retain(|store| is_frame[store.place.base.at()]);
+                }
+                Effect::Memory | Effect::Observes => {
+                    self.scratch.known.clear();
+                    self.scratch.pending.clear();
+                }
+            },
+            op => {
+                let props = self.graph.vocab.info(op).props;
+                if props.contains(Props::WRITES) {
+                    self.scratch.known.clear();
+                }
+                if props.intersects(Props::WRITES | Props::READS) {
+                    self.scratch.pending.clear();
+                }
+            }
+        }
+    }
+
+    /// The place that an address names, for an access of this type.
+    fn place(&mut self, address: Node, ty: Type) -> Place {
+        let (mut base, mut offset) = (self.current(address), 0);
+        while self.graph.node(base).op == Op::ADDR {
+            offset += self.graph.node(base).imm as i64;
+            base = self.current(self.graph.inputs(base)[0]);
+        }
+        Place { base, offset, bytes: ty.bytes() }
+    }
+
+    fn load(&mut self, node: Node) {
+        let ty = self.graph.node(node).ty();
+        let place = self.place(self.graph.inputs(node)[0], ty);
+        // The latest knowledge stands last; what is narrower than the load is no help.
+        let fits = |known: &&Known| {
+            (known.place.base, known.place.offset) == (place.base, place.offset)
+                && (known.ty == ty || known.place.bytes == place.bytes || (known.ty.is_int() && ty.is_int()))
+                && known.place.bytes >= place.bytes
+        };
+        if let Some(&known) = self.scratch.known.iter().rev().find(fits) {
+            let value = self.read_as(known, ty, self.graph.node(node).origin);
+            self.scratch.replaced[node.at()] = value;
+            return;
+        }
+        self.scratch.pending.retain(|store| store.place.is_apart(place));
+        self.remember(Known { place, ty, value: node });
+    }
+
+    /// The value of a load of `ty` at the place of a known value that is at least as wide; the low bytes come
+    /// first on every machine there is a back end for, as the reference evaluator has them.
+    fn read_as(&mut self, known: Known, ty: Type, origin: u32) -> Node {
+        if known.ty == ty {
+            return known.value;
+        }
+        let op = if known.ty.bits() == ty.bits() { Op::BITCAST } else { Op::UCAST };
+        let value = self.graph.add(op, Sig { from: known.ty, ty }, &[known.value], 0, origin);
+        self.scratch.replaced.push(Node::NONE);
+        self.scratch.is_dead.push(false);
+        self.scratch.is_frame.push(false);
+        value
+    }
+
+    fn store(&mut self, node: Node) {
+        let ty = self.graph.node(node).sig.from;
+        let [address, value] = *self.graph.inputs(node) else { unreachable!("a store has two operands") };
+        let place = self.place(address, ty);
+        let value = self.current(value);
+        let written = Known { place, ty, value };
+        if self.scratch.known.contains(&written) {
+            self.scratch.is_dead[node.at()] = true;
+            return;
+        }
+        let Scratch { known, pending, is_dead, .. } = &mut *self.scratch;
+        known.retain(|known| known.place.is_apart(place));
+        pending.retain(|store| {
+            let is_overwritten = place.covers(store.place);
+            is_dead[store.node.at()] |= is_overwritten;
+            !is_overwritten
+        });
+        pending.push(Pending { place, node });
+        self.remember(written);
+    }
+
+    fn remember(&mut self, known: Known) {
+        let all = &mut self.scratch.known;
+        if all.len() == MAX_KNOWN {
+            all.remove(0);
+        }
+        all.push(known);
+    }
+
+    /// What stands for a node after replacements.
+    fn current(&self, mut node: Node) -> Node {
+        // Chains are short: what replaces a load was itself looked up.
+        while let Some(&next) = self.scratch.replaced.get(node.at()).filter(|next| next.is_some()) {
+            node = next;
+        }
+        node
+    }
+
+    fn finish(&mut self) {
+        for at in 0..self.graph.links.len() {
+            self.graph.links[at] = self.current(self.graph.links[at]);
+        }
+        let Scratch { replaced, is_dead, .. } = &*self.scratch;
+        for block in &mut self.graph.blocks {
+            block.body.retain(|node| !replaced[node.at()].is_some() && !is_dead[node.at()]);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Random graphs, for tests and fuzzers.
+//!
+//! In: random numbers. Out: a graph that [`crate::check::graph`] accepts: any control flow, irreducible loops too;
+//! every pure operator on every type; loads, stores and calls; guarded operators on operands for which they do
+//! not trap. Any number may serve as an address: it is meant for [`crate::check::evaluate`].
+
+use crate::check::dominance::Dominance;
+use crate::ir::graph::{CallData, Effect, Graph, Heat, Target};
+use crate::ir::index::{Block, Node};
+use crate::ir::template::{Convention, Signature};
+use crate::vocab::op::{Key, Kind, Param};
+use crate::vocab::{Op, Props, Sig, Type, Vocabulary};
+
+/// A sequence of numbers that its seed decides (xorshift64*).
+#[derive(Clone, Copy, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The sequence of this seed.
+    pub fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(2).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() >> 33) as usize % n
+    }
+
+    /// True once in `n` times.
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// What random graphs are like.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// At most so many blocks.
+    pub max_blocks: usize,
+    /// At most so many nodes are added to a block, besides what they need.
+    pub max_nodes: usize,
+    /// Whether there are calls.
+    pub calls: bool,
+}
+
+impl Options {
+    /// Small graphs of every kind.
+    pub const SMALL: Options = Options { max_blocks: 8, max_nodes: 8, calls: true };
+}
+
+const VOID: Sig = Sig { from: Type::Void, ty: Type::Void };
+const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
+
+/// Makes a graph.
+pub fn graph(random: &mut Random, options: &Options) -> Graph {
+    let mut graph = Graph::new(Vocabulary::BUILTIN);
+    let wired = wire(&mut graph, random, options);
+    let dominance = Dominance::find(&graph);
+    let n_blocks = graph.blocks.len();
+    let mut maker =
+        Maker { graph, random, options, dominance, values: vec![Vec::new(); n_blocks], block: Block(0) };
+    let order = maker.graph.reverse_postorder();
+    for &block in &order {
+        maker.fill(block);
+    }
+    for &block in &order {
+        maker.complete(block, wired[block.at()]);
+    }
+    maker.graph
+}
+
+/// Makes reachable blocks and the edges between them, and ends that have no operands yet.
+fn wire(graph: &mut Graph, random: &mut Random, options: &Options) -> Vec<Op> {
+    let n_blocks = 1 + random.below(options.max_blocks);
+    let mut ends = vec![Op::RET; n_blocks];
+    let mut succs = vec![Vec::new(); n_blocks];
+    for at in 0..n_blocks {
+        graph.add_block();
+        let n_succs = [0, 1, 2, 2, 2, 3][random.below(6)];
+        if at + 1 == n_blocks || (n_succs == 0 && at > 0) {
+            continue;
+        }
+        ends[at] = [Op::JUMP, Op::JUMP, Op::BR, Op::SWITCH][n_succs];
+        for _ in 0..n_succs.max(1) {
+            // Mostly forward, so that most functions end.
+            let to = match random.one_in(5) {
+                true => 1 + random.below(n_blocks - 1),
+                false => at + 1 + random.below(n_blocks - at - 1),
+            };
+            succs[at].push(Block::from(to));
+        }
+        if random.one_in(6) && at > 0 {
+            graph.blocks[at].heat = Heat::Cold;
+        }
+    }
+    let mut seen = vec![false; n_blocks];
+    let mut work = vec![Graph::ENTRY];
+    while let Some(block) = work.pop() {
+        if core::mem::replace(&mut seen[block.at()], true) {
+            continue;
+        }
+        graph.end(block, ends[block.at()], Type::Void, &[], 0, &succs[block.at()], 0);
+        work.extend(&succs[block.at()]);
+    }
+    ends
+}
+
+struct Maker<'a> {
+    graph: Graph,
+    random: &'a mut Random,
+    options: &'a Options,
+    dominance: Dominance,
+    /// The values that are there from each block on.
+    values: Vec<Vec<Node>>,
+    /// The block being filled.
+    block: Block,
+}
+
+impl Maker<'_> {
+    fn fill(&mut self, block: Block) {
+        self.block = block;
+        if block != Graph::ENTRY {
+            for _ in 0..self.random.below(4) {
+                let ty = self.value_type();
+                let param = self.graph.add_param(block, ty, 0);
+                self.values[block.at()].push(param);
+            }
+        }
+        for _ in 0..self.random.below(self.options.max_nodes + 1) {
+            match self.random.below(8) {
+                0 => self.load(),
+                1 | 2 => self.store(),
+                3 if self.options.calls && self.random.one_in(2) => self.call(),
+                4 if self.random.one_in(2) => self.divide(),
+                _ => {
+                    self.compute();
+                }
+            }
+        }
+    }
+
+    /// Gives parameters and the end their operands.
+    fn complete(&mut self, block: Block, end: Op) {
+        self.block = block;
+        let flag = matches!(end, Op::BR).then(|| self.value(Type::Flag));
+        let word = matches!(end, Op::SWITCH).then(|| self.small_word());
+        let node = self.graph.block(block).end;
+        self.graph.set_inputs(node, &flag.or(word).into_iter().collect::<Vec<_>>());
+        if end == Op::RET {
+            let ty = self.value_type();
+            let result = self.value(ty);
+            match self.random.below(6) {
+                0 => {}
+                1 => self.change_end(node, Op::EXIT, VOID, &[], 7),
+                2 => self.change_end(node, Op::TRAP, VOID, &[], 17),
+                _ => self.change_end(node, Op::RETURN, Sig { from: ty, ty: Type::Void }, &[result], 0),
+            }
+        }
+        for param in 0..self.graph.block(block).params.len() {
+            let param = self.graph.block(block).params[param];
+            let ty = self.graph.node(param).ty();
+            let mut inputs = Vec::new();
+            for way in 0..self.graph.block(block).preds.len() {
+                self.block = self.graph.block(block).preds[way].block;
+                inputs.push(self.value(ty));
+            }
+            self.graph.set_inputs(param, &inputs);
+        }
+    }
+
+    fn change_end(&mut self, node: Node, op: Op, sig: Sig, inputs: &[Node], imm: u64) {
+        self.graph.set_inputs(node, inputs);
+        let data = &mut self.graph.nodes[node.at()];
+        (data.op, data.sig, data.imm) = (op, sig, imm);
+    }
+
+    fn value_type(&mut self) -> Type {
+        const TYPES: [Type; 9] = [
+            Type::I64,
+            Type::I64,
+            Type::I64,
+            Type::I64,
+            Type::I32,
+            Type::I16,
+            Type::I8,
+            Type::F64,
+            Type::F32,
+        ];
+        TYPES[self.random.below(TYPES.len())]
+    }
+
+    /// A value of a type that is there at the end of the block being filled.
+    fn value(&mut self, ty: Type) -> Node {
+        let mut found = Vec::new();
+        for at in 0..self.values.len() {
+            let block = Block::from(at);
+            if self.dominance.is_reached(block) && self.dominance.dominates(block, self.block) {
+                found.extend(self.values[at].iter().filter(|node| self.graph.node(**node).ty() == ty));
+            }
+        }
+        if !found.is_empty() && !self.random.one_in(4) {
+            return found[self.random.below(found.len())];
+        }
+        if ty == Type::Flag {
+            let (op, from) =
+                [(Op::LT, Type::I64), (Op::EQ, Type::I32), (Op::LE, Type::F64)][self.random.below(3)];
+            let (a, b) = (self.value(from), self.value(from));
+            return self.add(op, Sig { from, ty }, &[a, b], 0);
+        }
+        let bits = match self.random.below(6) {
+            0 => 0,
+            1 => 1,
+            2 => u64::MAX,
+            3 if ty.is_int() => 1 << self.random.below(64),
+            _ if ty == Type::F64 => (self.random.below(100) as f64 / 4.0 - 8.0).to_bits(),
+            _ if ty == Type::F32 => (self.random.below(100) as f32 / 4.0 - 8.0).to_bits() as u64,
+            4 => self.random.next(),
+            _ => self.random.below(20) as u64,
+        };
+        // No NaN: which of two a sum keeps is nobody's promise.
+        let bits = if ty.is_float() && bits == u64::MAX { 0 } else { bits };
+        self.graph.constant(ty, bits, 0)
+    }
+
+    fn small_word(&mut self) -> Node {
+        let value = self.value(Type::I64);
+        let mask = self.graph.constant(Type::I64, 3, 0);
+        self.add(Op::AND, WORD, &[value, mask], 0)
+    }
+
+    fn add(&mut self, op: Op, sig: Sig, inputs: &[Node], imm: u64) -> Node {
+        let node = self.graph.add(op, sig, inputs, imm, 0);
+        self.values[self.block.at()].push(node);
+        node
+    }
+
+    /// Adds a node of a random pure operator.
+    fn compute(&mut self) -> Node {
+        loop {
+            let at = self.random.below(Op::BUILTINS as usize);
+            let op = Op(at as u16);
+            let info = self.graph.vocab.info(op);
+            let sigs = info.sigs();
+            let sig = sigs[self.random.below(sigs.len())];
+            let is_usable = info.props.contains(Props::GRAPH) && info.is_pure(sig) && op != Op::STACK;
+            if !is_usable || op == Op::CONST {
+                continue;
+            }
+            let operating = if matches!(info.key, Key::Result | Key::None) { sig.ty } else { sig.from };
+            let mut inputs = Vec::new();
+            for kind in info.operands {
+                let ty = match kind {
+                    Kind::Ptr | Kind::Word => Type::I64,
+                    Kind::Flag => Type::Flag,
+                    _ => operating,
+                };
+                inputs.push(self.value(ty));
+            }
+            let imm = match info.params.iter().find(|param| **param != Param::Type) {
+                Some(Param::Scale) => 1 << self.random.below(4),
+                Some(_) => self.random.below(64) as u64 * 4,
+                None => 0,
+            };
+            return self.add(op, sig, &inputs, imm);
+        }
+    }
+
+    /// An address: of a VM register, at the context, or anything.
+    fn address(&mut self) -> Node {
+        let base = match self.random.below(4) {
+            0 => return self.value(Type::I64),
+            1 => self.graph.add(Op::TC, WORD, &[], 0, 0),
+            _ => self.graph.add(Op::LOCAL, WORD, &[], 0, 0),
+        };
+        let offset = self.random.below(4) as u64 * 8 + if self.random.one_in(8) { 4 } else { 0 };
+        self.graph.add(Op::ADDR, WORD, &[base], offset, 0)
+    }
+
+    fn load(&mut self) {
+        let (address, ty) = (self.address(), self.value_type());
+        let sig = Sig { from: Type::Void, ty };
+        // Floats in memory could be NaN, so they are made of integers.
+        if ty.is_float() {
+            return;
+        }
+        let node = self.graph.push(self.block, Op::LOAD, sig, &[address], 0, 0);
+        self.values[self.block.at()].push(node);
+    }
+
+    fn store(&mut self) {
+        let (address, from) = (self.address(), self.value_type());
+        let value = self.value(from);
+        self.graph.push(self.block, Op::STORE, Sig { from, ty: Type::Void }, &[address, value], 0, 0);
+    }
+
+    fn call(&mut self) {
+        let effect = [Effect::Pure, Effect::Memory, Effect::Observes][self.random.below(3)];
+        let signature =
+            Signature { convention: Convention::SysV64, args: &[Type::I64, Type::I32], ret: Type::I64 };
+        self.graph.calls.push(CallData { target: Target::Direct(0x1000), signature, effect });
+        let (a, b) = (self.value(Type::I64), self.value(Type::I32));
+        let imm = self.graph.calls.len() as u64 - 1;
+        let node = self.graph.push(self.block, Op::CALL, WORD, &[a, b], imm, 0);
+        self.values[self.block.at()].push(node);
+    }
+
+    /// A division by an odd number from 1 to 127, or by a constant.
+    fn divide(&mut self) {
+        let ty = [Type::I64, Type::I32, Type::I16, Type::I8][self.random.below(4)];
+        let op = [Op::DIV, Op::UDIV, Op::REM, Op::UREM][self.random.below(4)];
+        let sig = Sig { from: Type::Void, ty };
+        let dividend = self.value(ty);
+        let divisor = match self.random.one_in(2) {
+            true => {
+                let bits = self.random.next() >> self.random.below(60) | 2;
+                self.graph.constant(ty, bits, 0)
+            }
+            false => {
+                let (value, mask, one) =
+                    (self.value(ty), self.graph.constant(ty, 126, 0), self.graph.constant(ty, 1, 0));
+                let masked = self.graph.add(Op::AND, sig, &[value, mask], 0, 0);
+                self.graph.add(Op::OR, sig, &[masked, one], 0, 0)
+            }
+        };
+        // All ones would be -1.
+        if self.graph.as_const(divisor) == Some(ty.mask()) {
+            return;
+        }
+        let node = self.graph.push(self.block, op, sig, &[dividend, divisor], 0, 0);
+        self.values[self.block.at()].push(node);
+    }
+}
