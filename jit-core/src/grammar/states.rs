@@ -9,12 +9,13 @@
 //! Forms of operators with the same rules share one *shape*. CPU features and same-node conditions make
 //! further shapes of a form, one for each combination.
 //!
-//! `any`, the second place of a same-node pattern, costs what the cheapest symbol costs that has no `any` inside:
-//! the node is made for the first place, in some form. Were it free, a chain of such sub-patterns would be ever
-//! cheaper than the same chain in registers, and there would be no end of states.
+//! `any`, the second place of a same-node pattern, costs what the node costs in a register. That is an upper bound
+//! (the first place pays for the node, in a cheaper form perhaps), but one that keeps differences small: were it
+//! free, a chain of such sub-patterns would be ever cheaper than the same chain in registers, and there would be no
+//! end of states.
 
 use super::error::{Part, Problem, Refusal};
-use super::flatten::{ANY, FIRST_SYNTHETIC, Flat, FlatRule, Form, MAX_ARITY, NO_TILE, SymbolId};
+use super::flatten::{ANY, Flat, FlatRule, Form, MAX_ARITY, NO_TILE, SymbolId};
 use super::pattern::{Predicate, Symbol, is_const};
 use crate::vocab::{Op, Vocabulary};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -137,8 +138,6 @@ struct Closer<'a> {
     known: HashMap<State, StateId>,
     known_projections: HashMap<Vec<SymbolId>, usize>,
     known_classes: Vec<HashMap<Vec<u16>, u16>>,
-    /// The symbols with `any` somewhere inside.
-    is_repeated: Vec<bool>,
     diverges: bool,
 }
 
@@ -157,15 +156,8 @@ impl<'a> Closer<'a> {
             known: HashMap::new(),
             known_projections: HashMap::new(),
             known_classes: Vec::new(),
-            is_repeated: vec![false; flat.symbol_count()],
             diverges: false,
         };
-        // A sub-pattern's symbol has a higher number than those inside.
-        closer.is_repeated[ANY as usize] = true;
-        for (at, synthetic) in flat.symbols.iter().enumerate() {
-            closer.is_repeated[FIRST_SYNTHETIC as usize + at] =
-                synthetic.children.iter().any(|child| closer.is_repeated[*child as usize]);
-        }
         let nothing = closer.empty();
         closer.intern(nothing.clone());
         for (_, symbol) in LEAVES {
@@ -333,8 +325,7 @@ impl<'a> Closer<'a> {
             self.diverges |= cost - least > LIMIT;
             state.costs[symbol] = (cost - least).min(LIMIT) as u16;
         }
-        let honest = state.costs.iter().zip(&self.is_repeated).filter(|(_, repeated)| !**repeated);
-        state.costs[ANY as usize] = honest.map(|(cost, _)| *cost).min().unwrap_or(NEVER);
+        state.costs[ANY as usize] = state.costs[..ANY as usize].iter().copied().min().unwrap_or(NEVER);
         state.rules = chosen;
         self.intern(state)
     }
