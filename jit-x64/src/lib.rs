@@ -1,1 +1,25 @@
-//! The x86-64 back end of azulejo: registers, tiles, conventions, code memory.
+//! The x86-64 back end of azulejo: registers, conventions, tiles, the emitter and code memory.
+//!
+//! The only crate with machine code in it.
+
+#![cfg(target_arch = "x86_64")]
+
+extern crate self as azulejo;
+
+#[doc(hidden)]
+pub mod __private {
+    pub use crate as x64;
+    pub use azulejo_core as core;
+    pub use azulejo_macros::*;
+}
+
+pub mod abi;
+pub mod emit;
+pub mod encode;
+pub mod features;
+pub mod regs;
+pub mod set;
+
+pub use emit::{Code, Cond, EmitFn, Emitter, Tile};
+pub use encode::Mem;
+pub use features::Features;

@@ -1,0 +1,573 @@
+//! Emit machine code: one function a tile.
+//!
+//! In: a tile list, its assignment, the emitters of the tiles. Out: [`Code`], position-independent bytes with a
+//! table from code offsets to instructions. Blocks are emitted in the order of the tile list; jumps to what
+//! follows are left out, and jumps to a block that only jumps go on to where that leads.
+//!
+//! The stack of compiled code, from `rsp` up: outgoing arguments, spill slots, saved registers, return address.
+//! `rsp` does not move between prologue and epilogue but for a push and pop that move one slot to another.
+
+use crate::encode::{Alu, Mem};
+use crate::regs;
+use crate::set::X64Set;
+use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
+use azulejo_core::ir::index::Block;
+use azulejo_core::ir::tiles::{Inst, Role, TileBlock, TileList};
+use azulejo_core::target::{Reg, RegSet};
+use azulejo_core::vocab::{Sig, Type};
+use dynasmrt::DynasmApi;
+
+/// Emits one tile.
+pub type EmitFn = fn(&mut Emitter, &Tile<'_>);
+
+/// A condition of the CPU's flags. The number of the plain ones is the machine's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "named like the instructions' suffixes")]
+pub enum Cond {
+    O = 0,
+    No = 1,
+    B = 2,
+    Ae = 3,
+    E = 4,
+    Ne = 5,
+    Be = 6,
+    A = 7,
+    S = 8,
+    Ns = 9,
+    P = 10,
+    Np = 11,
+    L = 12,
+    Ge = 13,
+    Le = 14,
+    G = 15,
+    /// Floats are equal: zero, and not unordered.
+    OrderedE = 16,
+    /// Floats differ or are unordered.
+    UnorderedNe = 17,
+}
+
+impl Cond {
+    /// Holds where this one does not.
+    pub fn inverted(self) -> Cond {
+        const PLAIN: [Cond; 16] = [
+            Cond::O,
+            Cond::No,
+            Cond::B,
+            Cond::Ae,
+            Cond::E,
+            Cond::Ne,
+            Cond::Be,
+            Cond::A,
+            Cond::S,
+            Cond::Ns,
+            Cond::P,
+            Cond::Np,
+            Cond::L,
+            Cond::Ge,
+            Cond::Le,
+            Cond::G,
+        ];
+        match self {
+            Cond::OrderedE => Cond::UnorderedNe,
+            Cond::UnorderedNe => Cond::OrderedE,
+            plain => PLAIN[plain as usize ^ 1],
+        }
+    }
+}
+
+/// An instruction with its operands in place, as emitters see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Tile<'a> {
+    /// The types of the pattern's root.
+    pub sig: Sig,
+    /// The bytecode it came from.
+    pub origin: u32,
+    locs: &'a [Loc],
+    imms: &'a [i64],
+    /// How many of `locs` are results.
+    n_outs: usize,
+    /// Where temporaries start.
+    first_temp: usize,
+    out_args: u16,
+}
+
+impl Tile<'_> {
+    /// The result's register.
+    pub fn out(&self) -> u8 {
+        self.number(0)
+    }
+
+    /// The register of the n-th operand, in pattern order.
+    pub fn reg(&self, n: usize) -> u8 {
+        self.number(self.n_outs + n)
+    }
+
+    /// The place of the n-th operand, if it may be in its spill slot.
+    pub fn place(&self, n: usize) -> crate::encode::Rm {
+        match self.locs[self.n_outs + n] {
+            Loc::Reg(reg) => reg.number().into(),
+            Loc::Slot(slot) => slot_mem(self.out_args, slot).into(),
+            Loc::OutArg(_) => unreachable!("an argument on the stack is no operand of a tile's pattern"),
+        }
+    }
+
+    /// The n-th scratch register.
+    pub fn temp(&self, n: usize) -> u8 {
+        self.number(self.first_temp + n)
+    }
+
+    /// The n-th constant, in pattern order.
+    pub fn imm(&self, n: usize) -> i64 {
+        self.imms[n]
+    }
+
+    fn number(&self, at: usize) -> u8 {
+        match self.locs[at] {
+            Loc::Reg(reg) => reg.number(),
+            other => unreachable!("{other:?} was to be a register"),
+        }
+    }
+}
+
+/// A function's machine code.
+#[derive(Clone, Debug, Default)]
+pub struct Code {
+    /// The bytes. They run wherever they are put.
+    pub bytes: Vec<u8>,
+    /// For each instruction that emitted something: where, and its index in the tile list.
+    pub map: Vec<(u32, u32)>,
+    /// Where the first cold byte is.
+    pub cold: u32,
+}
+
+/// Memory kept between functions.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// Where each block starts, by number; `u32::MAX` until it is emitted.
+    starts: Vec<u32>,
+    /// 32-bit distances to fill in: where, and to which block.
+    jumps: Vec<(u32, Block)>,
+    /// Where a jump to each block really leads.
+    leads_to: Vec<Block>,
+}
+
+/// The code under construction, as tiles' emitters see it. dynasm writes into it too.
+#[derive(Debug)]
+pub struct Emitter {
+    bytes: Vec<u8>,
+    jumps: Vec<(u32, Block)>,
+    leads_to: Vec<Block>,
+    condition: Option<Cond>,
+    /// Where the block that is being emitted may go, and the block behind it.
+    ways: Vec<Block>,
+    next: Block,
+    saved: RegSet,
+    frame_bytes: i32,
+    /// Where a constant stands on its way to a float register, if there is such a move.
+    transit: Mem,
+}
+
+fn slot_mem(out_args: u16, slot: u32) -> Mem {
+    Mem::at(regs::RSP.number(), (out_args as i64 + slot as i64) * 8)
+}
+
+/// Emits a function.
+pub fn emit(scratch: &mut Scratch, tiles: &TileList, assignment: &Assignment, set: &X64Set, code: &mut Code) {
+    code.map.clear();
+    let mut emitter = Emitter::new(scratch, core::mem::take(&mut code.bytes), tiles, assignment);
+    emitter.follow_empty_blocks(tiles, assignment);
+    emitter.prologue();
+    scratch.starts.clear();
+    scratch.starts.resize(tiles.position.len(), u32::MAX);
+    code.cold = u32::MAX;
+    let mut moves = assignment.moves.iter().peekable();
+    for (at, block) in tiles.blocks.iter().enumerate() {
+        let start = emitter.bytes.len() as u32;
+        scratch.starts[block.block.at()] = start;
+        if block.cold {
+            code.cold = code.cold.min(start);
+        }
+        emitter.enter(tiles, block, tiles.blocks.get(at + 1));
+        for inst in block.insts.range() {
+            let before = emitter.bytes.len() as u32;
+            while let Some(next) = moves.next_if(|next| next.before as usize <= inst) {
+                emitter.shuffle(next, tiles.out_args);
+            }
+            emitter.inst(tiles, assignment, inst, set);
+            if emitter.bytes.len() as u32 > before {
+                code.map.push((before, inst as u32));
+            }
+        }
+    }
+    emitter.link(&scratch.starts);
+    code.cold = code.cold.min(emitter.bytes.len() as u32);
+    scratch.jumps = emitter.jumps;
+    scratch.leads_to = emitter.leads_to;
+    code.bytes = emitter.bytes;
+}
+
+impl Emitter {
+    fn new(scratch: &mut Scratch, mut bytes: Vec<u8>, tiles: &TileList, assignment: &Assignment) -> Emitter {
+        bytes.clear();
+        let mut jumps = core::mem::take(&mut scratch.jumps);
+        jumps.clear();
+        let saved = assignment.used.intersection(regs::CALLEE_SAVED);
+        let pushed = saved.iter().count() as i32 * 8;
+        let mut frame_bytes = (tiles.out_args as i32 + assignment.slots as i32) * 8;
+        let transit = Mem::at(regs::RSP.number(), frame_bytes as i64);
+        let needs_transit = |moved: &Move| {
+            matches!((moved.from, moved.to), (Source::Const(_), Loc::Reg(_))) && moved.ty.is_float()
+        };
+        if assignment.moves.iter().any(needs_transit) {
+            frame_bytes += 8;
+        }
+        // The return address and what is pushed stand above; a call wants rsp to be a multiple of 16.
+        if tiles.has_calls && (8 + pushed + frame_bytes) % 16 != 0 {
+            frame_bytes += 8;
+        }
+        Emitter {
+            bytes,
+            jumps,
+            leads_to: core::mem::take(&mut scratch.leads_to),
+            condition: None,
+            ways: Vec::new(),
+            next: Block::NONE,
+            saved,
+            frame_bytes,
+            transit,
+        }
+    }
+
+    pub(crate) fn byte(&mut self, byte: u8) {
+        self.bytes.push(byte);
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Finds for each block where a jump to it really leads: blocks without instructions but a jump, and without
+    /// moves, are passed over.
+    fn follow_empty_blocks(&mut self, tiles: &TileList, assignment: &Assignment) {
+        self.leads_to.clear();
+        self.leads_to.extend((0..tiles.position.len()).map(Block::from));
+        // A move stands before an instruction, and moves are sorted.
+        let has_moves = |inst: u32| {
+            let first = assignment.moves.partition_point(|moved| moved.before < inst);
+            assignment.moves.get(first).is_some_and(|moved| moved.before == inst)
+        };
+        // Backwards, so that chains of such blocks are followed at once; a circle of them stays as it is.
+        for block in tiles.blocks.iter().rev() {
+            let [edge] = tiles.edges(block) else { continue };
+            if block.insts.len == 1 && !has_moves(block.insts.start) && edge.to != block.block {
+                let target = self.leads_to[edge.to.at()];
+                if target != block.block {
+                    self.leads_to[block.block.at()] = target;
+                }
+            }
+        }
+    }
+
+    fn prologue(&mut self) {
+        for reg in self.saved.iter() {
+            self.push(reg.number());
+        }
+        if self.frame_bytes > 0 {
+            self.alu_imm(Alu::Sub, Type::I64, regs::RSP.number(), self.frame_bytes as i64);
+        }
+    }
+
+    /// Leaves the function: `rax` and `rdx` are what they must be.
+    pub fn leave(&mut self) {
+        if self.frame_bytes > 0 {
+            self.alu_imm(Alu::Add, Type::I64, regs::RSP.number(), self.frame_bytes as i64);
+        }
+        let saved: [Option<Reg>; 8] = {
+            let mut regs = self.saved.iter();
+            core::array::from_fn(|_| regs.next())
+        };
+        for reg in saved.into_iter().rev().flatten() {
+            self.pop(reg.number());
+        }
+        self.byte(0xc3);
+    }
+
+    fn enter(&mut self, tiles: &TileList, block: &TileBlock, next: Option<&TileBlock>) {
+        self.ways.clear();
+        for edge in tiles.edges(block) {
+            let to = self.leads_to[edge.to.at()];
+            self.ways.push(to);
+        }
+        self.next = next.map_or(Block::NONE, |next| self.leads_to[next.block.at()]);
+        // A block that is passed over is not emitted where it stands either, if it leads to what comes next.
+        if let Some(next) = next
+            && self.next != next.block
+        {
+            self.next = next.block;
+        }
+    }
+
+    fn inst(&mut self, tiles: &TileList, assignment: &Assignment, at: usize, set: &X64Set) {
+        let Inst { tile, sig, operands, imms, origin, .. } = tiles.insts[at];
+        let roles = &tiles.operands[operands.range()];
+        let is_result = |role: Role| matches!(role, Role::Def | Role::EarlyDef);
+        let n_outs = roles.iter().take_while(|operand| is_result(operand.role)).count();
+        let first_temp = roles.iter().position(|operand| operand.role == Role::Temp).unwrap_or(roles.len());
+        let view = Tile {
+            sig,
+            origin,
+            locs: &assignment.locs[operands.range()],
+            imms: &tiles.imms[imms.range()],
+            n_outs,
+            first_temp,
+            out_args: tiles.out_args,
+        };
+        (set.emit[tile.0 as usize])(self, &view);
+    }
+
+    /// Does one of the allocator's moves.
+    fn shuffle(&mut self, Move { from, to, ty, .. }: &Move, out_args: u16) {
+        let mem = |loc: Loc| match loc {
+            Loc::Slot(slot) => Some(slot_mem(out_args, slot)),
+            Loc::OutArg(at) => Some(Mem::at(regs::RSP.number(), at as i64 * 8)),
+            Loc::Reg(_) => None,
+        };
+        let is_float = ty.is_float();
+        match (*from, *to) {
+            (Source::Const(bits), Loc::Reg(to)) if !is_float => self.mov_imm(to.number(), bits),
+            (Source::Const(bits), to) => self.move_const(bits, to, ty.bits() == 64, mem(to)),
+            (Source::Loc(Loc::Reg(from)), Loc::Reg(to)) if is_float => {
+                self.movaps(to.number(), from.number());
+            }
+            (Source::Loc(Loc::Reg(from)), Loc::Reg(to)) => self.mov(to.number(), from.number()),
+            (Source::Loc(Loc::Reg(from)), to) => {
+                let mem = mem(to).expect("it is no register");
+                // A whole slot is written, so that it can be moved as one.
+                match is_float {
+                    true => self.store_float(Type::F64, mem, from.number()),
+                    false => self.store(Type::I64, mem, from.number()),
+                }
+            }
+            (Source::Loc(from), Loc::Reg(to)) => {
+                let mem = mem(from).expect("it is no register");
+                match is_float {
+                    true => self.load_float(Type::F64, to.number(), mem),
+                    false => self.load(Type::I64, to.number(), mem),
+                }
+            }
+            (Source::Loc(from), to) => {
+                // `pop` to an address that counts from rsp counts from where rsp is afterwards.
+                self.push(mem(from).expect("it is no register"));
+                self.pop(mem(to).expect("it is no register"));
+            }
+        }
+    }
+
+    /// A constant to a float register or to the stack, with no register to spare and no flag changed.
+    fn move_const(&mut self, bits: u64, to: Loc, wide: bool, mem: Option<Mem>) {
+        let (low, high) = (bits as u32 as i32 as i64, (bits >> 32) as u32 as i32 as i64);
+        if let Some(mem) = mem {
+            self.store_imm(Type::I32, mem, low);
+            self.store_imm(Type::I32, Mem { disp: mem.disp + 4, ..mem }, high);
+            return;
+        }
+        let Loc::Reg(to) = to else { unreachable!("what is not in memory is in a register") };
+        let transit = self.transit;
+        self.store_imm(Type::I32, transit, low);
+        if wide {
+            self.store_imm(Type::I32, Mem { disp: transit.disp + 4, ..transit }, high);
+        }
+        self.load_float(if wide { Type::F64 } else { Type::F32 }, to.number(), transit);
+    }
+
+    // Control flow.
+
+    /// The tile's result is a flag: this condition.
+    pub fn flag(&mut self, condition: Cond) {
+        self.condition = Some(condition);
+    }
+
+    /// The condition that the tile before made.
+    pub fn condition(&mut self) -> Cond {
+        self.condition.take().expect("a flag is made right before it is used")
+    }
+
+    /// Ends the block with a jump to its only successor.
+    pub fn jump(&mut self) {
+        self.jump_to(self.ways[0]);
+    }
+
+    /// Ends the block by the condition that the tile before made: the first successor if it holds.
+    pub fn branch(&mut self) {
+        let condition = self.condition();
+        let (so, not) = (self.ways[0], self.ways[1]);
+        if so == not {
+            self.jump_to(so);
+        } else if so == self.next {
+            self.jump_if(condition.inverted(), not, so);
+        } else {
+            self.jump_if(condition, so, not);
+            self.jump_to(not);
+        }
+    }
+
+    /// Ends the block with a table of its successors, the last of which is for all values that have no entry.
+    /// The value is unsigned; `table` and `address` are scratch registers.
+    pub fn switch(&mut self, value: u8, table: u8, address: u8) {
+        let ways = core::mem::take(&mut self.ways);
+        let (last, cases) = ways.split_last().expect("a switch has a default");
+        if cases.is_empty() {
+            self.jump_to(*last);
+        } else {
+            self.alu_imm(Alu::Cmp, Type::I64, value, cases.len() as i64);
+            self.jump_if(Cond::Ae, *last, Block::NONE);
+            // lea table, [rip + distance to the table]; the distance is known when the table is placed.
+            self.bytes(&[0x48 | table >> 3 << 2, 0x8d, (table & 7) << 3 | 5]);
+            let distance = self.bytes.len();
+            self.bytes(&[0; 4]);
+            self.movsx(Type::I32, Type::I64, address, Mem::element(table, value, 4, 0));
+            self.alu(Alu::Add, Type::I64, address, table);
+            self.jmp_to(address);
+            let start = self.bytes.len();
+            let to_table = (start - distance - 4) as i32;
+            self.bytes[distance..distance + 4].copy_from_slice(&to_table.to_le_bytes());
+            for (entry, &case) in cases.iter().enumerate() {
+                // `link` counts from behind the four bytes; an entry counts from the table's start.
+                self.jumps.push((self.bytes.len() as u32, case));
+                let correction = (entry as i32 + 1) * 4;
+                self.bytes(&correction.to_le_bytes());
+            }
+        }
+        self.ways = ways;
+    }
+
+    fn jump_to(&mut self, to: Block) {
+        if to != self.next {
+            self.byte(0xe9);
+            self.distance(to);
+        }
+    }
+
+    /// `otherwise` is where control goes if not, directly behind or by a jump that follows.
+    fn jump_if(&mut self, condition: Cond, to: Block, otherwise: Block) {
+        match condition {
+            Cond::OrderedE => {
+                self.jcc(Cond::P, otherwise);
+                self.jcc(Cond::E, to);
+            }
+            Cond::UnorderedNe => {
+                self.jcc(Cond::P, to);
+                self.jcc(Cond::Ne, to);
+            }
+            plain => self.jcc(plain, to),
+        }
+    }
+
+    fn jcc(&mut self, condition: Cond, to: Block) {
+        self.bytes(&[0x0f, 0x80 | condition as u8]);
+        self.distance(to);
+    }
+
+    fn distance(&mut self, to: Block) {
+        self.jumps.push((self.bytes.len() as u32, to));
+        self.bytes(&[0; 4]);
+    }
+
+    /// Fills in where jumps lead.
+    fn link(&mut self, starts: &[u32]) {
+        for &(at, to) in &self.jumps {
+            let field = at as usize..at as usize + 4;
+            let start = starts[to.at()];
+            debug_assert!(start != u32::MAX, "{to} is emitted");
+            let correction = i32::from_le_bytes(self.bytes[field.clone()].try_into().expect("four bytes"));
+            let distance = start as i32 - (at as i32 + 4) + correction;
+            self.bytes[field].copy_from_slice(&distance.to_le_bytes());
+        }
+    }
+
+    /// One byte in a register: whether the condition holds. What is above it is as it was.
+    pub fn set_if(&mut self, condition: Cond, dst: u8, scratch: u8) {
+        match condition {
+            Cond::OrderedE => {
+                self.setcc(Cond::Np as u8, scratch);
+                self.setcc(Cond::E as u8, dst);
+                self.alu(Alu::And, Type::I32, dst, scratch);
+            }
+            Cond::UnorderedNe => {
+                self.setcc(Cond::P as u8, scratch);
+                self.setcc(Cond::Ne as u8, dst);
+                self.alu(Alu::Or, Type::I32, dst, scratch);
+            }
+            plain => self.setcc(plain as u8, dst),
+        }
+    }
+
+    /// `dst = condition ? so : dst`
+    pub fn move_if(&mut self, condition: Cond, wide: bool, dst: u8, so: u8, not: u8) {
+        match condition {
+            // dst holds `so` where equal and ordered: it starts as `so` and is taken back by either.
+            Cond::OrderedE => {
+                self.mov(dst, so);
+                self.cmovcc(Cond::P as u8, wide, dst, not);
+                self.cmovcc(Cond::Ne as u8, wide, dst, not);
+            }
+            Cond::UnorderedNe => {
+                self.cmovcc(Cond::P as u8, wide, dst, so);
+                self.cmovcc(Cond::Ne as u8, wide, dst, so);
+            }
+            plain => self.cmovcc(plain as u8, wide, dst, so),
+        }
+    }
+
+    /// How long the code is so far; for jumps within a tile.
+    pub fn here(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// A short jump within a tile, on a plain condition; give the result to [`Emitter::land`].
+    pub fn skip_if(&mut self, condition: Cond) -> usize {
+        self.bytes(&[0x70 | condition as u8, 0]);
+        self.bytes.len()
+    }
+
+    /// A short jump within a tile; give the result to [`Emitter::land`].
+    pub fn skip(&mut self) -> usize {
+        self.bytes(&[0xeb, 0]);
+        self.bytes.len()
+    }
+
+    /// A short jump within a tile lands here.
+    pub fn land(&mut self, from: usize) {
+        let distance = self.bytes.len() - from;
+        self.bytes[from - 1] = u8::try_from(distance).expect("a tile is shorter than 128 bytes");
+    }
+}
+
+impl DynasmApi for Emitter {
+    fn offset(&self) -> dynasmrt::AssemblyOffset {
+        dynasmrt::AssemblyOffset(self.bytes.len())
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.bytes.push(byte);
+    }
+
+    fn align(&mut self, alignment: usize, with: u8) {
+        while self.bytes.len() % alignment != 0 {
+            self.bytes.push(with);
+        }
+    }
+}
+
+impl Extend<u8> for Emitter {
+    fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {
+        self.bytes.extend(bytes);
+    }
+}
+
+impl<'a> Extend<&'a u8> for Emitter {
+    fn extend<T: IntoIterator<Item = &'a u8>>(&mut self, bytes: T) {
+        self.bytes.extend(bytes);
+    }
+}

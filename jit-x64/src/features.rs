@@ -1,0 +1,40 @@
+//! What this CPU can do beyond the x86-64 baseline.
+
+use bitflags::bitflags;
+
+bitflags! {
+    /// CPU features that tiles may need. ORDER FEATURES: as in the tile set's list.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+    pub struct Features: u32 {
+        /// Rounding of floats.
+        const SSE41 = 1;
+        /// Counting ones.
+        const POPCNT = 1 << 1;
+        /// Counting leading zeros.
+        const LZCNT = 1 << 2;
+        /// Counting trailing zeros.
+        const BMI1 = 1 << 3;
+        /// Shifts by any register, without flags.
+        const BMI2 = 1 << 4;
+    }
+}
+
+impl Features {
+    /// What the CPU that runs this has.
+    pub fn detect() -> Features {
+        let mut features = Features::empty();
+        features.set(Features::SSE41, std::arch::is_x86_feature_detected!("sse4.1"));
+        features.set(Features::POPCNT, std::arch::is_x86_feature_detected!("popcnt"));
+        features.set(Features::LZCNT, std::arch::is_x86_feature_detected!("lzcnt"));
+        features.set(Features::BMI1, std::arch::is_x86_feature_detected!("bmi1"));
+        features.set(Features::BMI2, std::arch::is_x86_feature_detected!("bmi2"));
+        features
+    }
+
+    /// The features with these names; unknown names are none.
+    pub fn named(names: &[&str]) -> Features {
+        let all = Features::all().iter_names();
+        all.filter(|(name, _)| names.iter().any(|named| named.eq_ignore_ascii_case(name)))
+            .fold(Features::empty(), |set, (_, feature)| set | feature)
+    }
+}

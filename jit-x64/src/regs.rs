@@ -1,0 +1,46 @@
+//! The registers of x86-64.
+
+use crate::abi;
+use azulejo_core::target::{Reg, RegSet, RegisterFile};
+
+macro_rules! registers {
+    ($($name:ident = $make:ident $number:literal $text:literal),* $(,)?) => {
+        $(
+            #[doc = concat!("`", $text, "`")]
+            pub const $name: Reg = Reg::$make($number);
+        )*
+
+        /// What a register is called.
+        pub fn name(reg: Reg) -> &'static str {
+            match reg {
+                $($name => $text,)*
+                _ => "?",
+            }
+        }
+    };
+}
+
+registers! {
+    RAX = int 0 "rax", RCX = int 1 "rcx", RDX = int 2 "rdx", RBX = int 3 "rbx",
+    RSP = int 4 "rsp", RBP = int 5 "rbp", RSI = int 6 "rsi", RDI = int 7 "rdi",
+    R8 = int 8 "r8", R9 = int 9 "r9", R10 = int 10 "r10", R11 = int 11 "r11",
+    R12 = int 12 "r12", R13 = int 13 "r13", R14 = int 14 "r14", R15 = int 15 "r15",
+    XMM0 = float 0 "xmm0", XMM1 = float 1 "xmm1", XMM2 = float 2 "xmm2", XMM3 = float 3 "xmm3",
+    XMM4 = float 4 "xmm4", XMM5 = float 5 "xmm5", XMM6 = float 6 "xmm6", XMM7 = float 7 "xmm7",
+    XMM8 = float 8 "xmm8", XMM9 = float 9 "xmm9", XMM10 = float 10 "xmm10", XMM11 = float 11 "xmm11",
+    XMM12 = float 12 "xmm12", XMM13 = float 13 "xmm13", XMM14 = float 14 "xmm14", XMM15 = float 15 "xmm15",
+}
+
+/// What compiled code must give back to its caller as it was: the entry is a System V function on every system.
+pub const CALLEE_SAVED: RegSet = RegSet::of(&[RBX, RBP, R12, R13, R14, R15]);
+
+/// All registers but the stack pointer, those first that cost nothing to use and encode shortest.
+pub static REGISTERS: RegisterFile = RegisterFile {
+    int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, RBP, R12, R13, R14, R15],
+    float: &[
+        XMM0, XMM1, XMM2, XMM3, XMM4, XMM5, XMM6, XMM7, XMM8, XMM9, XMM10, XMM11, XMM12, XMM13, XMM14, XMM15,
+    ],
+    callee_saved: CALLEE_SAVED,
+    name,
+    abi: abi::of,
+};
