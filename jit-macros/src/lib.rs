@@ -1,6 +1,7 @@
 //! The macros of azulejo.
 
 mod bytecode;
+mod operators;
 mod rewrite;
 mod tile;
 
@@ -42,6 +43,19 @@ pub fn tileset(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn tileset_step(input: TokenStream) -> TokenStream {
     tile::step(input.into()).into()
+}
+
+/// Adds operators to the vocabulary: what they take, give and mean. The module it stands in names them elsewhere.
+///
+/// ```text
+/// operators! {
+///     /// The low bits of the first operand, spread to where the second has ones.
+///     pdep: (same same) -> same, i32|i64, unsigned, pure => |sig, operands| Ok(deposit(operands[0], operands[1])),
+/// }
+/// ```
+#[proc_macro]
+pub fn operators(input: TokenStream) -> TokenStream {
+    operators::operators(input.into()).into()
 }
 
 /// Makes rewrite rules from rows of patterns. See the head of `src/rules/mod.rs` of the package `azulejo`.

@@ -1,5 +1,6 @@
 //! Tiles and tile sets as they were written, with the places of their tokens.
 
+use crate::operators::Row;
 use azulejo_core::grammar::{Part, Rule};
 use proc_macro2::{Ident, Span, TokenStream};
 use syn::{Expr, Path, Visibility};
@@ -71,5 +72,5 @@ pub(crate) enum Collected {
     /// A set's tiles and features.
     Set { path: Path, name: Ident, features: Vec<Ident>, tiles: Vec<Tile> },
     /// The rows of a user's operators.
-    Operators { path: Path, rows: TokenStream },
+    Operators { path: Path, rows: Vec<Row> },
 }

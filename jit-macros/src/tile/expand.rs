@@ -3,6 +3,7 @@
 use super::ast::{Collected, Group, Header, Tile};
 use super::check;
 use super::parse::without_dollars;
+use crate::operators::Row;
 use azulejo_core::grammar::flatten::{FlatRule, ImmKind, Same};
 use azulejo_core::grammar::plan::{Plan, Where};
 use azulejo_core::grammar::set::{Head, OpTable};
@@ -45,9 +46,9 @@ pub(crate) fn next(header: &Header, done: TokenStream) -> TokenStream {
     let mut operators = operators.as_ref();
     // Operators first: patterns of all groups may use them. The set's own tiles stand before those it extends,
     // so that they win where they cost as much.
-    let call = if let Some(path) = operators.take() {
-        let path = path.clone();
-        quote!(#path!)
+    let asked = operators.take();
+    let call = if let Some(path) = asked {
+        quote!(#path::__operators!)
     } else if let Some((first, rest)) = groups.split_first() {
         groups = rest;
         quote!(#first::__tiles!)
@@ -57,11 +58,16 @@ pub(crate) fn next(header: &Header, done: TokenStream) -> TokenStream {
     } else {
         quote!(::azulejo::__private::tileset_step!)
     };
-    let path = (groups.len() < header.groups.len()).then(|| header.groups[0].clone());
+    let (to, path) = match (asked, groups.len() < header.groups.len()) {
+        (Some(path), _) => (Some(quote!({ ::azulejo::__private::tileset_step })), Some(quote!({ #path }))),
+        (None, true) => (None, header.groups.first().map(ToTokens::to_token_stream)),
+        (None, false) => (None, None),
+    };
     let extends = extends.map(|(path, base)| quote!(extends #path::#base;));
     let operators = operators.map(|path| quote!(operators = #path;));
     quote! {
         #call {
+            #to
             {
                 #vis static #name:
                 #extends #operators #partial
@@ -81,6 +87,8 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
     let mut emitters = Vec::new();
     let mut tiles: Vec<Tile> = Vec::new();
     let mut own = 0;
+    let mut extra = Vec::new();
+    let mut operators = None;
     for part in parts {
         let (more, array) = match part {
             Collected::Group { path, tiles } => {
@@ -92,9 +100,10 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
                 let array = format_ident!("{name}_EMIT");
                 (tiles, quote!(#path::#array))
             }
-            Collected::Operators { path, .. } => {
-                return syn::Error::new_spanned(path, "user operators are not understood here")
-                    .into_compile_error();
+            Collected::Operators { path, rows } => {
+                extra = rows.iter().map(Row::info).collect();
+                operators = Some(path);
+                continue;
             }
         };
         emitters.extend((0..more.len()).map(|at| {
@@ -109,7 +118,7 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
         }
     }
     let grammar = Grammar {
-        vocab: Vocabulary::BUILTIN,
+        vocab: Vocabulary { extra: Vec::leak(extra) },
         features,
         rules: tiles.iter().map(|tile| tile.rule.clone()).collect(),
         complete: !header.partial,
@@ -127,7 +136,7 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
             // A well-formed set in its place, so that nothing else fails.
             let empty = Grammar { rules: Vec::new(), complete: false, ..grammar };
             let Ok(tables) = build(&empty) else { return errors.unwrap_or_default() };
-            let set = tile_set(&tables, machine, &[]);
+            let set = tile_set(&tables, machine, &[], operators.as_ref());
             return quote! {
                 #errors
                 #vis static #name: #core::grammar::TileSet = #set;
@@ -136,7 +145,7 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
             };
         }
     };
-    let set = tile_set(&tables, machine, &tiles);
+    let set = tile_set(&tables, machine, &tiles, operators.as_ref());
     let rows: String = grammar.rules.iter().map(|rule| format!("{rule}\n")).collect();
     let exported = export(header, &grammar, &tiles);
     quote! {
@@ -152,7 +161,8 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
 
 /// The macro by which a set in another crate extends this one.
 fn export(header: &Header, grammar: &Grammar, tiles: &[Tile]) -> TokenStream {
-    if !matches!(header.vis, syn::Visibility::Public(_)) {
+    // Operators are known in the crate that defines them only, and so are the sets that use them.
+    if !matches!(header.vis, syn::Visibility::Public(_)) || !grammar.vocab.extra.is_empty() {
         return TokenStream::new();
     }
     let name = &header.name;
@@ -173,10 +183,11 @@ fn export(header: &Header, grammar: &Grammar, tiles: &[Tile]) -> TokenStream {
     }
 }
 
-fn tile_set(tables: &Tables, machine: &Path, tiles: &[Tile]) -> TokenStream {
+fn tile_set(tables: &Tables, machine: &Path, tiles: &[Tile], operators: Option<&Path>) -> TokenStream {
     let core = quote!(::azulejo::__private::core);
     let grammar = quote!(#core::grammar);
-    let vocab = quote!(#core::vocab::Vocabulary::BUILTIN);
+    let extra = operators.map_or_else(|| quote!(&[]), |path| quote!(#path::ROWS));
+    let vocab = quote!(#core::vocab::Vocabulary { extra: #extra });
     let features = &tables.features;
     let infos = tables.tiles.iter().zip(tiles).map(|(plan, tile)| tile_info(plan, tile, machine));
     let rules = tables.rules.iter().map(flat_rule);

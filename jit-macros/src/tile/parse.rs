@@ -328,14 +328,19 @@ pub(crate) fn header(input: ParseStream) -> Result<Header> {
     Ok(header)
 }
 
-/// `{ header } { what was collected }`.
+/// `{ header } { what was collected }`, and behind operators' rows `{ path } { rows }`.
 pub(crate) fn step(input: ParseStream) -> Result<(Header, TokenStream)> {
     let content;
     braced!(content in input);
     let header = header(&content)?;
-    let done;
-    braced!(done in input);
-    Ok((header, done.parse()?))
+    let content;
+    braced!(content in input);
+    let mut done: TokenStream = content.parse()?;
+    if !input.is_empty() {
+        let rows: TokenStream = input.parse()?;
+        done.extend(quote::quote!(operators #rows));
+    }
+    Ok((header, done))
 }
 
 /// `group { path } { tiles }`, `set { path name } { features } { tiles }`, `operators { path } { rows }`.
@@ -362,7 +367,7 @@ pub(crate) fn collected(input: ParseStream) -> Result<Vec<Collected>> {
             _ => {
                 let rows;
                 braced!(rows in input);
-                parts.push(Collected::Operators { path, rows: rows.parse()? });
+                parts.push(Collected::Operators { path, rows: crate::operators::rows(&rows)? });
             }
         }
     }
