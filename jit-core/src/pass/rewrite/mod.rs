@@ -102,10 +102,16 @@ pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) {
     scratch.is_past.resize(graph.blocks.len(), false);
     let mut walk =
         Walk { graph, scratch, rules, fuel: FUEL * (n_nodes + 4), n_computed: 0, has_dropped_edges: false };
-    for rank in 0..walk.scratch.flow.order.len() {
-        let block = walk.scratch.flow.order[rank];
-        if !walk.scratch.is_past[block.at()] {
-            walk.visit_block(block);
+    // What decided control flow cuts off is never visited. A block that only a later one leads to, into a loop
+    // with several ways in, takes another round.
+    let mut found = true;
+    while core::mem::take(&mut found) {
+        for rank in 0..walk.scratch.flow.order.len() {
+            let block = walk.scratch.flow.order[rank];
+            if !walk.scratch.is_past[block.at()] && walk.is_led_to(block) {
+                walk.visit_block(block);
+                found = true;
+            }
         }
     }
     walk.finish();
@@ -135,6 +141,12 @@ impl Walk<'_> {
             }
             _ => self.visit_nodes(block, 0),
         }
+    }
+
+    /// Whether control comes from a block that was visited.
+    fn is_led_to(&self, block: Block) -> bool {
+        let mut preds = self.graph.block(block).preds.iter();
+        block == Graph::ENTRY || preds.any(|pred| self.scratch.is_past[pred.block.at()])
     }
 
     /// Visits the values that parameters get from blocks that were visited, or from all.
@@ -205,8 +217,10 @@ impl Walk<'_> {
 
     /// Visits a value and all it is computed from; gives what stands for it.
     fn visit(&mut self, root: Node) -> Node {
+        // A parameter may have been replaced by a value that nothing visited yet.
+        let root = self.current(root);
         if !self.is_open(root) {
-            return self.current(root);
+            return root;
         }
         let bottom = self.scratch.stack.len();
         self.scratch.stack.push((root, 0));
@@ -215,7 +229,7 @@ impl Walk<'_> {
             let inputs = self.graph.node(node).inputs;
             if next < inputs.len && self.is_open(node) {
                 self.scratch.stack.last_mut().expect("it was just read").1 += 1;
-                let input = self.graph.links[inputs.start as usize + next as usize];
+                let input = self.current(self.graph.links[inputs.start as usize + next as usize]);
                 if self.is_open(input) {
                     self.scratch.stack.push((input, 0));
                 }
@@ -354,6 +368,9 @@ impl Walk<'_> {
 
     /// Completes what comes around loops, and makes every use a use of what stands for the node.
     fn finish(&mut self) {
+        if self.has_dropped_edges {
+            self.drop_unreachable();
+        }
         for at in 0..self.graph.blocks.len() {
             if self.graph.blocks[at].end.is_some() {
                 self.visit_ways_in(Block::from(at), true);
@@ -367,9 +384,6 @@ impl Walk<'_> {
         }
         for link in 0..self.graph.links.len() {
             self.graph.links[link] = self.current(self.graph.links[link]);
-        }
-        if self.has_dropped_edges {
-            self.drop_unreachable();
         }
     }
 }
