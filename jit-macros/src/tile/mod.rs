@@ -9,6 +9,8 @@ mod ast;
 mod check;
 mod expand;
 mod parse;
+#[cfg(test)]
+mod tests;
 
 use proc_macro2::TokenStream;
 use syn::parse::Parser;

@@ -14,7 +14,7 @@ use syn::{Error, LitInt, Path, Token, Visibility, braced, parenthesized, token};
 /// The content of a `tile!`.
 pub(crate) fn group(input: ParseStream) -> Result<Group> {
     let vis: Visibility = input.parse()?;
-    let keyword: Ident = input.parse()?;
+    let keyword = input.call(Ident::parse_any)?;
     if keyword != "group" {
         return Err(Error::new(keyword.span(), "name the group first: `pub group int;`"));
     }
@@ -108,8 +108,8 @@ fn clause(input: ParseStream, registers: &mut Vec<Ident>) -> Result<Clause> {
         "late" => Clause::Late(number(&content)?),
         "any" => Clause::Any(number(&content)?),
         "fixed" => {
-            let place = if content.peek(syn::Ident) {
-                let out: Ident = content.parse()?;
+            let place = if content.peek(Ident::peek_any) {
+                let out = content.call(Ident::parse_any)?;
                 if out != "out" {
                     return Err(Error::new(out.span(), "`fixed` takes the number of an operand, or `out`"));
                 }
