@@ -1,8 +1,12 @@
 //! Every built-in rewrite rule holds, and every one is tried.
 
 use azulejo::__private::core::check::rules;
+use azulejo::__private::core::pass::rewrite;
+use azulejo::__private::core::text::{parse, print};
 use azulejo::__private::core::vocab::Vocabulary;
-use azulejo::rules::BUILTIN;
+use azulejo::rules::{BUILTIN, MATCHERS};
+use std::fs;
+use std::path::Path;
 
 /// A sequence that is the same in every run (xorshift64*).
 fn random_numbers(mut state: u64) -> impl FnMut() -> u64 {
@@ -51,4 +55,29 @@ fn wrong_rules_are_found() {
         assert!(rules::rule(Vocabulary::BUILTIN, case, &mut random).is_err(), "{}", case.text);
     }
     assert_eq!(rules::rule(Vocabulary::BUILTIN, &wrong::WRONG.cases[3], &mut random), Ok(0));
+}
+
+/// Golden tests: a graph, a line of dashes, and what rewriting makes of it. `UPDATE_EXPECT=1` writes them.
+#[test]
+fn golden() {
+    const DIVIDER: &str = "----\n";
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/rules");
+    let mut scratch = rewrite::Scratch::default();
+    let mut n_cases = 0;
+    for entry in fs::read_dir(folder).expect("the folder exists") {
+        let path = entry.expect("the folder can be read").path();
+        let text = fs::read_to_string(&path).expect("a case can be read");
+        let (input, expected) = text.split_once(DIVIDER).unwrap_or((&text, ""));
+        let mut graph = parse::graph(Vocabulary::BUILTIN, input)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        rewrite::rewrite(&mut scratch, &mut graph, &MATCHERS);
+        let found = print::graph(&graph);
+        if found != expected && std::env::var_os("UPDATE_EXPECT").is_some() {
+            fs::write(&path, format!("{input}{DIVIDER}{found}")).expect("a case can be written");
+        } else {
+            assert_eq!(found, expected, "{}", path.display());
+        }
+        n_cases += 1;
+    }
+    assert!(n_cases > 0, "there are cases");
 }

@@ -68,6 +68,15 @@ fn dead() {
     });
 }
 
+#[test]
+fn forward() {
+    let mut scratch = pass::forward::Scratch::default();
+    golden("forward", |mut graph| {
+        pass::forward::forward(&mut scratch, &mut graph);
+        print::graph(&graph)
+    });
+}
+
 /// Folding and control flow, without rules; those are tested where they stand.
 #[test]
 fn rewrite() {
