@@ -3,6 +3,7 @@
 pub mod assignment;
 pub(crate) mod dominance;
 pub mod evaluate;
+pub mod execute;
 pub mod graph;
 pub mod rules;
 pub mod schedule;

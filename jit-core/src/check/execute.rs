@@ -1,0 +1,312 @@
+//! Execute a tile list by what its tiles' patterns mean: the judge of what `tile` chose.
+//!
+//! In: a tile list, the graph it was made of (for the types inside patterns), the tile set, and a machine as
+//! [`super::evaluate`] has it. Out: how the function ended. Registers hold whatever was written last, memory is
+//! touched when an instruction comes to it, a flag lives until the next instruction: so a value read too early, a
+//! load that slid past a store, or a flag that is not there shows.
+
+use super::Violation;
+use super::evaluate::{Machine, Outcome};
+use crate::grammar::pattern::{Pattern, Shape, Symbol, is_call, is_const};
+use crate::grammar::{TileSet, text};
+use crate::ir::graph::{Graph, Target};
+use crate::ir::index::Node;
+use crate::ir::tiles::{Edge, Role, TileBlock, TileList};
+use crate::vocab::op::{Param, Props};
+use crate::vocab::{Op, Sig, Type};
+
+/// The patterns of a set, read once for many executions.
+#[derive(Debug)]
+pub struct Patterns(Vec<Pattern>);
+
+impl Patterns {
+    /// The patterns of all tiles.
+    pub fn of(set: &TileSet) -> Patterns {
+        let read = |pattern: &str| {
+            let rules = text::rules(&format!("tile: {pattern} -> void, 0")).ok()?;
+            rules.into_iter().next().map(|rule| rule.pattern)
+        };
+        Patterns(
+            set.tiles
+                .iter()
+                .map(|tile| read(tile.pattern).expect("patterns are printed to be read"))
+                .collect(),
+        )
+    }
+}
+
+/// Executes at most so many instructions.
+pub fn execute(
+    graph: &Graph,
+    list: &TileList,
+    set: &TileSet,
+    patterns: &Patterns,
+    machine: &mut Machine<'_>,
+    max_steps: usize,
+) -> Result<Outcome, Violation> {
+    let values = vec![None; list.vregs.len()];
+    let mut run = Run { graph, list, set, patterns, machine, values, flag: None };
+    let mut block = &list.blocks[0];
+    let mut steps = 0;
+    loop {
+        let mut end = End::default();
+        for inst in block.insts.range() {
+            steps += 1;
+            end = run.inst(inst)?;
+        }
+        if steps > max_steps {
+            return Ok(Outcome::OutOfSteps);
+        }
+        match run.leave(block, end)? {
+            Next::Edge(edge) => block = run.follow(edge)?,
+            Next::Ended(outcome) => return Ok(outcome),
+        }
+    }
+}
+
+enum Next {
+    Edge(Edge),
+    Ended(Outcome),
+}
+
+/// What the last instruction of a block decided.
+#[derive(Clone, Copy, Default)]
+struct End {
+    op: Option<Op>,
+    value: u64,
+    imm: i64,
+    origin: u32,
+}
+
+struct Run<'a, 'm> {
+    graph: &'a Graph,
+    list: &'a TileList,
+    set: &'a TileSet,
+    patterns: &'a Patterns,
+    machine: &'a mut Machine<'m>,
+    values: Vec<Option<u64>>,
+    flag: Option<u64>,
+}
+
+/// What an instruction still has to read, in pattern order.
+struct Operands {
+    uses: Vec<u64>,
+    n_used: usize,
+    imms: Vec<i64>,
+    n_imms: usize,
+    bound: Vec<(String, u64)>,
+}
+
+impl Operands {
+    fn next(&mut self) -> u64 {
+        self.n_used += 1;
+        self.uses[self.n_used - 1]
+    }
+
+    fn imm(&mut self) -> i64 {
+        self.n_imms += 1;
+        self.imms[self.n_imms - 1]
+    }
+}
+
+impl<'a> Run<'a, '_> {
+    fn wrong<T>(&self, inst: usize, problem: impl Into<String>) -> Result<T, Violation> {
+        let name = self.set.tiles[self.list.insts[inst].tile.0 as usize].name;
+        Err(Violation { place: format!("{inst} {name}"), problem: problem.into() })
+    }
+
+    fn inst(&mut self, at: usize) -> Result<End, Violation> {
+        let (list, set) = (self.list, self.set);
+        let inst = &list.insts[at];
+        let info = &set.tiles[inst.tile.0 as usize];
+        let mut uses = Vec::new();
+        for operand in list.operands(at).iter().filter(|o| matches!(o.role, Role::Use | Role::LateUse)) {
+            match self.values[operand.vreg.at()] {
+                Some(value) => uses.push(value),
+                None => return self.wrong(at, format!("{} has no value", operand.vreg)),
+            }
+        }
+        if info.entry {
+            self.entry(at);
+            return Ok(End::default());
+        }
+        let pattern = &self.patterns.0[inst.tile.0 as usize];
+        let mut operands =
+            Operands { uses, n_used: 0, imms: list.imms(at).to_vec(), n_imms: 0, bound: Vec::new() };
+        let flag = self.flag.take();
+        let (value, end) = if inst.node.is_some() {
+            let value = self.pattern(at, pattern, inst.node, &mut operands, flag)?;
+            let data = self.graph.node(inst.node);
+            (
+                value,
+                End {
+                    op: Some(data.op),
+                    value,
+                    imm: operands.imms.last().copied().unwrap_or(0),
+                    origin: data.origin,
+                },
+            )
+        } else {
+            (0, End { op: Some(Op::JUMP), ..End::default() })
+        };
+        if info.result == Symbol::Flag {
+            self.flag = Some(value);
+        }
+        for operand in list.operands(at).iter().filter(|o| matches!(o.role, Role::Def | Role::EarlyDef)) {
+            self.values[operand.vreg.at()] = Some(list.vregs[operand.vreg.at()].ty.truncate(value));
+        }
+        Ok(end)
+    }
+
+    /// Gives what is there at entry to the registers it is in.
+    fn entry(&mut self, at: usize) {
+        for operand in self.list.operands(at) {
+            let tile = self.set.tiles.iter().position(|tile| tile.entry && tile.out == operand.constraint);
+            let value = match tile.map(|tile| &self.patterns.0[tile].shape) {
+                Some(Shape::Node { op, .. }) if op == "tc" => self.machine.context,
+                Some(Shape::Node { op, .. }) if op == "cu" => self.machine.unit,
+                _ => self.machine.frame,
+            };
+            self.values[operand.vreg.at()] = Some(value);
+        }
+    }
+
+    /// The value of a pattern; `node` tells the types of its operators.
+    fn pattern(
+        &mut self,
+        at: usize,
+        pattern: &Pattern,
+        node: Node,
+        operands: &mut Operands,
+        flag: Option<u64>,
+    ) -> Result<u64, Violation> {
+        let value = match &pattern.shape {
+            Shape::Symbol(Symbol::Flag) => match flag {
+                Some(flag) => flag,
+                None => return self.wrong(at, "has no flag before it"),
+            },
+            Shape::Symbol(_) => operands.next(),
+            Shape::Same(name) => {
+                let bound = operands.bound.iter().find(|(known, _)| known == name);
+                bound.expect("the grammar refuses names that are not bound").1
+            }
+            Shape::Node { children, .. } => {
+                let mut inputs: Vec<Node> = self.graph.inputs(node).to_vec();
+                let data = self.graph.node(node);
+                let commutes = self.graph.vocab.info(data.op).props.contains(Props::COMMUTES);
+                let fits = |inputs: &[Node]| {
+                    children.iter().zip(inputs).all(|(child, input)| fits(self.graph, child, *input))
+                };
+                // Values come in pattern order, so that it is enough to find nodes of the right types.
+                if commutes && !fits(&inputs) {
+                    inputs.swap(0, 1);
+                }
+                let mut values = Vec::new();
+                for (child, input) in children.iter().zip(inputs) {
+                    values.push(self.pattern(at, child, input, operands, flag)?);
+                }
+                self.apply(at, node, values, operands)?
+            }
+        };
+        operands.bound.extend(pattern.bind.as_ref().map(|name| (name.clone(), value)));
+        Ok(value)
+    }
+
+    fn apply(
+        &mut self,
+        at: usize,
+        node: Node,
+        mut values: Vec<u64>,
+        operands: &mut Operands,
+    ) -> Result<u64, Violation> {
+        let data = self.graph.node(node);
+        let info = self.graph.vocab.info(data.op);
+        if is_call(info) {
+            let call = &self.graph.calls[data.imm as usize];
+            let callee = match call.target {
+                Target::Direct(_) => operands.imm() as u64,
+                Target::Indirect => values[0],
+            };
+            let args = &operands.uses[operands.n_used..];
+            return Ok(data.ty().truncate((self.machine.callee)(
+                call,
+                callee,
+                args,
+                &mut self.machine.memory,
+            )));
+        }
+        if is_const(info) {
+            return Ok(data.ty().truncate(operands.imm() as u64));
+        }
+        if info.props.contains(Props::READS) {
+            return Ok(self.machine.memory.read(values[0], data.ty().bytes()));
+        }
+        if info.props.contains(Props::WRITES) {
+            self.machine.memory.write(values[0], data.sig.from.bytes(), values[1]);
+            return Ok(0);
+        }
+        if info.props.contains(Props::ENDS) {
+            return Ok(values.first().copied().unwrap_or(0));
+        }
+        if info.params.iter().any(|param| *param != Param::Type) {
+            values.push(operands.imm() as u64);
+        }
+        let sig = Sig { from: data.sig.from, ty: data.sig.ty };
+        match info.reference.map(|reference| reference(sig, &values)) {
+            Some(Ok(value)) => Ok(if sig.ty == Type::Void { 0 } else { value }),
+            Some(Err(trap)) => self.wrong(at, format!("is executed and traps: {trap}")),
+            None => self.wrong(at, format!("`{}` has no reference meaning", info.name)),
+        }
+    }
+
+    fn leave(&mut self, block: &TileBlock, end: End) -> Result<Next, Violation> {
+        let edges = self.list.edges(block);
+        let way = match end.op {
+            Some(Op::JUMP) => 0,
+            Some(Op::BR) => (end.value & 1 == 0) as usize,
+            Some(Op::SWITCH) => end.value.min(edges.len() as u64 - 1) as usize,
+            Some(Op::RETURN) => return Ok(Next::Ended(Outcome::Returned(end.value))),
+            Some(Op::RET) => return Ok(Next::Ended(Outcome::Returned(0))),
+            Some(Op::EXIT) => return Ok(Next::Ended(Outcome::Exited(end.imm as u64))),
+            Some(Op::TRAP) => {
+                return Ok(Next::Ended(Outcome::Trapped { code: end.imm as u64, origin: end.origin }));
+            }
+            _ => {
+                let problem = "does not close with an instruction that leaves it".to_string();
+                return Err(Violation { place: block.block.to_string(), problem });
+            }
+        };
+        Ok(Next::Edge(edges[way]))
+    }
+
+    /// Goes to a block; all its parameters change at once.
+    fn follow(&mut self, edge: Edge) -> Result<&'a TileBlock, Violation> {
+        let list = self.list;
+        let block = list.block(edge.to);
+        let args: Vec<_> = list.args[edge.args.range()].iter().map(|arg| self.values[arg.at()]).collect();
+        for (param, arg) in list.args[block.params.range()].iter().zip(args) {
+            if arg.is_none() {
+                let problem = format!("{param} is given what has no value");
+                return Err(Violation { place: edge.to.to_string(), problem });
+            }
+            self.values[param.at()] = arg;
+        }
+        Ok(block)
+    }
+}
+
+/// Whether a node has the operators of a pattern.
+fn fits(graph: &Graph, pattern: &Pattern, node: Node) -> bool {
+    let Shape::Node { op, children, .. } = &pattern.shape else { return true };
+    let info = graph.vocab.info(graph.node(node).op);
+    if info.name != op {
+        return false;
+    }
+    let all = |order: [usize; 2]| {
+        children.iter().enumerate().all(|(at, child)| {
+            let at = if at < 2 { order[at] } else { at };
+            graph.inputs(node).get(at).is_some_and(|input| fits(graph, child, *input))
+        })
+    };
+    all([0, 1]) || info.props.contains(Props::COMMUTES) && all([1, 0])
+}
