@@ -7,6 +7,8 @@ use crate::vocab::{Op, Sig, Type};
 
 /// The most values that two arms may compute for the branch between them to be dropped.
 const MAX_COMPUTED: usize = 4;
+/// How many branches back one on the same flag is looked for.
+const MAX_BRANCHES: usize = 8;
 /// The most choices that may stand for a branch.
 const MAX_CHOICES: usize = 2;
 
@@ -87,6 +89,8 @@ impl Walk<'_> {
                 self.graph.links[data.inputs.start as usize] = self.graph.links[flag.inputs.start as usize];
                 self.swap_ways(block);
                 self.decide(block);
+            } else if let Some(way) = self.way_decided_before(block) {
+                self.keep_way(block, way);
             }
         } else if data.op == Op::SWITCH
             && let Some(value) = self.graph.as_const(self.graph.inputs(end)[0])
@@ -94,6 +98,21 @@ impl Walk<'_> {
             let last = self.graph.block(block).succs.len() - 1;
             self.keep_way(block, value.min(last as u64) as usize);
         }
+    }
+
+    /// Which way a branch goes because one on the same flag led here.
+    fn way_decided_before(&self, block: Block) -> Option<usize> {
+        let flag = self.graph.inputs(self.graph.block(block).end)[0];
+        let mut at = block;
+        for _ in 0..MAX_BRANCHES {
+            let [pred] = self.graph.block(at).preds[..] else { return None };
+            let end = self.graph.block(pred.block).end;
+            if self.graph.node(end).op == Op::BR && self.graph.inputs(end)[0] == flag {
+                return Some(pred.succ as usize);
+            }
+            at = pred.block;
+        }
+        None
     }
 
     fn swap_ways(&mut self, block: Block) {
