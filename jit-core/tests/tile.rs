@@ -62,7 +62,7 @@ fn machine() -> TileSet {
     })
 }
 
-/// A plain tile for each form that the machine's own tiles leave out.
+/// Tiles for each form that the machine's own ones leave out.
 fn rest(rules: &[Rule]) -> String {
     let vocab = Vocabulary::BUILTIN;
     let grammar = Grammar {
@@ -90,8 +90,16 @@ fn rest(rules: &[Rule]) -> String {
             }
         }
     };
-    let rows = uncovered.enumerate().map(|(at, form)| format!("rest{at}: {form} -> {}, 9\n", result(form)));
-    rows.collect()
+    let mut rows = String::new();
+    for (at, form) in uncovered.enumerate() {
+        let result = result(form);
+        rows.push_str(&format!("rest{at}: {form} -> {result}, 9\n"));
+        // With an operand from memory as well, so that most loads have somewhere to slide to.
+        if let Some(start) = form.strip_suffix(" reg)") {
+            rows.push_str(&format!("load{at}: {start} (load (addr reg $o))) -> {result}, 12\n"));
+        }
+    }
+    rows
 }
 
 /// Everything that is kept between functions, as it is in use.
