@@ -179,8 +179,10 @@ impl Checker<'_> {
         }
         let assignments = self.assignments(&roots, &renumber, in_place);
         if assignments.is_empty() {
-            self.errors
-                .add(row.left.operator.span(), "there are no types for which both sides mean something");
+            self.errors.add(
+                row.left.operator.span(),
+                "there are no types for which both sides mean something and the right one cannot trap",
+            );
             return None;
         }
         let rename = |var: TypeVar| renumber[var];

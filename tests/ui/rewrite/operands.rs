@@ -1,0 +1,9 @@
+azulejo::rewrite! {
+    pub static RULES;
+
+    (add $x) => $x
+    (addr $p) => $p
+    (neg $x $y) => $x
+}
+
+fn main() {}
