@@ -159,7 +159,7 @@ impl Maker<'_> {
             let result = self.value(ty);
             match self.random.below(6) {
                 0 => {}
-                1 => self.change_end(node, Op::EXIT, VOID, &[], 7),
+                1 => self.change_end(node, Op::EXIT_AT, VOID, &[], 7),
                 2 => self.change_end(node, Op::TRAP, VOID, &[], 17),
                 _ => self.change_end(node, Op::RETURN, Sig { from: ty, ty: Type::Void }, &[result], 0),
             }

@@ -215,7 +215,7 @@ fn nested_loops_have_no_parameter_for_what_only_the_outer_one_reads() {
 fn a_guard_stores_what_was_written_and_only_that() {
     let text = built(&[&[SET, 1, 7], &[GUARD, 0], &[RETURN, 1]], 3, 3, &[]);
     assert_eq!(count(&text, "store."), 1, "register 0 was never written: {text}");
-    assert_eq!(count(&text, "exit 1"), 1, "{text}");
+    assert_eq!(count(&text, "exit_at 1"), 1, "{text}");
     assert_eq!(count(&text, "cold"), 1, "{text}");
 }
 

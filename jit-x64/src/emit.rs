@@ -503,20 +503,44 @@ impl Emitter {
         }
     }
 
-    /// `dst = condition ? so : dst`
-    pub fn move_if(&mut self, condition: Cond, wide: bool, dst: u8, so: u8, not: u8) {
+    /// `dst = so` if the condition holds.
+    pub fn move_if(&mut self, condition: Cond, wide: bool, dst: u8, so: u8) {
         match condition {
-            // dst holds `so` where equal and ordered: it starts as `so` and is taken back by either.
             Cond::OrderedE => {
-                self.mov(dst, so);
-                self.cmovcc(Cond::P as u8, wide, dst, not);
-                self.cmovcc(Cond::Ne as u8, wide, dst, not);
+                let unordered = self.skip_if(Cond::P);
+                self.cmovcc(Cond::E as u8, wide, dst, so);
+                self.land(unordered);
             }
             Cond::UnorderedNe => {
                 self.cmovcc(Cond::P as u8, wide, dst, so);
                 self.cmovcc(Cond::Ne as u8, wide, dst, so);
             }
             plain => self.cmovcc(plain as u8, wide, dst, so),
+        }
+    }
+
+    /// Does what `so` emits only if the condition holds.
+    pub fn only_if(&mut self, condition: Cond, so: impl FnOnce(&mut Emitter)) {
+        match condition {
+            Cond::OrderedE => {
+                let unordered = self.skip_if(Cond::P);
+                let differ = self.skip_if(Cond::Ne);
+                so(self);
+                self.land(differ);
+                self.land(unordered);
+            }
+            Cond::UnorderedNe => {
+                let unordered = self.skip_if(Cond::P);
+                let equal = self.skip_if(Cond::E);
+                self.land(unordered);
+                so(self);
+                self.land(equal);
+            }
+            plain => {
+                let not = self.skip_if(plain.inverted());
+                so(self);
+                self.land(not);
+            }
         }
     }
 

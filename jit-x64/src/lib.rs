@@ -19,6 +19,7 @@ pub mod encode;
 pub mod features;
 pub mod regs;
 pub mod set;
+pub mod tiles;
 
 pub use emit::{Code, Cond, EmitFn, Emitter, Tile};
 pub use encode::Mem;

@@ -169,7 +169,7 @@ impl Run<'_, '_> {
             Op::SWITCH => operands[0].min(succs.len() as u64 - 1) as usize,
             Op::RETURN => return Ok(Next::End(Outcome::Returned(operands[0]))),
             Op::RET => return Ok(Next::End(Outcome::Returned(0))),
-            Op::EXIT => return Ok(Next::End(Outcome::Exited(data.imm))),
+            Op::EXIT_AT => return Ok(Next::End(Outcome::Exited(data.imm))),
             Op::TRAP => return Ok(Next::End(Outcome::Trapped { code: data.imm, origin: data.origin })),
             _ => return self.violation(end, "ends a block, but not in any known way"),
         };

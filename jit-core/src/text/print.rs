@@ -194,7 +194,7 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
 
 /// Whether a node's `imm` is written behind its operands.
 pub(super) fn has_constant(op: Op, info: &OpInfo) -> bool {
-    op == Op::EXIT || info.params.iter().any(|param| *param != Param::Type)
+    op == Op::EXIT_AT || info.params.iter().any(|param| *param != Param::Type)
 }
 
 /// Writes the types by which an operator is keyed.

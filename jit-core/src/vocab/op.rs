@@ -496,7 +496,7 @@ operator_table! {
     MARK "mark" (Label) [] -> Void, Key::None, NONE, None, [TEMPLATE], (none);
     SWITCH "switch" (Word Label) [] -> Void, Key::None, NONE, Unsigned, [VARIADIC TEMPLATE GRAPH ENDS], (none);
     RETURN "return" (Value) [] -> Void, Key::Operand, VALUE, None, [TEMPLATE GRAPH ENDS], (none);
-    EXIT "exit" (Label) [] -> Void, Key::None, NONE, None, [TEMPLATE GRAPH ENDS], (none);
+    EXIT "exit" (Label) [] -> Void, Key::None, NONE, None, [TEMPLATE], (none);
     TRAP "trap" () [Code] -> Void, Key::None, NONE, None, [TEMPLATE GRAPH ENDS], (none);
     SET "set" (Value Value) [] -> Void, Key::None, NONE, None, [TEMPLATE], (none);
 
@@ -516,6 +516,7 @@ operator_table! {
     PARAM "param" () [] -> Same, Key::Result, VALUE, None, [GRAPH], (none);
     JUMP "jump" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     BR "br" (Flag) [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
+    EXIT_AT "exit_at" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     RET "ret" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
 }
 

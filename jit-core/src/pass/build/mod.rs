@@ -467,7 +467,7 @@ impl Builder<'_> {
                     Resume::Label(operand) => self.operand(operand),
                 };
                 self.flush_all();
-                self.leave(Op::EXIT, Type::Void, &[], to);
+                self.leave(Op::EXIT_AT, Type::Void, &[], to);
             }
             Step::Trap { code } => self.leave(Op::TRAP, Type::Void, &[], code as u64),
         }

@@ -1,0 +1,39 @@
+//! What ends blocks, what consumes flags, calls, and what is there at entry.
+//!
+//! Rows only; sequences of several instructions are in [`super::sequences`].
+
+use super::sequences::control::*;
+use crate::regs;
+use azulejo_core::vocab::Type;
+use azulejo_macros::tile;
+
+tile! {
+    pub group control;
+
+    tc: (tc) -> reg, 0, entry, fixed(out = rdi) => |cx, t| { let _ = (cx, t); },
+    local: (local) -> reg, 0, entry, fixed(out = rsi) => |cx, t| { let _ = (cx, t); },
+    cu: (cu) -> reg, 0, entry, fixed(out = rdx) => |cx, t| { let _ = (cx, t); },
+    stack: (stack) -> reg, 1 => |cx, t| cx.mov(t.out(), regs::RSP.number()),
+    copy: (copy.$t:int reg) -> reg, 1 => |cx, t| cx.mov(t.out(), t.reg(0)),
+    copyf: (copy.$t:float num) -> num, 1 => |cx, t| cx.movaps(t.out(), t.reg(0)),
+    // the flag's other sense costs nothing
+    notf: (notf flag) -> flag, 0 => |cx, t| { let _ = t; let condition = cx.condition(); cx.flag(condition.inverted()) },
+    flagval: (flagval.$t:int flag) -> reg, 3, temp(int) => |cx, t| flag_value(cx, t),
+    select: (select.$t:int flag reg reg) -> reg, 3, tied(1) => |cx, t| choose(cx, t),
+    selectf: (select.$t:float flag num num) -> num, 5, tied(1) => |cx, t| choose_float(cx, t),
+    jump: (jump) -> void, 1 => |cx, t| { let _ = t; cx.jump() },
+    br: (br flag) -> void, 1 => |cx, t| { let _ = t; cx.branch() },
+    switch: (switch reg) -> void, 8, temp(int), temp(int) => |cx, t| cx.switch(t.reg(0), t.temp(0), t.temp(1)),
+    ret: (ret) -> void, 2 => |cx, t| { let _ = t; give_back(cx, None) },
+    return_int: (return.$t:int reg) -> void, 2, fixed(0 = rdx) => |cx, t| give_back(cx, Some(t.sig.from)),
+    return_float: (return.$t:float num) -> void, 3 => |cx, t| { cx.bits_to_int(t.sig.from == Type::F64, regs::RDX.number(), t.reg(0)); cx.status(0) },
+    exit_at: (exit_at $at) -> void, 3 => |cx, t| cx.status(1 << 32 | t.imm(0) as u64),
+    trap: (trap $code) -> void, 3 => |cx, t| { cx.mov_imm(regs::RDX.number(), t.origin as u64); cx.status(2 << 32 | t.imm(0) as u64) },
+    // calls: the allocator has put everything in place
+    call_int: (call.$t:int $f) -> reg, 20 => |cx, t| cx.call_address(t.imm(0) as u64),
+    call_int_reg: (call.$t:int reg) -> reg, 20 => |cx, t| cx.call(t.reg(0)),
+    call_float: (call.$t:float $f) -> num, 20 => |cx, t| cx.call_address(t.imm(0) as u64),
+    call_float_reg: (call.$t:float reg) -> num, 20 => |cx, t| cx.call(t.reg(0)),
+    callv: (callv $f) -> void, 20 => |cx, t| cx.call_address(t.imm(0) as u64),
+    callv_reg: (callv reg) -> void, 20 => |cx, t| cx.call(t.reg(0)),
+}

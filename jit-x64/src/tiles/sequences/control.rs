@@ -1,0 +1,55 @@
+//! What consumes flags, and what leaves the function.
+
+use crate::emit::{Emitter, Tile};
+use crate::encode::Alu;
+use crate::regs::{RAX, RDX};
+use azulejo_core::vocab::Type;
+
+impl Emitter {
+    /// Leaves the function with a status; the value is in `rdx`.
+    pub(in crate::tiles) fn status(&mut self, status: u64) {
+        match status {
+            0 => self.alu(Alu::Xor, Type::I32, RAX.number(), RAX.number()),
+            _ => self.mov_imm(RAX.number(), status),
+        }
+        self.leave();
+    }
+
+    /// Calls a function at a known address. The register holds no argument in any convention, and no value
+    /// across a call.
+    pub(in crate::tiles) fn call_address(&mut self, address: u64) {
+        self.mov_imm(RAX.number(), address);
+        self.call(RAX.number());
+    }
+}
+
+/// Returns nothing, or the integer of this type in `rdx`, with zeros above it.
+pub(in crate::tiles) fn give_back(cx: &mut Emitter, ty: Option<Type>) {
+    let value = RDX.number();
+    match ty {
+        None => cx.alu(Alu::Xor, Type::I32, value, value),
+        Some(Type::I64) => {}
+        Some(narrow) => cx.movzx(narrow, value, value),
+    }
+    cx.status(0);
+}
+
+/// One or zero, as wide as a register.
+pub(in crate::tiles) fn flag_value(cx: &mut Emitter, t: &Tile<'_>) {
+    let condition = cx.condition();
+    cx.set_if(condition, t.out(), t.temp(0));
+    cx.movzx(Type::I8, t.out(), t.out());
+}
+
+/// The result starts as the second value and becomes the first if the flag holds.
+pub(in crate::tiles) fn choose(cx: &mut Emitter, t: &Tile<'_>) {
+    let condition = cx.condition();
+    cx.move_if(condition, t.sig.ty == Type::I64, t.out(), t.reg(0));
+}
+
+/// As [`choose`], around a jump: there is no conditional move between float registers.
+pub(in crate::tiles) fn choose_float(cx: &mut Emitter, t: &Tile<'_>) {
+    let condition = cx.condition();
+    let (out, so) = (t.out(), t.reg(0));
+    cx.only_if(condition, |cx| cx.movaps(out, so));
+}

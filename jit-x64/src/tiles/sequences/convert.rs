@@ -1,0 +1,187 @@
+//! Conversions, with all that the machine leaves undefined or does in its own way.
+
+use crate::emit::{Cond, Emitter, Tile};
+use crate::encode::{Alu, Bits, Shift, Sse, Unary};
+use crate::regs::RCX;
+use azulejo_core::vocab::Type;
+
+/// Widens, or takes the low bits.
+pub(in crate::tiles) fn widen(cx: &mut Emitter, t: &Tile<'_>, signed: bool) {
+    let (from, to) = (t.sig.from, t.sig.ty);
+    if from.bits() > to.bits() {
+        cx.mov(t.out(), t.reg(0));
+    } else if signed {
+        cx.movsx(from, to, t.out(), t.reg(0));
+    } else {
+        cx.movzx(from, t.out(), t.reg(0));
+    }
+}
+
+/// The machine keeps what is above the float: clearing it first makes the result independent of the past.
+pub(in crate::tiles) fn signed_to_float(cx: &mut Emitter, t: &Tile<'_>, from: u8, ty: Type) {
+    cx.sse_bits(Bits::Xor, t.out(), t.out());
+    cx.int_to_float(ty, t.sig.ty, t.out(), from);
+}
+
+pub(in crate::tiles) fn narrow_to_float(cx: &mut Emitter, t: &Tile<'_>, signed: bool) {
+    match signed {
+        true => cx.movsx(t.sig.from, Type::I64, t.temp(0), t.reg(0)),
+        false => cx.movzx(t.sig.from, t.temp(0), t.reg(0)),
+    }
+    signed_to_float(cx, t, t.temp(0), Type::I64);
+}
+
+/// An integer with the highest bit set is halved, with the lost bit kept sticky for the rounding, and doubled.
+pub(in crate::tiles) fn unsigned_to_float(cx: &mut Emitter, t: &Tile<'_>) {
+    let (value, half, odd) = (t.reg(0), t.temp(0), t.temp(1));
+    cx.sse_bits(Bits::Xor, t.out(), t.out());
+    cx.test(Type::I64, value, value);
+    let large = cx.skip_if(Cond::S);
+    cx.int_to_float(Type::I64, t.sig.ty, t.out(), value);
+    let end = cx.skip();
+    cx.land(large);
+    cx.mov(half, value);
+    cx.mov(odd, value);
+    cx.shift_imm(Shift::Shr, Type::I64, half, 1);
+    cx.alu_imm(Alu::And, Type::I32, odd, 1);
+    cx.alu(Alu::Or, Type::I64, half, odd);
+    cx.int_to_float(Type::I64, t.sig.ty, t.out(), half);
+    cx.sse(Sse::Add, t.sig.ty, t.out(), t.out());
+    cx.land(end);
+}
+
+/// Two to the 63rd as a float, in the float scratch register.
+fn two_to_63(cx: &mut Emitter, t: &Tile<'_>) {
+    let bits = if t.sig.from == Type::F64 { 2f64.powi(63).to_bits() } else { 2f32.powi(63).to_bits() as u64 };
+    super::float::float_constant(cx, t.sig.from, t.temp(1), t.temp(0), bits);
+}
+
+/// A float from zero to below two to the 64th as an unsigned integer.
+pub(in crate::tiles) fn to_unsigned(cx: &mut Emitter, t: &Tile<'_>) {
+    let (ty, value, out) = (t.sig.from, t.reg(0), t.out());
+    two_to_63(cx, t);
+    cx.ucomis(ty, value, t.temp(1));
+    let large = cx.skip_if(Cond::Ae);
+    cx.float_to_int(ty, true, out, value);
+    let end = cx.skip();
+    cx.land(large);
+    // 2^63 is taken away from the float and added to the integer.
+    cx.mov_imm(out, 1 << 63);
+    cx.sse(Sse::Sub, ty, t.temp(1), value);
+    flip(cx, t);
+    cx.float_to_int(ty, true, t.temp(0), t.temp(1));
+    cx.alu(Alu::Xor, Type::I64, out, t.temp(0));
+    cx.land(end);
+}
+
+/// Negates the float scratch register by subtracting it from zero, through the integer one.
+fn flip(cx: &mut Emitter, t: &Tile<'_>) {
+    let (bits, wide) = (t.temp(0), t.sig.from == Type::F64);
+    cx.bits_to_int(wide, bits, t.temp(1));
+    if wide {
+        cx.shift_imm(Shift::Rol, Type::I64, bits, 1);
+        cx.alu_imm(Alu::Xor, Type::I64, bits, 1);
+        cx.shift_imm(Shift::Ror, Type::I64, bits, 1);
+    } else {
+        cx.alu_imm(Alu::Xor, Type::I32, bits, i32::MIN as i64);
+    }
+    cx.bits_to_float(wide, t.temp(1), bits);
+}
+
+/// A float as the nearest signed 64-bit integer, zero for NaN. The machine answers with the least integer for all
+/// that has none, and only that overflows when one is subtracted.
+fn to_signed_word(cx: &mut Emitter, t: &Tile<'_>) {
+    let (ty, value, out) = (t.sig.from, t.reg(0), t.out());
+    cx.float_to_int(ty, true, out, value);
+    cx.alu_imm(Alu::Cmp, Type::I64, out, 1);
+    let end = cx.skip_if(Cond::No);
+    cx.sse_bits(Bits::Xor, t.temp(1), t.temp(1));
+    cx.ucomis(ty, value, t.temp(1));
+    let ordered = cx.skip_if(Cond::Np);
+    cx.alu(Alu::Xor, Type::I32, out, out);
+    cx.land(ordered);
+    let small = cx.skip_if(Cond::Be);
+    cx.mov_imm(out, i64::MAX as u64);
+    cx.land(small);
+    cx.land(end);
+}
+
+/// Brings the result into a range.
+fn clamp(cx: &mut Emitter, t: &Tile<'_>, least: i64, most: i64) {
+    let (out, limit) = (t.out(), t.temp(0));
+    cx.mov_imm(limit, most as u64);
+    cx.alu(Alu::Cmp, Type::I64, out, limit);
+    cx.cmovcc(Cond::G as u8, true, out, limit);
+    cx.mov_imm(limit, least as u64);
+    cx.alu(Alu::Cmp, Type::I64, out, limit);
+    cx.cmovcc(Cond::L as u8, true, out, limit);
+}
+
+pub(in crate::tiles) fn to_signed_saturating(cx: &mut Emitter, t: &Tile<'_>) {
+    to_signed_word(cx, t);
+    if t.sig.ty != Type::I64 {
+        let most = (t.sig.ty.mask() >> 1) as i64;
+        clamp(cx, t, -most - 1, most);
+    }
+}
+
+pub(in crate::tiles) fn to_narrow_unsigned_saturating(cx: &mut Emitter, t: &Tile<'_>) {
+    to_signed_word(cx, t);
+    clamp(cx, t, 0, t.sig.ty.mask() as i64);
+}
+
+pub(in crate::tiles) fn to_unsigned_saturating(cx: &mut Emitter, t: &Tile<'_>) {
+    let (ty, value, out) = (t.sig.from, t.reg(0), t.out());
+    // Zero for what is not above zero, NaN included.
+    cx.alu(Alu::Xor, Type::I32, out, out);
+    cx.sse_bits(Bits::Xor, t.temp(1), t.temp(1));
+    cx.ucomis(ty, value, t.temp(1));
+    let not_above = cx.skip_if(Cond::Be);
+    let unordered = cx.skip_if(Cond::P);
+    to_unsigned(cx, t);
+    // Beyond the range: all ones. The scratch register gets 2^64 as 2^63 twice.
+    two_to_63(cx, t);
+    cx.sse(Sse::Add, ty, t.temp(1), t.temp(1));
+    cx.ucomis(ty, value, t.temp(1));
+    let fits = cx.skip_if(Cond::B);
+    cx.mov_imm(out, u64::MAX);
+    cx.land(fits);
+    cx.land(unordered);
+    cx.land(not_above);
+}
+
+/// What the machine cannot convert is a whole number of at least 2^63 (or NaN or infinite): its mantissa is
+/// shifted to its place modulo 2^64.
+pub(in crate::tiles) fn to_int_wrapping(cx: &mut Emitter, t: &Tile<'_>) {
+    let (out, bits, mantissa, wide) = (t.out(), t.temp(0), t.temp(1), t.temp(2));
+    let value = t.reg(0);
+    cx.float_to_int(t.sig.from, true, out, value);
+    cx.alu_imm(Alu::Cmp, Type::I64, out, 1);
+    let end = cx.skip_if(Cond::No);
+    if t.sig.from == Type::F32 {
+        cx.float_to_float(Type::F32, wide, value);
+        cx.bits_to_int(true, bits, wide);
+    } else {
+        cx.bits_to_int(true, bits, value);
+    }
+    let count = RCX.number();
+    cx.mov(count, bits);
+    cx.shift_imm(Shift::Shr, Type::I64, count, 52);
+    cx.alu_imm(Alu::And, Type::I32, count, 0x7ff);
+    cx.alu_imm(Alu::Sub, Type::I32, count, 1075);
+    cx.alu(Alu::Xor, Type::I32, out, out);
+    cx.alu_imm(Alu::Cmp, Type::I32, count, 64);
+    let nothing = cx.skip_if(Cond::Ae);
+    cx.mov(mantissa, bits);
+    cx.shift_imm(Shift::Shl, Type::I64, mantissa, 12);
+    cx.shift_imm(Shift::Shr, Type::I64, mantissa, 12);
+    cx.mov_imm(out, 1 << 52);
+    cx.alu(Alu::Or, Type::I64, out, mantissa);
+    cx.shift_cl(Shift::Shl, Type::I64, out);
+    cx.test(Type::I64, bits, bits);
+    let positive = cx.skip_if(Cond::Ns);
+    cx.unary(Unary::Neg, Type::I64, out);
+    cx.land(positive);
+    cx.land(nothing);
+    cx.land(end);
+}

@@ -1,0 +1,93 @@
+//! Float arithmetic.
+
+use crate::emit::{Cond, Emitter, Tile};
+use crate::encode::{Bits, Sse};
+use azulejo_core::vocab::Type;
+
+/// A constant by way of an integer register.
+pub(in crate::tiles) fn float_constant(cx: &mut Emitter, ty: Type, out: u8, temp: u8, bits: u64) {
+    cx.mov_imm(temp, bits);
+    cx.bits_to_float(ty == Type::F64, out, temp);
+}
+
+fn sign(ty: Type) -> u64 {
+    ty.mask() ^ ty.mask() >> 1
+}
+
+pub(in crate::tiles) fn flip_sign(cx: &mut Emitter, t: &Tile<'_>) {
+    float_constant(cx, t.sig.ty, t.temp(1), t.temp(0), sign(t.sig.ty));
+    cx.sse_bits(Bits::Xor, t.out(), t.temp(1));
+}
+
+pub(in crate::tiles) fn clear_sign(cx: &mut Emitter, t: &Tile<'_>) {
+    float_constant(cx, t.sig.ty, t.temp(1), t.temp(0), t.sig.ty.mask() >> 1);
+    cx.sse_bits(Bits::And, t.out(), t.temp(1));
+}
+
+pub(in crate::tiles) fn copy_sign(cx: &mut Emitter, t: &Tile<'_>) {
+    let (mask, other) = (t.temp(1), t.temp(2));
+    float_constant(cx, t.sig.ty, mask, t.temp(0), sign(t.sig.ty));
+    cx.movaps(other, t.reg(1));
+    cx.sse_bits(Bits::And, other, mask);
+    cx.sse_bits(Bits::AndNot, mask, t.out());
+    cx.sse_bits(Bits::Or, mask, other);
+    cx.movaps(t.out(), mask);
+}
+
+/// The machine's minimum and maximum take the second operand for NaN and for zeros of either sign. Equal operands
+/// (zeros among them) are joined by their bits, and NaN comes out of an addition.
+pub(in crate::tiles) fn extreme(cx: &mut Emitter, t: &Tile<'_>, sse: Sse, equal: Bits) {
+    let (ty, out, other) = (t.sig.ty, t.out(), t.reg(1));
+    cx.ucomis(ty, out, other);
+    let nan = cx.skip_if(Cond::P);
+    let differ = cx.skip_if(Cond::Ne);
+    cx.sse_bits(equal, out, other);
+    let end = cx.skip();
+    cx.land(differ);
+    cx.sse(sse, ty, out, other);
+    let end_too = cx.skip();
+    cx.land(nan);
+    cx.sse(Sse::Add, ty, out, other);
+    cx.land(end_too);
+    cx.land(end);
+}
+
+/// Rounds without the instruction for it: 0 to nearest even, 1 down, 2 up, 3 toward zero. From a certain size on
+/// (and for NaN) there is nothing to round. Below it, the value goes through an integer, or for the nearest
+/// through a sum with that size; the sign is put back, for results of zero.
+pub(in crate::tiles) fn round_without_sse41(cx: &mut Emitter, t: &Tile<'_>, mode: u8) {
+    let (ty, value, bits) = (t.sig.ty, t.out(), t.temp(0));
+    let (rounded, other) = (t.temp(1), t.temp(2));
+    let float_bits =
+        |value: f64| if ty == Type::F64 { value.to_bits() } else { (value as f32).to_bits() as u64 };
+    let whole = if ty == Type::F64 { 2f64.powi(52) } else { 2f64.powi(23) };
+    float_constant(cx, ty, other, bits, ty.mask() >> 1);
+    cx.movaps(rounded, value);
+    cx.sse_bits(Bits::And, rounded, other);
+    float_constant(cx, ty, other, bits, float_bits(whole));
+    cx.ucomis(ty, rounded, other);
+    let unordered = cx.skip_if(Cond::P);
+    let large = cx.skip_if(Cond::Ae);
+    if mode == 0 {
+        cx.sse(Sse::Add, ty, rounded, other);
+        cx.sse(Sse::Sub, ty, rounded, other);
+    } else {
+        cx.float_to_int(ty, true, bits, value);
+        cx.sse_bits(Bits::Xor, rounded, rounded);
+        cx.int_to_float(Type::I64, ty, rounded, bits);
+    }
+    if mode == 1 || mode == 2 {
+        // One too far on the side that rounding toward zero does not take.
+        let (a, b) = if mode == 1 { (rounded, value) } else { (value, rounded) };
+        cx.ucomis(ty, a, b);
+        let right = cx.skip_if(Cond::Be);
+        float_constant(cx, ty, other, bits, float_bits(1.0));
+        cx.sse(if mode == 1 { Sse::Sub } else { Sse::Add }, ty, rounded, other);
+        cx.land(right);
+    }
+    float_constant(cx, ty, other, bits, sign(ty));
+    cx.sse_bits(Bits::And, value, other);
+    cx.sse_bits(Bits::Or, value, rounded);
+    cx.land(large);
+    cx.land(unordered);
+}

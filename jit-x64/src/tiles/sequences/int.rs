@@ -1,0 +1,40 @@
+//! Integer arithmetic.
+
+use crate::emit::{Emitter, Tile};
+use crate::encode::{Alu, Mem, Shift};
+use azulejo_core::vocab::Type;
+
+/// The width to work in where the upper bits of the operands do not reach the result: no prefix, no partial
+/// register.
+pub(in crate::tiles) fn whole(ty: Type) -> Type {
+    if ty == Type::I64 { Type::I64 } else { Type::I32 }
+}
+
+/// `add` where the result is in an operand's register, else `lea`.
+pub(in crate::tiles) fn add(cx: &mut Emitter, t: &Tile<'_>) {
+    let (out, a, b) = (t.out(), t.reg(0), t.reg(1));
+    let ty = whole(t.sig.ty);
+    if out == a {
+        cx.alu(Alu::Add, ty, out, b);
+    } else if out == b {
+        cx.alu(Alu::Add, ty, out, a);
+    } else {
+        cx.lea(ty == Type::I64, out, Mem::element(a, b, 1, 0));
+    }
+}
+
+/// `add` where the result is in the operand's register, else `lea`.
+pub(in crate::tiles) fn add_const(cx: &mut Emitter, t: &Tile<'_>, imm: i64) {
+    let ty = whole(t.sig.ty);
+    if t.out() == t.reg(0) {
+        cx.alu_imm(Alu::Add, ty, t.out(), imm);
+    } else {
+        cx.lea(ty == Type::I64, t.out(), Mem::at(t.reg(0), imm));
+    }
+}
+
+/// A shift of 8 or 16 bits by `cl`: the machine would count modulo 32.
+pub(in crate::tiles) fn shift_narrow(cx: &mut Emitter, t: &Tile<'_>, shift: Shift) {
+    cx.alu_imm(Alu::And, Type::I32, t.reg(1), t.sig.ty.bits() as i64 - 1);
+    cx.shift_cl(shift, t.sig.ty, t.out());
+}
