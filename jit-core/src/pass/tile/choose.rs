@@ -1,48 +1,95 @@
 //! Choose rules from the last node to the first: what is read from a register is needed there.
 
-use super::{Scratch, Visit, walk};
+use super::{Chosen, Scratch};
 use crate::grammar::TileSet;
+use crate::grammar::flatten::{ANY, ImmKind, NO_TILE};
 use crate::grammar::pattern::Symbol;
 use crate::grammar::states::NO_RULE;
-use crate::ir::graph::Graph;
+use crate::ir::graph::{Graph, Target};
 use crate::ir::index::Node;
 use crate::ir::schedule::Schedule;
 use crate::vocab::Type;
 
-/// Sets the rule of each node that is the root of a tile.
+/// Chooses a tile for each node that is effect or needed, and says what the tile covers.
 pub(super) fn choose(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, set: &TileSet) {
+    let mut chooser = Chooser { scratch, graph, set };
     for &node in schedule.nodes.iter().rev() {
-        let data = graph.node(node);
         // A flag is made where it is consumed, and what nobody needs is not made at all.
-        if data.ty() == Type::Flag || !scratch.labels[node.at()].needed && graph.is_removable(node) {
+        let facts = chooser.scratch.facts(graph, node);
+        let needed = facts.stays || chooser.scratch.labels[node.at()].needed;
+        if !needed || graph.node(node).ty() == Type::Flag {
             continue;
         }
-        let rule = root(scratch, graph, set, node);
-        if set.tiles[set.rules[rule as usize].tile as usize].entry {
-            scratch.entries.push(node);
+        let tile = chooser.root(node);
+        if set.tiles[tile as usize].entry {
+            chooser.scratch.entries.push(node);
         }
-        if scratch.facts[data.op.0 as usize].is_call {
+        if facts.is_call {
             let arguments = &graph.inputs(node)[super::fixed_operands(graph, node)..];
-            arguments.iter().for_each(|argument| scratch.labels[argument.at()].needed = true);
+            arguments.iter().for_each(|argument| chooser.scratch.labels[argument.at()].needed = true);
         }
     }
-    scratch.entries.reverse();
+    chooser.scratch.entries.reverse();
 }
 
-/// Chooses the rule by which a node yields what its type says, and marks what that reads.
-fn root(scratch: &mut Scratch, graph: &Graph, set: &TileSet, node: Node) -> u16 {
-    let state = scratch.labels[node.at()].state;
-    let rule = set.rule(state, Symbol::of(graph.node(node).ty()) as u16);
-    if state == 0 || rule == NO_RULE {
-        super::uncovered(graph, node);
-    }
-    scratch.labels[node.at()].rule = rule;
-    walk(scratch, |scratch| &scratch.labels, graph, set, node, rule, &mut |scratch, visit| match visit {
-        Visit::Leaf(child, symbol) if symbol == Symbol::Flag as u16 => {
-            root(scratch, graph, set, child);
+struct Chooser<'a> {
+    scratch: &'a mut Scratch,
+    graph: &'a Graph,
+    set: &'a TileSet,
+}
+
+impl Chooser<'_> {
+    /// Chooses the tile by which a node yields what its type says, and those of the flags it consumes.
+    fn root(&mut self, mut node: Node) -> u16 {
+        let mut first = NO_TILE;
+        loop {
+            let (leaves, imms) = (self.scratch.leaves.len() as u32, self.scratch.imms.len() as u32);
+            let label = self.scratch.labels[node.at()];
+            let rule = self.set.rule(label.state, Symbol::of(self.graph.node(node).ty()) as u16);
+            if label.state == 0 || rule == NO_RULE {
+                super::uncovered(self.graph, node);
+            }
+            let mut flag = Node::NONE;
+            self.cover(node, rule, &mut flag);
+            let tile = self.set.rules[rule as usize].tile;
+            self.scratch.labels[node.at()].chosen = self.scratch.chosen.len() as u32;
+            self.scratch.chosen.push(Chosen { tile, flag, leaves, imms });
+            if first == NO_TILE {
+                first = tile;
+            }
+            // A flag that another consumer chose a tile for has the same state there, so the same tile.
+            if !flag.is_some() || self.scratch.labels[flag.at()].chosen != u32::MAX {
+                return first;
+            }
+            node = flag;
         }
-        Visit::Leaf(child, _) => scratch.labels[child.at()].needed = true,
-        Visit::Imm(_) => {}
-    });
-    rule
+    }
+
+    /// Collects what a rule and those below it read, in the order of the tile's pattern.
+    fn cover(&mut self, node: Node, rule: u16, flag: &mut Node) {
+        let flat = &self.set.rules[rule as usize];
+        let inputs = self.graph.inputs(node);
+        for place in &flat.order[..flat.arity as usize] {
+            let child = inputs[*place as usize];
+            let symbol = flat.children[*place as usize];
+            if symbol > ANY {
+                self.cover(child, self.set.rule(self.scratch.labels[child.at()].state, symbol), flag);
+            } else if symbol == Symbol::Flag as u16 {
+                *flag = child;
+            } else if symbol != ANY {
+                self.scratch.labels[child.at()].needed = true;
+                self.scratch.leaves.push(child);
+            }
+        }
+        let data = self.graph.node(node);
+        self.scratch.imms.push(match flat.imm {
+            ImmKind::None => return,
+            ImmKind::Plain => data.imm as i64,
+            ImmKind::Signed => data.sig.ty.signed(data.imm),
+            ImmKind::Callee => match self.graph.calls[data.imm as usize].target {
+                Target::Direct(address) => address as i64,
+                Target::Indirect => unreachable!("a call of a computed address has a form of its own"),
+            },
+        });
+    }
 }

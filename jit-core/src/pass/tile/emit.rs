@@ -1,8 +1,8 @@
 //! Write the chosen tiles down in order.
 
-use super::{Scratch, Split, Visit, fixed_operands, walk};
+use super::{Chosen, Scratch, Split, fixed_operands};
+use crate::grammar::TileSet;
 use crate::grammar::pattern::Symbol;
-use crate::grammar::{TileInfo, TileSet};
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, List, Node, Vreg};
 use crate::ir::schedule::{Schedule, ScheduledBlock};
@@ -76,12 +76,13 @@ impl Emitter<'_> {
             self.entry();
         }
         for &node in self.schedule.nodes(block) {
-            let rule = self.scratch.labels[node.at()].rule;
-            if rule == crate::grammar::states::NO_RULE || self.graph.node(node).ty() == Type::Flag {
+            // Flags are emitted by those who consume them.
+            let chosen = self.scratch.labels[node.at()].chosen;
+            if chosen == u32::MAX || self.graph.node(node).ty() == Type::Flag {
                 continue;
             }
-            if !self.tile_of(rule).1.entry {
-                self.inst(node, rule);
+            if !self.set.tiles[self.scratch.chosen[chosen as usize].tile as usize].entry {
+                self.inst(node);
             }
         }
         let insts = List { start: first, len: self.out.insts.len() as u32 - first };
@@ -187,11 +188,11 @@ impl Emitter<'_> {
         let start = self.out.operands.len() as u32;
         for at in 0..self.scratch.entries.len() {
             let node = self.scratch.entries[at];
-            let (_, info) = self.tile_of(self.scratch.labels[node.at()].rule);
+            let info = &self.set.tiles[self.chosen(node).tile as usize];
             let vreg = self.vreg(node);
             self.out.operands.push(Operand { vreg, role: info.role, constraint: info.out });
         }
-        let (tile, _) = self.tile_of(self.scratch.labels[first.at()].rule);
+        let tile = TileId(self.chosen(first).tile);
         let operands = List { start, len: self.out.operands.len() as u32 - start };
         self.push(tile, first, operands, self.out.imms.len() as u32, RegSet::EMPTY);
     }
@@ -203,9 +204,8 @@ impl Emitter<'_> {
         self.out.insts.push(Inst { tile, sig, operands, imms, clobbers, node, origin });
     }
 
-    fn tile_of(&self, rule: u16) -> (TileId, &'static TileInfo) {
-        let tile = self.set.rules[rule as usize].tile;
-        (TileId(tile), &self.set.tiles[tile as usize])
+    fn chosen(&self, node: Node) -> Chosen {
+        self.scratch.chosen[self.scratch.labels[node.at()].chosen as usize]
     }
 
     /// The register of a node.
@@ -224,40 +224,26 @@ impl Emitter<'_> {
     }
 
     /// An instruction, behind the one that makes the flag it consumes.
-    fn inst(&mut self, node: Node, rule: u16) {
-        let (tile, info) = self.tile_of(rule);
-        let (graph, set) = (self.graph, self.set);
-        if info.takes_flag {
-            walk(self, |emitter| &emitter.scratch.labels, graph, set, node, rule, &mut |emitter, visit| {
-                if let Visit::Leaf(child, symbol) = visit
-                    && symbol == Symbol::Flag as u16
-                {
-                    emitter.inst(child, emitter.scratch.labels[child.at()].rule);
-                }
-            });
+    fn inst(&mut self, node: Node) {
+        let Chosen { tile, flag, leaves, imms } = self.chosen(node);
+        let info = &self.set.tiles[tile as usize];
+        if flag.is_some() {
+            self.inst(flag);
         }
         let first = self.out.operands.len() as u32;
-        let imms = self.out.imms.len() as u32;
         let mut clobbers = info.clobbers;
         if info.result.class().is_some() {
             let vreg = self.vreg(node);
             self.out.operands.push(Operand { vreg, role: info.role, constraint: info.out });
         }
-        let uses_start = self.out.operands.len();
-        walk(self, |emitter| &emitter.scratch.labels, graph, set, node, rule, &mut |emitter, visit| {
-            match visit {
-                Visit::Leaf(_, symbol) if symbol == Symbol::Flag as u16 => {}
-                Visit::Leaf(child, _) => {
-                    let at = emitter.out.operands.len() - uses_start;
-                    let vreg = emitter.vreg(child);
-                    let described = info.uses[at];
-                    let (role, constraint) = (described.role, described.constraint);
-                    emitter.out.operands.push(Operand { vreg, role, constraint });
-                }
-                Visit::Imm(value) => emitter.out.imms.push(value),
-            }
-        });
-        if self.scratch.facts[graph.node(node).op.0 as usize].is_call {
+        for (at, described) in info.uses.iter().enumerate() {
+            let vreg = self.vreg(self.scratch.leaves[leaves as usize + at]);
+            let (role, constraint) = (described.role, described.constraint);
+            self.out.operands.push(Operand { vreg, role, constraint });
+        }
+        let first_imm = self.out.imms.len() as u32;
+        self.out.imms.extend_from_slice(&self.scratch.imms[imms as usize..][..info.imms as usize]);
+        if self.scratch.facts[self.graph.node(node).op.0 as usize].is_call {
             clobbers = clobbers.union(self.call(node, first));
         }
         for temp in info.temps {
@@ -265,7 +251,7 @@ impl Emitter<'_> {
             self.out.operands.push(Operand { vreg, role: Role::Temp, constraint: Constraint::Reg });
         }
         let operands = List { start: first, len: self.out.operands.len() as u32 - first };
-        self.push(tile, node, operands, imms, clobbers);
+        self.push(TileId(tile), node, operands, first_imm, clobbers);
     }
 
     /// Adds a call's arguments by its convention and says what it overwrites.

@@ -22,7 +22,7 @@ pub(super) fn label(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, s
                 continue;
             }
             labeler.node(node);
-            labeler.epoch += graph.writes(node) as u32;
+            labeler.epoch += labeler.scratch.facts(graph, node).writes as u32;
         }
     }
 }
@@ -69,9 +69,9 @@ impl Labeler<'_> {
     /// Labels a node as if it stood where the walk is.
     fn node(&mut self, node: Node) {
         let data = self.graph.node(node);
-        let facts = self.scratch.facts[data.op.0 as usize];
+        let facts = self.scratch.facts(self.graph, node);
         let mut bound = !facts.repeats;
-        let mut epoch = if self.graph.reads(node) { self.epoch } else { 0 };
+        let mut epoch = if facts.reads { self.epoch } else { 0 };
         let state = if facts.is_const {
             self.set.constant(data.ty(), data.imm)
         } else {
@@ -91,7 +91,7 @@ impl Labeler<'_> {
         label.block = self.block;
         label.epoch = epoch;
         label.bound = bound;
-        label.opaque = facts.is_call || self.graph.writes(node);
+        label.opaque = facts.is_call || facts.writes;
     }
 
     /// The state in which an operand is seen; what seeing it through ties the node to is added.

@@ -26,10 +26,9 @@ mod emit;
 mod label;
 
 use crate::grammar::TileSet;
-use crate::grammar::flatten::{MAX_ARITY, Same, pack};
+use crate::grammar::flatten::{Same, pack};
 use crate::grammar::pattern::{is_call, is_const};
-use crate::grammar::states::NO_RULE;
-use crate::ir::graph::{Graph, Target};
+use crate::ir::graph::{Effect, Graph, Target};
 use crate::ir::index::{Block, Node, Vreg};
 use crate::ir::schedule::Schedule;
 use crate::ir::tiles::TileList;
@@ -66,6 +65,12 @@ pub struct Scratch {
     labels: Vec<Label>,
     /// The register of each node that has one.
     vregs: Vec<Vreg>,
+    /// The chosen tiles, the last first.
+    chosen: Vec<Chosen>,
+    /// What they read.
+    leaves: Vec<Node>,
+    /// Their constants.
+    imms: Vec<i64>,
     /// Nodes that are there when the function is entered.
     entries: Vec<Node>,
     /// For each way out of each block: which predecessor it is of its target.
@@ -98,6 +103,12 @@ struct Facts {
     is_const: bool,
     /// Its operands follow a convention.
     is_call: bool,
+    /// Depends on memory; of a call its own data decides.
+    reads: bool,
+    /// Changes memory; of a call its own data decides.
+    writes: bool,
+    /// Must be done even if nobody uses its result.
+    stays: bool,
 }
 
 /// What is known of a node.
@@ -105,8 +116,8 @@ struct Facts {
 struct Label {
     /// What its subtree offers, as far as it is seen through.
     state: u16,
-    /// The rule chosen for it.
-    rule: u16,
+    /// If it is the root of a tile: which, in [`Scratch::chosen`].
+    chosen: u32,
     /// The block it stands in, by position in the schedule.
     block: u32,
     /// The stretch of code without writes that a read in its subtree belongs to; 0 if there is none.
@@ -126,7 +137,7 @@ struct Label {
 impl Label {
     const NEW: Label = Label {
         state: 0,
-        rule: NO_RULE,
+        chosen: u32::MAX,
         block: u32::MAX,
         epoch: 0,
         uses: 0,
@@ -135,6 +146,19 @@ impl Label {
         opaque: true,
         needed: false,
     };
+}
+
+/// A chosen tile and what it covers.
+#[derive(Clone, Copy, Debug)]
+struct Chosen {
+    /// Which.
+    tile: u16,
+    /// The flag it consumes.
+    flag: Node,
+    /// In [`Scratch::leaves`]: the nodes it reads from registers, as many as it says.
+    leaves: u32,
+    /// In [`Scratch::imms`]: the constants it is handed, as many as it says.
+    imms: u32,
 }
 
 /// A block to be put on an edge.
@@ -169,8 +193,23 @@ impl Scratch {
         self.labels.resize(graph.nodes.len(), Label::NEW);
         self.vregs.clear();
         self.vregs.resize(graph.nodes.len(), Vreg::NONE);
+        self.chosen.clear();
+        self.leaves.clear();
+        self.imms.clear();
         self.entries.clear();
         self.late.clear();
+    }
+
+    /// What the operator's row says of a node, and a call's data of a call.
+    #[inline]
+    fn facts(&self, graph: &Graph, node: Node) -> Facts {
+        let data = graph.node(node);
+        let mut facts = self.facts[data.op.0 as usize];
+        if facts.is_call {
+            let touches = graph.calls[data.imm as usize].effect != Effect::Pure;
+            (facts.reads, facts.writes, facts.stays) = (touches, touches, touches);
+        }
+        facts
     }
 
     /// The table that gives a node's state.
@@ -197,6 +236,9 @@ fn facts(info: &OpInfo) -> Facts {
         repeats: info.props.contains(Props::PURE) && !info.props.contains(Props::GUARDED) && cheap,
         is_const: is_const(info),
         is_call: is_call(info),
+        reads: info.props.contains(Props::READS),
+        writes: info.props.contains(Props::WRITES),
+        stays: info.props.intersects(Props::WRITES | Props::ENDS),
     }
 }
 
@@ -222,54 +264,6 @@ fn holds(graph: &Graph, root: Node, same: &Same) -> bool {
     };
     let bound = end(&same.bound);
     bound.is_some() && bound == end(&same.again)
-}
-
-/// What a covered node reads, in the order of its tile's pattern.
-///
-/// Calls `leaf` for each place where the rules name `reg`, `num` or `flag`, and `constant` for each node whose
-/// constant the emitter is handed.
-fn walk<C>(
-    context: &mut C,
-    labels: fn(&C) -> &[Label],
-    graph: &Graph,
-    set: &TileSet,
-    node: Node,
-    rule: u16,
-    visit: &mut impl FnMut(&mut C, Visit),
-) {
-    use crate::grammar::flatten::{ANY, ImmKind};
-    let flat = set.rules[rule as usize];
-    debug_assert!(flat.arity as usize <= MAX_ARITY);
-    for place in &flat.order[..flat.arity as usize] {
-        let child = graph.inputs(node)[*place as usize];
-        match flat.children[*place as usize] {
-            symbol @ 0..ANY => visit(context, Visit::Leaf(child, symbol)),
-            ANY => {}
-            symbol => {
-                let below = set.rule(labels(context)[child.at()].state, symbol);
-                walk(context, labels, graph, set, child, below, visit);
-            }
-        }
-    }
-    let data = graph.node(node);
-    let value = match flat.imm {
-        ImmKind::None => return,
-        ImmKind::Plain => data.imm as i64,
-        ImmKind::Signed => data.sig.ty.signed(data.imm),
-        ImmKind::Callee => match graph.calls[data.imm as usize].target {
-            Target::Direct(address) => address as i64,
-            Target::Indirect => unreachable!("a call of a computed address has a form of its own"),
-        },
-    };
-    visit(context, Visit::Imm(value));
-}
-
-/// What [`walk`] meets.
-enum Visit {
-    /// A node, as this symbol.
-    Leaf(Node, u16),
-    /// A constant for the emitter.
-    Imm(i64),
 }
 
 /// Says which form has no tile, which a complete set has not.
