@@ -22,7 +22,7 @@ impl Random {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -31,7 +31,7 @@ impl Random {
 
     /// A number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 33) as usize % n
+        (self.number() >> 33) as usize % n
     }
 
     /// True once in `n` times.
@@ -222,7 +222,7 @@ impl Maker<'_> {
             3 if ty.is_int() => 1 << self.random.below(64),
             _ if ty == Type::F64 => (self.random.below(100) as f64 / 4.0 - 8.0).to_bits(),
             _ if ty == Type::F32 => (self.random.below(100) as f32 / 4.0 - 8.0).to_bits() as u64,
-            4 => self.random.next(),
+            4 => self.random.number(),
             _ => self.random.below(20) as u64,
         };
         // No NaN: which of two a sum keeps is nobody's promise.
@@ -320,7 +320,7 @@ impl Maker<'_> {
         let dividend = self.value(ty);
         let divisor = match self.random.one_in(2) {
             true => {
-                let bits = self.random.next() >> self.random.below(60) | 2;
+                let bits = self.random.number() >> self.random.below(60) | 2;
                 self.graph.constant(ty, bits, 0)
             }
             false => {

@@ -152,8 +152,8 @@ fn edge(ty: Type, round: usize, random: &mut dyn FnMut() -> u64) -> u64 {
     // The first rounds go through the edges in order, so that each is sure to be tried.
     let pick = |n: usize| if round < n { round } else { choice as usize / 8 % n };
     let bits = match ty {
-        Type::F32 if choice % 4 != 0 => (FLOATS[pick(FLOATS.len())] as f32).to_bits() as u64,
-        Type::F64 if choice % 4 != 0 => FLOATS[pick(FLOATS.len())].to_bits(),
+        Type::F32 if choice & 3 != 0 => (FLOATS[pick(FLOATS.len())] as f32).to_bits() as u64,
+        Type::F64 if choice & 3 != 0 => FLOATS[pick(FLOATS.len())].to_bits(),
         Type::Flag => choice >> 5,
         _ if !ty.is_int() => random(),
         _ if round < INTS.len() => ty.truncate(INTS[round] as u64),

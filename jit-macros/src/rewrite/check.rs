@@ -618,7 +618,7 @@ fn forms(pattern: &Matched, counts: &[usize]) -> Vec<Matched> {
     let mut all = vec![Vec::new()];
     for operand in &node.operands {
         let operand = forms(operand, counts);
-        let extend = |start: &Vec<Matched>, form: &Matched| [&start[..], &[form.clone()]].concat();
+        let extend = |start: &Vec<Matched>, form: &Matched| [&start[..], std::slice::from_ref(form)].concat();
         all = all.iter().flat_map(|start| operand.iter().map(move |form| extend(start, form))).collect();
     }
     let is_free = |operand: &Matched| matches!(operand, Matched::Leaf { number, must_vary: false } if counts[*number] == 1);

@@ -278,6 +278,9 @@ impl Walk<'_> {
 
     /// What a node folds to, or what the first rule makes of it.
     fn simplify(&mut self, node: Node) -> Option<Node> {
+        if self.graph.node(node).op == Op::CONST {
+            return None;
+        }
         let info = self.graph.vocab.info(self.graph.node(node).op);
         if info.props.contains(Props::COMMUTES)
             && let [a, b] = *self.graph.inputs(node)
