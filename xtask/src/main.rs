@@ -2,6 +2,8 @@
 
 mod ci;
 mod tidy;
+#[cfg(target_arch = "x86_64")]
+mod tiles;
 
 use std::process::ExitCode;
 
@@ -9,6 +11,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
   ci      format, lints, docs, tidy: all that must hold besides the tests
   bless   rewrite the expected output of golden and compile-error tests
+  tiles   print the tile set: flattened rules, symbols, states, sizes
   tidy    check what no other tool checks: module docs, sizes, links, reasons";
 
 fn main() -> ExitCode {
@@ -18,6 +21,8 @@ fn main() -> ExitCode {
     let result = match command.as_deref() {
         Some("ci") => ci::ci(root),
         Some("bless") => ci::bless(root),
+        #[cfg(target_arch = "x86_64")]
+        Some("tiles") => tiles::tiles(&azulejo_x64::tiles::X64, azulejo_x64::tiles::X64_ROWS),
         Some("tidy") => tidy::tidy(root),
         _ => Err(USAGE.to_string()),
     };
