@@ -6,6 +6,7 @@ extern crate self as azulejo;
 pub mod __private {
     pub use azulejo_core as core;
     pub use azulejo_macros as macros;
+    pub use azulejo_macros::tileset_step;
     #[cfg(target_arch = "x86_64")]
     pub use azulejo_x64 as x64;
 }
@@ -13,4 +14,6 @@ pub mod __private {
 pub mod rules;
 
 pub use azulejo_core::ir::bytecode::*;
-pub use azulejo_macros::{Bytecode, rewrite};
+pub use azulejo_macros::{Bytecode, operators, rewrite, tile, tileset};
+#[cfg(target_arch = "x86_64")]
+pub use azulejo_x64 as x64;

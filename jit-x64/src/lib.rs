@@ -24,3 +24,4 @@ pub mod tiles;
 pub use emit::{Code, Cond, EmitFn, Emitter, Tile};
 pub use encode::Mem;
 pub use features::Features;
+pub use tiles::{X64, X64_EMIT, X64_ROWS};
