@@ -267,7 +267,7 @@ impl<'a> Run<'a, '_> {
             Some(Op::SWITCH) => end.value.min(edges.len() as u64 - 1) as usize,
             Some(Op::RETURN) => return Ok(Next::Ended(Outcome::Returned(end.value))),
             Some(Op::RET) => return Ok(Next::Ended(Outcome::Returned(0))),
-            Some(Op::EXIT) => return Ok(Next::Ended(Outcome::Exited(end.imm as u64))),
+            Some(Op::EXIT_AT) => return Ok(Next::Ended(Outcome::Exited(end.imm as u64))),
             Some(Op::TRAP) => {
                 return Ok(Next::Ended(Outcome::Trapped { code: end.imm as u64, origin: end.origin }));
             }

@@ -70,6 +70,8 @@ impl Scratch {
         let flow = &self.flow;
         self.is_cold.clear();
         self.is_cold.extend(flow.order.iter().map(|block| graph.block(*block).heat == Heat::Cold));
+        // The entry stands first whatever it leads to.
+        self.is_cold[0] = false;
         for rank in (1..flow.order.len()).rev() {
             let succs = &graph.block(flow.order[rank]).succs;
             // A successor that stands before is the head of a loop, of which nothing is known yet.
@@ -85,8 +87,6 @@ impl Scratch {
                 self.is_cold[rank] = true;
             }
         }
-        // The entry stands first whatever it leads to.
-        self.is_cold[0] = false;
     }
 
     fn order_blocks(&mut self, graph: &Graph, out: &mut Schedule) {

@@ -260,7 +260,7 @@ impl GraphParser {
             parts.inputs.push(node(word)?);
         } else if word.starts_with('b') {
             parts.succs.push(block(word)?);
-        } else if parts.imm.is_none() && super::print::has_constant(op, self.graph.vocab.info(op)) {
+        } else if parts.imm.is_none() && super::print::has_constant(self.graph.vocab.info(op)) {
             let ty = if op == Op::CONST { sig.ty } else { Type::I64 };
             parts.imm = Some(constant(ty, word)?);
         } else {

@@ -178,7 +178,7 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
     }
     if data.op == Op::CONST {
         constant(out, data.sig.ty, data.imm)?;
-    } else if has_constant(data.op, info) {
+    } else if has_constant(info) {
         write!(out, " {}", data.imm as i64)?;
     }
     if data.block.is_some() && graph.block(data.block).end == node {
@@ -193,8 +193,8 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
 }
 
 /// Whether a node's `imm` is written behind its operands.
-pub(super) fn has_constant(op: Op, info: &OpInfo) -> bool {
-    op == Op::EXIT_AT || info.params.iter().any(|param| *param != Param::Type)
+pub(super) fn has_constant(info: &OpInfo) -> bool {
+    info.params.iter().any(|param| *param != Param::Type)
 }
 
 /// Writes the types by which an operator is keyed.
