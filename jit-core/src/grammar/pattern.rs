@@ -302,10 +302,9 @@ pub fn is_const(info: &OpInfo) -> bool {
     info.params.contains(&Param::Value)
 }
 
-/// Whether a node of this operator has a constant for the emitter. A lone label is one: where to go on.
+/// Whether a node of this operator has a constant for the emitter.
 pub fn has_imm(info: &OpInfo) -> bool {
     info.params.iter().any(|param| *param != Param::Type)
-        || info.operands.contains(&Kind::Label) && !info.props.contains(Props::VARIADIC)
 }
 
 /// The operands that patterns match.
