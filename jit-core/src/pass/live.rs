@@ -222,7 +222,8 @@ impl Scratch {
         if intersect(&self.lists[a as usize], &self.lists[b as usize]) {
             return false;
         }
-        let (keep, give) = if self.lists[a as usize].len() >= self.lists[b as usize].len() { (a, b) } else { (b, a) };
+        let (keep, give) =
+            if self.lists[a as usize].len() >= self.lists[b as usize].len() { (a, b) } else { (b, a) };
         let given = core::mem::take(&mut self.lists[give as usize]);
         self.merged.clear();
         merge(&self.lists[keep as usize], &given, &mut self.merged);
@@ -248,7 +249,8 @@ impl Scratch {
             out.of[vreg] = out.of[root];
         }
         for block in &tiles.blocks {
-            let cost = LOOP_WEIGHT.powi(block.depth.min(MAX_DEPTH) as i32) * if block.cold { 0.01 } else { 1.0 };
+            let cost =
+                LOOP_WEIGHT.powi(block.depth.min(MAX_DEPTH) as i32) * if block.cold { 0.01 } else { 1.0 };
             for inst in block.insts.range() {
                 for operand in tiles.operands(inst) {
                     let range = &mut out.ranges[out.of[operand.vreg.at()] as usize];
@@ -261,7 +263,8 @@ impl Scratch {
         }
         let segments = &out.segments;
         for range in &mut out.ranges {
-            let length: u32 = segments[range.segments.range()].iter().map(|segment| segment.end - segment.start).sum();
+            let length: u32 =
+                segments[range.segments.range()].iter().map(|segment| segment.end - segment.start).sum();
             range.weight /= length.max(1) as f32;
         }
     }
