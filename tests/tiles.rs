@@ -6,13 +6,17 @@
 use azulejo::__private::core::check::evaluate::{Machine, Memory, Outcome, evaluate};
 use azulejo::__private::core::check::{self, Violation, execute};
 use azulejo::__private::core::fuzzing::{self, Options, Random};
-use azulejo::__private::core::grammar::{Grammar, TileSet, build, explain, text};
-use azulejo::__private::core::ir::graph::{CallData, Effect, Graph};
+use azulejo::__private::core::grammar::pattern::{self, Concrete};
+use azulejo::__private::core::grammar::{Grammar, Predicate, Symbol, TileSet, build, explain, text};
+use azulejo::__private::core::ir::graph::{CallData, Effect, Graph, Target};
+use azulejo::__private::core::ir::index::{Block, Node};
 use azulejo::__private::core::ir::schedule::Schedule;
+use azulejo::__private::core::ir::template::{Convention, Signature};
 use azulejo::__private::core::ir::tiles::TileList;
 use azulejo::__private::core::pass;
 use azulejo::__private::core::text::{parse, print};
-use azulejo::__private::core::vocab::Vocabulary;
+use azulejo::__private::core::vocab::op::Param;
+use azulejo::__private::core::vocab::{Op, Props, Sig, Type, Vocabulary};
 use azulejo::x64::regs::REGISTERS;
 use azulejo::x64::{Features, X64};
 
@@ -68,6 +72,16 @@ impl<'a> Bench<'a> {
         pass::place::place(&mut self.place, graph, &mut self.schedule);
         let Bench { tile, schedule, set, list, .. } = self;
         pass::tile::tile(tile, graph, schedule, set, features.bits(), &REGISTERS, list);
+    }
+
+    /// Whether a tile is in the list. One instruction stands for all that is there at entry.
+    fn has(&self, tile: usize) -> bool {
+        let info = &self.set.tiles[tile];
+        self.list.insts.iter().enumerate().any(|(at, inst)| {
+            let found = &self.set.tiles[inst.tile.0 as usize];
+            let at_entry = || self.list.operands(at).iter().any(|operand| operand.constraint == info.out);
+            inst.tile.0 as usize == tile || info.entry && found.entry && at_entry()
+        })
     }
 
     fn names(&self) -> Vec<&'static str> {
@@ -131,6 +145,182 @@ fn tiles_of_random_graphs_mean_what_the_graphs_mean() {
             assert_eq!(found, expected, "{}", report());
         }
     }
+}
+
+/// Makes a graph out of a tile's pattern: leaves are loaded first, and a store behind them keeps them there.
+struct Example<'a> {
+    graph: Graph,
+    block: Block,
+    next_slot: u64,
+    bound: Vec<(&'a str, Node)>,
+    leaves: Vec<Type>,
+}
+
+const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
+
+impl<'a> Example<'a> {
+    fn of(tree: &'a Concrete) -> Graph {
+        let mut graph = Graph::new(Vocabulary::BUILTIN);
+        let block = graph.add_block();
+        let mut example = Example { graph, block, next_slot: 0, bound: Vec::new(), leaves: Vec::new() };
+        example.collect(tree, Type::Void);
+        let base = example.graph.add(Op::CU, WORD, &[], 0, 0);
+        let leaves: Vec<Node> = core::mem::take(&mut example.leaves)
+            .into_iter()
+            .map(|ty| {
+                let slot = example.graph.add(Op::ADDR, WORD, &[base], 8 * example.next_slot, 0);
+                example.next_slot += 1;
+                example.graph.push(block, Op::LOAD, Sig { from: Type::Void, ty }, &[slot], 0, 0)
+            })
+            .collect();
+        let zero = example.graph.constant(Type::I64, 0, 0);
+        let barrier = example.graph.add(Op::ADDR, WORD, &[base], 800, 0);
+        let store = Sig { from: Type::I64, ty: Type::Void };
+        example.graph.push(block, Op::STORE, store, &[barrier, zero], 0, 0);
+        let root = example.node(tree, &mut leaves.into_iter());
+        example.close(root);
+        example.graph
+    }
+
+    /// Lists the types of leaves, in the order of the pattern.
+    fn collect(&mut self, tree: &Concrete, ty: Type) {
+        match tree {
+            Concrete::Symbol(Symbol::Flag) => self.leaves.push(Type::I64),
+            Concrete::Symbol(_) => self.leaves.push(ty),
+            Concrete::Same(_) => {}
+            Concrete::Node { op, sig, children, .. } => {
+                let info = self.graph.vocab.info(*op);
+                for ((_, child), kind) in children.iter().zip(pattern::matched(info)) {
+                    self.collect(child, pattern::operand_type(info, kind, *sig));
+                }
+            }
+        }
+    }
+
+    fn node(&mut self, tree: &'a Concrete, leaves: &mut impl Iterator<Item = Node>) -> Node {
+        let (op, sig, children, predicate) = match tree {
+            Concrete::Symbol(Symbol::Flag) => {
+                let value = leaves.next().expect("a leaf for each symbol");
+                return self.graph.add(Op::ZR, Sig { from: Type::I64, ty: Type::Flag }, &[value], 0, 0);
+            }
+            Concrete::Symbol(_) => return leaves.next().expect("a leaf for each symbol"),
+            Concrete::Same(name) => {
+                return self.bound.iter().find(|(known, _)| known == name).expect("bound before").1;
+            }
+            Concrete::Node { op, sig, children, predicate } => (*op, *sig, children, predicate),
+        };
+        let info = self.graph.vocab.info(op);
+        let mut inputs = Vec::new();
+        for (bind, child) in children {
+            let node = self.node(child, leaves);
+            self.bound.extend(bind.as_deref().map(|name| (name, node)));
+            inputs.push(node);
+        }
+        if pattern::is_call(info) {
+            let target = if inputs.is_empty() { Target::Direct(0x1000) } else { Target::Indirect };
+            let signature = Signature { convention: Convention::SysV64, args: &[], ret: sig.ty };
+            self.graph.calls.push(CallData { target, signature, effect: Effect::Memory });
+            let imm = self.graph.calls.len() as u64 - 1;
+            return self.graph.push(self.block, op, Sig { from: Type::Void, ty: sig.ty }, &inputs, imm, 0);
+        }
+        let imm = match info.params.first() {
+            Some(Param::Value) => constant(sig.ty, *predicate),
+            Some(Param::Scale) => 8,
+            Some(Param::Offset | Param::Code) => 24,
+            _ => 0,
+        };
+        if info.props.contains(Props::ENDS) {
+            let n_succs = if op == Op::SWITCH { 3 } else { inputs.len() };
+            let is_jump = matches!(op, Op::JUMP | Op::BR | Op::SWITCH);
+            let succs: Vec<Block> = (0..n_succs.max(1) + (op == Op::BR) as usize)
+                .filter(|_| is_jump)
+                .map(|_| {
+                    let succ = self.graph.add_block();
+                    self.graph.end(succ, Op::RET, Type::Void, &[], 0, &[], 0);
+                    succ
+                })
+                .collect();
+            return self.graph.end(self.block, op, sig.from, &inputs, imm, &succs, 0);
+        }
+        match info.is_pure(sig) {
+            true => self.graph.add(op, sig, &inputs, imm, 0),
+            false => self.graph.push(self.block, op, sig, &inputs, imm, 0),
+        }
+    }
+
+    /// Uses the root's value and ends the block.
+    fn close(&mut self, root: Node) {
+        if self.graph.block(self.block).end.is_some() {
+            return;
+        }
+        let result = match self.graph.node(root).ty() {
+            Type::Void => {
+                self.graph.end(self.block, Op::RET, Type::Void, &[], 0, &[], 0);
+                return;
+            }
+            Type::Flag => self.graph.add(Op::FLAGVAL, WORD, &[root], 0, 0),
+            _ => root,
+        };
+        let from = self.graph.node(result).ty();
+        self.graph.end(self.block, Op::RETURN, from, &[result], 0, &[], 0);
+    }
+}
+
+/// A constant of which this holds, and as little else as may be.
+fn constant(ty: Type, predicate: Option<Predicate>) -> u64 {
+    let has = |value: u64| {
+        let mask = Predicate::mask(ty, value);
+        predicate
+            .is_none_or(|predicate| mask >> predicate as u8 & 1 != 0)
+            .then_some((mask.count_ones(), value))
+    };
+    let values = [
+        0x1234_5678_9abc_def1,
+        0xffff_ffff_8765_4321,
+        0x8765_4321,
+        0x1234_5678,
+        0x5a,
+        0,
+        1,
+        2,
+        64,
+        1 << 40,
+        u64::MAX,
+    ];
+    values.into_iter().map(|value| ty.truncate(value)).filter_map(has).min().expect("there is such a value").1
+}
+
+/// Each tile is chosen for a graph made of its pattern, and does there what the graph says.
+#[test]
+fn every_tile_is_selected_and_means_its_pattern() {
+    let rules = text::rules(azulejo::x64::X64_ROWS).expect("the rows are text");
+    let features = X64.features.iter().map(|feature| feature.to_string()).collect();
+    let grammar = Grammar { vocab: Vocabulary::BUILTIN, features, own: rules.len(), rules, complete: true };
+    let patterns = execute::Patterns::of(&X64);
+    let mut bench = Bench::new(&X64);
+    let mut never = Vec::new();
+    for (at, rule) in grammar.rules.iter().enumerate() {
+        let mut selected = false;
+        for (_, tree) in pattern::concrete(&grammar, at).expect("the set is sound") {
+            let graph = Example::of(&tree);
+            assert_eq!(check::graph::graph(&graph), [], "{rule}\n{}", print::graph(&graph));
+            for features in [Features::all(), Features::empty()] {
+                bench.tile(&graph, features);
+                let report = || format!("{rule}\n{}----\n{}", print::graph(&graph), bench.print());
+                assert_eq!(check::tiles::tiles(&graph, &bench.list, &X64), [], "{}", report());
+                selected |= bench.has(at);
+                let expected = trace(|machine| evaluate(&graph, machine, 300));
+                let found =
+                    trace(|machine| execute::execute(&graph, &bench.list, &X64, &patterns, machine, 300));
+                // A division may trap; then both do.
+                assert_eq!(found.ok(), expected.ok(), "{}", report());
+            }
+        }
+        if !selected {
+            never.push(rule.to_string());
+        }
+    }
+    assert_eq!(never, Vec::<String>::new());
 }
 
 #[test]
