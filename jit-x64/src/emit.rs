@@ -239,6 +239,18 @@ impl Emitter {
         }
     }
 
+    /// An emitter without a function, for tests of single instructions.
+    #[cfg(test)]
+    pub(crate) fn bare() -> Emitter {
+        Emitter::new(&mut Scratch::default(), Vec::new(), &TileList::default(), &Assignment::default())
+    }
+
+    /// What was emitted since the last call.
+    #[cfg(test)]
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        core::mem::take(&mut self.bytes)
+    }
+
     pub(crate) fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
     }
@@ -271,7 +283,7 @@ impl Emitter {
 
     fn prologue(&mut self) {
         for reg in self.saved.iter() {
-            self.push(reg.number());
+            self.push64(reg.number());
         }
         if self.frame_bytes > 0 {
             self.alu_imm(Alu::Sub, Type::I64, regs::RSP.number(), self.frame_bytes as i64);
@@ -288,7 +300,7 @@ impl Emitter {
             core::array::from_fn(|_| regs.next())
         };
         for reg in saved.into_iter().rev().flatten() {
-            self.pop(reg.number());
+            self.pop64(reg.number());
         }
         self.byte(0xc3);
     }
@@ -358,8 +370,8 @@ impl Emitter {
             }
             (Source::Loc(from), to) => {
                 // `pop` to an address that counts from rsp counts from where rsp is afterwards.
-                self.push(mem(from).expect("it is no register"));
-                self.pop(mem(to).expect("it is no register"));
+                self.push64(mem(from).expect("it is no register"));
+                self.pop64(mem(to).expect("it is no register"));
             }
         }
     }

@@ -7,6 +7,9 @@
 use crate::emit::Emitter;
 use azulejo_core::vocab::Type;
 
+#[cfg(test)]
+mod tests;
+
 /// A place in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mem {
@@ -352,6 +355,9 @@ impl Emitter {
 
     /// Shifts by a constant.
     pub fn shift_imm(&mut self, shift: Shift, ty: Type, dst: impl Into<Rm>, count: i64) {
+        if count == 1 {
+            return self.encode(op(0xd1).sized(ty), shift as u8, dst.into());
+        }
         self.encode(op(0xc1).sized(ty), shift as u8, dst.into());
         self.byte(count as u8);
     }
@@ -437,8 +443,8 @@ impl Emitter {
         self.encode(op2(0x40 | cc).wide(wide), dst, src.into());
     }
 
-    /// Pushes 8 bytes.
-    pub fn push(&mut self, src: impl Into<Rm>) {
+    /// Pushes 8 bytes. Not `push`: that is what dynasm calls on this type for a single byte of code.
+    pub fn push64(&mut self, src: impl Into<Rm>) {
         match src.into() {
             Rm::Reg(reg) => {
                 if reg >= 8 {
@@ -451,7 +457,7 @@ impl Emitter {
     }
 
     /// Pops 8 bytes.
-    pub fn pop(&mut self, dst: impl Into<Rm>) {
+    pub fn pop64(&mut self, dst: impl Into<Rm>) {
         match dst.into() {
             Rm::Reg(reg) => {
                 if reg >= 8 {
