@@ -31,9 +31,9 @@ impl fmt::Display for Explained<'_> {
         }
         writeln!(f, "\nstates (symbol +cost =rule)")?;
         for state in 0..tables.states.states.len() {
-            write!(f, "  {state:3} ")?;
+            write!(f, "  {state:3}")?;
             for (symbol, cost) in tables.offers(state) {
-                write!(f, " {}+{cost}", symbol_name(tables, symbol))?;
+                write!(f, "  {}+{cost}", symbol_name(tables, symbol))?;
                 match tables.states.states[state].rules[symbol as usize] {
                     super::states::NO_RULE => {}
                     rule => write!(f, "={rule}")?,

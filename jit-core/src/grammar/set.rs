@@ -126,9 +126,9 @@ impl TileSet {
     #[inline]
     pub fn state(&self, op: &OpTable, operands: [u16; MAX_ARITY]) -> u16 {
         let mut cell = op.base as usize;
-        for place in 0..op.arity as usize {
-            let class = self.classes[op.maps[place] as usize + self.views[operands[place] as usize] as usize];
-            cell += class as usize * op.strides[place] as usize;
+        for (place, operand) in operands.iter().enumerate().take(op.arity as usize) {
+            let view = self.views[*operand as usize] as usize;
+            cell += self.classes[op.maps[place] as usize + view] as usize * op.strides[place] as usize;
         }
         self.cells[cell]
     }

@@ -257,8 +257,8 @@ impl<'a> Closer<'a> {
     fn class_counts(&self, shape: usize) -> [usize; MAX_ARITY] {
         let shape = &self.all.shapes[shape];
         let mut counts = [1; MAX_ARITY];
-        for place in 0..shape.arity {
-            counts[place] = self.all.projections[shape.operands[place]].classes.len();
+        for (count, operand) in counts.iter_mut().zip(shape.operands).take(shape.arity) {
+            *count = self.all.projections[operand].classes.len();
         }
         counts
     }

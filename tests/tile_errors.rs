@@ -1,0 +1,7 @@
+//! Each mistake in `tile!` and `tileset!` is reported on its token, with what to do about it.
+#![cfg(target_arch = "x86_64")]
+
+#[test]
+fn mistakes_are_reported() {
+    trybuild::TestCases::new().compile_fail("tests/ui/tile/*.rs");
+}
