@@ -49,11 +49,17 @@ pub struct Options {
     pub max_nodes: usize,
     /// Whether there are calls.
     pub calls: bool,
+    /// Whether all loads and stores are of the first [`OWN_SLOTS`] slots at `local` and at `tc`, so that the graph
+    /// can run on real memory.
+    pub own_memory: bool,
 }
+
+/// How many slots a graph with memory of its own uses.
+pub const OWN_SLOTS: usize = 16;
 
 impl Options {
     /// Small graphs of every kind.
-    pub const SMALL: Options = Options { max_blocks: 8, max_nodes: 8, calls: true };
+    pub const SMALL: Options = Options { max_blocks: 8, max_nodes: 8, calls: true, own_memory: false };
 }
 
 const VOID: Sig = Sig { from: Type::Void, ty: Type::Void };
@@ -276,6 +282,11 @@ impl Maker<'_> {
     /// An address: of a VM register, at the context, or anything.
     fn address(&mut self) -> Node {
         let base = match self.random.below(4) {
+            0 if self.options.own_memory => {
+                let (base, element) = (self.graph.add(Op::LOCAL, WORD, &[], 0, 0), self.small_word());
+                let scale = 1 << self.random.below(4);
+                self.graph.add(Op::IDX, WORD, &[base, element], scale, 0)
+            }
             0 => return self.value(Type::I64),
             1 => self.graph.add(Op::TC, WORD, &[], 0, 0),
             _ => self.graph.add(Op::LOCAL, WORD, &[], 0, 0),

@@ -14,6 +14,7 @@ pub mod __private {
 }
 
 pub mod abi;
+pub mod compile;
 pub mod emit;
 pub mod encode;
 pub mod features;
@@ -22,6 +23,7 @@ pub mod regs;
 pub mod set;
 pub mod tiles;
 
+pub use compile::{Compiled, Compiler, Status, TILES};
 pub use emit::{Code, Cond, EmitFn, Emitter, Tile};
 pub use encode::Mem;
 pub use features::Features;

@@ -1,4 +1,8 @@
-//! The passes, in the order they run.
+//! The passes, in the order they run: the compiler's table of contents.
+//!
+//! In: verified bytecode (or a graph) and a machine's description. Out: a tile list and an assignment, from which
+//! the machine's emitter makes code. After each stage the observer sees the result, and the judge of that stage
+//! looks at it: always in debug builds, and on demand in others.
 
 pub mod allocate;
 pub mod build;
@@ -10,3 +14,167 @@ pub mod number;
 pub mod place;
 pub mod rewrite;
 pub mod tile;
+
+use crate::check::{self, Violation};
+use crate::error::Error;
+use crate::grammar::TileSet;
+use crate::ir::assignment::Assignment;
+use crate::ir::graph::Graph;
+use crate::ir::ranges::Ranges;
+use crate::ir::schedule::Schedule;
+use crate::ir::tiles::TileList;
+use crate::target::RegisterFile;
+use crate::text::print;
+use crate::vocab::Vocabulary;
+
+/// What is compiled for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// The tiles to choose from.
+    pub set: &'a TileSet,
+    /// The CPU's features, a bit each in the tile set's order.
+    pub features: u32,
+    /// The registers.
+    pub registers: &'a RegisterFile,
+    /// The rewrite rules.
+    pub rules: &'a [rewrite::Matcher],
+    /// Whether every stage is judged.
+    pub check: bool,
+}
+
+/// Sees each stage's result. What is not overridden looks away.
+pub trait Observer {
+    /// A graph, after the pass with this name.
+    fn graph(&mut self, _pass: &'static str, _graph: &Graph) {}
+    /// The placed graph.
+    fn schedule(&mut self, _graph: &Graph, _schedule: &Schedule) {}
+    /// The chosen tiles.
+    fn tiles(&mut self, _set: &TileSet, _tiles: &TileList) {}
+    /// The places of operands, and the moves.
+    fn assignment(&mut self, _set: &TileSet, _tiles: &TileList, _assignment: &Assignment) {}
+}
+
+/// Looks away always.
+#[derive(Clone, Copy, Debug)]
+pub struct Blind;
+
+impl Observer for Blind {}
+
+/// A compiler's memory: the data between passes and each pass's own, kept from function to function.
+#[derive(Debug)]
+pub struct Compilation {
+    /// The function as a graph.
+    pub graph: Graph,
+    /// Its nodes in order.
+    pub schedule: Schedule,
+    /// Its tiles.
+    pub tiles: TileList,
+    /// Where its values are live.
+    pub ranges: Ranges,
+    /// Where its values are.
+    pub assignment: Assignment,
+    build: build::Scratch,
+    rewrite: rewrite::Scratch,
+    forward: forward::Scratch,
+    dead: dead::Scratch,
+    place: place::Scratch,
+    tile: tile::Scratch,
+    live: live::Scratch,
+    allocate: allocate::Scratch,
+}
+
+impl Default for Compilation {
+    fn default() -> Self {
+        Compilation {
+            graph: Graph::new(Vocabulary::BUILTIN),
+            schedule: Schedule::default(),
+            tiles: TileList::default(),
+            ranges: Ranges::default(),
+            assignment: Assignment::default(),
+            build: build::Scratch::default(),
+            rewrite: rewrite::Scratch::default(),
+            forward: forward::Scratch::default(),
+            dead: dead::Scratch::default(),
+            place: place::Scratch::default(),
+            tile: tile::Scratch::default(),
+            live: live::Scratch::default(),
+            allocate: allocate::Scratch::default(),
+        }
+    }
+}
+
+impl Compilation {
+    /// Compiles bytecode up to emission.
+    pub fn bytecode(
+        &mut self,
+        source: &build::Source<'_>,
+        target: &Target<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        build::build(&mut self.build, source, &mut self.graph);
+        self.judge_graph("build", target, observer)?;
+        self.graph(target, observer)
+    }
+
+    /// Compiles [`Compilation::graph`] up to emission.
+    pub fn graph(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
+        rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
+        self.judge_graph("rewrite", target, observer)?;
+        forward::forward(&mut self.forward, &mut self.graph);
+        self.judge_graph("forward", target, observer)?;
+        // What was forwarded is seen by the rules, and what they made useless goes.
+        rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
+        dead::dead(&mut self.dead, &mut self.graph);
+        self.judge_graph("dead", target, observer)?;
+
+        place::place(&mut self.place, &self.graph, &mut self.schedule);
+        observer.schedule(&self.graph, &self.schedule);
+        let text = || print::schedule(&self.graph, &self.schedule);
+        judge(target, "place", || check::schedule::schedule(&self.graph, &self.schedule), text)?;
+
+        let Target { set, features, registers, .. } = *target;
+        tile::tile(&mut self.tile, &self.graph, &self.schedule, set, features, registers, &mut self.tiles);
+        observer.tiles(set, &self.tiles);
+        let text = || print::tiles(&self.tiles, print::Names::NUMBERS);
+        judge(target, "tile", || check::tiles::tiles(&self.graph, &self.tiles, set), text)?;
+
+        live::live(&mut self.live, &self.tiles, &mut self.ranges);
+        allocate::allocate(&mut self.allocate, &self.tiles, &self.ranges, registers, &mut self.assignment)
+            .map_err(|_| Error::Internal("allocate"))?;
+        observer.assignment(set, &self.tiles, &self.assignment);
+        let text = || print::assignment(&self.tiles, &self.assignment, print::Names::NUMBERS);
+        judge(target, "allocate", || check::assignment::assignment(&self.tiles, &self.assignment), text)
+    }
+
+    fn judge_graph(
+        &self,
+        pass: &'static str,
+        target: &Target<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        observer.graph(pass, &self.graph);
+        judge(target, pass, || check::graph::graph(&self.graph), || print::graph(&self.graph))
+    }
+}
+
+/// Looks at a stage's result. What is wrong is a fault of ours: a debug build shows it where it happened, another
+/// gives the function up.
+fn judge(
+    target: &Target<'_>,
+    stage: &'static str,
+    violations: impl FnOnce() -> Vec<Violation>,
+    text: impl FnOnce() -> String,
+) -> Result<(), Error> {
+    if !cfg!(debug_assertions) && !target.check {
+        return Ok(());
+    }
+    let violations = violations();
+    if violations.is_empty() {
+        return Ok(());
+    }
+    if cfg!(debug_assertions) {
+        let list: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        panic!("after `{stage}`:\n{}\nin\n{}", list.join("\n"), text());
+    }
+    Err(Error::Internal(stage))
+}

@@ -399,8 +399,8 @@ impl Allocator<'_> {
                 Constraint::Fixed(reg) => Loc::Reg(reg),
                 Constraint::OutArg(at) => Loc::OutArg(at),
                 _ => match self.tied_result(operands.clone(), index) {
-                    Some(result) => self.register_of(result, home),
-                    None => self.register_of(index, home),
+                    Some(result) => self.register_of(result),
+                    None => self.register_of(index),
                 },
             };
             debug_assert_eq!(out.locs.len(), index);
@@ -425,7 +425,7 @@ impl Allocator<'_> {
     }
 
     /// The register of an operand without a fixed one: its moment's, or its range's; or its slot, if it may be.
-    fn register_of(&self, index: usize, home: Source) -> Loc {
+    fn register_of(&self, index: usize) -> Loc {
         let operand = self.tiles.operands[index];
         if let Constraint::Fixed(reg) = operand.constraint {
             return Loc::Reg(reg);
@@ -437,7 +437,7 @@ impl Allocator<'_> {
             let reg = self.scratch.moments[moment as usize].reg;
             return Loc::Reg(reg.expect("every moment was placed"));
         }
-        match home {
+        match self.home(operand.vreg) {
             Source::Loc(loc) => loc,
             Source::Const(_) => unreachable!("a constant that is read in place waits for a register"),
         }

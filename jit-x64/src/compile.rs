@@ -1,0 +1,163 @@
+//! From bytecode or a graph to installed code.
+//!
+//! In: what is compiled, the tiles and rules to use. Out: code in memory, with the entry that all tiers share.
+
+use crate::emit::{self, Code};
+use crate::features::Features;
+use crate::memory::{CodeMemory, Installed};
+use crate::regs::REGISTERS;
+use crate::set::X64Set;
+use azulejo_core::error::{Error, Unsupported};
+use azulejo_core::pass::build::Source;
+use azulejo_core::pass::rewrite::Matcher;
+use azulejo_core::pass::{Compilation, Observer, Target};
+use azulejo_core::vocab::Trap;
+
+/// The tiles of this crate.
+pub static TILES: X64Set = X64Set { tiles: &crate::tiles::X64, emit: crate::tiles::X64_EMIT };
+
+/// A compiler and the memory its code goes to.
+#[derive(Debug)]
+pub struct Compiler {
+    memory: CodeMemory,
+    compilation: Compilation,
+    emission: emit::Scratch,
+    code: Code,
+    features: Features,
+    rules: &'static [Matcher],
+    set: &'static X64Set,
+}
+
+/// A compiled function. Its memory is given back when it is dropped.
+#[derive(Debug)]
+pub struct Compiled {
+    installed: Installed,
+    map: Box<[(u32, u32)]>,
+}
+
+/// How compiled code was left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    /// The function is done; the bits of its result.
+    Returned(u64),
+    /// The interpreter goes on at this bytecode.
+    Exited {
+        /// Which.
+        at: u32,
+    },
+    /// The function failed.
+    Trapped {
+        /// Why.
+        trap: Trap,
+        /// At which bytecode.
+        at: u32,
+    },
+}
+
+/// What compiled code gives back, in `rax` and `rdx`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawStatus {
+    status: u64,
+    value: u64,
+}
+
+type Entry = unsafe extern "sysv64" fn(*mut (), *mut u64, *const ()) -> RawStatus;
+
+impl Compiler {
+    /// A compiler with memory for so many bytes of code.
+    pub fn new(
+        code_bytes: usize,
+        features: Features,
+        rules: &'static [Matcher],
+    ) -> Result<Self, Unsupported> {
+        Ok(Compiler {
+            memory: CodeMemory::new(code_bytes)?,
+            compilation: Compilation::default(),
+            emission: emit::Scratch::default(),
+            code: Code::default(),
+            features,
+            rules,
+            set: &TILES,
+        })
+    }
+
+    /// Uses another set of tiles: the built-in ones with a user's.
+    pub fn with_tiles(mut self, set: &'static X64Set) -> Self {
+        self.set = set;
+        self
+    }
+
+    fn target(&self) -> Target<'static> {
+        Target {
+            set: self.set.tiles,
+            features: self.features.bits(),
+            registers: &REGISTERS,
+            rules: self.rules,
+            check: false,
+        }
+    }
+
+    /// Compiles bytecode.
+    pub fn bytecode(&mut self, source: &Source<'_>, observer: &mut dyn Observer) -> Result<Compiled, Error> {
+        let target = self.target();
+        self.compilation.bytecode(source, &target, observer)?;
+        self.install()
+    }
+
+    /// Compiles the graph that `fill` makes.
+    pub fn graph(
+        &mut self,
+        fill: impl FnOnce(&mut azulejo_core::ir::graph::Graph),
+        observer: &mut dyn Observer,
+    ) -> Result<Compiled, Error> {
+        let target = self.target();
+        self.compilation.graph.clear(self.set.tiles.vocab);
+        fill(&mut self.compilation.graph);
+        self.compilation.graph(&target, observer)?;
+        self.install()
+    }
+
+    fn install(&mut self) -> Result<Compiled, Error> {
+        let Compilation { tiles, assignment, .. } = &self.compilation;
+        emit::emit(&mut self.emission, tiles, assignment, self.set, &mut self.code);
+        let installed = self.memory.install(&self.code.bytes)?;
+        let origin = |inst: u32| tiles.insts[inst as usize].origin;
+        let map = self.code.map.iter().map(|(at, inst)| (*at, origin(*inst))).collect();
+        Ok(Compiled { installed, map })
+    }
+}
+
+impl Compiled {
+    /// Runs it.
+    ///
+    /// # Safety
+    ///
+    /// The frame must have the slots that the compiled function uses, and the context and unit must be what its
+    /// templates take them for.
+    pub unsafe fn enter(&self, context: *mut (), frame: *mut u64, unit: *const ()) -> Status {
+        // SAFETY: this is the start of code that was emitted as a function of this type.
+        let entry: Entry = unsafe { core::mem::transmute(self.installed.address()) };
+        // SAFETY: the caller promises what the code relies on.
+        let RawStatus { status, value } = unsafe { entry(context, frame, unit) };
+        match status >> 32 {
+            0 => Status::Returned(value),
+            1 => Status::Exited { at: status as u32 },
+            _ => Status::Trapped {
+                trap: Trap::from_code(status as u32).expect("compiled code raises traps by their codes"),
+                at: value as u32,
+            },
+        }
+    }
+
+    /// The machine code.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the memory is this function's, and nothing writes it while it is installed.
+        unsafe { core::slice::from_raw_parts(self.installed.address(), self.installed.size()) }
+    }
+
+    /// For each piece of code where it starts and which bytecode it came from.
+    pub fn map(&self) -> &[(u32, u32)] {
+        &self.map
+    }
+}
