@@ -354,5 +354,8 @@ fn a_users_operator_gets_the_users_tile() {
     assert_eq!(check::tiles::tiles(&graph, &bench.list, &MINE), [], "{}", bench.print());
     assert_eq!(bench.names(), ["local", "load_base", "pdep_load", "pdep", "return_int"]);
     assert_eq!(MINE.tiles.len(), MINE_EMIT.len());
+    assert_eq!(MINE.stranger(graph.vocab), None);
+    assert_eq!(MINE.stranger(Vocabulary::BUILTIN), None);
+    assert_eq!(X64.stranger(graph.vocab), Some("pdep"));
     assert_eq!(MINE.tiles.len(), X64.tiles.len() + 2);
 }

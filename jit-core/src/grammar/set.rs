@@ -157,6 +157,13 @@ impl TileSet {
         Some(&self.heads[at])
     }
 
+    /// The first operator of a vocabulary that this set was not made for, if there is one.
+    pub fn stranger(&self, vocab: Vocabulary) -> Option<&'static str> {
+        let known = self.vocab.extra.iter().map(|info| Some(info.name)).chain(core::iter::repeat(None));
+        let mut names = vocab.extra.iter().map(|info| info.name).zip(known);
+        names.find(|(name, known)| Some(*name) != *known).map(|(name, _)| name)
+    }
+
     /// Size of the packed tables in bytes, without the tiles' descriptions.
     pub const fn table_bytes(&self) -> usize {
         size_of_val(self.rules)

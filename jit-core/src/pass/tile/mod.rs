@@ -1,7 +1,8 @@
 //! Tile a graph: choose the cheapest machine instructions that cover it.
 //!
 //! In: a graph, its schedule, a tile set and what the CPU has. Out: a [`TileList`].
-//! Needs: every form in the graph is covered by the set (`tileset!` refuses a set that leaves one out).
+//! Needs: every form in the graph is covered by the set (`tileset!` refuses a set that leaves one out), and the
+//! operators are those the set was made for ([`TileSet::stranger`]).
 //! Keeps: the order of effects. Cost: one table look-up a node going up, one a tile going down.
 //!
 //! Three walks over the schedule. [`label`] gives each node its state, operands first. [`choose`] goes backward:
@@ -56,7 +57,7 @@ pub fn tile(
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// For which set and features `forms` and `facts` are, by the address of the set's tiles.
-    resolved: (usize, usize, u32),
+    resolved: (usize, u32),
     /// The table of each operator form, at `op << 6 | types`.
     forms: Vec<Form>,
     /// What the operators' rows say, in short.
@@ -173,11 +174,12 @@ struct Split {
 
 impl Scratch {
     fn prepare(&mut self, set: &TileSet, graph: &Graph, features: u32) {
-        let key = (set.tiles.as_ptr() as usize, graph.vocab.extra.as_ptr() as usize, features);
+        debug_assert!(set.stranger(graph.vocab).is_none(), "the set was made for other operators");
+        let key = (set.tiles.as_ptr() as usize, features);
         if self.resolved != key || self.forms.is_empty() {
             self.resolved = key;
             self.facts.clear();
-            self.facts.extend(graph.vocab.iter().map(|(_, info)| facts(info)));
+            self.facts.extend(set.vocab.iter().map(|(_, info)| facts(info)));
             self.forms.clear();
             self.forms.resize(self.facts.len() << 6, Form::NONE);
             for (at, head) in set.heads.iter().enumerate() {
