@@ -51,6 +51,6 @@ tile! {
     rotr_const: (rotr.$t:int reg (const $c)) -> reg, 3, tied(0) => |cx, t| cx.shift_imm(Shift::Ror, t.sig.ty, t.out(), t.imm(0) & (t.sig.ty.bits() as i64 - 1)),
     rotr: (rotr.$t:i32|i64 reg reg) -> reg, 4, tied(0), fixed(1 = rcx) => |cx, t| cx.shift_cl(Shift::Ror, t.sig.ty, t.out()),
     rotr_narrow: (rotr.$t:i8|i16 reg reg) -> reg, 6, tied(0), fixed(1 = rcx), clobber(rcx) => |cx, t| shift_narrow(cx, t, Shift::Ror),
-    rotl_x: (rotl.$t:i32|i64 reg (const $c)) -> reg, 2, needs(bmi2) => |cx, t| cx.rorx(t.sig.ty, t.out(), t.reg(0), -t.imm(0) & (t.sig.ty.bits() as i64 - 1)),
+    rotl_x: (rotl.$t:i32|i64 reg (const $c)) -> reg, 2, needs(bmi2) => |cx, t| cx.rorx(t.sig.ty, t.out(), t.reg(0), t.imm(0).wrapping_neg() & (t.sig.ty.bits() as i64 - 1)),
     rotr_x: (rotr.$t:i32|i64 reg (const $c)) -> reg, 2, needs(bmi2) => |cx, t| cx.rorx(t.sig.ty, t.out(), t.reg(0), t.imm(0) & (t.sig.ty.bits() as i64 - 1)),
 }

@@ -1,0 +1,482 @@
+//! Every operator on every type in every form of operand, as machine code: it does what the reference says.
+//!
+//! Operands come from registers, from memory in each addressing mode, and as constants; with all features of the
+//! CPU and with none. A flag is also branched on, selected by, and inverted.
+#![cfg(target_arch = "x86_64")]
+
+use azulejo::__private::core::ir::assignment::Assignment;
+use azulejo::__private::core::ir::graph::Graph;
+use azulejo::__private::core::ir::index::{Block, Node};
+use azulejo::__private::core::ir::ranges::Ranges;
+use azulejo::__private::core::ir::schedule::Schedule;
+use azulejo::__private::core::ir::tiles::TileList;
+use azulejo::__private::core::pass;
+use azulejo::__private::core::text::print;
+use azulejo::__private::core::vocab::op::{Key, Kind};
+use azulejo::__private::core::vocab::{Op, OpInfo, Props, Sig, Type, Vocabulary};
+use azulejo::x64::emit::{self, Code};
+use azulejo::x64::memory::{CodeMemory, Installed};
+use azulejo::x64::regs::REGISTERS;
+use azulejo::x64::set::X64Set;
+use azulejo::x64::{Features, X64, X64_EMIT};
+
+const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
+
+/// What compiled code returns.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Exit {
+    status: u64,
+    value: u64,
+}
+
+/// A compiler from graphs to code that runs, its memory kept between functions.
+struct Compiler {
+    features: Features,
+    place: pass::place::Scratch,
+    tile: pass::tile::Scratch,
+    live: pass::live::Scratch,
+    allocate: pass::allocate::Scratch,
+    emit: emit::Scratch,
+    schedule: Schedule,
+    tiles: TileList,
+    ranges: Ranges,
+    assignment: Assignment,
+    code: Code,
+    memory: CodeMemory,
+    last: Option<Installed>,
+}
+
+impl Compiler {
+    fn new(features: Features) -> Compiler {
+        Compiler {
+            features,
+            place: Default::default(),
+            tile: Default::default(),
+            live: Default::default(),
+            allocate: Default::default(),
+            emit: Default::default(),
+            schedule: Default::default(),
+            tiles: Default::default(),
+            ranges: Default::default(),
+            assignment: Default::default(),
+            code: Default::default(),
+            memory: CodeMemory::new(1 << 20).expect("this system runs code"),
+            last: None,
+        }
+    }
+
+    fn compile(&mut self, graph: &Graph) {
+        pass::place::place(&mut self.place, graph, &mut self.schedule);
+        let features = self.features.bits();
+        pass::tile::tile(&mut self.tile, graph, &self.schedule, &X64, features, &REGISTERS, &mut self.tiles);
+        pass::live::live(&mut self.live, &self.tiles, &mut self.ranges);
+        pass::allocate::allocate(
+            &mut self.allocate,
+            &self.tiles,
+            &self.ranges,
+            &REGISTERS,
+            &mut self.assignment,
+        )
+        .unwrap_or_else(|why| panic!("{why:?}\n{}", print::graph(graph)));
+        let set = X64Set { tiles: &X64, emit: X64_EMIT };
+        emit::emit(&mut self.emit, &self.tiles, &self.assignment, &set, &mut self.code);
+        if let Some(last) = self.last.take() {
+            // SAFETY: installed below, and `run` has returned.
+            unsafe { self.memory.free(last) };
+        }
+        self.last = Some(self.memory.install(&self.code.bytes).expect("one function has room"));
+    }
+
+    fn run(&self, frame: &mut [u64]) -> Exit {
+        let code = self.last.as_ref().expect("compiled before");
+        type Entry = extern "sysv64" fn(*mut (), *mut u64, *const ()) -> Exit;
+        // SAFETY: the code follows this convention and reads and writes the frame alone.
+        let entry = unsafe { core::mem::transmute::<*const u8, Entry>(code.address()) };
+        entry(core::ptr::null_mut(), frame.as_mut_ptr(), core::ptr::null())
+    }
+
+    fn report(&self, graph: &Graph) -> String {
+        format!("features {:?}\n{}\n{:02x?}", self.features, print::graph(graph), self.code.bytes)
+    }
+}
+
+/// Where an operand comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    /// A register: it was loaded before memory changed.
+    Reg,
+    /// `[base]`, `[base + offset]`, `[base + index * 8]`, `[base + index * 8 + offset]`
+    Mem(u8),
+    /// A constant.
+    Const(u64),
+}
+
+/// What becomes of the result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sink {
+    /// It is returned.
+    Value,
+    /// A flag is branched on.
+    Branch,
+    /// The opposite of a flag is branched on.
+    BranchNot,
+    /// A flag selects an integer.
+    Select,
+    /// A flag selects a float.
+    SelectFloat,
+    /// It is stored to memory: operands may then be read, changed and written in one instruction.
+    Store,
+}
+
+/// The frame: where operands are, one slot of 8 bytes each; then what is stored to, then the index.
+const OPERANDS: u64 = 4;
+const BARRIER: u64 = 8;
+const INDEX: u64 = 9;
+const SLOTS: usize = 12;
+
+struct Maker {
+    graph: Graph,
+    block: Block,
+    frame: Node,
+    index: Option<Node>,
+}
+
+impl Maker {
+    fn new() -> Maker {
+        let mut graph = Graph::new(Vocabulary::BUILTIN);
+        let block = graph.add_block();
+        let frame = graph.add(Op::LOCAL, WORD, &[], 0, 0);
+        Maker { graph, block, frame, index: None }
+    }
+
+    fn addr(&mut self, base: Node, offset: u64) -> Node {
+        self.graph.add(Op::ADDR, WORD, &[base], offset, 0)
+    }
+
+    fn load(&mut self, ty: Type, address: Node) -> Node {
+        self.graph.push(self.block, Op::LOAD, Sig { from: Type::Void, ty }, &[address], 0, 0)
+    }
+
+    /// The address of a slot in one of the four modes.
+    fn place(&mut self, slot: u64, mode: u8) -> Node {
+        let frame = self.frame;
+        match mode {
+            // The base itself is a register with the slot's address.
+            0 => self.graph.add(Op::ADD, WORD, &[frame, self.index.expect("loaded first")], 0, 0),
+            1 => self.addr(frame, slot * 8),
+            // The index register holds the number 1.
+            2 => self.graph.add(Op::IDX, WORD, &[frame, self.index.expect("loaded first")], 8, 0),
+            _ => {
+                let element =
+                    self.graph.add(Op::IDX, WORD, &[frame, self.index.expect("loaded first")], 8, 0);
+                self.addr(element, (slot - 1) * 8)
+            }
+        }
+    }
+}
+
+/// A value's node; its slot is filled in by `run`.
+fn function(
+    op: Op,
+    info: &OpInfo,
+    sig: Sig,
+    forms: &[Form],
+    imm: u64,
+    sink: Sink,
+) -> (Graph, Vec<(u64, usize)>) {
+    let mut maker = Maker::new();
+    let types: Vec<Type> = operand_types(info, sig);
+    // Registers first, the index among them; then a store, so that no load can sink below it.
+    let mut slots = Vec::new();
+    let needs_index = forms.iter().any(|form| matches!(form, Form::Mem(0 | 2 | 3)));
+    if needs_index {
+        let address = maker.addr(maker.frame, INDEX * 8);
+        maker.index = Some(maker.load(Type::I64, address));
+    }
+    let mut inputs = vec![Node::NONE; forms.len()];
+    for (at, form) in forms.iter().enumerate() {
+        if *form == Form::Reg {
+            let slot = OPERANDS + at as u64;
+            let address = maker.addr(maker.frame, slot * 8);
+            let ty = if types[at] == Type::Flag { Type::I64 } else { types[at] };
+            inputs[at] = maker.load(ty, address);
+            slots.push((slot, at));
+        }
+    }
+    let barrier = maker.addr(maker.frame, BARRIER * 8);
+    let zero = maker.graph.constant(Type::I64, 0, 0);
+    let store = Sig { from: Type::I64, ty: Type::Void };
+    maker.graph.push(maker.block, Op::STORE, store, &[barrier, zero], 0, 0);
+    for (at, form) in forms.iter().enumerate() {
+        match *form {
+            Form::Reg if types[at] == Type::Flag => {
+                let sig = Sig { from: Type::I64, ty: Type::Flag };
+                inputs[at] = maker.graph.add(Op::NZ, sig, &[inputs[at]], 0, 0);
+            }
+            Form::Reg => {}
+            Form::Const(bits) => inputs[at] = maker.graph.constant(types[at], bits, 0),
+            Form::Mem(mode) => {
+                // Mode 2 has no offset: the index is 1, so the operand is in slot 1. Mode 0 adds 1 to the frame.
+                let slot = if mode == 2 { 1 } else { OPERANDS + at as u64 };
+                let address = maker.place(slot, mode);
+                inputs[at] = maker.load(types[at], address);
+                slots.push((if mode == 0 { u64::MAX } else { slot }, at));
+            }
+        }
+    }
+    let result = match info.is_guarded(sig) {
+        true => maker.graph.push(maker.block, op, sig, &inputs, imm, 0),
+        false => maker.graph.add(op, sig, &inputs, imm, 0),
+    };
+    finish(&mut maker, result, sink);
+    (maker.graph, slots)
+}
+
+fn finish(maker: &mut Maker, result: Node, sink: Sink) {
+    let Maker { graph, block, frame, .. } = maker;
+    let block = *block;
+    let give = |graph: &mut Graph, block: Block, value: Node| {
+        let from = graph.node(value).ty();
+        graph.end(block, Op::RETURN, from, &[value], 0, &[], 0);
+    };
+    let ty = graph.node(result).ty();
+    match sink {
+        Sink::Value if ty == Type::Flag => {
+            let value = graph.add(Op::FLAGVAL, WORD, &[result], 0, 0);
+            give(graph, block, value);
+        }
+        Sink::Value => give(graph, block, result),
+        Sink::Branch | Sink::BranchNot => {
+            let (so, not) = (graph.add_block(), graph.add_block());
+            let (one, zero) = (graph.constant(Type::I64, 1, 0), graph.constant(Type::I64, 0, 0));
+            let notf = Sig { from: Type::Void, ty: Type::Flag };
+            let (flag, so, not) = match sink {
+                Sink::Branch => (result, so, not),
+                _ => (graph.add(Op::NOTF, notf, &[result], 0, 0), not, so),
+            };
+            graph.end(block, Op::BR, Type::Void, &[flag], 0, &[so, not], 0);
+            let (so, not) = if sink == Sink::Branch { (so, not) } else { (not, so) };
+            give(graph, so, one);
+            give(graph, not, zero);
+        }
+        Sink::Select | Sink::SelectFloat => {
+            let is_float = sink == Sink::SelectFloat;
+            let (ty, one) = if is_float { (Type::F64, 1f64.to_bits()) } else { (Type::I64, 1) };
+            let (a, b) = (graph.constant(ty, one, 0), graph.constant(ty, 0, 0));
+            let value = graph.add(Op::SELECT, Sig { from: Type::Void, ty }, &[result, a, b], 0, 0);
+            give(graph, block, value);
+        }
+        Sink::Store => {
+            let address = graph.add(Op::ADDR, WORD, &[*frame], OPERANDS * 8, 0);
+            let sig = Sig { from: ty, ty: Type::Void };
+            graph.push(block, Op::STORE, sig, &[address, result], 0, 0);
+            graph.end(block, Op::RET, Type::Void, &[], 0, &[], 0);
+        }
+    }
+}
+
+fn operand_types(info: &OpInfo, sig: Sig) -> Vec<Type> {
+    let of = |kind: &Kind| match kind {
+        Kind::Ptr | Kind::Word => Type::I64,
+        Kind::Flag => Type::Flag,
+        _ => match info.key {
+            Key::Result => sig.ty,
+            _ => sig.from,
+        },
+    };
+    info.operands.iter().map(of).collect()
+}
+
+/// Values where operators change what they do.
+fn edges(ty: Type) -> Vec<u64> {
+    match ty {
+        Type::Flag => vec![0, 1],
+        Type::F32 => [0.0f32, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 127.9, 255.9, -128.9, 8_388_609.0]
+            .into_iter()
+            .chain([65_535.9, 2_147_483_648.0, 4_294_967_296.0, 9.3e18, 1.9e19, -1e30, 3e38, 1e-40])
+            .chain([f32::INFINITY, f32::NEG_INFINITY, f32::NAN])
+            .map(|value| value.to_bits() as u64)
+            .collect(),
+        Type::F64 => [0.0f64, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 127.9, 255.9, -128.9, 65_535.9]
+            .into_iter()
+            .chain([2_147_483_647.5, -2_147_483_648.9, 4_294_967_295.5, 4_503_599_627_370_497.5, 9.3e18])
+            .chain([1.9e19, -9.3e18, -1e30, 1e300, 1.2345678901234e20, -3.6893488147419103e19, 1e-310])
+            .chain([f64::INFINITY, f64::NEG_INFINITY, f64::NAN])
+            .map(f64::to_bits)
+            .collect(),
+        _ => {
+            let top = 1u64 << (ty.bits() - 1);
+            let all = [
+                0,
+                1,
+                2,
+                3,
+                7,
+                8,
+                31,
+                33,
+                127,
+                128,
+                255,
+                0x5a,
+                top - 1,
+                top,
+                top + 1,
+                u64::MAX,
+                u64::MAX - 1,
+            ];
+            let mut all: Vec<u64> = all.iter().map(|value| ty.truncate(*value)).collect();
+            all.push(ty.truncate(0x1234_5678_9abc_def0));
+            all.push(ty.truncate(0xffff_ffff_8000_0000));
+            all.sort_unstable();
+            all.dedup();
+            all
+        }
+    }
+}
+
+/// Whether two results are the same: NaN is NaN.
+fn same(ty: Type, a: u64, b: u64) -> bool {
+    let is_nan = |bits: u64| match ty {
+        Type::F32 => f32::from_bits(bits as u32).is_nan(),
+        Type::F64 => f64::from_bits(bits).is_nan(),
+        _ => false,
+    };
+    a == b || is_nan(a) && is_nan(b)
+}
+
+fn combinations(types: &[Type]) -> Vec<Vec<u64>> {
+    let mut all = vec![Vec::new()];
+    for ty in types {
+        all = all
+            .iter()
+            .flat_map(|known| {
+                edges(*ty).into_iter().map(move |value| known.iter().copied().chain([value]).collect())
+            })
+            .collect();
+    }
+    all
+}
+
+struct Case<'a> {
+    op: Op,
+    info: &'a OpInfo,
+    sig: Sig,
+    imm: Option<u64>,
+}
+
+impl Case<'_> {
+    fn expected(&self, values: &[u64]) -> Option<u64> {
+        let operands: Vec<u64> = values.iter().copied().chain(self.imm).collect();
+        // Where it traps there is a check before it, which is no part of this.
+        Vocabulary::BUILTIN.evaluate(self.op, self.sig, &operands)?.ok()
+    }
+
+    /// Compiles one form and runs it on all combinations of the values of what is not constant.
+    fn check(&self, compiler: &mut Compiler, forms: &[Form], sink: Sink) -> usize {
+        let types = operand_types(self.info, self.sig);
+        let (graph, slots) = function(self.op, self.info, self.sig, forms, self.imm.unwrap_or(0), sink);
+        compiler.compile(&graph);
+        let mut n_run = 0;
+        for values in combinations(&types) {
+            let fits = |(form, value): (&Form, &u64)| !matches!(form, Form::Const(bits) if bits != value);
+            if !forms.iter().zip(&values).all(fits) {
+                continue;
+            }
+            let Some(expected) = self.expected(&values) else { continue };
+            let mut frame = [0xa5a5_a5a5_a5a5_a5a5; SLOTS];
+            frame[INDEX as usize] = 1;
+            for &(slot, at) in &slots {
+                // What is above a narrow value must not matter.
+                let junk =
+                    if types[at] == Type::Flag { 0 } else { 0xdead_beef_f00d_cafe & !types[at].mask() };
+                let bits = values[at] | junk;
+                match slot {
+                    // One byte into the frame.
+                    u64::MAX => {
+                        let bytes = bits.to_le_bytes();
+                        frame[0] = u64::from_le_bytes([
+                            0, bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6],
+                        ]);
+                        frame[1] = bytes[7] as u64;
+                    }
+                    slot => frame[slot as usize] = bits,
+                }
+            }
+            let exit = compiler.run(&mut frame);
+            let found = match sink {
+                Sink::Store => self.sig.ty.truncate(frame[OPERANDS as usize]),
+                Sink::SelectFloat => (exit.value == 1f64.to_bits()) as u64,
+                _ => exit.value,
+            };
+            assert!(
+                exit.status == 0 && same(self.sig.ty, found, expected),
+                "{:?} {:?} {forms:x?} {sink:?} of {values:x?}: {exit:x?}, found {found:x}, expected {expected:x}\n{}",
+                self.op,
+                self.sig,
+                compiler.report(&graph),
+            );
+            n_run += 1;
+        }
+        n_run
+    }
+}
+
+/// The forms of operands that are tried: each place once from a register and from memory, alone and with others.
+fn forms(n_operands: usize) -> Vec<Vec<Form>> {
+    let mut all = vec![vec![Form::Reg; n_operands]];
+    for at in 0..n_operands {
+        for mode in 0..4 {
+            let mut form = vec![Form::Reg; n_operands];
+            form[at] = Form::Mem(mode);
+            all.push(form);
+        }
+    }
+    all
+}
+
+#[test]
+fn every_operator_in_every_form_does_what_the_reference_says() {
+    let mut n_run = 0;
+    for features in [Features::detect(), Features::empty()] {
+        let mut compiler = Compiler::new(features);
+        for (op, info) in Vocabulary::BUILTIN.iter() {
+            if !info.props.contains(Props::GRAPH) || info.reference.is_none() || op == Op::CONST {
+                continue;
+            }
+            for sig in info.sigs() {
+                let imm = (!info.params.is_empty() && matches!(op, Op::ADDR | Op::IDX)).then_some(8);
+                let case = Case { op, info, sig, imm };
+                let types = operand_types(info, sig);
+                for form in forms(types.len()) {
+                    let is_flag = |(form, ty): (&Form, &Type)| *ty == Type::Flag && *form != Form::Reg;
+                    if form.iter().zip(&types).any(is_flag) {
+                        continue;
+                    }
+                    n_run += case.check(&mut compiler, &form, Sink::Value);
+                    if sig.ty == Type::Flag {
+                        for sink in [Sink::Branch, Sink::BranchNot, Sink::Select, Sink::SelectFloat] {
+                            n_run += case.check(&mut compiler, &form, sink);
+                        }
+                    } else if form[0] == Form::Mem(1) {
+                        n_run += case.check(&mut compiler, &form, Sink::Store);
+                    }
+                }
+                for (at, ty) in types.iter().enumerate().filter(|(_, ty)| **ty != Type::Flag) {
+                    for bits in edges(*ty) {
+                        let mut form = vec![Form::Reg; types.len()];
+                        form[at] = Form::Const(bits);
+                        n_run += case.check(&mut compiler, &form, Sink::Value);
+                        if types.len() == 2 {
+                            form[1 - at] = Form::Mem(1);
+                            let sink = if sig.ty == Type::Flag { Sink::Branch } else { Sink::Store };
+                            n_run += case.check(&mut compiler, &form, sink);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(n_run > 100_000, "{n_run} runs");
+}
