@@ -82,6 +82,9 @@ struct Slots {
 
 const NO_SLOT: u32 = u32::MAX;
 
+/// The cost of a register that nobody has; less than any weight, and a range that nobody reads weighs nothing.
+const FREE: f32 = -1.0;
+
 /// Finds a place for every operand.
 pub fn allocate(
     scratch: &mut Scratch,
@@ -161,7 +164,7 @@ impl Allocator<'_> {
         let hint = range.hint.filter(|reg| self.regs.of(range.class).contains(reg));
         for reg in hint.into_iter().chain(self.regs.of(range.class).iter().copied()) {
             match self.cost(at, &range, reg) {
-                Some(0.0) => {
+                Some(FREE) => {
                     self.take(reg, at, &range);
                     return Ok(());
                 }
@@ -186,10 +189,10 @@ impl Allocator<'_> {
         self.scratch.places[at as usize] = Place::Reg(reg);
     }
 
-    /// What it costs to have a range in a register: nothing if it is free, the weight of what must go otherwise;
+    /// What it costs to have a range in a register: [`FREE`], or the weight of what must go;
     /// `None` if something there cannot go.
     fn cost(&mut self, at: u32, range: &Range, reg: Reg) -> Option<f32> {
-        let mut cost = 0.0f32;
+        let mut cost = FREE;
         for segment in self.ranges.segments(range) {
             self.scratch.conflicts.clear();
             self.scratch.occupied.conflicts(reg, *segment, &mut self.scratch.conflicts);
@@ -273,7 +276,7 @@ impl Allocator<'_> {
         for &reg in self.regs.of(class) {
             self.scratch.conflicts.clear();
             self.scratch.occupied.conflicts(reg, segment, &mut self.scratch.conflicts);
-            let mut cost = Some(0.0f32);
+            let mut cost = Some(FREE);
             for holder in &self.scratch.conflicts {
                 match holder {
                     Holder::Owned(owner) if *owner == range => {}
@@ -295,7 +298,7 @@ impl Allocator<'_> {
             }
         }
         let Some((cost, reg)) = best else { return Err(Impossible { inst }) };
-        if cost > 0.0 {
+        if cost != FREE {
             self.evict_from(reg, &[segment], None)?;
         }
         self.scratch.occupied.insert(reg, segment, Holder::Moment(at));
