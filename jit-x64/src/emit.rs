@@ -2,7 +2,8 @@
 //!
 //! In: a tile list, its assignment, the emitters of the tiles. Out: [`Code`], position-independent bytes with a
 //! table from code offsets to instructions. Blocks are emitted in the order of the tile list; jumps to what
-//! follows are left out, and jumps to a block that only jumps go on to where that leads.
+//! follows are left out. A block that only jumps is left out too: who would go there goes on to where it leads.
+//! Jumps backward are as short as they can be; forward ones have 32 bits, since to shorten them takes another pass.
 //!
 //! The stack of compiled code, from `rsp` up: outgoing arguments, spill slots, saved registers, return address.
 //! `rsp` does not move between prologue and epilogue but for a push and pop that move one slot to another.
@@ -150,12 +151,18 @@ pub struct Scratch {
     jumps: Vec<(u32, Block)>,
     /// Where a jump to each block really leads.
     leads_to: Vec<Block>,
+    /// Where the block that is being emitted may go.
+    ways: Vec<Block>,
 }
+
+/// How many blocks that only jump are followed: more of them in a row would be a circle.
+const MAX_FOLLOWED: usize = 64;
 
 /// The code under construction, as tiles' emitters see it. dynasm writes into it too.
 #[derive(Debug)]
 pub struct Emitter {
     bytes: Vec<u8>,
+    starts: Vec<u32>,
     jumps: Vec<(u32, Block)>,
     leads_to: Vec<Block>,
     condition: Option<Cond>,
@@ -178,17 +185,20 @@ pub fn emit(scratch: &mut Scratch, tiles: &TileList, assignment: &Assignment, se
     let mut emitter = Emitter::new(scratch, core::mem::take(&mut code.bytes), tiles, assignment);
     emitter.follow_empty_blocks(tiles, assignment);
     emitter.prologue();
-    scratch.starts.clear();
-    scratch.starts.resize(tiles.position.len(), u32::MAX);
     code.cold = u32::MAX;
     let mut moves = assignment.moves.iter().peekable();
     for (at, block) in tiles.blocks.iter().enumerate() {
+        if emitter.is_left_out(block.block) {
+            continue;
+        }
         let start = emitter.bytes.len() as u32;
-        scratch.starts[block.block.at()] = start;
+        emitter.starts[block.block.at()] = start;
         if block.cold {
             code.cold = code.cold.min(start);
         }
-        emitter.enter(tiles, block, tiles.blocks.get(at + 1));
+        let mut behind = tiles.blocks[at + 1..].iter().map(|next| next.block);
+        let next = behind.find(|next| !emitter.is_left_out(*next)).unwrap_or(Block::NONE);
+        emitter.enter(tiles, block, next);
         for inst in block.insts.range() {
             let before = emitter.bytes.len() as u32;
             while let Some(next) = moves.next_if(|next| next.before as usize <= inst) {
@@ -200,10 +210,12 @@ pub fn emit(scratch: &mut Scratch, tiles: &TileList, assignment: &Assignment, se
             }
         }
     }
-    emitter.link(&scratch.starts);
+    emitter.link();
     code.cold = code.cold.min(emitter.bytes.len() as u32);
     scratch.jumps = emitter.jumps;
     scratch.leads_to = emitter.leads_to;
+    scratch.starts = emitter.starts;
+    scratch.ways = emitter.ways;
     code.bytes = emitter.bytes;
 }
 
@@ -212,6 +224,9 @@ impl Emitter {
         bytes.clear();
         let mut jumps = core::mem::take(&mut scratch.jumps);
         jumps.clear();
+        let mut starts = core::mem::take(&mut scratch.starts);
+        starts.clear();
+        starts.resize(tiles.position.len(), u32::MAX);
         let saved = assignment.used.intersection(regs::CALLEE_SAVED);
         let pushed = saved.iter().count() as i32 * 8;
         let mut frame_bytes = (tiles.out_args as i32 + assignment.slots as i32) * 8;
@@ -228,10 +243,11 @@ impl Emitter {
         }
         Emitter {
             bytes,
+            starts,
             jumps,
             leads_to: core::mem::take(&mut scratch.leads_to),
             condition: None,
-            ways: Vec::new(),
+            ways: core::mem::take(&mut scratch.ways),
             next: Block::NONE,
             saved,
             frame_bytes,
@@ -262,23 +278,40 @@ impl Emitter {
     /// Finds for each block where a jump to it really leads: blocks without instructions but a jump, and without
     /// moves, are passed over.
     fn follow_empty_blocks(&mut self, tiles: &TileList, assignment: &Assignment) {
+        let onward = |block: Block| {
+            let position = tiles.position[block.at()];
+            let data = &tiles.blocks[position as usize];
+            let [edge] = tiles.edges(data) else { return None };
+            let first = data.insts.start;
+            // The entry is where control comes from outside.
+            if position == 0 || data.insts.len != 1 || !tiles.operands(first as usize).is_empty() {
+                return None;
+            }
+            // A move stands before an instruction, and moves are sorted.
+            let moves = assignment.moves.partition_point(|moved| moved.before < first);
+            let has_moves = assignment.moves.get(moves).is_some_and(|moved| moved.before == first);
+            (!has_moves).then_some(edge.to)
+        };
         self.leads_to.clear();
         self.leads_to.extend((0..tiles.position.len()).map(Block::from));
-        // A move stands before an instruction, and moves are sorted.
-        let has_moves = |inst: u32| {
-            let first = assignment.moves.partition_point(|moved| moved.before < inst);
-            assignment.moves.get(first).is_some_and(|moved| moved.before == inst)
-        };
-        // Backwards, so that chains of such blocks are followed at once; a circle of them stays as it is.
-        for block in tiles.blocks.iter().rev() {
-            let [edge] = tiles.edges(block) else { continue };
-            if block.insts.len == 1 && !has_moves(block.insts.start) && edge.to != block.block {
-                let target = self.leads_to[edge.to.at()];
-                if target != block.block {
-                    self.leads_to[block.block.at()] = target;
-                }
+        for block in &tiles.blocks {
+            let mut target = block.block;
+            let mut n_followed = 0;
+            while let Some(next) = onward(target)
+                && n_followed < MAX_FOLLOWED
+            {
+                target = next;
+                n_followed += 1;
+            }
+            // What a block leads to is never left out itself: the blocks of a circle all stay.
+            if n_followed < MAX_FOLLOWED {
+                self.leads_to[block.block.at()] = target;
             }
         }
+    }
+
+    fn is_left_out(&self, block: Block) -> bool {
+        self.leads_to[block.at()] != block
     }
 
     fn prologue(&mut self) {
@@ -305,19 +338,13 @@ impl Emitter {
         self.byte(0xc3);
     }
 
-    fn enter(&mut self, tiles: &TileList, block: &TileBlock, next: Option<&TileBlock>) {
+    fn enter(&mut self, tiles: &TileList, block: &TileBlock, next: Block) {
         self.ways.clear();
         for edge in tiles.edges(block) {
             let to = self.leads_to[edge.to.at()];
             self.ways.push(to);
         }
-        self.next = next.map_or(Block::NONE, |next| self.leads_to[next.block.at()]);
-        // A block that is passed over is not emitted where it stands either, if it leads to what comes next.
-        if let Some(next) = next
-            && self.next != next.block
-        {
-            self.next = next.block;
-        }
+        self.next = next;
     }
 
     fn inst(&mut self, tiles: &TileList, assignment: &Assignment, at: usize, set: &X64Set) {
@@ -455,9 +482,15 @@ impl Emitter {
     }
 
     fn jump_to(&mut self, to: Block) {
-        if to != self.next {
-            self.byte(0xe9);
-            self.distance(to);
+        if to == self.next {
+            return;
+        }
+        match self.short_distance(to) {
+            Some(distance) => self.bytes(&[0xeb, distance as u8]),
+            None => {
+                self.byte(0xe9);
+                self.distance(to);
+            }
         }
     }
 
@@ -477,8 +510,21 @@ impl Emitter {
     }
 
     fn jcc(&mut self, condition: Cond, to: Block) {
-        self.bytes(&[0x0f, 0x80 | condition as u8]);
-        self.distance(to);
+        match self.short_distance(to) {
+            Some(distance) => self.bytes(&[0x70 | condition as u8, distance as u8]),
+            None => {
+                self.bytes(&[0x0f, 0x80 | condition as u8]);
+                self.distance(to);
+            }
+        }
+    }
+
+    /// The distance of a jump of two bytes to a block that is emitted already, if 8 bits are enough.
+    fn short_distance(&self, to: Block) -> Option<i8> {
+        match self.starts[to.at()] {
+            u32::MAX => None,
+            start => i8::try_from(start as i64 - (self.bytes.len() as i64 + 2)).ok(),
+        }
     }
 
     fn distance(&mut self, to: Block) {
@@ -487,10 +533,10 @@ impl Emitter {
     }
 
     /// Fills in where jumps lead.
-    fn link(&mut self, starts: &[u32]) {
+    fn link(&mut self) {
         for &(at, to) in &self.jumps {
             let field = at as usize..at as usize + 4;
-            let start = starts[to.at()];
+            let start = self.starts[to.at()];
             debug_assert!(start != u32::MAX, "{to} is emitted");
             let correction = i32::from_le_bytes(self.bytes[field.clone()].try_into().expect("four bytes"));
             let distance = start as i32 - (at as i32 + 4) + correction;
