@@ -1,0 +1,210 @@
+//! Calls with any number and mix of arguments in both conventions: the callee sees each argument in its place.
+//!
+//! Arguments are values in any order and more than once, constants, and what is used again behind the call; the
+//! callee's address is a constant or one more value among them.
+#![cfg(target_arch = "x86_64")]
+
+use azulejo::__private::core::fuzzing::Random;
+use azulejo::__private::core::ir::assignment::Assignment;
+use azulejo::__private::core::ir::graph::{CallData, Effect, Graph, Target};
+use azulejo::__private::core::ir::index::Node;
+use azulejo::__private::core::ir::ranges::Ranges;
+use azulejo::__private::core::ir::schedule::Schedule;
+use azulejo::__private::core::ir::template::{Convention, Signature};
+use azulejo::__private::core::ir::tiles::TileList;
+use azulejo::__private::core::pass;
+use azulejo::__private::core::text::print;
+use azulejo::__private::core::vocab::{Op, Sig, Type, Vocabulary};
+use azulejo::x64::emit::{self, Code};
+use azulejo::x64::memory::CodeMemory;
+use azulejo::x64::regs::REGISTERS;
+use azulejo::x64::set::X64Set;
+use azulejo::x64::{Features, X64, X64_EMIT};
+use std::cell::RefCell;
+
+thread_local! {
+    /// What the callee was given.
+    static SEEN: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What callees return, as an integer; as a float it is converted.
+const RESULT: i64 = 4711;
+
+trait Bits {
+    const TYPE: Type;
+    fn bits(self) -> u64;
+}
+macro_rules! bits {
+    ($($rust:ident $ty:ident $value:ident => $bits:expr),*) => {$(
+        impl Bits for $rust {
+            const TYPE: Type = Type::$ty;
+            fn bits(self) -> u64 {
+                let $value = self;
+                $bits
+            }
+        }
+    )*};
+}
+bits!(i64 I64 v => v as u64, i32 I32 v => v as u32 as u64, f64 F64 v => v.to_bits(), f32 F32 v => v.to_bits() as u64);
+
+struct Callee {
+    address: usize,
+    signature: Signature,
+}
+
+/// A function of each convention for each list of types, which notes what it was given.
+macro_rules! callees {
+    ($( ($($arg:ident: $ty:ident),*) -> $ret:ident; )*) => {
+        vec![$(
+            {
+                extern "sysv64" fn callee($($arg: $ty),*) -> $ret {
+                    SEEN.with_borrow_mut(|seen| { seen.clear(); $(seen.push($arg.bits());)* });
+                    RESULT as $ret
+                }
+                let signature =
+                    Signature { convention: Convention::SysV64, args: &[$(<$ty>::TYPE),*], ret: <$ret>::TYPE };
+                Callee { address: callee as *const () as usize, signature }
+            },
+            {
+                extern "win64" fn callee($($arg: $ty),*) -> $ret {
+                    SEEN.with_borrow_mut(|seen| { seen.clear(); $(seen.push($arg.bits());)* });
+                    RESULT as $ret
+                }
+                let signature =
+                    Signature { convention: Convention::Win64, args: &[$(<$ty>::TYPE),*], ret: <$ret>::TYPE };
+                Callee { address: callee as *const () as usize, signature }
+            },
+        )*]
+    };
+}
+
+fn callees() -> Vec<Callee> {
+    callees! {
+        () -> i64;
+        () -> f64;
+        (a: i64) -> f32;
+        (a: f64) -> i32;
+        (a: i32, b: f32, c: i64, d: f64) -> i64;
+        (a: f64, b: i64, c: f64, d: i64, e: f64, f: i64) -> f64;
+        (a: i64, b: i64, c: i64, d: i64, e: i64, f: i64) -> i64;
+        (a: i64, b: i64, c: i64, d: i64, e: i64, f: i64, g: i64) -> i64;
+        (a: f64, b: f64, c: f64, d: f64, e: f64, f: f64, g: f64, h: f64, i: f32) -> f32;
+        (a: i64, b: f32, c: i64, d: f64, e: i32, f: f64, g: i64, h: f32, i: i64, j: f64, k: i64, l: f64) -> i64;
+        (a: i64, b: i64, c: i64, d: i64, e: i64, f: i64, g: i64, h: i64, i: i64, j: i64, k: i64, l: i64,
+         m: i64, n: i64, o: i64, p: i64, q: i64, r: i64, s: i64, t: i64, u: i64, v: i64, w: i64, x: i64) -> i64;
+        (a: f64, b: f64, c: f64, d: f64, e: f64, f: f64, g: f64, h: f64, i: f64, j: f64, k: f64, l: f64,
+         m: f64, n: f64, o: f64, p: f64, q: f64, r: f64, s: f64, t: f64, u: f64, v: f64, w: f64, x: f64) -> f64;
+        (a: i64, b: f64, c: i32, d: f32, e: i64, f: f64, g: i32, h: f32, i: i64, j: f64, k: i32, l: f32,
+         m: i64, n: f64, o: i32, p: f32, q: i64, r: f64, s: i32, t: f32, u: i64, v: f64, w: i32) -> f64;
+    }
+}
+
+const LOADED: usize = 26;
+const TYPES: [Type; 4] = [Type::I64, Type::I32, Type::F64, Type::F32];
+
+/// A call with random arguments, and the bits each should have. All values are used behind the call again: the
+/// sum of the integers comes back in slot 30, so that they have to live across it.
+fn function(callee: &Callee, random: &mut Random, frame: &mut [u64; 32]) -> (Graph, Vec<u64>) {
+    let mut graph = Graph::new(Vocabulary::BUILTIN);
+    let block = graph.add_block();
+    let word = Sig { from: Type::Void, ty: Type::I64 };
+    let base = graph.add(Op::LOCAL, word, &[], 0, 0);
+    let slot = |graph: &mut Graph, at: usize| graph.add(Op::ADDR, word, &[base], at as u64 * 8, 0);
+    let mut values: Vec<(Node, Type, u64)> = Vec::new();
+    for (at, content) in frame.iter_mut().enumerate().take(LOADED) {
+        let ty = TYPES[at % TYPES.len()];
+        // Small numbers, whose floats are no NaN.
+        *content = ty.truncate(random.number() >> 20);
+        let address = slot(&mut graph, at);
+        let value = graph.push(block, Op::LOAD, Sig { from: Type::Void, ty }, &[address], 0, 0);
+        values.push((value, ty, *content));
+    }
+    let is_indirect = random.one_in(2);
+    let mut inputs = Vec::new();
+    if is_indirect {
+        frame[LOADED] = callee.address as u64;
+        let address = slot(&mut graph, LOADED);
+        inputs.push(graph.push(block, Op::LOAD, word, &[address], 0, 0));
+    }
+    let mut expected = Vec::new();
+    for ty in callee.signature.args {
+        let fitting: Vec<_> = values.iter().filter(|value| value.1 == *ty).collect();
+        let (value, bits) = match random.one_in(5) {
+            true => {
+                let bits = ty.truncate(random.number() >> random.below(64));
+                let bits = if ty.is_float() { bits >> 4 } else { bits };
+                (graph.constant(*ty, bits, 0), bits)
+            }
+            false => {
+                let (value, _, bits) = fitting[random.below(fitting.len())];
+                (*value, *bits)
+            }
+        };
+        inputs.push(value);
+        expected.push(bits);
+    }
+    let target = if is_indirect { Target::Indirect } else { Target::Direct(callee.address as u64) };
+    graph.calls.push(CallData { target, signature: callee.signature, effect: Effect::Memory });
+    let ret = callee.signature.ret;
+    let result = graph.push(block, Op::CALL, Sig { from: Type::Void, ty: ret }, &inputs, 0, 0);
+    let words: Vec<Node> = values.iter().filter(|value| value.1 == Type::I64).map(|value| value.0).collect();
+    let sum = words.into_iter().reduce(|sum, value| graph.add(Op::ADD, word, &[sum, value], 0, 0));
+    let place = slot(&mut graph, 30);
+    let store = Sig { from: Type::I64, ty: Type::Void };
+    graph.push(block, Op::STORE, store, &[place, sum.expect("there are integers")], 0, 0);
+    let float = values.iter().find(|value| value.1 == Type::F64).expect("there are floats").0;
+    let place = slot(&mut graph, 31);
+    graph.push(block, Op::STORE, Sig { from: Type::F64, ty: Type::Void }, &[place, float], 0, 0);
+    graph.end(block, Op::RETURN, ret, &[result], 0, &[], 0);
+    (graph, expected)
+}
+
+#[repr(C)]
+struct Exit {
+    status: u64,
+    value: u64,
+}
+
+#[test]
+fn callees_see_their_arguments() {
+    let (mut place, mut tile) = (pass::place::Scratch::default(), pass::tile::Scratch::default());
+    let (mut live, mut allocate) = (pass::live::Scratch::default(), pass::allocate::Scratch::default());
+    let mut scratch = emit::Scratch::default();
+    let (mut schedule, mut tiles, mut ranges) = (Schedule::default(), TileList::default(), Ranges::default());
+    let (mut assignment, mut code) = (Assignment::default(), Code::default());
+    let memory = CodeMemory::new(1 << 20).expect("this system runs code");
+    let features = Features::detect().bits();
+    let set = X64Set { tiles: &X64, emit: X64_EMIT };
+    let mut random = Random::new(1);
+    for callee in callees() {
+        for _ in 0..40 {
+            let mut frame = [0; 32];
+            let (graph, expected) = function(&callee, &mut random, &mut frame);
+            pass::place::place(&mut place, &graph, &mut schedule);
+            pass::tile::tile(&mut tile, &graph, &schedule, &X64, features, &REGISTERS, &mut tiles);
+            pass::live::live(&mut live, &tiles, &mut ranges);
+            pass::allocate::allocate(&mut allocate, &tiles, &ranges, &REGISTERS, &mut assignment)
+                .unwrap_or_else(|why| panic!("{why:?}\n{}", print::graph(&graph)));
+            emit::emit(&mut scratch, &tiles, &assignment, &set, &mut code);
+            let installed = memory.install(&code.bytes).expect("there is room for one");
+            type Entry = extern "sysv64" fn(*mut (), *mut u64, *const ()) -> Exit;
+            // SAFETY: the code follows this convention, touches the frame alone, and calls `callee` as it is.
+            let entry = unsafe { core::mem::transmute::<*const u8, Entry>(installed.address()) };
+            let before = frame;
+            let exit = entry(core::ptr::null_mut(), frame.as_mut_ptr(), core::ptr::null());
+            let report = || format!("{:?}\n{}", callee.signature, print::graph(&graph));
+            assert_eq!(SEEN.with_borrow(Vec::clone), expected, "{}", report());
+            let result = match callee.signature.ret {
+                Type::F64 => (RESULT as f64).to_bits(),
+                Type::F32 => (RESULT as f32).to_bits() as u64,
+                _ => RESULT as u64,
+            };
+            assert_eq!((exit.status, exit.value), (0, result), "{}", report());
+            let words = (0..LOADED).filter(|at| TYPES[at % TYPES.len()] == Type::I64);
+            let sum = words.fold(0u64, |sum, at| sum.wrapping_add(before[at]));
+            assert_eq!((frame[30], frame[31]), (sum, before[2]), "{}", report());
+            // SAFETY: installed above, and it has returned.
+            unsafe { memory.free(installed) };
+        }
+    }
+}
