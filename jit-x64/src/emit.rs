@@ -636,7 +636,7 @@ impl DynasmApi for Emitter {
     }
 
     fn align(&mut self, alignment: usize, with: u8) {
-        while self.bytes.len() % alignment != 0 {
+        while !self.bytes.len().is_multiple_of(alignment) {
             self.bytes.push(with);
         }
     }

@@ -229,12 +229,13 @@ impl Emitter {
     }
 
     /// An instruction with a VEX prefix and three operands.
+    #[allow(clippy::too_many_arguments, reason = "they are the fields of the prefix")]
     fn vex(&mut self, pp: u8, map: u8, wide: bool, byte: u8, reg: u8, second: u8, rm: Rm) {
         let (x, b) = match rm {
             Rm::Reg(rm) => (0, rm),
             Rm::Mem(mem) => (mem.index.map_or(0, |(index, _)| index), mem.base),
         };
-        let inverted = |reg: u8| (!reg >> 3 & 1) as u8;
+        let inverted = |reg: u8| !reg >> 3 & 1;
         self.byte(0xc4);
         self.byte(inverted(reg) << 7 | inverted(x) << 6 | inverted(b) << 5 | map);
         self.byte((wide as u8) << 7 | (!second & 15) << 3 | pp);

@@ -413,6 +413,7 @@ fn floats() {
 
 /// A user's tile may be written with dynasm, on the same emitter.
 #[test]
+#[allow(clippy::useless_conversion, reason = "dynasm converts the numbers of registers")]
 fn dynasm_writes_here() {
     use dynasmrt::{DynasmApi, dynasm};
     let cx = &mut Emitter::bare();

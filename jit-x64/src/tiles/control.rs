@@ -2,6 +2,7 @@
 //!
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
+use super::mem;
 use super::sequences::control::*;
 use crate::regs;
 use azulejo_core::vocab::Type;
@@ -36,4 +37,17 @@ tile! {
     call_float_reg: (call.$t:float reg) -> num, 20 => |cx, t| cx.call(t.reg(0)),
     callv: (callv $f) -> void, 20 => |cx, t| cx.call_address(t.imm(0) as u64),
     callv_reg: (callv reg) -> void, 20 => |cx, t| cx.call(t.reg(0)),
+    // call [mem]
+    call_int_base: (call.$t:int (load.i64 reg)) -> reg, 23 => |cx, t| cx.call(mem::base(t, 0, 0)),
+    call_int_ofs: (call.$t:int (load.i64 (addr reg $o))) -> reg, 23 => |cx, t| cx.call(mem::ofs(t, 0, 0)),
+    call_int_elem: (call.$t:int (load.i64 (idx reg reg $s))) -> reg, 23 => |cx, t| cx.call(mem::elem(t, 0, 0)),
+    call_int_elem_ofs: (call.$t:int (load.i64 (addr (idx reg reg $s) $o))) -> reg, 23 => |cx, t| cx.call(mem::elem_ofs(t, 0, 0)),
+    call_float_base: (call.$t:float (load.i64 reg)) -> num, 23 => |cx, t| cx.call(mem::base(t, 0, 0)),
+    call_float_ofs: (call.$t:float (load.i64 (addr reg $o))) -> num, 23 => |cx, t| cx.call(mem::ofs(t, 0, 0)),
+    call_float_elem: (call.$t:float (load.i64 (idx reg reg $s))) -> num, 23 => |cx, t| cx.call(mem::elem(t, 0, 0)),
+    call_float_elem_ofs: (call.$t:float (load.i64 (addr (idx reg reg $s) $o))) -> num, 23 => |cx, t| cx.call(mem::elem_ofs(t, 0, 0)),
+    callv_base: (callv (load.i64 reg)) -> void, 23 => |cx, t| cx.call(mem::base(t, 0, 0)),
+    callv_ofs: (callv (load.i64 (addr reg $o))) -> void, 23 => |cx, t| cx.call(mem::ofs(t, 0, 0)),
+    callv_elem: (callv (load.i64 (idx reg reg $s))) -> void, 23 => |cx, t| cx.call(mem::elem(t, 0, 0)),
+    callv_elem_ofs: (callv (load.i64 (addr (idx reg reg $s) $o))) -> void, 23 => |cx, t| cx.call(mem::elem_ofs(t, 0, 0)),
 }
