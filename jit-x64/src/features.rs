@@ -3,7 +3,7 @@
 use bitflags::bitflags;
 
 bitflags! {
-    /// CPU features that tiles may need. ORDER FEATURES: as in the tile set's list.
+    /// CPU features that tiles may need. ORDER FEATURES: as in the tile set's list, which a test compares.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
     pub struct Features: u32 {
         /// Rounding of floats.
@@ -16,6 +16,10 @@ bitflags! {
         const BMI1 = 1 << 3;
         /// Shifts by any register, without flags.
         const BMI2 = 1 << 4;
+        /// Vectors of 256 bits and instructions with three operands; for users' tiles.
+        const AVX = 1 << 5;
+        /// Multiplication and addition with one rounding; for users' tiles.
+        const FMA = 1 << 6;
     }
 }
 
@@ -28,6 +32,8 @@ impl Features {
         features.set(Features::LZCNT, std::arch::is_x86_feature_detected!("lzcnt"));
         features.set(Features::BMI1, std::arch::is_x86_feature_detected!("bmi1"));
         features.set(Features::BMI2, std::arch::is_x86_feature_detected!("bmi2"));
+        features.set(Features::AVX, std::arch::is_x86_feature_detected!("avx"));
+        features.set(Features::FMA, std::arch::is_x86_feature_detected!("fma"));
         features
     }
 
@@ -36,5 +42,17 @@ impl Features {
         let all = Features::all().iter_names();
         all.filter(|(name, _)| names.iter().any(|named| named.eq_ignore_ascii_case(name)))
             .fold(Features::empty(), |set, (_, feature)| set | feature)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Features;
+
+    #[test]
+    fn bits_are_the_tile_sets() {
+        let names: Vec<String> = Features::all().iter_names().map(|(name, _)| name.to_lowercase()).collect();
+        assert_eq!(names, crate::X64.features);
+        assert_eq!(Features::named(&["bmi2", "sse41", "x87"]), Features::BMI2 | Features::SSE41);
     }
 }

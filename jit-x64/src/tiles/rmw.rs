@@ -3,7 +3,7 @@
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
 use super::mem;
-use crate::encode::Alu;
+use crate::encode::{Alu, Shift, Unary};
 use azulejo_macros::tile;
 
 tile! {
@@ -74,4 +74,29 @@ tile! {
     xor_load_elem_ofs: (xor.$t:int reg (load.$t (addr (idx reg reg $s) $o))) -> reg, 6, tied(0) => |cx, t| cx.alu(Alu::Xor, t.sig.ty, t.out(), mem::elem_ofs(t, 1, 0)),
     xor_mem_elem_ofs: (store.$t:int $p@(addr (idx reg reg $s) $o) (xor.$t (load.$t $p) reg)) -> void, 7 => |cx, t| cx.alu_to_mem(Alu::Xor, t.sig.from, mem::elem_ofs(t, 0, 0), t.reg(2)),
     xor_mem_const_elem_ofs: (store.$t:int $p@(addr (idx reg reg $s) $o) (xor.$t (load.$t $p) (const $c:imm32))) -> void, 7 => |cx, t| cx.alu_imm(Alu::Xor, t.sig.from, mem::elem_ofs(t, 0, 0), t.imm(2)),
+    // neg [mem]
+    neg_mem_base: (store.$t:int $p@reg (neg.$t (load.$t $p))) -> void, 6 => |cx, t| cx.unary(Unary::Neg, t.sig.from, mem::base(t, 0, 0)),
+    neg_mem_ofs: (store.$t:int $p@(addr reg $o) (neg.$t (load.$t $p))) -> void, 6 => |cx, t| cx.unary(Unary::Neg, t.sig.from, mem::ofs(t, 0, 0)),
+    neg_mem_elem: (store.$t:int $p@(idx reg reg $s) (neg.$t (load.$t $p))) -> void, 7 => |cx, t| cx.unary(Unary::Neg, t.sig.from, mem::elem(t, 0, 0)),
+    neg_mem_elem_ofs: (store.$t:int $p@(addr (idx reg reg $s) $o) (neg.$t (load.$t $p))) -> void, 7 => |cx, t| cx.unary(Unary::Neg, t.sig.from, mem::elem_ofs(t, 0, 0)),
+    // not [mem]
+    not_mem_base: (store.$t:int $p@reg (not.$t (load.$t $p))) -> void, 6 => |cx, t| cx.unary(Unary::Not, t.sig.from, mem::base(t, 0, 0)),
+    not_mem_ofs: (store.$t:int $p@(addr reg $o) (not.$t (load.$t $p))) -> void, 6 => |cx, t| cx.unary(Unary::Not, t.sig.from, mem::ofs(t, 0, 0)),
+    not_mem_elem: (store.$t:int $p@(idx reg reg $s) (not.$t (load.$t $p))) -> void, 7 => |cx, t| cx.unary(Unary::Not, t.sig.from, mem::elem(t, 0, 0)),
+    not_mem_elem_ofs: (store.$t:int $p@(addr (idx reg reg $s) $o) (not.$t (load.$t $p))) -> void, 7 => |cx, t| cx.unary(Unary::Not, t.sig.from, mem::elem_ofs(t, 0, 0)),
+    // shl [mem], imm
+    shl_mem_const_base: (store.$t:int $p@reg (shl.$t (load.$t $p) (const $c))) -> void, 6 => |cx, t| cx.shift_imm(Shift::Shl, t.sig.from, mem::base(t, 0, 0), t.imm(0) & (t.sig.from.bits() as i64 - 1)),
+    shl_mem_const_ofs: (store.$t:int $p@(addr reg $o) (shl.$t (load.$t $p) (const $c))) -> void, 6 => |cx, t| cx.shift_imm(Shift::Shl, t.sig.from, mem::ofs(t, 0, 0), t.imm(1) & (t.sig.from.bits() as i64 - 1)),
+    shl_mem_const_elem: (store.$t:int $p@(idx reg reg $s) (shl.$t (load.$t $p) (const $c))) -> void, 7 => |cx, t| cx.shift_imm(Shift::Shl, t.sig.from, mem::elem(t, 0, 0), t.imm(1) & (t.sig.from.bits() as i64 - 1)),
+    shl_mem_const_elem_ofs: (store.$t:int $p@(addr (idx reg reg $s) $o) (shl.$t (load.$t $p) (const $c))) -> void, 7 => |cx, t| cx.shift_imm(Shift::Shl, t.sig.from, mem::elem_ofs(t, 0, 0), t.imm(2) & (t.sig.from.bits() as i64 - 1)),
+    // shr [mem], imm
+    shr_mem_const_base: (store.$t:int $p@reg (shr.$t (load.$t $p) (const $c))) -> void, 6 => |cx, t| cx.shift_imm(Shift::Shr, t.sig.from, mem::base(t, 0, 0), t.imm(0) & (t.sig.from.bits() as i64 - 1)),
+    shr_mem_const_ofs: (store.$t:int $p@(addr reg $o) (shr.$t (load.$t $p) (const $c))) -> void, 6 => |cx, t| cx.shift_imm(Shift::Shr, t.sig.from, mem::ofs(t, 0, 0), t.imm(1) & (t.sig.from.bits() as i64 - 1)),
+    shr_mem_const_elem: (store.$t:int $p@(idx reg reg $s) (shr.$t (load.$t $p) (const $c))) -> void, 7 => |cx, t| cx.shift_imm(Shift::Shr, t.sig.from, mem::elem(t, 0, 0), t.imm(1) & (t.sig.from.bits() as i64 - 1)),
+    shr_mem_const_elem_ofs: (store.$t:int $p@(addr (idx reg reg $s) $o) (shr.$t (load.$t $p) (const $c))) -> void, 7 => |cx, t| cx.shift_imm(Shift::Shr, t.sig.from, mem::elem_ofs(t, 0, 0), t.imm(2) & (t.sig.from.bits() as i64 - 1)),
+    // sar [mem], imm
+    sar_mem_const_base: (store.$t:int $p@reg (sar.$t (load.$t $p) (const $c))) -> void, 6 => |cx, t| cx.shift_imm(Shift::Sar, t.sig.from, mem::base(t, 0, 0), t.imm(0) & (t.sig.from.bits() as i64 - 1)),
+    sar_mem_const_ofs: (store.$t:int $p@(addr reg $o) (sar.$t (load.$t $p) (const $c))) -> void, 6 => |cx, t| cx.shift_imm(Shift::Sar, t.sig.from, mem::ofs(t, 0, 0), t.imm(1) & (t.sig.from.bits() as i64 - 1)),
+    sar_mem_const_elem: (store.$t:int $p@(idx reg reg $s) (sar.$t (load.$t $p) (const $c))) -> void, 7 => |cx, t| cx.shift_imm(Shift::Sar, t.sig.from, mem::elem(t, 0, 0), t.imm(1) & (t.sig.from.bits() as i64 - 1)),
+    sar_mem_const_elem_ofs: (store.$t:int $p@(addr (idx reg reg $s) $o) (sar.$t (load.$t $p) (const $c))) -> void, 7 => |cx, t| cx.shift_imm(Shift::Sar, t.sig.from, mem::elem_ofs(t, 0, 0), t.imm(2) & (t.sig.from.bits() as i64 - 1)),
 }
