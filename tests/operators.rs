@@ -125,7 +125,7 @@ enum Sink {
     Select,
     /// A flag selects a float.
     SelectFloat,
-    /// It is stored to memory: operands may then be read, changed and written in one instruction.
+    /// It is stored where the operand in memory came from: that may be one instruction.
     Store,
 }
 
@@ -140,6 +140,8 @@ struct Maker {
     block: Block,
     frame: Node,
     index: Option<Node>,
+    /// The address of the operand in memory.
+    operand: Option<Node>,
 }
 
 impl Maker {
@@ -147,7 +149,7 @@ impl Maker {
         let mut graph = Graph::new(Vocabulary::BUILTIN);
         let block = graph.add_block();
         let frame = graph.add(Op::LOCAL, WORD, &[], 0, 0);
-        Maker { graph, block, frame, index: None }
+        Maker { graph, block, frame, index: None, operand: None }
     }
 
     fn addr(&mut self, base: Node, offset: u64) -> Node {
@@ -220,6 +222,7 @@ fn function(
                 // Mode 2 has no offset: the index is 1, so the operand is in slot 1. Mode 0 adds 1 to the frame.
                 let slot = if mode == 2 { 1 } else { OPERANDS + at as u64 };
                 let address = maker.place(slot, mode);
+                maker.operand = Some(address);
                 inputs[at] = maker.load(types[at], address);
                 slots.push((if mode == 0 { u64::MAX } else { slot }, at));
             }
@@ -234,7 +237,7 @@ fn function(
 }
 
 fn finish(maker: &mut Maker, result: Node, sink: Sink) {
-    let Maker { graph, block, frame, .. } = maker;
+    let Maker { graph, block, operand, .. } = maker;
     let block = *block;
     let give = |graph: &mut Graph, block: Block, value: Node| {
         let from = graph.node(value).ty();
@@ -268,7 +271,7 @@ fn finish(maker: &mut Maker, result: Node, sink: Sink) {
             give(graph, block, value);
         }
         Sink::Store => {
-            let address = graph.add(Op::ADDR, WORD, &[*frame], OPERANDS * 8, 0);
+            let address = operand.expect("an operand is in memory");
             let sig = Sig { from: ty, ty: Type::Void };
             graph.push(block, Op::STORE, sig, &[address, result], 0, 0);
             graph.end(block, Op::RET, Type::Void, &[], 0, &[], 0);
@@ -406,7 +409,15 @@ impl Case<'_> {
             }
             let exit = compiler.run(&mut frame);
             let found = match sink {
-                Sink::Store => self.sig.ty.truncate(frame[OPERANDS as usize]),
+                Sink::Store => {
+                    let stored = |form: &Form| matches!(form, Form::Mem(_));
+                    let at = forms.iter().position(stored).expect("an operand is in memory");
+                    let (slot, _) = *slots.iter().find(|slot| slot.1 == at).expect("it has a slot");
+                    self.sig.ty.truncate(match slot {
+                        u64::MAX => frame[0] >> 8 | frame[1] << 56,
+                        slot => frame[slot as usize],
+                    })
+                }
                 Sink::SelectFloat => (exit.value == 1f64.to_bits()) as u64,
                 _ => exit.value,
             };
@@ -459,7 +470,7 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
                         for sink in [Sink::Branch, Sink::BranchNot, Sink::Select, Sink::SelectFloat] {
                             n_run += case.check(&mut compiler, &form, sink);
                         }
-                    } else if form[0] == Form::Mem(1) {
+                    } else if form.iter().any(|form| matches!(form, Form::Mem(_))) {
                         n_run += case.check(&mut compiler, &form, Sink::Store);
                     }
                 }
@@ -469,9 +480,11 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
                         form[at] = Form::Const(bits);
                         n_run += case.check(&mut compiler, &form, Sink::Value);
                         if types.len() == 2 {
-                            form[1 - at] = Form::Mem(1);
                             let sink = if sig.ty == Type::Flag { Sink::Branch } else { Sink::Store };
-                            n_run += case.check(&mut compiler, &form, sink);
+                            for mode in 0..4 {
+                                form[1 - at] = Form::Mem(mode);
+                                n_run += case.check(&mut compiler, &form, sink);
+                            }
                         }
                     }
                 }
