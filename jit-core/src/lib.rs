@@ -5,6 +5,7 @@ pub mod error;
 pub mod fuzzing;
 pub mod grammar;
 pub mod ir;
+pub mod native;
 pub mod pass;
 pub mod target;
 pub mod text;

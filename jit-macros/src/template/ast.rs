@@ -1,0 +1,90 @@
+//! A template after its types were checked: what both the lowering and the interpreter's generator read.
+
+use azulejo_core::vocab::{Op, Sig, Type};
+use proc_macro2::{Ident, Span, TokenStream};
+
+/// An expression with its type.
+#[derive(Clone, Debug)]
+pub(super) struct Typed {
+    pub(super) kind: Kind,
+    pub(super) ty: Type,
+    /// Whether a narrow value is widened with its sign.
+    pub(super) is_signed: bool,
+    /// Whether control does not come back from it: it fits wherever a value is wanted.
+    pub(super) leaves: bool,
+    pub(super) span: Span,
+}
+
+/// What an expression does.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// An operator; `imm` is its constant, if it has one.
+    Op { op: Op, sig: Sig, args: Vec<Typed>, imm: Option<Constant>, checks: Vec<(Typed, u32)> },
+    /// The value of a VM register operand.
+    Read(usize),
+    /// A constant.
+    Constant(Constant),
+    /// The value of a `let:` name.
+    Variable(usize),
+    /// Names for values, then what is done with them.
+    Let(Vec<(usize, Typed)>, Box<Typed>),
+    /// What is done in order; the last one's value counts.
+    Sequence(Vec<Typed>),
+    If(Box<Typed>, Box<Typed>, Box<Typed>),
+    All(Vec<Typed>),
+    Any(Vec<Typed>),
+    Not(Box<Typed>),
+    Likely(Box<Typed>, bool),
+    Cold(Box<Typed>),
+    Set(usize, Box<Typed>),
+    Goto(usize),
+    Switch(Box<Typed>, Vec<usize>),
+    Return(Option<Box<Typed>>),
+    /// To a label operand, or to the next bytecode.
+    Exit(Option<usize>),
+    Guard(Box<Typed>, Box<Typed>),
+    Trap(TokenStream),
+    Call(Box<Call>),
+    Window(usize),
+    WindowLength(usize),
+}
+
+/// A constant: Rust tokens, or an operand of the bytecode.
+#[derive(Clone, Debug)]
+pub(super) enum Constant {
+    Tokens(TokenStream),
+    Operand(usize),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) callee: Callee,
+    /// Each argument and the scalar it is passed as.
+    pub(super) args: Vec<(Typed, Ident)>,
+    /// The scalar that is returned.
+    pub(super) ret: Option<Ident>,
+    pub(super) abi: &'static str,
+    pub(super) effect: &'static str,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Callee {
+    Path(TokenStream),
+    Value(Typed),
+}
+
+/// An operand of the opcode.
+#[derive(Clone, Debug)]
+pub(super) struct Operand {
+    pub(super) name: String,
+    pub(super) member: TokenStream,
+    pub(super) kind: String,
+    pub(super) scalar: Option<azulejo_core::vocab::Scalar>,
+}
+
+/// An opcode as the derive tells it.
+#[derive(Clone, Debug)]
+pub(super) struct Opcode {
+    pub(super) name: Ident,
+    pub(super) operands: Vec<Operand>,
+}

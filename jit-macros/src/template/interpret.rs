@@ -1,0 +1,251 @@
+//! Write a checked template as plain Rust, for the interpreter.
+//!
+//! In: a [`Typed`] tree. Out: a Rust expression. Made from the tree alone and not from its lowering, so that rustc's
+//! reading of a template and the compilers' are independent of each other.
+
+use super::ast::{Call, Callee, Constant, Kind, Opcode, Typed};
+use azulejo_core::vocab::op::Key;
+use azulejo_core::vocab::{Op, Type, Vocabulary};
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+
+/// The body of an opcode's arm.
+pub(super) fn interpret(opcode: &Opcode, body: &Typed) -> TokenStream {
+    let writer = Writer { opcode };
+    let body_tokens = writer.expression(body);
+    if body.leaves { quote!({ #body_tokens }) } else { quote!({ #body_tokens; __bytecode::Flow::Next }) }
+}
+
+struct Writer<'a> {
+    opcode: &'a Opcode,
+}
+
+/// The Rust type that holds values of a type.
+fn rust(ty: Type) -> TokenStream {
+    match ty {
+        Type::Flag => quote!(bool),
+        Type::Void => quote!(()),
+        other => {
+            let name = format_ident!("{}", other.name());
+            quote!(#name)
+        }
+    }
+}
+
+fn variable(number: usize) -> syn::Ident {
+    format_ident!("value{number}")
+}
+
+impl Writer<'_> {
+    fn field(&self, at: usize) -> syn::Ident {
+        format_ident!("operand{at}")
+    }
+
+    /// The place of a register operand.
+    fn slot(&self, at: usize) -> TokenStream {
+        let kind = self.opcode.operands[at].kind.as_str();
+        if matches!(kind, "Pop" | "Push") {
+            let before = self.opcode.operands[..at].iter().filter(|operand| operand.kind == kind).count();
+            return quote!(*stack.add(#before));
+        }
+        let field = self.field(at);
+        quote!(*machine.frame.add(#field.index as usize))
+    }
+
+    fn expression(&self, typed: &Typed) -> TokenStream {
+        match &typed.kind {
+            Kind::Op { .. } => self.operator(typed),
+            Kind::Read(at) => {
+                let (slot, ty) = (self.slot(*at), rust(typed.ty));
+                quote!(<#ty as __meaning::Num>::from_bits(#slot))
+            }
+            Kind::Constant(constant) => self.constant(constant, typed.ty),
+            Kind::Variable(number) => {
+                let name = variable(*number);
+                quote!(#name)
+            }
+            Kind::Let(bound, body) => {
+                let names = bound.iter().map(|(number, _)| variable(*number));
+                let values = bound.iter().map(|(_, value)| self.expression(value));
+                let body = self.expression(body);
+                quote!({ #(let #names = #values;)* #body })
+            }
+            Kind::Sequence(steps) => {
+                let Some((last, first)) = steps.split_last() else { return quote!({}) };
+                let first = first.iter().map(|step| self.expression(step));
+                let value = self.expression(last);
+                match typed.ty {
+                    Type::Void => quote!({ #(#first;)* #value; }),
+                    _ => quote!({ #(#first;)* #value }),
+                }
+            }
+            Kind::If(flag, so, not) => {
+                let (flag, so, not) = (self.expression(flag), self.expression(so), self.expression(not));
+                quote!(if #flag { #so } else { #not })
+            }
+            Kind::All(parts) => {
+                let parts = parts.iter().map(|part| self.expression(part));
+                quote!((#((#parts))&&*))
+            }
+            Kind::Any(parts) => {
+                let parts = parts.iter().map(|part| self.expression(part));
+                quote!((#((#parts))||*))
+            }
+            Kind::Not(inner) => {
+                let inner = self.expression(inner);
+                quote!(!(#inner))
+            }
+            Kind::Likely(inner, _) | Kind::Cold(inner) => self.expression(inner),
+            Kind::Guard(flag, body) => {
+                let (flag, body) = (self.expression(flag), self.expression(body));
+                quote!(if !(#flag) { #body })
+            }
+            Kind::Call(call) => self.call(call, typed),
+            Kind::Window(at) => {
+                let field = self.field(*at);
+                quote!(machine.frame.add(#field.first as usize) as usize as i64)
+            }
+            Kind::WindowLength(at) => {
+                let field = self.field(*at);
+                quote!(#field.count as i64)
+            }
+            _ => self.control(typed),
+        }
+    }
+
+    fn control(&self, typed: &Typed) -> TokenStream {
+        match &typed.kind {
+            Kind::Set(at, value) => {
+                let (slot, value) = (self.slot(*at), self.expression(value));
+                quote!({ let value = __meaning::Num::to_bits(#value); #slot = value; })
+            }
+            Kind::Goto(at) | Kind::Exit(Some(at)) => {
+                let field = self.field(*at);
+                quote!(return __bytecode::Flow::Jump(#field.0))
+            }
+            Kind::Exit(None) => quote!(return __bytecode::Flow::Next),
+            Kind::Switch(value, operands) => {
+                let value = self.expression(value);
+                if let [at] = operands[..]
+                    && self.opcode.operands[at].kind == "Labels"
+                {
+                    let field = self.field(at);
+                    return quote! {{
+                        let at = (#value as u64).min(#field.count as u64 - 1) as usize;
+                        return __bytecode::Flow::Jump(*machine.labels.get_unchecked(#field.first as usize + at))
+                    }};
+                }
+                let (last, cases) = operands.split_last().expect("a switch has labels");
+                let numbers = 0..cases.len() as u64;
+                let cases = cases.iter().map(|at| self.field(*at));
+                let last = self.field(*last);
+                quote!(match #value as u64 {
+                    #(#numbers => return __bytecode::Flow::Jump(#cases.0),)*
+                    _ => return __bytecode::Flow::Jump(#last.0),
+                })
+            }
+            Kind::Return(None) => quote!(return __bytecode::Flow::Return(0)),
+            Kind::Return(Some(value)) => {
+                let value = self.expression(value);
+                quote!(return __bytecode::Flow::Return(__meaning::Num::to_bits(#value)))
+            }
+            Kind::Trap(code) => quote!(return __bytecode::Flow::Trap(__vocab::Trap::User(#code))),
+            other => unreachable!("{other:?} has a value"),
+        }
+    }
+
+    fn constant(&self, constant: &Constant, ty: Type) -> TokenStream {
+        let rust = rust(ty);
+        match constant {
+            Constant::Tokens(tokens) => quote!(((#tokens) as #rust)),
+            Constant::Operand(at) => {
+                let field = self.field(*at);
+                match self.opcode.operands[*at].scalar {
+                    Some(azulejo_core::vocab::Scalar::Ptr) => quote!((#field.0 as usize as i64)),
+                    _ => quote!((#field.0 as #rust)),
+                }
+            }
+        }
+    }
+
+    fn operator(&self, typed: &Typed) -> TokenStream {
+        let Kind::Op { op, sig, args, imm, .. } = &typed.kind else { unreachable!("it is an operator") };
+        let info = Vocabulary::BUILTIN.info(*op);
+        let args: Vec<TokenStream> = args.iter().map(|arg| self.expression(arg)).collect();
+        let (from, to) = (rust(sig.from), rust(sig.ty));
+        match *op {
+            Op::LOAD => {
+                let address = &args[0];
+                return quote!((#address as usize as *const #to).read_unaligned());
+            }
+            Op::STORE => {
+                let (address, value) = (&args[0], &args[1]);
+                return quote!((#address as usize as *mut #from).write_unaligned(#value));
+            }
+            Op::TC => return quote!(machine.context as usize as i64),
+            Op::CU => return quote!(machine.unit as usize as i64),
+            Op::LOCAL => return quote!(machine.frame as usize as i64),
+            Op::STACK => return quote!(__native::stack_pointer()),
+            _ => {}
+        }
+        let name = format_ident!("{}", info.name);
+        let imm = imm.as_ref().map(|imm| self.constant(imm, Type::I64));
+        let types = match info.key {
+            Key::Result => quote!(::<#to>),
+            Key::Operand => quote!(::<#from>),
+            Key::Both { .. } => quote!(::<#from, #to>),
+            Key::None => quote!(),
+        };
+        let value = quote!(__meaning::#name #types(#(#args,)* #imm));
+        if info.checks.is_empty() {
+            return value;
+        }
+        quote!(match #value {
+            ::core::result::Result::Ok(value) => value,
+            ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
+        })
+    }
+
+    /// A call by a function pointer of the stated convention: rustc checks arguments and result.
+    fn call(&self, call: &Call, typed: &Typed) -> TokenStream {
+        let abi = call.abi;
+        let holes = call.args.iter().map(|_| quote!(_));
+        let args = call.args.iter().map(|(arg, scalar)| {
+            let value = self.expression(arg);
+            let kind = format_ident!("{}", scalar, span = arg.span);
+            quote_spanned!(arg.span=> __native::pass::<__native::kind::#kind, _>(#value))
+        });
+        let span = typed.span;
+        let function = match &call.callee {
+            Callee::Path(path) => quote_spanned! {span=>
+                let function: unsafe extern #abi fn(#(#holes),*) -> _ = #path;
+            },
+            Callee::Value(value) => {
+                let value = self.expression(value);
+                let types = call.args.iter().map(|(arg, _)| rust(arg.ty));
+                let ret = rust(typed.ty);
+                quote! {
+                    let function: unsafe extern #abi fn(#(#types),*) -> #ret =
+                        ::core::mem::transmute((#value) as usize as *const ());
+                }
+            }
+        };
+        let is_path = matches!(call.callee, Callee::Path(_));
+        let result = match (&call.ret, is_path) {
+            (Some(scalar), true) => {
+                let kind = format_ident!("{}", scalar, span = span);
+                quote_spanned!(span=> __native::take::<__native::kind::#kind, _>(result))
+            }
+            (None, true) => quote_spanned!(span=> __native::nothing(result)),
+            _ => quote!(result),
+        };
+        let args = match is_path {
+            true => quote!(#(#args),*),
+            false => {
+                let values = call.args.iter().map(|(arg, _)| self.expression(arg));
+                quote!(#(#values),*)
+            }
+        };
+        quote!({ #function let result = function(#args); #result })
+    }
+}

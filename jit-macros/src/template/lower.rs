@@ -1,0 +1,349 @@
+//! Lower a checked template to steps: conditionals become blocks, operators that trap get their checks.
+//!
+//! In: a [`Typed`] tree. Out: the tokens of a static `Template`. Values are numbered as the steps yield them;
+//! blocks are numbered as they are opened, block 0 being where the template starts.
+
+use super::ast::{Call, Callee, Constant, Kind, Typed};
+use azulejo_core::vocab::{Op, Sig, Type};
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+use std::collections::HashMap;
+
+/// The tokens of a `Template`.
+pub(super) fn lower(body: &Typed) -> TokenStream {
+    let mut lowering = Lowering { steps: Vec::new(), n_values: 0, n_blocks: 1, open: true, variables: HashMap::new() };
+    lowering.value(body);
+    let (steps, blocks) = (lowering.steps, Literal::u16_unsuffixed(lowering.n_blocks));
+    quote! { __template::Template { steps: &[#(#steps),*], blocks: #blocks } }
+}
+
+struct Lowering {
+    steps: Vec<TokenStream>,
+    n_values: u16,
+    n_blocks: u16,
+    /// Whether control can be here.
+    open: bool,
+    variables: HashMap<usize, u16>,
+}
+
+fn ty(ty: Type) -> TokenStream {
+    let name = format_ident!("{ty:?}");
+    quote!(__vocab::Type::#name)
+}
+
+fn sig(sig: Sig) -> TokenStream {
+    let (from, to) = (ty(sig.from), ty(sig.ty));
+    quote!(__vocab::Sig { from: #from, ty: #to })
+}
+
+fn number(n: u16) -> Literal {
+    Literal::u16_unsuffixed(n)
+}
+
+fn operand(at: usize) -> Literal {
+    Literal::usize_unsuffixed(at)
+}
+
+impl Lowering {
+    fn step(&mut self, step: TokenStream) {
+        if self.open {
+            self.steps.push(quote!(__template::Step::#step));
+        }
+    }
+
+    /// A step that leaves: nothing can follow before a block starts.
+    fn leave(&mut self, step: TokenStream) {
+        self.step(step);
+        self.open = false;
+    }
+
+    /// A step that yields a value; its number.
+    fn yields(&mut self, step: TokenStream) -> u16 {
+        self.step(step);
+        self.n_values += self.open as u16;
+        self.n_values.wrapping_sub(1)
+    }
+
+    fn node(&mut self, op: Op, of: Sig, inputs: &[u16], imm: TokenStream) -> u16 {
+        let (op, of) = (Literal::u16_unsuffixed(op.0), sig(of));
+        let inputs = inputs.iter().map(|input| number(*input));
+        let step = quote! {
+            Node { op: __vocab::Op(#op), sig: #of, inputs: &[#(#inputs),*], imm: #imm }
+        };
+        self.yields(step)
+    }
+
+    fn constant(&mut self, of: Type, bits: TokenStream) -> u16 {
+        let imm = quote!(__template::Imm::Known(#bits));
+        self.node(Op::CONST, Sig { from: Type::Void, ty: of }, &[], imm)
+    }
+
+    fn block(&mut self) -> u16 {
+        self.n_blocks += 1;
+        self.n_blocks - 1
+    }
+
+    /// Starts a block; the first of the values it yields.
+    fn start(&mut self, block: u16, params: &[Type], cold: bool) -> u16 {
+        self.open = true;
+        let first = self.n_values;
+        self.n_values += params.len() as u16;
+        let (block, params) = (number(block), params.iter().map(|param| ty(*param)));
+        self.step(quote!(Block { block: #block, params: &[#(#params),*], cold: #cold }));
+        first
+    }
+
+    fn jump(&mut self, block: u16, args: &[u16]) {
+        let (block, args) = (number(block), args.iter().map(|arg| number(*arg)));
+        self.leave(quote!(Jump { block: #block, args: &[#(#args),*] }));
+    }
+
+    fn branch(&mut self, flag: u16, then: u16, otherwise: u16, likelihood: Option<bool>) {
+        let (flag, then, otherwise) = (number(flag), number(then), number(otherwise));
+        let likelihood = match likelihood {
+            Some(true) => quote!(Likely),
+            Some(false) => quote!(Unlikely),
+            None => quote!(Even),
+        };
+        self.leave(quote! {
+            Branch {
+                flag: #flag, then: #then, otherwise: #otherwise,
+                likelihood: __template::Likelihood::#likelihood,
+            }
+        });
+    }
+
+    /// Goes to one of two blocks; the second part of `all` and `any` is not computed if the first decides.
+    fn decide(&mut self, flag: &Typed, then: u16, otherwise: u16, likelihood: Option<bool>) {
+        match &flag.kind {
+            Kind::Not(inner) => self.decide(inner, otherwise, then, likelihood.map(|likely| !likely)),
+            Kind::Likely(inner, likely) => self.decide(inner, then, otherwise, Some(*likely)),
+            Kind::All(parts) | Kind::Any(parts) => {
+                let is_all = matches!(flag.kind, Kind::All(_));
+                let (last, first) = parts.split_last().expect("there is at least one part");
+                for part in first {
+                    let next = self.block();
+                    let (so, not) = if is_all { (next, otherwise) } else { (then, next) };
+                    self.decide(part, so, not, likelihood);
+                    self.start(next, &[], false);
+                }
+                self.decide(last, then, otherwise, likelihood);
+            }
+            _ => {
+                let flag = self.value(flag);
+                self.branch(flag, then, otherwise, likelihood);
+            }
+        }
+    }
+
+    /// A flag as a value: what only branches can express is made a number first.
+    fn flag(&mut self, flag: &Typed) -> u16 {
+        let (so, not, join) = (self.block(), self.block(), self.block());
+        self.decide(flag, so, not, None);
+        self.start(so, &[], false);
+        let one = self.constant(Type::I8, quote!(1));
+        self.jump(join, &[one]);
+        self.start(not, &[], false);
+        let zero = self.constant(Type::I8, quote!(0));
+        self.jump(join, &[zero]);
+        let number = self.start(join, &[Type::I8], false);
+        let of = Sig { from: Type::I8, ty: Type::Flag };
+        self.node(Op::NZ, of, &[number], quote!(__template::Imm::Known(0)))
+    }
+
+    /// Emits what computes an expression; the number of its value, if it has one.
+    fn value(&mut self, typed: &Typed) -> u16 {
+        match &typed.kind {
+            Kind::Op { op, sig, args, imm, checks } => {
+                let inputs: Vec<u16> = args.iter().map(|arg| self.value(arg)).collect();
+                self.check(&inputs, checks);
+                let imm = match imm {
+                    None => quote!(__template::Imm::Known(0)),
+                    Some(Constant::Tokens(tokens)) => quote!(__template::Imm::Known((#tokens) as i64)),
+                    Some(Constant::Operand(at)) => {
+                        let at = operand(*at);
+                        quote!(__template::Imm::Operand(#at))
+                    }
+                };
+                if sig.ty == Type::Void {
+                    let before = self.n_values;
+                    self.node(*op, *sig, &inputs, imm);
+                    self.n_values = before;
+                    return 0;
+                }
+                self.node(*op, *sig, &inputs, imm)
+            }
+            Kind::Read(at) => {
+                let (at, of) = (operand(*at), ty(typed.ty));
+                self.yields(quote!(Read { operand: #at, ty: #of }))
+            }
+            Kind::Constant(Constant::Tokens(tokens)) => {
+                let bits = match typed.ty {
+                    Type::F32 => quote!(((#tokens) as f32).to_bits() as i64),
+                    Type::F64 => quote!(((#tokens) as f64).to_bits() as i64),
+                    _ => quote!((#tokens) as i64),
+                };
+                self.constant(typed.ty, bits)
+            }
+            Kind::Constant(Constant::Operand(at)) => {
+                let (at, of) = (operand(*at), ty(typed.ty));
+                self.yields(quote!(Constant { operand: #at, ty: #of }))
+            }
+            Kind::Variable(variable) => self.variables[variable],
+            Kind::Let(bound, body) => {
+                for (variable, value) in bound {
+                    let value = self.value(value);
+                    self.variables.insert(*variable, value);
+                }
+                self.value(body)
+            }
+            Kind::Sequence(steps) => steps.iter().fold(0, |_, step| self.value(step)),
+            Kind::If(flag, so, not) => self.choose(flag, so, not, typed.ty),
+            Kind::All(_) | Kind::Any(_) => self.flag(typed),
+            Kind::Not(inner) => {
+                let inner = self.value(inner);
+                let of = Sig { from: Type::Void, ty: Type::Flag };
+                self.node(Op::NOTF, of, &[inner], quote!(__template::Imm::Known(0)))
+            }
+            Kind::Likely(inner, _) => self.value(inner),
+            Kind::Cold(body) => {
+                let block = self.block();
+                self.jump(block, &[]);
+                self.start(block, &[], true);
+                self.value(body)
+            }
+            Kind::Call(call) => self.call(call),
+            Kind::Window(at) => {
+                let at = operand(*at);
+                self.yields(quote!(Window { operand: #at }))
+            }
+            Kind::WindowLength(at) => {
+                let at = operand(*at);
+                self.yields(quote!(WindowLength { operand: #at }))
+            }
+            _ => {
+                self.effect(typed);
+                0
+            }
+        }
+    }
+
+    fn effect(&mut self, typed: &Typed) {
+        match &typed.kind {
+            Kind::Set(at, value) => {
+                let value = self.value(value);
+                let (at, value) = (operand(*at), number(value));
+                self.step(quote!(Write { operand: #at, value: #value }));
+            }
+            Kind::Goto(at) => {
+                let at = operand(*at);
+                self.leave(quote!(Goto { operand: #at }));
+            }
+            Kind::Switch(value, operands) => {
+                let value = self.value(value);
+                let (value, operands) = (number(value), operands.iter().map(|at| operand(*at)));
+                self.leave(quote!(Switch { value: #value, operands: &[#(#operands),*] }));
+            }
+            Kind::Return(None) => self.leave(quote!(Return { value: ::core::option::Option::None })),
+            Kind::Return(Some(value)) => {
+                let value = self.value(value);
+                let value = number(value);
+                self.leave(quote!(Return { value: ::core::option::Option::Some(#value) }));
+            }
+            Kind::Exit(to) => {
+                let to = match to {
+                    Some(at) => {
+                        let at = operand(*at);
+                        quote!(Label(#at))
+                    }
+                    None => quote!(Next),
+                };
+                self.leave(quote!(Exit { to: __template::Resume::#to }));
+            }
+            Kind::Guard(flag, _) => {
+                let (fails, goes_on) = (self.block(), self.block());
+                self.decide(flag, goes_on, fails, Some(true));
+                self.start(fails, &[], true);
+                self.leave(quote!(Exit { to: __template::Resume::Here }));
+                self.start(goes_on, &[], false);
+            }
+            Kind::Trap(code) => {
+                self.leave(quote!(Trap { code: __vocab::Trap::User(#code).code() }));
+            }
+            other => unreachable!("{other:?} has a value"),
+        }
+    }
+
+    /// Branches to a trap for each condition under which the operator traps.
+    fn check(&mut self, inputs: &[u16], checks: &[(Typed, u32)]) {
+        for (at, input) in inputs.iter().enumerate() {
+            self.variables.insert(usize::MAX - at, *input);
+        }
+        for (flag, code) in checks {
+            let (fails, goes_on) = (self.block(), self.block());
+            self.decide(flag, fails, goes_on, Some(false));
+            self.start(fails, &[], true);
+            let code = Literal::u32_unsuffixed(*code);
+            self.leave(quote!(Trap { code: #code }));
+            self.start(goes_on, &[], false);
+        }
+    }
+
+    fn choose(&mut self, flag: &Typed, so: &Typed, not: &Typed, of: Type) -> u16 {
+        let (block_so, block_not, join) = (self.block(), self.block(), self.block());
+        self.decide(flag, block_so, block_not, None);
+        let mut joined = false;
+        for (block, arm) in [(block_so, so), (block_not, not)] {
+            self.start(block, &[], false);
+            let value = self.value(arm);
+            if self.open {
+                joined = true;
+                let args: &[u16] = if of.is_value() { &[value] } else { &[] };
+                self.jump(join, args);
+            }
+        }
+        let params: &[Type] = if of.is_value() { &[of] } else { &[] };
+        if joined { self.start(join, params, false) } else { 0 }
+    }
+
+    fn call(&mut self, call: &Call) -> u16 {
+        let callee = match &call.callee {
+            Callee::Path(path) => {
+                quote!(__template::Callee::Known(__template::FnAddr(#path as *const ())))
+            }
+            Callee::Value(value) => {
+                let value = self.value(value);
+                let value = number(value);
+                quote!(__template::Callee::Value(#value))
+            }
+        };
+        let values: Vec<u16> = call.args.iter().map(|(arg, _)| self.value(arg)).collect();
+        let args = values.iter().map(|value| number(*value));
+        let types = call.args.iter().map(|(arg, _)| ty(arg.ty));
+        let convention = match call.abi {
+            "win64" => quote!(Win64),
+            "sysv64" => quote!(SysV64),
+            _ => quote!(C),
+        };
+        let scalar = |name: &syn::Ident| azulejo_core::vocab::Scalar::from_name(&name.to_string());
+        let ret = call.ret.as_ref().and_then(scalar).map_or(Type::Void, |scalar| scalar.ty());
+        let (returned, effect) = (ty(ret), format_ident!("{}", call.effect));
+        let step = quote! {
+            Call {
+                callee: #callee,
+                args: &[#(#args),*],
+                signature: __template::Signature {
+                    convention: __template::Convention::#convention,
+                    args: &[#(#types),*],
+                    ret: #returned,
+                },
+                effect: __graph::Effect::#effect,
+            }
+        };
+        if ret == Type::Void {
+            self.step(step);
+            return 0;
+        }
+        self.yields(step)
+    }
+}

@@ -1,0 +1,208 @@
+//! `template!`: what opcodes mean.
+//!
+//! In: rows `Enum::Opcode => expression`, macros, and (by way of the enum's own macro) the description of the
+//! opcodes. Out: for each row an implementation of `Semantics`: the static template for the compilers, and a
+//! Rust function for the interpreter. Every row is looked at, so that all that is wrong is told at once.
+
+mod ast;
+mod check;
+mod interpret;
+mod lower;
+mod words;
+
+use crate::sexpr::{Reader, Sexpr};
+use ast::{Opcode, Operand};
+use azulejo_core::vocab::Scalar;
+use check::{Checker, Macro};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use quote::{format_ident, quote, quote_spanned};
+use std::collections::HashMap;
+use syn::Error;
+
+/// `Enum::Opcode! => unsafe expression`
+struct Row {
+    path: TokenStream,
+    name: Ident,
+    stores_itself: bool,
+    is_unsafe: bool,
+    body: Sexpr,
+}
+
+/// Rows and macros as they are written.
+#[derive(Default)]
+struct Source {
+    rows: Vec<Row>,
+    macros: HashMap<String, Macro>,
+}
+
+/// Expands `template!`: asks the enum for its opcodes.
+pub(crate) fn template(input: TokenStream) -> TokenStream {
+    let mut errors = Vec::new();
+    let source = read(input.clone(), &mut errors);
+    let paths: Vec<String> = source.rows.iter().map(|row| row.path.to_string()).collect();
+    if let Some(row) = source.rows.iter().find(|row| row.path.to_string() != paths[0]) {
+        errors.push(Error::new(row.name.span(), "one `template!` is about one enum; write a second one"));
+    }
+    if !errors.is_empty() {
+        return errors.iter().map(Error::to_compile_error).collect();
+    }
+    let Some(row) = source.rows.first() else { return TokenStream::new() };
+    let path = &row.path;
+    quote! { #path! { [::azulejo::__private::macros::__template] { #input } } }
+}
+
+/// Goes on with `template!` when the enum has told its opcodes.
+pub(crate) fn described(input: TokenStream) -> TokenStream {
+    let mut reader = Reader::new(input);
+    let (Some(description), Some(rows)) = (reader.group(Delimiter::Brace), reader.group(Delimiter::Brace)) else {
+        return Error::new(Span::call_site(), "this is called by `template!` only").into_compile_error();
+    };
+    let Some(opcodes) = opcodes(description.stream()) else {
+        return Error::new(Span::call_site(), "this is called by `template!` only").into_compile_error();
+    };
+    let mut errors = Vec::new();
+    let source = read(rows.stream(), &mut errors);
+    let mut output = TokenStream::new();
+    for row in &source.rows {
+        match expand(row, &opcodes, &source.macros) {
+            Ok(tokens) => output.extend(tokens),
+            Err(error) => errors.push(error),
+        }
+    }
+    output.extend(errors.iter().map(Error::to_compile_error));
+    output
+}
+
+fn read(tokens: TokenStream, errors: &mut Vec<Error>) -> Source {
+    let mut reader = Reader::new(tokens);
+    let mut source = Source::default();
+    while !reader.is_empty() {
+        let item = if reader.takes_ident("macro") {
+            read_macro(&mut reader, &mut source)
+        } else {
+            read_row(&mut reader).map(|row| source.rows.push(row))
+        };
+        if let Err(error) = item {
+            // Where the next row starts is not known any more.
+            errors.push(error);
+            break;
+        }
+    }
+    source
+}
+
+fn read_row(reader: &mut Reader) -> Result<Row, Error> {
+    let Some((_, mut idents)) = reader.path() else {
+        reader.next();
+        return Err(Error::new(reader.last(), "here starts a row, `Enum::Opcode => …`, or a `macro ^name`"));
+    };
+    let name = idents.pop().expect("a path has a last part");
+    if idents.is_empty() {
+        return Err(Error::new(name.span(), format!("name the enum too: `Enum::{name} => …`")));
+    }
+    let path = quote!(#(#idents)::*);
+    let stores_itself = reader.takes_punct('!');
+    if !reader.takes_arrow() {
+        return Err(Error::new(reader.last(), format!("`=>` and what `{name}` means is missing behind this")));
+    }
+    let is_unsafe = reader.takes_ident("unsafe");
+    let body = reader.sexpr()?;
+    Ok(Row { path, name, stores_itself, is_unsafe, body })
+}
+
+/// `macro ^name (,a ,b) body`
+fn read_macro(reader: &mut Reader, source: &mut Source) -> Result<(), Error> {
+    let usage = "a macro is `macro ^name (,a ,b) body`";
+    let Sexpr::Macro(name, span) = reader.sexpr()? else { return Err(Error::new(reader.last(), usage)) };
+    let Sexpr::List(items, place) = reader.sexpr()? else { return Err(Error::new(reader.last(), usage)) };
+    let mut params = Vec::new();
+    for item in &items {
+        match item {
+            Sexpr::Param(param, _) if !params.contains(param) => params.push(param.clone()),
+            _ => return Err(Error::new(place, usage)),
+        }
+    }
+    let body = reader.sexpr()?;
+    if source.macros.insert(name.clone(), Macro { params, body }).is_some() {
+        return Err(Error::new(span, format!("there is a macro `^{name}` already")));
+    }
+    Ok(())
+}
+
+/// Reads what the derive's macro tells: `enum Op; opcode Add struct { dst: Out i64, … } …`.
+fn opcodes(tokens: TokenStream) -> Option<Vec<Opcode>> {
+    let mut reader = Reader::new(tokens);
+    reader.next()?;
+    reader.next()?;
+    reader.next()?;
+    let mut opcodes = Vec::new();
+    while reader.takes_ident("opcode") {
+        let TokenTree::Ident(name) = reader.next()? else { return None };
+        reader.next()?;
+        let mut fields = Reader::new(reader.group(Delimiter::Brace)?.stream());
+        let mut operands = Vec::new();
+        while !fields.is_empty() {
+            let member = fields.next()?;
+            fields.next()?;
+            let kind = fields.next()?.to_string();
+            let scalar = match fields.peek() {
+                Some(TokenTree::Ident(_)) => Scalar::from_name(&fields.next()?.to_string()),
+                _ => None,
+            };
+            fields.takes_punct(',');
+            operands.push(Operand { name: member.to_string(), member: member.into(), kind, scalar });
+        }
+        opcodes.push(Opcode { name, operands });
+    }
+    Some(opcodes)
+}
+
+fn expand(row: &Row, opcodes: &[Opcode], macros: &HashMap<String, Macro>) -> Result<TokenStream, Error> {
+    let Some(number) = opcodes.iter().position(|opcode| opcode.name == row.name) else {
+        let names = opcodes.iter().map(|opcode| opcode.name.to_string()).collect::<Vec<_>>();
+        let hint = words::closest(&row.name.to_string(), names.iter().map(String::as_str));
+        return Err(Error::new(row.name.span(), format!("the enum has no opcode `{}`{hint}", row.name)));
+    };
+    let opcode = Opcode { name: row.name.clone(), ..opcodes[number].clone() };
+    let body = Checker::new(&opcode, macros, row.is_unsafe, row.stores_itself).template(&row.body)?;
+    let template = lower::lower(&body);
+    let arm = interpret::interpret(&opcode, &body);
+    let (path, name) = (&row.path, &row.name);
+    let fields = opcode.operands.iter().enumerate().map(|(at, operand)| {
+        let (member, local) = (&operand.member, format_ident!("operand{at}"));
+        quote!(#member: #local)
+    });
+    let span = name.span();
+    let implementation = quote_spanned! {span=>
+        unsafe impl __bytecode::Semantics<#path> for <#path as __bytecode::Opcode<#number>>::Marker
+    };
+    Ok(quote! {
+        const _: () = {
+            use ::azulejo::__private::core::ir::{bytecode as __bytecode, graph as __graph, template as __template};
+            use ::azulejo::__private::core::{native as __native, vocab as __vocab};
+            use ::azulejo::__private::core::vocab::meaning as __meaning;
+            #[allow(
+                unused_imports, unused_variables, unused_unsafe, unused_braces, unused_parens, unreachable_code,
+                clippy::all, clippy::undocumented_unsafe_blocks,
+                reason = "written by a program, from a template that says where it is unsafe"
+            )]
+            // SAFETY: both are made from the same checked template.
+            #implementation {
+                const TEMPLATE: &'static __template::Template = &#template;
+
+                #[inline(always)]
+                unsafe fn run(
+                    op: &#path,
+                    machine: &__bytecode::Machine<'_, <#path as __bytecode::Bytecode>::Context>,
+                    at: u32,
+                    stack: *mut u64,
+                ) -> __bytecode::Flow {
+                    unsafe {
+                        let #path::#name { #(#fields),* } = *op else { ::core::hint::unreachable_unchecked() };
+                        #arm
+                    }
+                }
+            }
+        };
+    })
+}

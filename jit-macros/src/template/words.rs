@@ -1,0 +1,63 @@
+//! Words: what may have been meant, and the names in the checks of trapping operators.
+
+use azulejo_core::vocab::{OpInfo, Sig, Type};
+
+/// `; did you mean …?`, if some name is close to what was written.
+pub(super) fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let best = names.map(|name| (distance(word, name), name)).min();
+    match best {
+        Some((far, name)) if far <= 1 + word.len() / 3 => format!("; did you mean `{name}`?"),
+        _ => String::new(),
+    }
+}
+
+/// How many letters must be changed, added or dropped.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let changed = diagonal + (x != *y) as usize;
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The text of a check with its numbers: the least integer, and the floats just beyond the range of the result.
+pub(super) fn fill(when: &str, info: &OpInfo, sig: Sig) -> String {
+    let mut text = when.to_string();
+    if text.contains("%min") {
+        text = text.replace("%min", &(i64::MIN >> (64 - sig.ty.bits())).to_string());
+    }
+    if text.contains("%below") {
+        let is_signed = info.name.starts_with("ftos");
+        let (below, above) = limits(sig.from, sig.ty, is_signed);
+        text = text.replace("%below", &float(below)).replace("%above", &float(above));
+    }
+    text
+}
+
+fn float(value: f64) -> String {
+    let text = format!("{value:?}");
+    if text.contains(['.', 'e']) { text } else { format!("{text}.0") }
+}
+
+/// The nearest floats of a type that have no integer of another.
+fn limits(from: Type, to: Type, is_signed: bool) -> (f64, f64) {
+    if !is_signed {
+        return (-1.0, 2f64.powi(to.bits() as i32));
+    }
+    let above = 2f64.powi(to.bits() as i32 - 1);
+    let below = -above - 1.0;
+    let below = match from {
+        Type::F32 if below as f32 as f64 >= -above => (-above as f32).next_down() as f64,
+        Type::F32 => below as f32 as f64,
+        _ if below >= -above => (-above).next_down(),
+        _ => below,
+    };
+    (below, above)
+}
