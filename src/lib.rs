@@ -1,4 +1,4 @@
-//! azulejo.
+#![doc = include_str!("../README.md")]
 
 extern crate self as azulejo;
 
@@ -11,9 +11,22 @@ pub mod __private {
     pub use azulejo_x64 as x64;
 }
 
+mod engine;
 pub mod rules;
 
+pub use azulejo_core::error::{Error, Unsupported};
 pub use azulejo_core::ir::bytecode::*;
-pub use azulejo_macros::{Bytecode, operators, rewrite, tile, tileset};
+pub use azulejo_core::verify::{Fault, VerifyError, verify};
+pub use azulejo_core::vocab::Trap;
+pub use azulejo_macros::{Bytecode, operators, rewrite, template, tile, tileset};
 #[cfg(target_arch = "x86_64")]
 pub use azulejo_x64 as x64;
+pub use engine::{Args, Builder, Code, Engine, FunctionId, Listing, Slot, can_compile};
+
+/// What a virtual machine needs.
+pub mod prelude {
+    pub use crate::{
+        Args, Bytecode, Code, Engine, Error, FunctionId, Imm, In, InOut, Label, Labels, Out, Pop, Push, Regs,
+        RegsMut, Slot, Trap, template,
+    };
+}

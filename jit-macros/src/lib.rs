@@ -3,6 +3,8 @@
 mod bytecode;
 mod operators;
 mod rewrite;
+mod sexpr;
+mod template;
 mod tile;
 
 use proc_macro::TokenStream;
@@ -62,4 +64,19 @@ pub fn operators(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn rewrite(input: TokenStream) -> TokenStream {
     rewrite::rewrite(input.into()).into()
+}
+
+/// Says what opcodes mean, in a small typed language; see the template book.
+///
+/// Each row is `Enum::Opcode => expression`. The value of the expression goes to the opcode's output.
+#[proc_macro]
+pub fn template(input: TokenStream) -> TokenStream {
+    template::template(input.into()).into()
+}
+
+/// What an enum's macro calls to tell `template!` its opcodes; not for users.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __template(input: TokenStream) -> TokenStream {
+    template::described(input.into()).into()
 }

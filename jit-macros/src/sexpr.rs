@@ -184,10 +184,13 @@ impl Reader {
         }
         let name = match self.peek() {
             Some(TokenTree::Ident(ident)) => ident.to_string(),
-            Some(TokenTree::Literal(literal)) if sigil == '$' => number(literal)
-                .ok_or_else(|| Error::new(literal.span(), "an operand is `$name`, or `$0` by its position"))?,
+            Some(TokenTree::Literal(literal)) if sigil == '$' => number(literal).ok_or_else(|| {
+                Error::new(literal.span(), "an operand is `$name`, or `$0` by its position")
+            })?,
             _ => {
-                let message = format!("`{sigil}` has no meaning here; names are `$operand ,parameter ^macro &constant`");
+                let message = format!(
+                    "`{sigil}` has no meaning here; names are `$operand ,parameter ^macro &constant`"
+                );
                 return Err(Error::new(span, message));
             }
         };
@@ -205,7 +208,10 @@ impl Reader {
                 self.next();
                 Ok(Sexpr::Macro(name, place))
             }
-            _ => Err(Error::new(span, format!("`{sigil}` has no meaning here; names are `$operand ,parameter ^macro &constant`"))),
+            _ => Err(Error::new(
+                span,
+                format!("`{sigil}` has no meaning here; names are `$operand ,parameter ^macro &constant`"),
+            )),
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct Compiler {
     set: &'static X64Set,
 }
 
-/// A compiled function. Its memory is given back when it is dropped.
+/// A compiled function.
 #[derive(Debug)]
 pub struct Compiled {
     installed: Installed,

@@ -35,7 +35,6 @@ impl<B: Clone> From<&[B]> for Code<B> {
 
 /// Bytecode that was verified.
 pub(super) struct Function<B: Bytecode> {
-    #[expect(dead_code, reason = "read by the dumps and by profilers' maps, which name functions")]
     name: String,
     code: Code<B>,
     registers: u32,
@@ -47,6 +46,10 @@ impl<B: Bytecode> Function<B> {
     pub(super) fn verified(name: String, code: Code<B>, registers: u32) -> Result<Self, Error> {
         let shape = verify(&code.ops, &code.labels, registers)?;
         Ok(Function { name, code, registers, shape, compiled: OnceCell::new() })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(super) fn code(&self) -> &[B] {

@@ -9,10 +9,12 @@
 
 mod backend;
 mod function;
+mod listing;
 mod stack;
 mod value;
 
 pub use function::{Code, FunctionId};
+pub use listing::Listing;
 pub use value::{Args, Slot};
 
 use crate::{Error, Unsupported};
@@ -148,6 +150,11 @@ impl<B: Bytecode> Engine<B> {
         Ok(FunctionId(functions.len() as u32 - 1))
     }
 
+    /// What a function was called when it was defined.
+    pub fn name(&self, function: FunctionId) -> Result<String, Error> {
+        Ok(self.function(function)?.name().to_string())
+    }
+
     /// Compiles a function with the optimizer; calls that start from now on run the machine code.
     pub fn compile(&self, function: FunctionId) -> Result<(), Error> {
         let function = self.function(function)?;
@@ -165,7 +172,15 @@ impl<B: Bytecode> Engine<B> {
 
     /// How many bytes of machine code a function has; zero if it is only interpreted.
     pub fn code_len(&self, function: FunctionId) -> usize {
-        self.function(function).map_or(0, |function| function.compiled().map_or(0, |code| code.len()))
+        self.function(function).map_or(0, |function| function.compiled().map_or(0, |code| code.bytes().len()))
+    }
+
+    /// A function's machine code as text, each piece with the bytecode it came from.
+    pub fn disassemble(&self, function: FunctionId) -> Result<Listing, Error> {
+        let function = self.function(function)?;
+        let code = function.compiled().ok_or(Error::NotCompiled)?;
+        let bytecode = function.code().iter().map(|op| format!("{op:?}")).collect();
+        Ok(Listing { bytes: code.bytes().to_vec(), map: code.map().to_vec(), bytecode })
     }
 
     /// Runs a function and gives its result.

@@ -117,7 +117,7 @@ macro_rules! tuples {
     ($($($name:ident $at:tt),*;)*) => {$(
         impl<$($name: Slot),*> Args for ($($name,)*) {
             fn count(&self) -> usize {
-                const { [$($at as usize),*].len() }
+                const { <[usize]>::len(&[$($at),*]) }
             }
             #[allow(unused_variables, reason = "the empty tuple stores nothing")]
             fn store(self, frame: &mut [u64]) {

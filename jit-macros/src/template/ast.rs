@@ -19,7 +19,13 @@ pub(super) struct Typed {
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     /// An operator; `imm` is its constant, if it has one.
-    Op { op: Op, sig: Sig, args: Vec<Typed>, imm: Option<Constant>, checks: Vec<(Typed, u32)> },
+    Op {
+        op: Op,
+        sig: Sig,
+        args: Vec<Typed>,
+        imm: Option<Constant>,
+        checks: Vec<(Typed, u32)>,
+    },
     /// The value of a VM register operand.
     Read(usize),
     /// A constant.

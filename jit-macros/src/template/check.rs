@@ -75,12 +75,16 @@ impl<'a> Checker<'a> {
         if self.stores_itself || outputs.is_empty() {
             let body = self.expression(body, None)?;
             if !self.stores_itself && body.ty != Type::Void && !body.leaves {
-                return fail(body.span, format!("`{name}` has no output for this value; `(discard …)` drops it"));
+                return fail(
+                    body.span,
+                    format!("`{name}` has no output for this value; `(discard …)` drops it"),
+                );
             }
             return Ok(body);
         }
         let [output] = outputs[..] else {
-            let message = format!("`{name}` has several outputs: write `{name}! => …` and `(set $output value)`");
+            let message =
+                format!("`{name}` has several outputs: write `{name}! => …` and `(set $output value)`");
             return fail(body.span(), message);
         };
         let scalar = self.scalar_of(output);
@@ -90,7 +94,9 @@ impl<'a> Checker<'a> {
         }
         if value.ty == Type::Void {
             let operand = &self.opcode.operands[output].name;
-            let message = format!("this has no value for the output `{operand}`; a template that stores it itself is written `{name}! => …`");
+            let message = format!(
+                "this has no value for the output `{operand}`; a template that stores it itself is written `{name}! => …`"
+            );
             return fail(value.span, message);
         }
         let span = value.span;
@@ -122,7 +128,9 @@ impl<'a> Checker<'a> {
             }
             Sexpr::Macro(name, span) => self.expand(name, &[], *span, expect),
             Sexpr::Param(name, span) => fail(*span, format!("`,{name}` is no parameter of a macro here")),
-            Sexpr::Word(_, text, span) => fail(*span, format!("`{text}` alone is no expression; write `({text} …)`")),
+            Sexpr::Word(_, text, span) => {
+                fail(*span, format!("`{text}` alone is no expression; write `({text} …)`"))
+            }
             Sexpr::List(items, span) => self.list(items, *span, expect),
         }
     }
@@ -137,7 +145,8 @@ impl<'a> Checker<'a> {
         }
         let at = self.find_operand(name, span)?;
         let scalar = self.scalar_of(at);
-        let value = |kind| Typed { kind, ty: scalar.ty(), is_signed: scalar.is_signed(), leaves: false, span };
+        let value =
+            |kind| Typed { kind, ty: scalar.ty(), is_signed: scalar.is_signed(), leaves: false, span };
         let operand = &self.opcode.operands[at];
         match operand.kind.as_str() {
             "In" | "InOut" | "Pop" => Ok(value(Kind::Read(at))),
@@ -158,7 +167,8 @@ impl<'a> Checker<'a> {
             .or_else(|| name.parse().ok().filter(|at: &usize| *at < operands.len()));
         found.map_or_else(
             || {
-                let names: Vec<String> = operands.iter().map(|operand| format!("${}", operand.name)).collect();
+                let names: Vec<String> =
+                    operands.iter().map(|operand| format!("${}", operand.name)).collect();
                 let opcode = &self.opcode.name;
                 let known = match names.is_empty() {
                     true => "it has none".to_string(),
@@ -197,7 +207,9 @@ impl<'a> Checker<'a> {
             "let:" | "letv:" => self.bind(word, rest, span, expect),
             "do" | "dov" => self.sequence(word, rest, span, expect),
             "when" => {
-                let [flag, body] = rest else { return wrong_count(span, word, "a flag and what is done", rest) };
+                let [flag, body] = rest else {
+                    return wrong_count(span, word, "a flag and what is done", rest);
+                };
                 let (flag, body) = (self.flag(flag)?, self.statement(body)?);
                 let nothing = void(Kind::Sequence(Vec::new()), span);
                 Ok(void(Kind::If(Box::new(flag), Box::new(body), Box::new(nothing)), span))
@@ -247,7 +259,12 @@ impl<'a> Checker<'a> {
             "exit" => {
                 let to = match rest {
                     [] => None,
-                    _ => Some(self.operand_of(rest.first(), &["Label"], "a `Label` operand, or nothing", span)?),
+                    _ => Some(self.operand_of(
+                        rest.first(),
+                        &["Label"],
+                        "a `Label` operand, or nothing",
+                        span,
+                    )?),
                 };
                 Ok(leaving(Kind::Exit(to), span))
             }
@@ -259,10 +276,15 @@ impl<'a> Checker<'a> {
             }
             "switch" => self.switch(rest, span),
             "set" => {
-                let [_, value] = rest else { return wrong_count(span, word, "an output and its value", rest) };
+                let [_, value] = rest else {
+                    return wrong_count(span, word, "an output and its value", rest);
+                };
                 if !self.stores_itself {
                     let name = &self.opcode.name;
-                    return fail(span, format!("only a template written `{name}! => …` stores its outputs itself"));
+                    return fail(
+                        span,
+                        format!("only a template written `{name}! => …` stores its outputs itself"),
+                    );
                 }
                 let to = self.operand_of(rest.first(), &["Out", "InOut", "Push"], "an output", span)?;
                 let scalar = self.scalar_of(to);
@@ -423,7 +445,8 @@ impl<'a> Checker<'a> {
             ("callv", []) => None,
             _ => return wrong_count(span, word, usage, rest),
         };
-        let Some(("arglist", args)) = list.split_first().and_then(|(head, args)| Some((head.word()?, args))) else {
+        let Some(("arglist", args)) = list.split_first().and_then(|(head, args)| Some((head.word()?, args)))
+        else {
             return fail(*list_span, "the arguments stand in `(arglist (carg value type) …)`");
         };
         let callee = match callee {
@@ -440,7 +463,9 @@ impl<'a> Checker<'a> {
                 Sexpr::List(parts, _) if parts.first().and_then(Sexpr::word) == Some("carg") => &parts[1..],
                 _ => return fail(arg.span(), "an argument is `(carg value type)`"),
             };
-            let [value, ty] = parts else { return wrong_count(arg.span(), "carg", "a value and its type", parts) };
+            let [value, ty] = parts else {
+                return wrong_count(arg.span(), "carg", "a value and its type", parts);
+            };
             let scalar = self.scalar(ty)?;
             let value = self.value(value, Some(scalar))?;
             passed.push((self.coerce(value, scalar)?, syn::Ident::new(scalar.name(), ty.span())));
@@ -457,7 +482,10 @@ impl<'a> Checker<'a> {
             return Ok(());
         }
         let name = &self.opcode.name;
-        fail(span, format!("{what} is unsafe: write `{name} => unsafe (…)` and see to it that the address is right"))
+        fail(
+            span,
+            format!("{what} is unsafe: write `{name} => unsafe (…)` and see to it that the address is right"),
+        )
     }
 
     /// An operator of the vocabulary.
@@ -479,7 +507,8 @@ impl<'a> Checker<'a> {
         let n_operands = info.operands.len();
         let n_params = info.params.len();
         if rest.len() != n_operands + n_params {
-            let message = format!("`{word}` takes {n_operands} operands and {n_params} constants, not {}", rest.len());
+            let message =
+                format!("`{word}` takes {n_operands} operands and {n_params} constants, not {}", rest.len());
             return fail(span, message);
         }
         if info.props.intersects(Props::READS | Props::WRITES) {
@@ -749,7 +778,10 @@ impl<'a> Checker<'a> {
             let is_computed = matches!(arg, Sexpr::List(..)) && uses(body, param) > 1;
             if is_computed {
                 let inner = format!("{name} {param}");
-                bound.push(Sexpr::List(vec![Sexpr::Operand(inner.clone(), arg.span()), arg.clone()], arg.span()));
+                bound.push(Sexpr::List(
+                    vec![Sexpr::Operand(inner.clone(), arg.span()), arg.clone()],
+                    arg.span(),
+                ));
                 replaced.insert(param.clone(), Sexpr::Operand(inner, arg.span()));
             } else {
                 replaced.insert(param.clone(), arg.clone());

@@ -209,6 +209,8 @@ impl Writer<'_> {
     /// A call by a function pointer of the stated convention: rustc checks arguments and result.
     fn call(&self, call: &Call, typed: &Typed) -> TokenStream {
         let abi = call.abi;
+        // One name wherever it stands: spans of the user's tokens would make them different ones.
+        let (function, result) = (format_ident!("function"), format_ident!("result"));
         let holes = call.args.iter().map(|_| quote!(_));
         let args = call.args.iter().map(|(arg, scalar)| {
             let value = self.expression(arg);
@@ -216,28 +218,28 @@ impl Writer<'_> {
             quote_spanned!(arg.span=> __native::pass::<__native::kind::#kind, _>(#value))
         });
         let span = typed.span;
-        let function = match &call.callee {
+        let binding = match &call.callee {
             Callee::Path(path) => quote_spanned! {span=>
-                let function: unsafe extern #abi fn(#(#holes),*) -> _ = #path;
+                let #function: unsafe extern #abi fn(#(#holes),*) -> _ = #path;
             },
             Callee::Value(value) => {
                 let value = self.expression(value);
                 let types = call.args.iter().map(|(arg, _)| rust(arg.ty));
                 let ret = rust(typed.ty);
                 quote! {
-                    let function: unsafe extern #abi fn(#(#types),*) -> #ret =
+                    let #function: unsafe extern #abi fn(#(#types),*) -> #ret =
                         ::core::mem::transmute((#value) as usize as *const ());
                 }
             }
         };
         let is_path = matches!(call.callee, Callee::Path(_));
-        let result = match (&call.ret, is_path) {
+        let taken = match (&call.ret, is_path) {
             (Some(scalar), true) => {
                 let kind = format_ident!("{}", scalar, span = span);
-                quote_spanned!(span=> __native::take::<__native::kind::#kind, _>(result))
+                quote_spanned!(span=> __native::take::<__native::kind::#kind, _>(#result))
             }
-            (None, true) => quote_spanned!(span=> __native::nothing(result)),
-            _ => quote!(result),
+            (None, true) => quote_spanned!(span=> __native::nothing(#result)),
+            _ => quote!(#result),
         };
         let args = match is_path {
             true => quote!(#(#args),*),
@@ -246,6 +248,6 @@ impl Writer<'_> {
                 quote!(#(#values),*)
             }
         };
-        quote!({ #function let result = function(#args); #result })
+        quote!({ #binding let #result = #function(#args); #taken })
     }
 }

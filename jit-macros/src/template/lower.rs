@@ -11,7 +11,8 @@ use std::collections::HashMap;
 
 /// The tokens of a `Template`.
 pub(super) fn lower(body: &Typed) -> TokenStream {
-    let mut lowering = Lowering { steps: Vec::new(), n_values: 0, n_blocks: 1, open: true, variables: HashMap::new() };
+    let mut lowering =
+        Lowering { steps: Vec::new(), n_values: 0, n_blocks: 1, open: true, variables: HashMap::new() };
     lowering.value(body);
     let (steps, blocks) = (lowering.steps, Literal::u16_unsuffixed(lowering.n_blocks));
     quote! { __template::Template { steps: &[#(#steps),*], blocks: #blocks } }

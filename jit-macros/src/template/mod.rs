@@ -54,7 +54,8 @@ pub(crate) fn template(input: TokenStream) -> TokenStream {
 /// Goes on with `template!` when the enum has told its opcodes.
 pub(crate) fn described(input: TokenStream) -> TokenStream {
     let mut reader = Reader::new(input);
-    let (Some(description), Some(rows)) = (reader.group(Delimiter::Brace), reader.group(Delimiter::Brace)) else {
+    let (Some(description), Some(rows)) = (reader.group(Delimiter::Brace), reader.group(Delimiter::Brace))
+    else {
         return Error::new(Span::call_site(), "this is called by `template!` only").into_compile_error();
     };
     let Some(opcodes) = opcodes(description.stream()) else {
@@ -103,7 +104,10 @@ fn read_row(reader: &mut Reader) -> Result<Row, Error> {
     let path = quote!(#(#idents)::*);
     let stores_itself = reader.takes_punct('!');
     if !reader.takes_arrow() {
-        return Err(Error::new(reader.last(), format!("`=>` and what `{name}` means is missing behind this")));
+        return Err(Error::new(
+            reader.last(),
+            format!("`=>` and what `{name}` means is missing behind this"),
+        ));
     }
     let is_unsafe = reader.takes_ident("unsafe");
     let body = reader.sexpr()?;
