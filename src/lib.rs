@@ -1,3 +1,5 @@
+//! The crate a user depends on: the macros, the engine, and the bytecode types. The README says what it is.
+//!
 #![doc = include_str!("../README.md")]
 
 extern crate self as azulejo;
@@ -29,4 +31,11 @@ pub mod prelude {
         Args, Bytecode, Code, Engine, Error, FunctionId, Imm, In, InOut, Label, Labels, Out, Pop, Push, Regs,
         RegsMut, Slot, Trap, template,
     };
+}
+
+/// The documents' programs, compiled and run with the tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../docs/templates.md")]
+    mod templates {}
 }

@@ -5,6 +5,11 @@ use azulejo::__private::core::ir::template::Template;
 use azulejo::{Bytecode, Flow, Imm, In, InOut, Label, Labels, OperandKind, Out, Pop, Push, Regs, RegsMut};
 
 #[derive(Bytecode, Clone, Copy, Debug)]
+#[allow(
+    dead_code,
+    clippy::enum_variant_names,
+    reason = "an opcode may be called like its enum; `Add` pops what it names"
+)]
 enum Op {
     Set { dst: Out<i64>, value: Imm<i32> },
     Count(InOut<u64>, Label),

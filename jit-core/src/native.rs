@@ -10,6 +10,11 @@ pub mod kind {
         ($($name:ident)*) => { $(pub enum $name {})* };
     }
     kinds!(i8 u8 i16 u16 i32 u32 i64 u64 ptr f32 f64);
+
+    /// What `(tc)` is: the address of the VM's context, which a function may take as a reference.
+    pub struct context<C>(core::marker::PhantomData<C>);
+    /// An address in an `unsafe` template, whose author vouches for it.
+    pub enum trusted {}
 }
 
 /// A type that a native function takes where a template passes the scalar `K`.
@@ -21,7 +26,11 @@ pub trait Argument<K> {
     /// What the template has.
     type From;
     /// The argument.
-    fn pass(value: Self::From) -> Self;
+    ///
+    /// # Safety
+    ///
+    /// An address must be one of what the function takes, and valid while it runs.
+    unsafe fn pass(value: Self::From) -> Self;
 }
 
 /// A type that a native function returns where a template takes the scalar `K`.
@@ -41,7 +50,7 @@ macro_rules! agreeing {
         impl Argument<kind::$kind> for $rust {
             type From = $held;
             #[inline(always)]
-            fn pass(value: $held) -> $rust {
+            unsafe fn pass(value: $held) -> $rust {
                 value as $rust
             }
         }
@@ -68,38 +77,87 @@ agreeing! {
     f64: f64, f64;
 }
 
-macro_rules! pointers {
-    ($($(#[$safety:meta])* <$($life:lifetime)?> $pointer:ty, $value:ident => $make:expr;)*) => {$(
-        impl<$($life,)? T> Argument<kind::ptr> for $pointer {
+impl<T> Argument<kind::ptr> for *mut T {
+    type From = i64;
+    #[inline(always)]
+    unsafe fn pass(value: i64) -> Self {
+        value as usize as *mut T
+    }
+}
+
+impl<T> Argument<kind::ptr> for *const T {
+    type From = i64;
+    #[inline(always)]
+    unsafe fn pass(value: i64) -> Self {
+        value as usize as *const T
+    }
+}
+
+impl<T> Returned<kind::ptr> for *mut T {
+    type To = i64;
+    #[inline(always)]
+    fn take(self) -> i64 {
+        self as usize as i64
+    }
+}
+
+impl<T> Returned<kind::ptr> for *const T {
+    type To = i64;
+    #[inline(always)]
+    fn take(self) -> i64 {
+        self as usize as i64
+    }
+}
+
+/// Addresses of which it is known what they point to.
+macro_rules! known_addresses {
+    ($($(#[doc = $why:literal])* $kind:ty;)*) => {$(
+        impl<T> Argument<$kind> for *mut T {
             type From = i64;
             #[inline(always)]
-            fn pass($value: i64) -> Self {
-                $make
+            unsafe fn pass(value: i64) -> Self {
+                value as usize as *mut T
             }
         }
-        impl<$($life,)? T> Returned<kind::ptr> for $pointer {
-            type To = i64;
+        impl<T> Argument<$kind> for *const T {
+            type From = i64;
             #[inline(always)]
-            fn take(self) -> i64 {
-                // SAFETY: every one of these types is an address.
-                unsafe { core::mem::transmute::<Self, usize>(self) as i64 }
+            unsafe fn pass(value: i64) -> Self {
+                value as usize as *const T
+            }
+        }
+        impl<T> Argument<$kind> for &T {
+            type From = i64;
+            #[inline(always)]
+            unsafe fn pass(value: i64) -> Self {
+                // SAFETY: the caller promises that it is the address of a `T`.
+                unsafe { &*(value as usize as *const T) }
+            }
+        }
+        impl<T> Argument<$kind> for &mut T {
+            type From = i64;
+            #[inline(always)]
+            unsafe fn pass(value: i64) -> Self {
+                // SAFETY: as above, and that nobody else uses it meanwhile.
+                unsafe { &mut *(value as usize as *mut T) }
             }
         }
     )*};
 }
-pointers! {
-    <> *mut T, value => value as usize as *mut T;
-    <> *const T, value => value as usize as *const T;
-    // The template passes what its author knows to be a valid address of a `T`: the context, or what an `unsafe`
-    // template vouches for.
-    <'a> &'a mut T, value => unsafe { &mut *(value as usize as *mut T) };
-    <'a> &'a T, value => unsafe { &*(value as usize as *const T) };
+known_addresses! {
+    kind::context<T>;
+    kind::trusted;
 }
 
 /// Makes an argument.
+///
+/// # Safety
+///
+/// As [`Argument::pass`].
 #[inline(always)]
-pub fn pass<K, A: Argument<K>>(value: A::From) -> A {
-    A::pass(value)
+pub unsafe fn pass<K, A: Argument<K>>(value: A::From) -> A {
+    // SAFETY: the caller promises it.
+    unsafe { A::pass(value) }
 }
 
 /// Takes a result.

@@ -85,8 +85,10 @@ fn rest(rules: &[Rule]) -> String {
             Yields::Void => Symbol::Void,
             Yields::Ptr => Symbol::Reg,
             _ => {
-                let suffixes = form.split([' ', ')']).next().expect("a form has an operator").split('.');
-                Symbol::of(Type::from_name(suffixes.last().expect("there is a type")).expect("it is a type"))
+                let mut suffixes = form.split([' ', ')']).next().expect("a form has an operator").split('.');
+                Symbol::of(
+                    Type::from_name(suffixes.next_back().expect("there is a type")).expect("it is a type"),
+                )
             }
         }
     };

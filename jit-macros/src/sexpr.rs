@@ -20,8 +20,8 @@ pub(crate) enum Sexpr {
     Param(String, Span),
     /// `^name`
     Macro(String, Span),
-    /// `(&sizeof T)`, `(&path args)` or `&NAME`: the name and the Rust tokens behind it.
-    Constant(TokenStream, TokenStream, Span),
+    /// `(&sizeof T)`, `(&path args)` or `&NAME`: the name and, in parentheses, the Rust tokens behind it.
+    Constant(TokenStream, Option<TokenStream>, Span),
     /// A literal, perhaps negative.
     Literal(TokenStream, Span),
 }
@@ -180,7 +180,7 @@ impl Reader {
         if sigil == '&'
             && let Some((path, _)) = self.path()
         {
-            return Ok(Sexpr::Constant(path, TokenStream::new(), span));
+            return Ok(Sexpr::Constant(path, None, span));
         }
         let name = match self.peek() {
             Some(TokenTree::Ident(ident)) => ident.to_string(),
@@ -228,7 +228,7 @@ fn list(group: &Group) -> Result<Sexpr, Error> {
         let Some((path, _)) = reader.path() else {
             return Err(Error::new(reader.last(), "behind `&` stands `sizeof`, `offset_of` or a Rust path"));
         };
-        return Ok(Sexpr::Constant(path, reader.tokens.collect(), group.span()));
+        return Ok(Sexpr::Constant(path, Some(reader.tokens.collect()), group.span()));
     }
     let mut items = Vec::new();
     while !reader.is_empty() {

@@ -48,7 +48,7 @@ pub fn can_compile() -> Result<(), Unsupported> {
 /// # #[bytecode(context = ())]
 /// # enum Op { Return { a: In<i64> } }
 /// # template! { Op::Return => (return $a) }
-/// let engine: Engine<Op> = Engine::builder().stack_slots(1 << 16).build();
+/// let engine: Engine<Op> = Engine::<Op>::builder().stack_slots(1 << 16).build();
 /// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
 /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
 /// # Ok::<(), Error>(())

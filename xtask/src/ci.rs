@@ -10,7 +10,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     run(
         root,
         "cargo doc --workspace --no-deps --document-private-items",
-        &[("RUSTDOCFLAGS", "-D warnings")],
+        &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")],
     )?;
     crate::tidy::tidy(root)
 }

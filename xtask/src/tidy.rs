@@ -24,7 +24,7 @@ const USES: &[(&str, &[&str])] = &[
     ("jit-core/src/ir", &["vocab", "target"]),
     ("jit-core/src/grammar", &["vocab", "ir", "target"]),
     ("jit-core/src/pass", &["vocab", "ir", "grammar", "target", "check", "text", "error"]),
-    ("jit-core/src/check", &["vocab", "ir", "grammar", "target"]),
+    ("jit-core/src/check", &["vocab", "ir", "grammar", "target", "pass"]),
     ("jit-core/src/text", &["vocab", "ir", "grammar", "target"]),
 ];
 

@@ -61,7 +61,7 @@ pub struct BlockData {
     /// Pinned nodes in order, without parameters and end.
     pub body: Vec<Node>,
     /// The node that ends it; `NONE` only while the graph is built. Its kind says what `succs` means:
-    /// `jump` [to]; `br` [if so, if not]; `switch` [case 0, case 1, …, otherwise]; the rest have none.
+    /// `jump` where to; `br` if so, if not; `switch` case 0, case 1, …, otherwise; the rest have none.
     pub end: Node,
     /// Where it may go on.
     pub succs: Vec<Block>,

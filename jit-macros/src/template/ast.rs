@@ -71,6 +71,8 @@ pub(super) struct Call {
     pub(super) ret: Option<Ident>,
     pub(super) abi: &'static str,
     pub(super) effect: &'static str,
+    /// Whether the template vouches for addresses, and may call unsafe functions.
+    pub(super) is_unsafe: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@
 //! where they have one, else as the operator's row says.
 
 use super::ast::{Call, Callee, Constant, Kind, Opcode, Typed};
+use super::macros::Macro;
 use super::words::closest;
 use crate::sexpr::Sexpr;
 use azulejo_core::vocab::op::{Cast, Key, Kind as OperandKind, Param, Yields};
@@ -14,14 +15,7 @@ use quote::quote;
 use std::collections::HashMap;
 use syn::Error;
 
-type Checked<T> = Result<T, Error>;
-
-/// A macro of the template language.
-#[derive(Clone, Debug)]
-pub(crate) struct Macro {
-    pub(crate) params: Vec<String>,
-    pub(crate) body: Sexpr,
-}
+pub(super) type Checked<T> = Result<T, Error>;
 
 /// What one template is checked against.
 pub(super) struct Checker<'a> {
@@ -42,7 +36,7 @@ pub(super) struct Checker<'a> {
 
 const MAX_DEPTH: usize = 64;
 
-fn fail<T>(span: Span, message: impl Into<String>) -> Checked<T> {
+pub(super) fn fail<T>(span: Span, message: impl Into<String>) -> Checked<T> {
     Err(Error::new(span, message.into()))
 }
 
@@ -108,7 +102,7 @@ impl<'a> Checker<'a> {
         self.opcode.operands[operand].scalar.unwrap_or(Scalar::I64)
     }
 
-    fn expression(&mut self, expr: &Sexpr, expect: Option<Scalar>) -> Checked<Typed> {
+    pub(super) fn expression(&mut self, expr: &Sexpr, expect: Option<Scalar>) -> Checked<Typed> {
         if self.depth >= MAX_DEPTH {
             return fail(expr.span(), "this is nested too deeply; does a macro use itself?");
         }
@@ -316,7 +310,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn bind(&mut self, word: &str, rest: &[Sexpr], span: Span, expect: Option<Scalar>) -> Checked<Typed> {
+    pub(super) fn bind(
+        &mut self,
+        word: &str,
+        rest: &[Sexpr],
+        span: Span,
+        expect: Option<Scalar>,
+    ) -> Checked<Typed> {
         let [Sexpr::List(names, _), body @ ..] = rest else {
             return fail(span, format!("`({word} (($name value) …) body)`"));
         };
@@ -473,7 +473,8 @@ impl<'a> Checker<'a> {
         self.has_effect |= effect != "Pure";
         let (ty, is_signed) = ret.map_or((Type::Void, false), |scalar| (scalar.ty(), scalar.is_signed()));
         let ret = ret.map(|scalar| syn::Ident::new(scalar.name(), span));
-        let kind = Kind::Call(Box::new(Call { callee, args: passed, ret, abi, effect }));
+        let kind =
+            Kind::Call(Box::new(Call { callee, args: passed, ret, abi, effect, is_unsafe: self.is_unsafe }));
         Ok(Typed { kind, ty, is_signed, leaves: false, span })
     }
 
@@ -761,38 +762,6 @@ impl<'a> Checker<'a> {
             other => fail(other.span(), "here stands a constant: a number, or `(&…)`"),
         }
     }
-
-    /// Expands a macro: parameters are replaced by what stands for them.
-    fn expand(&mut self, name: &str, args: &[Sexpr], span: Span, expect: Option<Scalar>) -> Checked<Typed> {
-        let Some(Macro { params, body }) = self.macros.get(name) else {
-            let hint = closest(name, self.macros.keys().map(String::as_str));
-            return fail(span, format!("there is no macro `^{name}`{hint}"));
-        };
-        if params.len() != args.len() {
-            return fail(span, format!("`^{name}` takes {} parameters, not {}", params.len(), args.len()));
-        }
-        // An argument that is used more than once is computed once: it gets a name.
-        let mut bound = Vec::new();
-        let mut replaced = HashMap::new();
-        for (param, arg) in std::iter::zip(params, args) {
-            let is_computed = matches!(arg, Sexpr::List(..)) && uses(body, param) > 1;
-            if is_computed {
-                let inner = format!("{name} {param}");
-                bound.push(Sexpr::List(
-                    vec![Sexpr::Operand(inner.clone(), arg.span()), arg.clone()],
-                    arg.span(),
-                ));
-                replaced.insert(param.clone(), Sexpr::Operand(inner, arg.span()));
-            } else {
-                replaced.insert(param.clone(), arg.clone());
-            }
-        }
-        let body = substitute(body, &replaced, span);
-        if bound.is_empty() {
-            return self.expression(&body, expect);
-        }
-        self.bind("let:", &[Sexpr::List(bound, span), body], span, expect)
-    }
 }
 
 trait KeyIsOperand {
@@ -802,24 +771,6 @@ trait KeyIsOperand {
 impl KeyIsOperand for OpInfo {
     fn key_is_operand(&self) -> bool {
         matches!(self.key, Key::Operand)
-    }
-}
-
-fn uses(body: &Sexpr, param: &str) -> usize {
-    match body {
-        Sexpr::Param(name, _) => (name == param) as usize,
-        Sexpr::List(items, _) => items.iter().map(|item| uses(item, param)).sum(),
-        _ => 0,
-    }
-}
-
-fn substitute(body: &Sexpr, by: &HashMap<String, Sexpr>, span: Span) -> Sexpr {
-    match body {
-        Sexpr::Param(name, _) => by.get(name).cloned().unwrap_or_else(|| body.clone()),
-        Sexpr::List(items, _) => {
-            Sexpr::List(items.iter().map(|item| substitute(item, by, span)).collect(), span)
-        }
-        other => other.clone(),
     }
 }
 
@@ -871,11 +822,11 @@ fn wrong_count<T>(span: Span, word: &str, usage: &str, rest: &[Sexpr]) -> Checke
 }
 
 /// `(&sizeof T)`, `(&offset_of T, field)` and `(&path args…)` as Rust.
-fn constant_tokens(path: &TokenStream, args: &TokenStream) -> TokenStream {
+fn constant_tokens(path: &TokenStream, args: &Option<TokenStream>) -> TokenStream {
+    let Some(args) = args else { return quote!(#path) };
     match path.to_string().as_str() {
         "sizeof" => quote!(::core::mem::size_of::<#args>()),
         "offset_of" => quote!(::core::mem::offset_of!(#args)),
-        _ if args.is_empty() => quote!(#path),
         _ => quote!(#path(#args)),
     }
 }

@@ -7,16 +7,18 @@ use super::ast::{Call, Callee, Constant, Kind, Opcode, Typed};
 use azulejo_core::vocab::op::Key;
 use azulejo_core::vocab::{Op, Type, Vocabulary};
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 /// The body of an opcode's arm.
-pub(super) fn interpret(opcode: &Opcode, body: &Typed) -> TokenStream {
-    let writer = Writer { opcode };
+pub(super) fn interpret(path: &TokenStream, opcode: &Opcode, body: &Typed) -> TokenStream {
+    let writer = Writer { path, opcode };
     let body_tokens = writer.expression(body);
     if body.leaves { quote!({ #body_tokens }) } else { quote!({ #body_tokens; __bytecode::Flow::Next }) }
 }
 
 struct Writer<'a> {
+    /// The enum.
+    path: &'a TokenStream,
     opcode: &'a Opcode,
 }
 
@@ -211,16 +213,26 @@ impl Writer<'_> {
         let abi = call.abi;
         // One name wherever it stands: spans of the user's tokens would make them different ones.
         let (function, result) = (format_ident!("function"), format_ident!("result"));
+        // A template that is not marked `unsafe` cannot call what is.
+        let unsafety = call.is_unsafe.then(|| quote!(unsafe));
         let holes = call.args.iter().map(|_| quote!(_));
         let args = call.args.iter().map(|(arg, scalar)| {
             let value = self.expression(arg);
-            let kind = format_ident!("{}", scalar, span = arg.span);
+            let is_context = matches!(arg.kind, Kind::Op { op: Op::TC, .. });
+            let kind = match scalar == "ptr" {
+                true if is_context => {
+                    let path = self.path;
+                    quote!(context<<#path as __bytecode::Bytecode>::Context>)
+                }
+                true if call.is_unsafe => quote!(trusted),
+                _ => scalar.to_token_stream(),
+            };
             quote_spanned!(arg.span=> __native::pass::<__native::kind::#kind, _>(#value))
         });
         let span = typed.span;
         let binding = match &call.callee {
             Callee::Path(path) => quote_spanned! {span=>
-                let #function: unsafe extern #abi fn(#(#holes),*) -> _ = #path;
+                let #function: #unsafety extern #abi fn(#(#holes),*) -> _ = #path;
             },
             Callee::Value(value) => {
                 let value = self.expression(value);

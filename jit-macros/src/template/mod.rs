@@ -8,12 +8,14 @@ mod ast;
 mod check;
 mod interpret;
 mod lower;
+mod macros;
 mod words;
 
 use crate::sexpr::{Reader, Sexpr};
 use ast::{Opcode, Operand};
 use azulejo_core::vocab::Scalar;
-use check::{Checker, Macro};
+use check::Checker;
+use macros::Macro;
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::collections::HashMap;
@@ -170,7 +172,7 @@ fn expand(row: &Row, opcodes: &[Opcode], macros: &HashMap<String, Macro>) -> Res
     let opcode = Opcode { name: row.name.clone(), ..opcodes[number].clone() };
     let body = Checker::new(&opcode, macros, row.is_unsafe, row.stores_itself).template(&row.body)?;
     let template = lower::lower(&body);
-    let arm = interpret::interpret(&opcode, &body);
+    let arm = interpret::interpret(&row.path, &opcode, &body);
     let (path, name) = (&row.path, &row.name);
     let fields = opcode.operands.iter().enumerate().map(|(at, operand)| {
         let (member, local) = (&operand.member, format_ident!("operand{at}"));
