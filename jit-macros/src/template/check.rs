@@ -4,7 +4,7 @@
 //! on the token that is wrong. Operands of different widths are widened here: by the sign of their own Rust type
 //! where they have one, else as the operator's row says.
 
-use super::ast::{Call, Callee, Constant, Kind, Opcode, Typed};
+use super::ast::{Constant, Kind, Opcode, Typed};
 use super::macros::Macro;
 use super::words::closest;
 use crate::sexpr::Sexpr;
@@ -31,7 +31,7 @@ pub(super) struct Checker<'a> {
     check_operands: Vec<Typed>,
     depth: usize,
     /// Whether something was done that a guard's exit would do again.
-    has_effect: bool,
+    pub(super) has_effect: bool,
 }
 
 const MAX_DEPTH: usize = 64;
@@ -417,68 +417,7 @@ impl<'a> Checker<'a> {
         Ok(leaving(Kind::Switch(Box::new(value), operands), span))
     }
 
-    fn call(&mut self, word: &str, rest: &[Sexpr], span: Span) -> Checked<Typed> {
-        let (mut abi, mut effect) = ("C", "Memory");
-        let mut rest = rest;
-        while let Some((first, others)) = rest.split_first() {
-            match (first, first.word()) {
-                (_, Some("pure")) => effect = "Pure",
-                (_, Some("observes")) => effect = "Observes",
-                (Sexpr::Literal(text, place), _) => {
-                    abi = match text.to_string().as_str() {
-                        "\"C\"" => "C",
-                        "\"sysv64\"" => "sysv64",
-                        "\"win64\"" => "win64",
-                        _ => return fail(*place, "conventions are \"C\", \"sysv64\" and \"win64\""),
-                    };
-                }
-                _ => break,
-            }
-            rest = others;
-        }
-        let usage = "a function, `(arglist (carg value type) …)`, and for `call` the result's type";
-        let [callee, Sexpr::List(list, list_span), ret @ ..] = rest else {
-            return wrong_count(span, word, usage, rest);
-        };
-        let ret = match (word, ret) {
-            ("call", [ty]) => Some(self.scalar(ty)?),
-            ("callv", []) => None,
-            _ => return wrong_count(span, word, usage, rest),
-        };
-        let Some(("arglist", args)) = list.split_first().and_then(|(head, args)| Some((head.word()?, args)))
-        else {
-            return fail(*list_span, "the arguments stand in `(arglist (carg value type) …)`");
-        };
-        let callee = match callee {
-            Sexpr::Word(path, ..) => Callee::Path(path.clone()),
-            value => {
-                self.needs_unsafe(value.span(), "calling an address")?;
-                let value = self.value(value, Some(Scalar::Ptr))?;
-                Callee::Value(self.coerce(value, Scalar::Ptr)?)
-            }
-        };
-        let mut passed = Vec::new();
-        for arg in args {
-            let parts = match arg {
-                Sexpr::List(parts, _) if parts.first().and_then(Sexpr::word) == Some("carg") => &parts[1..],
-                _ => return fail(arg.span(), "an argument is `(carg value type)`"),
-            };
-            let [value, ty] = parts else {
-                return wrong_count(arg.span(), "carg", "a value and its type", parts);
-            };
-            let scalar = self.scalar(ty)?;
-            let value = self.value(value, Some(scalar))?;
-            passed.push((self.coerce(value, scalar)?, syn::Ident::new(scalar.name(), ty.span())));
-        }
-        self.has_effect |= effect != "Pure";
-        let (ty, is_signed) = ret.map_or((Type::Void, false), |scalar| (scalar.ty(), scalar.is_signed()));
-        let ret = ret.map(|scalar| syn::Ident::new(scalar.name(), span));
-        let kind =
-            Kind::Call(Box::new(Call { callee, args: passed, ret, abi, effect, is_unsafe: self.is_unsafe }));
-        Ok(Typed { kind, ty, is_signed, leaves: false, span })
-    }
-
-    fn needs_unsafe(&self, span: Span, what: &str) -> Checked<()> {
+    pub(super) fn needs_unsafe(&self, span: Span, what: &str) -> Checked<()> {
         if self.is_unsafe {
             return Ok(());
         }
@@ -662,7 +601,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn value(&mut self, expr: &Sexpr, expect: Option<Scalar>) -> Checked<Typed> {
+    pub(super) fn value(&mut self, expr: &Sexpr, expect: Option<Scalar>) -> Checked<Typed> {
         let typed = self.expression(expr, expect)?;
         match typed.ty {
             ty if ty.is_value() => Ok(typed),
@@ -719,7 +658,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Makes a value what a scalar holds: a narrower integer is widened, a wider one refused.
-    fn coerce(&mut self, value: Typed, scalar: Scalar) -> Checked<Typed> {
+    pub(super) fn coerce(&mut self, value: Typed, scalar: Scalar) -> Checked<Typed> {
         let ty = scalar.ty();
         if let Kind::Constant(Constant::Tokens(_)) = value.kind
             && (value.ty.is_float() == ty.is_float() || ty.is_float())
@@ -743,7 +682,7 @@ impl<'a> Checker<'a> {
     }
 
     /// A type, as a parameter.
-    fn scalar(&self, written: &Sexpr) -> Checked<Scalar> {
+    pub(super) fn scalar(&self, written: &Sexpr) -> Checked<Scalar> {
         let found = written.word().and_then(Scalar::from_name);
         found.map_or_else(
             || {
@@ -817,7 +756,7 @@ fn widen(value: Typed, ty: Type) -> Typed {
     Typed { kind, ty, is_signed, leaves: false, span }
 }
 
-fn wrong_count<T>(span: Span, word: &str, usage: &str, rest: &[Sexpr]) -> Checked<T> {
+pub(super) fn wrong_count<T>(span: Span, word: &str, usage: &str, rest: &[Sexpr]) -> Checked<T> {
     fail(span, format!("`{word}` takes {usage}; there are {} things", rest.len()))
 }
 

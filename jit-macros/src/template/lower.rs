@@ -277,6 +277,9 @@ impl Lowering {
 
     /// Branches to a trap for each condition under which the operator traps.
     fn check(&mut self, inputs: &[u16], checks: &[(Typed, u32)]) {
+        if checks.is_empty() {
+            return;
+        }
         for (at, input) in inputs.iter().enumerate() {
             self.variables.insert(usize::MAX - at, *input);
         }

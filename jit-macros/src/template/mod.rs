@@ -5,6 +5,7 @@
 //! Rust function for the interpreter. Every row is looked at, so that all that is wrong is told at once.
 
 mod ast;
+mod calls;
 mod check;
 mod interpret;
 mod lower;

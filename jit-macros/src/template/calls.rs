@@ -1,0 +1,73 @@
+//! Calls of Rust functions and of addresses.
+//!
+//! In: `(call pure "win64" f (arglist (carg value type) …) type)`. Out: the call with arguments of the types that it
+//! states. Whether the function agrees is for rustc to say: the interpreter calls it by a pointer of this type.
+
+use super::ast::{Call, Callee, Kind, Typed};
+use super::check::{Checked, Checker, fail, wrong_count};
+use crate::sexpr::Sexpr;
+use azulejo_core::vocab::{Scalar, Type};
+use proc_macro2::Span;
+
+impl Checker<'_> {
+    pub(super) fn call(&mut self, word: &str, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        let (mut abi, mut effect) = ("C", "Memory");
+        let mut rest = rest;
+        while let Some((first, others)) = rest.split_first() {
+            match (first, first.word()) {
+                (_, Some("pure")) => effect = "Pure",
+                (_, Some("observes")) => effect = "Observes",
+                (Sexpr::Literal(text, place), _) => {
+                    abi = match text.to_string().as_str() {
+                        "\"C\"" => "C",
+                        "\"sysv64\"" => "sysv64",
+                        "\"win64\"" => "win64",
+                        _ => return fail(*place, "conventions are \"C\", \"sysv64\" and \"win64\""),
+                    };
+                }
+                _ => break,
+            }
+            rest = others;
+        }
+        let usage = "a function, `(arglist (carg value type) …)`, and for `call` the result's type";
+        let [callee, Sexpr::List(list, list_span), ret @ ..] = rest else {
+            return wrong_count(span, word, usage, rest);
+        };
+        let ret = match (word, ret) {
+            ("call", [ty]) => Some(self.scalar(ty)?),
+            ("callv", []) => None,
+            _ => return wrong_count(span, word, usage, rest),
+        };
+        let Some(("arglist", args)) = list.split_first().and_then(|(head, args)| Some((head.word()?, args)))
+        else {
+            return fail(*list_span, "the arguments stand in `(arglist (carg value type) …)`");
+        };
+        let callee = match callee {
+            Sexpr::Word(path, ..) => Callee::Path(path.clone()),
+            value => {
+                self.needs_unsafe(value.span(), "calling an address")?;
+                let value = self.value(value, Some(Scalar::Ptr))?;
+                Callee::Value(self.coerce(value, Scalar::Ptr)?)
+            }
+        };
+        let mut passed = Vec::new();
+        for arg in args {
+            let parts = match arg {
+                Sexpr::List(parts, _) if parts.first().and_then(Sexpr::word) == Some("carg") => &parts[1..],
+                _ => return fail(arg.span(), "an argument is `(carg value type)`"),
+            };
+            let [value, ty] = parts else {
+                return wrong_count(arg.span(), "carg", "a value and its type", parts);
+            };
+            let scalar = self.scalar(ty)?;
+            let value = self.value(value, Some(scalar))?;
+            passed.push((self.coerce(value, scalar)?, syn::Ident::new(scalar.name(), ty.span())));
+        }
+        self.has_effect |= effect != "Pure";
+        let (ty, is_signed) = ret.map_or((Type::Void, false), |scalar| (scalar.ty(), scalar.is_signed()));
+        let ret = ret.map(|scalar| syn::Ident::new(scalar.name(), span));
+        let kind =
+            Kind::Call(Box::new(Call { callee, args: passed, ret, abi, effect, is_unsafe: self.is_unsafe }));
+        Ok(Typed { kind, ty, is_signed, leaves: false, span })
+    }
+}
