@@ -1,0 +1,162 @@
+//! The machine code of a few functions whose shape matters: no memory access in a loop that needs none, one
+//! instruction where the machine has one, a value that lives across a call in a register that calls keep.
+
+#![cfg(all(target_arch = "x86_64", any(unix, windows)))]
+
+use azulejo::prelude::*;
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Formatter, Instruction, NasmFormatter, OpKind, Register,
+};
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+enum Op {
+    Const { dst: Out<i64>, value: Imm<i64> },
+    Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    JumpLess { a: In<i64>, b: In<i64>, to: Label },
+    AddToElement { array: In<u64>, index: In<i64>, k: In<i64> },
+    Body { dst: Out<u64>, object: In<u64> },
+    Call,
+    Return { a: In<i64> },
+}
+
+static NULL: u64 = 0;
+
+template! {
+    macro ^vmnull () (copy (&null_address))
+
+    Op::Const        => $value
+    Op::Add          => (add $a $b)
+    Op::JumpLess     => (when (lt $a $b) (branch $to))
+    Op::AddToElement => unsafe
+        (let: (($at (idx $array $index 8))) (store $at (add (load $at i64) $k) i64))
+    Op::Body         => unsafe (let: (($v (load (addr $object 8) u64))) (if (nz $v) $v (^vmnull)))
+    Op::Call         => (callv nothing (arglist))
+    Op::Return       => (return $a)
+}
+
+const fn null_address() -> i64 {
+    0x1000
+}
+
+extern "C" fn nothing() {
+    std::hint::black_box(&NULL);
+}
+
+fn r<T: From<u32>>(register: u32) -> T {
+    register.into()
+}
+
+fn compiled(code: Vec<Op>, registers: u32) -> Vec<Instruction> {
+    let engine = Engine::<Op>::new();
+    let function = engine.define("test", code, registers).expect("the code is right");
+    engine.compile(function).expect("it compiles");
+    let listing = engine.disassemble(function).expect("it was compiled");
+    let mut decoder = Decoder::with_ip(64, listing.bytes(), 0, DecoderOptions::NONE);
+    // Behind the last return there is filler.
+    let all: Vec<Instruction> = decoder.iter().collect();
+    let end = all.iter().rposition(|instruction| instruction.flow_control() == FlowControl::Return);
+    all[..=end.expect("it returns")].to_vec()
+}
+
+/// The instructions from where a jump backward leads to that jump.
+fn loop_body(code: &[Instruction]) -> Vec<Instruction> {
+    let back = code
+        .iter()
+        .find(|jump| jump.op0_kind() == OpKind::NearBranch64 && jump.near_branch_target() < jump.ip())
+        .expect("there is a loop");
+    let from = back.near_branch_target();
+    code.iter().filter(|instruction| (from..=back.ip()).contains(&instruction.ip())).copied().collect()
+}
+
+fn touches_memory(instruction: &Instruction) -> bool {
+    (0..instruction.op_count()).any(|operand| instruction.op_kind(operand) == OpKind::Memory)
+        && instruction.code() != iced_x86::Code::Lea_r64_m
+}
+
+fn text(code: &[Instruction]) -> String {
+    let mut formatter = NasmFormatter::new();
+    let lines = code.iter().map(|instruction| {
+        let mut line = String::new();
+        formatter.format(instruction, &mut line);
+        line
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_sum_has_no_memory_access_and_one_fused_branch_in_its_loop() {
+    // for i in 0..n { sum += i }
+    let code = compiled(
+        vec![
+            Op::Const { dst: r(1), value: Imm(0) },
+            Op::Const { dst: r(2), value: Imm(0) },
+            Op::Const { dst: r(3), value: Imm(1) },
+            Op::Add { dst: r(2), a: r(2), b: r(1) },
+            Op::Add { dst: r(1), a: r(1), b: r(3) },
+            Op::JumpLess { a: r(1), b: r(0), to: Label(3) },
+            Op::Return { a: r(2) },
+        ],
+        4,
+    );
+    let body = loop_body(&code);
+    assert!(!body.iter().any(touches_memory), "{}", text(&body));
+    let compares =
+        body.iter().filter(|instruction| instruction.mnemonic() == iced_x86::Mnemonic::Cmp).count();
+    let branches =
+        body.iter().filter(|i| i.flow_control() == FlowControl::ConditionalBranch).collect::<Vec<_>>();
+    assert_eq!((compares, branches.len()), (1, 1), "{}", text(&body));
+    let compare = body.iter().position(|instruction| instruction.mnemonic() == iced_x86::Mnemonic::Cmp);
+    let next = compare.and_then(|at| body.get(at + 1)).expect("something follows");
+    assert_eq!(next.flow_control(), FlowControl::ConditionalBranch, "{}", text(&body));
+}
+
+#[test]
+fn adding_to_an_element_is_one_instruction_on_memory() {
+    // a[i] += k
+    let code =
+        compiled(vec![Op::AddToElement { array: r(0), index: r(1), k: r(2) }, Op::Return { a: r(2) }], 3);
+    let on_elements: Vec<&Instruction> = code
+        .iter()
+        .filter(|instruction| touches_memory(instruction) && instruction.memory_index() != Register::None)
+        .collect();
+    let [add] = on_elements[..] else { panic!("one instruction with an index:\n{}", text(&code)) };
+    assert_eq!(add.mnemonic(), iced_x86::Mnemonic::Add, "{}", text(&code));
+    assert_eq!((add.op0_kind(), add.memory_index_scale()), (OpKind::Memory, 8), "{}", text(&code));
+}
+
+#[test]
+fn a_value_that_is_tested_and_used_is_loaded_once() {
+    // (if (nz $v) $v (^vmnull))
+    let code = compiled(vec![Op::Body { dst: r(1), object: r(0) }, Op::Return { a: r(1) }], 2);
+    let is_body =
+        |instruction: &&Instruction| touches_memory(instruction) && instruction.memory_displacement64() == 8;
+    assert_eq!(code.iter().filter(is_body).count(), 1, "{}", text(&code));
+    let branches = code.iter().filter(|i| i.flow_control() == FlowControl::ConditionalBranch).count();
+    assert_eq!(branches, 0, "a choice of two values needs no branch:\n{}", text(&code));
+}
+
+#[test]
+fn a_counter_lives_across_a_call_in_a_register_that_calls_keep() {
+    let code = compiled(
+        vec![
+            Op::Const { dst: r(1), value: Imm(0) },
+            Op::Const { dst: r(2), value: Imm(1) },
+            Op::Call,
+            Op::Add { dst: r(1), a: r(1), b: r(2) },
+            Op::JumpLess { a: r(1), b: r(0), to: Label(2) },
+            Op::Return { a: r(1) },
+        ],
+        3,
+    );
+    let body = loop_body(&code);
+    assert!(
+        body.iter().any(|instruction| instruction.flow_control() == FlowControl::IndirectCall),
+        "{}",
+        text(&body)
+    );
+    assert!(!body.iter().any(touches_memory), "{}", text(&body));
+    let kept = [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
+    let compare = body.iter().find(|i| i.mnemonic() == iced_x86::Mnemonic::Cmp).expect("the loop ends");
+    let full = |operand| compare.op_register(operand).full_register();
+    assert!(kept.contains(&full(0)) && kept.contains(&full(1)), "{}", text(&body));
+}
