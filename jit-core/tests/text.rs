@@ -10,16 +10,17 @@ r1 i64 -7
 r2 f64 0.5
 r3 i32
 r4 i64
-b0 depth 0:
+l0 in -
+b0:
     t3.void.i64 def:r0%x7
     t4.void.i64 early:r1 ; v3 @9
     t9.void.i64 def:r4/1 r0 late:r1? r2[1] temp:r3 1 -4 clobbers x0 x1 f2 ; v5
     t7.void.void r4
     -> b1 (r0 r1)
     -> b2
-b1 depth 1 cold (r3 r4):
+b1 in l0 cold (r3 r4):
     t1.i64.void r3
-b2 depth 0:
+b2:
     t1.i64.void r4
 ";
 

@@ -54,6 +54,10 @@ index! {
     Block, "b"
 }
 index! {
+    /// A loop of a schedule and a tile list, with the same number in each.
+    Loop, "l"
+}
+index! {
     /// A virtual register: what a tile reads or writes before registers are given.
     Vreg, "r"
 }

@@ -5,7 +5,17 @@
 //! pinned node keeps its place among those of its block, and a block's end is its last node. Block parameters
 //! are not listed: they are defined at the start of their block.
 
-use super::index::{Block, List, Node};
+use super::index::{Block, List, Loop, Node};
+
+/// A loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LoopData {
+    /// The loop right around it, or none.
+    pub around: Loop,
+    /// How many loops it is in, itself included.
+    pub depth: u16,
+}
+
 
 /// A block in its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,8 +24,8 @@ pub struct ScheduledBlock {
     pub block: Block,
     /// In [`Schedule::nodes`]: its nodes without parameters, the end last.
     pub nodes: List,
-    /// How many loops it is in.
-    pub depth: u16,
+    /// The innermost loop it is in, or none.
+    pub inner: Loop,
     /// Whether it is emitted behind all that is not cold.
     pub cold: bool,
 }
@@ -27,6 +37,8 @@ pub struct Schedule {
     pub blocks: Vec<ScheduledBlock>,
     /// The pool of nodes, in emission order.
     pub nodes: Vec<Node>,
+    /// Every loop.
+    pub loops: Vec<LoopData>,
     /// Position in `blocks` of each of the graph's blocks (`u32::MAX` if unreachable).
     pub position: Vec<u32>,
 }
@@ -36,6 +48,7 @@ impl Schedule {
     pub fn clear(&mut self) {
         self.blocks.clear();
         self.nodes.clear();
+        self.loops.clear();
         self.position.clear();
     }
 
@@ -43,6 +56,12 @@ impl Schedule {
     #[inline(always)]
     pub fn nodes(&self, block: &ScheduledBlock) -> &[Node] {
         &self.nodes[block.nodes.range()]
+    }
+
+    /// How many loops a block is in.
+    #[inline(always)]
+    pub fn depth(&self, block: &ScheduledBlock) -> u16 {
+        self.loops.get(block.inner.at()).map_or(0, |inner| inner.depth)
     }
 
     /// The block with this number.

@@ -4,7 +4,8 @@
 //! several successors, each of those has one predecessor (a switch's and a branch's targets never have
 //! parameters). Position `2 * inst` is where an instruction reads, `2 * inst + 1` where it writes.
 
-use super::index::{Block, List, Node, Vreg};
+use super::index::{Block, List, Loop, Node, Vreg};
+use super::schedule::LoopData;
 use super::template::Convention;
 use crate::target::{Reg, RegSet};
 use crate::vocab::{Sig, Type};
@@ -113,8 +114,8 @@ pub struct TileBlock {
     pub params: List,
     /// In [`TileList::edges`]: the ways out, in the order of the graph's successors.
     pub edges: List,
-    /// How many loops it is in.
-    pub depth: u16,
+    /// The innermost loop it is in, or none.
+    pub inner: Loop,
     /// Whether it is emitted behind all that is not cold.
     pub cold: bool,
 }
@@ -132,6 +133,8 @@ pub struct TileList {
     pub blocks: Vec<TileBlock>,
     /// Position in `blocks` of each block number (`u32::MAX` if absent).
     pub position: Vec<u32>,
+    /// Every loop.
+    pub loops: Vec<LoopData>,
     /// The pool of edges.
     pub edges: Vec<Edge>,
     /// The pool of parameters and arguments.
@@ -152,6 +155,7 @@ impl TileList {
         self.imms.clear();
         self.blocks.clear();
         self.position.clear();
+        self.loops.clear();
         self.edges.clear();
         self.args.clear();
         self.vregs.clear();
@@ -175,6 +179,24 @@ impl TileList {
     #[inline(always)]
     pub fn edges(&self, block: &TileBlock) -> &[Edge] {
         &self.edges[block.edges.range()]
+    }
+
+    /// How many loops a loop is in, itself included; none for no loop.
+    #[inline(always)]
+    pub fn depth(&self, inner: Loop) -> u16 {
+        self.loops.get(inner.at()).map_or(0, |inner| inner.depth)
+    }
+
+    /// The innermost loop that holds both.
+    pub fn loop_around(&self, a: Loop, b: Loop) -> Loop {
+        let (mut a, mut b) = (a, b);
+        while a != b {
+            match self.depth(a) >= self.depth(b) {
+                true => a = self.loops[a.at()].around,
+                false => b = self.loops[b.at()].around,
+            }
+        }
+        a
     }
 
     /// The block with this number.

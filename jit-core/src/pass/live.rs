@@ -196,7 +196,7 @@ impl Scratch {
         for block in &tiles.blocks {
             for edge in tiles.edges(block) {
                 let to = tiles.block(edge.to);
-                let depth = block.depth.min(to.depth);
+                let depth = tiles.depth(tiles.loop_around(block.inner, to.inner));
                 let args = tiles.args[edge.args.range()].iter();
                 let params = tiles.args[to.params.range()].iter();
                 self.pairs.extend(core::iter::zip(args, params).map(|(arg, param)| (depth, *arg, *param)));
@@ -250,7 +250,7 @@ impl Scratch {
         }
         for block in &tiles.blocks {
             let cost =
-                LOOP_WEIGHT.powi(block.depth.min(MAX_DEPTH) as i32) * if block.cold { 0.01 } else { 1.0 };
+                LOOP_WEIGHT.powi(tiles.depth(block.inner).min(MAX_DEPTH) as i32) * if block.cold { 0.01 } else { 1.0 };
             for inst in block.insts.range() {
                 for operand in tiles.operands(inst) {
                     let range = &mut out.ranges[out.of[operand.vreg.at()] as usize];

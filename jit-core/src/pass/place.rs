@@ -18,8 +18,8 @@
 
 use super::flow::{Flow, NONE};
 use crate::ir::graph::{Graph, Heat};
-use crate::ir::index::{List, Node};
-use crate::ir::schedule::{Schedule, ScheduledBlock};
+use crate::ir::index::{List, Loop, Node};
+use crate::ir::schedule::{LoopData, Schedule, ScheduledBlock};
 use crate::vocab::Type;
 use crate::vocab::op::Yields;
 
@@ -93,6 +93,8 @@ impl Scratch {
         let flow = &self.flow;
         self.lines.fill(flow);
         out.position.resize(graph.blocks.len(), u32::MAX);
+        let loops = flow.loops.iter();
+        out.loops.extend(loops.map(|inner| LoopData { around: Loop(inner.parent), depth: inner.depth }));
         for cold in [false, true] {
             self.lines.each(flow, |rank| {
                 if self.is_cold[rank as usize] == cold {
@@ -101,7 +103,7 @@ impl Scratch {
                     out.blocks.push(ScheduledBlock {
                         block,
                         nodes: List::EMPTY,
-                        depth: flow.depth(rank),
+                        inner: Loop(flow.innermost[rank as usize]),
                         cold,
                     });
                 }

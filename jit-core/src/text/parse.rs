@@ -5,7 +5,8 @@
 //! in which blocks stand. Argument types of calls are leaked, which is why this is for tests and tools only.
 
 use crate::ir::graph::{BlockData, CallData, Effect, Graph, Heat, NodeData, Pred, Target};
-use crate::ir::index::{Block, List, Node, Vreg};
+use crate::ir::index::{Block, List, Loop, Node, Vreg};
+use crate::ir::schedule::LoopData;
 use crate::ir::template::{Convention, Signature};
 use crate::ir::tiles::{Constraint, Edge, Inst, Operand, Remat, Role, TileBlock, TileId, TileList, VregData};
 use crate::target::{Reg, RegSet};
@@ -79,6 +80,7 @@ pub fn tiles(text: &str, names: Names<'_>) -> Result<TileList, ParseError> {
     for (at, line) in lines(text) {
         parser.line(line).map_err(|message| ParseError { line: at, message })?;
     }
+    parser.find_depths();
     Ok(parser.list)
 }
 
@@ -365,6 +367,9 @@ impl TileParser<'_> {
             self.list.has_calls = words.next() == Some("calls");
             return Ok(());
         }
+        if first.starts_with('l') && !line.starts_with(' ') {
+            return self.a_loop(trimmed);
+        }
         if !line.starts_with(' ') {
             if vreg(first)? != Vreg::from(self.list.vregs.len()) {
                 return Err(format!("expected r{}", self.list.vregs.len()));
@@ -389,15 +394,42 @@ impl TileParser<'_> {
         self.inst(first, words)
     }
 
+    /// A loop and the one around it. Inner loops stand before those around them.
+    fn a_loop(&mut self, line: &str) -> Parsed<()> {
+        let (this, around) = line.split_once(" in ").unwrap_or((line, "-"));
+        let this = Loop(number(this, "l", "a loop")?);
+        if this.at() != self.list.loops.len() {
+            return Err(format!("expected l{}", self.list.loops.len()));
+        }
+        let around = if around == "-" { Loop::NONE } else { Loop(number(around, "l", "a loop")?) };
+        if around.0 <= this.0 {
+            return Err(format!("{around} around {this} must stand behind it"));
+        }
+        self.list.loops.push(LoopData { around, depth: 1 });
+        Ok(())
+    }
+
+    fn find_depths(&mut self) {
+        for at in (0..self.list.loops.len()).rev() {
+            let around = self.list.loops[at].around;
+            self.list.loops[at].depth = self.list.depth(around) + 1;
+        }
+    }
+
     fn head(&mut self, head: &str) -> Parsed<()> {
         let (head, params) = head.split_once('(').unwrap_or((head, ""));
         let mut words = head.split_whitespace();
         let number = block(words.next().unwrap_or(""))?;
-        if words.next() != Some("depth") {
-            return Err("expected `depth`".into());
+        let mut next = words.next();
+        let mut inner = Loop::NONE;
+        if next == Some("in") {
+            inner = Loop(self::number(words.next().unwrap_or(""), "l", "a loop")?);
+            if inner.at() >= self.list.loops.len() {
+                return Err(format!("there is no loop {inner}"));
+            }
+            next = words.next();
         }
-        let depth = self::number(words.next().unwrap_or(""), "", "the number of loops around")? as u16;
-        let cold = words.next() == Some("cold");
+        let cold = next == Some("cold");
         let params = vregs(&mut self.list.args, params.split_whitespace())?;
         if self.list.position.len() <= number.at() {
             self.list.position.resize(number.at() + 1, u32::MAX);
@@ -405,7 +437,7 @@ impl TileParser<'_> {
         self.list.position[number.at()] = self.list.blocks.len() as u32;
         let insts = List { start: self.list.insts.len() as u32, len: 0 };
         let edges = List { start: self.list.edges.len() as u32, len: 0 };
-        self.list.blocks.push(TileBlock { block: number, insts, params, edges, depth, cold });
+        self.list.blocks.push(TileBlock { block: number, insts, params, edges, inner, cold });
         Ok(())
     }
 

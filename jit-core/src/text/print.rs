@@ -37,7 +37,7 @@ pub fn schedule(graph: &Graph, schedule: &Schedule) -> String {
     let mut out = String::new();
     for block in &schedule.blocks {
         infallible(head(&mut out, graph, block.block));
-        infallible(writeln!(out, "  # depth {}{}", block.depth, if block.cold { ", cold" } else { "" }));
+        infallible(writeln!(out, "  # depth {}{}", schedule.depth(block), if block.cold { ", cold" } else { "" }));
         for &param in &graph.block(block.block).params {
             infallible(line(&mut out, graph, param));
         }
@@ -258,8 +258,15 @@ fn tile_list(
         }
         out.push('\n');
     }
+    for (at, inner) in list.loops.iter().enumerate() {
+        writeln!(out, "l{at} in {}", inner.around)?;
+    }
     for block in &list.blocks {
-        write!(out, "{} depth {}{}", block.block, block.depth, if block.cold { " cold" } else { "" })?;
+        write!(out, "{}", block.block)?;
+        if block.inner.is_some() {
+            write!(out, " in {}", block.inner)?;
+        }
+        out.push_str(if block.cold { " cold" } else { "" });
         vregs(out, &list.args[block.params.range()])?;
         out.push_str(":\n");
         for at in block.insts.range() {

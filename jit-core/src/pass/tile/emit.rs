@@ -23,6 +23,7 @@ pub(super) fn emit(
 ) {
     out.clear();
     out.position.resize(graph.blocks.len(), u32::MAX);
+    out.loops.clone_from(&schedule.loops);
     number_ways(scratch, graph, schedule);
     let mut emitter = Emitter { scratch, graph, schedule, set, regs, out };
     for block in &schedule.blocks {
@@ -91,7 +92,7 @@ impl Emitter<'_> {
             insts,
             params,
             edges: List::EMPTY,
-            depth: block.depth,
+            inner: block.inner,
             cold: block.cold,
         });
         self.edges(block);
@@ -128,7 +129,7 @@ impl Emitter<'_> {
                 block: split,
                 from: block.block,
                 succ: succ as u32,
-                depth: block.depth.min(scheduled.depth),
+                inner: self.out.loop_around(block.inner, scheduled.inner),
                 origin: self.graph.node(self.graph.block(block.block).end).origin,
             });
         }
@@ -168,7 +169,7 @@ impl Emitter<'_> {
         let args = self.args(split.from, split.succ, to);
         let edges = List::push(&mut self.out.edges, &[Edge { to, args }]);
         let params = List { start: self.out.args.len() as u32, len: 0 };
-        self.close(TileBlock { block: split.block, insts, params, edges, depth: split.depth, cold });
+        self.close(TileBlock { block: split.block, insts, params, edges, inner: split.inner, cold });
     }
 
     /// The arguments of an edge of the graph.

@@ -30,7 +30,7 @@ use crate::grammar::TileSet;
 use crate::grammar::flatten::{Same, pack};
 use crate::grammar::pattern::{is_call, is_const};
 use crate::ir::graph::{Effect, Graph, Target};
-use crate::ir::index::{Block, Node, Vreg};
+use crate::ir::index::{Block, Loop, Node, Vreg};
 use crate::ir::schedule::Schedule;
 use crate::ir::tiles::TileList;
 use crate::target::RegisterFile;
@@ -168,7 +168,7 @@ struct Split {
     block: Block,
     from: Block,
     succ: u32,
-    depth: u16,
+    inner: Loop,
     origin: u32,
 }
 
