@@ -11,6 +11,7 @@ use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::pass::build::Source;
 use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Compilation, Observer, Target};
+use azulejo_core::target::RegisterFile;
 use azulejo_core::vocab::Trap;
 
 /// The tiles of this crate.
@@ -26,6 +27,7 @@ pub struct Compiler {
     features: Features,
     rules: &'static [Matcher],
     set: &'static X64Set,
+    registers: &'static RegisterFile,
 }
 
 /// A compiled function.
@@ -79,7 +81,15 @@ impl Compiler {
             features,
             rules,
             set: &TILES,
+            registers: &REGISTERS,
         })
+    }
+
+    /// Gives out other registers than all there are: some that a host keeps for itself can be left out. The
+    /// five that instructions and calls want by name (`rax rcx rdx rsi rdi`) must be among them.
+    pub fn with_registers(mut self, registers: &'static RegisterFile) -> Self {
+        self.registers = registers;
+        self
     }
 
     /// Uses another set of tiles: the built-in ones with a user's.
@@ -92,7 +102,7 @@ impl Compiler {
         Target {
             set: self.set.tiles,
             features: self.features.bits(),
-            registers: &REGISTERS,
+            registers: self.registers,
             rules: self.rules,
             check: false,
         }

@@ -9,7 +9,9 @@ use azulejo_core::ir::assignment::Assignment;
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::Observer;
+use azulejo_core::target::{RegSet, RegisterFile};
 use azulejo_core::text::print;
+use azulejo_x64::regs::{RAX, RCX, RDI, RDX, REGISTERS, RSI, XMM0, XMM1, XMM2, XMM3};
 use azulejo_x64::{Compiler, Features, Status};
 
 const STEPS: usize = 20_000;
@@ -78,7 +80,17 @@ fn agree(compiler: &mut Compiler, graph: &Graph, random: &mut Random) -> bool {
 }
 
 fn run(seeds: std::ops::Range<u64>, options: &Options, features: Features) {
-    let mut compiler = Compiler::new(16 << 20, features, &[]).expect("this machine runs code");
+    run_with(&REGISTERS, seeds, options, features);
+}
+
+fn run_with(
+    registers: &'static RegisterFile,
+    seeds: std::ops::Range<u64>,
+    options: &Options,
+    features: Features,
+) {
+    let compiler = Compiler::new(16 << 20, features, &[]).expect("this machine runs code");
+    let mut compiler = compiler.with_registers(registers);
     let mut ended = 0;
     let n_seeds = seeds.end - seeds.start;
     for seed in seeds {
@@ -105,4 +117,20 @@ fn small_graphs_do_what_they_mean_on_the_oldest_machine() {
 fn large_graphs_do_what_they_mean() {
     let options = Options { max_blocks: 20, max_nodes: 60, calls: false, own_memory: true };
     run(5000..5200, &options, Features::detect());
+}
+
+/// So few registers that hardly a value keeps its own.
+static FEW: RegisterFile = RegisterFile {
+    int: &[RAX, RCX, RDX, RSI, RDI],
+    float: &[XMM0, XMM1, XMM2, XMM3],
+    callee_saved: RegSet::EMPTY,
+    ..REGISTERS
+};
+
+#[test]
+fn few_registers_are_enough() {
+    let options = Options { calls: false, own_memory: true, ..Options::SMALL };
+    run_with(&FEW, 5200..7200, &options, Features::detect());
+    let options = Options { max_blocks: 20, max_nodes: 60, calls: false, own_memory: true };
+    run_with(&FEW, 7200..7400, &options, Features::detect());
 }

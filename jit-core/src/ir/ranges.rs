@@ -5,6 +5,7 @@
 //! Segments are half-open, sorted and disjoint; what lies between them is a hole.
 
 use super::index::{List, Vreg};
+use super::tiles::{Remat, TileList};
 use crate::target::Reg;
 use crate::vocab::Class;
 
@@ -33,10 +34,10 @@ pub struct Segment {
 pub struct Range {
     /// In [`Ranges::segments`].
     pub segments: List,
+    /// One of the virtual registers in it.
+    pub vreg: Vreg,
     /// The register class.
     pub class: Class,
-    /// What it costs to have it in memory, for each position that it is live.
-    pub weight: f32,
     /// A register that would save a move.
     pub hint: Option<Reg>,
 }
@@ -64,6 +65,15 @@ impl Ranges {
     #[inline(always)]
     pub fn segments(&self, range: &Range) -> &[Segment] {
         &self.segments[range.segments.range()]
+    }
+
+    /// The constant that a range is; constants share no range with anything else.
+    #[inline]
+    pub fn constant(&self, range: u32, tiles: &TileList) -> Option<u64> {
+        match tiles.vregs[self.ranges[range as usize].vreg.at()].remat {
+            Remat::Const(bits) => Some(bits),
+            Remat::No => None,
+        }
     }
 
     /// The range that a virtual register is part of.

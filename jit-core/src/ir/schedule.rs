@@ -16,7 +16,6 @@ pub struct LoopData {
     pub depth: u16,
 }
 
-
 /// A block in its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScheduledBlock {

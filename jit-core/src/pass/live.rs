@@ -38,10 +38,6 @@ struct Definition {
 
 const UNDEFINED: Definition = Definition { block: u32::MAX, start: 0, end: 0 };
 
-/// How much more a use costs in a loop than outside.
-const LOOP_WEIGHT: f32 = 8.0;
-const MAX_DEPTH: u16 = 8;
-
 /// Where an operand is read last; `None` if it is a result or scratch.
 pub(super) fn use_end(operand: &Operand, inst: u32) -> Option<u32> {
     let base = inst * STEP;
@@ -243,29 +239,15 @@ impl Scratch {
             if out.of[root] == NONE {
                 out.of[root] = out.ranges.len() as u32;
                 let segments = List::push(&mut out.segments, &self.lists[root]);
-                let class = tiles.vregs[root].ty.class();
-                out.ranges.push(Range { segments, class, weight: 0.0, hint: None });
+                let (vreg, class) = (Vreg::from(root), tiles.vregs[root].ty.class());
+                out.ranges.push(Range { segments, vreg, class, hint: None });
             }
             out.of[vreg] = out.of[root];
         }
-        for block in &tiles.blocks {
-            let cost =
-                LOOP_WEIGHT.powi(tiles.depth(block.inner).min(MAX_DEPTH) as i32) * if block.cold { 0.01 } else { 1.0 };
-            for inst in block.insts.range() {
-                for operand in tiles.operands(inst) {
-                    let range = &mut out.ranges[out.of[operand.vreg.at()] as usize];
-                    range.weight += cost;
-                    if let Constraint::Fixed(reg) = operand.constraint {
-                        range.hint.get_or_insert(reg);
-                    }
-                }
+        for operand in &tiles.operands {
+            if let Constraint::Fixed(reg) = operand.constraint {
+                out.ranges[out.of[operand.vreg.at()] as usize].hint.get_or_insert(reg);
             }
-        }
-        let segments = &out.segments;
-        for range in &mut out.ranges {
-            let length: u32 =
-                segments[range.segments.range()].iter().map(|segment| segment.end - segment.start).sum();
-            range.weight /= length.max(1) as f32;
         }
     }
 }

@@ -37,7 +37,12 @@ pub fn schedule(graph: &Graph, schedule: &Schedule) -> String {
     let mut out = String::new();
     for block in &schedule.blocks {
         infallible(head(&mut out, graph, block.block));
-        infallible(writeln!(out, "  # depth {}{}", schedule.depth(block), if block.cold { ", cold" } else { "" }));
+        infallible(writeln!(
+            out,
+            "  # depth {}{}",
+            schedule.depth(block),
+            if block.cold { ", cold" } else { "" }
+        ));
         for &param in &graph.block(block.block).params {
             infallible(line(&mut out, graph, param));
         }

@@ -2,19 +2,23 @@
 //!
 //! In: groups of moves, each group as if all its sources were read before any destination is written. Out: one
 //! list in the order in which they are done. A destination is written once nobody needs what was there; a circle
-//! is broken by way of a register that nobody of the group uses, or of a spill slot.
+//! is broken by way of a register that is free there, or else of a spill slot. Cost: linear, but for sorting.
 
 use crate::ir::assignment::{Loc, Move, Source};
-use crate::target::RegisterFile;
-use crate::vocab::Type;
+use crate::target::RegSet;
+use crate::vocab::{Class, Type};
 
 /// When moves before one instruction happen.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Phase {
     /// Results of the instruction before go elsewhere.
     After,
-    /// Arguments of the block that is jumped to.
-    Edge,
+    /// What is elsewhere in the block that was come from.
+    Enter,
+    /// A range is cut here.
+    Cut,
+    /// What is elsewhere in the block that is jumped to, its parameters among it.
+    Leave,
     /// Operands of the instruction go where it wants them.
     Before,
 }
@@ -23,7 +27,37 @@ pub(super) enum Phase {
 #[derive(Debug, Default)]
 pub(super) struct Moves {
     all: Vec<(u32, Phase, Source, Loc, Type)>,
-    pending: Vec<(Source, Loc, Type)>,
+    pending: Vec<Pending>,
+    ready: Vec<u32>,
+    /// For each place (see [`number`]) how many pending moves read it, and which one writes it.
+    places: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    from: Source,
+    to: Loc,
+    ty: Type,
+    done: bool,
+}
+
+const NOBODY: u32 = u32::MAX;
+const REGISTERS: usize = 64;
+
+/// A place that can be read as an index.
+fn number(loc: Loc) -> Option<usize> {
+    match loc {
+        Loc::Reg(reg) => Some(reg.0 as usize),
+        Loc::Slot(slot) => Some(REGISTERS + slot as usize),
+        Loc::OutArg(_) => None,
+    }
+}
+
+fn number_of_source(source: Source) -> Option<usize> {
+    match source {
+        Source::Loc(loc) => number(loc),
+        Source::Const(_) => None,
+    }
 }
 
 impl Moves {
@@ -37,53 +71,129 @@ impl Moves {
         }
     }
 
-    /// Orders everything.
-    pub(super) fn finish(&mut self, _regs: &RegisterFile, slots: &mut u32, out: &mut Vec<Move>) {
+    /// Orders everything. `free` finds a register of a class that nobody has before an instruction and that is not
+    /// in the set.
+    pub(super) fn finish(
+        &mut self,
+        free: impl Fn(u32, Class, RegSet) -> Option<crate::target::Reg>,
+        slots: &mut u32,
+        out: &mut Vec<Move>,
+    ) {
         self.all.sort_by_key(|(before, phase, ..)| (*before, *phase));
+        self.places.clear();
+        self.places.resize(REGISTERS + *slots as usize, (0, NOBODY));
         let mut circle_slot = None;
         let mut at = 0;
         while at < self.all.len() {
-            let (before, phase, ..) = self.all[at];
-            self.pending.clear();
-            while let Some((b, p, from, to, ty)) = self.all.get(at).copied()
-                && (b, p) == (before, phase)
-            {
-                let again = self.pending.iter().any(|moved| moved.0 == from && moved.1 == to);
-                if !again {
-                    self.pending.push((from, to, ty));
-                }
-                at += 1;
+            let (before, phase, from, to, ty) = self.all[at];
+            let is_next = |next: &(u32, Phase, Source, Loc, Type)| (next.0, next.1) == (before, phase);
+            let len = self.all[at..].iter().take_while(|next| is_next(next)).count();
+            if len == 1 && matches!((from, to), (Source::Const(_), _) | (_, Loc::Reg(_))) {
+                out.push(Move { before, from, to, ty });
+            } else {
+                self.start(at, len);
+                self.order(before, &free, slots, &mut circle_slot, out);
             }
-            self.order(before, slots, &mut circle_slot, out);
+            at += len;
         }
     }
 
-    fn order(&mut self, before: u32, slots: &mut u32, circle_slot: &mut Option<u32>, out: &mut Vec<Move>) {
-        let pending = &mut self.pending;
-        let emit = |from, to, ty, out: &mut Vec<Move>| out.push(Move { before, from, to, ty });
-        // Outgoing arguments first: nobody reads them, and they free registers.
-        pending.sort_by_key(|(_, to, _)| !matches!(to, Loc::OutArg(_)));
-        while !pending.is_empty() {
-            let free = pending.iter().position(|(_, to, _)| {
-                pending.iter().all(|(from, other, _)| *from != Source::Loc(*to) || other == to)
-            });
-            match free {
-                Some(at) => {
-                    let (from, to, ty) = pending.remove(at);
-                    emit(from, to, ty, out);
+    /// Makes a group of moves pending; one that is there twice counts once.
+    fn start(&mut self, at: usize, len: usize) {
+        self.pending.clear();
+        self.ready.clear();
+        for &(_, _, from, to, ty) in &self.all[at..at + len] {
+            if let Some(place) = number(to) {
+                if self.places[place].1 != NOBODY {
+                    debug_assert_eq!(self.pending[self.places[place].1 as usize].from, from, "{to:?}");
+                    continue;
                 }
-                None => {
-                    // Everything left is in circles: one value waits in a slot.
-                    let slot = *circle_slot.get_or_insert_with(|| {
-                        *slots += 1;
-                        *slots - 1
-                    });
-                    let (from, _, ty) = pending[0];
-                    emit(from, Loc::Slot(slot), ty, out);
-                    for moved in pending.iter_mut().filter(|moved| moved.0 == from) {
-                        moved.0 = Source::Loc(Loc::Slot(slot));
+                self.places[place].1 = self.pending.len() as u32;
+            }
+            if let Some(place) = number_of_source(from) {
+                self.places[place].0 += 1;
+            }
+            self.pending.push(Pending { from, to, ty, done: false });
+        }
+    }
+
+    fn order(
+        &mut self,
+        before: u32,
+        free: &impl Fn(u32, Class, RegSet) -> Option<crate::target::Reg>,
+        slots: &mut u32,
+        circle_slot: &mut Option<u32>,
+        out: &mut Vec<Move>,
+    ) {
+        let mut used = RegSet::EMPTY;
+        for Pending { from, to, .. } in &self.pending {
+            for loc in [Some(*to), if let Source::Loc(from) = from { Some(*from) } else { None }] {
+                if let Some(Loc::Reg(reg)) = loc {
+                    used.insert(reg);
+                }
+            }
+        }
+        let is_ready = |places: &[(u32, u32)], to: Loc| number(to).is_none_or(|place| places[place].0 == 0);
+        // The first that is ready goes first; outgoing arguments before all, since they free registers.
+        let ready = (0..self.pending.len() as u32).rev();
+        let ready = ready.filter(|at| is_ready(&self.places, self.pending[*at as usize].to));
+        self.ready.extend(ready);
+        self.ready.sort_by_key(|at| matches!(self.pending[*at as usize].to, Loc::OutArg(_)));
+        let mut left = 0;
+        loop {
+            while let Some(at) = self.ready.pop() {
+                let Pending { from, to, ty, .. } = self.pending[at as usize];
+                self.pending[at as usize].done = true;
+                let is_memory = |loc: Loc| !matches!(loc, Loc::Reg(_));
+                match from {
+                    Source::Loc(loc) if is_memory(loc) && is_memory(to) => {
+                        match free(before, Class::Int, used) {
+                            Some(by) => {
+                                let by = Loc::Reg(by);
+                                out.push(Move { before, from, to: by, ty: Type::I64 });
+                                out.push(Move { before, from: Source::Loc(by), to, ty: Type::I64 });
+                            }
+                            None => out.push(Move { before, from, to, ty }),
+                        }
                     }
+                    _ => out.push(Move { before, from, to, ty }),
                 }
+                if let Some(place) = number(to) {
+                    self.places[place].1 = NOBODY;
+                }
+                self.was_read(from);
+            }
+            // What is left are circles.
+            while left < self.pending.len() && self.pending[left].done {
+                left += 1;
+            }
+            let Some(&Pending { from, ty, .. }) = self.pending.get(left) else { return };
+            let by = match free(before, ty.class(), used) {
+                Some(reg) => Loc::Reg(reg),
+                None => Loc::Slot(*circle_slot.get_or_insert_with(|| {
+                    *slots += 1;
+                    self.places.push((0, NOBODY));
+                    *slots - 1
+                })),
+            };
+            let whole = if ty.class() == Class::Int { Type::I64 } else { Type::F64 };
+            out.push(Move { before, from, to: by, ty: whole });
+            if let Loc::Reg(reg) = by {
+                used.insert(reg);
+            }
+            self.pending[left].from = Source::Loc(by);
+            self.places[number(by).expect("it can be read")].0 += 1;
+            self.was_read(from);
+        }
+    }
+
+    /// One reader less: whoever writes there may be ready.
+    fn was_read(&mut self, from: Source) {
+        if let Some(place) = number_of_source(from) {
+            let (readers, writer) = &mut self.places[place];
+            *readers -= 1;
+            if *readers == 0 && *writer != NOBODY {
+                self.ready.push(*writer);
             }
         }
     }
