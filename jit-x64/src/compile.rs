@@ -34,6 +34,8 @@ pub struct Compiler {
 #[derive(Debug)]
 pub struct Compiled {
     installed: Installed,
+    /// How many bytes are code; constants follow.
+    code_bytes: usize,
     map: Box<[(u32, u32)]>,
 }
 
@@ -134,7 +136,7 @@ impl Compiler {
         let installed = self.memory.install(&self.code.bytes)?;
         let origin = |inst: u32| tiles.insts[inst as usize].origin;
         let map = self.code.map.iter().map(|(at, inst)| (*at, origin(*inst))).collect();
-        Ok(Compiled { installed, map })
+        Ok(Compiled { installed, code_bytes: self.code.end as usize, map })
     }
 }
 
@@ -160,10 +162,10 @@ impl Compiled {
         }
     }
 
-    /// The machine code.
+    /// The machine code, without the constants behind it.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the memory is this function's, and nothing writes it while it is installed.
-        unsafe { core::slice::from_raw_parts(self.installed.address(), self.installed.size()) }
+        unsafe { core::slice::from_raw_parts(self.installed.address(), self.code_bytes) }
     }
 
     /// For each piece of code where it starts and which bytecode it came from.

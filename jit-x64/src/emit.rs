@@ -3,12 +3,13 @@
 //! In: a tile list, its assignment, the emitters of the tiles. Out: [`Code`], position-independent bytes with a
 //! table from code offsets to instructions. Blocks are emitted in the order of the tile list; jumps to what
 //! follows are left out. A block that only jumps is left out too: who would go there goes on to where it leads.
-//! Jumps backward are as short as they can be; forward ones have 32 bits, since to shorten them takes another pass.
+//! [`link`] gives jumps their distance, and their short form where that is enough.
 //!
 //! The stack of compiled code, from `rsp` up: outgoing arguments, spill slots, saved registers, return address.
 //! `rsp` does not move between prologue and epilogue but for a push and pop that move one slot to another.
 
-use crate::encode::{Alu, Mem};
+use crate::encode::{Alu, Bits, Mem, Rm};
+use crate::link::{self, Fixup, Form, Pool, Target};
 use crate::regs;
 use crate::set::X64Set;
 use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
@@ -105,7 +106,7 @@ impl Tile<'_> {
     }
 
     /// The place of the n-th operand, if it may be in its spill slot.
-    pub fn place(&self, n: usize) -> crate::encode::Rm {
+    pub fn place(&self, n: usize) -> Rm {
         match self.locs[self.n_outs + n] {
             Loc::Reg(reg) => reg.number().into(),
             Loc::Slot(slot) => slot_mem(self.out_args, slot).into(),
@@ -140,6 +141,8 @@ pub struct Code {
     pub map: Vec<(u32, u32)>,
     /// Where the first cold byte is.
     pub cold: u32,
+    /// Where the code ends and its constants begin.
+    pub end: u32,
 }
 
 /// Memory kept between functions.
@@ -147,8 +150,9 @@ pub struct Code {
 pub struct Scratch {
     /// Where each block starts, by number; `u32::MAX` until it is emitted.
     starts: Vec<u32>,
-    /// 32-bit distances to fill in: where, and to which block.
-    jumps: Vec<(u32, Block)>,
+    fixups: Vec<Fixup>,
+    pool: Pool,
+    link: link::Scratch,
     /// Where a jump to each block really leads.
     leads_to: Vec<Block>,
     /// Where the block that is being emitted may go.
@@ -163,7 +167,8 @@ const MAX_FOLLOWED: usize = 64;
 pub struct Emitter {
     bytes: Vec<u8>,
     starts: Vec<u32>,
-    jumps: Vec<(u32, Block)>,
+    fixups: Vec<Fixup>,
+    pool: Pool,
     leads_to: Vec<Block>,
     condition: Option<Cond>,
     /// Where the block that is being emitted may go, and the block behind it.
@@ -171,8 +176,6 @@ pub struct Emitter {
     next: Block,
     saved: RegSet,
     frame_bytes: i32,
-    /// Where a constant stands on its way to a float register, if there is such a move.
-    transit: Mem,
 }
 
 fn slot_mem(out_args: u16, slot: u32) -> Mem {
@@ -210,33 +213,28 @@ pub fn emit(scratch: &mut Scratch, tiles: &TileList, assignment: &Assignment, se
             }
         }
     }
-    emitter.link();
     code.cold = code.cold.min(emitter.bytes.len() as u32);
-    scratch.jumps = emitter.jumps;
-    scratch.leads_to = emitter.leads_to;
-    scratch.starts = emitter.starts;
-    scratch.ways = emitter.ways;
-    code.bytes = emitter.bytes;
+    let Emitter { bytes, mut starts, mut fixups, pool, leads_to, ways, .. } = emitter;
+    code.bytes = bytes;
+    let emitted = tiles.blocks.iter().map(|block| block.block).filter(|block| leads_to[block.at()] == *block);
+    link::link(&mut scratch.link, code, &mut fixups, &mut starts, emitted, &pool);
+    (scratch.starts, scratch.fixups, scratch.pool) = (starts, fixups, pool);
+    (scratch.leads_to, scratch.ways) = (leads_to, ways);
 }
 
 impl Emitter {
     fn new(scratch: &mut Scratch, mut bytes: Vec<u8>, tiles: &TileList, assignment: &Assignment) -> Emitter {
         bytes.clear();
-        let mut jumps = core::mem::take(&mut scratch.jumps);
-        jumps.clear();
+        let mut fixups = core::mem::take(&mut scratch.fixups);
+        fixups.clear();
+        let mut pool = core::mem::take(&mut scratch.pool);
+        pool.clear();
         let mut starts = core::mem::take(&mut scratch.starts);
         starts.clear();
         starts.resize(tiles.position.len(), u32::MAX);
         let saved = assignment.used.intersection(regs::CALLEE_SAVED);
         let pushed = saved.iter().count() as i32 * 8;
         let mut frame_bytes = (tiles.out_args as i32 + assignment.slots as i32) * 8;
-        let transit = Mem::at(regs::RSP.number(), frame_bytes as i64);
-        let needs_transit = |moved: &Move| {
-            matches!((moved.from, moved.to), (Source::Const(_), Loc::Reg(_))) && moved.ty.is_float()
-        };
-        if assignment.moves.iter().any(needs_transit) {
-            frame_bytes += 8;
-        }
         // The return address and what is pushed stand above; a call wants rsp to be a multiple of 16.
         if tiles.has_calls && (8 + pushed + frame_bytes) % 16 != 0 {
             frame_bytes += 8;
@@ -244,14 +242,14 @@ impl Emitter {
         Emitter {
             bytes,
             starts,
-            jumps,
+            fixups,
+            pool,
             leads_to: core::mem::take(&mut scratch.leads_to),
             condition: None,
             ways: core::mem::take(&mut scratch.ways),
             next: Block::NONE,
             saved,
             frame_bytes,
-            transit,
         }
     }
 
@@ -375,7 +373,7 @@ impl Emitter {
         let is_float = ty.is_float();
         match (*from, *to) {
             (Source::Const(bits), Loc::Reg(to)) if !is_float => self.mov_imm(to.number(), bits),
-            (Source::Const(bits), to) => self.move_const(bits, to, ty.bits() == 64, mem(to)),
+            (Source::Const(bits), to) => self.move_const(bits, to, *ty, mem(to)),
             (Source::Loc(Loc::Reg(from)), Loc::Reg(to)) if is_float => {
                 self.movaps(to.number(), from.number());
             }
@@ -404,20 +402,42 @@ impl Emitter {
     }
 
     /// A constant to a float register or to the stack, with no register to spare and no flag changed.
-    fn move_const(&mut self, bits: u64, to: Loc, wide: bool, mem: Option<Mem>) {
-        let (low, high) = (bits as u32 as i32 as i64, (bits >> 32) as u32 as i32 as i64);
-        if let Some(mem) = mem {
-            self.store_imm(Type::I32, mem, low);
-            self.store_imm(Type::I32, Mem { disp: mem.disp + 4, ..mem }, high);
-            return;
+    fn move_const(&mut self, bits: u64, to: Loc, ty: Type, mem: Option<Mem>) {
+        match (to, mem) {
+            (Loc::Reg(to), _) => self.float_constant(ty, to.number(), bits),
+            (_, Some(mem)) => {
+                self.store_imm(Type::I32, mem, bits as u32 as i32 as i64);
+                let upper = Mem { disp: mem.disp + 4, ..mem };
+                self.store_imm(Type::I32, upper, (bits >> 32) as u32 as i32 as i64);
+            }
+            (_, None) => unreachable!("what is in no register is in memory"),
         }
-        let Loc::Reg(to) = to else { unreachable!("what is not in memory is in a register") };
-        let transit = self.transit;
-        self.store_imm(Type::I32, transit, low);
-        if wide {
-            self.store_imm(Type::I32, Mem { disp: transit.disp + 4, ..transit }, high);
+    }
+
+    /// A constant in a float register.
+    pub fn float_constant(&mut self, ty: Type, dst: u8, bits: u64) {
+        match bits {
+            0 => self.sse_bits(Bits::Xor, dst, dst),
+            _ => {
+                let constant = self.constant(bits as u128);
+                self.load_float(ty, dst, constant);
+            }
         }
-        self.load_float(if wide { Type::F64 } else { Type::F32 }, to.number(), transit);
+    }
+
+    /// A constant behind the code, 16 bytes that are aligned, as an operand. Only for instructions that end with it.
+    pub fn constant(&mut self, bits: u128) -> Rm {
+        Rm::Constant(self.pool.entry(bits))
+    }
+
+    /// The distance to a constant.
+    pub(crate) fn constant_field(&mut self, entry: u32) {
+        self.fixup(Target::Constant(entry), Form::Field);
+        self.bytes(&[0; 4]);
+    }
+
+    fn fixup(&mut self, target: Target, form: Form) {
+        self.fixups.push(Fixup { at: self.bytes.len() as u32, target, form });
     }
 
     // Control flow.
@@ -472,8 +492,8 @@ impl Emitter {
             let to_table = (start - distance - 4) as i32;
             self.bytes[distance..distance + 4].copy_from_slice(&to_table.to_le_bytes());
             for (entry, &case) in cases.iter().enumerate() {
-                // `link` counts from behind the four bytes; an entry counts from the table's start.
-                self.jumps.push((self.bytes.len() as u32, case));
+                // The distance counts from behind the four bytes; an entry counts from the table's start.
+                self.fixup(Target::Block(case), Form::Field);
                 let correction = (entry as i32 + 1) * 4;
                 self.bytes(&correction.to_le_bytes());
             }
@@ -485,13 +505,8 @@ impl Emitter {
         if to == self.next {
             return;
         }
-        match self.short_distance(to) {
-            Some(distance) => self.bytes(&[0xeb, distance as u8]),
-            None => {
-                self.byte(0xe9);
-                self.distance(to);
-            }
-        }
+        self.byte(0xe9);
+        self.distance(to, Form::Jump);
     }
 
     /// `otherwise` is where control goes if not, directly behind or by a jump that follows.
@@ -510,38 +525,13 @@ impl Emitter {
     }
 
     fn jcc(&mut self, condition: Cond, to: Block) {
-        match self.short_distance(to) {
-            Some(distance) => self.bytes(&[0x70 | condition as u8, distance as u8]),
-            None => {
-                self.bytes(&[0x0f, 0x80 | condition as u8]);
-                self.distance(to);
-            }
-        }
+        self.bytes(&[0x0f, 0x80 | condition as u8]);
+        self.distance(to, Form::Branch);
     }
 
-    /// The distance of a jump of two bytes to a block that is emitted already, if 8 bits are enough.
-    fn short_distance(&self, to: Block) -> Option<i8> {
-        match self.starts[to.at()] {
-            u32::MAX => None,
-            start => i8::try_from(start as i64 - (self.bytes.len() as i64 + 2)).ok(),
-        }
-    }
-
-    fn distance(&mut self, to: Block) {
-        self.jumps.push((self.bytes.len() as u32, to));
+    fn distance(&mut self, to: Block, form: Form) {
+        self.fixup(Target::Block(to), form);
         self.bytes(&[0; 4]);
-    }
-
-    /// Fills in where jumps lead.
-    fn link(&mut self) {
-        for &(at, to) in &self.jumps {
-            let field = at as usize..at as usize + 4;
-            let start = self.starts[to.at()];
-            debug_assert!(start != u32::MAX, "{to} is emitted");
-            let correction = i32::from_le_bytes(self.bytes[field.clone()].try_into().expect("four bytes"));
-            let distance = start as i32 - (at as i32 + 4) + correction;
-            self.bytes[field].copy_from_slice(&distance.to_le_bytes());
-        }
     }
 
     /// One byte in a register: whether the condition holds. What is above it is as it was.
@@ -621,6 +611,11 @@ impl Emitter {
 
     /// A short jump within a tile lands here.
     pub fn land(&mut self, from: usize) {
+        let is_inside = |fixup: &Fixup| fixup.at as usize >= from && fixup.form != Form::Field;
+        debug_assert!(
+            !self.fixups.iter().rev().take(4).any(is_inside),
+            "a jump that may shrink is jumped over"
+        );
         let distance = self.bytes.len() - from;
         self.bytes[from - 1] = u8::try_from(distance).expect("a tile is shorter than 128 bytes");
     }

@@ -41,6 +41,8 @@ pub enum Rm {
     Reg(u8),
     /// In memory.
     Mem(Mem),
+    /// This entry behind the code.
+    Constant(u32),
 }
 
 impl From<u8> for Rm {
@@ -180,6 +182,7 @@ impl Emitter {
         let (x, b) = match rm {
             Rm::Reg(rm) => (0, rm),
             Rm::Mem(mem) => (mem.index.map_or(0, |(index, _)| index), mem.base),
+            Rm::Constant(_) => (0, 0),
         };
         let byte_needs_rex = |is_byte: bool, reg: u8| is_byte && (4..8).contains(&reg);
         let forced = byte_needs_rex(opcode.byte_reg, reg)
@@ -201,6 +204,11 @@ impl Emitter {
         let reg = (reg & 7) << 3;
         let mem = match rm {
             Rm::Reg(rm) => return self.byte(0xc0 | reg | rm & 7),
+            Rm::Constant(entry) => {
+                // No base and 32 bits: counted from the end of the instruction.
+                self.byte(reg | RBP);
+                return self.constant_field(entry);
+            }
             Rm::Mem(mem) => mem,
         };
         let base = mem.base & 7;
@@ -234,6 +242,7 @@ impl Emitter {
         let (x, b) = match rm {
             Rm::Reg(rm) => (0, rm),
             Rm::Mem(mem) => (mem.index.map_or(0, |(index, _)| index), mem.base),
+            Rm::Constant(_) => (0, 0),
         };
         let inverted = |reg: u8| !reg >> 3 & 1;
         self.byte(0xc4);
@@ -494,7 +503,7 @@ impl Emitter {
     }
 
     /// Bitwise on whole registers.
-    pub fn sse_bits(&mut self, bits: Bits, dst: u8, src: u8) {
+    pub fn sse_bits(&mut self, bits: Bits, dst: u8, src: impl Into<Rm>) {
         self.encode(op2(bits as u8), dst, src.into());
     }
 
@@ -506,8 +515,8 @@ impl Emitter {
     }
 
     /// Loads a float.
-    pub fn load_float(&mut self, ty: Type, dst: u8, mem: Mem) {
-        self.encode(op2(0x10).prefix(Self::scalar(ty)), dst, mem.into());
+    pub fn load_float(&mut self, ty: Type, dst: u8, from: impl Into<Rm>) {
+        self.encode(op2(0x10).prefix(Self::scalar(ty)), dst, from.into());
     }
 
     /// Stores a float.

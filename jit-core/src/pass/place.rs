@@ -11,7 +11,9 @@
 //! loop; and what only a cold path uses, which a hot path would then pay for.
 //!
 //! Which order in a block: each value right before the first node that needs it, the operand whose computation
-//! needs more registers first (Sethi and Ullman); values that only other blocks use come last.
+//! needs more registers first (Sethi and Ullman). Values that only other blocks use, or the block's end, come last,
+//! in the order of the bytecodes they are from: who wrote the bytecode needed the old value of a register before
+//! the new one, so the two can share a machine register.
 //!
 //! Which order of blocks: reverse postorder with each loop's blocks drawn together behind its head, cold blocks
 //! behind all others. A block all of whose ways in (back edges aside) or all of whose ways out are cold is cold.
@@ -185,18 +187,23 @@ impl Scratch {
                 }
             }
         }
-        self.first.clear();
-        self.first.resize(self.flow.order.len(), Node::NONE);
-        self.next.clear();
-        self.next.resize(graph.nodes.len(), Node::NONE);
         for index in (0..self.floating.len()).rev() {
             let node = self.floating[index];
             let home = self.choose(graph, node);
             self.home[node.at()] = home;
-            self.next[node.at()] = core::mem::replace(&mut self.first[home as usize], node);
             for &input in graph.inputs(node) {
                 self.use_in(graph, input, home);
             }
+        }
+        // Nearly sorted already, which this sort is quick with.
+        self.floating.sort_by_key(|node| graph.node(*node).origin);
+        self.first.clear();
+        self.first.resize(self.flow.order.len(), Node::NONE);
+        self.next.clear();
+        self.next.resize(graph.nodes.len(), Node::NONE);
+        for &node in self.floating.iter().rev() {
+            let home = self.home[node.at()];
+            self.next[node.at()] = core::mem::replace(&mut self.first[home as usize], node);
         }
     }
 

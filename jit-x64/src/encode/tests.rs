@@ -34,6 +34,7 @@ fn int(ty: Type, operand: Rm) -> Is {
     match operand {
         Rm::Reg(reg) => Is::Int(ty, reg),
         Rm::Mem(mem) => Is::Mem(mem),
+        Rm::Constant(_) => unreachable!("constants have no place before the code is linked"),
     }
 }
 
@@ -41,6 +42,7 @@ fn float(operand: Rm) -> Is {
     match operand {
         Rm::Reg(reg) => Is::Float(reg),
         Rm::Mem(mem) => Is::Mem(mem),
+        Rm::Constant(_) => unreachable!("constants have no place before the code is linked"),
     }
 }
 

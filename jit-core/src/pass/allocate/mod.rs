@@ -163,7 +163,7 @@ impl Allocator<'_> {
             // It stays where it was, unless that costs anyone anything.
             match latest {
                 Some(reg) if matches!(self.look(at, reg), Look::Free) => self.take(reg, at),
-                _ => self.to_memory(at),
+                _ => self.spill(at),
             }
             return;
         }
@@ -269,7 +269,7 @@ impl Allocator<'_> {
                     let rest = pieces.cut_before(at, next);
                     self.queue(rest);
                 }
-                return self.to_memory(at);
+                return self.spill(at);
             }
         };
         let rest = pieces.cut_before(at, cut);
@@ -278,7 +278,7 @@ impl Allocator<'_> {
     }
 
     /// A piece goes to memory: each operand that needs a register waits for one.
-    fn to_memory(&mut self, at: u32) {
+    fn spill(&mut self, at: u32) {
         let Scratch { pieces, moment_of, moments, queue, .. } = &mut *self.scratch;
         pieces.all[at as usize].place = Place::Memory;
         let is_constant = self.ranges.constant(pieces.all[at as usize].range, self.tiles).is_some();

@@ -53,7 +53,7 @@ pub(in crate::tiles) fn unsigned_to_float(cx: &mut Emitter, t: &Tile<'_>) {
 /// Two to the 63rd as a float, in the float scratch register.
 fn two_to_63(cx: &mut Emitter, t: &Tile<'_>) {
     let bits = if t.sig.from == Type::F64 { 2f64.powi(63).to_bits() } else { 2f32.powi(63).to_bits() as u64 };
-    super::float::float_constant(cx, t.sig.from, t.temp(1), t.temp(0), bits);
+    cx.float_constant(t.sig.from, t.temp(1), bits);
 }
 
 /// A float from zero to below two to the 64th as an unsigned integer.
@@ -68,24 +68,11 @@ pub(in crate::tiles) fn to_unsigned(cx: &mut Emitter, t: &Tile<'_>) {
     // 2^63 is taken away from the float and added to the integer.
     cx.mov_imm(out, 1 << 63);
     cx.sse(Sse::Sub, ty, t.temp(1), value);
-    flip(cx, t);
+    let sign = cx.constant(super::float::sign(ty) as u128);
+    cx.sse_bits(Bits::Xor, t.temp(1), sign);
     cx.float_to_int(ty, true, t.temp(0), t.temp(1));
     cx.alu(Alu::Xor, Type::I64, out, t.temp(0));
     cx.land(end);
-}
-
-/// Negates the float scratch register by subtracting it from zero, through the integer one.
-fn flip(cx: &mut Emitter, t: &Tile<'_>) {
-    let (bits, wide) = (t.temp(0), t.sig.from == Type::F64);
-    cx.bits_to_int(wide, bits, t.temp(1));
-    if wide {
-        cx.shift_imm(Shift::Rol, Type::I64, bits, 1);
-        cx.alu_imm(Alu::Xor, Type::I64, bits, 1);
-        cx.shift_imm(Shift::Ror, Type::I64, bits, 1);
-    } else {
-        cx.alu_imm(Alu::Xor, Type::I32, bits, i32::MIN as i64);
-    }
-    cx.bits_to_float(wide, t.temp(1), bits);
 }
 
 /// A float as the nearest signed 64-bit integer, zero for NaN. The machine answers with the least integer for all

@@ -4,34 +4,33 @@ use crate::emit::{Cond, Emitter, Tile};
 use crate::encode::{Bits, Sse};
 use azulejo_core::vocab::Type;
 
-/// A constant by way of an integer register.
-pub(in crate::tiles) fn float_constant(cx: &mut Emitter, ty: Type, out: u8, temp: u8, bits: u64) {
-    cx.mov_imm(temp, bits);
-    cx.bits_to_float(ty == Type::F64, out, temp);
+/// The second operand is a constant.
+pub(in crate::tiles) fn arithmetic_const(cx: &mut Emitter, t: &Tile<'_>, sse: Sse) {
+    let constant = cx.constant(t.sig.ty.truncate(t.imm(0) as u64) as u128);
+    cx.sse(sse, t.sig.ty, t.out(), constant);
 }
 
-fn sign(ty: Type) -> u64 {
+pub(super) fn sign(ty: Type) -> u64 {
     ty.mask() ^ ty.mask() >> 1
 }
 
 pub(in crate::tiles) fn flip_sign(cx: &mut Emitter, t: &Tile<'_>) {
-    float_constant(cx, t.sig.ty, t.temp(1), t.temp(0), sign(t.sig.ty));
-    cx.sse_bits(Bits::Xor, t.out(), t.temp(1));
+    let sign = cx.constant(sign(t.sig.ty) as u128);
+    cx.sse_bits(Bits::Xor, t.out(), sign);
 }
 
 pub(in crate::tiles) fn clear_sign(cx: &mut Emitter, t: &Tile<'_>) {
-    float_constant(cx, t.sig.ty, t.temp(1), t.temp(0), t.sig.ty.mask() >> 1);
-    cx.sse_bits(Bits::And, t.out(), t.temp(1));
+    let others = cx.constant((t.sig.ty.mask() >> 1) as u128);
+    cx.sse_bits(Bits::And, t.out(), others);
 }
 
 pub(in crate::tiles) fn copy_sign(cx: &mut Emitter, t: &Tile<'_>) {
-    let (mask, other) = (t.temp(1), t.temp(2));
-    float_constant(cx, t.sig.ty, mask, t.temp(0), sign(t.sig.ty));
+    let (sign, other) = (sign(t.sig.ty), t.temp(0));
+    let (others, sign) = (cx.constant((t.sig.ty.mask() ^ sign) as u128), cx.constant(sign as u128));
     cx.movaps(other, t.reg(1));
-    cx.sse_bits(Bits::And, other, mask);
-    cx.sse_bits(Bits::AndNot, mask, t.out());
-    cx.sse_bits(Bits::Or, mask, other);
-    cx.movaps(t.out(), mask);
+    cx.sse_bits(Bits::And, other, sign);
+    cx.sse_bits(Bits::And, t.out(), others);
+    cx.sse_bits(Bits::Or, t.out(), other);
 }
 
 /// The machine's minimum and maximum take the second operand for NaN and for zeros of either sign. Equal operands
@@ -61,10 +60,10 @@ pub(in crate::tiles) fn round_without_sse41(cx: &mut Emitter, t: &Tile<'_>, mode
     let float_bits =
         |value: f64| if ty == Type::F64 { value.to_bits() } else { (value as f32).to_bits() as u64 };
     let whole = if ty == Type::F64 { 2f64.powi(52) } else { 2f64.powi(23) };
-    float_constant(cx, ty, other, bits, ty.mask() >> 1);
+    cx.float_constant(ty, other, ty.mask() >> 1);
     cx.movaps(rounded, value);
     cx.sse_bits(Bits::And, rounded, other);
-    float_constant(cx, ty, other, bits, float_bits(whole));
+    cx.float_constant(ty, other, float_bits(whole));
     cx.ucomis(ty, rounded, other);
     let unordered = cx.skip_if(Cond::P);
     let large = cx.skip_if(Cond::Ae);
@@ -81,11 +80,11 @@ pub(in crate::tiles) fn round_without_sse41(cx: &mut Emitter, t: &Tile<'_>, mode
         let (a, b) = if mode == 1 { (rounded, value) } else { (value, rounded) };
         cx.ucomis(ty, a, b);
         let right = cx.skip_if(Cond::Be);
-        float_constant(cx, ty, other, bits, float_bits(1.0));
+        cx.float_constant(ty, other, float_bits(1.0));
         cx.sse(if mode == 1 { Sse::Sub } else { Sse::Add }, ty, rounded, other);
         cx.land(right);
     }
-    float_constant(cx, ty, other, bits, sign(ty));
+    cx.float_constant(ty, other, sign(ty));
     cx.sse_bits(Bits::And, value, other);
     cx.sse_bits(Bits::Or, value, rounded);
     cx.land(large);
