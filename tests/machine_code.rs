@@ -13,6 +13,10 @@ enum Op {
     Const { dst: Out<i64>, value: Imm<i64> },
     Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
     JumpLess { a: In<i64>, b: In<i64>, to: Label },
+    JumpNotLess { a: In<i64>, b: In<i64>, to: Label },
+    Jump { to: Label },
+    Scale { dst: Out<f64>, a: In<f64> },
+    Checked { dst: InOut<i64>, a: In<i64> },
     AddToElement { array: In<u64>, index: In<i64>, k: In<i64> },
     Body { dst: Out<u64>, object: In<u64> },
     Call,
@@ -27,6 +31,11 @@ template! {
     Op::Const        => $value
     Op::Add          => (add $a $b)
     Op::JumpLess     => (when (lt $a $b) (branch $to))
+    Op::JumpNotLess  => (when (ge $a $b) (branch $to))
+    Op::Jump         => (branch $to)
+    Op::Scale        => (mul $a (const 2.5 f64))
+    Op::Checked      => (let: (($sum (add $dst $a)))
+        (if (likely (lt $sum (const 1000000 i64))) $sum (call slow (arglist (carg $sum i64)) i64)))
     Op::AddToElement => unsafe
         (let: (($at (idx $array $index 8))) (store $at (add (load $at i64) $k) i64))
     Op::Body         => unsafe (let: (($v (load (addr $object 8) u64))) (if (nz $v) $v (^vmnull)))
@@ -40,6 +49,10 @@ const fn null_address() -> i64 {
 
 extern "C" fn nothing() {
     std::hint::black_box(&NULL);
+}
+
+extern "C" fn slow(sum: i64) -> i64 {
+    sum / 2
 }
 
 fn r<T: From<u32>>(register: u32) -> T {
@@ -159,4 +172,50 @@ fn a_counter_lives_across_a_call_in_a_register_that_calls_keep() {
     let compare = body.iter().find(|i| i.mnemonic() == iced_x86::Mnemonic::Cmp).expect("the loop ends");
     let full = |operand| compare.op_register(operand).full_register();
     assert!(kept.contains(&full(0)) && kept.contains(&full(1)), "{}", text(&body));
+}
+
+#[test]
+fn a_loop_that_tests_at_its_top_jumps_once_on_the_way_around() {
+    // while i < n { i += 1 }
+    let code = compiled(
+        vec![
+            Op::Const { dst: r(1), value: Imm(0) },
+            Op::Const { dst: r(2), value: Imm(1) },
+            Op::JumpNotLess { a: r(1), b: r(0), to: Label(5) },
+            Op::Add { dst: r(1), a: r(1), b: r(2) },
+            Op::Jump { to: Label(2) },
+            Op::Return { a: r(1) },
+        ],
+        3,
+    );
+    let body = loop_body(&code);
+    assert_eq!(body.len(), 3, "add, compare, jump:\n{}", text(&code));
+    assert_eq!(body[2].flow_control(), FlowControl::ConditionalBranch, "{}", text(&code));
+}
+
+#[test]
+fn a_slow_path_that_destroys_registers_costs_the_fast_one_nothing() {
+    // do { sum = checked(sum + i); i += 1 } while i < n
+    let code = compiled(
+        vec![
+            Op::Const { dst: r(1), value: Imm(0) },
+            Op::Const { dst: r(2), value: Imm(0) },
+            Op::Const { dst: r(3), value: Imm(1) },
+            Op::Checked { dst: r(2), a: r(1) },
+            Op::Add { dst: r(1), a: r(1), b: r(3) },
+            Op::JumpLess { a: r(1), b: r(0), to: Label(3) },
+            Op::Return { a: r(2) },
+        ],
+        4,
+    );
+    let body = loop_body(&code);
+    assert!(!body.iter().any(|i| i.flow_control() == FlowControl::IndirectCall), "{}", text(&code));
+    assert!(!body.iter().any(touches_memory), "{}", text(&code));
+}
+
+#[test]
+fn a_float_constant_is_an_operand_in_memory() {
+    let code = compiled(vec![Op::Scale { dst: r(0), a: r(0) }, Op::Return { a: r(0) }], 1);
+    let multiply = code.iter().find(|i| i.mnemonic() == iced_x86::Mnemonic::Mulsd).expect("it multiplies");
+    assert!(multiply.is_ip_rel_memory_operand(), "{}", text(&code));
 }

@@ -1,14 +1,14 @@
 //! Emit machine code: one function a tile.
 //!
 //! In: a tile list, its assignment, the emitters of the tiles. Out: [`Code`], position-independent bytes with a
-//! table from code offsets to instructions. Blocks are emitted in the order of the tile list; jumps to what
-//! follows are left out. A block that only jumps is left out too: who would go there goes on to where it leads.
-//! [`link`] gives jumps their distance, and their short form where that is enough.
+//! table from code offsets to instructions. [`layout`] says which blocks are emitted in which order; jumps to what
+//! follows are left out. [`link`] gives jumps their distance, and their short form where that is enough.
 //!
 //! The stack of compiled code, from `rsp` up: outgoing arguments, spill slots, saved registers, return address.
 //! `rsp` does not move between prologue and epilogue but for a push and pop that move one slot to another.
 
 use crate::encode::{Alu, Bits, Mem, Rm};
+use crate::layout::Layout;
 use crate::link::{self, Fixup, Form, Pool, Target};
 use crate::regs;
 use crate::set::X64Set;
@@ -153,14 +153,10 @@ pub struct Scratch {
     fixups: Vec<Fixup>,
     pool: Pool,
     link: link::Scratch,
-    /// Where a jump to each block really leads.
-    leads_to: Vec<Block>,
+    layout: Layout,
     /// Where the block that is being emitted may go.
     ways: Vec<Block>,
 }
-
-/// How many blocks that only jump are followed: more of them in a row would be a circle.
-const MAX_FOLLOWED: usize = 64;
 
 /// The code under construction, as tiles' emitters see it. dynasm writes into it too.
 #[derive(Debug)]
@@ -169,7 +165,6 @@ pub struct Emitter {
     starts: Vec<u32>,
     fixups: Vec<Fixup>,
     pool: Pool,
-    leads_to: Vec<Block>,
     condition: Option<Cond>,
     /// Where the block that is being emitted may go, and the block behind it.
     ways: Vec<Block>,
@@ -185,26 +180,25 @@ fn slot_mem(out_args: u16, slot: u32) -> Mem {
 /// Emits a function.
 pub fn emit(scratch: &mut Scratch, tiles: &TileList, assignment: &Assignment, set: &X64Set, code: &mut Code) {
     code.map.clear();
+    let mut layout = core::mem::take(&mut scratch.layout);
+    layout.find(tiles, assignment);
     let mut emitter = Emitter::new(scratch, core::mem::take(&mut code.bytes), tiles, assignment);
-    emitter.follow_empty_blocks(tiles, assignment);
     emitter.prologue();
     code.cold = u32::MAX;
-    let mut moves = assignment.moves.iter().peekable();
-    for (at, block) in tiles.blocks.iter().enumerate() {
-        if emitter.is_left_out(block.block) {
-            continue;
-        }
+    for (at, position) in layout.order.iter().enumerate() {
+        let block = &tiles.blocks[*position as usize];
         let start = emitter.bytes.len() as u32;
         emitter.starts[block.block.at()] = start;
         if block.cold {
             code.cold = code.cold.min(start);
         }
-        let mut behind = tiles.blocks[at + 1..].iter().map(|next| next.block);
-        let next = behind.find(|next| !emitter.is_left_out(*next)).unwrap_or(Block::NONE);
-        emitter.enter(tiles, block, next);
+        let next = layout.order.get(at + 1).map_or(Block::NONE, |next| tiles.blocks[*next as usize].block);
+        emitter.enter(tiles, block, &layout, next);
+        let first_move = assignment.moves.partition_point(|next| next.before < block.insts.start);
+        let mut moves = assignment.moves[first_move..].iter().peekable();
         for inst in block.insts.range() {
             let before = emitter.bytes.len() as u32;
-            while let Some(next) = moves.next_if(|next| next.before as usize <= inst) {
+            while let Some(next) = moves.next_if(|next| next.before as usize == inst) {
                 emitter.shuffle(next, tiles.out_args);
             }
             emitter.inst(tiles, assignment, inst, set);
@@ -214,12 +208,12 @@ pub fn emit(scratch: &mut Scratch, tiles: &TileList, assignment: &Assignment, se
         }
     }
     code.cold = code.cold.min(emitter.bytes.len() as u32);
-    let Emitter { bytes, mut starts, mut fixups, pool, leads_to, ways, .. } = emitter;
+    let Emitter { bytes, mut starts, mut fixups, pool, ways, .. } = emitter;
     code.bytes = bytes;
-    let emitted = tiles.blocks.iter().map(|block| block.block).filter(|block| leads_to[block.at()] == *block);
+    let emitted = layout.order.iter().map(|position| tiles.blocks[*position as usize].block);
     link::link(&mut scratch.link, code, &mut fixups, &mut starts, emitted, &pool);
     (scratch.starts, scratch.fixups, scratch.pool) = (starts, fixups, pool);
-    (scratch.leads_to, scratch.ways) = (leads_to, ways);
+    (scratch.layout, scratch.ways) = (layout, ways);
 }
 
 impl Emitter {
@@ -244,7 +238,6 @@ impl Emitter {
             starts,
             fixups,
             pool,
-            leads_to: core::mem::take(&mut scratch.leads_to),
             condition: None,
             ways: core::mem::take(&mut scratch.ways),
             next: Block::NONE,
@@ -273,45 +266,6 @@ impl Emitter {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Finds for each block where a jump to it really leads: blocks without instructions but a jump, and without
-    /// moves, are passed over.
-    fn follow_empty_blocks(&mut self, tiles: &TileList, assignment: &Assignment) {
-        let onward = |block: Block| {
-            let position = tiles.position[block.at()];
-            let data = &tiles.blocks[position as usize];
-            let [edge] = tiles.edges(data) else { return None };
-            let first = data.insts.start;
-            // The entry is where control comes from outside.
-            if position == 0 || data.insts.len != 1 || !tiles.operands(first as usize).is_empty() {
-                return None;
-            }
-            // A move stands before an instruction, and moves are sorted.
-            let moves = assignment.moves.partition_point(|moved| moved.before < first);
-            let has_moves = assignment.moves.get(moves).is_some_and(|moved| moved.before == first);
-            (!has_moves).then_some(edge.to)
-        };
-        self.leads_to.clear();
-        self.leads_to.extend((0..tiles.position.len()).map(Block::from));
-        for block in &tiles.blocks {
-            let mut target = block.block;
-            let mut n_followed = 0;
-            while let Some(next) = onward(target)
-                && n_followed < MAX_FOLLOWED
-            {
-                target = next;
-                n_followed += 1;
-            }
-            // What a block leads to is never left out itself: the blocks of a circle all stay.
-            if n_followed < MAX_FOLLOWED {
-                self.leads_to[block.block.at()] = target;
-            }
-        }
-    }
-
-    fn is_left_out(&self, block: Block) -> bool {
-        self.leads_to[block.at()] != block
-    }
-
     fn prologue(&mut self) {
         for reg in self.saved.iter() {
             self.push64(reg.number());
@@ -336,11 +290,10 @@ impl Emitter {
         self.byte(0xc3);
     }
 
-    fn enter(&mut self, tiles: &TileList, block: &TileBlock, next: Block) {
+    fn enter(&mut self, tiles: &TileList, block: &TileBlock, layout: &Layout, next: Block) {
         self.ways.clear();
         for edge in tiles.edges(block) {
-            let to = self.leads_to[edge.to.at()];
-            self.ways.push(to);
+            self.ways.push(layout.leads_to(edge.to));
         }
         self.next = next;
     }

@@ -18,6 +18,7 @@ pub mod compile;
 pub mod emit;
 pub mod encode;
 pub mod features;
+mod layout;
 mod link;
 pub mod memory;
 pub mod regs;

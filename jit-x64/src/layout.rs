@@ -1,0 +1,142 @@
+//! Lay out: which blocks are emitted, and in which order.
+//!
+//! In: a tile list and its assignment. Out: [`Layout`]. A block that only jumps is left out: who would go there goes
+//! on to where it leads. A loop that tests at its top and jumps back from its bottom is rotated, so that the test
+//! stands at the bottom and its conditional jump is the only one on the way around:
+//!
+//! ```text
+//!     head: …; if not: exit        jump head
+//!     body: …                      body: …
+//!           jump head              head: …; if so: body
+//!     exit:                        exit:
+//! ```
+//!
+//! Only the order of emission changes; the tile list's own order, in which a block stands behind those that dominate
+//! it, is what the passes before rely on. Cost: linear in blocks, times the depth of loops.
+
+use azulejo_core::ir::assignment::Assignment;
+use azulejo_core::ir::index::{Block, Loop};
+use azulejo_core::ir::tiles::{TileBlock, TileList};
+
+/// How many blocks that only jump are followed: more of them in a row would be a circle.
+const MAX_FOLLOWED: usize = 64;
+
+/// Where blocks go.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    /// The blocks that are emitted, by position in the tile list, in the order of emission.
+    pub(crate) order: Vec<u32>,
+    /// Where a jump to each block really leads.
+    leads_to: Vec<Block>,
+    /// For each loop the first and the last of its blocks in `order`, cold ones aside.
+    spans: Vec<(u32, u32)>,
+}
+
+impl Layout {
+    /// Lays a function out.
+    pub(crate) fn find(&mut self, tiles: &TileList, assignment: &Assignment) {
+        self.follow_empty_blocks(tiles, assignment);
+        let Layout { order, leads_to, .. } = self;
+        order.clear();
+        let blocks = tiles.blocks.iter().enumerate();
+        let emitted = blocks.filter(|(_, block)| leads_to[block.block.at()] == block.block);
+        order.extend(emitted.map(|(at, _)| at as u32));
+        if !tiles.loops.is_empty() {
+            self.find_spans(tiles);
+            // Inner loops stand before those around them.
+            (0..tiles.loops.len()).for_each(|at| self.rotate(tiles, at));
+        }
+    }
+
+    /// Where a jump to a block really leads.
+    pub(crate) fn leads_to(&self, block: Block) -> Block {
+        self.leads_to[block.at()]
+    }
+
+    fn follow_empty_blocks(&mut self, tiles: &TileList, assignment: &Assignment) {
+        let onward = |block: Block| {
+            let position = tiles.position[block.at()];
+            let data = &tiles.blocks[position as usize];
+            let [edge] = tiles.edges(data) else { return None };
+            let first = data.insts.start;
+            // The entry is where control comes from outside.
+            if position == 0 || data.insts.len != 1 || !tiles.operands(first as usize).is_empty() {
+                return None;
+            }
+            // A move stands before an instruction, and moves are sorted.
+            let moves = assignment.moves.partition_point(|moved| moved.before < first);
+            let has_moves = assignment.moves.get(moves).is_some_and(|moved| moved.before == first);
+            (!has_moves).then_some(edge.to)
+        };
+        self.leads_to.clear();
+        self.leads_to.extend((0..tiles.position.len()).map(Block::from));
+        for block in &tiles.blocks {
+            let mut target = block.block;
+            let mut n_followed = 0;
+            while let Some(next) = onward(target)
+                && n_followed < MAX_FOLLOWED
+            {
+                target = next;
+                n_followed += 1;
+            }
+            // What a block leads to is never left out itself: the blocks of a circle all stay.
+            if n_followed < MAX_FOLLOWED {
+                self.leads_to[block.block.at()] = target;
+            }
+        }
+    }
+
+    fn find_spans(&mut self, tiles: &TileList) {
+        const NOWHERE: (u32, u32) = (u32::MAX, 0);
+        self.spans.clear();
+        self.spans.resize(tiles.loops.len(), NOWHERE);
+        for (at, position) in self.order.iter().enumerate() {
+            let block = &tiles.blocks[*position as usize];
+            let mut around = block.inner;
+            while !block.cold && around.is_some() {
+                let (first, last) = &mut self.spans[around.at()];
+                *first = (*first).min(at as u32);
+                *last = at as u32;
+                around = tiles.loops[around.at()].around;
+            }
+        }
+    }
+
+    fn rotate(&mut self, tiles: &TileList, at: usize) {
+        let (first, last) = self.spans[at];
+        // The entry stands first whatever it is part of.
+        if first >= last || first == 0 {
+            return;
+        }
+        let span = &self.order[first as usize..=last as usize];
+        let block = |position: u32| &tiles.blocks[position as usize];
+        let is_inside = |mut inner: Loop| {
+            while inner.is_some() && inner.at() != at {
+                inner = tiles.loops[inner.at()].around;
+            }
+            inner.is_some()
+        };
+        // Blocks of other loops may stand between those of this one if control enters it at several places.
+        if !span.iter().all(|position| is_inside(block(*position).inner) && !block(*position).cold) {
+            return;
+        }
+        let goes_to = |from: &TileBlock, to: u32| {
+            let to = block(to).block;
+            tiles.edges(from).iter().any(|edge| self.leads_to[edge.to.at()] == to)
+        };
+        let bottom = block(span[span.len() - 1]);
+        if tiles.edges(bottom).len() != 1 || !goes_to(bottom, span[0]) {
+            return;
+        }
+        let leaves = |from: &TileBlock| {
+            tiles.edges(from).iter().any(|edge| !is_inside(tiles.block(self.leads_to[edge.to.at()]).inner))
+        };
+        let ends_the_span = span.windows(2).position(|pair| {
+            let top = block(pair[0]);
+            tiles.edges(top).len() == 2 && leaves(top) && goes_to(top, pair[1])
+        });
+        if let Some(top) = ends_the_span {
+            self.order[first as usize..=last as usize].rotate_left(top + 1);
+        }
+    }
+}
