@@ -18,8 +18,7 @@ use azulejo::__private::core::vocab::{Op, Sig, Type, Vocabulary};
 use azulejo::x64::emit::{self, Code};
 use azulejo::x64::memory::CodeMemory;
 use azulejo::x64::regs::REGISTERS;
-use azulejo::x64::set::X64Set;
-use azulejo::x64::{Features, X64, X64_EMIT};
+use azulejo::x64::{Features, X64};
 use std::cell::RefCell;
 
 thread_local! {
@@ -174,18 +173,17 @@ fn callees_see_their_arguments() {
     let (mut assignment, mut code) = (Assignment::default(), Code::default());
     let memory = CodeMemory::new(1 << 20).expect("this system runs code");
     let features = Features::detect().bits();
-    let set = X64Set { tiles: &X64, emit: X64_EMIT };
     let mut random = Random::new(1);
     for callee in callees() {
         for _ in 0..40 {
             let mut frame = [0; 32];
             let (graph, expected) = function(&callee, &mut random, &mut frame);
             pass::place::place(&mut place, &graph, &mut schedule);
-            pass::tile::tile(&mut tile, &graph, &schedule, &X64, features, &REGISTERS, &mut tiles);
+            pass::tile::tile(&mut tile, &graph, &schedule, X64.tables, features, &REGISTERS, &mut tiles);
             pass::live::live(&mut live, &tiles, &mut ranges);
             pass::allocate::allocate(&mut allocate, &tiles, &ranges, &REGISTERS, &mut assignment)
                 .unwrap_or_else(|why| panic!("{why:?}\n{}", print::graph(&graph)));
-            emit::emit(&mut scratch, &tiles, &assignment, &set, &mut code);
+            emit::emit(&mut scratch, &tiles, &assignment, &X64, &mut code);
             let installed = memory.install(&code.bytes).expect("there is room for one");
             type Entry = extern "sysv64" fn(*mut (), *mut u64, *const ()) -> Exit;
             // SAFETY: the code follows this convention, touches the frame alone, and calls `callee` as it is.

@@ -17,8 +17,7 @@ use azulejo::__private::core::vocab::{Op, OpInfo, Props, Sig, Type, Vocabulary};
 use azulejo::x64::emit::{self, Code};
 use azulejo::x64::memory::{CodeMemory, Installed};
 use azulejo::x64::regs::REGISTERS;
-use azulejo::x64::set::X64Set;
-use azulejo::x64::{Features, X64, X64_EMIT};
+use azulejo::x64::{Features, X64};
 
 const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
 
@@ -65,14 +64,22 @@ impl Compiler {
             code: Default::default(),
             memory: CodeMemory::new(1 << 20).expect("this system runs code"),
             last: None,
-            reached: vec![false; X64.tiles.len()],
+            reached: vec![false; X64.tables.tiles.len()],
         }
     }
 
     fn compile(&mut self, graph: &Graph) {
         pass::place::place(&mut self.place, graph, &mut self.schedule);
         let features = self.features.bits();
-        pass::tile::tile(&mut self.tile, graph, &self.schedule, &X64, features, &REGISTERS, &mut self.tiles);
+        pass::tile::tile(
+            &mut self.tile,
+            graph,
+            &self.schedule,
+            X64.tables,
+            features,
+            &REGISTERS,
+            &mut self.tiles,
+        );
         pass::live::live(&mut self.live, &self.tiles, &mut self.ranges);
         pass::allocate::allocate(
             &mut self.allocate,
@@ -82,8 +89,7 @@ impl Compiler {
             &mut self.assignment,
         )
         .unwrap_or_else(|why| panic!("{why:?}\n{}", print::graph(graph)));
-        let set = X64Set { tiles: &X64, emit: X64_EMIT };
-        emit::emit(&mut self.emit, &self.tiles, &self.assignment, &set, &mut self.code);
+        emit::emit(&mut self.emit, &self.tiles, &self.assignment, &X64, &mut self.code);
         self.tiles.insts.iter().for_each(|inst| self.reached[inst.tile.0 as usize] = true);
         if let Some(last) = self.last.take() {
             // SAFETY: installed below, and `run` has returned.
@@ -482,7 +488,7 @@ fn forms(n_operands: usize) -> Vec<Vec<Form>> {
 #[test]
 fn every_operator_in_every_form_does_what_the_reference_says() {
     let mut n_run = 0;
-    let mut reached = vec![false; X64.tiles.len()];
+    let mut reached = vec![false; X64.tables.tiles.len()];
     for features in [Features::detect(), Features::empty()] {
         let mut compiler = Compiler::new(features);
         for (op, info) in Vocabulary::BUILTIN.iter() {
@@ -522,7 +528,7 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
         }
         reached.iter_mut().zip(&compiler.reached).for_each(|(known, reached)| *known |= reached);
     }
-    let never = X64.tiles.iter().zip(&reached).filter(|(_, reached)| !**reached);
+    let never = X64.tables.tiles.iter().zip(&reached).filter(|(_, reached)| !**reached);
     // Calls have a test of their own; what is no operator on values is reached by random graphs.
     let elsewhere = [
         "call",

@@ -127,8 +127,8 @@ fn trace(run: impl FnOnce(&mut Machine<'_>) -> Result<Outcome, Violation>) -> Re
 
 #[test]
 fn tiles_of_random_graphs_mean_what_the_graphs_mean() {
-    let mut bench = Bench::new(&X64);
-    let patterns = execute::Patterns::of(&X64);
+    let mut bench = Bench::new(X64.tables);
+    let patterns = execute::Patterns::of(X64.tables);
     let mut number = pass::number::Scratch::default();
     for seed in 0..3000 {
         let options = Options { max_nodes: 8 + seed as usize % 4 * 8, ..Options::SMALL };
@@ -137,10 +137,11 @@ fn tiles_of_random_graphs_mean_what_the_graphs_mean() {
         let features = if seed % 2 == 0 { Features::empty() } else { Features::all() };
         bench.tile(&graph, features);
         let report = || format!("seed {seed}\n{}----\n{}", print::graph(&graph), bench.print());
-        assert_eq!(check::tiles::tiles(&graph, &bench.list, &X64), [], "{}", report());
+        assert_eq!(check::tiles::tiles(&graph, &bench.list, X64.tables), [], "{}", report());
         let expected = trace(|machine| evaluate(&graph, machine, 300)).expect("a graph has a meaning");
-        let found = trace(|machine| execute::execute(&graph, &bench.list, &X64, &patterns, machine, 6000))
-            .unwrap_or_else(|violation| panic!("{violation}\n{}", report()));
+        let found =
+            trace(|machine| execute::execute(&graph, &bench.list, X64.tables, &patterns, machine, 6000))
+                .unwrap_or_else(|violation| panic!("{violation}\n{}", report()));
         if expected.outcome != Outcome::OutOfSteps {
             assert_eq!(found, expected, "{}", report());
         }
@@ -293,11 +294,11 @@ fn constant(ty: Type, predicate: Option<Predicate>) -> u64 {
 /// Each tile is chosen for a graph made of its pattern, and does there what the graph says.
 #[test]
 fn every_tile_is_selected_and_means_its_pattern() {
-    let rules = text::rules(azulejo::x64::X64_ROWS).expect("the rows are text");
-    let features = X64.features.iter().map(|feature| feature.to_string()).collect();
+    let rules = text::rules(X64.rows).expect("the rows are text");
+    let features = X64.tables.features.iter().map(|feature| feature.to_string()).collect();
     let grammar = Grammar { vocab: Vocabulary::BUILTIN, features, own: rules.len(), rules, complete: true };
-    let patterns = execute::Patterns::of(&X64);
-    let mut bench = Bench::new(&X64);
+    let patterns = execute::Patterns::of(X64.tables);
+    let mut bench = Bench::new(X64.tables);
     let mut never = Vec::new();
     for (at, rule) in grammar.rules.iter().enumerate() {
         let mut selected = false;
@@ -307,11 +308,12 @@ fn every_tile_is_selected_and_means_its_pattern() {
             for features in [Features::all(), Features::empty()] {
                 bench.tile(&graph, features);
                 let report = || format!("{rule}\n{}----\n{}", print::graph(&graph), bench.print());
-                assert_eq!(check::tiles::tiles(&graph, &bench.list, &X64), [], "{}", report());
+                assert_eq!(check::tiles::tiles(&graph, &bench.list, X64.tables), [], "{}", report());
                 selected |= bench.has(at);
                 let expected = trace(|machine| evaluate(&graph, machine, 300));
-                let found =
-                    trace(|machine| execute::execute(&graph, &bench.list, &X64, &patterns, machine, 300));
+                let found = trace(|machine| {
+                    execute::execute(&graph, &bench.list, X64.tables, &patterns, machine, 300)
+                });
                 // A division may trap; then both do.
                 assert_eq!(found.ok(), expected.ok(), "{}", report());
             }
@@ -325,14 +327,14 @@ fn every_tile_is_selected_and_means_its_pattern() {
 
 #[test]
 fn the_tables_are_small_and_the_same_each_time() {
-    assert!(X64.table_bytes() < 64 << 10, "{}", explain::summary(&X64));
-    let rules = text::rules(azulejo::x64::X64_ROWS).expect("the rows are text");
-    let features = X64.features.iter().map(|feature| feature.to_string()).collect();
+    assert!(X64.tables.table_bytes() < 64 << 10, "{}", explain::summary(X64.tables));
+    let rules = text::rules(X64.rows).expect("the rows are text");
+    let features = X64.tables.features.iter().map(|feature| feature.to_string()).collect();
     let grammar = Grammar { vocab: Vocabulary::BUILTIN, features, own: rules.len(), rules, complete: true };
     let tables = build(&grammar).expect("what was built once can be built again");
-    assert_eq!(tables.cells, X64.cells);
-    assert_eq!(tables.select, X64.select);
-    assert_eq!(tables.rules, X64.rules);
+    assert_eq!(tables.cells, X64.tables.cells);
+    assert_eq!(tables.select, X64.tables.select);
+    assert_eq!(tables.rules, X64.tables.rules);
 }
 
 #[test]
@@ -349,13 +351,13 @@ fn a_users_operator_gets_the_users_tile() {
             return.i64 v5",
     )
     .expect("the graph can be read");
-    let mut bench = Bench::new(&MINE);
+    let mut bench = Bench::new(MINE.tables);
     bench.tile(&graph, Features::empty());
-    assert_eq!(check::tiles::tiles(&graph, &bench.list, &MINE), [], "{}", bench.print());
+    assert_eq!(check::tiles::tiles(&graph, &bench.list, MINE.tables), [], "{}", bench.print());
     assert_eq!(bench.names(), ["local", "load_base", "pdep_load", "pdep", "return_int"]);
-    assert_eq!(MINE.tiles.len(), MINE_EMIT.len());
-    assert_eq!(MINE.stranger(graph.vocab), None);
-    assert_eq!(MINE.stranger(Vocabulary::BUILTIN), None);
-    assert_eq!(X64.stranger(graph.vocab), Some("pdep"));
-    assert_eq!(MINE.tiles.len(), X64.tiles.len() + 2);
+    assert_eq!(MINE.tables.tiles.len(), MINE.emit.len());
+    assert_eq!(MINE.tables.stranger(graph.vocab), None);
+    assert_eq!(MINE.tables.stranger(Vocabulary::BUILTIN), None);
+    assert_eq!(X64.tables.stranger(graph.vocab), Some("pdep"));
+    assert_eq!(MINE.tables.tiles.len(), X64.tables.tiles.len() + 2);
 }

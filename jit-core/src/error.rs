@@ -32,6 +32,11 @@ pub enum Error {
     NotCompiled,
     /// There is no room left for machine code; the function can still be interpreted.
     OutOfCodeMemory,
+    /// The set of tiles was made for other operators than the bytecode's; the function can still be interpreted.
+    NoTiles {
+        /// The first operator of the bytecode that the set does not know.
+        operator: &'static str,
+    },
     /// This machine cannot run compiled code; the function can still be interpreted.
     Unsupported(Unsupported),
     /// The compiler gave up because of a fault of its own in this stage; the function can still be interpreted.
@@ -74,6 +79,11 @@ impl fmt::Display for Error {
             Error::UnknownFunction => f.write_str("the function belongs to another engine"),
             Error::NotCompiled => f.write_str("the function has not been compiled"),
             Error::OutOfCodeMemory => f.write_str("no room left for machine code"),
+            Error::NoTiles { operator } => write!(
+                f,
+                "no tile of the engine's set is for `{operator}`: make a set with `tileset!` that has the \
+                 bytecode's operators, and give it to the builder"
+            ),
             Error::Unsupported(reason) => write!(f, "cannot compile: {reason}"),
             Error::Internal(stage) => write!(f, "the compiler failed in `{stage}`; this is a bug in azulejo"),
         }

@@ -1,7 +1,9 @@
 //! Calls from the interpreter to Rust functions, with argument and result types that rustc checks.
 //!
 //! A template says as what an argument is passed (`(carg $a i64)`); the function says what it takes. [`pass`] and
-//! [`take`] exist for pairs that agree and no others.
+//! [`take`] exist for pairs that agree and no others. [`meaning`] calls what a user's operator means.
+
+use crate::vocab::{OpInfo, Sig};
 
 /// The scalars of the template language, as types.
 #[allow(non_camel_case_types, missing_docs, missing_debug_implementations, reason = "named like the scalars")]
@@ -175,4 +177,18 @@ pub fn nothing((): ()) {}
 pub fn stack_pointer() -> i64 {
     let here = 0u8;
     (&raw const here).addr() as i64
+}
+
+/// What a user's operator computes, in the interpreter.
+///
+/// # Panics
+///
+/// If the meaning fails: compiled code cannot, so an operator of `operators!` means something for all operands, and
+/// what may fail is checked in the template.
+#[inline(always)]
+pub fn meaning(row: &'static OpInfo, sig: Sig, operands: &[u64]) -> u64 {
+    match row.reference.map(|reference| reference(sig, operands)) {
+        Some(Ok(bits)) => bits,
+        _ => panic!("operator `{}` has no meaning for {operands:x?}", row.name),
+    }
 }

@@ -200,7 +200,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
             impl __bytecode::Opcode<#number> for #name { type Marker = #marker; }
         }
     });
-    let hand_on = hand_on(input, opcodes);
+    let hand_on = hand_on(input, attributes, opcodes);
     // The markers have the opcodes' names, so they live in a block of their own, away from the user's types.
     quote! {
         const _: () = {
@@ -337,8 +337,15 @@ fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStr
 }
 
 /// The macro that tells `template!` what the opcodes are.
-fn hand_on(input: &DeriveInput, opcodes: &[Opcode<'_>]) -> TokenStream {
+fn hand_on(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) -> TokenStream {
     let name = &input.ident;
+    let operators = attributes.operators.as_ref().map(|path| {
+        // Wherever the macro is used, the path starts from the enum's crate.
+        let from_crate = path.segments.first().is_some_and(|first| first.ident == "crate");
+        let rest = path.segments.iter().skip(from_crate as usize);
+        let start = from_crate.then(|| quote!($crate::));
+        quote!(operators { #start #(#rest)::* })
+    });
     let hidden = format_ident!("__azulejo_describe_{}", name);
     let described = opcodes.iter().map(|opcode| {
         let variant = &opcode.variant.ident;
@@ -356,7 +363,7 @@ fn hand_on(input: &DeriveInput, opcodes: &[Opcode<'_>]) -> TokenStream {
         #[allow(unused_macros, reason = "an enum may be derived without templates of its own")]
         macro_rules! #hidden {
             ([$($callback:tt)*] $rest:tt) => {
-                $($callback)*! { { enum #name; #(#described)* } $rest }
+                $($callback)*! { { enum #name; #operators #(#described)* } $rest }
             };
         }
         #[doc(hidden)]

@@ -6,16 +6,14 @@ use crate::emit::{self, Code};
 use crate::features::Features;
 use crate::memory::{CodeMemory, Installed};
 use crate::regs::REGISTERS;
-use crate::set::X64Set;
+use crate::set::Set;
+use crate::tiles::X64;
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::pass::build::Source;
 use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::target::RegisterFile;
 use azulejo_core::vocab::Trap;
-
-/// The tiles of this crate.
-pub static TILES: X64Set = X64Set { tiles: &crate::tiles::X64, emit: crate::tiles::X64_EMIT };
 
 /// A compiler and the memory its code goes to.
 #[derive(Debug)]
@@ -26,7 +24,7 @@ pub struct Compiler {
     code: Code,
     features: Features,
     rules: &'static [Matcher],
-    set: &'static X64Set,
+    set: &'static Set,
     registers: &'static RegisterFile,
 }
 
@@ -82,7 +80,7 @@ impl Compiler {
             code: Code::default(),
             features,
             rules,
-            set: &TILES,
+            set: &X64,
             registers: &REGISTERS,
         })
     }
@@ -95,14 +93,14 @@ impl Compiler {
     }
 
     /// Uses another set of tiles: the built-in ones with a user's.
-    pub fn with_tiles(mut self, set: &'static X64Set) -> Self {
+    pub fn with_tiles(mut self, set: &'static Set) -> Self {
         self.set = set;
         self
     }
 
     fn target(&self) -> Target<'static> {
         Target {
-            set: self.set.tiles,
+            set: self.set.tables,
             features: self.features.bits(),
             registers: self.registers,
             rules: self.rules,
@@ -124,7 +122,7 @@ impl Compiler {
         observer: &mut dyn Observer,
     ) -> Result<Compiled, Error> {
         let target = self.target();
-        self.compilation.graph.clear(self.set.tiles.vocab);
+        self.compilation.graph.clear(self.set.tables.vocab);
         fill(&mut self.compilation.graph);
         self.compilation.graph(&target, observer)?;
         self.install()

@@ -11,7 +11,7 @@ use crate::encode::{Alu, Bits, Mem, Rm};
 use crate::layout::Layout;
 use crate::link::{self, Fixup, Form, Pool, Target};
 use crate::regs;
-use crate::set::X64Set;
+use crate::set::Set;
 use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::tiles::{Inst, Role, TileBlock, TileList};
@@ -178,7 +178,7 @@ fn slot_mem(out_args: u16, slot: u32) -> Mem {
 }
 
 /// Emits a function.
-pub fn emit(scratch: &mut Scratch, tiles: &TileList, assignment: &Assignment, set: &X64Set, code: &mut Code) {
+pub fn emit(scratch: &mut Scratch, tiles: &TileList, assignment: &Assignment, set: &Set, code: &mut Code) {
     code.map.clear();
     let mut layout = core::mem::take(&mut scratch.layout);
     layout.find(tiles, assignment);
@@ -298,7 +298,7 @@ impl Emitter {
         self.next = next;
     }
 
-    fn inst(&mut self, tiles: &TileList, assignment: &Assignment, at: usize, set: &X64Set) {
+    fn inst(&mut self, tiles: &TileList, assignment: &Assignment, at: usize, set: &Set) {
         let Inst { tile, sig, operands, imms, origin, .. } = tiles.insts[at];
         let roles = &tiles.operands[operands.range()];
         let is_result = |role: Role| matches!(role, Role::Def | Role::EarlyDef);
@@ -560,6 +560,13 @@ impl Emitter {
     pub fn skip(&mut self) -> usize {
         self.bytes(&[0xeb, 0]);
         self.bytes.len()
+    }
+
+    /// A short jump within a tile, back to where it was [here](Emitter::here).
+    pub fn skip_back(&mut self, to: usize) {
+        let distance = to as i64 - (self.bytes.len() as i64 + 2);
+        let distance = i8::try_from(distance).expect("a tile is shorter than 128 bytes");
+        self.bytes(&[0xeb, distance as u8]);
     }
 
     /// A short jump within a tile lands here.

@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn bits_are_the_tile_sets() {
         let names: Vec<String> = Features::all().iter_names().map(|(name, _)| name.to_lowercase()).collect();
-        assert_eq!(names, crate::X64.features);
+        assert_eq!(names, crate::X64.tables.features);
         assert_eq!(Features::named(&["bmi2", "sse41", "x87"]), Features::BMI2 | Features::SSE41);
     }
 }

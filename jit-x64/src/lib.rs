@@ -25,9 +25,12 @@ pub mod regs;
 pub mod set;
 pub mod tiles;
 
-pub use compile::{Compiled, Compiler, Status, TILES};
+/// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].
+pub use azulejo_core::vocab::{Sig, Type};
+pub use compile::{Compiled, Compiler, Status};
 pub use emit::{Code, Cond, EmitFn, Emitter, Tile};
 pub use encode::Mem;
 pub use features::Features;
 pub use memory::{CodeMemory, Installed};
-pub use tiles::{X64, X64_EMIT, X64_ROWS};
+pub use set::Set;
+pub use tiles::X64;

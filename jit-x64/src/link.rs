@@ -181,7 +181,7 @@ mod tests {
             for _ in 0..n_blocks {
                 starts.push(code.bytes.len() as u32);
                 code.map.push((code.bytes.len() as u32, starts.len() as u32 - 1));
-                code.bytes.resize(code.bytes.len() + random.below(100) as usize, 0x90);
+                code.bytes.resize(code.bytes.len() + random.below(100), 0x90);
                 let mut fixup = |opcode: &[u8], target, form| {
                     code.bytes.extend(opcode);
                     fixups.push(Fixup { at: code.bytes.len() as u32, target, form });
@@ -204,7 +204,7 @@ mod tests {
                     Target::Constant(_) => None,
                 })
                 .collect();
-            let order = (0..n_blocks as usize).map(Block::from);
+            let order = (0..n_blocks).map(Block::from);
             link(&mut Scratch::default(), &mut code, &mut fixups, &mut starts, order, &pool);
             assert_eq!(code.cold, *starts.last().expect("there is a block"));
             assert!(code.map.iter().map(|(at, _)| at).eq(&starts), "the map moves along");

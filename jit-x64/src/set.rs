@@ -3,11 +3,13 @@
 use crate::emit::EmitFn;
 use azulejo_core::grammar::TileSet;
 
-/// The tiles that a compiler chooses from and how each is emitted.
+/// The tiles that a compiler chooses from and how each is emitted; made by `tileset!`.
 #[derive(Clone, Copy, Debug)]
-pub struct X64Set {
-    /// Patterns, costs and constraints, as tables.
-    pub tiles: &'static TileSet,
+pub struct Set {
+    /// Costs and constraints, and the tables to choose by.
+    pub tables: &'static TileSet,
     /// The emitter of each tile.
     pub emit: &'static [EmitFn],
+    /// The rows the tables were made of, as text for tools.
+    pub rows: &'static str,
 }

@@ -5,19 +5,47 @@
 
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod present {
-    use crate::rules;
+    use crate::rules::{self, Matcher};
     use azulejo_core::error::{Error, Unsupported};
     use azulejo_core::pass::Blind;
     use azulejo_core::pass::build::Source;
-    use azulejo_x64::{Compiler, Features};
+    use azulejo_x64::{Compiler, Features, Set, X64};
 
     pub(crate) use azulejo_x64::{Compiled, Status};
+
+    /// What to compile with.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Choice {
+        features: Features,
+        rules: &'static [Matcher],
+        tiles: &'static Set,
+    }
+
+    impl Default for Choice {
+        fn default() -> Choice {
+            Choice { features: Features::detect(), rules: &rules::MATCHERS, tiles: &X64 }
+        }
+    }
+
+    impl Choice {
+        pub(crate) fn only_features(&mut self, names: &[&str]) {
+            self.features &= Features::named(names);
+        }
+
+        pub(crate) fn set_rules(&mut self, rules: &'static [Matcher]) {
+            self.rules = rules;
+        }
+
+        pub(crate) fn set_tiles(&mut self, tiles: &'static Set) {
+            self.tiles = tiles;
+        }
+    }
 
     /// Makes machine code; the memory for it is reserved when the first function is compiled.
     #[derive(Debug)]
     pub(crate) struct Backend {
         code_bytes: usize,
-        features: Features,
+        choice: Choice,
         compiler: Option<Compiler>,
     }
 
@@ -26,26 +54,21 @@ mod present {
         azulejo_x64::CodeMemory::new(1 << 16).map(drop)
     }
 
-    /// The features with these names, as bits.
-    pub(crate) fn features_named(names: &[&str]) -> u32 {
-        Features::named(names).bits()
-    }
-
     impl Backend {
-        pub(crate) fn new(code_bytes: usize, only: Option<u32>) -> Backend {
-            let mut features = Features::detect();
-            if let Some(only) = only {
-                features &= Features::from_bits_truncate(only);
-            }
-            Backend { code_bytes, features, compiler: None }
+        pub(crate) fn new(code_bytes: usize, choice: Choice) -> Backend {
+            Backend { code_bytes, choice, compiler: None }
         }
 
         pub(crate) fn compile(&mut self, source: &Source<'_>) -> Result<Compiled, Error> {
+            let Choice { features, rules, tiles } = self.choice;
+            if let Some(operator) = tiles.tables.stranger(source.vocab) {
+                return Err(Error::NoTiles { operator });
+            }
             let compiler = match &mut self.compiler {
                 Some(compiler) => compiler,
                 None => {
-                    let compiler = Compiler::new(self.code_bytes, self.features, &rules::MATCHERS)?;
-                    self.compiler.insert(compiler)
+                    let compiler = Compiler::new(self.code_bytes, features, rules)?;
+                    self.compiler.insert(compiler.with_tiles(tiles))
                 }
             };
             compiler.bytecode(source, &mut Blind)
@@ -79,12 +102,18 @@ mod absent {
         Err(if cfg!(target_arch = "x86_64") { Unsupported::System } else { Unsupported::Architecture })
     }
 
-    pub(crate) fn features_named(_: &[&str]) -> u32 {
-        0
+    /// There is nothing to choose.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct Choice;
+
+    impl Choice {
+        pub(crate) fn only_features(&mut self, _: &[&str]) {}
+
+        pub(crate) fn set_rules(&mut self, _: &'static [crate::rules::Matcher]) {}
     }
 
     impl Backend {
-        pub(crate) fn new(_: usize, _: Option<u32>) -> Backend {
+        pub(crate) fn new(_: usize, _: Choice) -> Backend {
             Backend
         }
 
@@ -110,6 +139,6 @@ mod absent {
 }
 
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
-pub(super) use absent::{Backend, Compiled, Status, can_compile, features_named};
+pub(super) use absent::{Backend, Choice, Compiled, Status, can_compile};
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-pub(super) use present::{Backend, Compiled, Status, can_compile, features_named};
+pub(super) use present::{Backend, Choice, Compiled, Status, can_compile};

@@ -58,12 +58,17 @@ pub struct Builder {
     stack_slots: usize,
     native_stack: usize,
     code_bytes: usize,
-    features: Option<u32>,
+    machine: backend::Choice,
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Builder { stack_slots: 1 << 20, native_stack: 1 << 20, code_bytes: 64 << 20, features: None }
+        Builder {
+            stack_slots: 1 << 20,
+            native_stack: 1 << 20,
+            code_bytes: 64 << 20,
+            machine: backend::Choice::default(),
+        }
     }
 }
 
@@ -88,7 +93,21 @@ impl Builder {
 
     /// Uses only these of the CPU's features (by name, such as `bmi2`); names the CPU lacks are left out.
     pub fn only_features(mut self, names: &[&str]) -> Self {
-        self.features = Some(backend::features_named(names));
+        self.machine.only_features(names);
+        self
+    }
+
+    /// Compiles with a set of tiles of one's own, made with `tileset!`; a bytecode with operators of `operators!`
+    /// needs one that knows them.
+    #[cfg(target_arch = "x86_64")]
+    pub fn tiles(mut self, set: &'static crate::x64::Set) -> Self {
+        self.machine.set_tiles(set);
+        self
+    }
+
+    /// Applies these rewrite rules instead of [`crate::rules::MATCHERS`]; put those in front of one's own.
+    pub fn rules(mut self, rules: &'static [crate::rules::Matcher]) -> Self {
+        self.machine.set_rules(rules);
         self
     }
 
@@ -96,7 +115,7 @@ impl Builder {
     pub fn build<B: Bytecode>(self) -> Engine<B> {
         Engine {
             functions: RefCell::default(),
-            backend: RefCell::new(Backend::new(self.code_bytes, self.features)),
+            backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
             stack: FrameStack::new(self.stack_slots, self.native_stack),
         }
     }

@@ -42,7 +42,7 @@ mod int;
 mod memory;
 mod number;
 
-use azulejo_core::pass::rewrite::{Matcher, Rules};
+pub use azulejo_core::pass::rewrite::{Matcher, Rules};
 
 /// The built-in rules.
 pub static BUILTIN: [&Rules; 5] =

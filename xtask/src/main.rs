@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         Some("ci") => ci::ci(root),
         Some("bless") => ci::bless(root),
         #[cfg(target_arch = "x86_64")]
-        Some("tiles") => tiles::tiles(&azulejo_x64::tiles::X64, azulejo_x64::tiles::X64_ROWS),
+        Some("tiles") => tiles::tiles(azulejo_x64::X64.tables, azulejo_x64::X64.rows),
         Some("tidy") => tidy::tidy(root),
         _ => Err(USAGE.to_string()),
     };

@@ -20,6 +20,7 @@ pub(super) type Checked<T> = Result<T, Error>;
 /// What one template is checked against.
 pub(super) struct Checker<'a> {
     pub(super) opcode: &'a Opcode,
+    vocab: Vocabulary,
     pub(super) macros: &'a HashMap<String, Macro>,
     /// Whether the body was marked `unsafe`.
     pub(super) is_unsafe: bool,
@@ -43,12 +44,14 @@ pub(super) fn fail<T>(span: Span, message: impl Into<String>) -> Checked<T> {
 impl<'a> Checker<'a> {
     pub(super) fn new(
         opcode: &'a Opcode,
+        vocab: Vocabulary,
         macros: &'a HashMap<String, Macro>,
         is_unsafe: bool,
         stores_itself: bool,
     ) -> Self {
         Checker {
             opcode,
+            vocab,
             macros,
             is_unsafe,
             stores_itself,
@@ -437,7 +440,7 @@ impl<'a> Checker<'a> {
         span: Span,
         expect: Option<Scalar>,
     ) -> Checked<Typed> {
-        let vocab = Vocabulary::BUILTIN;
+        let vocab = self.vocab;
         let is_known = |info: &OpInfo| info.props.contains(Props::TEMPLATE);
         let Some((op, info)) = vocab.iter().find(|(_, info)| info.name == word && is_known(info)) else {
             let names = vocab.iter().filter(|(_, info)| is_known(info)).map(|(_, info)| info.name);

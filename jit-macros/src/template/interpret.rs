@@ -10,8 +10,14 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 /// The body of an opcode's arm.
-pub(super) fn interpret(path: &TokenStream, opcode: &Opcode, body: &Typed) -> TokenStream {
-    let writer = Writer { path, opcode };
+pub(super) fn interpret(
+    path: &TokenStream,
+    opcode: &Opcode,
+    vocab: Vocabulary,
+    operators: Option<&TokenStream>,
+    body: &Typed,
+) -> TokenStream {
+    let writer = Writer { path, opcode, vocab, operators };
     let body_tokens = writer.expression(body);
     if body.leaves { quote!({ #body_tokens }) } else { quote!({ #body_tokens; __bytecode::Flow::Next }) }
 }
@@ -20,6 +26,9 @@ struct Writer<'a> {
     /// The enum.
     path: &'a TokenStream,
     opcode: &'a Opcode,
+    vocab: Vocabulary,
+    /// The module of the user's operators.
+    operators: Option<&'a TokenStream>,
 }
 
 /// The Rust type that holds values of a type.
@@ -172,7 +181,7 @@ impl Writer<'_> {
 
     fn operator(&self, typed: &Typed) -> TokenStream {
         let Kind::Op { op, sig, args, imm, .. } = &typed.kind else { unreachable!("it is an operator") };
-        let info = Vocabulary::BUILTIN.info(*op);
+        let info = self.vocab.info(*op);
         let args: Vec<TokenStream> = args.iter().map(|arg| self.expression(arg)).collect();
         let (from, to) = (rust(sig.from), rust(sig.ty));
         match *op {
@@ -188,6 +197,7 @@ impl Writer<'_> {
             Op::CU => return quote!(machine.unit as usize as i64),
             Op::LOCAL => return quote!(machine.frame as usize as i64),
             Op::STACK => return quote!(__native::stack_pointer()),
+            Op(number) if number >= Op::BUILTINS => return self.operator_of_user(typed, args),
             _ => {}
         }
         let name = format_ident!("{}", info.name);
@@ -206,6 +216,28 @@ impl Writer<'_> {
             ::core::result::Result::Ok(value) => value,
             ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
         })
+    }
+
+    /// An operator of `operators!`: its meaning, which works on bits.
+    fn operator_of_user(&self, typed: &Typed, args: Vec<TokenStream>) -> TokenStream {
+        let Kind::Op { op, sig, args: operands, imm, .. } = &typed.kind else {
+            unreachable!("it is an operator")
+        };
+        let path = self.operators.expect("the operators have a module");
+        let at = (op.0 - Op::BUILTINS) as usize;
+        let bits = std::iter::zip(operands, args).map(|(operand, value)| match operand.ty {
+            Type::Flag => quote!((#value) as u64),
+            _ => quote!(__meaning::Num::to_bits(#value)),
+        });
+        let imm = imm.as_ref().map(|imm| self.constant(imm, Type::I64)).map(|imm| quote!(#imm as u64));
+        let sig = super::lower::sig(*sig);
+        let value = quote!(__native::meaning(const { &#path::ROWS[#at] }, #sig, &[#(#bits,)* #imm]));
+        let ty = rust(typed.ty);
+        match typed.ty {
+            Type::Flag => quote!((#value != 0)),
+            Type::Void => quote!({ #value; }),
+            _ => quote!(<#ty as __meaning::Num>::from_bits(#value)),
+        }
     }
 
     /// A call by a function pointer of the stated convention: rustc checks arguments and result.

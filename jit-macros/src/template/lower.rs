@@ -32,7 +32,7 @@ fn ty(ty: Type) -> TokenStream {
     quote!(__vocab::Type::#name)
 }
 
-fn sig(sig: Sig) -> TokenStream {
+pub(super) fn sig(sig: Sig) -> TokenStream {
     let (from, to) = (ty(sig.from), ty(sig.ty));
     quote!(__vocab::Sig { from: #from, ty: #to })
 }

@@ -14,13 +14,14 @@ mod words;
 
 use crate::sexpr::{Reader, Sexpr};
 use ast::{Opcode, Operand};
-use azulejo_core::vocab::Scalar;
+use azulejo_core::vocab::{Scalar, Vocabulary};
 use check::Checker;
 use macros::Macro;
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::collections::HashMap;
 use syn::Error;
+use syn::parse::Parser;
 
 /// `Enum::Opcode! => unsafe expression`
 struct Row {
@@ -56,19 +57,32 @@ pub(crate) fn template(input: TokenStream) -> TokenStream {
 
 /// Goes on with `template!` when the enum has told its opcodes.
 pub(crate) fn described(input: TokenStream) -> TokenStream {
-    let mut reader = Reader::new(input);
+    let mut reader = Reader::new(input.clone());
     let (Some(description), Some(rows)) = (reader.group(Delimiter::Brace), reader.group(Delimiter::Brace))
     else {
         return Error::new(Span::call_site(), "this is called by `template!` only").into_compile_error();
     };
-    let Some(opcodes) = opcodes(description.stream()) else {
+    let Some(description) = description_of(description.stream()) else {
         return Error::new(Span::call_site(), "this is called by `template!` only").into_compile_error();
     };
+    let operators = match (&description.operators, reader.group(Delimiter::Brace)) {
+        (Some(_), Some(rows)) => match crate::operators::rows.parse2(rows.stream()) {
+            Ok(rows) => rows,
+            Err(error) => return error.into_compile_error(),
+        },
+        // The operators are known to the module they are defined in.
+        (Some(path), None) => {
+            return quote! { #path::__operators! { { ::azulejo::__private::macros::__template } #input } };
+        }
+        (None, _) => Vec::new(),
+    };
+    let extra = operators.iter().map(crate::operators::Row::info).collect::<Vec<_>>();
+    let vocab = Vocabulary { extra: Vec::leak(extra) };
     let mut errors = Vec::new();
     let source = read(rows.stream(), &mut errors);
     let mut output = TokenStream::new();
     for row in &source.rows {
-        match expand(row, &opcodes, &source.macros) {
+        match expand(row, &description, vocab, &source.macros) {
             Ok(tokens) => output.extend(tokens),
             Err(error) => errors.push(error),
         }
@@ -136,12 +150,23 @@ fn read_macro(reader: &mut Reader, source: &mut Source) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads what the derive's macro tells: `enum Op; opcode Add struct { dst: Out i64, … } …`.
-fn opcodes(tokens: TokenStream) -> Option<Vec<Opcode>> {
+/// What the enum's macro tells.
+struct Description {
+    /// The module of the operators it was derived with.
+    operators: Option<TokenStream>,
+    opcodes: Vec<Opcode>,
+}
+
+/// Reads `enum Op; operators { crate::my_ops } opcode Add struct { dst: Out i64, … } …`.
+fn description_of(tokens: TokenStream) -> Option<Description> {
     let mut reader = Reader::new(tokens);
     reader.next()?;
     reader.next()?;
     reader.next()?;
+    let mut operators = None;
+    if reader.takes_ident("operators") {
+        operators = Some(reader.group(Delimiter::Brace)?.stream());
+    }
     let mut opcodes = Vec::new();
     while reader.takes_ident("opcode") {
         let TokenTree::Ident(name) = reader.next()? else { return None };
@@ -161,19 +186,25 @@ fn opcodes(tokens: TokenStream) -> Option<Vec<Opcode>> {
         }
         opcodes.push(Opcode { name, operands });
     }
-    Some(opcodes)
+    Some(Description { operators, opcodes })
 }
 
-fn expand(row: &Row, opcodes: &[Opcode], macros: &HashMap<String, Macro>) -> Result<TokenStream, Error> {
+fn expand(
+    row: &Row,
+    description: &Description,
+    vocab: Vocabulary,
+    macros: &HashMap<String, Macro>,
+) -> Result<TokenStream, Error> {
+    let Description { operators, opcodes } = description;
     let Some(number) = opcodes.iter().position(|opcode| opcode.name == row.name) else {
         let names = opcodes.iter().map(|opcode| opcode.name.to_string()).collect::<Vec<_>>();
         let hint = words::closest(&row.name.to_string(), names.iter().map(String::as_str));
         return Err(Error::new(row.name.span(), format!("the enum has no opcode `{}`{hint}", row.name)));
     };
     let opcode = Opcode { name: row.name.clone(), ..opcodes[number].clone() };
-    let body = Checker::new(&opcode, macros, row.is_unsafe, row.stores_itself).template(&row.body)?;
+    let body = Checker::new(&opcode, vocab, macros, row.is_unsafe, row.stores_itself).template(&row.body)?;
     let template = lower::lower(&body);
-    let arm = interpret::interpret(&row.path, &opcode, &body);
+    let arm = interpret::interpret(&row.path, &opcode, vocab, operators.as_ref(), &body);
     let (path, name) = (&row.path, &row.name);
     let fields = opcode.operands.iter().enumerate().map(|(at, operand)| {
         let (member, local) = (&operand.member, format_ident!("operand{at}"));

@@ -97,8 +97,7 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
             }
             Collected::Set { path, name, features: known, tiles } => {
                 features.extend(known.iter().map(Ident::to_string));
-                let array = format_ident!("{name}_EMIT");
-                (tiles, quote!(#path::#array))
+                (tiles, quote!(#path::#name.emit))
             }
             Collected::Operators { path, rows } => {
                 extra = rows.iter().map(Row::info).collect();
@@ -125,8 +124,6 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
         own,
     };
     let Header { vis, name, machine, .. } = header;
-    let array = format_ident!("{name}_EMIT");
-    let rows_name = format_ident!("{name}_ROWS");
     let core = quote!(::azulejo::__private::core);
     let tables = match build(&grammar) {
         Ok(tables) => tables,
@@ -139,9 +136,10 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
             let set = tile_set(&tables, machine, &[], operators.as_ref());
             return quote! {
                 #errors
-                #vis static #name: #core::grammar::TileSet = #set;
-                #vis static #array: &[#machine::EmitFn] = &[];
-                #vis static #rows_name: &str = "";
+                #vis static #name: #machine::Set = {
+                    static TABLES: #core::grammar::TileSet = #set;
+                    #machine::Set { tables: &TABLES, emit: &[], rows: "" }
+                };
             };
         }
     };
@@ -150,11 +148,10 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
     let exported = export(header, &grammar, &tiles);
     quote! {
         #[doc = "The tiles and the tables to choose among them."]
-        #vis static #name: #core::grammar::TileSet = #set;
-        #[doc = "The emitter of each tile."]
-        #vis static #array: &[#machine::EmitFn] = &[#(#emitters),*];
-        #[doc = "The rows the tables were made of, as text for tools."]
-        #vis static #rows_name: &str = #rows;
+        #vis static #name: #machine::Set = {
+            static TABLES: #core::grammar::TileSet = #set;
+            #machine::Set { tables: &TABLES, emit: &[#(#emitters),*], rows: #rows }
+        };
         #exported
     }
 }
