@@ -20,7 +20,7 @@ pub use azulejo_core::error::{Error, Unsupported};
 pub use azulejo_core::ir::bytecode::*;
 pub use azulejo_core::verify::{Fault, VerifyError, verify};
 pub use azulejo_core::vocab::Trap;
-pub use azulejo_macros::{Bytecode, operators, rewrite, template, tile, tileset};
+pub use azulejo_macros::{Bytecode, operators, rewrite, template, template_macros, tile, tileset};
 #[cfg(target_arch = "x86_64")]
 pub use azulejo_x64 as x64;
 pub use engine::{Args, Builder, Code, Engine, FunctionId, Listing, Slot, can_compile};
@@ -29,7 +29,7 @@ pub use engine::{Args, Builder, Code, Engine, FunctionId, Listing, Slot, can_com
 pub mod prelude {
     pub use crate::{
         Args, Bytecode, Code, Engine, Error, FunctionId, Imm, In, InOut, Label, Labels, Out, Pop, Push, Regs,
-        RegsMut, Slot, Trap, template,
+        RegsMut, Slot, Trap, template, template_macros,
     };
 }
 

@@ -74,6 +74,29 @@ pub fn template(input: TokenStream) -> TokenStream {
     template::template(input.into()).into()
 }
 
+/// Macros of the template language that several `template!` share.
+///
+/// ```text
+/// template_macros! {
+///     pub object_model {
+///         macro ^body (,obj) (load (addr ,obj 8) ptr)
+///     }
+/// }
+/// ```
+///
+/// `use path::object_model;` at the start of a `template!` brings them there; `pub` ones into other crates too.
+#[proc_macro]
+pub fn template_macros(input: TokenStream) -> TokenStream {
+    template::shared::template_macros(input.into()).into()
+}
+
+/// What shared macros call to tell `template!` what they are; not for users.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __template_macros(input: TokenStream) -> TokenStream {
+    template::shared::with_macros(input.into()).into()
+}
+
 /// What an enum's macro calls to tell `template!` its opcodes; not for users.
 #[doc(hidden)]
 #[proc_macro]

@@ -76,6 +76,11 @@ impl Reader {
         token
     }
 
+    /// All that was not read.
+    pub(crate) fn rest(self) -> TokenStream {
+        self.tokens.collect()
+    }
+
     pub(crate) fn last(&self) -> Span {
         self.last
     }
@@ -170,7 +175,8 @@ impl Reader {
 
     fn sigil(&mut self, punct: &Punct) -> Result<Sexpr, Error> {
         let span = punct.span();
-        let sigil = punct.as_char();
+        // Handed on by a Rust macro, where `$` has a meaning of its own.
+        let sigil = if punct.as_char() == '~' { '$' } else { punct.as_char() };
         if sigil == '-'
             && let Some(TokenTree::Literal(_)) = self.peek()
         {

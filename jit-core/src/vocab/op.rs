@@ -173,7 +173,9 @@ pub type Reference = fn(Sig, &[u64]) -> Result<u64, Trap>;
 pub struct Check {
     /// What happens then.
     pub trap: Trap,
-    /// A flag expression in the template language; `%min` is the least integer of the operating type.
+    /// A flag expression in the template language. `%min` is the least integer of the operating type; of the floats
+    /// that have no integer of the result's type, `%below` and `%above` are the ones nearest to the signed ones, and
+    /// `%beyond` is the one above the unsigned ones.
     pub when: &'static str,
     /// The key types on which this check is needed.
     pub on: Types,
@@ -391,9 +393,12 @@ macro_rules! operator_table {
 const ZERO_DIVIDES: Check = Check { trap: Trap::DivideByZero, when: "(zr $1)", on: Types::INT };
 const LEAST_OVERFLOWS: Check =
     Check { trap: Trap::Overflow, when: "(all (eq $1 -1) (eq $0 %min))", on: Types::INT };
-/// The float is the nearest one beyond the range on either side, or NaN; `%below` and `%above` are those floats.
+/// The float is beyond the range of the signed result on either side, or NaN.
 const OUT_OF_RANGE: Check =
     Check { trap: Trap::BadConversion, when: "(notf (all (gt $0 %below) (lt $0 %above)))", on: Types::FLOAT };
+/// As above, for an unsigned result.
+const OUT_OF_UNSIGNED: Check =
+    Check { trap: Trap::BadConversion, when: "(notf (all (gt $0 -1.0) (lt $0 %beyond)))", on: Types::FLOAT };
 
 operator_table! {
     // Memory. A load or store of any type through an address.
@@ -430,7 +435,7 @@ operator_table! {
     FTOS_SAT "ftos_sat" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE TEMPLATE GRAPH], (ftos_sat float int cast);
     FTOU_SAT "ftou_sat" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE TEMPLATE GRAPH], (ftou_sat float int cast);
     FTOS_TRAP "ftos_trap" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE GUARDED TEMPLATE GRAPH], (ftos_trap float int cast_traps), &[OUT_OF_RANGE];
-    FTOU_TRAP "ftou_trap" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE GUARDED TEMPLATE GRAPH], (ftou_trap float int cast_traps), &[OUT_OF_RANGE];
+    FTOU_TRAP "ftou_trap" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE GUARDED TEMPLATE GRAPH], (ftou_trap float int cast_traps), &[OUT_OF_UNSIGNED];
     BITCAST "bitcast" (Value) [Type] -> Param, Key::Both { legal: same_width }, VALUE, None, [PURE TEMPLATE GRAPH], (bitcast value value cast);
     FCAST "fcast" (Value) [Type] -> Param, Key::Both { legal: float_to_float }, FLOAT, None, [PURE TEMPLATE GRAPH], (fcast float float cast);
 

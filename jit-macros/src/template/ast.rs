@@ -12,6 +12,8 @@ pub(super) struct Typed {
     pub(super) is_signed: bool,
     /// Whether control does not come back from it: it fits wherever a value is wanted.
     pub(super) leaves: bool,
+    /// Whether it is a constant that takes the type of what stands beside it.
+    pub(super) is_loose: bool,
     pub(super) span: Span,
 }
 
@@ -36,6 +38,10 @@ pub(super) enum Kind {
     Let(Vec<(usize, Typed)>, Box<Typed>),
     /// What is done in order; the last one's value counts.
     Sequence(Vec<Typed>),
+    /// What is done in order, with marks that can be gone to: the first run of steps, then one for each mark.
+    Marked(usize, Vec<Vec<Typed>>),
+    /// Goes to a mark of this number of a sequence of this number.
+    GoTo(usize, usize),
     If(Box<Typed>, Box<Typed>, Box<Typed>),
     All(Vec<Typed>),
     Any(Vec<Typed>),

@@ -68,6 +68,6 @@ impl Checker<'_> {
         let ret = ret.map(|scalar| syn::Ident::new(scalar.name(), span));
         let kind =
             Kind::Call(Box::new(Call { callee, args: passed, ret, abi, effect, is_unsafe: self.is_unsafe }));
-        Ok(Typed { kind, ty, is_signed, leaves: false, span })
+        Ok(Typed { kind, ty, is_signed, leaves: false, is_loose: false, span })
     }
 }

@@ -6,7 +6,7 @@
 use super::ast::{Call, Callee, Constant, Kind, Opcode, Typed};
 use azulejo_core::vocab::op::Key;
 use azulejo_core::vocab::{Op, Type, Vocabulary};
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 /// The body of an opcode's arm.
@@ -45,6 +45,11 @@ fn rust(ty: Type) -> TokenStream {
 
 fn variable(number: usize) -> syn::Ident {
     format_ident!("value{number}")
+}
+
+/// The loop of a sequence with marks, and the variable that says where it goes on.
+fn marks(sequence: usize) -> (syn::Lifetime, syn::Ident) {
+    (syn::Lifetime::new(&format!("'sequence{sequence}"), Span::call_site()), format_ident!("from{sequence}"))
 }
 
 impl Writer<'_> {
@@ -90,6 +95,7 @@ impl Writer<'_> {
                     _ => quote!({ #(#first;)* #value }),
                 }
             }
+            Kind::Marked(sequence, runs) => self.marked(*sequence, runs, typed),
             Kind::If(flag, so, not) => {
                 let (flag, so, not) = (self.expression(flag), self.expression(so), self.expression(not));
                 quote!(if #flag { #so } else { #not })
@@ -124,8 +130,38 @@ impl Writer<'_> {
         }
     }
 
+    /// A loop around the runs of a sequence: a variable says from which run on it goes.
+    fn marked(&self, sequence: usize, runs: &[Vec<Typed>], typed: &Typed) -> TokenStream {
+        let (label, from) = marks(sequence);
+        let steps = |run: &[Typed]| {
+            let steps: Vec<TokenStream> = run.iter().map(|step| self.expression(step)).collect();
+            quote!(#(#steps;)*)
+        };
+        let (last, first) = runs.split_last().expect("there is a run for each mark");
+        let first = first.iter().enumerate().map(|(number, run)| {
+            let (run, next) = (steps(run), number + 1);
+            quote!(if #from == #number { #run #from = #next; })
+        });
+        let end = match (typed.leaves, last.split_last()) {
+            (true, _) => steps(last),
+            (false, Some((value, before))) if typed.ty != Type::Void => {
+                let (before, value) = (steps(before), self.expression(value));
+                quote!(#before break #label #value;)
+            }
+            _ => {
+                let last = steps(last);
+                quote!(#last break #label;)
+            }
+        };
+        quote!({ let mut #from = 0usize; #label: loop { #(#first)* #end } })
+    }
+
     fn control(&self, typed: &Typed) -> TokenStream {
         match &typed.kind {
+            Kind::GoTo(sequence, mark) => {
+                let (label, from) = marks(*sequence);
+                quote!({ #from = #mark; continue #label })
+            }
             Kind::Set(at, value) => {
                 let (slot, value) = (self.slot(*at), self.expression(value));
                 quote!({ let value = __meaning::Num::to_bits(#value); #slot = value; })

@@ -11,8 +11,14 @@ use std::collections::HashMap;
 
 /// The tokens of a `Template`.
 pub(super) fn lower(body: &Typed) -> TokenStream {
-    let mut lowering =
-        Lowering { steps: Vec::new(), n_values: 0, n_blocks: 1, open: true, variables: HashMap::new() };
+    let mut lowering = Lowering {
+        steps: Vec::new(),
+        n_values: 0,
+        n_blocks: 1,
+        open: true,
+        variables: HashMap::new(),
+        marks: HashMap::new(),
+    };
     lowering.value(body);
     let (steps, blocks) = (lowering.steps, Literal::u16_unsuffixed(lowering.n_blocks));
     quote! { __template::Template { steps: &[#(#steps),*], blocks: #blocks } }
@@ -25,6 +31,8 @@ struct Lowering {
     /// Whether control can be here.
     open: bool,
     variables: HashMap<usize, u16>,
+    /// The block of each mark, by the number of its sequence and its own.
+    marks: HashMap<(usize, usize), u16>,
 }
 
 fn ty(ty: Type) -> TokenStream {
@@ -199,6 +207,24 @@ impl Lowering {
                 self.value(body)
             }
             Kind::Sequence(steps) => steps.iter().fold(0, |_, step| self.value(step)),
+            Kind::Marked(sequence, runs) => {
+                for mark in 1..runs.len() {
+                    let block = self.block();
+                    self.marks.insert((*sequence, mark), block);
+                }
+                let mut last = 0;
+                for (mark, run) in runs.iter().enumerate() {
+                    if mark > 0 {
+                        let block = self.marks[&(*sequence, mark)];
+                        if self.open {
+                            self.jump(block, &[]);
+                        }
+                        self.start(block, &[], false);
+                    }
+                    last = run.iter().fold(0, |_, step| self.value(step));
+                }
+                last
+            }
             Kind::If(flag, so, not) => self.choose(flag, so, not, typed.ty),
             Kind::All(_) | Kind::Any(_) => self.flag(typed),
             Kind::Not(inner) => {
@@ -235,6 +261,10 @@ impl Lowering {
                 let value = self.value(value);
                 let (at, value) = (operand(*at), number(value));
                 self.step(quote!(Write { operand: #at, value: #value }));
+            }
+            Kind::GoTo(sequence, mark) => {
+                let block = self.marks[&(*sequence, *mark)];
+                self.jump(block, &[]);
             }
             Kind::Goto(at) => {
                 let at = operand(*at);

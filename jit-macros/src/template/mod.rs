@@ -7,9 +7,12 @@
 mod ast;
 mod calls;
 mod check;
+mod control;
 mod interpret;
 mod lower;
 mod macros;
+pub(crate) mod shared;
+mod values;
 mod words;
 
 use crate::sexpr::{Reader, Sexpr};
@@ -39,8 +42,15 @@ struct Source {
     macros: HashMap<String, Macro>,
 }
 
-/// Expands `template!`: asks the enum for its opcodes.
+/// Expands `template!`: asks for shared macros, then the enum for its opcodes.
 pub(crate) fn template(input: TokenStream) -> TokenStream {
+    match shared::first_use(input.clone()) {
+        Ok(None) => {}
+        Ok(Some((path, rest))) => {
+            return quote! { #path! { { ::azulejo::__private::macros::__template_macros } { #rest } } };
+        }
+        Err(error) => return error.into_compile_error(),
+    }
     let mut errors = Vec::new();
     let source = read(input.clone(), &mut errors);
     let paths: Vec<String> = source.rows.iter().map(|row| row.path.to_string()).collect();
@@ -95,7 +105,9 @@ fn read(tokens: TokenStream, errors: &mut Vec<Error>) -> Source {
     let mut reader = Reader::new(tokens);
     let mut source = Source::default();
     while !reader.is_empty() {
-        let item = if reader.takes_ident("macro") {
+        let item = if reader.takes_ident("use") {
+            Err(Error::new(reader.last(), "`use` of shared macros stands before everything else"))
+        } else if reader.takes_ident("macro") {
             read_macro(&mut reader, &mut source)
         } else {
             read_row(&mut reader).map(|row| source.rows.push(row))

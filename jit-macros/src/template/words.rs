@@ -1,6 +1,6 @@
 //! Words: what may have been meant, and the names in the checks of trapping operators.
 
-use azulejo_core::vocab::{OpInfo, Sig, Type};
+use azulejo_core::vocab::{Sig, Type};
 
 /// `; did you mean …?`, if some name is close to what was written.
 pub(super) fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
@@ -28,15 +28,17 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 /// The text of a check with its numbers: the least integer, and the floats just beyond the range of the result.
-pub(super) fn fill(when: &str, info: &OpInfo, sig: Sig) -> String {
+pub(super) fn fill(when: &str, sig: Sig) -> String {
     let mut text = when.to_string();
     if text.contains("%min") {
         text = text.replace("%min", &(i64::MIN >> (64 - sig.ty.bits())).to_string());
     }
     if text.contains("%below") {
-        let is_signed = info.name.starts_with("ftos");
-        let (below, above) = limits(sig.from, sig.ty, is_signed);
+        let (below, above) = limits(sig.from, sig.ty);
         text = text.replace("%below", &float(below)).replace("%above", &float(above));
+    }
+    if text.contains("%beyond") {
+        text = text.replace("%beyond", &float(2f64.powi(sig.ty.bits() as i32)));
     }
     text
 }
@@ -46,11 +48,8 @@ fn float(value: f64) -> String {
     if text.contains(['.', 'e']) { text } else { format!("{text}.0") }
 }
 
-/// The nearest floats of a type that have no integer of another.
-fn limits(from: Type, to: Type, is_signed: bool) -> (f64, f64) {
-    if !is_signed {
-        return (-1.0, 2f64.powi(to.bits() as i32));
-    }
+/// The nearest floats of a type that have no signed integer of another.
+fn limits(from: Type, to: Type) -> (f64, f64) {
     let above = 2f64.powi(to.bits() as i32 - 1);
     let below = -above - 1.0;
     let below = match from {

@@ -35,6 +35,8 @@ pub mod ops {
 pub mod tiles {
     //! How the machine does them.
 
+    #![allow(clippy::useless_conversion, reason = "dynasm! converts registers whatever they are")]
+
     use azulejo::x64::{Cond, Emitter, Tile, Type};
     use dynasmrt::{DynasmApi, dynasm};
 
@@ -127,6 +129,15 @@ template! {
     Op::JumpIfDisjoint => (when (disjoint $a $b) (branch $to))
     Op::Return         => (return $a)
 }
+
+template_macros! {
+    pub parity {
+        macro ^is_odd (,x) (nz (and ,x &crate::LOWEST))
+    }
+}
+
+/// What an odd number has.
+pub const LOWEST: i64 = 1;
 
 /// An engine that can compile them.
 pub fn engine() -> Engine<Op> {

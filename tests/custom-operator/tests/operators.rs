@@ -99,6 +99,31 @@ fn an_engine_without_tiles_for_an_operator_says_so() {
     assert_eq!(engine.call::<_, i64>(function, &mut (), (7,)), Ok(7), "it is interpreted");
 }
 
+#[derive(Bytecode, Clone, Copy, Debug)]
+enum Other {
+    OddOnes { dst: Out<i64>, a: In<i64> },
+    Return { a: In<i64> },
+}
+
+template! {
+    use azulejo_custom_operator::parity;
+
+    Other::OddOnes => (if (^is_odd $a) $a 0)
+    Other::Return  => (return $a)
+}
+
+#[test]
+fn macros_are_shared_between_crates() {
+    let engine = Engine::<Other>::new();
+    let code = vec![Other::OddOnes { dst: r(1), a: r(0) }, Other::Return { a: r(1) }];
+    let function = engine.define("odd", code, 2).expect("the code is right");
+    engine.compile(function).expect("it compiles");
+    for (a, expected) in [(7, 7), (8, 0)] {
+        assert_eq!(engine.interpret::<_, i64>(function, &mut (), (a,)), Ok(expected));
+        assert_eq!(engine.call::<_, i64>(function, &mut (), (a,)), Ok(expected));
+    }
+}
+
 /// The document cannot say what the code does not.
 #[test]
 fn the_document_shows_this_code() {

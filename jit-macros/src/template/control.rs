@@ -1,0 +1,292 @@
+//! Forms of control: what is done in order, under a condition, and what leaves.
+//!
+//! In: the words after the form's name. Out: a [`Typed`] tree, or what is wrong with it. Marks belong to the sequence
+//! they stand in, so that the interpreter can be written with loops and without a jump into the middle of anything.
+
+use super::ast::{Kind, Typed};
+use super::check::{Checked, Checker, fail, flag, leaving, void, wrong_count};
+use crate::sexpr::Sexpr;
+use azulejo_core::vocab::op::Cast;
+use azulejo_core::vocab::{Scalar, Type};
+use proc_macro2::Span;
+
+/// A mark of a sequence that is being checked.
+pub(super) struct Mark {
+    name: String,
+    sequence: usize,
+    number: usize,
+    span: Span,
+    is_used: bool,
+}
+
+impl Checker<'_> {
+    /// A form of control; `None` if the word is none.
+    pub(super) fn control(
+        &mut self,
+        word: &str,
+        rest: &[Sexpr],
+        span: Span,
+        expect: Option<Scalar>,
+    ) -> Option<Checked<Typed>> {
+        Some(match word {
+            "do" | "dov" => self.sequence(word, rest, span, expect),
+            "if" => self.choice(rest, span, expect),
+            "when" | "ifv" => self.either(word, rest, span),
+            "all" | "any" | "notf" | "likely" | "unlikely" => self.condition(word, rest, span),
+            "cold" | "discard" => self.once(word, rest, span),
+            "branch" => self.branch(rest, span),
+            "mark" => fail(span, "a mark stands among the steps of a `do`, `dov` or `letv:`"),
+            "label" => fail(span, "`(label name)` stands in a branch: `(branch (label name))`"),
+            "exit" => self.exit(rest, span),
+            "return" => self.give_back(rest, span),
+            "trap" => self.trap(rest, span),
+            "switch" => self.switch(rest, span),
+            "set" => self.set(rest, span),
+            "guard" => self.guard(rest, span),
+            _ => return None,
+        })
+    }
+
+    fn either(&mut self, word: &str, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        let (condition, so, not) = match (word, rest) {
+            ("when", [condition, so]) => (condition, so, None),
+            ("ifv", [condition, so, not]) => (condition, so, Some(not)),
+            ("when", _) => return wrong_count(span, word, "a flag and what is done", rest),
+            _ => return wrong_count(span, word, "a flag and two things to do", rest),
+        };
+        let (condition, so) = (self.flag(condition)?, self.statement(so)?);
+        let not = match not {
+            Some(not) => self.statement(not)?,
+            None => void(Kind::Sequence(Vec::new()), span),
+        };
+        let leaves = so.leaves && not.leaves;
+        let kind = Kind::If(Box::new(condition), Box::new(so), Box::new(not));
+        Ok(Typed { leaves, ..void(kind, span) })
+    }
+
+    fn condition(&mut self, word: &str, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        if matches!(word, "all" | "any") {
+            if rest.is_empty() {
+                return wrong_count(span, word, "flags", rest);
+            }
+            let flags = rest.iter().map(|part| self.flag(part)).collect::<Checked<Vec<_>>>()?;
+            return Ok(flag(if word == "all" { Kind::All(flags) } else { Kind::Any(flags) }, span));
+        }
+        let [operand] = rest else { return wrong_count(span, word, "a flag", rest) };
+        let operand = Box::new(self.flag(operand)?);
+        let kind = if word == "notf" { Kind::Not(operand) } else { Kind::Likely(operand, word == "likely") };
+        Ok(flag(kind, span))
+    }
+
+    fn once(&mut self, word: &str, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        match (word, rest) {
+            ("cold", [body]) => {
+                let body = self.statement(body)?;
+                Ok(Typed { leaves: body.leaves, ..void(Kind::Cold(Box::new(body)), span) })
+            }
+            ("discard", [value]) => {
+                let value = self.value(value, None)?;
+                Ok(void(Kind::Sequence(vec![value]), span))
+            }
+            ("cold", _) => wrong_count(span, word, "what is done", rest),
+            _ => wrong_count(span, word, "a value", rest),
+        }
+    }
+
+    fn branch(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        if let [Sexpr::List(items, place)] = rest
+            && let [head, name] = &items[..]
+            && head.word() == Some("label")
+        {
+            let Some(name) = name.word() else { return fail(*place, "a label is `(label name)`") };
+            let Some(mark) = self.marks.iter_mut().rev().find(|mark| mark.name == name) else {
+                let names: Vec<&str> = self.marks.iter().map(|mark| mark.name.as_str()).collect();
+                let known = match names.is_empty() {
+                    true => "there is none around this".to_string(),
+                    false => format!("around this are {}", names.join(" ")),
+                };
+                return fail(*place, format!("there is no `(mark {name})` among the steps; {known}"));
+            };
+            mark.is_used = true;
+            return Ok(leaving(Kind::GoTo(mark.sequence, mark.number), span));
+        }
+        if rest.len() != 1 {
+            return wrong_count(span, "branch", "a `Label` operand or `(label name)`", rest);
+        }
+        let to = self.operand_of(rest.first(), &["Label"], "a `Label` operand, or `(label name)`", span)?;
+        Ok(leaving(Kind::Goto(to), span))
+    }
+
+    fn exit(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        let to = match rest {
+            [] => None,
+            [_] => Some(self.operand_of(rest.first(), &["Label"], "a `Label` operand, or nothing", span)?),
+            _ => return wrong_count(span, "exit", "a `Label` operand, or nothing", rest),
+        };
+        Ok(leaving(Kind::Exit(to), span))
+    }
+
+    fn trap(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        let [code] = rest else { return wrong_count(span, "trap", "a number from 0 to 65535", rest) };
+        let tokens = self.number(code)?;
+        Ok(leaving(Kind::Trap(tokens), span))
+    }
+
+    fn set(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        let [_, value] = rest else {
+            return wrong_count(span, "set", "an output and its value", rest);
+        };
+        if !self.stores_itself {
+            let name = &self.opcode.name;
+            let message = format!("only a template written `{name}! => …` stores its outputs itself");
+            return fail(span, message);
+        }
+        let to = self.operand_of(rest.first(), &["Out", "InOut", "Push"], "an output", span)?;
+        let scalar = self.scalar_of(to);
+        let value = self.value(value, Some(scalar))?;
+        let value = self.coerce(value, scalar)?;
+        self.has_effect = true;
+        Ok(void(Kind::Set(to, Box::new(value)), span))
+    }
+
+    fn guard(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        let [condition, body] = rest else {
+            return wrong_count(span, "guard", "a flag, and what the interpreter does without it", rest);
+        };
+        if self.has_effect {
+            return fail(
+                span,
+                "a guard stands before all effects: if it fails, the interpreter runs the opcode from its start",
+            );
+        }
+        let (condition, body) = (self.flag(condition)?, self.statement(body)?);
+        Ok(void(Kind::Guard(Box::new(condition), Box::new(body)), span))
+    }
+
+    pub(super) fn sequence(
+        &mut self,
+        word: &str,
+        rest: &[Sexpr],
+        span: Span,
+        expect: Option<Scalar>,
+    ) -> Checked<Typed> {
+        let Some((last, _)) = rest.split_last() else {
+            return wrong_count(span, word, "what is done", rest);
+        };
+        let outer = self.marks.len();
+        let sequence = self.n_sequences;
+        self.n_sequences += 1;
+        for step in rest {
+            if let Some((name, place)) = mark(step)? {
+                if self.marks.iter().any(|known| known.name == name) {
+                    return fail(place, format!("there is a `(mark {name})` already"));
+                }
+                let number = self.marks.len() - outer + 1;
+                let is_used = false;
+                self.marks.push(Mark { name: name.to_string(), sequence, number, span: place, is_used });
+            }
+        }
+        let mut runs: Vec<Vec<Typed>> = vec![Vec::new()];
+        for step in rest {
+            if mark(step)?.is_some() {
+                // What follows may be done again.
+                self.has_effect = true;
+                runs.push(Vec::new());
+                continue;
+            }
+            let run = runs.last_mut().expect("there is a first");
+            if let Some(before) = run.last().filter(|before| before.leaves) {
+                return fail(before.span, "what follows this is never reached");
+            }
+            let is_value = word == "do" && core::ptr::eq(step, last);
+            let step = if is_value { self.expression(step, expect)? } else { self.statement(step)? };
+            runs.last_mut().expect("there is a first").push(step);
+        }
+        if let Some(mark) = self.marks[outer..].iter().find(|mark| !mark.is_used) {
+            let message = format!("nothing goes to this mark: `(branch (label {}))` would", mark.name);
+            return fail(mark.span, message);
+        }
+        self.marks.truncate(outer);
+        let is_value = word == "do" && runs.last().is_some_and(Vec::is_empty);
+        let (ty, is_signed, leaves) = match runs.last().and_then(|run| run.last()) {
+            _ if is_value => return fail(last.span(), "a mark is no value: a `do` ends with one"),
+            Some(last) => (last.ty, last.is_signed, last.leaves),
+            None => (Type::Void, false, false),
+        };
+        let kind = match runs.len() {
+            1 => Kind::Sequence(runs.pop().expect("there is one")),
+            _ => Kind::Marked(sequence, runs),
+        };
+        Ok(Typed { kind, ty, is_signed, leaves, is_loose: false, span })
+    }
+
+    fn choice(&mut self, rest: &[Sexpr], span: Span, expect: Option<Scalar>) -> Checked<Typed> {
+        let [condition, so, not] = rest else {
+            return wrong_count(span, "if", "a flag and two values", rest);
+        };
+        let condition = self.flag(condition)?;
+        let (so, not) = (self.expression(so, expect)?, self.expression(not, expect)?);
+        for arm in [&so, &not] {
+            if !arm.leaves && !arm.ty.is_value() {
+                return fail(arm.span, "both ways of an `if` have a value; `ifv` is for what is done");
+            }
+        }
+        let (so, not) = match (so.leaves, not.leaves) {
+            (false, false) => {
+                let mut arms = self.agree(vec![so, not], Cast::Signed, expect, span)?;
+                let not = arms.pop().expect("there are two");
+                (arms.pop().expect("there are two"), not)
+            }
+            _ => (so, not),
+        };
+        let model = if so.leaves { &not } else { &so };
+        let (ty, is_signed, leaves) = (model.ty, model.is_signed, so.leaves && not.leaves);
+        let kind = Kind::If(Box::new(condition), Box::new(so), Box::new(not));
+        Ok(Typed { kind, ty, is_signed, leaves, is_loose: false, span })
+    }
+
+    fn give_back(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        match rest {
+            [] => Ok(leaving(Kind::Return(None), span)),
+            [value] => {
+                let value = self.value(value, None)?;
+                Ok(leaving(Kind::Return(Some(Box::new(value))), span))
+            }
+            _ => wrong_count(span, "return", "one value or none", rest),
+        }
+    }
+
+    fn switch(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        let Some((value, labels)) = rest.split_first() else {
+            return wrong_count(span, "switch", "a number and labels, the last for all others", rest);
+        };
+        if labels.is_empty() {
+            return wrong_count(span, "switch", "a number and labels, the last for all others", rest);
+        }
+        let value = self.value(value, Some(Scalar::U64))?;
+        let value = self.coerce(value, Scalar::U64)?;
+        let mut operands = Vec::new();
+        for label in labels {
+            operands.push(self.operand_of(Some(label), &["Label", "Labels"], "a label", span)?);
+        }
+        let lists = operands.iter().filter(|&&at| self.opcode.operands[at].kind == "Labels").count();
+        if lists > 0 && operands.len() > 1 {
+            return fail(span, "a `Labels` operand is the whole list, the default included");
+        }
+        Ok(leaving(Kind::Switch(Box::new(value), operands), span))
+    }
+}
+
+/// The name of a mark, if a step is one.
+fn mark(step: &Sexpr) -> Checked<Option<(&str, Span)>> {
+    let Sexpr::List(items, place) = step else { return Ok(None) };
+    match &items[..] {
+        [head, rest @ ..] if head.word() == Some("mark") => match rest {
+            [name] if name.word().is_some_and(|word| !word.contains(':')) => {
+                Ok(name.word().map(|name| (name, *place)))
+            }
+            _ => fail(*place, "a mark is `(mark name)`"),
+        },
+        _ => Ok(None),
+    }
+}

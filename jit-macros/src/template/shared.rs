@@ -1,0 +1,123 @@
+//! `template_macros!`: macros of the template language that several `template!` share.
+//!
+//! In: `pub name { macro ^a (,x) … }`. Out: a Rust macro of that name that hands the rows on, so that importing the
+//! name imports the macros. `use path;` inside `template!` asks it. What is written `crate::…` in a macro is of the
+//! crate that defines it, wherever it is used.
+
+use super::Source;
+use crate::sexpr::Reader;
+use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote};
+use syn::Error;
+
+/// Expands `template_macros!`.
+pub(crate) fn template_macros(input: TokenStream) -> TokenStream {
+    let mut reader = Reader::new(input);
+    let mut output = TokenStream::new();
+    while !reader.is_empty() {
+        match set(&mut reader) {
+            Ok(tokens) => output.extend(tokens),
+            Err(error) => {
+                output.extend(error.into_compile_error());
+                break;
+            }
+        }
+    }
+    output
+}
+
+/// `pub name { … }`
+fn set(reader: &mut Reader) -> Result<TokenStream, Error> {
+    const USAGE: &str = "shared macros are `pub name { macro ^name (,a ,b) body }`";
+    let is_public = reader.takes_ident("pub");
+    if is_public && reader.group(Delimiter::Parenthesis).is_some() {
+        return Err(Error::new(reader.last(), "shared macros are `pub` or private to their crate"));
+    }
+    let Some(TokenTree::Ident(name)) = reader.next() else { return Err(Error::new(reader.last(), USAGE)) };
+    let Some(body) = reader.group(Delimiter::Brace) else { return Err(Error::new(reader.last(), USAGE)) };
+    let mut errors = Vec::new();
+    let Source { rows, .. } = super::read(body.stream(), &mut errors);
+    if let Some(row) = rows.first() {
+        errors.push(Error::new(
+            row.name.span(),
+            "only macros are shared; what opcodes mean stands in `template!`",
+        ));
+    }
+    if !errors.is_empty() {
+        return Ok(errors.iter().map(Error::to_compile_error).collect());
+    }
+    let tokens = for_elsewhere(body.stream());
+    let hidden = format_ident!("__azulejo_macros_{}", name);
+    let (export, vis) = match is_public {
+        true => (quote!(#[macro_export]), quote!(pub)),
+        false => (quote!(), quote!(pub(crate))),
+    };
+    Ok(quote! {
+        #[doc(hidden)]
+        #export
+        macro_rules! #hidden {
+            ({ $($azulejo_to:tt)* } $azulejo_rows:tt) => { $($azulejo_to)*! { $azulejo_rows { #tokens } } };
+        }
+        #[doc(hidden)]
+        #[allow(unused_imports, reason = "templates may ask for them")]
+        #vis use #hidden as #name;
+    })
+}
+
+/// Makes tokens fit for a Rust macro's result: `~` stands for `$`, which has a meaning there, and `$crate` for `crate`.
+fn for_elsewhere(tokens: TokenStream) -> TokenStream {
+    let mut output = TokenStream::new();
+    for token in tokens {
+        match token {
+            TokenTree::Punct(punct) if punct.as_char() == '$' => {
+                let mut tilde = Punct::new('~', punct.spacing());
+                tilde.set_span(punct.span());
+                output.extend([TokenTree::Punct(tilde)]);
+            }
+            TokenTree::Ident(word) if word == "crate" => {
+                let mut dollar = Punct::new('$', Spacing::Alone);
+                dollar.set_span(word.span());
+                output.extend([TokenTree::Punct(dollar), TokenTree::Ident(word)]);
+            }
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), for_elsewhere(group.stream()));
+                inner.set_span(group.span());
+                output.extend(inner.into_token_stream());
+            }
+            token => output.extend([token]),
+        }
+    }
+    output
+}
+
+/// Takes the first `use path;` off a template's tokens: the path, and what is left.
+pub(super) fn first_use(input: TokenStream) -> Result<Option<(TokenStream, TokenStream)>, Error> {
+    let mut reader = Reader::new(input);
+    if !reader.takes_ident("use") {
+        return Ok(None);
+    }
+    let path = reader.path();
+    match (path, reader.takes_punct(';')) {
+        (Some((path, _)), true) => Ok(Some((path, reader.rest()))),
+        _ => Err(Error::new(reader.last(), "shared macros are asked for by `use path;`")),
+    }
+}
+
+/// Goes on with `template!` when a set has told its macros: `{ what is left } { macros }`.
+pub(crate) fn with_macros(input: TokenStream) -> TokenStream {
+    let mut reader = Reader::new(input);
+    match (reader.group(Delimiter::Brace), reader.group(Delimiter::Brace)) {
+        (Some(rows), Some(macros)) => {
+            // The `use` of other sets stays in front.
+            let (mut uses, mut rest) = (TokenStream::new(), rows.stream());
+            while let Ok(Some((path, left))) = first_use(rest.clone()) {
+                let word = Ident::new("use", Span::call_site());
+                uses.extend(quote!(#word #path;));
+                rest = left;
+            }
+            let macros = macros.stream();
+            super::template(quote!(#uses #macros #rest))
+        }
+        _ => Error::new(Span::call_site(), "this is called by `template!` only").into_compile_error(),
+    }
+}
