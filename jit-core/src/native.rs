@@ -21,7 +21,7 @@ pub mod kind {
 
 /// A type that a native function takes where a template passes the scalar `K`.
 #[diagnostic::on_unimplemented(
-    message = "the function takes `{Self}` where the template passes `{K}`",
+    message = "the function takes `{Self}`, not what the template passes",
     note = "write the type that the function takes in `(carg value type)`"
 )]
 pub trait Argument<K> {
@@ -37,7 +37,7 @@ pub trait Argument<K> {
 
 /// A type that a native function returns where a template takes the scalar `K`.
 #[diagnostic::on_unimplemented(
-    message = "the function returns `{Self}` where the template takes `{K}`",
+    message = "the function returns `{Self}`, not what the template takes",
     note = "write the type that the function returns behind the `(arglist …)`"
 )]
 pub trait Returned<K> {

@@ -103,6 +103,11 @@ fn row(input: ParseStream) -> Result<Row> {
     };
     while input.peek(Token![,]) {
         input.parse::<Token![,]>()?;
+        if input.is_empty() {
+            let message =
+                format!("what does `{}` mean? Close the row with `=> |sig, operands| Ok(…)`", row.name);
+            return Err(Error::new(row.name.span(), message));
+        }
         property(input, &mut row)?;
     }
     let left = input.cursor();

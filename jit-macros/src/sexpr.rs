@@ -76,6 +76,13 @@ impl Reader {
         token
     }
 
+    /// Passes over tokens until those that follow are wanted.
+    pub(crate) fn skip_until(&mut self, is_wanted: impl Fn(&[TokenTree]) -> bool) {
+        let rest: Vec<TokenTree> = self.tokens.by_ref().collect();
+        let start = (0..rest.len()).find(|at| is_wanted(&rest[*at..])).unwrap_or(rest.len());
+        self.tokens = rest.into_iter().skip(start).collect::<TokenStream>().into_iter().peekable();
+    }
+
     /// All that was not read.
     pub(crate) fn rest(self) -> TokenStream {
         self.tokens.collect()

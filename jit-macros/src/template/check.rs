@@ -26,7 +26,10 @@ pub(super) struct Checker<'a> {
     /// Whether the template stores its own result.
     pub(super) stores_itself: bool,
     scopes: Vec<(String, usize, Typed)>,
-    n_variables: usize,
+    /// For each variable whether it is used.
+    used: Vec<bool>,
+    /// The outputs that are set.
+    pub(super) stored: Vec<usize>,
     /// Operands of the check of a trapping operator.
     pub(super) check_operands: Vec<Typed>,
     depth: usize,
@@ -58,7 +61,8 @@ impl<'a> Checker<'a> {
             is_unsafe,
             stores_itself,
             scopes: Vec::new(),
-            n_variables: 0,
+            used: Vec::new(),
+            stored: Vec::new(),
             check_operands: Vec::new(),
             depth: 0,
             marks: Vec::new(),
@@ -75,11 +79,25 @@ impl<'a> Checker<'a> {
         let name = &self.opcode.name;
         if self.stores_itself || outputs.is_empty() {
             let body = self.expression(body, None)?;
-            if !self.stores_itself && body.ty != Type::Void && !body.leaves {
+            if outputs.is_empty() && body.ty != Type::Void && !body.leaves {
                 return fail(
                     body.span,
                     format!("`{name}` has no output for this value; `(discard …)` drops it"),
                 );
+            }
+            if self.stores_itself && body.ty != Type::Void && !body.leaves {
+                let message = format!(
+                    "`{name}!` stores its outputs itself, and nobody takes this value; `{name} => …` would"
+                );
+                return fail(body.span, message);
+            }
+            let is_forgotten = |at: &&usize| {
+                self.opcode.operands[**at].kind != "InOut" && !self.stored.contains(*at) && !body.leaves
+            };
+            if let Some(&at) = outputs.iter().find(is_forgotten) {
+                let operand = &self.opcode.operands[at].name;
+                let message = format!("`{name}` never stores its output: `(set ${operand} value)`");
+                return fail(name.span(), message);
             }
             return Ok(body);
         }
@@ -139,6 +157,7 @@ impl<'a> Checker<'a> {
     fn operand(&mut self, name: &str, span: Span) -> Checked<Typed> {
         if let Some((_, variable, value)) = self.scopes.iter().rev().find(|(known, ..)| known == name) {
             let kind = Kind::Variable(*variable);
+            self.used[*variable] = true;
             return Ok(Typed { kind, span, ..value.clone() });
         }
         if let (Ok(at), false) = (name.parse::<usize>(), self.check_operands.is_empty()) {
@@ -196,14 +215,14 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Checked<usize> {
         let Some(Sexpr::Operand(name, place)) = expr else {
-            return fail(expr.map_or(span, Sexpr::span), format!("here stands {what}"));
+            return fail(expr.map_or(span, Sexpr::span), format!("expected {what}"));
         };
         let at = self.find_operand(name, *place)?;
         if kinds.contains(&self.opcode.operands[at].kind.as_str()) {
             return Ok(at);
         }
         let kind = &self.opcode.operands[at].kind;
-        fail(*place, format!("here stands {what}, and `${name}` is `{kind}`"))
+        fail(*place, format!("expected {what}, and `${name}` is `{kind}`"))
     }
 
     fn list(&mut self, items: &[Sexpr], span: Span, expect: Option<Scalar>) -> Checked<Typed> {
@@ -245,24 +264,33 @@ impl<'a> Checker<'a> {
             return fail(span, format!("`({word} (($name value) …) body)`: the body is missing"));
         }
         let depth = self.scopes.len();
-        let mut bound = Vec::new();
+        let (mut bound, mut places) = (Vec::new(), Vec::new());
         for declared in names {
             let Sexpr::List(parts, place) = declared else {
                 return fail(declared.span(), "a declaration is `($name value)`");
             };
-            let [Sexpr::Operand(name, _), value] = &parts[..] else {
+            let [Sexpr::Operand(name, place), value] = &parts[..] else {
                 return fail(*place, "a declaration is `($name value)`");
             };
             let value = self.value(value, None)?;
-            self.scopes.push((name.clone(), self.n_variables, value.clone()));
-            bound.push((self.n_variables, value));
-            self.n_variables += 1;
+            let variable = self.used.len();
+            self.used.push(false);
+            self.scopes.push((name.clone(), variable, value.clone()));
+            bound.push((variable, value));
+            places.push(*place);
         }
         let body = match (word, body) {
             ("let:", [body]) => self.expression(body, expect)?,
             ("letv:", _) => self.sequence("dov", body, span, None)?,
             _ => self.sequence("do", body, span, expect)?,
         };
+        let declared = std::iter::zip(&self.scopes[depth..], places);
+        if let Some(((name, ..), place)) = declared.into_iter().find(|((_, at, _), _)| !self.used[*at]) {
+            return fail(
+                place,
+                format!("nothing uses `${name}`; `(discard …)` computes a value and drops it"),
+            );
+        }
         self.scopes.truncate(depth);
         let (ty, is_signed, leaves) = (body.ty, body.is_signed, body.leaves);
         Ok(Typed { kind: Kind::Let(bound, Box::new(body)), ty, is_signed, leaves, is_loose: false, span })
@@ -283,7 +311,7 @@ impl<'a> Checker<'a> {
         let typed = self.expression(expr, None)?;
         match typed.ty {
             Type::Flag => Ok(typed),
-            _ => fail(typed.span, "here stands a flag: a comparison, or `(nz value)`"),
+            _ => fail(typed.span, "expected a flag: a comparison, or `(nz value)`"),
         }
     }
 
@@ -310,7 +338,7 @@ impl<'a> Checker<'a> {
         found.map_or_else(
             || {
                 let names: Vec<&str> = Scalar::ALL.iter().map(|scalar| scalar.name()).collect();
-                fail(written.span(), format!("here stands a type: {}", names.join(" ")))
+                fail(written.span(), format!("expected a type: {}", names.join(" ")))
             },
             Ok,
         )
@@ -321,7 +349,7 @@ impl<'a> Checker<'a> {
         match written {
             Sexpr::Literal(tokens, _) => Ok(tokens.clone()),
             Sexpr::Constant(path, args, _) => Ok(constant_tokens(path, args)),
-            other => fail(other.span(), "here stands a constant: a number, or `(&…)`"),
+            other => fail(other.span(), "expected a constant: a number, or `(&…)`"),
         }
     }
 }
@@ -359,7 +387,7 @@ fn literal(tokens: &TokenStream, span: Span, expect: Option<Scalar>) -> Checked<
 }
 
 pub(super) fn wrong_count<T>(span: Span, word: &str, usage: &str, rest: &[Sexpr]) -> Checked<T> {
-    fail(span, format!("`{word}` takes {usage}; there are {} things", rest.len()))
+    fail(span, format!("`{word}` takes {usage}; here are {}", rest.len()))
 }
 
 /// `(&sizeof T)`, `(&offset_of T, field)` and `(&path args…)` as Rust.

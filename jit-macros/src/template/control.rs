@@ -103,7 +103,7 @@ impl Checker<'_> {
                 let names: Vec<&str> = self.marks.iter().map(|mark| mark.name.as_str()).collect();
                 let known = match names.is_empty() {
                     true => "there is none around this".to_string(),
-                    false => format!("around this are {}", names.join(" ")),
+                    false => format!("around this: {}", names.join(" ")),
                 };
                 return fail(*place, format!("there is no `(mark {name})` among the steps; {known}"));
             };
@@ -146,6 +146,7 @@ impl Checker<'_> {
         let value = self.value(value, Some(scalar))?;
         let value = self.coerce(value, scalar)?;
         self.has_effect = true;
+        self.stored.push(to);
         Ok(void(Kind::Set(to, Box::new(value)), span))
     }
 
@@ -170,7 +171,7 @@ impl Checker<'_> {
         span: Span,
         expect: Option<Scalar>,
     ) -> Checked<Typed> {
-        let Some((last, _)) = rest.split_last() else {
+        let Some(last) = rest.last() else {
             return wrong_count(span, word, "what is done", rest);
         };
         let outer = self.marks.len();

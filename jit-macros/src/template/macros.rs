@@ -10,6 +10,7 @@ use crate::sexpr::Sexpr;
 use azulejo_core::vocab::Scalar;
 use proc_macro2::Span;
 use std::collections::HashMap;
+use syn::Error;
 
 /// A macro of the template language.
 #[derive(Clone, Debug)]
@@ -55,6 +56,44 @@ impl Checker<'_> {
             return self.expression(&body, expect);
         }
         self.bind("let:", &[Sexpr::List(bound, span), body], span, expect)
+    }
+}
+
+/// Each macro that uses itself, directly or by way of others.
+pub(super) fn circles(macros: &HashMap<String, Macro>) -> Vec<Error> {
+    let mut names: Vec<&String> = macros.keys().collect();
+    names.sort();
+    let mut errors = Vec::new();
+    for name in names {
+        let (mut seen, mut open) = (Vec::new(), vec![name]);
+        while let Some(at) = open.pop() {
+            let mut called = Vec::new();
+            calls(&macros[at].body, &mut called);
+            for (other, span) in called {
+                if other == name {
+                    let message = match at == name {
+                        true => format!("`^{name}` uses itself"),
+                        false => format!("`^{at}` uses `^{name}`, which uses it"),
+                    };
+                    errors.push(Error::new(
+                        span,
+                        message + "; macros are replaced by their bodies, without end",
+                    ));
+                } else if macros.contains_key(other) && !seen.contains(&other) {
+                    seen.push(other);
+                    open.push(other);
+                }
+            }
+        }
+    }
+    errors
+}
+
+fn calls<'a>(body: &'a Sexpr, to: &mut Vec<(&'a String, Span)>) {
+    match body {
+        Sexpr::Macro(name, span) => to.push((name, *span)),
+        Sexpr::List(items, _) => items.iter().for_each(|item| calls(item, to)),
+        _ => {}
     }
 }
 

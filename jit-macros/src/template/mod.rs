@@ -20,7 +20,7 @@ use ast::{Opcode, Operand};
 use azulejo_core::vocab::{Scalar, Vocabulary};
 use check::Checker;
 use macros::Macro;
-use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::collections::HashMap;
 use syn::Error;
@@ -32,7 +32,8 @@ struct Row {
     name: Ident,
     stores_itself: bool,
     is_unsafe: bool,
-    body: Sexpr,
+    /// Nothing if it could not be read.
+    body: Option<Sexpr>,
 }
 
 /// Rows and macros as they are written.
@@ -53,15 +54,10 @@ pub(crate) fn template(input: TokenStream) -> TokenStream {
     }
     let mut errors = Vec::new();
     let source = read(input.clone(), &mut errors);
-    let paths: Vec<String> = source.rows.iter().map(|row| row.path.to_string()).collect();
-    if let Some(row) = source.rows.iter().find(|row| row.path.to_string() != paths[0]) {
-        errors.push(Error::new(row.name.span(), "one `template!` is about one enum; write a second one"));
-    }
-    if !errors.is_empty() {
+    // With a row the enum is known, and what is wrong is told with all that is wrong in its light.
+    let Some(Row { path, .. }) = source.rows.first() else {
         return errors.iter().map(Error::to_compile_error).collect();
-    }
-    let Some(row) = source.rows.first() else { return TokenStream::new() };
-    let path = &row.path;
+    };
     quote! { #path! { [::azulejo::__private::macros::__template] { #input } } }
 }
 
@@ -91,13 +87,35 @@ pub(crate) fn described(input: TokenStream) -> TokenStream {
     let mut errors = Vec::new();
     let source = read(rows.stream(), &mut errors);
     let mut output = TokenStream::new();
-    for row in &source.rows {
-        match expand(row, &description, vocab, &source.macros) {
+    let circles = macros::circles(&source.macros);
+    let paths: Vec<String> = source.rows.iter().map(|row| row.path.to_string()).collect();
+    for (row, path) in std::iter::zip(&source.rows, &paths) {
+        if *path != paths[0] {
+            errors.push(Error::new(row.name.span(), "one `template!` is about one enum; write a second one"));
+            continue;
+        }
+        if let Some(other) = source
+            .rows
+            .iter()
+            .take_while(|other| !std::ptr::eq(*other, row))
+            .find(|other| other.name == row.name)
+        {
+            errors.push(Error::new(row.name.span(), format!("`{}` has a template already", other.name)));
+            continue;
+        }
+        let expanded = match circles.is_empty() {
+            true => expand(row, &description, vocab, &source.macros),
+            false => Ok(placeholder(row, &description)),
+        };
+        match expanded {
             Ok(tokens) => output.extend(tokens),
-            Err(error) => errors.push(error),
+            Err(error) => {
+                errors.push(error);
+                output.extend(placeholder(row, &description));
+            }
         }
     }
-    output.extend(errors.iter().map(Error::to_compile_error));
+    output.extend(errors.iter().chain(&circles).map(Error::to_compile_error));
     output
 }
 
@@ -110,21 +128,32 @@ fn read(tokens: TokenStream, errors: &mut Vec<Error>) -> Source {
         } else if reader.takes_ident("macro") {
             read_macro(&mut reader, &mut source)
         } else {
-            read_row(&mut reader).map(|row| source.rows.push(row))
+            read_row(&mut reader, &mut source)
         };
         if let Err(error) = item {
-            // Where the next row starts is not known any more.
             errors.push(error);
-            break;
+            // The rest of a row that cannot be read is passed over.
+            reader.skip_until(starts_row);
         }
     }
     source
 }
 
-fn read_row(reader: &mut Reader) -> Result<Row, Error> {
+/// Whether these tokens are `Enum::Opcode =>`, with or without a `!`, or a macro.
+fn starts_row(tokens: &[TokenTree]) -> bool {
+    let mut reader = Reader::new(tokens.iter().take(12).cloned().collect());
+    if reader.takes_ident("macro") {
+        return true;
+    }
+    let is_path = reader.path().is_some_and(|(_, idents)| idents.len() > 1);
+    reader.takes_punct('!');
+    is_path && reader.takes_arrow()
+}
+
+fn read_row(reader: &mut Reader, source: &mut Source) -> Result<(), Error> {
     let Some((_, mut idents)) = reader.path() else {
         reader.next();
-        return Err(Error::new(reader.last(), "here starts a row, `Enum::Opcode => …`, or a `macro ^name`"));
+        return Err(Error::new(reader.last(), "expected a row, `Enum::Opcode => …`, or a `macro ^name`"));
     };
     let name = idents.pop().expect("a path has a last part");
     if idents.is_empty() {
@@ -132,15 +161,17 @@ fn read_row(reader: &mut Reader) -> Result<Row, Error> {
     }
     let path = quote!(#(#idents)::*);
     let stores_itself = reader.takes_punct('!');
-    if !reader.takes_arrow() {
-        return Err(Error::new(
-            reader.last(),
-            format!("`=>` and what `{name}` means is missing behind this"),
-        ));
-    }
-    let is_unsafe = reader.takes_ident("unsafe");
-    let body = reader.sexpr()?;
-    Ok(Row { path, name, stores_itself, is_unsafe, body })
+    let mut row = Row { path, name, stores_itself, is_unsafe: false, body: None };
+    let body = if reader.takes_arrow() {
+        row.is_unsafe = reader.takes_ident("unsafe");
+        reader.sexpr()
+    } else {
+        let message = format!("`=>` and what `{}` means is missing behind this", row.name);
+        Err(Error::new(reader.last(), message))
+    };
+    let body = body.map(|body| row.body = Some(body));
+    source.rows.push(row);
+    body
 }
 
 /// `macro ^name (,a ,b) body`
@@ -201,6 +232,34 @@ fn description_of(tokens: TokenStream) -> Option<Description> {
     Some(Description { operators, opcodes })
 }
 
+/// Stands for the meaning of an opcode whose row is wrong, so that nobody complains that it has none.
+fn placeholder(row: &Row, description: &Description) -> TokenStream {
+    let (path, name) = (&row.path, &row.name);
+    let Some(number) = description.opcodes.iter().position(|opcode| opcode.name == *name) else {
+        return TokenStream::new();
+    };
+    let core = quote!(::azulejo::__private::core::ir);
+    let span = name.span();
+    let implementation = quote_spanned! {span=>
+        unsafe impl #core::bytecode::Semantics<#path> for <#path as #core::bytecode::Opcode<#number>>::Marker
+    };
+    quote! {
+        // SAFETY: it is never run, because the crate does not compile.
+        #implementation {
+            const TEMPLATE: &'static #core::template::Template = &#core::template::Template { steps: &[], blocks: 1 };
+
+            unsafe fn run(
+                _: &#path,
+                _: &#core::bytecode::Machine<'_, <#path as #core::bytecode::Bytecode>::Context>,
+                _: u32,
+                _: *mut u64,
+            ) -> #core::bytecode::Flow {
+                #core::bytecode::Flow::Next
+            }
+        }
+    }
+}
+
 fn expand(
     row: &Row,
     description: &Description,
@@ -214,7 +273,9 @@ fn expand(
         return Err(Error::new(row.name.span(), format!("the enum has no opcode `{}`{hint}", row.name)));
     };
     let opcode = Opcode { name: row.name.clone(), ..opcodes[number].clone() };
-    let body = Checker::new(&opcode, vocab, macros, row.is_unsafe, row.stores_itself).template(&row.body)?;
+    // What is wrong with a row that could not be read has been told.
+    let Some(body) = &row.body else { return Ok(placeholder(row, description)) };
+    let body = Checker::new(&opcode, vocab, macros, row.is_unsafe, row.stores_itself).template(body)?;
     let template = lower::lower(&body);
     let arm = interpret::interpret(&row.path, &opcode, vocab, operators.as_ref(), &body);
     let (path, name) = (&row.path, &row.name);
@@ -223,21 +284,10 @@ fn expand(
         quote!(#member: #local)
     });
     let span = name.span();
-    let implementation = quote_spanned! {span=>
-        unsafe impl __bytecode::Semantics<#path> for <#path as __bytecode::Opcode<#number>>::Marker
-    };
-    Ok(quote! {
-        const _: () = {
-            use ::azulejo::__private::core::ir::{bytecode as __bytecode, graph as __graph, template as __template};
-            use ::azulejo::__private::core::{native as __native, vocab as __vocab};
-            use ::azulejo::__private::core::vocab::meaning as __meaning;
-            #[allow(
-                unused_imports, unused_variables, unused_unsafe, unused_braces, unused_parens, unreachable_code,
-                clippy::all, clippy::undocumented_unsafe_blocks,
-                reason = "written by a program, from a template that says where it is unsafe"
-            )]
-            // SAFETY: both are made from the same checked template.
-            #implementation {
+    // All of it at the row's name, so that a second row for the opcode is reported there.
+    let mut content = Group::new(
+        Delimiter::Brace,
+        quote! {
                 const TEMPLATE: &'static __template::Template = &#template;
 
                 #[inline(always)]
@@ -252,7 +302,24 @@ fn expand(
                         #arm
                     }
                 }
-            }
+        },
+    );
+    content.set_span(span);
+    let implementation = quote_spanned! {span=>
+        unsafe impl __bytecode::Semantics<#path> for <#path as __bytecode::Opcode<#number>>::Marker #content
+    };
+    Ok(quote! {
+        const _: () = {
+            use ::azulejo::__private::core::ir::{bytecode as __bytecode, graph as __graph, template as __template};
+            use ::azulejo::__private::core::{native as __native, vocab as __vocab};
+            use ::azulejo::__private::core::vocab::meaning as __meaning;
+            #[allow(
+                unused_imports, unused_variables, unused_unsafe, unused_braces, unused_parens, unreachable_code,
+                clippy::all, clippy::undocumented_unsafe_blocks,
+                reason = "written by a program, from a template that says where it is unsafe"
+            )]
+            // SAFETY: both are made from the same checked template.
+            #implementation
         };
     })
 }

@@ -31,9 +31,15 @@ impl Checker<'_> {
         let n_operands = info.operands.len();
         let n_params = info.params.len();
         if rest.len() != n_operands + n_params {
-            let message =
-                format!("`{word}` takes {n_operands} operands and {n_params} constants, not {}", rest.len());
-            return fail(span, message);
+            let form = super::words::form(info);
+            return fail(
+                span,
+                format!(
+                    "`{word}` is written `{form}`; here are {} of its {}",
+                    rest.len(),
+                    n_operands + n_params
+                ),
+            );
         }
         if info.props.intersects(Props::READS | Props::WRITES) {
             self.needs_unsafe(head, "reading and writing memory")?;
@@ -133,7 +139,7 @@ impl Checker<'_> {
             Some(Sexpr::Operand(name, place)) => {
                 let at = self.find_operand(name, *place)?;
                 if self.opcode.operands[at].kind != "Imm" {
-                    return fail(*place, "here stands a constant: a number, `(&…)`, or an `Imm` operand");
+                    return fail(*place, "expected a constant: a number, `(&…)`, or an `Imm` operand");
                 }
                 Some(Constant::Operand(at))
             }
@@ -244,6 +250,12 @@ impl Checker<'_> {
             return Ok(widen(value, ty));
         }
         let (found, wanted) = (value.ty, scalar.name());
+        if found == Type::Flag {
+            return fail(
+                value.span,
+                format!("a flag is no value; `(flagval … {wanted})` makes it one or zero"),
+            );
+        }
         let help = match (found.is_float(), ty.is_float()) {
             (false, false) => format!("`(ucast … {wanted})` takes the low bits"),
             (true, true) => format!("`(fcast … {wanted})` rounds"),

@@ -1,6 +1,7 @@
 //! Words: what may have been meant, and the names in the checks of trapping operators.
 
-use azulejo_core::vocab::{Sig, Type};
+use azulejo_core::vocab::op::{Kind, Param};
+use azulejo_core::vocab::{OpInfo, Sig, Type};
 
 /// `; did you mean …?`, if some name is close to what was written.
 pub(super) fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
@@ -11,20 +12,41 @@ pub(super) fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> S
     }
 }
 
-/// How many letters must be changed, added or dropped.
+/// How many letters must be changed, added, dropped, or swapped with their neighbor.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + (x != *y) as usize;
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let (mut before, mut row): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=b.len()).collect());
+    for i in 0..a.len() {
+        let mut next = vec![i + 1];
+        for j in 0..b.len() {
+            let changed = row[j] + (a[i] != b[j]) as usize;
+            let mut least = changed.min(next[j] + 1).min(row[j + 1] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(before[j - 1] + 1);
+            }
+            next.push(least);
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[b.len()]
+}
+
+/// How an operator is written: `(load address type)`.
+pub(super) fn form(info: &OpInfo) -> String {
+    let operands = info.operands.iter().map(|kind| match kind {
+        Kind::Ptr => "address",
+        Kind::Word => "number",
+        Kind::Flag => "flag",
+        _ => "value",
+    });
+    let params = info.params.iter().map(|param| match param {
+        Param::Type => "type",
+        Param::Offset => "offset",
+        Param::Scale => "scale",
+        _ => "constant",
+    });
+    let words: Vec<&str> = operands.chain(params).collect();
+    format!("({} {})", info.name, words.join(" "))
 }
 
 /// The text of a check with its numbers: the least integer, and the floats just beyond the range of the result.

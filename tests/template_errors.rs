@@ -1,0 +1,16 @@
+//! Each mistake in templates, opcode enums and rows of operators is reported on its token, with what to do about it.
+
+#[test]
+fn mistakes_in_templates() {
+    trybuild::TestCases::new().compile_fail("tests/ui/template/*.rs");
+}
+
+#[test]
+fn mistakes_in_enums() {
+    trybuild::TestCases::new().compile_fail("tests/ui/bytecode/*.rs");
+}
+
+#[test]
+fn mistakes_in_operators() {
+    trybuild::TestCases::new().compile_fail("tests/ui/operators/*.rs");
+}

@@ -1,0 +1,14 @@
+use azulejo::prelude::*;
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+enum Op {
+    A { dst: Out<i64>, a: In<i64> },
+}
+
+template! {
+    use object_model;
+
+    Op::A => (add $a 1)
+}
+
+fn main() {}
