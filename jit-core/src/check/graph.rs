@@ -61,7 +61,7 @@ impl Judge<'_> {
             let is_right = match end.op {
                 Op::JUMP => data.succs.len() == 1,
                 Op::BR => data.succs.len() == 2,
-                Op::SWITCH => !data.succs.is_empty(),
+                Op::SWITCH => data.succs.len() > 1,
                 _ => data.succs.is_empty(),
             };
             if !is_right {

@@ -181,7 +181,8 @@ impl Graph {
     }
 
     /// Adds a node that floats; an `addr` or `idx` whose constant no machine has becomes additions and
-    /// multiplications, so that passes and tiles see offsets of 32 bits and scales of 1, 2, 4 and 8 only.
+    /// multiplications, so that passes and tiles see offsets of 32 bits and scales of 1, 2, 4 and 8 only; a constant
+    /// loses the bits that its type does not have.
     pub fn add_normal(&mut self, op: Op, sig: Sig, inputs: &[Node], imm: u64, origin: u32) -> Node {
         const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
         if op == Op::ADDR && imm as i64 != imm as i32 as i64 {
@@ -192,6 +193,9 @@ impl Graph {
             let scale = self.constant(Type::I64, imm, origin);
             let distance = self.add(Op::MUL, WORD, &[inputs[1], scale], 0, origin);
             return self.add(Op::ADD, WORD, &[inputs[0], distance], 0, origin);
+        }
+        if op == Op::CONST {
+            return self.constant(sig.ty, imm, origin);
         }
         self.add(op, sig, inputs, imm, origin)
     }

@@ -600,6 +600,9 @@ impl Builder<'_> {
                 _ => targets.push(self.leader(self.operand(operand))),
             }
         }
+        if let [only] = targets[..] {
+            return self.jump(only);
+        }
         self.graph.end(self.current, Op::SWITCH, Type::Void, &[value], 0, &targets, self.at);
         self.current = Block::NONE;
     }

@@ -1,0 +1,246 @@
+//! Writes the rig's bytecode: an opcode for every operator of the vocabulary on every type it has a meaning on, and
+//! those of `src/opcodes.txt`. So an operator that is added is part of every random program at once.
+
+use azulejo_core::vocab::op::{Key, Kind, Param, Yields};
+use azulejo_core::vocab::{OpInfo, Props, Sig, Type, Vocabulary};
+use std::fmt::Write;
+use std::path::Path;
+use std::{env, fs};
+
+/// An opcode: its fields (name and type) and its meaning.
+struct Opcode {
+    name: String,
+    fields: Vec<(String, String)>,
+    template: String,
+}
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/opcodes.txt");
+    let mut opcodes = Vec::new();
+    for (_, info) in Vocabulary::BUILTIN.iter() {
+        let is_value =
+            info.reference.is_some() && info.props.contains(Props::TEMPLATE) && info.name != "const";
+        if is_value {
+            opcodes.extend(info.sigs().into_iter().filter_map(|sig| of_operator(info, sig)));
+        }
+    }
+    for ty in Type::ALL.into_iter().filter(|ty| ty.is_value()) {
+        memory(ty, &mut opcodes);
+        branches(ty, &mut opcodes);
+    }
+    calls(&mut opcodes);
+    let text = fs::read_to_string("src/opcodes.txt").expect("the opcodes are there");
+    opcodes.extend(text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(written));
+    let out = env::var_os("OUT_DIR").expect("cargo says where to write");
+    fs::write(Path::new(&out).join("opcodes.rs"), source(&opcodes)).expect("the opcodes can be written");
+}
+
+fn scalar(ty: Type) -> &'static str {
+    match ty {
+        Type::I8 => "i8",
+        Type::I16 => "i16",
+        Type::I32 => "i32",
+        Type::I64 => "i64",
+        Type::F32 => "f32",
+        Type::F64 => "f64",
+        other => unreachable!("{other} is no value"),
+    }
+}
+
+fn camel(text: &str) -> String {
+    let parts = text.split(['_', ' ', '.']);
+    parts.map(|part| part[..1].to_uppercase() + &part[1..]).collect()
+}
+
+fn field(name: &str, kind: &str, ty: &str) -> (String, String) {
+    (name.into(), format!("{kind}<{ty}>"))
+}
+
+/// An operator on registers of its types.
+fn of_operator(info: &OpInfo, sig: Sig) -> Option<Opcode> {
+    let of_operands = match info.key {
+        Key::Result => sig.ty,
+        _ => sig.from,
+    };
+    let mut fields = Vec::new();
+    let mut words = vec![info.name.to_string()];
+    for (number, kind) in info.operands.iter().enumerate() {
+        let name = ["a", "b", "c"][number];
+        let (ty, word) = match kind {
+            Kind::Same | Kind::Value => (scalar(of_operands), format!("${name}")),
+            Kind::Ptr => ("u64", format!("${name}")),
+            Kind::Word => ("i64", format!("${name}")),
+            Kind::Flag => ("i32", format!("(nz ${name})")),
+            _ => return None,
+        };
+        fields.push(field(name, "In", ty));
+        words.push(word);
+    }
+    for param in info.params {
+        words.push(match param {
+            Param::Type => scalar(sig.ty).into(),
+            Param::Offset => {
+                fields.push(field("imm", "Imm", "i32"));
+                "$imm".into()
+            }
+            Param::Scale => "24".into(),
+            _ => return None,
+        });
+    }
+    let mut template = format!("({})", words.join(" "));
+    let out = match info.yields {
+        Yields::Flag => {
+            template = format!("(flagval {template} u8)");
+            "u8"
+        }
+        Yields::Ptr => "u64",
+        Yields::Same | Yields::Param => scalar(sig.ty),
+        _ => return None,
+    };
+    fields.insert(0, field("dst", "Out", out));
+    let types = match info.key {
+        Key::None => String::new(),
+        Key::Both { .. } => format!(" {} {}", scalar(sig.from), scalar(sig.ty)),
+        _ => format!(" {}", scalar(of_operands)),
+    };
+    Some(Opcode { name: camel(&format!("{}{types}", info.name)), fields, template })
+}
+
+/// Loads, stores and changes of elements of the context's buffer, whatever the index.
+fn memory(ty: Type, opcodes: &mut Vec<Opcode>) {
+    let name = scalar(ty);
+    let bytes = ty.bits() / 8;
+    let (index, value) = (field("index", "In", "i64"), field("value", "In", name));
+    let element = format!("(addr (idx (addr (tc) (&offset_of Vm, buffer)) (and $index 7) {bytes}) 8)");
+    let dst = field("dst", "Out", name);
+    opcodes.push(Opcode {
+        name: camel(&format!("load_{name}")),
+        fields: vec![dst.clone(), index.clone()],
+        template: format!("unsafe (load {element} {name})"),
+    });
+    opcodes.push(Opcode {
+        name: camel(&format!("store_{name}")),
+        fields: vec![index.clone(), value.clone()],
+        template: format!("unsafe (store {element} $value {name})"),
+    });
+    opcodes.push(Opcode {
+        name: camel(&format!("change_{name}")),
+        fields: vec![index, value],
+        template: format!(
+            "unsafe (let: (($at {element})) (store $at (add (load $at {name}) $value) {name}))"
+        ),
+    });
+    opcodes.push(Opcode {
+        name: camel(&format!("const_{name}")),
+        fields: vec![dst, field("value", "Imm", name)],
+        template: "$value".into(),
+    });
+}
+
+/// Conditional jumps forward, fused with the comparison, and choices.
+fn branches(ty: Type, opcodes: &mut Vec<Opcode>) {
+    let name = scalar(ty);
+    let (a, b) = (field("a", "In", name), field("b", "In", name));
+    let to = ("to".to_string(), "Label".to_string());
+    for (word, flag) in
+        [("lt", "(lt $a $b)"), ("eq", "(unlikely (eq $a $b))"), ("ge", "(notf (all (ge $a $b) (le $a $b)))")]
+    {
+        opcodes.push(Opcode {
+            name: camel(&format!("jump_{word}_{name}")),
+            fields: vec![a.clone(), b.clone(), to.clone()],
+            template: format!("(when {flag} (branch $to))"),
+        });
+    }
+    opcodes.push(Opcode {
+        name: camel(&format!("choose_{name}")),
+        fields: vec![field("dst", "Out", name), a, b],
+        template: "(if (any (gt $a $b) (eq $b $b)) $a (if (lt $a $b) $b $a))".into(),
+    });
+}
+
+/// Calls with 0 to 24 arguments of every mix, by each convention.
+fn calls(opcodes: &mut Vec<Opcode>) {
+    for count in 0..=24usize {
+        let abi = ["", "\"win64\" ", "\"sysv64\" "][count % 3];
+        let mut args = String::new();
+        for at in 0..count {
+            let (value, ty) =
+                [("$a", "i64"), ("$x", "f64"), ("$b", "i32"), ("$y", "f32")][(at * 7 + count) % 4];
+            write!(args, " (carg {value} {ty})").expect("text can be written");
+        }
+        opcodes.push(Opcode {
+            name: format!("Call{count}"),
+            fields: vec![
+                field("dst", "Out", "i64"),
+                field("a", "In", "i64"),
+                field("x", "In", "f64"),
+                field("b", "In", "i32"),
+                field("y", "In", "f32"),
+            ],
+            template: format!("(do (discard $a) (discard $b) (discard $x) (discard $y) (call {abi}callee{count} (arglist{args}) i64))"),
+        });
+    }
+}
+
+/// `Name { field: Type, … } => template`
+fn written(line: &str) -> Opcode {
+    let (head, template) = line.split_once("=>").expect("a line has an arrow");
+    let (name, fields) = head.split_once('{').unwrap_or((head, ""));
+    let fields = fields.trim().trim_end_matches('}').split(',').filter(|field| !field.trim().is_empty());
+    let fields = fields.map(|field| {
+        let (name, ty) = field.split_once(':').expect("a field has a type");
+        (name.trim().to_string(), ty.trim().to_string())
+    });
+    Opcode { name: name.trim().into(), fields: fields.collect(), template: template.trim().into() }
+}
+
+/// The functions that calls call: each mixes its arguments into a number.
+fn callees(out: &mut String) -> std::fmt::Result {
+    for count in 0..=24usize {
+        let abi = ["C", "win64", "sysv64"][count % 3];
+        write!(out, "extern \"{abi}\" fn callee{count}(")?;
+        for at in 0..count {
+            write!(out, "a{at}: {}, ", ["i64", "f64", "i32", "f32"][(at * 7 + count) % 4])?;
+        }
+        let bits: Vec<String> = (0..count).map(|at| format!("a{at}.bits()")).collect();
+        writeln!(out, ") -> i64 {{\n    mix_all({count}, &[{}])\n}}\n", bits.join(", "))?;
+    }
+    Ok(())
+}
+
+fn source(opcodes: &[Opcode]) -> String {
+    let mut out = String::new();
+    write_source(&mut out, opcodes).expect("text can be written");
+    out
+}
+
+fn write_source(out: &mut String, opcodes: &[Opcode]) -> std::fmt::Result {
+    writeln!(out, "/// The opcodes.\n#[derive(Bytecode, Clone, Copy, Debug)]\n#[bytecode(context = Vm)]")?;
+    writeln!(out, "#[allow(missing_docs, reason = \"their templates say what they are\")]\npub enum Op {{")?;
+    for Opcode { name, fields, .. } in opcodes {
+        let fields: Vec<String> = fields.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
+        writeln!(out, "    {name} {{ {} }},", fields.join(", "))?;
+    }
+    writeln!(out, "}}\n")?;
+    // Some at a time, so that an error shows its surroundings.
+    for some in opcodes.chunks(32) {
+        writeln!(out, "template! {{")?;
+        for Opcode { name, template, fields } in some {
+            let outputs =
+                fields.iter().filter(|(_, ty)| ty.starts_with("Out") || ty.starts_with("Push")).count();
+            let is_changed = fields.iter().any(|(_, ty)| ty.starts_with("InOut"));
+            let stores = if is_changed || outputs > 1 { "!" } else { "" };
+            writeln!(out, "    Op::{name}{stores} => {template}")?;
+        }
+        writeln!(out, "}}\n")?;
+    }
+    writeln!(out, "/// The opcode of this number with these operands.")?;
+    writeln!(out, "pub(crate) fn from_raw(number: usize, raw: &[Raw]) -> Op {{\n    match number {{")?;
+    for (number, Opcode { name, fields, .. }) in opcodes.iter().enumerate() {
+        let fields = fields.iter().enumerate().map(|(at, (name, _))| format!("{name}: operand(raw[{at}])"));
+        writeln!(out, "        {number} => Op::{name} {{ {} }},", fields.collect::<Vec<_>>().join(", "))?;
+    }
+    writeln!(out, "        _ => unreachable!(\"there is no opcode {{number}}\"),\n    }}\n}}\n")?;
+    callees(out)
+}

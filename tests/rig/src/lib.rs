@@ -1,0 +1,12 @@
+//! The rig: random programs of a bytecode that has every operator, run in every tier and compared.
+//!
+//! [`program`](program::program) makes them, [`compare`](compare::compare) runs them, [`minimise`](compare::minimise)
+//! makes one that fails short. The same functions serve tests, `cargo xtask fuzz` and fuzzers.
+
+#![cfg(all(target_arch = "x86_64", unix))]
+
+pub mod compare;
+pub mod frame;
+pub mod machine;
+pub mod mutate;
+pub mod program;

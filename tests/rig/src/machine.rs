@@ -1,0 +1,134 @@
+//! The bytecode: every operator on every type (see `build.rs`), and what control and calls need beyond.
+
+use azulejo::prelude::*;
+use azulejo_core::ir::bytecode::Raw;
+
+include!(concat!(env!("OUT_DIR"), "/opcodes.rs"));
+
+/// What programs work on besides their registers.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[repr(C)]
+pub struct Vm {
+    /// What loads and stores touch, at eight indices of each width, overlapping one another.
+    pub buffer: [u64; 16],
+    /// What was stored last by `Keep`.
+    pub kept: i64,
+    /// As bits, since NaN is not equal to itself.
+    pub kept_x: u64,
+    /// As above.
+    pub kept_y: u32,
+    /// Everything that `note` was told, mixed.
+    pub notes: u64,
+}
+
+trait Bits {
+    fn bits(self) -> u64;
+}
+
+macro_rules! bits {
+    ($($ty:ident: $value:ident => $bits:expr;)*) => {
+        $(impl Bits for $ty {
+            fn bits(self) -> u64 {
+                let $value = self;
+                $bits
+            }
+        })*
+    };
+}
+
+bits! {
+    i64: value => value as u64;
+    i32: value => value as u64;
+    f64: value => value.to_bits();
+    f32: value => value.to_bits() as u64;
+}
+
+fn mix(mixed: u64, more: u64) -> u64 {
+    (mixed ^ more).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+}
+
+fn mix_all(count: u64, all: &[u64]) -> i64 {
+    all.iter().fold(count, |mixed, more| mix(mixed, *more)) as i64
+}
+
+extern "C" fn callee2_slow(a: i64, b: i64) -> i64 {
+    a.wrapping_mul(b) >> 1
+}
+
+extern "C" fn note(vm: &mut Vm, a: i64) {
+    vm.notes = mix(vm.notes, a as u64);
+}
+
+extern "C" fn halfway(x: f64, y: f64) -> f64 {
+    (x + y) / 2.0
+}
+
+/// # Safety
+///
+/// There must be so many slots.
+unsafe extern "C" fn sum_of(slots: *const u64, count: i64) -> i64 {
+    // SAFETY: the caller says so.
+    let slots = unsafe { std::slice::from_raw_parts(slots, count as usize) };
+    slots.iter().fold(count as u64, |sum, slot| mix(sum, *slot)) as i64
+}
+
+/// # Safety
+///
+/// There must be so many slots.
+unsafe extern "C" fn fill_with(slots: *mut u64, count: i64, value: i64) {
+    // SAFETY: the caller says so.
+    let slots = unsafe { std::slice::from_raw_parts_mut(slots, count as usize) };
+    for (at, slot) in slots.iter_mut().enumerate() {
+        *slot = (value as u64).wrapping_add(at as u64);
+    }
+}
+
+/// An operand out of its bits, as [`Bytecode::operands`] gives them.
+fn operand<T: FromRaw>(raw: Raw) -> T {
+    T::from_raw(raw)
+}
+
+trait FromRaw {
+    fn from_raw(raw: Raw) -> Self;
+}
+
+macro_rules! from_raw {
+    ($($ty:ty: $raw:ident => $value:expr;)*) => {
+        $(impl FromRaw for $ty {
+            fn from_raw($raw: Raw) -> Self {
+                $value
+            }
+        })*
+    };
+}
+
+macro_rules! from_raw_generic {
+    ($($ty:ident: $raw:ident => $value:expr;)*) => {
+        $(impl<T> FromRaw for $ty<T> {
+            fn from_raw($raw: Raw) -> Self {
+                $value
+            }
+        })*
+    };
+}
+
+from_raw_generic! {
+    In: raw => In::new(raw as u32);
+    Out: raw => Out::new(raw as u32);
+    InOut: raw => InOut::new(raw as u32);
+    Push: _raw => Push::default();
+    Pop: _raw => Pop::default();
+}
+
+from_raw! {
+    Imm<i8>: raw => Imm(raw as i8);
+    Imm<i16>: raw => Imm(raw as i16);
+    Imm<i32>: raw => Imm(raw as i32);
+    Imm<i64>: raw => Imm(raw as i64);
+    Imm<f32>: raw => Imm(f32::from_bits(raw as u32));
+    Imm<f64>: raw => Imm(f64::from_bits(raw));
+    Label: raw => Label(raw as u32);
+    Labels: raw => Labels { first: raw as u32, count: (raw >> 32) as u32 };
+    Regs: raw => Regs { first: raw as u32, count: (raw >> 32) as u32 };
+    RegsMut: raw => RegsMut { first: raw as u32, count: (raw >> 32) as u32 };
+}

@@ -1,0 +1,45 @@
+//! Programs changed at random: what verification is for.
+
+use crate::machine::Op;
+use crate::program::Program;
+use azulejo::Bytecode;
+use azulejo_core::fuzzing::Random;
+
+/// Changes a few things of a program: operands of all kinds, opcodes, the order, the labels, the number of registers.
+pub fn mutate(random: &mut Random, program: &mut Program) {
+    for _ in 0..1 + random.below(3) {
+        let n_code = program.code.len();
+        if n_code == 0 {
+            return;
+        }
+        let at = random.below(n_code);
+        match random.below(10) {
+            0..6 => {
+                let operands = Op::OPCODES[program.code[at].opcode].operands.len().max(1);
+                let operand = &mut program.code[at].operands[random.below(operands)];
+                *operand = match random.below(4) {
+                    0 => random.number(),
+                    1 => operand.wrapping_add(random.below(9) as u64).wrapping_sub(4),
+                    2 => random.below(2 * n_code) as u64,
+                    _ => random.below(40) as u64 | (random.below(40) as u64) << 32,
+                };
+            }
+            6 => program.code[at].opcode = random.below(Op::OPCODES.len()),
+            7 => {
+                program.code.remove(at);
+            }
+            8 => {
+                let other = random.below(n_code);
+                program.code.swap(at, other);
+            }
+            _ => {
+                if random.one_in(2) || program.labels.is_empty() {
+                    program.registers = random.below(30) as u32;
+                } else {
+                    let label = random.below(program.labels.len());
+                    program.labels[label] = random.below(2 * n_code) as u32;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Random programs, and their text.
+//!
+//! In: random numbers. Out: a [`Program`] that ends: jumps go forward, except those of counted loops, whose counters
+//! nobody else writes. Jumps into loops from outside are made too; then the counter is what it happens to be.
+
+use crate::machine::{self, Op};
+use azulejo::{Bytecode, Code, OperandInfo, OperandKind};
+use azulejo_core::fuzzing::Random;
+use azulejo_core::ir::bytecode::{MAX_OPERANDS, Raw};
+use azulejo_core::vocab::{Scalar, Type};
+use std::collections::HashMap;
+use std::fmt::{self, Write};
+use std::sync::LazyLock;
+
+/// One bytecode: its opcode's number and its operands' bits.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Instruction {
+    /// In `Op::OPCODES`.
+    pub opcode: usize,
+    /// As many as the opcode has; zeros behind them.
+    pub operands: [Raw; MAX_OPERANDS],
+}
+
+/// A function of the rig's bytecode.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Program {
+    /// The code.
+    pub code: Vec<Instruction>,
+    /// What `Labels` operands are runs of.
+    pub labels: Vec<u32>,
+    /// How many VM registers it has.
+    pub registers: u32,
+}
+
+/// The registers that hold integers, doubles, floats, and loop counters.
+const INTS: u64 = 10;
+const DOUBLES: u64 = 4;
+const FLOATS: u64 = 3;
+const COUNTERS: u64 = 3;
+/// How many registers there are.
+pub const REGISTERS: u32 = (INTS + DOUBLES + FLOATS + COUNTERS) as u32;
+/// The first of the registers that only loops write.
+pub const FIRST_COUNTER: u64 = INTS + DOUBLES + FLOATS;
+
+/// Opcodes that the plan places, and others place never.
+const PLANNED: [&str; 10] =
+    ["Count", "Return", "PushOne", "PushFloat", "StackAdd", "StackLess", "Dup", "PopOne", "PopJump", "Jump"];
+/// Opcodes that often end the program: they are taken only now and then.
+const ENDINGS: [&str; 10] =
+    ["Div", "Udiv", "Rem", "Urem", "FtosTrap", "FtouTrap", "TrapIf", "ReturnIf", "Exit", "Guard"];
+
+/// What stands at a position.
+#[derive(Clone, Copy, PartialEq)]
+enum Plan {
+    Any,
+    /// Sets the counter of the loop.
+    Head {
+        counter: u64,
+    },
+    /// Counts, and goes back behind the head.
+    Back {
+        counter: u64,
+        head: u64,
+    },
+    /// This opcode, in the middle of work on the operand stack, where nothing jumps to.
+    Stack(&'static str),
+    /// The first of such work.
+    StackStart(&'static str),
+    End,
+}
+
+/// What is done on the operand stack without a branch in between.
+const STACK_WORK: [&[&str]; 4] = [
+    &["PushOne", "PopOne"],
+    &["PushOne", "PushOne", "StackAdd", "Dup", "PopOne", "PopJump"],
+    &["PushFloat", "PushFloat", "StackLess", "PopJump"],
+    &["PushOne", "Dup", "StackAdd", "PopOne"],
+];
+
+/// Makes a program with about this many bytecodes.
+pub fn program(random: &mut Random, size: usize) -> Program {
+    let mut maker = Maker::new(random, size);
+    for at in 0..maker.plan.len() {
+        maker.add(at);
+    }
+    Program { code: maker.code, labels: maker.labels, registers: REGISTERS }
+}
+
+/// The opcodes to choose from: the usual ones, and those that often end the program.
+static CHOICES: LazyLock<(Vec<usize>, Vec<usize>)> = LazyLock::new(|| {
+    let is_ending = |name: &str| ENDINGS.iter().any(|ending| name.starts_with(ending));
+    let all = (0..Op::OPCODES.len()).filter(|number| !PLANNED.contains(&Op::OPCODES[*number].name));
+    all.partition(|number| !is_ending(Op::OPCODES[*number].name))
+});
+
+struct Maker<'a> {
+    random: &'a mut Random,
+    plan: Vec<Plan>,
+    code: Vec<Instruction>,
+    labels: Vec<u32>,
+    usual: &'static [usize],
+    endings: &'static [usize],
+    /// A few of the usual ones, which most of the program consists of.
+    favorites: Vec<usize>,
+}
+
+impl<'a> Maker<'a> {
+    fn new(random: &'a mut Random, size: usize) -> Self {
+        let (usual, endings) = &*CHOICES;
+        let favorites = (0..12).map(|_| usual[random.below(usual.len())]).collect();
+        let mut maker = Maker {
+            random,
+            plan: Vec::new(),
+            code: Vec::new(),
+            labels: Vec::new(),
+            usual,
+            endings,
+            favorites,
+        };
+        // Something to work on, before anything else.
+        maker.plan.resize(size + 14, Plan::Any);
+        maker.plan_loops(0, size, 0);
+        maker.plan_stack_work();
+        maker.plan.push(Plan::End);
+        maker
+    }
+
+    fn plan_loops(&mut self, from: usize, to: usize, depth: u64) {
+        if depth == COUNTERS || to - from < 4 {
+            return;
+        }
+        let mut at = from;
+        while at + 4 < to {
+            at += self.random.below(12);
+            let len = 3 + self.random.below(24);
+            if at + len >= to {
+                return;
+            }
+            let counter = FIRST_COUNTER + depth;
+            self.plan[at] = Plan::Head { counter };
+            self.plan[at + len] = Plan::Back { counter, head: at as u64 };
+            self.plan_loops(at + 1, at + len, depth + 1);
+            at += len + 1;
+        }
+    }
+
+    fn plan_stack_work(&mut self) {
+        for _ in 0..self.plan.len() / 24 {
+            let work = STACK_WORK[self.random.below(STACK_WORK.len())];
+            let at = self.random.below(self.plan.len());
+            let room = self.plan.get_mut(at..at + work.len());
+            if let Some(room) = room.filter(|room| room.iter().all(|plan| *plan == Plan::Any)) {
+                room[0] = Plan::StackStart(work[0]);
+                std::iter::zip(&mut room[1..], &work[1..]).for_each(|(plan, name)| *plan = Plan::Stack(name));
+            }
+        }
+    }
+
+    fn add(&mut self, at: usize) {
+        let mut operands = [0; MAX_OPERANDS];
+        let opcode = match self.plan[at] {
+            Plan::Head { counter } => {
+                operands[..2].copy_from_slice(&[counter, 1 + self.random.below(4) as u64]);
+                opcode_named("ConstI32")
+            }
+            Plan::Back { counter, head } => {
+                operands[..2].copy_from_slice(&[counter, head + 1]);
+                opcode_named("Count")
+            }
+            Plan::End => {
+                operands[0] = self.random.below(INTS as usize) as u64;
+                opcode_named("Return")
+            }
+            Plan::Stack(name) | Plan::StackStart(name) => self.filled(opcode_named(name), &mut operands, at),
+            Plan::Any => {
+                let opcode = self.choose(at);
+                self.filled(opcode, &mut operands, at)
+            }
+        };
+        self.code.push(Instruction { opcode, operands });
+    }
+
+    fn filled(&mut self, opcode: usize, operands: &mut [Raw; MAX_OPERANDS], at: usize) -> usize {
+        for (operand, info) in std::iter::zip(operands, Op::OPCODES[opcode].operands) {
+            *operand = self.operand(info, at);
+        }
+        opcode
+    }
+
+    fn choose(&mut self, at: usize) -> usize {
+        // The last ones tell what is in registers; the first ones fill them.
+        if at + 8 >= self.plan.len() {
+            return opcode_named(["Keep", "Effect", "StoreI64", "StoreF64"][self.random.below(4)]);
+        }
+        if at < 6 {
+            return opcode_named(["ConstI64", "ConstF64", "ConstF32", "ConstI16"][self.random.below(4)]);
+        }
+        match self.random.below(24) {
+            0 => self.endings[self.random.below(self.endings.len())],
+            1 => opcode_named(
+                ["ConstI64", "ConstI32", "ConstI8", "ConstF64", "ConstF32", "Jump"][self.random.below(6)],
+            ),
+            2..10 => self.favorites[self.random.below(self.favorites.len())],
+            _ => self.usual[self.random.below(self.usual.len())],
+        }
+    }
+
+    fn operand(&mut self, info: &OperandInfo, at: usize) -> Raw {
+        let ty = info.scalar.map_or(Type::I64, Scalar::ty);
+        match info.kind {
+            OperandKind::In => self.register(ty, true),
+            OperandKind::Out | OperandKind::InOut => self.register(ty, false),
+            OperandKind::Pop | OperandKind::Push => 0,
+            OperandKind::Imm => self.constant(ty),
+            OperandKind::Label => self.target(at),
+            OperandKind::Labels => {
+                let (first, count) = (self.labels.len() as u64, 1 + self.random.below(5));
+                for _ in 0..count {
+                    let target = self.target(at);
+                    self.labels.push(target as u32);
+                }
+                first | (count as u64) << 32
+            }
+            OperandKind::Regs | OperandKind::RegsMut => {
+                let first = self.random.below(INTS as usize);
+                let count = self.random.below(INTS as usize - first);
+                first as u64 | (count as u64) << 32
+            }
+        }
+    }
+
+    /// A register of a type; now and then one that holds something else. Counters are only read.
+    fn register(&mut self, ty: Type, read: bool) -> Raw {
+        if self.random.one_in(24) {
+            return self.random.below((FIRST_COUNTER + if read { COUNTERS } else { 0 }) as usize) as u64;
+        }
+        let (first, count) = match ty {
+            Type::F64 => (INTS, DOUBLES),
+            Type::F32 => (INTS + DOUBLES, FLOATS),
+            _ => (0, INTS),
+        };
+        first + self.random.below(count as usize) as u64
+    }
+
+    /// A position behind this one, and mostly near.
+    fn target(&mut self, at: usize) -> Raw {
+        let left = self.plan.len() - at - 1;
+        let mut target = at + 1 + self.random.below(left.min(16));
+        while matches!(self.plan[target], Plan::Stack(_)) {
+            target += 1;
+        }
+        target as u64
+    }
+
+    fn constant(&mut self, ty: Type) -> Raw {
+        const INTS: [i64; 14] = [0, 1, -1, 2, 3, 7, 13, 31, 63, 64, 77, i64::MAX, i64::MIN, 0x7fff_ffff];
+        const DOUBLES: [f64; 14] = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.5,
+            0.5,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+            f64::MIN_POSITIVE,
+            5e-324,
+            9.3e18,
+            -2147483649.0,
+            255.9,
+            1e300,
+        ];
+        match ty {
+            Type::F64 if self.random.one_in(3) => self.random.number(),
+            Type::F64 => DOUBLES[self.random.below(DOUBLES.len())].to_bits(),
+            Type::F32 if self.random.one_in(3) => self.random.number() as u32 as u64,
+            Type::F32 => (DOUBLES[self.random.below(DOUBLES.len())] as f32).to_bits() as u64,
+            _ => {
+                let bits = match self.random.below(3) {
+                    0 => INTS[self.random.below(INTS.len())],
+                    1 => self.random.below(256) as i64 - 128,
+                    _ => (self.random.number() >> self.random.below(64)) as i64,
+                };
+                // As the enum would give it: extended by its sign.
+                (bits << (64 - ty.bits()) >> (64 - ty.bits())) as u64
+            }
+        }
+    }
+}
+
+fn opcode_named(name: &str) -> usize {
+    static NUMBERS: LazyLock<HashMap<&str, usize>> =
+        LazyLock::new(|| Op::OPCODES.iter().enumerate().map(|(number, info)| (info.name, number)).collect());
+    *NUMBERS.get(name).unwrap_or_else(|| panic!("there is no opcode `{name}`"))
+}
+
+impl Program {
+    /// As the engine takes it.
+    pub fn code(&self) -> Code<Op> {
+        let op = |at: &Instruction| machine::from_raw(at.opcode, &at.operands);
+        Code { ops: self.code.iter().map(op).collect(), labels: self.labels.clone() }
+    }
+
+    /// Reads what `Display` writes.
+    pub fn parse(text: &str) -> Result<Program, String> {
+        let mut program = Program { code: Vec::new(), labels: Vec::new(), registers: REGISTERS };
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let mut words = line.split_whitespace();
+            let name = words.next().expect("the line is not empty");
+            let mut numbers = Vec::new();
+            for word in words {
+                numbers.push(word.parse::<u64>().map_err(|error| format!("`{word}`: {error}"))?);
+            }
+            match name {
+                "labels" => program.labels = numbers.iter().map(|label| *label as u32).collect(),
+                "registers" => program.registers = numbers[0] as u32,
+                _ => {
+                    let opcode = Op::OPCODES.iter().position(|info| info.name == name);
+                    let opcode = opcode.ok_or_else(|| format!("there is no opcode `{name}`"))?;
+                    let mut operands = [0; MAX_OPERANDS];
+                    operands[..numbers.len()].copy_from_slice(&numbers);
+                    program.code.push(Instruction { opcode, operands });
+                }
+            }
+        }
+        Ok(program)
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "registers {}", self.registers)?;
+        let mut labels = String::new();
+        self.labels.iter().try_for_each(|label| write!(labels, " {label}"))?;
+        writeln!(f, "labels{labels}")?;
+        for Instruction { opcode, operands } in &self.code {
+            let info = &Op::OPCODES[*opcode];
+            write!(f, "{}", info.name)?;
+            for operand in &operands[..info.operands.len()] {
+                write!(f, " {operand}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+//! Random programs do the same in every tier; changed ones are refused or safe.
+
+#![cfg(all(target_arch = "x86_64", unix))]
+
+use azulejo::verify;
+use azulejo_core::fuzzing::Random;
+use azulejo_rig::compare::{Rig, Start, ends, minimise};
+use azulejo_rig::mutate::mutate;
+use azulejo_rig::program::{Program, program};
+
+/// Runs a program everywhere; what differs is made short and printed as a file for `found/`.
+#[track_caller]
+fn check(rig: &mut Rig, program: &Program, start: &Start) -> bool {
+    match rig.compare(program, start) {
+        None => false,
+        Some(Ok(())) => true,
+        Some(Err(failure)) => {
+            let short = minimise(rig, program, start);
+            let failure = match rig.compare(&short, start) {
+                Some(Err(failure)) => failure,
+                _ => failure,
+            };
+            panic!("{failure}\n\n{short}");
+        }
+    }
+}
+
+#[test]
+fn random_programs_do_the_same_in_every_tier() {
+    let mut rig = Rig::default();
+    for seed in 0..600 {
+        let mut random = Random::new(seed);
+        let size = 8 + random.below(60);
+        let program = program(&mut random, size);
+        let start = Start::random(&mut random);
+        assert!(check(&mut rig, &program, &start), "verification refuses a good program:\n{program}");
+    }
+}
+
+#[test]
+fn large_programs_do_the_same_in_every_tier() {
+    let mut rig = Rig::default();
+    for seed in 0..8 {
+        let mut random = Random::new(seed);
+        let program = program(&mut random, 1500);
+        let start = Start::random(&mut random);
+        assert!(check(&mut rig, &program, &start), "verification refuses a good program:\n{program}");
+    }
+}
+
+#[test]
+fn changed_programs_are_refused_or_safe() {
+    let mut rig = Rig::default();
+    let (mut refused, mut compiled, mut run) = (0, 0, 0);
+    for seed in 0..10_000 {
+        let mut random = Random::new(1 << 32 | seed);
+        let size = 4 + random.below(24);
+        let mut program = program(&mut random, size);
+        mutate(&mut random, &mut program);
+        let code = program.code();
+        match verify(&code.ops, &code.labels, program.registers) {
+            Err(error) => {
+                assert!((error.at as usize) <= code.ops.len(), "{error:?} points into the code");
+                refused += 1;
+            }
+            // One that may not end is compiled only.
+            Ok(_) if !ends(&program) || program.registers > 1000 => {
+                compiled +=
+                    rig.compile(&program).unwrap_or_else(|failure| panic!("{failure}\n{program}")) as u32;
+            }
+            Ok(_) => {
+                let start = Start::random(&mut random);
+                run += check(&mut rig, &program, &start) as u32;
+            }
+        }
+    }
+    println!("{refused} refused, {compiled} compiled, {run} run");
+    assert!(refused > 2000 && run > 2000, "{refused} refused, {compiled} compiled, {run} run");
+}
+
+#[test]
+fn programs_read_back() {
+    let program = program(&mut Random::new(3), 40);
+    assert_eq!(Program::parse(&program.to_string()), Ok(program));
+}
