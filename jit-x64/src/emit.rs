@@ -1,7 +1,7 @@
 //! Emit machine code: one function a tile.
 //!
 //! In: a tile list, its assignment, the emitters of the tiles. Out: [`Code`], position-independent bytes with a
-//! table from code offsets to instructions. [`layout`] says which blocks are emitted in which order; jumps to what
+//! table from code offsets to instructions. [`mod@crate::layout`] says which blocks are emitted in which order; jumps to what
 //! follows are left out. [`link`] gives jumps their distance, and their short form where that is enough.
 //!
 //! The stack of compiled code, from `rsp` up: outgoing arguments, spill slots, saved registers, return address.

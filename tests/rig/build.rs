@@ -57,6 +57,17 @@ fn field(name: &str, kind: &str, ty: &str) -> (String, String) {
     (name.into(), format!("{kind}<{ty}>"))
 }
 
+/// Operators whose result is exact even if it is not a number.
+const KEEPS_BITS: [&str; 5] = ["neg", "abs", "copysign", "bitcast", "select"];
+
+/// A float with only one kind of NaN. Which NaN arithmetic gives is left open, and bits of floats become integers in many
+/// ways. The choice is among integers, since rustc may take any NaN for any other.
+fn one_nan(template: &str, ty: &str) -> String {
+    let (bits, int) = if ty == "f32" { (0x7fc0_0000, "i32") } else { (0x7ff8_0000_0000_0000u64, "i64") };
+    let exact = format!("(if (eq $result $result) (bitcast $result {int}) (const {bits} {int}))");
+    format!("(let: (($result {template})) (bitcast {exact} {ty}))")
+}
+
 /// An operator on registers of its types.
 fn of_operator(info: &OpInfo, sig: Sig) -> Option<Opcode> {
     let of_operands = match info.key {
@@ -98,6 +109,9 @@ fn of_operator(info: &OpInfo, sig: Sig) -> Option<Opcode> {
         Yields::Same | Yields::Param => scalar(sig.ty),
         _ => return None,
     };
+    if out.starts_with('f') && !KEEPS_BITS.contains(&info.name) {
+        template = one_nan(&template, out);
+    }
     fields.insert(0, field("dst", "Out", out));
     let types = match info.key {
         Key::None => String::new(),
@@ -124,12 +138,14 @@ fn memory(ty: Type, opcodes: &mut Vec<Opcode>) {
         fields: vec![index.clone(), value.clone()],
         template: format!("unsafe (store {element} $value {name})"),
     });
+    let mut sum = format!("(add (load $at {name}) $value)");
+    if name.starts_with('f') {
+        sum = one_nan(&sum, name);
+    }
     opcodes.push(Opcode {
         name: camel(&format!("change_{name}")),
         fields: vec![index, value],
-        template: format!(
-            "unsafe (let: (($at {element})) (store $at (add (load $at {name}) $value) {name}))"
-        ),
+        template: format!("unsafe (let: (($at {element})) (store $at {sum} {name}))"),
     });
     opcodes.push(Opcode {
         name: camel(&format!("const_{name}")),

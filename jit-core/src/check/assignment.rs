@@ -9,15 +9,72 @@
 use super::Violation;
 use crate::ir::assignment::{Assignment, Loc, Source};
 use crate::ir::index::Vreg;
-use crate::ir::tiles::{Constraint, Operand, Remat, Role, TileBlock, TileList};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::ir::tiles::{Constraint, Edge, Operand, Remat, Role, TileBlock, TileList};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What places are sure to hold.
-type Held = BTreeMap<Loc, BTreeSet<u32>>;
+/// What each place is sure to hold, by [`Judge::number`]: a set in [`Sets`].
+type Held = Vec<Set>;
+
+/// Number of a set of values. Most places hold one value or nothing, and the same few sets come again and again.
+type Set = u32;
+
+/// The set of nothing.
+const NOTHING: Set = 0;
+
+/// Every set of values that was met.
+struct Sets {
+    lists: Vec<Box<[u32]>>,
+    numbers: HashMap<Box<[u32]>, Set>,
+    shared: HashMap<(Set, Set), Set>,
+}
+
+impl Sets {
+    fn new() -> Sets {
+        Sets {
+            lists: vec![Box::default()],
+            numbers: HashMap::from([(Box::default(), NOTHING)]),
+            shared: HashMap::new(),
+        }
+    }
+
+    /// The set of these, which are in order.
+    fn of(&mut self, values: impl IntoIterator<Item = u32>) -> Set {
+        let list: Box<[u32]> = values.into_iter().collect();
+        debug_assert!(list.is_sorted());
+        let next = self.lists.len() as Set;
+        *self.numbers.entry(list).or_insert_with_key(|list| {
+            self.lists.push(list.clone());
+            next
+        })
+    }
+
+    fn values(&self, set: Set) -> &[u32] {
+        &self.lists[set as usize]
+    }
+
+    fn has(&self, set: Set, value: Vreg) -> bool {
+        self.values(set).binary_search(&value.0).is_ok()
+    }
+
+    /// What is in both.
+    fn intersection(&mut self, a: Set, b: Set) -> Set {
+        if a == b {
+            return a;
+        }
+        if let Some(known) = self.shared.get(&(a, b)) {
+            return *known;
+        }
+        let both: Vec<u32> =
+            self.values(a).iter().copied().filter(|value| self.has(b, Vreg(*value))).collect();
+        let both = self.of(both);
+        self.shared.insert((a, b), both);
+        both
+    }
+}
 
 /// All that is wrong with an assignment.
 pub fn assignment(tiles: &TileList, assignment: &Assignment) -> Vec<Violation> {
-    let mut judge = Judge { tiles, assignment, violations: Vec::new() };
+    let mut judge = Judge::new(tiles, assignment);
     if assignment.locs.len() != tiles.operands.len() {
         judge.report("list".into(), "not every operand has a place");
         return judge.violations;
@@ -27,23 +84,24 @@ pub fn assignment(tiles: &TileList, assignment: &Assignment) -> Vec<Violation> {
         return judge.violations;
     }
     let mut entries: Vec<Option<Held>> = vec![None; tiles.blocks.len()];
-    entries[0] = Some(Held::new());
-    let mut open = vec![0];
-    while let Some(at) = open.pop() {
+    entries[0] = Some(vec![NOTHING; judge.n_places]);
+    // Earlier blocks first: what leads to a block is mostly settled when its turn comes.
+    let mut open = BTreeSet::from([0]);
+    while let Some(at) = open.pop_first() {
         let block = &tiles.blocks[at];
         let held = entries[at].clone().expect("an open block was reached");
         let exit = judge.block(block, held, false);
         for edge in tiles.edges(block) {
             let to = tiles.position[edge.to.at()] as usize;
-            let mut arriving = exit.clone();
-            judge.rename(edge, &mut arriving);
-            let joined = match &entries[to] {
-                None => arriving,
-                Some(known) => meet(known, &arriving),
-            };
+            let mut joined = judge.rename(edge, &exit);
+            if let Some(known) = &entries[to] {
+                for (set, known) in core::iter::zip(&mut joined, known) {
+                    *set = judge.sets.intersection(*known, *set);
+                }
+            }
             if entries[to].as_ref() != Some(&joined) {
                 entries[to] = Some(joined);
-                open.push(to);
+                open.insert(to);
             }
         }
     }
@@ -55,27 +113,76 @@ pub fn assignment(tiles: &TileList, assignment: &Assignment) -> Vec<Violation> {
     judge.violations
 }
 
-fn meet(a: &Held, b: &Held) -> Held {
-    let shared = a.iter().filter_map(|(loc, in_a)| {
-        let both: BTreeSet<u32> = in_a.intersection(b.get(loc)?).copied().collect();
-        (!both.is_empty()).then_some((*loc, both))
-    });
-    shared.collect()
-}
-
 struct Judge<'a> {
     tiles: &'a TileList,
     assignment: &'a Assignment,
     violations: Vec<Violation>,
+    sets: Sets,
+    /// The values that are a constant.
+    constants: HashMap<u64, Set>,
+    /// For each value whether some place held it where the block at hand starts.
+    is_around: Vec<bool>,
+    n_out_args: usize,
+    n_places: usize,
 }
 
-impl Judge<'_> {
+/// How many registers there can be.
+const N_REGISTERS: usize = 64;
+
+impl<'a> Judge<'a> {
+    fn new(tiles: &'a TileList, assignment: &'a Assignment) -> Judge<'a> {
+        let mut sets = Sets::new();
+        let mut constants: HashMap<u64, Vec<u32>> = HashMap::new();
+        for (vreg, data) in tiles.vregs.iter().enumerate() {
+            if let Remat::Const(bits) = data.remat {
+                constants.entry(bits).or_default().push(vreg as u32);
+            }
+        }
+        let constants = constants.into_iter().map(|(bits, values)| (bits, sets.of(values))).collect();
+        let moves = assignment.moves.iter();
+        let places = moves.flat_map(|moved| match moved.from {
+            Source::Loc(from) => [from, moved.to],
+            Source::Const(_) => [moved.to; 2],
+        });
+        let (mut n_out_args, mut n_slots) = (0, 0);
+        for place in places.chain(assignment.locs.iter().copied()) {
+            match place {
+                Loc::Reg(_) => {}
+                Loc::Slot(slot) => n_slots = n_slots.max(slot as usize + 1),
+                Loc::OutArg(at) => n_out_args = n_out_args.max(at as usize + 1),
+            }
+        }
+        Judge {
+            tiles,
+            assignment,
+            violations: Vec::new(),
+            sets,
+            constants,
+            is_around: vec![false; tiles.vregs.len()],
+            n_out_args,
+            n_places: N_REGISTERS + n_out_args + n_slots,
+        }
+    }
+
+    /// Where in [`Held`] a place is.
+    fn number(&self, loc: Loc) -> usize {
+        match loc {
+            Loc::Reg(reg) => reg.0 as usize,
+            Loc::OutArg(at) => N_REGISTERS + at as usize,
+            Loc::Slot(slot) => N_REGISTERS + self.n_out_args + slot as usize,
+        }
+    }
+
     fn report(&mut self, place: String, problem: &str) {
         self.violations.push(Violation { place, problem: problem.into() });
     }
 
     /// What is held at a block's end; what is wrong in it is reported in the last round only.
     fn block(&mut self, block: &TileBlock, mut held: Held, last_round: bool) -> Held {
+        self.is_around.fill(false);
+        for set in &held {
+            self.sets.values(*set).iter().for_each(|value| self.is_around[*value as usize] = true);
+        }
         for inst in block.insts.range() {
             self.moves(inst, &mut held, last_round);
             self.inst(inst, &mut held, last_round);
@@ -88,23 +195,17 @@ impl Judge<'_> {
         let first = moves.partition_point(|moved| (moved.before as usize) < inst);
         for moved in moves[first..].iter().take_while(|moved| moved.before as usize == inst) {
             let values = match moved.from {
-                Source::Loc(from) => held.get(&from).cloned().unwrap_or_default(),
-                Source::Const(bits) => self.constants(bits),
+                Source::Loc(from) => held[self.number(from)],
+                Source::Const(bits) => self.constants.get(&bits).copied().unwrap_or(NOTHING),
             };
             if last_round {
                 self.check_used(moved.to, inst);
-                if values.is_empty() {
+                if values == NOTHING {
                     self.report(format!("before {inst}"), "a move takes what nothing is known of");
                 }
             }
-            held.insert(moved.to, values);
+            held[self.number(moved.to)] = values;
         }
-    }
-
-    /// The values that are this constant.
-    fn constants(&self, bits: u64) -> BTreeSet<u32> {
-        let all = self.tiles.vregs.iter().enumerate();
-        all.filter(|(_, data)| data.remat == Remat::Const(bits)).map(|(vreg, _)| vreg as u32).collect()
     }
 
     fn inst(&mut self, inst: usize, held: &mut Held, last_round: bool) {
@@ -116,24 +217,33 @@ impl Judge<'_> {
             self.overlaps(inst, operands, locs);
         }
         for reg in data.clobbers.iter() {
-            held.remove(&Loc::Reg(reg));
+            held[self.number(Loc::Reg(reg))] = NOTHING;
         }
         for (operand, loc) in core::iter::zip(operands, locs) {
             match operand.role {
                 Role::Def | Role::EarlyDef => {
-                    for values in held.values_mut() {
-                        values.remove(&operand.vreg.0);
+                    // A value is defined once; so what is left of it is of an earlier turn of a loop.
+                    if self.is_around[operand.vreg.at()] {
+                        self.forget(operand.vreg, held);
                     }
-                    held.insert(*loc, BTreeSet::from([operand.vreg.0]));
+                    held[self.number(*loc)] = self.sets.of([operand.vreg.0]);
                 }
-                Role::Temp => {
-                    held.remove(loc);
-                }
+                Role::Temp => held[self.number(*loc)] = NOTHING,
                 Role::Use | Role::LateUse => {}
             }
         }
         if data.operands.len > 0 && operands.iter().any(|o| matches!(o.constraint, Constraint::OutArg(_))) {
-            held.retain(|loc, _| !matches!(loc, Loc::OutArg(_)));
+            held[N_REGISTERS..N_REGISTERS + self.n_out_args].fill(NOTHING);
+        }
+    }
+
+    fn forget(&mut self, value: Vreg, held: &mut Held) {
+        for set in held {
+            if self.sets.has(*set, value) {
+                let others: Vec<u32> =
+                    self.sets.values(*set).iter().copied().filter(|other| *other != value.0).collect();
+                *set = self.sets.of(others);
+            }
         }
     }
 
@@ -161,7 +271,7 @@ impl Judge<'_> {
             }
             match operand.role {
                 Role::Use | Role::LateUse => {
-                    if !held.get(loc).is_some_and(|values| values.contains(&operand.vreg.0)) {
+                    if !self.sets.has(held[self.number(*loc)], operand.vreg) {
                         self.report(place, "reads a place that does not hold the value");
                     }
                 }
@@ -212,19 +322,28 @@ impl Judge<'_> {
     }
 
     /// Over an edge arguments become parameters.
-    fn rename(&mut self, edge: &crate::ir::tiles::Edge, held: &mut Held) {
-        let params: &[Vreg] = &self.tiles.args[self.tiles.block(edge.to).params.range()];
-        let args: &[Vreg] = &self.tiles.args[edge.args.range()];
-        for values in held.values_mut() {
-            let mut renamed: BTreeSet<u32> =
-                values.iter().copied().filter(|value| !params.contains(&Vreg(*value))).collect();
-            for (arg, param) in core::iter::zip(args, params) {
-                if values.contains(&arg.0) {
-                    renamed.insert(param.0);
-                }
-            }
-            *values = renamed;
+    fn rename(&mut self, edge: &Edge, held: &Held) -> Held {
+        let params = &self.tiles.args[self.tiles.block(edge.to).params.range()];
+        let args = &self.tiles.args[edge.args.range()];
+        if params.is_empty() {
+            return held.clone();
         }
-        held.retain(|_, values| !values.is_empty());
+        let is_param: HashSet<u32> = params.iter().map(|param| param.0).collect();
+        let mut params_of: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (arg, param) in core::iter::zip(args, params) {
+            params_of.entry(arg.0).or_default().push(param.0);
+        }
+        let mut renamed: HashMap<Set, Set> = HashMap::new();
+        let mut rename = |set: Set| {
+            *renamed.entry(set).or_insert_with(|| {
+                let values = self.sets.values(set);
+                let mut new: Vec<u32> =
+                    values.iter().copied().filter(|value| !is_param.contains(value)).collect();
+                new.extend(values.iter().filter_map(|value| params_of.get(value)).flatten());
+                new.sort_unstable();
+                self.sets.of(new)
+            })
+        };
+        held.iter().map(|set| rename(*set)).collect()
     }
 }

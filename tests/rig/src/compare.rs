@@ -6,7 +6,7 @@
 
 use crate::frame::Frame;
 use crate::machine::{Op, Vm};
-use crate::program::{Instruction, Program};
+use crate::program::{FIRST_COUNTER, Instruction, N_REGISTERS, Program};
 use azulejo::x64::regs::*;
 use azulejo::x64::{Compiled, Compiler, Features, Status};
 use azulejo::{Bytecode, Error, Flow, Machine, Trap, rules, verify};
@@ -16,6 +16,8 @@ use azulejo_core::pass::{Blind, Observer};
 use azulejo_core::target::{RegSet, RegisterFile};
 use azulejo_core::vocab::Vocabulary;
 use std::fmt;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How a program ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -49,7 +51,12 @@ impl Start {
     pub fn random(random: &mut Random) -> Start {
         let mut vm = Vm::default();
         vm.buffer.iter_mut().for_each(|slot| *slot = random.number() >> random.below(64));
-        let registers = (0..crate::program::REGISTERS).map(|_| random.number() >> random.below(64)).collect();
+        // Counters are small, for jumps into loops.
+        let register = |at| match at {
+            0..FIRST_COUNTER => random.number() >> random.below(64),
+            _ => random.below(4) as u64,
+        };
+        let registers = (0..N_REGISTERS as u64).map(register).collect();
         Start { registers, vm }
     }
 }
@@ -112,6 +119,8 @@ fn compiler(way: &Way) -> Compiler {
 pub enum Failure {
     /// A compiler gave up.
     Refused(&'static str, Error),
+    /// A compiler panicked, perhaps because one of its verifiers noticed something.
+    Panicked(&'static str, String),
     /// A tier did something else than the interpreter.
     Differs {
         /// Which.
@@ -127,6 +136,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Refused(way, error) => write!(f, "{way}: {error}"),
+            Failure::Panicked(way, text) => write!(f, "{way}: {text}"),
             Failure::Differs { way, expected, found } => {
                 write!(f, "{way}: found\n  {found:x?}\nwhere the interpreter has\n  {expected:x?}")
             }
@@ -163,18 +173,10 @@ impl Rig {
         let expected = runnable.run(&mut self.frame, start, None);
         for (at, way) in WAYS.iter().enumerate() {
             let observer: &mut dyn Observer = if at == 0 { &mut *observer } else { &mut Blind };
-            let compiled = match self.compilers[at].bytecode(&source, observer) {
-                Err(Error::OutOfCodeMemory) => {
-                    self.compilers[at] = compiler(way);
-                    self.compilers[at].bytecode(&source, &mut Blind)
-                }
-                compiled => compiled,
-            };
-            let compiled = match compiled {
+            let compiled = match self.compile_in(at, &source, observer) {
                 Ok(compiled) => compiled,
-                Err(error) => return Some(Err(Failure::Refused(way.name, error))),
+                Err(failure) => return Some(Err(failure)),
             };
-            self.bytecodes += code.ops.len() as u64;
             let found = runnable.run(&mut self.frame, start, Some(&compiled));
             if found != expected {
                 let (expected, found) = (Box::new(expected), Box::new(found));
@@ -198,14 +200,41 @@ impl Rig {
             slots: shape.slots,
             depths: &shape.depths,
         };
-        for (at, way) in WAYS.iter().enumerate() {
-            match self.compilers[at].bytecode(&source, &mut Blind) {
-                Ok(_) => {}
-                Err(Error::OutOfCodeMemory) => self.compilers[at] = compiler(way),
-                Err(error) => return Err(Failure::Refused(way.name, error)),
-            }
+        for at in 0..WAYS.len() {
+            self.compile_in(at, &source, &mut Blind)?;
         }
         Ok(true)
+    }
+
+    /// Compiles in one way. Full code memory is given back as a whole; a panic is a failure like others.
+    fn compile_in(
+        &mut self,
+        at: usize,
+        source: &Source<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Compiled, Failure> {
+        let way = &WAYS[at];
+        let compilers = &mut self.compilers;
+        let attempt = catch_unwind(AssertUnwindSafe(|| match compilers[at].bytecode(source, observer) {
+            Err(Error::OutOfCodeMemory) => {
+                compilers[at] = compiler(way);
+                compilers[at].bytecode(source, &mut Blind)
+            }
+            compiled => compiled,
+        }));
+        match attempt {
+            Ok(Ok(compiled)) => {
+                self.bytecodes += source.code.len() as u64;
+                Ok(compiled)
+            }
+            Ok(Err(error)) => Err(Failure::Refused(way.name, error)),
+            Err(panic) => {
+                self.compilers[at] = compiler(way);
+                let text = panic.downcast_ref::<String>().cloned();
+                let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
+                Err(Failure::Panicked(way.name, text.unwrap_or_default()))
+            }
+        }
     }
 }
 
@@ -268,7 +297,7 @@ pub fn minimise(rig: &mut Rig, program: &Program, start: &Start) -> Program {
 }
 
 /// Takes instructions out; labels to them lead to what follows.
-fn remove(program: &mut Program, gone: std::ops::Range<usize>) {
+fn remove(program: &mut Program, gone: Range<usize>) {
     let moved = |label: u64| match label as usize {
         label if label < gone.start => label as u64,
         label if label < gone.end => gone.start as u64,
@@ -285,21 +314,31 @@ fn remove(program: &mut Program, gone: std::ops::Range<usize>) {
     program.labels.iter_mut().for_each(|label| *label = moved(*label as u64) as u32);
 }
 
-/// Whether a program surely ends: nothing goes back but counted loops, whose counters nobody else writes but with
-/// constants in front.
+/// Whether a program surely ends, and soon. Only counted loops go back; they nest; and their counters hold small numbers,
+/// which nobody else writes inside of the loop.
 pub fn ends(program: &Program) -> bool {
     use azulejo::OperandKind as Kind;
-    let first_counter = crate::program::FIRST_COUNTER;
-    let is_counter = |register: u64| (first_counter..crate::program::REGISTERS as u64).contains(&register);
-    program.code.iter().enumerate().all(|(at, Instruction { opcode, operands })| {
+    let is_counter = |register: u64| (FIRST_COUNTER..N_REGISTERS as u64).contains(&register);
+    let mut loops: Vec<Range<usize>> = Vec::new();
+    for (at, instruction) in program.code.iter().enumerate() {
+        let Instruction { opcode, operands } = instruction;
         let info = &Op::OPCODES[*opcode];
         if info.name == "Count" {
             let (counter, head) = (operands[0], operands[1] as usize);
-            // Inside, nobody sets the counter anew.
-            let inside = program.code.get(head..at).unwrap_or(&[]);
-            return head > at || is_counter(counter) && inside.iter().all(|inner| !writes(inner, counter));
+            if head <= at {
+                let inside = &program.code[head..at];
+                if !is_counter(counter) || inside.iter().any(|inner| writes(inner, counter)) {
+                    return false;
+                }
+                loops.push(head..at);
+            }
+            continue;
         }
-        std::iter::zip(operands, info.operands).all(|(operand, info)| match info.kind {
+        let is_small = info.name == "ConstI32" && operands[1] < 8;
+        if !is_small && (FIRST_COUNTER..N_REGISTERS as u64).any(|counter| writes(instruction, counter)) {
+            return false;
+        }
+        let goes_on = std::iter::zip(operands, info.operands).all(|(operand, info)| match info.kind {
             Kind::Label => *operand as usize > at,
             Kind::Labels => {
                 let (first, count) = (*operand as u32 as usize, (operand >> 32) as usize);
@@ -307,16 +346,24 @@ pub fn ends(program: &Program) -> bool {
                 run.iter().all(|label| *label as usize > at)
             }
             _ => true,
-        })
+        });
+        if !goes_on {
+            return false;
+        }
+    }
+    // In the order of their ends: a later one has all of an earlier one, or nothing.
+    loops.iter().enumerate().all(|(at, outer)| {
+        loops[..at].iter().all(|inner| inner.end < outer.start || inner.start >= outer.start)
     })
 }
 
+/// Whether an instruction other than a count writes a register.
 fn writes(at: &Instruction, register: u64) -> bool {
     use azulejo::OperandKind as Kind;
     let info = &Op::OPCODES[at.opcode];
-    std::iter::zip(&at.operands, info.operands).any(|(operand, info)| match info.kind {
+    std::iter::zip(&at.operands, info.operands).any(|(operand, operand_info)| match operand_info.kind {
         Kind::Out => *operand == register,
-        Kind::InOut => *operand == register && Op::OPCODES[at.opcode].name != "Count",
+        Kind::InOut => *operand == register && info.name != "Count",
         Kind::RegsMut => {
             let (first, count) = (*operand as u32 as u64, operand >> 32);
             (first..first + count).contains(&register)

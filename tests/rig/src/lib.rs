@@ -1,6 +1,6 @@
 //! The rig: random programs of a bytecode that has every operator, run in every tier and compared.
 //!
-//! [`program`](program::program) makes them, [`compare`](compare::compare) runs them, [`minimise`](compare::minimise)
+//! [`program`](program::program) makes them, [`Rig`](compare::Rig) runs them, [`minimise`](compare::minimise)
 //! makes one that fails short. The same functions serve tests, `cargo xtask fuzz` and fuzzers.
 
 #![cfg(all(target_arch = "x86_64", unix))]

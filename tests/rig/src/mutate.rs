@@ -1,7 +1,7 @@
 //! Programs changed at random: what verification is for.
 
-use crate::machine::Op;
-use crate::program::Program;
+use crate::machine::{self, Op};
+use crate::program::{Instruction, Program};
 use azulejo::Bytecode;
 use azulejo_core::fuzzing::Random;
 
@@ -23,8 +23,15 @@ pub fn mutate(random: &mut Random, program: &mut Program) {
                     2 => random.below(2 * n_code) as u64,
                     _ => random.below(40) as u64 | (random.below(40) as u64) << 32,
                 };
+                let Instruction { opcode, operands } = &mut program.code[at];
+                // Only the bits that the operand's type keeps.
+                *operands = machine::from_raw(*opcode, operands).operands();
             }
-            6 => program.code[at].opcode = random.below(Op::OPCODES.len()),
+            6 => {
+                let Instruction { opcode, operands } = &mut program.code[at];
+                *opcode = random.below(Op::OPCODES.len());
+                *operands = machine::from_raw(*opcode, operands).operands();
+            }
             7 => {
                 program.code.remove(at);
             }

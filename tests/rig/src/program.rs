@@ -38,7 +38,7 @@ const DOUBLES: u64 = 4;
 const FLOATS: u64 = 3;
 const COUNTERS: u64 = 3;
 /// How many registers there are.
-pub const REGISTERS: u32 = (INTS + DOUBLES + FLOATS + COUNTERS) as u32;
+pub const N_REGISTERS: u32 = (INTS + DOUBLES + FLOATS + COUNTERS) as u32;
 /// The first of the registers that only loops write.
 pub const FIRST_COUNTER: u64 = INTS + DOUBLES + FLOATS;
 
@@ -83,7 +83,7 @@ pub fn program(random: &mut Random, size: usize) -> Program {
     for at in 0..maker.plan.len() {
         maker.add(at);
     }
-    Program { code: maker.code, labels: maker.labels, registers: REGISTERS }
+    Program { code: maker.code, labels: maker.labels, registers: N_REGISTERS }
 }
 
 /// The opcodes to choose from: the usual ones, and those that often end the program.
@@ -303,7 +303,7 @@ impl Program {
 
     /// Reads what `Display` writes.
     pub fn parse(text: &str) -> Result<Program, String> {
-        let mut program = Program { code: Vec::new(), labels: Vec::new(), registers: REGISTERS };
+        let mut program = Program { code: Vec::new(), labels: Vec::new(), registers: N_REGISTERS };
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let mut words = line.split_whitespace();
             let name = words.next().expect("the line is not empty");

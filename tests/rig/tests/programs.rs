@@ -78,6 +78,25 @@ fn changed_programs_are_refused_or_safe() {
     assert!(refused > 2000 && run > 2000, "{refused} refused, {compiled} compiled, {run} run");
 }
 
+/// Each file in `found/` went wrong once, with some registers.
+#[test]
+fn what_was_found_stays_right() {
+    let mut rig = Rig::default();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("found");
+    let mut count = 0;
+    for file in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = file.expect("it can be listed").path();
+        let text = std::fs::read_to_string(&path).expect("it is text");
+        let program = Program::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        for seed in 0..20 {
+            let start = Start::random(&mut Random::new(seed));
+            assert!(check(&mut rig, &program, &start), "{}: is refused", path.display());
+        }
+        count += 1;
+    }
+    assert!(count > 0, "there are no files");
+}
+
 #[test]
 fn programs_read_back() {
     let program = program(&mut Random::new(3), 40);

@@ -16,7 +16,7 @@
 //!
 //! A piece that is in memory is in its range's spill slot; each instruction that needs it in a register gets it
 //! in one for just that moment. What such a moment needs cannot be put off, so it may drive out any piece. A
-//! constant has no slot: it is made again. [`write`] finds where to store, and moves values between pieces.
+//! constant has no slot: it is made again. [`mod@write`] finds where to store, and moves values between pieces.
 //!
 //! Operands in fixed registers and call arguments are moved into place right before the instruction, all at
 //! once, by [`moves`]; the registers that they take are reserved for that moment.
@@ -26,6 +26,7 @@ mod occupied;
 mod pieces;
 mod write;
 
+use super::live;
 use crate::ir::assignment::Assignment;
 use crate::ir::ranges::{AFTER, EARLY, LATE, Ranges, STEP, Segment};
 use crate::ir::tiles::{Constraint, Operand, Role, TileList};
@@ -128,11 +129,18 @@ impl Allocator<'_> {
     fn reserve(&mut self) {
         for (at, inst) in self.tiles.insts.iter().enumerate() {
             let base = at as u32 * STEP;
-            for operand in &self.tiles.operands[inst.operands.range()] {
-                if let Constraint::Fixed(reg) = operand.constraint {
-                    let owner = Holder::Owned(self.ranges.of[operand.vreg.at()]);
-                    self.scratch.occupied.reserve(reg, moment(operand, base), owner);
-                }
+            let operands = &self.tiles.operands[inst.operands.range()];
+            for operand in operands {
+                let Constraint::Fixed(reg) = operand.constraint else { continue };
+                let (range, taken) = (self.ranges.of[operand.vreg.at()], moment(operand, base));
+                // A range that has a new value while the old one is still read is kept out like any other.
+                let has_new_value = operands.iter().any(|other| {
+                    other.vreg != operand.vreg
+                        && self.ranges.of[other.vreg.at()] == range
+                        && live::intersect(&[moment(other, base)], &[taken])
+                });
+                let owner = if has_new_value { Holder::Machine } else { Holder::Owned(range) };
+                self.scratch.occupied.reserve(reg, taken, owner);
             }
             for reg in inst.clobbers.iter() {
                 let segment = Segment { start: base + LATE, end: base + AFTER };
