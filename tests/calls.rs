@@ -183,7 +183,7 @@ fn callees_see_their_arguments() {
             pass::live::live(&mut live, &tiles, &mut ranges);
             pass::allocate::allocate(&mut allocate, &tiles, &ranges, &REGISTERS, &mut assignment)
                 .unwrap_or_else(|why| panic!("{why:?}\n{}", print::graph(&graph)));
-            emit::emit(&mut scratch, &tiles, &assignment, &X64, &mut code);
+            emit::emit(&mut scratch, &tiles, &assignment, &X64, &mut code).expect("the frame is small");
             let installed = memory.install(&code.bytes).expect("there is room for one");
             type Entry = extern "sysv64" fn(*mut (), *mut u64, *const ()) -> Exit;
             // SAFETY: the code follows this convention, touches the frame alone, and calls `callee` as it is.

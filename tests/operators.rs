@@ -89,7 +89,8 @@ impl Compiler {
             &mut self.assignment,
         )
         .unwrap_or_else(|why| panic!("{why:?}\n{}", print::graph(graph)));
-        emit::emit(&mut self.emit, &self.tiles, &self.assignment, &X64, &mut self.code);
+        emit::emit(&mut self.emit, &self.tiles, &self.assignment, &X64, &mut self.code)
+            .expect("the frame is small");
         self.tiles.insts.iter().for_each(|inst| self.reached[inst.tile.0 as usize] = true);
         if let Some(last) = self.last.take() {
             // SAFETY: installed below, and `run` has returned.

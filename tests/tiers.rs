@@ -232,3 +232,54 @@ fn calls_that_cannot_be_are_errors() {
     assert_eq!(other.compile(function), Err(Error::UnknownFunction));
     assert_eq!(engine.disassemble(function).err(), Some(Error::NotCompiled));
 }
+
+/// Adds all registers to register 0.
+fn sum_of_registers(count: u32) -> Vec<Op> {
+    let add = |register| Op::Add { dst: r(0), a: r(0), b: r(register) };
+    (1..count).map(add).chain([Op::Return { a: r(0) }]).collect()
+}
+
+#[test]
+fn a_function_that_keeps_too_much_is_interpreted() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let engine = Engine::<Op>::new();
+    // Doubles all registers until the first one is large enough, then adds them: every one is kept.
+    let loop_of = |count: u32| {
+        let double = |register| Op::Add { dst: r(register), a: r(register), b: r(register) };
+        let mut code: Vec<Op> = (0..count).map(double).collect();
+        code.push(Op::JumpLess { a: r(0), b: r(1), to: Label(0) });
+        code.extend(sum_of_registers(count));
+        code
+    };
+    let large = engine.define("large", loop_of(20_000), 20_000).expect("it is right");
+    let Err(Error::FrameTooLarge { bytes }) = engine.compile(large) else { panic!("it was compiled") };
+    assert!((100_000..200_000).contains(&bytes), "{bytes}");
+    let fits = engine.define("fits", loop_of(5_000), 5_000).expect("it is right");
+    assert_eq!(engine.compile(fits), Ok(()));
+    for function in [large, fits] {
+        assert_eq!(engine.call(function, &mut vm(), (3i64, 1i64)), Ok(8i64));
+    }
+}
+
+#[test]
+fn a_full_code_memory_is_an_error_and_calls_go_on() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let engine: Engine<Op> = Engine::<Op>::builder().code_bytes(1 << 16).build();
+    let mut refused = 0;
+    for _ in 0..100 {
+        let function = engine.define("some", sum_of_registers(500), 500).expect("it is right");
+        match engine.compile(function) {
+            Ok(()) => assert_eq!(refused, 0, "room came from nowhere"),
+            Err(error) => {
+                assert_eq!(error, Error::OutOfCodeMemory);
+                refused += 1;
+            }
+        }
+        assert_eq!(engine.call(function, &mut vm(), (3i64, 4i64)), Ok(7i64));
+    }
+    assert!((50..100).contains(&refused), "{refused}");
+}

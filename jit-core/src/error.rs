@@ -32,6 +32,12 @@ pub enum Error {
     NotCompiled,
     /// There is no room left for machine code; the function can still be interpreted.
     OutOfCodeMemory,
+    /// Machine code of the function would need more of the thread's stack at once than a function may take; it can
+    /// still be interpreted.
+    FrameTooLarge {
+        /// How many bytes it would need.
+        bytes: usize,
+    },
     /// The set of tiles was made for other operators than the bytecode's; the function can still be interpreted.
     NoTiles {
         /// The first operator of the bytecode that the set does not know.
@@ -79,6 +85,9 @@ impl fmt::Display for Error {
             Error::UnknownFunction => f.write_str("the function belongs to another engine"),
             Error::NotCompiled => f.write_str("the function has not been compiled"),
             Error::OutOfCodeMemory => f.write_str("no room left for machine code"),
+            Error::FrameTooLarge { bytes } => {
+                write!(f, "the function keeps too much at once: it would take {bytes} bytes of the stack")
+            }
             Error::NoTiles { operator } => write!(
                 f,
                 "no tile of the engine's set is for `{operator}`: make a set with `tileset!` that has the \

@@ -130,7 +130,7 @@ impl Compiler {
 
     fn install(&mut self) -> Result<Compiled, Error> {
         let Compilation { tiles, assignment, .. } = &self.compilation;
-        emit::emit(&mut self.emission, tiles, assignment, self.set, &mut self.code);
+        emit::emit(&mut self.emission, tiles, assignment, self.set, &mut self.code)?;
         let installed = self.memory.install(&self.code.bytes)?;
         let origin = |inst: u32| tiles.insts[inst as usize].origin;
         let map = self.code.map.iter().map(|(at, inst)| (*at, origin(*inst))).collect();

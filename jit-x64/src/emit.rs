@@ -12,6 +12,7 @@ use crate::layout::Layout;
 use crate::link::{self, Fixup, Form, Pool, Target};
 use crate::regs;
 use crate::set::Set;
+use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::tiles::{Inst, Role, TileBlock, TileList};
@@ -177,8 +178,22 @@ fn slot_mem(out_args: u16, slot: u32) -> Mem {
     Mem::at(regs::RSP.number(), (out_args as i64 + slot as i64) * 8)
 }
 
-/// Emits a function.
-pub fn emit(scratch: &mut Scratch, tiles: &TileList, assignment: &Assignment, set: &Set, code: &mut Code) {
+/// How much of the stack a function may take for itself, besides a few saved registers. Nobody looks for a stack's end in
+/// compiled code: who enters it, as the engine does, leaves this much free, and what callees need.
+pub const MAX_FRAME_BYTES: usize = 64 << 10;
+
+/// Emits a function. Fails if its frame would be larger than [`MAX_FRAME_BYTES`].
+pub fn emit(
+    scratch: &mut Scratch,
+    tiles: &TileList,
+    assignment: &Assignment,
+    set: &Set,
+    code: &mut Code,
+) -> Result<(), Error> {
+    let bytes = (tiles.out_args as usize + assignment.slots as usize) * 8;
+    if bytes > MAX_FRAME_BYTES {
+        return Err(Error::FrameTooLarge { bytes });
+    }
     code.map.clear();
     let mut layout = core::mem::take(&mut scratch.layout);
     layout.find(tiles, assignment);
@@ -214,6 +229,7 @@ pub fn emit(scratch: &mut Scratch, tiles: &TileList, assignment: &Assignment, se
     link::link(&mut scratch.link, code, &mut fixups, &mut starts, emitted, &pool);
     (scratch.starts, scratch.fixups, scratch.pool) = (starts, fixups, pool);
     (scratch.layout, scratch.ways) = (layout, ways);
+    Ok(())
 }
 
 impl Emitter {

@@ -92,6 +92,7 @@ mod absent {
 
     /// How compiled code would be left.
     #[derive(Debug)]
+    #[expect(dead_code, reason = "nothing is compiled, so nothing is left")]
     pub(crate) enum Status {
         Returned(u64),
         Exited { at: u32 },

@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
+/// One without a back end, where everything is interpreted, and one with another convention.
+const OTHER_TARGETS: [&str; 2] = ["aarch64-unknown-linux-gnu", "x86_64-pc-windows-gnu"];
+
 /// Everything that must hold besides the tests themselves.
 pub(crate) fn ci(root: &Path) -> Result<(), String> {
     run(root, "cargo fmt --all --check", &[])?;
@@ -12,6 +15,17 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
         "cargo doc --workspace --no-deps --document-private-items",
         &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")],
     )?;
+    for target in OTHER_TARGETS {
+        // Where no other standard library can be had, this says so; a fault in the code is one anywhere.
+        match run(root, &format!("rustup target add {target}"), &[]) {
+            Ok(()) => run(
+                root,
+                &format!("cargo check --workspace --all-targets --target {target}"),
+                &[("RUSTFLAGS", "-D warnings")],
+            )?,
+            Err(reason) => eprintln!("not checked for {target}: {reason}"),
+        }
+    }
     crate::tidy::tidy(root)
 }
 

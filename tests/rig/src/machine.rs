@@ -6,7 +6,7 @@ use azulejo_core::ir::bytecode::Raw;
 include!(concat!(env!("OUT_DIR"), "/opcodes.rs"));
 
 /// What programs work on besides their registers.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug)]
 #[repr(C)]
 pub struct Vm {
     /// What loads and stores touch, at eight indices of each width, overlapping one another.
@@ -19,6 +19,17 @@ pub struct Vm {
     pub kept_y: u32,
     /// Everything that `note` was told, mixed.
     pub notes: u64,
+    /// The one NaN that arithmetic gives; see `one_nan` in `build/main.rs`.
+    nan_f64: u64,
+    /// As above.
+    nan_f32: u32,
+}
+
+impl Default for Vm {
+    fn default() -> Self {
+        let (nan_f64, nan_f32) = (f64::NAN.to_bits(), f32::NAN.to_bits());
+        Vm { buffer: [0; 16], kept: 0, kept_x: 0, kept_y: 0, notes: 0, nan_f64, nan_f32 }
+    }
 }
 
 trait Bits {

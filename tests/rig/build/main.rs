@@ -1,6 +1,8 @@
 //! Writes the rig's bytecode: an opcode for every operator of the vocabulary on every type it has a meaning on, and
 //! those of `src/opcodes.txt`. So an operator that is added is part of every random program at once.
 
+mod templates;
+
 use azulejo_core::vocab::op::{Key, Kind, Param, Yields};
 use azulejo_core::vocab::{OpInfo, Props, Sig, Type, Vocabulary};
 use std::fmt::Write;
@@ -8,14 +10,17 @@ use std::path::Path;
 use std::{env, fs};
 
 /// An opcode: its fields (name and type) and its meaning.
+#[derive(Default)]
 struct Opcode {
     name: String,
     fields: Vec<(String, String)>,
     template: String,
+    /// Whether its template stores the outputs itself.
+    stores: bool,
 }
 
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=src/opcodes.txt");
     let mut opcodes = Vec::new();
     for (_, info) in Vocabulary::BUILTIN.iter() {
@@ -30,6 +35,7 @@ fn main() {
         branches(ty, &mut opcodes);
     }
     calls(&mut opcodes);
+    opcodes.extend(templates::mixes(160));
     let text = fs::read_to_string("src/opcodes.txt").expect("the opcodes are there");
     opcodes.extend(text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(written));
     let out = env::var_os("OUT_DIR").expect("cargo says where to write");
@@ -61,11 +67,11 @@ fn field(name: &str, kind: &str, ty: &str) -> (String, String) {
 const KEEPS_BITS: [&str; 5] = ["neg", "abs", "copysign", "bitcast", "select"];
 
 /// A float with only one kind of NaN. Which NaN arithmetic gives is left open, and bits of floats become integers in many
-/// ways. The choice is among integers, since rustc may take any NaN for any other.
+/// ways. The bits come out of memory, since rustc may take any NaN that it knows for any other.
 fn one_nan(template: &str, ty: &str) -> String {
-    let (bits, int) = if ty == "f32" { (0x7fc0_0000, "i32") } else { (0x7ff8_0000_0000_0000u64, "i64") };
-    let exact = format!("(if (eq $result $result) (bitcast $result {int}) (const {bits} {int}))");
-    format!("(let: (($result {template})) (bitcast {exact} {ty}))")
+    let int = if ty == "f32" { "i32" } else { "i64" };
+    let nan = format!("(bitcast (load (addr (tc) (&offset_of Vm, nan_{ty})) {int}) {ty})");
+    format!("(let: (($result {template})) (if (eq $result $result) $result {nan}))")
 }
 
 /// An operator on registers of its types.
@@ -118,7 +124,8 @@ fn of_operator(info: &OpInfo, sig: Sig) -> Option<Opcode> {
         Key::Both { .. } => format!(" {} {}", scalar(sig.from), scalar(sig.ty)),
         _ => format!(" {}", scalar(of_operands)),
     };
-    Some(Opcode { name: camel(&format!("{}{types}", info.name)), fields, template })
+    let template = format!("unsafe {template}");
+    Some(Opcode { name: camel(&format!("{}{types}", info.name)), fields, template, ..Opcode::default() })
 }
 
 /// Loads, stores and changes of elements of the context's buffer, whatever the index.
@@ -132,11 +139,13 @@ fn memory(ty: Type, opcodes: &mut Vec<Opcode>) {
         name: camel(&format!("load_{name}")),
         fields: vec![dst.clone(), index.clone()],
         template: format!("unsafe (load {element} {name})"),
+        ..Opcode::default()
     });
     opcodes.push(Opcode {
         name: camel(&format!("store_{name}")),
         fields: vec![index.clone(), value.clone()],
         template: format!("unsafe (store {element} $value {name})"),
+        ..Opcode::default()
     });
     let mut sum = format!("(add (load $at {name}) $value)");
     if name.starts_with('f') {
@@ -146,11 +155,13 @@ fn memory(ty: Type, opcodes: &mut Vec<Opcode>) {
         name: camel(&format!("change_{name}")),
         fields: vec![index, value],
         template: format!("unsafe (let: (($at {element})) (store $at {sum} {name}))"),
+        ..Opcode::default()
     });
     opcodes.push(Opcode {
         name: camel(&format!("const_{name}")),
         fields: vec![dst, field("value", "Imm", name)],
         template: "$value".into(),
+        ..Opcode::default()
     });
 }
 
@@ -166,12 +177,14 @@ fn branches(ty: Type, opcodes: &mut Vec<Opcode>) {
             name: camel(&format!("jump_{word}_{name}")),
             fields: vec![a.clone(), b.clone(), to.clone()],
             template: format!("(when {flag} (branch $to))"),
+            ..Opcode::default()
         });
     }
     opcodes.push(Opcode {
         name: camel(&format!("choose_{name}")),
         fields: vec![field("dst", "Out", name), a, b],
         template: "(if (any (gt $a $b) (eq $b $b)) $a (if (lt $a $b) $b $a))".into(),
+        ..Opcode::default()
     });
 }
 
@@ -195,11 +208,12 @@ fn calls(opcodes: &mut Vec<Opcode>) {
                 field("y", "In", "f32"),
             ],
             template: format!("(do (discard $a) (discard $b) (discard $x) (discard $y) (call {abi}callee{count} (arglist{args}) i64))"),
+        ..Opcode::default()
         });
     }
 }
 
-/// `Name { field: Type, … } => template`
+/// `Name { field: Type, … } => template`; `Name! { … }` stores its outputs itself.
 fn written(line: &str) -> Opcode {
     let (head, template) = line.split_once("=>").expect("a line has an arrow");
     let (name, fields) = head.split_once('{').unwrap_or((head, ""));
@@ -208,7 +222,11 @@ fn written(line: &str) -> Opcode {
         let (name, ty) = field.split_once(':').expect("a field has a type");
         (name.trim().to_string(), ty.trim().to_string())
     });
-    Opcode { name: name.trim().into(), fields: fields.collect(), template: template.trim().into() }
+    let (name, stores) = match name.trim().strip_suffix('!') {
+        Some(name) => (name, true),
+        None => (name.trim(), false),
+    };
+    Opcode { name: name.into(), fields: fields.collect(), template: template.trim().into(), stores }
 }
 
 /// The functions that calls call: each mixes its arguments into a number.
@@ -242,11 +260,8 @@ fn write_source(out: &mut String, opcodes: &[Opcode]) -> std::fmt::Result {
     // Some at a time, so that an error shows its surroundings.
     for some in opcodes.chunks(32) {
         writeln!(out, "template! {{")?;
-        for Opcode { name, template, fields } in some {
-            let outputs =
-                fields.iter().filter(|(_, ty)| ty.starts_with("Out") || ty.starts_with("Push")).count();
-            let is_changed = fields.iter().any(|(_, ty)| ty.starts_with("InOut"));
-            let stores = if is_changed || outputs > 1 { "!" } else { "" };
+        for Opcode { name, template, stores, .. } in some {
+            let stores = if *stores { "!" } else { "" };
             writeln!(out, "    Op::{name}{stores} => {template}")?;
         }
         writeln!(out, "}}\n")?;
