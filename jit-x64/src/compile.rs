@@ -26,6 +26,7 @@ pub struct Compiler {
     rules: &'static [Matcher],
     set: &'static Set,
     registers: &'static RegisterFile,
+    checks: bool,
 }
 
 /// A compiled function.
@@ -82,6 +83,7 @@ impl Compiler {
             rules,
             set: &X64,
             registers: &REGISTERS,
+            checks: false,
         })
     }
 
@@ -98,13 +100,24 @@ impl Compiler {
         self
     }
 
+    /// Has every stage's result verified, as debug builds do; a stage that fails gives [`Error::Internal`].
+    pub fn with_checks(mut self, checks: bool) -> Self {
+        self.checks = checks;
+        self
+    }
+
+    /// Makes some legal choices at random from now on, so that tests see what is rare; none if the seed is zero.
+    pub fn set_chaos(&mut self, seed: u64) {
+        self.compilation.set_chaos(seed);
+    }
+
     fn target(&self) -> Target<'static> {
         Target {
             set: self.set.tables,
             features: self.features.bits(),
             registers: self.registers,
             rules: self.rules,
-            check: false,
+            check: self.checks,
         }
     }
 

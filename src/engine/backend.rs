@@ -19,17 +19,22 @@ mod present {
         features: Features,
         rules: &'static [Matcher],
         tiles: &'static Set,
+        checks: bool,
     }
 
     impl Default for Choice {
         fn default() -> Choice {
-            Choice { features: Features::detect(), rules: &rules::MATCHERS, tiles: &X64 }
+            Choice { features: Features::detect(), rules: &rules::MATCHERS, tiles: &X64, checks: false }
         }
     }
 
     impl Choice {
         pub(crate) fn only_features(&mut self, names: &[&str]) {
             self.features &= Features::named(names);
+        }
+
+        pub(crate) fn set_checks(&mut self, checks: bool) {
+            self.checks = checks;
         }
 
         pub(crate) fn set_rules(&mut self, rules: &'static [Matcher]) {
@@ -60,7 +65,7 @@ mod present {
         }
 
         pub(crate) fn compile(&mut self, source: &Source<'_>) -> Result<Compiled, Error> {
-            let Choice { features, rules, tiles } = self.choice;
+            let Choice { features, rules, tiles, checks } = self.choice;
             if let Some(operator) = tiles.tables.stranger(source.vocab) {
                 return Err(Error::NoTiles { operator });
             }
@@ -68,7 +73,7 @@ mod present {
                 Some(compiler) => compiler,
                 None => {
                     let compiler = Compiler::new(self.code_bytes, features, rules)?;
-                    self.compiler.insert(compiler.with_tiles(tiles))
+                    self.compiler.insert(compiler.with_tiles(tiles).with_checks(checks))
                 }
             };
             compiler.bytecode(source, &mut Blind)
@@ -109,6 +114,8 @@ mod absent {
 
     impl Choice {
         pub(crate) fn only_features(&mut self, _: &[&str]) {}
+
+        pub(crate) fn set_checks(&mut self, _: bool) {}
 
         pub(crate) fn set_rules(&mut self, _: &'static [crate::rules::Matcher]) {}
     }

@@ -91,6 +91,13 @@ impl Builder {
         self
     }
 
+    /// Has the result of every stage of the compiler verified, as debug builds do always. What fails is not compiled: the
+    /// error is [`Error::Internal`], and the function is interpreted.
+    pub fn checks(mut self, checks: bool) -> Self {
+        self.machine.set_checks(checks);
+        self
+    }
+
     /// Uses only these of the CPU's features (by name, such as `bmi2`); names the CPU lacks are left out.
     pub fn only_features(mut self, names: &[&str]) -> Self {
         self.machine.only_features(names);

@@ -6,6 +6,7 @@
 
 pub mod allocate;
 pub mod build;
+pub mod chaos;
 pub mod dead;
 pub mod flow;
 pub mod forward;
@@ -104,6 +105,12 @@ impl Default for Compilation {
 }
 
 impl Compilation {
+    /// Makes the choices of this seed in the functions that are compiled from now on; see [`chaos`].
+    pub fn set_chaos(&mut self, seed: u64) {
+        self.tile.chaos = chaos::Chaos::new(seed);
+        self.allocate.chaos = chaos::Chaos::new(seed.rotate_left(32));
+    }
+
     /// Compiles bytecode up to emission.
     pub fn bytecode(
         &mut self,

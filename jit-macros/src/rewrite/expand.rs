@@ -360,12 +360,15 @@ fn bits(rule: &Rule, var: usize, expression: &Value) -> TokenStream {
 fn case(rule: &Rule, number: usize, forms: &[Ident]) -> (TokenStream, TokenStream) {
     let (left, apply) = (format_ident!("left_{number}"), format_ident!("apply_{number}"));
     let Matched::Node(root) = &rule.forms[0] else { unreachable!("a rule's root is a node") };
-    let built = left_side(root);
+    let (built, op) = (left_side(root), root.op.0);
     let (first, others) = forms.split_first().expect("a rule has a form");
     let functions = quote! {
         #[allow(unused_variables, reason = "one pattern of code fits all rules")]
         fn #left(graph: &mut Graph, types: &[Type], leaves: &[Node], constants: &[i64]) -> Node { #built }
         fn #apply(graph: &mut Graph, node: Node) -> Option<Node> {
+            if graph.node(node).op != Op(#op) {
+                return None;
+            }
             #first(graph, node) #(.or_else(|| #others(graph, node)))*
         }
     };

@@ -5,14 +5,15 @@
 //! of the trap, and the memory it worked on.
 
 use crate::frame::Frame;
+use crate::reached::{COUNTED, Reached};
 use crate::machine::{Op, Vm};
 use crate::program::{FIRST_COUNTER, Instruction, N_REGISTERS, Program};
 use azulejo::x64::regs::*;
 use azulejo::x64::{Compiled, Compiler, Features, Status};
+use azulejo::rules::Matcher;
 use azulejo::{Bytecode, Error, Flow, Machine, Trap, rules, verify};
 use azulejo_core::fuzzing::Random;
 use azulejo_core::pass::build::Source;
-use azulejo_core::pass::{Blind, Observer};
 use azulejo_core::target::{RegSet, RegisterFile};
 use azulejo_core::vocab::Vocabulary;
 use std::fmt;
@@ -44,6 +45,8 @@ pub struct Start {
     pub registers: Vec<u64>,
     /// The memory.
     pub vm: Vm,
+    /// Which choices the compilers make that make some at random.
+    pub chaos: u64,
 }
 
 impl Start {
@@ -57,7 +60,7 @@ impl Start {
             _ => random.below(4) as u64,
         };
         let registers = (0..N_REGISTERS as u64).map(register).collect();
-        Start { registers, vm }
+        Start { registers, vm, chaos: random.number() | 1 }
     }
 }
 
@@ -68,6 +71,8 @@ pub struct Way {
     pub name: &'static str,
     registers: &'static RegisterFile,
     has_features: bool,
+    has_chaos: bool,
+    rules: &'static [Matcher],
 }
 
 /// So few registers that hardly a value keeps its own.
@@ -78,22 +83,36 @@ static FEW: RegisterFile = RegisterFile {
     ..REGISTERS
 };
 
+const USUAL: Way = Way {
+    name: "optimizer",
+    registers: &REGISTERS,
+    has_features: true,
+    has_chaos: false,
+    rules: &rules::MATCHERS,
+};
+
 /// Every way.
-pub const WAYS: [Way; 3] = [
-    Way { name: "optimizer", registers: &REGISTERS, has_features: true },
-    Way { name: "optimizer on the oldest processor", registers: &REGISTERS, has_features: false },
-    Way { name: "optimizer with few registers", registers: &FEW, has_features: true },
+pub const WAYS: [Way; 5] = [
+    USUAL,
+    Way { name: "optimizer on the oldest processor", has_features: false, ..USUAL },
+    Way { name: "optimizer with few registers", registers: &FEW, ..USUAL },
+    Way { name: "optimizer with chaos", has_chaos: true, rules: &COUNTED, ..USUAL },
+    Way { name: "optimizer with few registers and chaos", registers: &FEW, has_chaos: true, ..USUAL },
 ];
 
-/// Code memory of a compiler; a new one is made when it is full.
-const CODE_BYTES: usize = 8 << 20;
+/// Code memory of a compiler: so little that it is used again and again. A new one is made when it is full.
+const CODE_BYTES: usize = 1 << 20;
 
 /// Compilers and room to run, kept from program to program.
 pub struct Rig {
     compilers: Vec<Compiler>,
     frame: Frame,
+    /// Which ways are gone, by position in [`WAYS`].
+    pub ways: Vec<usize>,
     /// How many bytecodes were compiled.
     pub bytecodes: u64,
+    /// What was reached.
+    pub tiles: Reached,
 }
 
 impl fmt::Debug for Rig {
@@ -104,14 +123,20 @@ impl fmt::Debug for Rig {
 
 impl Default for Rig {
     fn default() -> Self {
-        Rig { compilers: WAYS.iter().map(compiler).collect(), frame: Frame::default(), bytecodes: 0 }
+        Rig {
+            compilers: WAYS.iter().map(compiler).collect(),
+            frame: Frame::default(),
+            ways: (0..WAYS.len()).collect(),
+            bytecodes: 0,
+            tiles: Reached::default(),
+        }
     }
 }
 
 fn compiler(way: &Way) -> Compiler {
     let features = if way.has_features { Features::detect() } else { Features::empty() };
-    let compiler = Compiler::new(CODE_BYTES, features, &rules::MATCHERS).expect("this machine runs code");
-    compiler.with_registers(way.registers)
+    let compiler = Compiler::new(CODE_BYTES, features, way.rules).expect("this machine runs code");
+    compiler.with_registers(way.registers).with_checks(true)
 }
 
 /// Why a program failed.
@@ -130,12 +155,15 @@ pub enum Failure {
         /// What it did.
         found: Box<Seen>,
     },
+    /// A graph is something else as machine code.
+    Graph(String),
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Refused(way, error) => write!(f, "{way}: {error}"),
+            Failure::Graph(text) => f.write_str(text),
             Failure::Panicked(way, text) => write!(f, "{way}: {text}"),
             Failure::Differs { way, expected, found } => {
                 write!(f, "{way}: found\n  {found:x?}\nwhere the interpreter has\n  {expected:x?}")
@@ -147,16 +175,6 @@ impl fmt::Display for Failure {
 impl Rig {
     /// Runs a program in every tier. It must end; `None` if it is refused by verification.
     pub fn compare(&mut self, program: &Program, start: &Start) -> Option<Result<(), Failure>> {
-        self.compare_seen_by(program, start, &mut Blind)
-    }
-
-    /// As [`Rig::compare`]; the observer sees the first compilation.
-    pub fn compare_seen_by(
-        &mut self,
-        program: &Program,
-        start: &Start,
-        observer: &mut dyn Observer,
-    ) -> Option<Result<(), Failure>> {
         let code = program.code();
         let shape = verify(&code.ops, &code.labels, program.registers).ok()?;
         let source = Source {
@@ -171,12 +189,13 @@ impl Rig {
         };
         let runnable = Runnable { source: &source, ops: &code.ops };
         let expected = runnable.run(&mut self.frame, start, None);
-        for (at, way) in WAYS.iter().enumerate() {
-            let observer: &mut dyn Observer = if at == 0 { &mut *observer } else { &mut Blind };
-            let compiled = match self.compile_in(at, &source, observer) {
+        for index in 0..self.ways.len() {
+            let (at, way) = (self.ways[index], &WAYS[self.ways[index]]);
+            let compiled = match self.compile_in(at, start.chaos, |to, tiles| to.bytecode(&source, tiles)) {
                 Ok(compiled) => compiled,
                 Err(failure) => return Some(Err(failure)),
             };
+            self.bytecodes += code.ops.len() as u64;
             let found = runnable.run(&mut self.frame, start, Some(&compiled));
             if found != expected {
                 let (expected, found) = (Box::new(expected), Box::new(found));
@@ -200,31 +219,35 @@ impl Rig {
             slots: shape.slots,
             depths: &shape.depths,
         };
-        for at in 0..WAYS.len() {
-            self.compile_in(at, &source, &mut Blind)?;
+        for index in 0..self.ways.len() {
+            self.compile_in(self.ways[index], 1, |to, tiles| to.bytecode(&source, tiles))?;
         }
         Ok(true)
     }
 
     /// Compiles in one way. Full code memory is given back as a whole; a panic is a failure like others.
-    fn compile_in(
+    pub(crate) fn compile_in(
         &mut self,
         at: usize,
-        source: &Source<'_>,
-        observer: &mut dyn Observer,
+        chaos: u64,
+        mut compile: impl FnMut(&mut Compiler, &mut Reached) -> Result<Compiled, Error>,
     ) -> Result<Compiled, Failure> {
         let way = &WAYS[at];
-        let compilers = &mut self.compilers;
-        let attempt = catch_unwind(AssertUnwindSafe(|| match compilers[at].bytecode(source, observer) {
-            Err(Error::OutOfCodeMemory) => {
-                compilers[at] = compiler(way);
-                compilers[at].bytecode(source, &mut Blind)
+        let Rig { compilers, tiles, .. } = self;
+        let attempt = catch_unwind(AssertUnwindSafe(|| {
+            if way.has_chaos {
+                compilers[at].set_chaos(chaos);
             }
-            compiled => compiled,
+            match compile(&mut compilers[at], tiles) {
+                Err(Error::OutOfCodeMemory) => {
+                    compilers[at] = compiler(way);
+                    compile(&mut compilers[at], tiles)
+                }
+                compiled => compiled,
+            }
         }));
         match attempt {
             Ok(Ok(compiled)) => {
-                self.bytecodes += source.code.len() as u64;
                 Ok(compiled)
             }
             Ok(Err(error)) => Err(Failure::Refused(way.name, error)),

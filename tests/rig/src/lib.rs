@@ -7,6 +7,8 @@
 
 pub mod compare;
 pub mod frame;
+pub mod graphs;
 pub mod machine;
 pub mod mutate;
 pub mod program;
+pub mod reached;

@@ -4,7 +4,7 @@
 
 use azulejo::verify;
 use azulejo_core::fuzzing::Random;
-use azulejo_rig::compare::{Rig, Start, ends, minimise};
+use azulejo_rig::compare::{Rig, Start, WAYS, ends, minimise};
 use azulejo_rig::mutate::mutate;
 use azulejo_rig::program::{Program, program};
 
@@ -28,7 +28,8 @@ fn check(rig: &mut Rig, program: &Program, start: &Start) -> bool {
 #[test]
 fn random_programs_do_the_same_in_every_tier() {
     let mut rig = Rig::default();
-    for seed in 0..600 {
+    for seed in 0..1000 {
+        rig.ways = vec![seed as usize % WAYS.len()];
         let mut random = Random::new(seed);
         let size = 8 + random.below(60);
         let program = program(&mut random, size);
@@ -40,7 +41,8 @@ fn random_programs_do_the_same_in_every_tier() {
 #[test]
 fn large_programs_do_the_same_in_every_tier() {
     let mut rig = Rig::default();
-    for seed in 0..8 {
+    for seed in 0..10 {
+        rig.ways = vec![seed as usize % WAYS.len()];
         let mut random = Random::new(seed);
         let program = program(&mut random, 1500);
         let start = Start::random(&mut random);
@@ -53,6 +55,7 @@ fn changed_programs_are_refused_or_safe() {
     let mut rig = Rig::default();
     let (mut refused, mut compiled, mut run) = (0, 0, 0);
     for seed in 0..10_000 {
+        rig.ways = vec![seed as usize % WAYS.len()];
         let mut random = Random::new(1 << 32 | seed);
         let size = 4 + random.below(24);
         let mut program = program(&mut random, size);

@@ -26,6 +26,7 @@ mod occupied;
 mod pieces;
 mod write;
 
+use super::chaos::Chaos;
 use super::live;
 use crate::ir::assignment::Assignment;
 use crate::ir::ranges::{AFTER, EARLY, LATE, Ranges, STEP, Segment};
@@ -49,6 +50,8 @@ pub struct Scratch {
     moments: Vec<Moment>,
     evicted: Vec<u32>,
     write: write::Scratch,
+    /// Spills what fits, and takes other registers than the cheapest.
+    pub(super) chaos: Chaos,
 }
 
 /// There is an instruction whose constraints cannot all be met.
@@ -175,9 +178,14 @@ impl Allocator<'_> {
             }
             return;
         }
-        let hint = latest.or(range.hint).filter(|reg| self.regs.of(range.class).contains(reg));
+        if self.scratch.chaos.one_in(9) {
+            return self.spill(at);
+        }
+        let all = self.regs.of(range.class);
+        let (later, first) = all.split_at(self.scratch.chaos.below(all.len()));
+        let hint = latest.or(range.hint).filter(|reg| all.contains(reg));
         let (mut cheapest, mut farthest) = ((f32::INFINITY, None), 0);
-        for &reg in hint.iter().chain(self.regs.of(range.class)) {
+        for &reg in hint.iter().chain(first).chain(later) {
             match self.look(at, reg) {
                 Look::Free => return self.take(reg, at),
                 Look::Held(cost) if cost < cheapest.0 => cheapest = (cost, Some(reg)),

@@ -50,7 +50,7 @@ pub struct Case {
     pub in_place: bool,
     /// Builds the left side from types, leaves and constants.
     pub left: fn(&mut Graph, &[Type], &[Node], &[i64]) -> Node,
-    /// Applies this rule alone.
+    /// Applies this rule alone, to any node.
     pub apply: Matcher,
 }
 

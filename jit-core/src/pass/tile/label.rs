@@ -86,12 +86,14 @@ impl Labeler<'_> {
             }
             self.set.state(op, operands)
         };
+        let has_register = data.ty() != Type::Flag && data.ty() != Type::Void;
+        let cut_off = has_register && !facts.repeats && self.scratch.chaos.one_in(6);
         let label = &mut self.scratch.labels[node.at()];
         label.state = state;
         label.block = self.block;
         label.epoch = epoch;
         label.bound = bound;
-        label.opaque = facts.is_call || facts.writes;
+        label.opaque = facts.is_call || facts.writes || cut_off;
     }
 
     /// The state in which an operand is seen; what seeing it through ties the node to is added.

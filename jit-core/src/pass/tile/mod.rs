@@ -26,6 +26,7 @@ mod choose;
 mod emit;
 mod label;
 
+use super::chaos::Chaos;
 use crate::grammar::TileSet;
 use crate::grammar::flatten::{Same, pack};
 use crate::grammar::pattern::{is_call, is_const};
@@ -80,6 +81,8 @@ pub struct Scratch {
     first_way: Vec<u32>,
     /// Split edges into cold blocks: they are emitted behind all else.
     late: Vec<Split>,
+    /// Makes values leaves that need not be.
+    pub(super) chaos: Chaos,
 }
 
 /// Where the state of an operator form comes from.

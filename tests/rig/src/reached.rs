@@ -1,0 +1,69 @@
+//! What of the compiler was reached: which tiles were chosen, which rewrite rules applied.
+
+use azulejo::rules::{BUILTIN, Matcher};
+use azulejo_core::grammar::TileSet;
+use azulejo_core::ir::graph::Graph;
+use azulejo_core::ir::index::Node;
+use azulejo_core::ir::tiles::TileList;
+use azulejo_core::pass::Observer;
+use std::cell::RefCell;
+
+/// Counts the tiles that were chosen.
+#[derive(Clone, Debug, Default)]
+pub struct Reached {
+    /// By number of the tile.
+    is_reached: Vec<bool>,
+    names: Vec<&'static str>,
+}
+
+impl Observer for Reached {
+    fn tiles(&mut self, set: &TileSet, tiles: &TileList) {
+        if self.names.is_empty() {
+            self.names = set.tiles.iter().map(|tile| tile.name).collect();
+            self.is_reached = vec![false; self.names.len()];
+        }
+        tiles.insts.iter().for_each(|inst| self.is_reached[inst.tile.0 as usize] = true);
+    }
+}
+
+impl Reached {
+    /// How many tiles were chosen, of how many.
+    pub fn count(&self) -> (usize, usize) {
+        (self.is_reached.iter().filter(|reached| **reached).count(), self.names.len())
+    }
+
+    /// The tiles that never were.
+    pub fn never(&self) -> Vec<&'static str> {
+        let all = std::iter::zip(&self.names, &self.is_reached);
+        all.filter(|(_, reached)| !**reached).map(|(name, _)| *name).collect()
+    }
+}
+
+/// The built-in rules, each tried alone, so that it is known which applied.
+pub static COUNTED: [Matcher; 1] = [counted];
+
+thread_local! {
+    static APPLIED: RefCell<Vec<bool>> = RefCell::new(vec![false; rules().count()]);
+}
+
+fn rules() -> impl Iterator<Item = (&'static str, Matcher)> {
+    BUILTIN.iter().flat_map(|rules| rules.cases).map(|case| (case.text, case.apply))
+}
+
+fn counted(graph: &mut Graph, node: Node) -> Option<Node> {
+    let (at, made) = rules().enumerate().find_map(|(at, (_, apply))| Some((at, apply(graph, node)?)))?;
+    APPLIED.with_borrow_mut(|applied| applied[at] = true);
+    Some(made)
+}
+
+/// How many rules have applied in this thread, of how many.
+pub fn rules_applied() -> (usize, usize) {
+    APPLIED.with_borrow(|applied| (applied.iter().filter(|applied| **applied).count(), applied.len()))
+}
+
+/// The rules that never did.
+pub fn rules_never_applied() -> Vec<&'static str> {
+    let all = |applied: &Vec<bool>| std::iter::zip(rules(), applied.clone()).collect::<Vec<_>>();
+    let all = APPLIED.with_borrow(all);
+    all.into_iter().filter(|(_, applied)| !applied).map(|((text, _), _)| text).collect()
+}
