@@ -1,6 +1,7 @@
 //! The habits of the project as commands: `cargo xtask <command>`.
 
 mod ci;
+mod fuzz;
 mod tidy;
 #[cfg(target_arch = "x86_64")]
 mod tiles;
@@ -10,6 +11,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
   ci      format, lints, docs, tidy: all that must hold besides the tests
+  fuzz    run random programs in every tier and compare; --seconds N, --seed N, --programs N
   bless   rewrite the expected output of golden and compile-error tests
   tiles   print the tile set: flattened rules, symbols, states, sizes
   tidy    check what no other tool checks: module docs, sizes, links, reasons";
@@ -20,6 +22,7 @@ fn main() -> ExitCode {
     let command = std::env::args().nth(1);
     let result = match command.as_deref() {
         Some("ci") => ci::ci(root),
+        Some("fuzz") => fuzz::fuzz(root, std::env::args().skip(2)),
         Some("bless") => ci::bless(root),
         #[cfg(target_arch = "x86_64")]
         Some("tiles") => tiles::tiles(azulejo_x64::X64.tables, azulejo_x64::X64.rows),

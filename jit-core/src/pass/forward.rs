@@ -180,7 +180,11 @@ impl Forwarder<'_> {
     /// The block that leads to a loop's head and nowhere else, if it is the only one from outside.
     fn block_before(&self, block: Block, head: u32) -> Option<Block> {
         let flow = &self.scratch.flow;
-        let outside = |block: Block| flow.rank[block.at()] != NONE && flow.rank[block.at()] < head;
+        // A later block that the head does not dominate is outside too: another way into the loop goes through it.
+        let outside = |block: Block| {
+            let rank = flow.rank[block.at()];
+            rank != NONE && !flow.dominates(head, rank)
+        };
         let mut ways = self.graph.block(block).preds.iter().filter(|pred| outside(pred.block));
         let before = ways.next()?.block;
         (ways.next().is_none() && self.graph.block(before).succs.len() == 1).then_some(before)

@@ -33,6 +33,7 @@ fn main() {
     for ty in Type::ALL.into_iter().filter(|ty| ty.is_value()) {
         memory(ty, &mut opcodes);
         branches(ty, &mut opcodes);
+        in_memory(ty, &mut opcodes);
     }
     calls(&mut opcodes);
     opcodes.extend(templates::mixes(160));
@@ -163,6 +164,94 @@ fn memory(ty: Type, opcodes: &mut Vec<Opcode>) {
         template: "$value".into(),
         ..Opcode::default()
     });
+}
+
+/// Comparisons and arithmetic on memory, by each form of address.
+fn in_memory(ty: Type, opcodes: &mut Vec<Opcode>) {
+    let name = scalar(ty);
+    let bytes = ty.bits() / 8;
+    let element = format!("(idx (tc) (and $i 7) {bytes})");
+    let addresses = [
+        ("base", "(tc)".to_string()),
+        ("offset", format!("(addr (tc) {})", 2 * bytes)),
+        ("behind", format!("(addr {element} 8)")),
+        ("element", element),
+    ];
+    let mut of_flag = vec!["lt", "le", "eq", "ne", "ge", "gt"];
+    let mut of_value = vec!["sub"];
+    if name.starts_with('f') {
+        of_value.extend(["add", "mul", "div"]);
+    } else {
+        of_value.extend(["add", "mul", "and", "or", "xor"]);
+        of_flag.extend(["ult", "ule", "uge", "ugt"]);
+    }
+    for (form, address) in addresses {
+        let load = format!("(load {address} {name})");
+        let mut made = Vec::new();
+        let mut add = |name_of: String, out: &str, template: String| {
+            made.push(Opcode {
+                name: camel(&name_of),
+                fields: vec![field("dst", "Out", out), field("i", "In", "i64"), field("b", "In", name)],
+                template: format!("unsafe (do (discard $i) (discard $b) {template})"),
+                ..Opcode::default()
+            });
+        };
+        for op in &of_flag {
+            let sides = [format!("{load} $b"), format!("$b {load}"), format!("{load} (const 5 {name})")];
+            for (side, operands) in std::iter::zip(["left", "right", "const"], sides) {
+                let template = format!("(flagval ({op} {operands}) u8)");
+                add(format!("{op}_{form}_{side}_{name}"), "u8", template);
+            }
+        }
+        for op in &of_value {
+            let mut template = format!("({op} $b {load})");
+            if name.starts_with('f') {
+                template = one_nan(&template, name);
+            }
+            add(format!("{op}_{form}_{name}"), name, template);
+        }
+        if !name.starts_with('f') {
+            let at = |changed: String| format!("(store $at {changed} {name})");
+            let old = format!("(load $at {name})");
+            let mut changes =
+                vec![("neg", "all", at(format!("(neg {old})"))), ("not", "all", at(format!("(not {old})")))];
+            for op in ["add", "sub", "and", "or", "xor"] {
+                changes.push((op, "by", at(format!("({op} {old} $b)"))));
+                changes.push((op, "some", at(format!("({op} {old} (const 3 {name}))"))));
+            }
+            for op in ["shl", "shr", "sar"] {
+                changes.push((op, "some", at(format!("({op} {old} (const 3 {name}))"))));
+            }
+            for (op, side, change) in changes {
+                opcodes.push(Opcode {
+                    name: camel(&format!("change_{op}_{form}_{side}_{name}")),
+                    fields: vec![field("i", "In", "i64"), field("b", "In", name)],
+                    template: format!(
+                        "unsafe (dov (discard $i) (discard $b) (letv: (($at {address})) {change}))"
+                    ),
+                    ..Opcode::default()
+                });
+            }
+            for (wide, bits) in [("i64", 64), ("i32", 32)] {
+                if ty.bits() < bits {
+                    for op in ["scast", "ucast"] {
+                        add(format!("{op}_{form}_{name}_{wide}"), wide, format!("({op} {load} {wide})"));
+                    }
+                }
+            }
+            for op in ["nz", "zr"] {
+                for (side, tested) in [
+                    ("all", load.clone()),
+                    ("some", format!("(and {load} $b)")),
+                    ("few", format!("(and {load} 6)")),
+                ] {
+                    let template = format!("(flagval ({op} {tested}) u8)");
+                    add(format!("{op}_{form}_{side}_{name}"), "u8", template);
+                }
+            }
+        }
+        opcodes.extend(made);
+    }
 }
 
 /// Conditional jumps forward, fused with the comparison, and choices.

@@ -5,12 +5,12 @@
 //! of the trap, and the memory it worked on.
 
 use crate::frame::Frame;
-use crate::reached::{COUNTED, Reached};
 use crate::machine::{Op, Vm};
 use crate::program::{FIRST_COUNTER, Instruction, N_REGISTERS, Program};
+use crate::reached::{COUNTED, Reached};
+use azulejo::rules::Matcher;
 use azulejo::x64::regs::*;
 use azulejo::x64::{Compiled, Compiler, Features, Status};
-use azulejo::rules::Matcher;
 use azulejo::{Bytecode, Error, Flow, Machine, Trap, rules, verify};
 use azulejo_core::fuzzing::Random;
 use azulejo_core::pass::build::Source;
@@ -92,12 +92,19 @@ const USUAL: Way = Way {
 };
 
 /// Every way.
-pub const WAYS: [Way; 5] = [
+pub const WAYS: [Way; 6] = [
     USUAL,
-    Way { name: "optimizer on the oldest processor", has_features: false, ..USUAL },
-    Way { name: "optimizer with few registers", registers: &FEW, ..USUAL },
+    Way { name: "optimizer on the oldest processor", has_features: false, rules: &COUNTED, ..USUAL },
+    Way { name: "optimizer with few registers", registers: &FEW, rules: &COUNTED, ..USUAL },
     Way { name: "optimizer with chaos", has_chaos: true, rules: &COUNTED, ..USUAL },
-    Way { name: "optimizer with few registers and chaos", registers: &FEW, has_chaos: true, ..USUAL },
+    Way {
+        name: "optimizer with few registers and chaos",
+        registers: &FEW,
+        has_chaos: true,
+        rules: &COUNTED,
+        ..USUAL
+    },
+    Way { name: "no rules", rules: &[], ..USUAL },
 ];
 
 /// Code memory of a compiler: so little that it is used again and again. A new one is made when it is full.
@@ -247,9 +254,7 @@ impl Rig {
             }
         }));
         match attempt {
-            Ok(Ok(compiled)) => {
-                Ok(compiled)
-            }
+            Ok(Ok(compiled)) => Ok(compiled),
             Ok(Err(error)) => Err(Failure::Refused(way.name, error)),
             Err(panic) => {
                 self.compilers[at] = compiler(way);

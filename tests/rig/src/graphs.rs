@@ -5,15 +5,20 @@
 //! what the graph means.
 
 use crate::compare::{Failure, Rig};
+use azulejo::rules::BUILTIN;
 use azulejo::x64::Status;
 use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
 use azulejo_core::fuzzing::{OWN_SLOTS, Random};
 use azulejo_core::grammar::TileSet;
 use azulejo_core::ir::assignment::Assignment;
 use azulejo_core::ir::graph::Graph;
+use azulejo_core::ir::index::Node;
 use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::Observer;
+use azulejo_core::pass::rewrite::{Case, CaseConstant};
 use azulejo_core::text::print;
+use azulejo_core::vocab::op::Kind;
+use azulejo_core::vocab::{Op, Props, Sig, Type, Vocabulary};
 
 /// A graph that takes longer is left out.
 const STEPS: usize = 20_000;
@@ -35,8 +40,9 @@ impl Observer for Stages {
     }
 }
 
-/// How a graph ends on these slots, and what is in them then.
-fn meaning(graph: &Graph, slots: &[u64], frame: u64) -> (Outcome, Vec<u64>) {
+/// How a graph ends on these slots, and what is in them then; nothing if it executes a division that has no result: what
+/// was planted may have made a divisor something else.
+fn meaning(graph: &Graph, slots: &[u64], frame: u64) -> Option<(Outcome, Vec<u64>)> {
     let mut memory = Memory::default();
     for (at, slot) in slots.iter().enumerate() {
         memory.write(frame + at as u64 * 8, 8, *slot);
@@ -44,9 +50,98 @@ fn meaning(graph: &Graph, slots: &[u64], frame: u64) -> (Outcome, Vec<u64>) {
     let mut callee = |_: &_, _, _: &[u64], _: &mut Memory| unreachable!("there are no calls");
     let context = frame + OWN_SLOTS as u64 * 8;
     let mut machine = Machine { context, unit: 0, frame, memory, callee: &mut callee };
-    let outcome = evaluate(graph, &mut machine, STEPS).expect("the graph is right");
+    let outcome = evaluate(graph, &mut machine, STEPS).ok()?;
     let after = (0..slots.len() as u64).map(|at| machine.memory.read(frame + at * 8, 8)).collect();
-    (outcome, after)
+    Some((outcome, after))
+}
+
+/// Puts the left side of some rewrite rule in the place of some value.
+pub fn plant(random: &mut Random, graph: &mut Graph) {
+    let cases: Vec<_> = BUILTIN.iter().flat_map(|rules| rules.cases).collect();
+    let case = cases[random.below(cases.len())];
+    let types = case.types[random.below(case.types.len())];
+    let ty = type_of(case, types);
+    let is_wanted = |old: Node| {
+        let data = graph.node(old);
+        data.op != Op::CONST && (data.ty() == ty || ty == Type::Flag && data.ty().is_int())
+    };
+    // Not in the place of an address or of a divisor, which not every value can be.
+    let users = (0..graph.nodes.len()).map(Node::from).filter(|node| takes_any(graph, *node));
+    let links = users.flat_map(|user| graph.node(user).inputs.range());
+    let links: Vec<usize> = links.filter(|link| is_wanted(graph.links[*link])).collect();
+    if links.is_empty() {
+        return;
+    }
+    let link = links[random.below(links.len())];
+    let old = graph.links[link];
+    // What the old value is made of is there wherever it is; and so are constants.
+    let mut around = vec![old];
+    for at in 0..8 {
+        let Some(&node) = around.get(at) else { break };
+        if graph.node(node).op != Op::PARAM && !graph.node(node).block.is_some() {
+            around.extend_from_slice(graph.inputs(node));
+        }
+    }
+    let mut leaves = Vec::new();
+    for &ty in case.leaves {
+        let fitting: Vec<Node> =
+            around.iter().copied().filter(|node| graph.node(*node).ty() == types[ty]).collect();
+        leaves.push(match fitting.len() {
+            0 if types[ty].is_value() => graph.constant(types[ty], random.number(), 0),
+            0 => {
+                let tested = graph.constant(Type::I64, random.number(), 0);
+                let tested = if graph.node(old).ty() == Type::I64 { old } else { tested };
+                graph.add(Op::NZ, Sig { from: Type::I64, ty: Type::Flag }, &[tested], 0, 0)
+            }
+            n => fitting[random.below(n)],
+        });
+    }
+    let small = [0, 1, 2, 3, 4, 5, 7, 8, 15, 31, 63, 255, -1, -2];
+    let mut constant = |constant: &CaseConstant| match constant {
+        CaseConstant::Scale => 1 << random.below(4),
+        CaseConstant::Offset => random.below(64) as i64,
+        CaseConstant::Value { ty } if random.one_in(3) => {
+            types[*ty].signed(types[*ty].truncate(random.number()))
+        }
+        CaseConstant::Value { .. } => small[random.below(small.len())],
+    };
+    let constants: Vec<i64> = case.constants.iter().map(&mut constant).collect();
+    let n_before = graph.nodes.len();
+    let root = (case.left)(graph, types, &leaves, &constants);
+    // What may trap or touches memory has a place among effects, which a planted value has not.
+    let floats = |node: usize| {
+        let props = graph.vocab.info(graph.nodes[node].op).props;
+        props.contains(Props::PURE) && !props.contains(Props::GUARDED)
+    };
+    if !(n_before..graph.nodes.len()).all(floats) {
+        return;
+    }
+    if graph.node(root).ty() == graph.node(old).ty() {
+        graph.links[link] = root;
+    } else {
+        let sig = Sig { from: Type::Void, ty: graph.node(old).ty() };
+        graph.links[link] = graph.add(Op::FLAGVAL, sig, &[root], 0, 0);
+    }
+}
+
+/// The type of what a rule's left side computes.
+fn type_of(case: &Case, types: &[Type]) -> Type {
+    let mut graph = Graph::new(Vocabulary::BUILTIN);
+    let param = |ty: &usize| graph.add(Op::PARAM, Sig { from: Type::Void, ty: types[*ty] }, &[], 0, 0);
+    let leaves: Vec<Node> = case.leaves.iter().map(param).collect();
+    let constants = vec![1; case.constants.len()];
+    let root = (case.left)(&mut graph, types, &leaves, &constants);
+    graph.node(root).ty()
+}
+
+/// Whether a node's operands may be any values.
+fn takes_any(graph: &Graph, node: Node) -> bool {
+    let data = graph.node(node);
+    let info = graph.vocab.info(data.op);
+    let has_address = info.operands.iter().any(|operand| matches!(operand, Kind::Ptr));
+    let is_end_or_param = data.op == Op::PARAM || info.props.contains(Props::ENDS);
+    let is_plain = info.props.contains(Props::PURE) && !info.props.contains(Props::GUARDED) && !has_address;
+    data.inputs.len > 0 && (is_plain || is_end_or_param)
 }
 
 impl Rig {
@@ -55,7 +150,7 @@ impl Rig {
         let slots: [u64; 2 * OWN_SLOTS] = std::array::from_fn(|_| random.number() >> random.below(64));
         let mut real = slots;
         let frame = real.as_mut_ptr();
-        let expected = meaning(graph, &slots, frame as u64);
+        let expected = meaning(graph, &slots, frame as u64)?;
         if expected.0 == Outcome::OutOfSteps {
             return None;
         }
@@ -66,7 +161,10 @@ impl Rig {
                 compiler.graph(|to| *to = graph.clone(), observer)
             }) {
                 Ok(compiled) => compiled,
-                Err(failure) => return Some(Err(failure)),
+                Err(failure) => {
+                    let text = print::graph(graph);
+                    return Some(Err(Failure::Graph(format!("{failure}\nin\n{text}"))));
+                }
             };
             real = slots;
             let (frame, context) = (real.as_mut_ptr(), real[OWN_SLOTS..].as_mut_ptr());
@@ -95,15 +193,14 @@ impl Rig {
         expected: &(Outcome, Vec<u64>),
     ) -> String {
         let mut stages = Stages::default();
-        let again = self.compile_in(way, chaos, |compiler, _| {
-            compiler.graph(|to| *to = graph.clone(), &mut stages)
-        });
+        let again =
+            self.compile_in(way, chaos, |compiler, _| compiler.graph(|to| *to = graph.clone(), &mut stages));
         if again.is_err() {
             return print::graph(graph);
         }
         let mut before = graph;
         for (pass, after) in &stages.graphs {
-            if meaning(after, slots, frame) != *expected {
+            if meaning(after, slots, frame).as_ref() != Some(expected) {
                 let (before, after) = (print::graph(before), print::graph(after));
                 return format!("{pass} changes what this means:\n{before}----\n{after}");
             }

@@ -12,3 +12,4 @@ pub mod machine;
 pub mod mutate;
 pub mod program;
 pub mod reached;
+pub mod session;

@@ -19,6 +19,10 @@ pub struct Vm {
     pub kept_y: u32,
     /// Everything that `note` was told, mixed.
     pub notes: u64,
+    /// Functions to be called by address.
+    ints: &'static [extern "C" fn(i64, f64) -> i64; 3],
+    floats: &'static [extern "C" fn(i64, f64) -> f64; 3],
+    notes_by: &'static [extern "C" fn(&mut Vm, i64); 3],
     /// The one NaN that arithmetic gives; see `one_nan` in `build/main.rs`.
     nan_f64: u64,
     /// As above.
@@ -28,8 +32,52 @@ pub struct Vm {
 impl Default for Vm {
     fn default() -> Self {
         let (nan_f64, nan_f32) = (f64::NAN.to_bits(), f32::NAN.to_bits());
-        Vm { buffer: [0; 16], kept: 0, kept_x: 0, kept_y: 0, notes: 0, nan_f64, nan_f32 }
+        Vm {
+            buffer: [0; 16],
+            kept: 0,
+            kept_x: 0,
+            kept_y: 0,
+            notes: 0,
+            ints: &INTS,
+            floats: &FLOATS,
+            notes_by: &NOTES,
+            nan_f64,
+            nan_f32,
+        }
     }
+}
+
+static INTS: [extern "C" fn(i64, f64) -> i64; 3] = [first_int, second_int, third_int];
+static FLOATS: [extern "C" fn(i64, f64) -> f64; 3] = [first_float, second_float, third_float];
+static NOTES: [extern "C" fn(&mut Vm, i64); 3] = [note, note_twice, note];
+
+extern "C" fn first_int(a: i64, x: f64) -> i64 {
+    mix(a as u64, x.to_bits()) as i64
+}
+
+extern "C" fn second_int(a: i64, x: f64) -> i64 {
+    mix(x.to_bits(), a as u64) as i64
+}
+
+extern "C" fn third_int(a: i64, _: f64) -> i64 {
+    a.wrapping_mul(3)
+}
+
+extern "C" fn first_float(a: i64, x: f64) -> f64 {
+    if x.is_nan() { f64::NAN } else { x + (a >> 11) as f64 }
+}
+
+extern "C" fn second_float(a: i64, x: f64) -> f64 {
+    if x.is_nan() { 1.0 } else { x * (a as i16) as f64 }
+}
+
+extern "C" fn third_float(_: i64, x: f64) -> f64 {
+    x.abs()
+}
+
+extern "C" fn note_twice(vm: &mut Vm, a: i64) {
+    note(vm, a);
+    note(vm, !a);
 }
 
 trait Bits {

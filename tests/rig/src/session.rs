@@ -1,0 +1,103 @@
+//! Random programs and graphs for a while.
+//!
+//! In: `[--seconds N] [--seed N] [--programs N]`. Out: what failed, what was not reached, and a last line that sums it up.
+//!
+//! Every other one is run in another way (see `WAYS`). What fails is made short and printed as a file for
+//! `tests/rig/found`.
+
+use crate::compare::{Rig, Start, WAYS, minimise};
+use crate::graphs::plant;
+use crate::program::program;
+use crate::reached;
+use azulejo_core::fuzzing::{Options, Random, graph};
+use std::time::{Duration, Instant};
+
+/// After so many failures there is no more to learn.
+const MAX_FAILURES: u32 = 5;
+
+struct Arguments {
+    seconds: u64,
+    seed: u64,
+    programs: u64,
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
+    let mut arguments = Arguments { seconds: 60, seed: 1, programs: u64::MAX };
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or(format!("`{word}` needs a number"))?;
+        let value = value.parse().map_err(|error| format!("`{word} {value}`: {error}"))?;
+        match word.as_str() {
+            "--seconds" => arguments.seconds = value,
+            "--seed" => arguments.seed = value,
+            "--programs" => arguments.programs = value,
+            _ => return Err(format!("there is no `{word}`; there are --seconds, --seed and --programs")),
+        }
+    }
+    Ok(arguments)
+}
+
+/// Runs; whether nothing failed.
+pub fn session(arguments: impl Iterator<Item = String>) -> Result<bool, String> {
+    let arguments = parse(arguments)?;
+    // A panic in a compiler is a failure like others, and is shown once it was made short.
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut rig = Rig::default();
+    let (start, limit) = (Instant::now(), Duration::from_secs(arguments.seconds));
+    let (mut done, mut failures) = (0, 0);
+    while done < arguments.programs && start.elapsed() < limit && failures < MAX_FAILURES {
+        let seed = (arguments.seed << 32) + done;
+        rig.ways = vec![done as usize % WAYS.len()];
+        // A stride that has no divisor in common with the number of ways.
+        let failure = if done % 7 == 6 { try_graph(&mut rig, seed) } else { try_program(&mut rig, seed) };
+        if let Some(text) = failure {
+            failures += 1;
+            println!("seed {seed}: {text}");
+        }
+        done += 1;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let ((tiles, all_tiles), (rules, all_rules)) = (rig.tiles.count(), reached::rules_applied());
+    for (what, names) in [("tile", rig.tiles.never()), ("rule", reached::rules_never_applied())] {
+        names.iter().for_each(|name| println!("{what} not reached: {name}"));
+    }
+    println!("{:.0} programs a second", done as f64 / seconds);
+    println!(
+        "fuzz: {done} programs, {} bytecodes, tiles {tiles}/{all_tiles}, rules {rules}/{all_rules}, \
+         {failures} failures",
+        rig.bytecodes
+    );
+    Ok(failures == 0)
+}
+
+fn try_program(rig: &mut Rig, seed: u64) -> Option<String> {
+    let mut random = Random::new(seed);
+    // Mostly small ones: they are fast, and what is wrong is wrong in a few bytecodes mostly.
+    let size = if random.one_in(16) { 150 } else { 6 + random.below(36) };
+    let program = program(&mut random, size);
+    let start = Start::random(&mut random);
+    match rig.compare(&program, &start) {
+        None => Some(format!("verification refuses a good program:\n{program}")),
+        Some(Ok(())) => None,
+        Some(Err(failure)) => {
+            let short = minimise(rig, &program, &start);
+            let failure = match rig.compare(&short, &start) {
+                Some(Err(failure)) => failure,
+                _ => failure,
+            };
+            Some(format!("{failure}\n\nas a file for tests/rig/found:\n{short}"))
+        }
+    }
+}
+
+fn try_graph(rig: &mut Rig, seed: u64) -> Option<String> {
+    let mut random = Random::new(seed);
+    let mut options = Options { calls: false, own_memory: true, ..Options::SMALL };
+    if random.one_in(8) {
+        options = Options { max_blocks: 20, max_nodes: 60, ..options };
+    }
+    let mut graph = graph(&mut random, &options);
+    for _ in 0..random.below(30) {
+        plant(&mut random, &mut graph);
+    }
+    rig.compare_graph(&graph, &mut random)?.err().map(|failure| failure.to_string())
+}
