@@ -3,6 +3,8 @@
 mod bytecode;
 mod operators;
 mod rewrite;
+#[cfg(test)]
+mod robust;
 mod sexpr;
 mod template;
 mod tile;

@@ -2,6 +2,7 @@
 
 mod ci;
 mod fuzz;
+mod sabotage;
 mod tidy;
 #[cfg(target_arch = "x86_64")]
 mod tiles;
@@ -14,6 +15,8 @@ usage: cargo xtask <command>
   fuzz    run random programs in every tier and compare; --seconds N, --seed N, --programs N
   bless   rewrite the expected output of golden and compile-error tests
   tiles   print the tile set: flattened rules, symbols, states, sizes
+  sabotage
+          break the compiler in every listed way, one at a time, and see that tests or fuzzing notice
   tidy    check what no other tool checks: module docs, sizes, links, reasons";
 
 fn main() -> ExitCode {
@@ -23,6 +26,7 @@ fn main() -> ExitCode {
     let result = match command.as_deref() {
         Some("ci") => ci::ci(root),
         Some("fuzz") => fuzz::fuzz(root, std::env::args().skip(2)),
+        Some("sabotage") => sabotage::sabotage(root, std::env::args().skip(2)),
         Some("bless") => ci::bless(root),
         #[cfg(target_arch = "x86_64")]
         Some("tiles") => tiles::tiles(azulejo_x64::X64.tables, azulejo_x64::X64.rows),

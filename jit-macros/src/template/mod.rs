@@ -151,11 +151,11 @@ fn starts_row(tokens: &[TokenTree]) -> bool {
 }
 
 fn read_row(reader: &mut Reader, source: &mut Source) -> Result<(), Error> {
-    let Some((_, mut idents)) = reader.path() else {
+    let path = reader.path().and_then(|(_, mut idents)| Some((idents.pop()?, idents)));
+    let Some((name, idents)) = path else {
         reader.next();
         return Err(Error::new(reader.last(), "expected a row, `Enum::Opcode => …`, or a `macro ^name`"));
     };
-    let name = idents.pop().expect("a path has a last part");
     if idents.is_empty() {
         return Err(Error::new(name.span(), format!("name the enum too: `Enum::{name} => …`")));
     }

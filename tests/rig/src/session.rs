@@ -1,6 +1,6 @@
 //! Random programs and graphs for a while.
 //!
-//! In: `[--seconds N] [--seed N] [--programs N]`. Out: what failed, what was not reached, and a last line that sums it up.
+//! In: `[--seconds N] [--seed N] [--programs N] [--failures N]`. Out: what failed, what was not reached, and a last line that sums it up.
 //!
 //! Every other one is run in another way (see `WAYS`). What fails is made short and printed as a file for
 //! `tests/rig/found`.
@@ -12,17 +12,18 @@ use crate::reached;
 use azulejo_core::fuzzing::{Options, Random, graph};
 use std::time::{Duration, Instant};
 
-/// After so many failures there is no more to learn.
-const MAX_FAILURES: u32 = 5;
+const USAGE: &str = "there are --seconds, --seed, --programs and --failures, each with a number";
 
 struct Arguments {
     seconds: u64,
     seed: u64,
     programs: u64,
+    /// After so many there is no more to learn.
+    failures: u64,
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
-    let mut arguments = Arguments { seconds: 60, seed: 1, programs: u64::MAX };
+    let mut arguments = Arguments { seconds: 60, seed: 1, programs: u64::MAX, failures: 5 };
     while let Some(word) = words.next() {
         let value = words.next().ok_or(format!("`{word}` needs a number"))?;
         let value = value.parse().map_err(|error| format!("`{word} {value}`: {error}"))?;
@@ -30,7 +31,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--seconds" => arguments.seconds = value,
             "--seed" => arguments.seed = value,
             "--programs" => arguments.programs = value,
-            _ => return Err(format!("there is no `{word}`; there are --seconds, --seed and --programs")),
+            "--failures" => arguments.failures = value,
+            _ => return Err(format!("there is no `{word}`; {USAGE}")),
         }
     }
     Ok(arguments)
@@ -44,7 +46,7 @@ pub fn session(arguments: impl Iterator<Item = String>) -> Result<bool, String> 
     let mut rig = Rig::default();
     let (start, limit) = (Instant::now(), Duration::from_secs(arguments.seconds));
     let (mut done, mut failures) = (0, 0);
-    while done < arguments.programs && start.elapsed() < limit && failures < MAX_FAILURES {
+    while done < arguments.programs && start.elapsed() < limit && failures < arguments.failures {
         let seed = (arguments.seed << 32) + done;
         rig.ways = vec![done as usize % WAYS.len()];
         // A stride that has no divisor in common with the number of ways.

@@ -1,0 +1,216 @@
+//! Whatever tokens a macro is given, it answers with tokens: code, or errors. It never panics.
+//!
+//! Tokens are changed at random in what this repository really hands to the macros, since tokens without any sense are
+//! refused at the first one.
+
+use azulejo_core::fuzzing::Random;
+use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+use std::path::Path;
+use std::str::FromStr;
+
+/// What each macro is tried with.
+const ROUNDS: u64 = 1500;
+
+const WORDS: [&str; 48] = [
+    "reg", "num", "flag", "void", "add", "load", "store", "const", "call", "carg", "arglist", "if", "when",
+    "let", "letv", "macro", "use", "unsafe", "pub", "static", "group", "tied", "fixed", "clobber", "temp",
+    "early", "needs", "i64", "u8", "f32", "ptr", "int", "value", "In", "Out", "Imm", "Label", "dst", "a",
+    "x", "t", "same", "code", "pure", "features", "self", "crate", "_",
+];
+const LITERALS: [&str; 10] =
+    ["0", "1", "-1", "9999999999999999999999", "1.5", "\"x\"", "'c'", "7u8", "b\"x\"", "0x8000000000000000"];
+const PUNCTUATION: [char; 15] = ['$', '^', ',', ';', ':', '!', '&', '=', '>', '<', '-', '@', '|', '#', '%'];
+
+fn token(random: &mut Random, depth: usize) -> TokenTree {
+    match random.below(if depth == 0 { 6 } else { 8 }) {
+        0..3 => Ident::new(WORDS[random.below(WORDS.len())], Span::call_site()).into(),
+        3 => Literal::from_str(LITERALS[random.below(LITERALS.len())]).expect("it is a literal").into(),
+        4 | 5 => {
+            let spacing = if random.one_in(2) { Spacing::Alone } else { Spacing::Joint };
+            Punct::new(PUNCTUATION[random.below(PUNCTUATION.len())], spacing).into()
+        }
+        _ => {
+            let inside = (0..random.below(5)).map(|_| token(random, depth - 1)).collect();
+            Group::new(delimiter(random), inside).into()
+        }
+    }
+}
+
+fn delimiter(random: &mut Random) -> Delimiter {
+    // The last is what a macro's argument comes in.
+    [Delimiter::Parenthesis, Delimiter::Brace, Delimiter::Bracket, Delimiter::None][random.below(4)]
+}
+
+fn count(tokens: &TokenStream) -> usize {
+    let inside = |token: TokenTree| match token {
+        TokenTree::Group(group) => 1 + count(&group.stream()),
+        _ => 1,
+    };
+    tokens.clone().into_iter().map(inside).sum()
+}
+
+/// Changes about one token in `n`.
+fn mutate(random: &mut Random, tokens: TokenStream, n: usize) -> TokenStream {
+    let mut out: Vec<TokenTree> = Vec::new();
+    for mut tree in tokens {
+        if let TokenTree::Group(group) = &tree {
+            let delimiter = if random.one_in(4 * n) { delimiter(random) } else { group.delimiter() };
+            tree = Group::new(delimiter, mutate(random, group.stream(), n)).into();
+        }
+        match random.below(5 * n) {
+            0 => {}
+            1 => out.extend([tree.clone(), tree]),
+            2 => out.push(token(random, 2)),
+            3 => out.extend([tree, token(random, 2)]),
+            4 => {
+                let last = out.pop();
+                out.push(tree);
+                out.extend(last);
+            }
+            _ => out.push(tree),
+        }
+    }
+    out.into_iter().collect()
+}
+
+/// Tries a macro with changed tokens of each seed, and with senseless ones. Some are refused and some are not, or
+/// this would try nothing but the first few checks.
+fn try_all(seed: impl Fn(&mut Random) -> TokenStream, expand: fn(TokenStream) -> TokenStream) {
+    let mut n_right = 0;
+    for round in 0..ROUNDS {
+        let mut random = Random::new(round);
+        let tokens = match round % 16 {
+            0 => (0..random.below(40)).map(|_| token(&mut random, 4)).collect(),
+            _ => {
+                let seed = seed(&mut random);
+                let n = 1 + count(&seed) / (1 + random.below(4));
+                mutate(&mut random, seed, n)
+            }
+        };
+        let text = tokens.to_string();
+        let result = std::panic::catch_unwind(|| expand(tokens));
+        let Ok(expansion) = result else { panic!("round {round} panics with:\n{text}") };
+        n_right += !expansion.to_string().contains("compile_error") as u64;
+    }
+    assert!((10..ROUNDS).contains(&n_right), "{n_right} of {ROUNDS} are right");
+}
+
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What stands inside the first `name! {` of a file.
+fn inside(path: &str, name: &str) -> String {
+    let text = read(path);
+    let tokens = TokenStream::from_str(&text).expect("a file of ours is tokens");
+    find(tokens, name).unwrap_or_else(|| panic!("there is no `{name}!` in {path}")).to_string()
+}
+
+fn find(tokens: TokenStream, name: &str) -> Option<TokenStream> {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    for (at, tree) in trees.iter().enumerate() {
+        if let TokenTree::Group(group) = tree {
+            let is_wanted = at >= 2 && trees[at - 2].to_string() == name && trees[at - 1].to_string() == "!";
+            let found = if is_wanted { Some(group.stream()) } else { find(group.stream(), name) };
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+    None
+}
+
+/// Some of the lines of a macro's body that look like rows, between what must stand around them.
+fn rows(random: &mut Random, text: &str, head: &str, is_row: fn(&str) -> bool) -> TokenStream {
+    let rows: Vec<&str> = text.lines().map(str::trim).filter(|line| is_row(line)).collect();
+    let chosen: Vec<&str> = (0..1 + random.below(4)).map(|_| rows[random.below(rows.len())]).collect();
+    TokenStream::from_str(&format!("{head} {}", chosen.join("\n"))).expect("rows are tokens")
+}
+
+#[test]
+fn tile() {
+    let text = read("jit-x64/src/tiles/int.rs") + &read("jit-x64/src/tiles/divide.rs");
+    let is_row = |line: &str| line.contains("=> |cx, t|") && line.ends_with(',');
+    try_all(|random| rows(random, &text, "pub group some;", is_row), crate::tile::tile);
+    // Groups hand patterns on without what emits them.
+    let patterns: Vec<&str> = text.lines().filter(|line| is_row(line.trim())).collect();
+    let patterns: Vec<String> = patterns
+        .iter()
+        .map(|line| line.split("=> |").next().unwrap_or("").trim().to_string() + ";")
+        .collect();
+    let step = |random: &mut Random| {
+        let rows = rows(random, &patterns.join("\n"), "", |_| true);
+        let head = "static SET: features = bmi2 lzcnt popcnt bmi1; partial;";
+        let text = format!("{{ {head} }} {{ group {{ crate::some }} {{ {rows} }} }}");
+        TokenStream::from_str(&text).expect("tokens")
+    };
+    try_all(step, crate::tile::step);
+    let header = |_: &mut Random| {
+        let text =
+            "pub static X64: features = sse41 bmi2; groups = crate::tiles::int, crate::tiles::own; partial;";
+        TokenStream::from_str(text).expect("tokens")
+    };
+    try_all(header, crate::tile::tileset);
+}
+
+#[test]
+fn rewrite() {
+    let text = read("src/rules/int.rs") + &read("src/rules/memory.rs") + &read("src/rules/compare.rs");
+    let is_row = |line: &str| line.starts_with('(') && line.contains("=>");
+    try_all(|random| rows(random, &text, "static SOME;", is_row), crate::rewrite::rewrite);
+}
+
+#[test]
+fn operators() {
+    let text = inside("tests/custom-operator/src/lib.rs", "operators");
+    try_all(|_| TokenStream::from_str(&text).expect("tokens"), crate::operators::operators);
+}
+
+#[test]
+fn bytecode() {
+    let text = read("examples/quickstart.rs");
+    let tokens = TokenStream::from_str(&text).expect("a file of ours is tokens").to_string();
+    let start = tokens.find("enum Op").expect("it has an enum");
+    let file: Vec<TokenTree> =
+        TokenStream::from_str(&tokens[start..]).expect("tokens").into_iter().take(3).collect();
+    let attributes =
+        TokenStream::from_str("#[bytecode(context = Vm, operators = crate::ops)]").expect("tokens");
+    let seed = |_: &mut Random| attributes.clone().into_iter().chain(file.iter().cloned()).collect();
+    try_all(seed, crate::bytecode::derive);
+}
+
+#[test]
+fn template() {
+    let text = read("tests/rig/src/opcodes.txt");
+    let opcodes: Vec<&str> =
+        text.lines().filter(|line| line.contains("=>") && !line.starts_with('#')).collect();
+    // As the enum's own macro hands it on.
+    let described = |random: &mut Random| {
+        let (mut enumeration, mut rows) = (String::new(), String::new());
+        for _ in 0..1 + random.below(4) {
+            let (head, body) =
+                opcodes[random.below(opcodes.len())].split_once("=>").expect("it has an arrow");
+            let (name, fields) = head.split_once('{').expect("it has fields");
+            let fields = fields.replace(['<', '>', '}'], " ");
+            enumeration += &format!("opcode {} struct {{ {fields} }}", name.trim().trim_end_matches('!'));
+            rows += &format!("Op::{} => {body}\n", name.trim());
+        }
+        rows += "macro ^twice (,a) (add ,a ,a)\n";
+        TokenStream::from_str(&format!("{{ enum Op; {enumeration} }} {{ {rows} }}")).expect("tokens")
+    };
+    try_all(described, crate::template::described);
+    let plain = |random: &mut Random| {
+        let tokens: Vec<TokenTree> = described(random).into_iter().collect();
+        let TokenTree::Group(rows) = &tokens[1] else { unreachable!("the rows stand in braces") };
+        rows.stream()
+    };
+    try_all(plain, crate::template::template);
+    let shared = |random: &mut Random| {
+        let body = opcodes[random.below(opcodes.len())].split_once("=>").expect("it has an arrow").1;
+        let text = format!("pub some {{ macro ^one (,a ,b) {} }}", body.replace('$', ","));
+        TokenStream::from_str(&text).expect("tokens")
+    };
+    try_all(shared, crate::template::shared::template_macros);
+    try_all(described, crate::template::shared::with_macros);
+}

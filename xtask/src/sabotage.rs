@@ -1,0 +1,180 @@
+//! Breaks the compiler, one way at a time, and looks whether the tests notice.
+//!
+//! In: `xtask/sabotage.txt`, a list of damages. Out: for each what noticed it and when. It all happens in a copy of the
+//! repository in the target folder. A damage counts as caught if a minute of fuzzing fails, crashes or does not end, or
+//! else if a test fails. One whose text is no longer there, or that does not build, is a fault of the list.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long the fuzzer looks for a damage.
+const SECONDS: u64 = 60;
+/// How much longer it may take before it counts as hanging.
+const GRACE: Duration = Duration::from_secs(60);
+/// How many programs are run with nothing damaged.
+const PROGRAMS: u64 = 1000;
+
+struct Damage {
+    name: String,
+    file: String,
+    old: String,
+    new: String,
+}
+
+/// Does every damage whose name has one of the words in it; all if there are none.
+pub(crate) fn sabotage(root: &Path, words: impl Iterator<Item = String>) -> Result<(), String> {
+    let words: Vec<String> = words.collect();
+    let list = read(&root.join("xtask/sabotage.txt"))?;
+    let mut damages = parse(&list)?;
+    damages.retain(|damage| words.is_empty() || words.iter().any(|word| damage.name.contains(word)));
+    let copy = root.join("target/sabotage");
+    copy_sources(root, &copy)?;
+    for damage in &damages {
+        damage.damaged(&copy)?;
+    }
+    let bench = Bench { copy };
+    bench.build()?;
+    if let Some(how) = bench.fuzz(&["--programs", &PROGRAMS.to_string()])? {
+        return Err(format!("with nothing damaged, the fuzzer {how}"));
+    }
+    let mut caught = 0;
+    for damage in &damages {
+        match bench.try_damage(damage)? {
+            Some(how) => {
+                caught += 1;
+                println!("caught: {}: {how}", damage.name);
+            }
+            None => println!("NOT CAUGHT: {}", damage.name),
+        }
+    }
+    println!("sabotage: caught {caught} of {}", damages.len());
+    if caught == damages.len() { Ok(()) } else { Err("some damage went unnoticed".into()) }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+fn parse(list: &str) -> Result<Vec<Damage>, String> {
+    list.split("\n\n").filter(|entry| !entry.starts_with('#')).map(Damage::parse).collect()
+}
+
+impl Damage {
+    fn parse(entry: &str) -> Result<Damage, String> {
+        let lines = || entry.trim_matches('\n').lines();
+        let marked = |mark: char| lines().filter_map(|line| line.strip_prefix(mark)).collect::<Vec<_>>();
+        let mut plain = lines().filter(|line| !line.starts_with(['|', '>']));
+        let (Some(name), Some(file), None) = (plain.next(), plain.next(), plain.next()) else {
+            return Err(format!("not a name, a file, and text:\n{entry}"));
+        };
+        let (old, new) = (marked('|').join("\n"), marked('>').join("\n"));
+        Ok(Damage { name: name.into(), file: file.into(), old, new })
+    }
+
+    /// The file as it is, and as it is when damaged.
+    fn damaged(&self, copy: &Path) -> Result<(String, String), String> {
+        let text = read(&copy.join(&self.file))?;
+        match text.matches(&self.old).count() {
+            1 => Ok((text.clone(), text.replacen(&self.old, &self.new, 1))),
+            n => Err(format!("{}: the text stands {n} times in {}", self.name, self.file)),
+        }
+    }
+}
+
+/// Copies what is under version control; what has not changed keeps its time, so that cargo builds little.
+fn copy_sources(root: &Path, copy: &Path) -> Result<(), String> {
+    let listed =
+        Command::new("git").args(["ls-files", "-co", "--exclude-standard"]).current_dir(root).output();
+    let listed = listed.map_err(|error| format!("cannot run git: {error}"))?;
+    for file in String::from_utf8_lossy(&listed.stdout).lines() {
+        let (from, to) = (root.join(file), copy.join(file));
+        let Ok(text) = fs::read(&from) else { continue };
+        if fs::read(&to).is_ok_and(|old| old == text) {
+            continue;
+        }
+        let folder = to.parent().expect("a file is in a folder");
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&to, text))
+            .map_err(|error| format!("cannot write {}: {error}", to.display()))?;
+    }
+    Ok(())
+}
+
+struct Bench {
+    copy: PathBuf,
+}
+
+impl Bench {
+    fn cargo(&self, line: &str) -> Command {
+        let mut command = Command::new("cargo");
+        command.args(line.split(' ')).current_dir(&self.copy);
+        command.env("CARGO_TARGET_DIR", self.copy.join("target")).env("RUST_BACKTRACE", "0");
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    fn build(&self) -> Result<(), String> {
+        let line = "build --quiet -p azulejo-rig --bin fuzz";
+        let output = self.cargo(line).stderr(Stdio::piped()).output();
+        let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!("it does not build:\n{}", String::from_utf8_lossy(&output.stderr))),
+        }
+    }
+
+    fn try_damage(&self, damage: &Damage) -> Result<Option<String>, String> {
+        let path = self.copy.join(&damage.file);
+        let (whole, damaged) = damage.damaged(&self.copy)?;
+        write(&path, &damaged)?;
+        let result = self.look();
+        write(&path, &whole)?;
+        result.map_err(|message| format!("{}: {message}", damage.name))
+    }
+
+    fn look(&self) -> Result<Option<String>, String> {
+        self.build()?;
+        let start = Instant::now();
+        if let Some(how) = self.fuzz(&["--seconds", &SECONDS.to_string()])? {
+            return Ok(Some(format!("the fuzzer {how}, after {:.1} s", start.elapsed().as_secs_f32())));
+        }
+        let status = self.cargo("test --quiet --workspace --exclude xtask --tests").status();
+        let status = status.map_err(|error| format!("cannot run cargo: {error}"))?;
+        Ok((!status.success()).then(|| "a test fails".to_string()))
+    }
+
+    /// How fuzzing fails, if it does.
+    fn fuzz(&self, arguments: &[&str]) -> Result<Option<String>, String> {
+        let mut command = Command::new(self.copy.join("target/debug/fuzz"));
+        command.args(["--failures", "1"]).args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| format!("cannot run the fuzzer: {error}"))?;
+        let limit = Instant::now() + Duration::from_secs(SECONDS) + GRACE;
+        loop {
+            let status = child.try_wait().map_err(|error| format!("cannot wait for the fuzzer: {error}"))?;
+            match status {
+                Some(status) if status.success() => return Ok(None),
+                Some(status) => return Ok(Some(describe(status))),
+                None if Instant::now() > limit => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Ok(Some("does not end".into()));
+                }
+                None => std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    match status.code() {
+        Some(1) => "finds a difference or a verifier's complaint".into(),
+        Some(_) => "panics".into(),
+        None => "crashes".into(),
+    }
+}
