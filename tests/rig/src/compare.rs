@@ -11,10 +11,12 @@ use crate::reached::{COUNTED, Reached};
 use azulejo::rules::Matcher;
 use azulejo::x64::regs::*;
 use azulejo::x64::{Compiled, Compiler, Features, Status};
-use azulejo::{Bytecode, Error, Flow, Machine, Trap, rules, verify};
+use azulejo::{Bytecode, Code, Error, Flow, Machine, Trap, rules, verify};
 use azulejo_core::fuzzing::Random;
+use azulejo_core::pass::Observer;
 use azulejo_core::pass::build::Source;
 use azulejo_core::target::{RegSet, RegisterFile};
+use azulejo_core::verify::Shape;
 use azulejo_core::vocab::Vocabulary;
 use std::fmt;
 use std::ops::Range;
@@ -184,16 +186,7 @@ impl Rig {
     pub fn compare(&mut self, program: &Program, start: &Start) -> Option<Result<(), Failure>> {
         let code = program.code();
         let shape = verify(&code.ops, &code.labels, program.registers).ok()?;
-        let source = Source {
-            vocab: Vocabulary::BUILTIN,
-            opcodes: Op::OPCODES,
-            templates: Op::templates(),
-            code: &code.ops,
-            labels: &code.labels,
-            locals: program.registers,
-            slots: shape.slots,
-            depths: &shape.depths,
-        };
+        let source = source(program, &code, &shape);
         let runnable = Runnable { source: &source, ops: &code.ops };
         let expected = runnable.run(&mut self.frame, start, None);
         for index in 0..self.ways.len() {
@@ -212,20 +205,19 @@ impl Rig {
         Some(Ok(()))
     }
 
+    /// Compiles a program in the first of the ways for someone to look on; false if verification refuses it.
+    pub fn show(&mut self, program: &Program, observer: &mut dyn Observer) -> Result<bool, Error> {
+        let code = program.code();
+        let Ok(shape) = verify(&code.ops, &code.labels, program.registers) else { return Ok(false) };
+        let source = source(program, &code, &shape);
+        self.compilers[self.ways[0]].bytecode(&source, observer).map(|_| true)
+    }
+
     /// Compiles a program in every way without running it; false if verification refuses it.
     pub fn compile(&mut self, program: &Program) -> Result<bool, Failure> {
         let code = program.code();
         let Ok(shape) = verify(&code.ops, &code.labels, program.registers) else { return Ok(false) };
-        let source = Source {
-            vocab: Vocabulary::BUILTIN,
-            opcodes: Op::OPCODES,
-            templates: Op::templates(),
-            code: &code.ops,
-            labels: &code.labels,
-            locals: program.registers,
-            slots: shape.slots,
-            depths: &shape.depths,
-        };
+        let source = source(program, &code, &shape);
         for index in 0..self.ways.len() {
             self.compile_in(self.ways[index], 1, |to, tiles| to.bytecode(&source, tiles))?;
         }
@@ -263,6 +255,19 @@ impl Rig {
                 Err(Failure::Panicked(way.name, text.unwrap_or_default()))
             }
         }
+    }
+}
+
+fn source<'a>(program: &Program, code: &'a Code<Op>, shape: &'a Shape) -> Source<'a> {
+    Source {
+        vocab: Vocabulary::BUILTIN,
+        opcodes: Op::OPCODES,
+        templates: Op::templates(),
+        code: &code.ops,
+        labels: &code.labels,
+        locals: program.registers,
+        slots: shape.slots,
+        depths: &shape.depths,
     }
 }
 

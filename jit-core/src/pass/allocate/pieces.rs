@@ -36,6 +36,8 @@ pub(super) struct Piece {
     pub(super) segments: List,
     /// In [`Pieces::uses`]: what touches it.
     uses: List,
+    /// How many of its uses are operands of instructions.
+    n_operands: u32,
     /// What its uses count together.
     cost: f32,
     /// How many positions it covers.
@@ -51,9 +53,9 @@ impl Piece {
         self.cost / self.length.max(1) as f32
     }
 
-    /// Whether no instruction touches it: it only waits.
+    /// Whether no instruction touches it: it only waits. Blocks hand values on from memory to memory as well.
     pub(super) fn is_idle(&self) -> bool {
-        self.uses.len == 0
+        self.n_operands == 0
     }
 }
 
@@ -150,8 +152,10 @@ impl Pieces {
     /// A new piece of these segments.
     fn measure(&self, range: u32, segments: List, uses: List) -> Piece {
         let length = self.segments[segments.range()].iter().map(|segment| segment.end - segment.start).sum();
+        let is_operand = |touch: &&Use| matches!(touch.touch, Touch::Operand(_));
+        let n_operands = self.uses[uses.range()].iter().filter(is_operand).count() as u32;
         let cost = self.uses[uses.range()].iter().map(|a| a.cost).sum();
-        Piece { range, segments, uses, cost, length, is_level: false, place: Place::Waiting }
+        Piece { range, segments, uses, n_operands, cost, length, is_level: false, place: Place::Waiting }
     }
 
     pub(super) fn segments(&self, piece: u32) -> &[Segment] {
@@ -208,6 +212,7 @@ impl Pieces {
         self.all.push(Piece {
             segments: List { start: rest_at, len: whole.segments.len - n_before },
             uses: List { start: whole.uses.start + uses_before, len: whole.uses.len - uses_before },
+            n_operands: whole.n_operands - front.n_operands,
             cost: (whole.cost - front.cost).max(0.0),
             length: whole.length - front.length,
             ..whole

@@ -1,0 +1,271 @@
+//! The judge of assignments notices every kind of damage that it is there for.
+
+#![cfg(all(target_arch = "x86_64", unix))]
+
+use azulejo::x64::regs::{R8, RAX, XMM0};
+use azulejo_core::check::assignment::assignment as judge;
+use azulejo_core::fuzzing::Random;
+use azulejo_core::grammar::TileSet;
+use azulejo_core::ir::assignment::{Assignment, Loc, Source};
+use azulejo_core::ir::tiles::{Constraint, Operand, Role, TileList};
+use azulejo_core::pass::Observer;
+use azulejo_core::vocab::Class;
+use azulejo_rig::compare::{Rig, WAYS};
+use azulejo_rig::program::program;
+
+#[derive(Default)]
+struct Seen(Vec<(TileList, Assignment)>);
+
+impl Observer for Seen {
+    fn assignment(&mut self, _: &TileSet, tiles: &TileList, assignment: &Assignment) {
+        self.0.push((tiles.clone(), assignment.clone()));
+    }
+}
+
+/// Assignments of random programs with few registers, which have moves and spill slots.
+fn assignments(count: u64) -> Vec<(TileList, Assignment)> {
+    let mut rig = Rig::default();
+    rig.ways = WAYS.iter().position(|way| way.name == "optimizer with few registers").into_iter().collect();
+    let mut seen = Seen::default();
+    for seed in 0..count {
+        let program = program(&mut Random::new(seed), 50);
+        assert_eq!(rig.show(&program, &mut seen), Ok(true));
+    }
+    seen.0
+}
+
+/// Damages assignments wherever `damage` can, and has the judge say what it sees. A few damages do no harm: a move may
+/// bring a value where nobody reads it on any way.
+#[track_caller]
+fn notices(words: &str, mut damage: impl FnMut(&TileList, &mut Assignment, usize) -> bool) {
+    let (mut damaged, mut told) = (0, 0);
+    for (tiles, right) in assignments(12) {
+        assert_eq!(judge(&tiles, &right), []);
+        let n_places = right.locs.len().max(right.moves.len()) + 1;
+        for at in (0..n_places).step_by(1 + n_places / 40) {
+            let mut wrong = right.clone();
+            if !damage(&tiles, &mut wrong, at) {
+                continue;
+            }
+            damaged += 1;
+            let said = judge(&tiles, &wrong);
+            told += said.iter().any(|violation| violation.to_string().contains(words)) as u32;
+        }
+    }
+    assert!(damaged >= 10, "only {damaged} could be damaged");
+    assert!(told * 10 >= damaged * 9, "`{words}` is told {told} times of {damaged}");
+}
+
+fn operand(tiles: &TileList, at: usize, fits: impl Fn(&Operand) -> bool) -> Option<&Operand> {
+    tiles.operands.get(at).filter(|operand| fits(operand))
+}
+
+fn is_read(operand: &Operand) -> bool {
+    matches!(operand.role, Role::Use | Role::LateUse)
+}
+
+fn class(tiles: &TileList, operand: &Operand) -> Class {
+    tiles.vregs[operand.vreg.at()].ty.class()
+}
+
+#[test]
+fn a_missing_place() {
+    notices("not every operand has a place", |_, wrong, _| wrong.locs.pop().is_some());
+}
+
+#[test]
+fn moves_out_of_order() {
+    notices("are not in the order of the instructions", |_, wrong, at| {
+        let is_pair = at + 1 < wrong.moves.len() && wrong.moves[at].before < wrong.moves[at + 1].before;
+        if is_pair {
+            wrong.moves.swap(at, at + 1);
+        }
+        is_pair
+    });
+}
+
+#[test]
+fn a_move_that_is_missing() {
+    notices("reads a place that does not hold the value", |_, wrong, at| {
+        // A slot may be written for ways on which nobody reads it, and a constant may be there already.
+        let is_needed = wrong.moves.get(at).is_some_and(|moved| {
+            matches!((moved.from, moved.to), (Source::Loc(_), Loc::Reg(_) | Loc::OutArg(_)))
+        });
+        if is_needed {
+            wrong.moves.remove(at);
+        }
+        is_needed
+    });
+}
+
+#[test]
+fn a_move_from_elsewhere() {
+    notices("reads a place that does not hold the value", |_, wrong, at| match wrong.moves.get_mut(at) {
+        Some(moved) if moved.from != Source::Const(0x1234_5678) => {
+            moved.from = Source::Const(0x1234_5678);
+            true
+        }
+        _ => false,
+    });
+}
+
+#[test]
+fn a_move_of_nothing() {
+    notices("a move takes what nothing is known of", |_, wrong, at| {
+        let slots = wrong.slots;
+        match wrong.moves.get_mut(at) {
+            Some(moved) => {
+                moved.from = Source::Loc(Loc::Slot(slots + 7));
+                true
+            }
+            None => false,
+        }
+    });
+}
+
+#[test]
+fn a_move_to_elsewhere() {
+    notices("writes a spill slot that there is not", |_, wrong, at| {
+        let slots = wrong.slots;
+        match wrong.moves.get_mut(at) {
+            Some(moved) => {
+                moved.to = Loc::Slot(slots);
+                true
+            }
+            None => false,
+        }
+    });
+}
+
+#[test]
+fn an_operand_read_elsewhere() {
+    notices("reads a place that does not hold the value", |tiles, wrong, at| {
+        let fits = |operand: &Operand| {
+            is_read(operand) && operand.constraint == Constraint::Reg && class(tiles, operand) == Class::Int
+        };
+        if operand(tiles, at, fits).is_none() {
+            return false;
+        }
+        wrong.locs[at] = Loc::Reg(R8);
+        true
+    });
+}
+
+#[test]
+fn a_fixed_operand_elsewhere() {
+    notices("is not where it must be", |tiles, wrong, at| {
+        let fits = |operand: &Operand| matches!(operand.constraint, Constraint::Fixed(reg) if reg != R8);
+        if operand(tiles, at, fits).is_none() {
+            return false;
+        }
+        wrong.locs[at] = Loc::Reg(R8);
+        true
+    });
+}
+
+#[test]
+fn a_tied_result_elsewhere() {
+    notices("is not where it must be", |tiles, wrong, at| {
+        let fits = |operand: &Operand| matches!(operand.constraint, Constraint::Tied(_));
+        if operand(tiles, at, fits).is_none() {
+            return false;
+        }
+        wrong.locs[at] = Loc::Reg(R8);
+        true
+    });
+}
+
+#[test]
+fn an_argument_elsewhere() {
+    notices("is not where it must be", |tiles, wrong, at| {
+        let fits = |operand: &Operand| matches!(operand.constraint, Constraint::OutArg(_));
+        if operand(tiles, at, fits).is_none() {
+            // They are rare: look for the next one.
+            let next = (at..tiles.operands.len()).find(|next| operand(tiles, *next, fits).is_some());
+            let Some(next) = next else { return false };
+            wrong.locs[next] = Loc::OutArg(99);
+            return true;
+        }
+        wrong.locs[at] = Loc::OutArg(99);
+        true
+    });
+}
+
+#[test]
+fn a_register_of_the_other_class() {
+    notices("is in a register of the other class", |tiles, wrong, at| {
+        let Some(operand) = tiles.operands.get(at) else { return false };
+        wrong.locs[at] = Loc::Reg(if class(tiles, operand) == Class::Int { XMM0 } else { RAX });
+        true
+    });
+}
+
+#[test]
+fn a_register_that_is_not_told() {
+    notices("writes a register that is not said to be used", |tiles, wrong, at| {
+        let fits = |operand: &Operand| !is_read(operand);
+        let Some(Loc::Reg(reg)) = operand(tiles, at, fits).map(|_| wrong.locs[at]) else { return false };
+        wrong.used.remove(reg);
+        true
+    });
+}
+
+#[test]
+fn too_few_spill_slots() {
+    notices("writes a spill slot that there is not", |_, wrong, _| {
+        let has_slots = wrong.moves.iter().any(|moved| matches!(moved.to, Loc::Slot(_)));
+        wrong.slots = 0;
+        has_slots
+    });
+}
+
+#[test]
+fn two_operands_in_one_register() {
+    notices("share a register at once", |tiles, wrong, at| {
+        let Some(inst) = tiles.insts.iter().find(|inst| inst.operands.range().contains(&at)) else {
+            return false;
+        };
+        let range = inst.operands.range();
+        let other = range.clone().find(|other| {
+            let (a, b) = (&tiles.operands[at], &tiles.operands[*other]);
+            let both = is_read(a) && is_read(b) && a.vreg != b.vreg;
+            *other != at && both && class(tiles, a) == class(tiles, b)
+        });
+        match other {
+            Some(other)
+                if matches!(wrong.locs[other], Loc::Reg(_)) && matches!(wrong.locs[at], Loc::Reg(_)) =>
+            {
+                wrong.locs[at] = wrong.locs[other];
+                true
+            }
+            _ => false,
+        }
+    });
+}
+
+/// Damage to the list of tiles is damage to what the assignment was made for.
+#[test]
+fn what_an_instruction_destroys() {
+    let mut noticed = 0;
+    for (mut tiles, right) in assignments(12) {
+        for at in 0..tiles.insts.len() {
+            let operands = tiles.insts[at].operands.range();
+            let late = operands.clone().find(|index| {
+                matches!(tiles.operands[*index].role, Role::Temp | Role::LateUse)
+                    && matches!(right.locs[*index], Loc::Reg(_))
+            });
+            let Some(Loc::Reg(reg)) = late.map(|index| right.locs[index]) else { continue };
+            let before = tiles.insts[at].clobbers;
+            tiles.insts[at].clobbers.insert(reg);
+            let said = judge(&tiles, &right);
+            tiles.insts[at].clobbers = before;
+            assert!(
+                said.iter()
+                    .any(|violation| violation.to_string().contains("is overwritten while it is needed")),
+                "{said:?}"
+            );
+            noticed += 1;
+        }
+    }
+    assert!(noticed > 10, "{noticed}");
+}
