@@ -201,8 +201,6 @@ fn callees_see_their_arguments() {
             let words = (0..LOADED).filter(|at| TYPES[at % TYPES.len()] == Type::I64);
             let sum = words.fold(0u64, |sum, at| sum.wrapping_add(before[at]));
             assert_eq!((frame[30], frame[31]), (sum, before[2]), "{}", report());
-            // SAFETY: installed above, and it has returned.
-            unsafe { memory.free(installed) };
         }
     }
 }

@@ -92,10 +92,7 @@ impl Compiler {
         emit::emit(&mut self.emit, &self.tiles, &self.assignment, &X64, &mut self.code)
             .expect("the frame is small");
         self.tiles.insts.iter().for_each(|inst| self.reached[inst.tile.0 as usize] = true);
-        if let Some(last) = self.last.take() {
-            // SAFETY: installed below, and `run` has returned.
-            unsafe { self.memory.free(last) };
-        }
+        self.last = None;
         self.last = Some(self.memory.install(&self.code.bytes).expect("one function has room"));
     }
 

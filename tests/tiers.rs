@@ -32,6 +32,7 @@ enum Op {
     Multiply { a: Pop<i64>, b: Pop<i64>, product: Push<i64> },
     Pop(Out<i64>, Pop<i64>),
     Return { a: In<i64> },
+    Discard,
 }
 
 template! {
@@ -54,6 +55,17 @@ template! {
     Op::Multiply => (mul $a $b)
     Op::Pop      => $1
     Op::Return   => (return $a)
+    Op::Discard  => (callv discard (arglist (carg (tc) ptr)))
+}
+
+/// Throws the code of the function away, and has other code take its room if there is any.
+extern "C" fn discard(vm: &mut Vm) {
+    let function = vm.fib.expect("it was defined");
+    vm.engine.discard(function).expect("it is the engine's");
+    for _ in 0..8 {
+        let other = vm.engine.define("other", sum_of_registers(30), 30).expect("it is right");
+        vm.engine.compile(other).expect("it compiles");
+    }
 }
 
 extern "C" fn fib(vm: &mut Vm, n: i64) -> i64 {
@@ -264,22 +276,57 @@ fn a_function_that_keeps_too_much_is_interpreted() {
 }
 
 #[test]
-fn a_full_code_memory_is_an_error_and_calls_go_on() {
+fn code_that_is_not_used_makes_room() {
     if azulejo::can_compile().is_err() {
         return;
     }
     let engine: Engine<Op> = Engine::<Op>::builder().code_bytes(1 << 16).build();
-    let mut refused = 0;
-    for _ in 0..100 {
-        let function = engine.define("some", sum_of_registers(500), 500).expect("it is right");
-        match engine.compile(function) {
-            Ok(()) => assert_eq!(refused, 0, "room came from nowhere"),
-            Err(error) => {
-                assert_eq!(error, Error::OutOfCodeMemory);
-                refused += 1;
-            }
+    let define = || engine.define("some", sum_of_registers(500), 500).expect("it is right");
+    let functions: Vec<FunctionId> = (0..60).map(|_| define()).collect();
+    for &function in &functions {
+        assert_eq!(engine.compile(function), Ok(()));
+        // The first one is called all the time, so it is never the one that goes.
+        for called in [functions[0], function] {
+            assert_eq!(engine.call(called, &mut vm(), (3i64, 4i64)), Ok(7i64));
         }
+    }
+    let compiled: Vec<bool> = functions.iter().map(|function| engine.is_compiled(*function)).collect();
+    let count = compiled.iter().filter(|compiled| **compiled).count();
+    assert!((4..50).contains(&count), "{count} have code");
+    assert!(compiled[0] && compiled[59] && !compiled[1]);
+    let bytes: usize = functions.iter().map(|function| engine.code_len(*function)).sum();
+    assert!(bytes <= 1 << 16, "{bytes}");
+    for &function in &functions {
         assert_eq!(engine.call(function, &mut vm(), (3i64, 4i64)), Ok(7i64));
     }
-    assert!((50..100).contains(&refused), "{refused}");
+    // Larger than everything together.
+    let huge = engine.define("huge", sum_of_registers(20_000), 20_000).expect("it is right");
+    assert_eq!(engine.compile(huge), Err(Error::OutOfCodeMemory));
+    assert_eq!(engine.call(huge, &mut vm(), (3i64, 4i64)), Ok(7i64));
+}
+
+#[test]
+fn code_is_thrown_away_under_those_who_run_it() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let engine = Rc::new(Engine::<Op>::new());
+    let mut vm = Vm { engine: engine.clone(), fib: None, seen: Vec::new() };
+    // f(n) = if n < 2 { n } else { f(n - 1) }, which throws itself away before it returns.
+    let code = vec![
+        Op::Const { dst: r(1), value: Imm(2) },
+        Op::JumpLess { a: r(0), b: r(1), to: Label(7) },
+        Op::Const { dst: r(2), value: Imm(1) },
+        Op::Sub { dst: r(3), a: r(0), b: r(2) },
+        Op::Fib { dst: r(3), n: r(3) },
+        Op::Discard,
+        Op::Return { a: r(3) },
+        Op::Return { a: r(0) },
+    ];
+    let fib = engine.define("fib", code, 4).expect("it is right");
+    vm.fib = Some(fib);
+    engine.compile(fib).expect("it compiles");
+    assert_eq!(engine.call(fib, &mut vm, (9i64,)), Ok(1i64));
+    assert!(!engine.is_compiled(fib));
+    assert_eq!(engine.call(fib, &mut vm, (9i64,)), Ok(1i64));
 }

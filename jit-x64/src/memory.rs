@@ -1,7 +1,8 @@
 //! Memory for machine code.
 //!
 //! In: finished code. Out: the address it runs at. Holds: no address is ever both writable and executable, what
-//! is in use is never moved nor made unexecutable, and running out is an error.
+//! is in use is never moved nor made unexecutable, running out is an error, and room is used again once its code is
+//! dropped. Cost: the logarithm of the number of free runs.
 //!
 //! On Linux one region is reserved at the start and mapped twice, from a file that has no name: written through
 //! one mapping, run through the other. So a thread may add code while others run what is there. Where that is
@@ -9,17 +10,23 @@
 
 use azulejo_core::error::{Error, Unsupported};
 use memmap2::{Mmap, MmapMut, MmapOptions, MmapRaw};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Code starts at multiples of this: constants beside it are read 16 bytes at a time.
 const ALIGNMENT: usize = 16;
 /// What is not in use: traps when run.
 const FILLER: u8 = 0xcc;
 
-/// A region for code.
-#[derive(Debug)]
+/// A region for code; a handle, and all copies of it are the same region.
+#[derive(Clone, Debug)]
 pub struct CodeMemory {
+    region: Arc<Region>,
+}
+
+#[derive(Debug)]
+struct Region {
     twins: Option<Twins>,
     size: usize,
     state: Mutex<State>,
@@ -34,20 +41,28 @@ struct Twins {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Free runs (offset and size) by offset; no two touch. Of twins only.
-    free: Vec<(usize, usize)>,
-    /// Pages of functions, where there are no twins. A free place is `None`.
-    pages: Vec<Option<Mmap>>,
+    /// What is free, where there are twins.
+    free: Free,
     used: usize,
 }
 
-/// Code that has been installed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Free runs; no two touch.
+#[derive(Debug, Default)]
+struct Free {
+    /// Size by offset.
+    by_offset: BTreeMap<usize, usize>,
+    /// Size and offset.
+    by_size: BTreeSet<(usize, usize)>,
+}
+
+/// Code that has been installed. It is there as long as this is; then its room is used again.
+#[derive(Debug)]
 pub struct Installed {
+    region: Arc<Region>,
     address: usize,
-    /// In twins the offset, else the number of the mapping.
-    place: usize,
     size: usize,
+    /// Where there are no twins: unmapped with this.
+    _pages: Option<Mmap>,
 }
 
 impl Installed {
@@ -62,14 +77,65 @@ impl Installed {
     }
 }
 
+impl Drop for Installed {
+    fn drop(&mut self) {
+        let mut state = self.region.lock();
+        state.used -= self.size;
+        let Some(twins) = &self.region.twins else { return };
+        let place = self.address - twins.executable.as_ptr() as usize;
+        // SAFETY: the run was this code's alone, and whoever runs code keeps it.
+        unsafe { twins.writable.as_mut_ptr().add(place).write_bytes(FILLER, self.size) };
+        state.free.give_back(place, self.size);
+    }
+}
+
+impl Free {
+    /// The smallest run that is large enough: large ones stay whole as long as there are others.
+    fn take(&mut self, size: usize) -> Option<usize> {
+        let &(room, place) = self.by_size.range((size, 0)..).next()?;
+        self.remove(place, room);
+        if room > size {
+            self.insert(place + size, room - size);
+        }
+        Some(place)
+    }
+
+    fn give_back(&mut self, mut place: usize, mut size: usize) {
+        if let Some((&next, &more)) = self.by_offset.range(place..).next()
+            && next == place + size
+        {
+            self.remove(next, more);
+            size += more;
+        }
+        if let Some((&last, &more)) = self.by_offset.range(..place).next_back()
+            && last + more == place
+        {
+            self.remove(last, more);
+            (place, size) = (last, size + more);
+        }
+        self.insert(place, size);
+    }
+
+    fn insert(&mut self, place: usize, size: usize) {
+        self.by_offset.insert(place, size);
+        self.by_size.insert((size, place));
+    }
+
+    fn remove(&mut self, place: usize, size: usize) {
+        self.by_offset.remove(&place);
+        self.by_size.remove(&(size, place));
+    }
+}
+
 impl CodeMemory {
     /// Reserves room for `size` bytes of code. Pages that are never written cost nothing.
     pub fn new(size: usize) -> Result<CodeMemory, Unsupported> {
         let size = size.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
         match Twins::new(size) {
             Some(twins) => {
-                let state = State { free: vec![(0, size)], ..State::default() };
-                Ok(CodeMemory { twins: Some(twins), size, state: Mutex::new(state) })
+                let mut state = State::default();
+                state.free.insert(0, size);
+                Ok(CodeMemory::of(Some(twins), size, state))
             }
             None => CodeMemory::by_page(size),
         }
@@ -79,34 +145,27 @@ impl CodeMemory {
     pub fn by_page(size: usize) -> Result<CodeMemory, Unsupported> {
         // Find out now rather than at the first function whether code may be run at all.
         executable_copy(&[FILLER]).ok_or(Unsupported::Memory)?;
-        Ok(CodeMemory { twins: None, size, state: Mutex::default() })
+        Ok(CodeMemory::of(None, size, State::default()))
+    }
+
+    fn of(twins: Option<Twins>, size: usize, state: State) -> CodeMemory {
+        CodeMemory { region: Arc::new(Region { twins, size, state: Mutex::new(state) }) }
     }
 
     /// Copies code to where it can run.
     pub fn install(&self, code: &[u8]) -> Result<Installed, Error> {
         let size = code.len().next_multiple_of(ALIGNMENT).max(ALIGNMENT);
-        let mut state = self.lock();
-        let Some(twins) = &self.twins else {
-            if state.used + size > self.size {
+        let region = Arc::clone(&self.region);
+        let mut state = self.region.lock();
+        let Some(twins) = &self.region.twins else {
+            if state.used + size > region.size {
                 return Err(Error::OutOfCodeMemory);
             }
             let pages = executable_copy(code).ok_or(Error::OutOfCodeMemory)?;
-            let address = pages.as_ptr() as usize;
-            let place = state.pages.iter().position(Option::is_none).unwrap_or_else(|| {
-                state.pages.push(None);
-                state.pages.len() - 1
-            });
-            state.pages[place] = Some(pages);
             state.used += size;
-            return Ok(Installed { address, place, size });
+            return Ok(Installed { region, address: pages.as_ptr() as usize, size, _pages: Some(pages) });
         };
-        let at = state.free.iter().position(|run| run.1 >= size).ok_or(Error::OutOfCodeMemory)?;
-        let (place, room) = state.free[at];
-        if room == size {
-            state.free.remove(at);
-        } else {
-            state.free[at] = (place + size, room - size);
-        }
+        let place = state.free.take(size).ok_or(Error::OutOfCodeMemory)?;
         state.used += size;
         // SAFETY: the run lies in the mapping and was free, so nobody runs or writes it.
         unsafe {
@@ -114,43 +173,26 @@ impl CodeMemory {
             to.copy_from_nonoverlapping(code.as_ptr(), code.len());
             to.add(code.len()).write_bytes(FILLER, size - code.len());
         }
-        Ok(Installed { address: twins.executable.as_ptr() as usize + place, place, size })
-    }
-
-    /// Gives the memory of code back.
-    ///
-    /// # Safety
-    ///
-    /// The code was installed here, has not been freed before, nobody is running it, and nobody will.
-    pub unsafe fn free(&self, code: Installed) {
-        let Installed { place, size, .. } = code;
-        let mut state = self.lock();
-        state.used -= size;
-        let Some(twins) = &self.twins else {
-            state.pages[place] = None;
-            return;
-        };
-        // SAFETY: the caller says that this run is code of this region which nobody runs any more.
-        unsafe { twins.writable.as_mut_ptr().add(place).write_bytes(FILLER, size) };
-        let at = state.free.partition_point(|run| run.0 < place);
-        let joins_next = state.free.get(at).is_some_and(|next| place + size == next.0);
-        let joins_last = at > 0 && state.free[at - 1].0 + state.free[at - 1].1 == place;
-        match (joins_last, joins_next) {
-            (true, true) => {
-                let (_, more) = state.free.remove(at);
-                state.free[at - 1].1 += size + more;
-            }
-            (true, false) => state.free[at - 1].1 += size,
-            (false, true) => state.free[at] = (place, size + state.free[at].1),
-            (false, false) => state.free.insert(at, (place, size)),
-        }
+        Ok(Installed { region, address: twins.executable.as_ptr() as usize + place, size, _pages: None })
     }
 
     /// How many bytes are in use.
     pub fn used(&self) -> usize {
-        self.lock().used
+        self.region.lock().used
     }
 
+    /// How many bytes there are.
+    pub fn size(&self) -> usize {
+        self.region.size
+    }
+
+    /// In how many pieces what is free is; one if nothing is in use.
+    pub fn free_runs(&self) -> usize {
+        self.region.lock().free.by_offset.len()
+    }
+}
+
+impl Region {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing in here panics halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -198,6 +240,7 @@ fn executable_copy(code: &[u8]) -> Option<Mmap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use azulejo_core::fuzzing::Random;
 
     /// `mov eax, value; ret`
     fn constant(value: u32) -> [u8; 6] {
@@ -214,14 +257,13 @@ mod tests {
     fn runs_frees_and_reuses() {
         for memory in [CodeMemory::new(64), CodeMemory::by_page(64)] {
             let memory = memory.expect("this system runs code");
-            let all: Vec<Installed> =
+            let mut all: Vec<Installed> =
                 (0..4).map(|value| memory.install(&constant(value)).expect("there is room")).collect();
             assert_eq!(memory.used(), 64);
             assert_eq!(all.iter().map(run).collect::<Vec<u32>>(), [0, 1, 2, 3]);
             assert!(matches!(memory.install(&constant(9)), Err(Error::OutOfCodeMemory)));
-            for free in [1, 3, 2] {
-                // SAFETY: installed above, freed once, not run again.
-                unsafe { memory.free(all[free]) };
+            for free in [1, 2, 1] {
+                all.remove(free);
             }
             // What was freed in three parts is one.
             let mut long = vec![0x90; 42];
@@ -230,5 +272,60 @@ mod tests {
             assert_eq!((run(&long), run(&all[0])), (7, 0));
             assert_eq!(memory.used(), 64);
         }
+    }
+
+    /// Functions of random size come and go; room is never lost, and what is there stays whole.
+    #[test]
+    fn room_is_not_lost_over_time() {
+        let memory = CodeMemory::new(1 << 18).expect("this system runs code");
+        let mut random = Random::new(1);
+        let (mut all, mut refused) = (Vec::new(), 0);
+        for value in 0..40_000 {
+            let mut code = constant(value).to_vec();
+            code.resize(6 + random.below(3000), FILLER);
+            match memory.install(&code) {
+                Ok(code) => all.push((value, code)),
+                Err(_) => {
+                    refused += 1;
+                    for _ in 0..8 {
+                        all.swap_remove(random.below(all.len()));
+                    }
+                }
+            }
+            if value % 64 == 0 {
+                let (value, code) = &all[random.below(all.len())];
+                assert_eq!(run(code), *value);
+                let used: usize = all.iter().map(|(_, code)| code.size()).sum();
+                assert_eq!(used, memory.used());
+                // Refused only if there is little room: what is free is not in crumbs.
+                assert!(refused == 0 || used > memory.size() / 2, "{used} bytes are in use");
+            }
+        }
+        assert!(refused > 100, "{refused}");
+        all.clear();
+        assert_eq!((memory.used(), memory.free_runs()), (0, 1));
+    }
+
+    #[test]
+    fn code_made_on_one_thread_runs_on_another() {
+        let memory = CodeMemory::new(1 << 16).expect("this system runs code");
+        let threads: Vec<_> = (0..4u32)
+            .map(|thread| {
+                let memory = memory.clone();
+                std::thread::spawn(move || {
+                    let made: Vec<Installed> = (0..200)
+                        .map(|at| memory.install(&constant(thread * 1000 + at)).expect("there is room"))
+                        .collect();
+                    assert!(made.iter().map(run).eq(thread * 1000..thread * 1000 + 200));
+                    made
+                })
+            })
+            .collect();
+        for (thread, made) in threads.into_iter().enumerate() {
+            let made = made.join().expect("the thread ends well");
+            let first = thread as u32 * 1000;
+            assert!(made.iter().map(run).eq(first..first + 200));
+        }
+        assert_eq!(memory.used(), 0);
     }
 }

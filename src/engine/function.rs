@@ -6,7 +6,8 @@ use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::pass::build::Source;
 use azulejo_core::verify::{Shape, verify};
 use azulejo_core::vocab::Vocabulary;
-use std::cell::OnceCell;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 /// Names a function of one engine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -39,13 +40,16 @@ pub(super) struct Function<B: Bytecode> {
     code: Code<B>,
     registers: u32,
     shape: Shape,
-    compiled: OnceCell<Compiled>,
+    /// Shared with the calls that run it: they keep it if it is thrown away.
+    compiled: RefCell<Option<Rc<Compiled>>>,
+    /// When it was called last, in calls of the engine.
+    last_call: Cell<u64>,
 }
 
 impl<B: Bytecode> Function<B> {
     pub(super) fn verified(name: String, code: Code<B>, registers: u32) -> Result<Self, Error> {
         let shape = verify(&code.ops, &code.labels, registers)?;
-        Ok(Function { name, code, registers, shape, compiled: OnceCell::new() })
+        Ok(Function { name, code, registers, shape, compiled: RefCell::default(), last_call: Cell::new(0) })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -78,13 +82,25 @@ impl<B: Bytecode> Function<B> {
         self.code.ops.as_ptr().cast()
     }
 
-    pub(super) fn compiled(&self) -> Option<&Compiled> {
-        self.compiled.get()
+    pub(super) fn compiled(&self) -> Option<Rc<Compiled>> {
+        self.compiled.borrow().clone()
     }
 
-    pub(super) fn set_compiled(&self, compiled: Compiled) {
-        // Compiling calls nobody, so a second one cannot have come between.
-        let _ = self.compiled.set(compiled);
+    pub(super) fn set_compiled(&self, compiled: Option<Compiled>) {
+        *self.compiled.borrow_mut() = compiled.map(Rc::new);
+    }
+
+    /// Whether there is code, and no call runs it: throwing it away frees memory now.
+    pub(super) fn has_idle_code(&self) -> bool {
+        self.compiled.borrow().as_ref().is_some_and(|code| Rc::strong_count(code) == 1)
+    }
+
+    pub(super) fn last_call(&self) -> u64 {
+        self.last_call.get()
+    }
+
+    pub(super) fn called(&self, now: u64) {
+        self.last_call.set(now);
     }
 
     pub(super) fn source(&self) -> Source<'_> {

@@ -19,10 +19,10 @@ pub use value::{Args, Slot};
 
 use crate::{Error, Unsupported};
 use azulejo_core::ir::bytecode::{Bytecode, Flow, Machine};
-use backend::{Backend, Status};
+use backend::{Backend, Compiled, Status};
 use function::Function;
 use stack::FrameStack;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 
@@ -85,7 +85,8 @@ impl Builder {
         self
     }
 
-    /// How much compiled code there may be at once, in bytes (64 MiB unless said).
+    /// How much compiled code there may be at once, in bytes (64 MiB unless said). When it is used up, the code of the
+    /// functions that were called the longest time ago makes room for new code, and they are interpreted again.
     pub fn code_bytes(mut self, bytes: usize) -> Self {
         self.code_bytes = bytes;
         self
@@ -124,6 +125,7 @@ impl Builder {
             functions: RefCell::default(),
             backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
             stack: FrameStack::new(self.stack_slots, self.native_stack),
+            calls: Cell::new(0),
         }
     }
 }
@@ -135,6 +137,8 @@ pub struct Engine<B: Bytecode> {
     functions: RefCell<Vec<Rc<Function<B>>>>,
     backend: RefCell<Backend>,
     stack: FrameStack,
+    /// How many calls there were: the age of code is counted in them.
+    calls: Cell<u64>,
 }
 
 impl<B: Bytecode> Default for Engine<B> {
@@ -182,13 +186,43 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Compiles a function with the optimizer; calls that start from now on run the machine code.
+    ///
+    /// If the memory for code is full, other functions lose theirs: see [`Builder::code_bytes`].
     pub fn compile(&self, function: FunctionId) -> Result<(), Error> {
         let function = self.function(function)?;
-        if function.compiled().is_none() {
-            let compiled = self.backend.borrow_mut().compile(&function.source())?;
-            function.set_compiled(compiled);
+        if function.compiled().is_some() {
+            return Ok(());
         }
+        function.called(self.calls.get());
+        loop {
+            let result = self.backend.borrow_mut().compile(&function.source());
+            match result {
+                Ok(compiled) => {
+                    function.set_compiled(Some(compiled));
+                    return Ok(());
+                }
+                Err(Error::OutOfCodeMemory) if self.evict() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Throws the machine code of a function away; calls that start from now on are interpreted. Its memory is free for
+    /// other functions once the calls that run it have ended.
+    pub fn discard(&self, function: FunctionId) -> Result<(), Error> {
+        self.function(function)?.set_compiled(None);
         Ok(())
+    }
+
+    /// Throws away an eighth of the code that no call runs, the longest unused first; whether there was any.
+    fn evict(&self) -> bool {
+        let functions = self.functions.borrow();
+        let mut idle: Vec<&Rc<Function<B>>> =
+            functions.iter().filter(|function| function.has_idle_code()).collect();
+        idle.sort_by_key(|function| function.last_call());
+        let count = idle.len().div_ceil(8);
+        idle[..count].iter().for_each(|function| function.set_compiled(None));
+        count > 0
     }
 
     /// Whether a function has machine code.
@@ -220,7 +254,7 @@ impl<B: Bytecode> Engine<B> {
         args: A,
     ) -> Result<R, Error> {
         let function = self.function(function)?;
-        self.run(&function, context, args, function.compiled().is_some()).map(R::from_slot)
+        self.run(&function, context, args, function.compiled()).map(R::from_slot)
     }
 
     /// Runs a function in the interpreter, whether or not it has machine code.
@@ -231,7 +265,7 @@ impl<B: Bytecode> Engine<B> {
         args: A,
     ) -> Result<R, Error> {
         let function = self.function(function)?;
-        self.run(&function, context, args, false).map(R::from_slot)
+        self.run(&function, context, args, None).map(R::from_slot)
     }
 
     fn function(&self, id: FunctionId) -> Result<Rc<Function<B>>, Error> {
@@ -243,7 +277,7 @@ impl<B: Bytecode> Engine<B> {
         function: &Function<B>,
         context: *mut B::Context,
         args: A,
-        compiled: bool,
+        compiled: Option<Rc<Compiled>>,
     ) -> Result<u64, Error> {
         if args.count() > function.registers() as usize {
             return Err(Error::TooManyArguments { given: args.count(), registers: function.registers() });
@@ -253,7 +287,9 @@ impl<B: Bytecode> Engine<B> {
         // SAFETY: the frame has this many slots, and nobody else knows of it yet.
         args.store(unsafe { std::slice::from_raw_parts_mut(slots, function.slots()) });
         let mut at = 0;
-        if compiled && let Some(code) = function.compiled() {
+        self.calls.set(self.calls.get() + 1);
+        function.called(self.calls.get());
+        if let Some(code) = compiled {
             // SAFETY: the code was compiled from this function, which was verified, for a frame of this size.
             match unsafe { code.enter(context.cast(), slots, function.unit()) } {
                 Status::Returned(value) => return Ok(value),

@@ -26,6 +26,9 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
             Err(reason) => eprintln!("not checked for {target}: {reason}"),
         }
     }
+    // The same programs each time: what fails in CI fails everywhere.
+    let minute = ["--seed", "1", "--seconds", "60"];
+    crate::fuzz::fuzz(root, minute.into_iter().map(String::from))?;
     crate::tidy::tidy(root)
 }
 

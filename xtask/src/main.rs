@@ -11,12 +11,13 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask <command>
-  ci      format, lints, docs, tidy: all that must hold besides the tests
+  ci      format, lints, docs, other targets, a minute of fuzzing, tidy: all that must hold besides the tests
   fuzz    run random programs in every tier and compare; --seconds N, --seed N, --programs N
   bless   rewrite the expected output of golden and compile-error tests
   tiles   print the tile set: flattened rules, symbols, states, sizes
   sabotage
           break the compiler in every listed way, one at a time, and see that tests or fuzzing notice
+  soak    compile and throw away a million functions in 16 MiB of code memory
   tidy    check what no other tool checks: module docs, sizes, links, reasons";
 
 fn main() -> ExitCode {
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let result = match command.as_deref() {
         Some("ci") => ci::ci(root),
         Some("fuzz") => fuzz::fuzz(root, std::env::args().skip(2)),
+        Some("soak") => fuzz::soak(root, std::env::args().skip(2)),
         Some("sabotage") => sabotage::sabotage(root, std::env::args().skip(2)),
         Some("bless") => ci::bless(root),
         #[cfg(target_arch = "x86_64")]

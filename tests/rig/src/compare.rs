@@ -110,7 +110,7 @@ pub const WAYS: [Way; 6] = [
 ];
 
 /// Code memory of a compiler: so little that it is used again and again. A new one is made when it is full.
-const CODE_BYTES: usize = 1 << 20;
+const CODE_BYTES: usize = 1 << 18;
 
 /// Compilers and room to run, kept from program to program.
 pub struct Rig {

@@ -13,3 +13,4 @@ pub mod mutate;
 pub mod program;
 pub mod reached;
 pub mod session;
+pub mod soak;
