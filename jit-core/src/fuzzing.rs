@@ -8,37 +8,9 @@ use crate::check::dominance::Dominance;
 use crate::ir::graph::{CallData, Effect, Graph, Heat, Target};
 use crate::ir::index::{Block, Node};
 use crate::ir::template::{Convention, Signature};
+pub use crate::random::Random;
 use crate::vocab::op::{Key, Kind, Param};
 use crate::vocab::{Op, Props, Sig, Type, Vocabulary};
-
-/// A sequence of numbers that its seed decides (xorshift64*).
-#[derive(Clone, Copy, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// The sequence of this seed.
-    pub fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(2).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
-    }
-
-    /// The next number.
-    pub fn number(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// A number below `n`.
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.number() >> 33) as usize % n
-    }
-
-    /// True once in `n` times.
-    pub fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-}
 
 /// What random graphs are like.
 #[derive(Clone, Copy, Debug)]

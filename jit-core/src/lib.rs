@@ -7,6 +7,7 @@ pub mod grammar;
 pub mod ir;
 pub mod native;
 pub mod pass;
+pub mod random;
 pub mod target;
 pub mod text;
 pub mod verify;
