@@ -1,7 +1,7 @@
 //! Runs the checks that CI runs, and rewrites expected test output.
 
+use crate::command::run;
 use std::path::Path;
-use std::process::Command;
 
 /// One without a back end, where everything is interpreted, and one with another convention.
 const OTHER_TARGETS: [&str; 2] = ["aarch64-unknown-linux-gnu", "x86_64-pc-windows-gnu"];
@@ -28,24 +28,11 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     }
     // The same programs each time: what fails in CI fails everywhere.
     let minute = ["--seed", "1", "--seconds", "60"];
-    crate::fuzz::fuzz(root, minute.into_iter().map(String::from))?;
+    crate::fuzz::rig(root, "fuzz", minute.into_iter().map(String::from))?;
     crate::tidy::tidy(root)
 }
 
 /// Accepts what the golden and compile-error tests print now.
 pub(crate) fn bless(root: &Path) -> Result<(), String> {
     run(root, "cargo test --workspace", &[("UPDATE_EXPECT", "1"), ("TRYBUILD", "overwrite")])
-}
-
-fn run(root: &Path, line: &str, env: &[(&str, &str)]) -> Result<(), String> {
-    eprintln!("+ {line}");
-    let mut words = line.split(' ');
-    let program = words.next().expect("a command has a first word");
-    let status = Command::new(program)
-        .args(words)
-        .envs(env.iter().copied())
-        .current_dir(root)
-        .status()
-        .map_err(|error| format!("cannot run `{line}`: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("`{line}` failed")) }
 }

@@ -1,6 +1,7 @@
 //! The habits of the project as commands: `cargo xtask <command>`.
 
 mod ci;
+mod command;
 mod fuzz;
 mod sabotage;
 mod tidy;
@@ -26,8 +27,8 @@ fn main() -> ExitCode {
     let command = std::env::args().nth(1);
     let result = match command.as_deref() {
         Some("ci") => ci::ci(root),
-        Some("fuzz") => fuzz::fuzz(root, std::env::args().skip(2)),
-        Some("soak") => fuzz::soak(root, std::env::args().skip(2)),
+        Some("fuzz") => fuzz::rig(root, "fuzz", std::env::args().skip(2)),
+        Some("soak") => fuzz::rig(root, "soak", std::env::args().skip(2)),
         Some("sabotage") => sabotage::sabotage(root, std::env::args().skip(2)),
         Some("bless") => ci::bless(root),
         #[cfg(target_arch = "x86_64")]
