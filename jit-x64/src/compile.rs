@@ -59,10 +59,24 @@ pub enum Status {
 
 /// What compiled code gives back, in `rax` and `rdx`.
 #[repr(C)]
-#[derive(Clone, Copy)]
-struct RawStatus {
+#[derive(Clone, Copy, Debug)]
+pub struct RawStatus {
     status: u64,
     value: u64,
+}
+
+impl From<RawStatus> for Status {
+    fn from(raw: RawStatus) -> Status {
+        let RawStatus { status, value } = raw;
+        match status >> 32 {
+            0 => Status::Returned(value),
+            1 => Status::Exited { at: status as u32 },
+            _ => Status::Trapped {
+                trap: Trap::from_code(status as u32).expect("compiled code raises traps by their codes"),
+                at: value as u32,
+            },
+        }
+    }
 }
 
 type Entry = unsafe extern "sysv64" fn(*mut (), *mut u64, *const ()) -> RawStatus;
@@ -160,17 +174,15 @@ impl Compiled {
     /// templates take them for.
     pub unsafe fn enter(&self, context: *mut (), frame: *mut u64, unit: *const ()) -> Status {
         // SAFETY: this is the start of code that was emitted as a function of this type.
-        let entry: Entry = unsafe { core::mem::transmute(self.installed.address()) };
+        let entry: Entry = unsafe { core::mem::transmute(self.entry()) };
         // SAFETY: the caller promises what the code relies on.
-        let RawStatus { status, value } = unsafe { entry(context, frame, unit) };
-        match status >> 32 {
-            0 => Status::Returned(value),
-            1 => Status::Exited { at: status as u32 },
-            _ => Status::Trapped {
-                trap: Trap::from_code(status as u32).expect("compiled code raises traps by their codes"),
-                at: value as u32,
-            },
-        }
+        Status::from(unsafe { entry(context, frame, unit) })
+    }
+
+    /// Where it starts: an `extern "sysv64" fn(context, frame, unit) -> RawStatus`, for callers that enter it in a way of
+    /// their own.
+    pub fn entry(&self) -> *const u8 {
+        self.installed.address()
     }
 
     /// The machine code, without the constants behind it.

@@ -27,7 +27,7 @@ pub mod tiles;
 
 /// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].
 pub use azulejo_core::vocab::{Sig, Type};
-pub use compile::{Compiled, Compiler, Status};
+pub use compile::{Compiled, Compiler, RawStatus, Status};
 pub use emit::{Code, Cond, EmitFn, Emitter, Tile};
 pub use encode::Mem;
 pub use features::Features;

@@ -43,18 +43,6 @@ fn main() {
     fs::write(Path::new(&out).join("opcodes.rs"), source(&opcodes)).expect("the opcodes can be written");
 }
 
-fn scalar(ty: Type) -> &'static str {
-    match ty {
-        Type::I8 => "i8",
-        Type::I16 => "i16",
-        Type::I32 => "i32",
-        Type::I64 => "i64",
-        Type::F32 => "f32",
-        Type::F64 => "f64",
-        other => unreachable!("{other} is no value"),
-    }
-}
-
 fn camel(text: &str) -> String {
     let parts = text.split(['_', ' ', '.']);
     parts.map(|part| part[..1].to_uppercase() + &part[1..]).collect()
@@ -86,7 +74,7 @@ fn of_operator(info: &OpInfo, sig: Sig) -> Option<Opcode> {
     for (number, kind) in info.operands.iter().enumerate() {
         let name = ["a", "b", "c"][number];
         let (ty, word) = match kind {
-            Kind::Same | Kind::Value => (scalar(of_operands), format!("${name}")),
+            Kind::Same | Kind::Value => (of_operands.name(), format!("${name}")),
             Kind::Ptr => ("u64", format!("${name}")),
             Kind::Word => ("i64", format!("${name}")),
             Kind::Flag => ("i32", format!("(nz ${name})")),
@@ -97,7 +85,7 @@ fn of_operator(info: &OpInfo, sig: Sig) -> Option<Opcode> {
     }
     for param in info.params {
         words.push(match param {
-            Param::Type => scalar(sig.ty).into(),
+            Param::Type => sig.ty.name().into(),
             Param::Offset => {
                 fields.push(field("imm", "Imm", "i32"));
                 "$imm".into()
@@ -113,7 +101,7 @@ fn of_operator(info: &OpInfo, sig: Sig) -> Option<Opcode> {
             "u8"
         }
         Yields::Ptr => "u64",
-        Yields::Same | Yields::Param => scalar(sig.ty),
+        Yields::Same | Yields::Param => sig.ty.name(),
         _ => return None,
     };
     if out.starts_with('f') && !KEEPS_BITS.contains(&info.name) {
@@ -122,8 +110,8 @@ fn of_operator(info: &OpInfo, sig: Sig) -> Option<Opcode> {
     fields.insert(0, field("dst", "Out", out));
     let types = match info.key {
         Key::None => String::new(),
-        Key::Both { .. } => format!(" {} {}", scalar(sig.from), scalar(sig.ty)),
-        _ => format!(" {}", scalar(of_operands)),
+        Key::Both { .. } => format!(" {} {}", sig.from.name(), sig.ty.name()),
+        _ => format!(" {}", of_operands.name()),
     };
     let template = format!("unsafe {template}");
     Some(Opcode { name: camel(&format!("{}{types}", info.name)), fields, template, ..Opcode::default() })
@@ -131,7 +119,7 @@ fn of_operator(info: &OpInfo, sig: Sig) -> Option<Opcode> {
 
 /// Loads, stores and changes of elements of the context's buffer, whatever the index.
 fn memory(ty: Type, opcodes: &mut Vec<Opcode>) {
-    let name = scalar(ty);
+    let name = ty.name();
     let bytes = ty.bits() / 8;
     let (index, value) = (field("index", "In", "i64"), field("value", "In", name));
     let element = format!("(addr (idx (addr (tc) (&offset_of Vm, buffer)) (and $index 7) {bytes}) 8)");
@@ -168,7 +156,7 @@ fn memory(ty: Type, opcodes: &mut Vec<Opcode>) {
 
 /// Comparisons and arithmetic on memory, by each form of address.
 fn in_memory(ty: Type, opcodes: &mut Vec<Opcode>) {
-    let name = scalar(ty);
+    let name = ty.name();
     let bytes = ty.bits() / 8;
     let element = format!("(idx (tc) (and $i 7) {bytes})");
     let addresses = [
@@ -256,7 +244,7 @@ fn in_memory(ty: Type, opcodes: &mut Vec<Opcode>) {
 
 /// Conditional jumps forward, fused with the comparison, and choices.
 fn branches(ty: Type, opcodes: &mut Vec<Opcode>) {
-    let name = scalar(ty);
+    let name = ty.name();
     let (a, b) = (field("a", "In", name), field("b", "In", name));
     let to = ("to".to_string(), "Label".to_string());
     for (word, flag) in

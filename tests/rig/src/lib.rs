@@ -1,16 +1,19 @@
 //! The rig: random programs of a bytecode that has every operator, run in every tier and compared.
 //!
-//! [`program`](program::program) makes them, [`Rig`](compare::Rig) runs them, [`minimise`](compare::minimise)
+//! [`program`](program::program) makes them, [`Rig`](compare::Rig) runs them, [`minimise`](minimise::minimise)
 //! makes one that fails short. The same functions serve tests, `cargo xtask fuzz` and fuzzers.
 
 #![cfg(all(target_arch = "x86_64", unix))]
 
 pub mod compare;
+mod enter;
 pub mod frame;
 pub mod graphs;
 pub mod machine;
+pub mod minimise;
 pub mod mutate;
 pub mod program;
 pub mod reached;
+pub mod run;
 pub mod session;
 pub mod soak;

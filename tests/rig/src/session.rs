@@ -5,10 +5,11 @@
 //! Every other one is run in another way (see `WAYS`). What fails is made short and printed as a file for
 //! `tests/rig/found`.
 
-use crate::compare::{Rig, Start, WAYS, minimise};
+use crate::compare::{Rig, WAYS};
 use crate::graphs::plant;
 use crate::program::program;
 use crate::reached;
+use crate::run::Start;
 use azulejo_core::fuzzing::{Options, Random, graph};
 use std::time::{Duration, Instant};
 
@@ -76,19 +77,7 @@ fn try_program(rig: &mut Rig, seed: u64) -> Option<String> {
     // Mostly small ones: they are fast, and what is wrong is wrong in a few bytecodes mostly.
     let size = if random.one_in(16) { 150 } else { 6 + random.below(36) };
     let program = program(&mut random, size);
-    let start = Start::random(&mut random);
-    match rig.compare(&program, &start) {
-        None => Some(format!("verification refuses a good program:\n{program}")),
-        Some(Ok(())) => None,
-        Some(Err(failure)) => {
-            let short = minimise(rig, &program, &start);
-            let failure = match rig.compare(&short, &start) {
-                Some(Err(failure)) => failure,
-                _ => failure,
-            };
-            Some(format!("{failure}\n\nas a file for tests/rig/found:\n{short}"))
-        }
-    }
+    rig.check(&program, &Start::random(&mut random)).err()
 }
 
 fn try_graph(rig: &mut Rig, seed: u64) -> Option<String> {

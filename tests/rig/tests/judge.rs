@@ -4,14 +4,16 @@
 
 use azulejo::x64::regs::{R8, RAX, XMM0};
 use azulejo_core::check::assignment::assignment as judge;
-use azulejo_core::fuzzing::Random;
+
 use azulejo_core::grammar::TileSet;
 use azulejo_core::ir::assignment::{Assignment, Loc, Source};
 use azulejo_core::ir::tiles::{Constraint, Operand, Role, TileList};
 use azulejo_core::pass::Observer;
+use azulejo_core::random::Random;
 use azulejo_core::vocab::Class;
 use azulejo_rig::compare::{Rig, WAYS};
 use azulejo_rig::program::program;
+use azulejo_rig::run::Verified;
 
 #[derive(Default)]
 struct Seen(Vec<(TileList, Assignment)>);
@@ -29,7 +31,8 @@ fn assignments(count: u64) -> Vec<(TileList, Assignment)> {
     let mut seen = Seen::default();
     for seed in 0..count {
         let program = program(&mut Random::new(seed), 50);
-        assert_eq!(rig.show(&program, &mut seen), Ok(true));
+        let program = Verified::new(&program).expect("it is a good one");
+        assert_eq!(rig.show(&program, &mut seen), Ok(()));
     }
     seen.0
 }
@@ -58,6 +61,21 @@ fn notices(words: &str, mut damage: impl FnMut(&TileList, &mut Assignment, usize
 
 fn operand(tiles: &TileList, at: usize, fits: impl Fn(&Operand) -> bool) -> Option<&Operand> {
     tiles.operands.get(at).filter(|operand| fits(operand))
+}
+
+/// Puts the operand at a position somewhere else, if it is one that fits.
+fn elsewhere(
+    tiles: &TileList,
+    wrong: &mut Assignment,
+    at: usize,
+    to: Loc,
+    fits: impl Fn(&Operand) -> bool,
+) -> bool {
+    let fits = operand(tiles, at, fits).is_some();
+    if fits {
+        wrong.locs[at] = to;
+    }
+    fits
 }
 
 fn is_read(operand: &Operand) -> bool {
@@ -140,38 +158,29 @@ fn a_move_to_elsewhere() {
 #[test]
 fn an_operand_read_elsewhere() {
     notices("reads a place that does not hold the value", |tiles, wrong, at| {
-        let fits = |operand: &Operand| {
+        elsewhere(tiles, wrong, at, Loc::Reg(R8), |operand| {
             is_read(operand) && operand.constraint == Constraint::Reg && class(tiles, operand) == Class::Int
-        };
-        if operand(tiles, at, fits).is_none() {
-            return false;
-        }
-        wrong.locs[at] = Loc::Reg(R8);
-        true
+        })
     });
 }
 
 #[test]
 fn a_fixed_operand_elsewhere() {
     notices("is not where it must be", |tiles, wrong, at| {
-        let fits = |operand: &Operand| matches!(operand.constraint, Constraint::Fixed(reg) if reg != R8);
-        if operand(tiles, at, fits).is_none() {
-            return false;
-        }
-        wrong.locs[at] = Loc::Reg(R8);
-        true
+        elsewhere(
+            tiles,
+            wrong,
+            at,
+            Loc::Reg(R8),
+            |operand| matches!(operand.constraint, Constraint::Fixed(reg) if reg != R8),
+        )
     });
 }
 
 #[test]
 fn a_tied_result_elsewhere() {
     notices("is not where it must be", |tiles, wrong, at| {
-        let fits = |operand: &Operand| matches!(operand.constraint, Constraint::Tied(_));
-        if operand(tiles, at, fits).is_none() {
-            return false;
-        }
-        wrong.locs[at] = Loc::Reg(R8);
-        true
+        elsewhere(tiles, wrong, at, Loc::Reg(R8), |operand| matches!(operand.constraint, Constraint::Tied(_)))
     });
 }
 
@@ -179,15 +188,9 @@ fn a_tied_result_elsewhere() {
 fn an_argument_elsewhere() {
     notices("is not where it must be", |tiles, wrong, at| {
         let fits = |operand: &Operand| matches!(operand.constraint, Constraint::OutArg(_));
-        if operand(tiles, at, fits).is_none() {
-            // They are rare: look for the next one.
-            let next = (at..tiles.operands.len()).find(|next| operand(tiles, *next, fits).is_some());
-            let Some(next) = next else { return false };
-            wrong.locs[next] = Loc::OutArg(99);
-            return true;
-        }
-        wrong.locs[at] = Loc::OutArg(99);
-        true
+        // They are rare: the next one.
+        let next = (at..tiles.operands.len()).find(|next| operand(tiles, *next, fits).is_some());
+        next.is_some_and(|next| elsewhere(tiles, wrong, next, Loc::OutArg(99), fits))
     });
 }
 

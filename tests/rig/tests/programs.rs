@@ -3,51 +3,39 @@
 #![cfg(all(target_arch = "x86_64", unix))]
 
 use azulejo::verify;
-use azulejo_core::fuzzing::Random;
-use azulejo_rig::compare::{Rig, Start, WAYS, ends, minimise};
+use azulejo_core::random::Random;
+use azulejo_rig::compare::{Rig, WAYS};
+use azulejo_rig::minimise::ends;
 use azulejo_rig::mutate::mutate;
 use azulejo_rig::program::{Program, program};
+use azulejo_rig::run::{Start, Verified};
+use std::ops::Range;
 
-/// Runs a program everywhere; what differs is made short and printed as a file for `found/`.
 #[track_caller]
-fn check(rig: &mut Rig, program: &Program, start: &Start) -> bool {
-    match rig.compare(program, start) {
-        None => false,
-        Some(Ok(())) => true,
-        Some(Err(failure)) => {
-            let short = minimise(rig, program, start);
-            let failure = match rig.compare(&short, start) {
-                Some(Err(failure)) => failure,
-                _ => failure,
-            };
-            panic!("{failure}\n\n{short}");
-        }
+fn check(rig: &mut Rig, program: &Program, start: &Start) {
+    rig.check(program, start).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// Programs of these seeds, each in one of the ways, as large as `size` says.
+fn run(seeds: Range<u64>, size: impl Fn(&mut Random) -> usize) {
+    let mut rig = Rig::default();
+    for seed in seeds {
+        rig.ways = vec![seed as usize % WAYS.len()];
+        let mut random = Random::new(seed);
+        let size = size(&mut random);
+        let program = program(&mut random, size);
+        check(&mut rig, &program, &Start::random(&mut random));
     }
 }
 
 #[test]
 fn random_programs_do_the_same_in_every_tier() {
-    let mut rig = Rig::default();
-    for seed in 0..1000 {
-        rig.ways = vec![seed as usize % WAYS.len()];
-        let mut random = Random::new(seed);
-        let size = 8 + random.below(60);
-        let program = program(&mut random, size);
-        let start = Start::random(&mut random);
-        assert!(check(&mut rig, &program, &start), "verification refuses a good program:\n{program}");
-    }
+    run(0..1000, |random| 8 + random.below(60));
 }
 
 #[test]
 fn large_programs_do_the_same_in_every_tier() {
-    let mut rig = Rig::default();
-    for seed in 0..10 {
-        rig.ways = vec![seed as usize % WAYS.len()];
-        let mut random = Random::new(seed);
-        let program = program(&mut random, 1500);
-        let start = Start::random(&mut random);
-        assert!(check(&mut rig, &program, &start), "verification refuses a good program:\n{program}");
-    }
+    run(0..10, |_| 1500);
 }
 
 #[test]
@@ -68,12 +56,13 @@ fn changed_programs_are_refused_or_safe() {
             }
             // One that may not end is compiled only.
             Ok(_) if !ends(&program) || program.registers > 1000 => {
-                compiled +=
-                    rig.compile(&program).unwrap_or_else(|failure| panic!("{failure}\n{program}")) as u32;
+                let verified = Verified::new(&program).expect("it was accepted");
+                rig.compile(&verified).unwrap_or_else(|failure| panic!("{failure}\n{program}"));
+                compiled += 1;
             }
             Ok(_) => {
-                let start = Start::random(&mut random);
-                run += check(&mut rig, &program, &start) as u32;
+                check(&mut rig, &program, &Start::random(&mut random));
+                run += 1;
             }
         }
     }
@@ -93,7 +82,7 @@ fn what_was_found_stays_right() {
         let program = Program::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         for seed in 0..20 {
             let start = Start::random(&mut Random::new(seed));
-            assert!(check(&mut rig, &program, &start), "{}: is refused", path.display());
+            rig.check(&program, &start).unwrap_or_else(|failure| panic!("{}: {failure}", path.display()));
         }
         count += 1;
     }

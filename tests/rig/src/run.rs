@@ -1,0 +1,122 @@
+//! A program in one tier.
+//!
+//! In: a program and what its registers and memory hold. Out: everything that it can be seen to do: its result or trap, the
+//! bytecode of the trap, and the memory it worked on.
+
+use crate::enter::enter;
+use crate::frame::Frame;
+use crate::machine::{Op, Vm};
+use crate::program::{FIRST_COUNTER, N_REGISTERS, Program};
+use azulejo::x64::{Compiled, Status};
+use azulejo::{Bytecode, Code, Flow, Machine, Trap, verify};
+use azulejo_core::pass::build::Source;
+use azulejo_core::random::Random;
+use azulejo_core::verify::Shape;
+use azulejo_core::vocab::Vocabulary;
+
+/// How a program ended.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum End {
+    /// With these bits.
+    Returned(u64),
+    /// With a trap, at a bytecode.
+    Trapped(Trap, u32),
+    /// As no function may: it left something of its caller's changed.
+    Broke(&'static str),
+}
+
+/// All that can be seen of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Seen {
+    /// How it ended.
+    pub end: End,
+    /// What it left in memory.
+    pub vm: Vm,
+}
+
+/// What a program starts with.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// The registers.
+    pub registers: Vec<u64>,
+    /// The memory.
+    pub vm: Vm,
+    /// Which choices the compilers make that make some at random.
+    pub chaos: u64,
+}
+
+impl Start {
+    /// Something random.
+    pub fn random(random: &mut Random) -> Start {
+        let mut vm = Vm::default();
+        vm.buffer.iter_mut().for_each(|slot| *slot = random.number() >> random.below(64));
+        // Counters are small, for jumps into loops.
+        let register = |at| match at {
+            0..FIRST_COUNTER => random.number() >> random.below(64),
+            _ => random.below(4) as u64,
+        };
+        let registers = (0..N_REGISTERS as u64).map(register).collect();
+        Start { registers, vm, chaos: random.number() | 1 }
+    }
+}
+
+/// A program that verification accepts.
+#[derive(Debug)]
+pub struct Verified {
+    code: Code<Op>,
+    registers: u32,
+    shape: Shape,
+}
+
+impl Verified {
+    /// Nothing if verification refuses the program.
+    pub fn new(program: &Program) -> Option<Verified> {
+        let code = program.code();
+        let shape = verify(&code.ops, &code.labels, program.registers).ok()?;
+        Some(Verified { code, registers: program.registers, shape })
+    }
+
+    /// As compilers take it.
+    pub fn source(&self) -> Source<'_> {
+        Source {
+            vocab: Vocabulary::BUILTIN,
+            opcodes: Op::OPCODES,
+            templates: Op::templates(),
+            code: &self.code.ops,
+            labels: &self.code.labels,
+            locals: self.registers,
+            slots: self.shape.slots,
+            depths: &self.shape.depths,
+        }
+    }
+
+    /// Runs it as machine code, and from where that leaves, or without any, in the interpreter.
+    pub fn run(&self, frame: &mut Frame, start: &Start, compiled: Option<&Compiled>) -> Seen {
+        let Shape { slots: n_slots, ref depths, .. } = self.shape;
+        let mut vm = start.vm.clone();
+        let context: *mut Vm = &mut vm;
+        let registers = &start.registers[..start.registers.len().min(self.registers as usize)];
+        let slots = frame.slots(n_slots as usize, registers, n_slots.is_multiple_of(2));
+        let unit: *const () = self.code.ops.as_ptr().cast();
+        let mut at = 0;
+        if let Some(compiled) = compiled {
+            // SAFETY: the code was verified, and the frame has the slots it asks for.
+            match unsafe { enter(compiled, context.cast(), slots, unit) } {
+                Ok(Status::Returned(bits)) => return Seen { end: End::Returned(bits), vm },
+                Ok(Status::Trapped { trap, at }) => return Seen { end: End::Trapped(trap, at), vm },
+                Ok(Status::Exited { at: next }) => at = next,
+                Err(what) => return Seen { end: End::Broke(what), vm },
+            }
+        }
+        let machine = Machine { frame: slots, context, unit, labels: &self.code.labels };
+        let depth = depths.get(at as usize).copied().unwrap_or(0);
+        // SAFETY: as above; an exit leaves every register in its slot.
+        let (flow, at) = unsafe { Op::interpret(&self.code.ops, &machine, at, self.registers, depth) };
+        let end = match flow {
+            Flow::Return(bits) => End::Returned(bits),
+            Flow::Trap(trap) => End::Trapped(trap, at),
+            Flow::Next | Flow::Jump(_) => unreachable!("the interpreter runs until it returns or traps"),
+        };
+        Seen { end, vm }
+    }
+}
