@@ -1,4 +1,4 @@
-//! Calls from the interpreter to Rust functions, with argument and result types that rustc checks.
+//! Calls of Rust functions, with argument and result types that rustc checks.
 //!
 //! A template says as what an argument is passed (`(carg $a i64)`); the function says what it takes. [`pass`] and
 //! [`take`] exist for pairs that agree and no others. [`meaning`] calls what a user's operator means.
@@ -149,6 +149,19 @@ macro_rules! known_addresses {
 known_addresses! {
     kind::context<T>;
     kind::trusted;
+}
+
+/// A type by which compiled code passes and returns a scalar.
+pub trait Passed {
+    /// What templates hold its bits as: integers have no sign.
+    type Held;
+}
+
+macro_rules! passed {
+    ($($passed:ident: $held:ident,)*) => { $(impl Passed for $passed { type Held = $held; })* };
+}
+passed! {
+    i8: i8, u8: i8, i16: i16, u16: i16, i32: i32, u32: i32, i64: i64, u64: i64, usize: i64, f32: f32, f64: f64,
 }
 
 /// Makes an argument.

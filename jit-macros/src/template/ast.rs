@@ -75,6 +75,7 @@ pub(super) struct Call {
     pub(super) args: Vec<(Typed, Ident)>,
     /// The scalar that is returned.
     pub(super) ret: Option<Ident>,
+    /// The convention that the template states.
     pub(super) abi: &'static str,
     pub(super) effect: &'static str,
     /// Whether the template vouches for addresses, and may call unsafe functions.
@@ -83,7 +84,11 @@ pub(super) struct Call {
 
 #[derive(Clone, Debug)]
 pub(super) enum Callee {
+    /// A Rust function, by way of the template's native function of this number.
+    Native(usize),
+    /// A Rust function of the stated convention.
     Path(TokenStream),
+    /// An address.
     Value(Typed),
 }
 

@@ -1,29 +1,38 @@
 //! Calls of Rust functions and of addresses.
 //!
-//! In: `(call pure "win64" f (arglist (carg value type) …) type)`. Out: the call with arguments of the types that it
-//! states. Whether the function agrees is for rustc to say: the interpreter calls it by a pointer of this type.
+//! In: `(call pure f (arglist (carg value type) …) type)`. Out: the call with arguments of the types that it states.
+//! Whether the function agrees is for rustc to say: a function that is written for the call calls it
+//! ([`super::natives`]), or, where a convention is stated, the interpreter calls it by a pointer of that type.
 
 use super::ast::{Call, Callee, Kind, Typed};
 use super::check::{Checked, Checker, fail, wrong_count};
+use super::natives::Native;
 use crate::sexpr::Sexpr;
-use azulejo_core::vocab::{Scalar, Type};
+use azulejo_core::vocab::{Op, Scalar, Type};
 use proc_macro2::Span;
+
+/// The conventions that a call may state; a panic may pass through those that say so.
+const CONVENTIONS: [&str; 6] = ["C", "sysv64", "win64", "C-unwind", "sysv64-unwind", "win64-unwind"];
 
 impl Checker<'_> {
     pub(super) fn call(&mut self, word: &str, rest: &[Sexpr], span: Span) -> Checked<Typed> {
-        let (mut abi, mut effect) = ("C", "Memory");
+        let (mut abi, mut effect) = (None, "Memory");
         let mut rest = rest;
         while let Some((first, others)) = rest.split_first() {
             match (first, first.word()) {
                 (_, Some("pure")) => effect = "Pure",
                 (_, Some("observes")) => effect = "Observes",
                 (Sexpr::Literal(text, place), _) => {
-                    abi = match text.to_string().as_str() {
-                        "\"C\"" => "C",
-                        "\"sysv64\"" => "sysv64",
-                        "\"win64\"" => "win64",
-                        _ => return fail(*place, "conventions are \"C\", \"sysv64\" and \"win64\""),
+                    let stated = text.to_string();
+                    let known = CONVENTIONS.into_iter().find(|known| stated.trim_matches('"') == *known);
+                    let Some(known) = known else {
+                        let known = CONVENTIONS.map(|known| format!("\"{known}\"")).join(", ");
+                        return fail(
+                            *place,
+                            format!("conventions are {known}; without one any function can be called"),
+                        );
                     };
+                    abi = Some(known);
                 }
                 _ => break,
             }
@@ -66,6 +75,17 @@ impl Checker<'_> {
         self.has_effect |= effect != "Pure";
         let (ty, is_signed) = ret.map_or((Type::Void, false), |scalar| (scalar.ty(), scalar.is_signed()));
         let ret = ret.map(|scalar| syn::Ident::new(scalar.name(), span));
+        let callee = match (callee, abi) {
+            (Callee::Path(path), None) => {
+                let is_context = |arg: &Typed| matches!(arg.kind, Kind::Op { op: Op::TC, .. });
+                let args = passed.iter().map(|(arg, scalar)| (scalar.clone(), is_context(arg), arg.span));
+                let (args, ret, is_unsafe) = (args.collect(), ret.clone(), self.is_unsafe);
+                self.natives.push(Native { path, args, ret, is_unsafe, span });
+                Callee::Native(self.natives.len() - 1)
+            }
+            (callee, _) => callee,
+        };
+        let abi = abi.unwrap_or("C");
         let kind =
             Kind::Call(Box::new(Call { callee, args: passed, ret, abi, effect, is_unsafe: self.is_unsafe }));
         Ok(Typed { kind, ty, is_signed, leaves: false, is_loose: false, span })

@@ -7,6 +7,7 @@
 use super::ast::{Constant, Kind, Opcode, Typed};
 use super::control::Mark;
 use super::macros::Macro;
+use super::natives::Native;
 use crate::sexpr::Sexpr;
 use azulejo_core::vocab::{Scalar, Type, Vocabulary};
 use proc_macro2::{Span, TokenStream};
@@ -38,6 +39,8 @@ pub(super) struct Checker<'a> {
     pub(super) n_sequences: usize,
     /// Whether something was done that a guard's exit would do again.
     pub(super) has_effect: bool,
+    /// The calls that are made by functions of their own.
+    pub(super) natives: Vec<Native>,
 }
 
 const MAX_DEPTH: usize = 64;
@@ -68,6 +71,7 @@ impl<'a> Checker<'a> {
             marks: Vec::new(),
             n_sequences: 0,
             has_effect: false,
+            natives: Vec::new(),
         }
     }
 

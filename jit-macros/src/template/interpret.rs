@@ -276,8 +276,25 @@ impl Writer<'_> {
         }
     }
 
-    /// A call by a function pointer of the stated convention: rustc checks arguments and result.
     fn call(&self, call: &Call, typed: &Typed) -> TokenStream {
+        match &call.callee {
+            Callee::Native(number) => {
+                let name = super::natives::name(*number);
+                let args = call.args.iter().map(|(arg, scalar)| {
+                    let (value, ty) = (self.expression(arg), super::natives::passed(scalar));
+                    quote!((#value) as #ty)
+                });
+                let call = quote!(#name(#(#args),*));
+                let ty = rust(typed.ty);
+                if typed.ty == Type::Void { call } else { quote!((#call as #ty)) }
+            }
+            Callee::Path(path) => self.call_path(call, path, typed),
+            Callee::Value(value) => self.call_value(call, value, typed),
+        }
+    }
+
+    /// A call by a function pointer of the stated convention: rustc checks arguments and result.
+    fn call_path(&self, call: &Call, path: &TokenStream, typed: &Typed) -> TokenStream {
         let abi = call.abi;
         // One name wherever it stands: spans of the user's tokens would make them different ones.
         let (function, result) = (format_ident!("function"), format_ident!("result"));
@@ -298,36 +315,41 @@ impl Writer<'_> {
             quote_spanned!(arg.span=> __native::pass::<__native::kind::#kind, _>(#value))
         });
         let span = typed.span;
-        let binding = match &call.callee {
-            Callee::Path(path) => quote_spanned! {span=>
-                let #function: #unsafety extern #abi fn(#(#holes),*) -> _ = #path;
-            },
-            Callee::Value(value) => {
-                let value = self.expression(value);
-                let types = call.args.iter().map(|(arg, _)| rust(arg.ty));
-                let ret = rust(typed.ty);
-                quote! {
-                    let #function: unsafe extern #abi fn(#(#types),*) -> #ret =
-                        ::core::mem::transmute((#value) as usize as *const ());
-                }
-            }
-        };
-        let is_path = matches!(call.callee, Callee::Path(_));
-        let taken = match (&call.ret, is_path) {
-            (Some(scalar), true) => {
+        let taken = match &call.ret {
+            Some(scalar) => {
                 let kind = format_ident!("{}", scalar, span = span);
                 quote_spanned!(span=> __native::take::<__native::kind::#kind, _>(#result))
             }
-            (None, true) => quote_spanned!(span=> __native::nothing(#result)),
-            _ => quote!(#result),
+            None => quote_spanned!(span=> __native::nothing(#result)),
         };
-        let args = match is_path {
-            true => quote!(#(#args),*),
-            false => {
-                let values = call.args.iter().map(|(arg, _)| self.expression(arg));
-                quote!(#(#values),*)
-            }
-        };
-        quote!({ #binding let #result = #function(#args); #taken })
+        let binding =
+            quote_spanned!(span=> let #function: #unsafety extern #abi fn(#(#holes),*) -> _ = #path;);
+        let refusal = refusal(call, span);
+        quote!({ #refusal #binding let #result = #function(#(#args),*); #taken })
     }
+
+    /// A call of an address, whose type the template's author vouches for.
+    fn call_value(&self, call: &Call, value: &Typed, typed: &Typed) -> TokenStream {
+        let (abi, ret, address) = (call.abi, rust(typed.ty), self.expression(value));
+        let types = call.args.iter().map(|(arg, _)| rust(arg.ty));
+        let values = call.args.iter().map(|(arg, _)| self.expression(arg));
+        let refusal = refusal(call, typed.span);
+        quote!({
+            #refusal
+            let function: unsafe extern #abi fn(#(#types),*) -> #ret =
+                ::core::mem::transmute((#address) as usize as *const ());
+            function(#(#values),*)
+        })
+    }
+}
+
+/// Where compiled frames cannot be unwound, nothing that unwinds is called without a function in between that stops it.
+fn refusal(call: &Call, span: Span) -> Option<TokenStream> {
+    let message = format!(
+        "a panic cannot pass through compiled code on Windows, so \"{}\" cannot be called; \
+         leave the convention out, or call a function that a panic does not leave",
+        call.abi
+    );
+    let unwinds = call.abi.ends_with("-unwind");
+    unwinds.then(|| quote_spanned!(span=> #[cfg(windows)] ::core::compile_error!(#message);))
 }

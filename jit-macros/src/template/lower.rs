@@ -342,6 +342,10 @@ impl Lowering {
 
     fn call(&mut self, call: &Call) -> u16 {
         let callee = match &call.callee {
+            Callee::Native(number) => {
+                let name = super::natives::name(*number);
+                quote!(__template::Callee::Known(__template::FnAddr(#name as *const ())))
+            }
             Callee::Path(path) => {
                 quote!(__template::Callee::Known(__template::FnAddr(#path as *const ())))
             }
@@ -355,8 +359,8 @@ impl Lowering {
         let args = values.iter().map(|value| number(*value));
         let types = call.args.iter().map(|(arg, _)| ty(arg.ty));
         let convention = match call.abi {
-            "win64" => quote!(Win64),
-            "sysv64" => quote!(SysV64),
+            "win64" | "win64-unwind" => quote!(Win64),
+            "sysv64" | "sysv64-unwind" => quote!(SysV64),
             _ => quote!(C),
         };
         let scalar = |name: &syn::Ident| azulejo_core::vocab::Scalar::from_name(&name.to_string());

@@ -11,6 +11,7 @@ mod control;
 mod interpret;
 mod lower;
 mod macros;
+mod natives;
 pub(crate) mod shared;
 mod values;
 mod words;
@@ -275,7 +276,9 @@ fn expand(
     let opcode = Opcode { name: row.name.clone(), ..opcodes[number].clone() };
     // What is wrong with a row that could not be read has been told.
     let Some(body) = &row.body else { return Ok(placeholder(row, description)) };
-    let body = Checker::new(&opcode, vocab, macros, row.is_unsafe, row.stores_itself).template(body)?;
+    let mut checker = Checker::new(&opcode, vocab, macros, row.is_unsafe, row.stores_itself);
+    let body = checker.template(body)?;
+    let natives = natives::items(&checker.natives, &row.path);
     let template = lower::lower(&body);
     let arm = interpret::interpret(&row.path, &opcode, vocab, operators.as_ref(), &body);
     let (path, name) = (&row.path, &row.name);
@@ -309,15 +312,16 @@ fn expand(
         unsafe impl __bytecode::Semantics<#path> for <#path as __bytecode::Opcode<#number>>::Marker #content
     };
     Ok(quote! {
+        #[allow(
+            unused_imports, unused_variables, unused_unsafe, unused_braces, unused_parens, unreachable_code,
+            clippy::all, clippy::undocumented_unsafe_blocks,
+            reason = "written by a program, from a template that says where it is unsafe"
+        )]
         const _: () = {
             use ::azulejo::__private::core::ir::{bytecode as __bytecode, graph as __graph, template as __template};
             use ::azulejo::__private::core::{native as __native, vocab as __vocab};
             use ::azulejo::__private::core::vocab::meaning as __meaning;
-            #[allow(
-                unused_imports, unused_variables, unused_unsafe, unused_braces, unused_parens, unreachable_code,
-                clippy::all, clippy::undocumented_unsafe_blocks,
-                reason = "written by a program, from a template that says where it is unsafe"
-            )]
+            #natives
             // SAFETY: both are made from the same checked template.
             #implementation
         };

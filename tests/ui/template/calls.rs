@@ -9,7 +9,6 @@ enum Op {
     B { dst: Out<i64>, a: In<i64> },
     C { dst: Out<i64>, a: In<f64> },
     D { dst: Out<i64>, a: In<i64> },
-    E { dst: Out<i64>, a: In<i64> },
     F { dst: Out<i64>, a: In<i64> },
     G { dst: Out<i64>, a: In<i64> },
 }
@@ -19,10 +18,6 @@ extern "C" fn one(a: i64) -> i64 {
 }
 
 fn not_extern(a: i64) -> i64 {
-    a
-}
-
-unsafe extern "C" fn dangerous(a: i64) -> i64 {
     a
 }
 
@@ -37,10 +32,8 @@ template! {
     Op::B => (call narrow (arglist (carg $a i64)) i64)
     // a float where an integer is passed
     Op::C => (call one (arglist (carg $a i64)) i64)
-    // a Rust function without a convention
-    Op::D => (call not_extern (arglist (carg $a i64)) i64)
-    // an unsafe function
-    Op::E => (call dangerous (arglist (carg $a i64)) i64)
+    // a Rust function, which has no convention to be called by
+    Op::D => (call "C" not_extern (arglist (carg $a i64)) i64)
     // another result
     Op::F => (call one (arglist (carg $a i64)) i32)
     // another convention
