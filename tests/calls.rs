@@ -1,7 +1,8 @@
 //! Calls with any number and mix of arguments in both conventions: the callee sees each argument in its place.
 //!
 //! Arguments are values in any order and more than once, constants, and what is used again behind the call; the
-//! callee's address is a constant or one more value among them.
+//! callee's address is a constant or one more value among them. Then the callee looks at its callers and panics: the
+//! unwinder finds the registers of the frame that called compiled code as they were, and the panic passes.
 #![cfg(target_arch = "x86_64")]
 
 use azulejo::__private::core::fuzzing::Random;
@@ -56,8 +57,9 @@ macro_rules! callees {
     ($( ($($arg:ident: $ty:ident),*) -> $ret:ident; )*) => {
         vec![$(
             {
-                extern "sysv64" fn callee($($arg: $ty),*) -> $ret {
+                extern "sysv64-unwind" fn callee($($arg: $ty),*) -> $ret {
                     SEEN.with_borrow_mut(|seen| { seen.clear(); $(seen.push($arg.bits());)* });
+                    callers::look_and_panic();
                     RESULT as $ret
                 }
                 let signature =
@@ -65,8 +67,9 @@ macro_rules! callees {
                 Callee { address: callee as *const () as usize, signature }
             },
             {
-                extern "win64" fn callee($($arg: $ty),*) -> $ret {
+                extern "win64-unwind" fn callee($($arg: $ty),*) -> $ret {
                     SEEN.with_borrow_mut(|seen| { seen.clear(); $(seen.push($arg.bits());)* });
+                    callers::look_and_panic();
                     RESULT as $ret
                 }
                 let signature =
@@ -158,6 +161,55 @@ fn function(callee: &Callee, random: &mut Random, frame: &mut [u64; 32]) -> (Gra
     (graph, expected)
 }
 
+/// Narrow arguments fill 32 bits by their sign where a convention is stated; a function is free to rely on that, as one
+/// that says it takes more than the template passes. Without a convention nothing above their own bits is looked at.
+#[test]
+fn narrow_arguments_are_extended() {
+    use azulejo::prelude::*;
+
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    #[bytecode(context = ())]
+    enum Narrow {
+        Wide { dst: Out<i64>, callee: In<u64>, a: In<i8>, b: In<u8>, c: In<i16>, d: In<u16> },
+        Own { dst: Out<i64>, a: In<i8>, b: In<u8>, c: In<i16>, d: In<u16> },
+        Return { a: In<i64> },
+    }
+    template! {
+        Narrow::Wide => unsafe
+            (call "sysv64" $callee (arglist (carg $a i8) (carg $b u8) (carg $c i16) (carg $d u16)) i64)
+        Narrow::Own => (call own (arglist (carg $a i8) (carg $b u8) (carg $c i16) (carg $d u16)) i64)
+        Narrow::Return => (return $a)
+    }
+    extern "sysv64" fn wide(a: i32, b: i32, c: i32, d: i32) -> i64 {
+        [a, b, c, d].into_iter().fold(0, |sum, part| sum * 0x1_0001 + part as i64)
+    }
+    fn own(a: i8, b: u8, c: i16, d: u16) -> i64 {
+        wide(a as i32, b as i32, c as i32, d as i32)
+    }
+    let engine = Engine::<Narrow>::new();
+    let ret = Narrow::Return { a: 5.into() };
+    let (a, b, c, d) = (1.into(), 2.into(), 3.into(), 4.into());
+    let code = [
+        vec![Narrow::Wide { dst: 5.into(), callee: 0.into(), a, b, c, d }, ret],
+        vec![Narrow::Own { dst: 5.into(), a, b, c, d }, ret],
+    ];
+    for code in code {
+        let function = engine.define("narrow", code, 6).expect("the code is right");
+        // What is above the bits that are passed is not zero.
+        for [a, b, c, d] in
+            [[0x1ff_u64, 0x1ff, 0x1_ffff, 0x1_ffff], [!0, !0, !0, !0], [0x7f, 0x80, 0x7fff, 0x8000]]
+        {
+            let args = [wide as *const () as u64, a, b, c, d];
+            let expected = own(a as i8, b as u8, c as i16, d as u16);
+            if azulejo::can_compile().is_ok() {
+                engine.compile(function).expect("it compiles");
+                assert_eq!(engine.call(function, &mut (), &args[..]), Ok(expected));
+            }
+            assert_eq!(engine.interpret(function, &mut (), &args[..]), Ok(expected));
+        }
+    }
+}
+
 #[repr(C)]
 struct Exit {
     status: u64,
@@ -171,11 +223,13 @@ fn callees_see_their_arguments() {
     let mut scratch = emit::Scratch::default();
     let (mut schedule, mut tiles, mut ranges) = (Schedule::default(), TileList::default(), Ranges::default());
     let (mut assignment, mut code) = (Assignment::default(), Code::default());
-    let memory = CodeMemory::new(1 << 20).expect("this system runs code");
+    // Code in a region is unwound by the region's table, code with pages of its own by its own.
+    let memories = [CodeMemory::new(1 << 20), CodeMemory::by_page(1 << 20)];
+    let memories = memories.map(|memory| memory.expect("this system runs code"));
     let features = Features::detect().bits();
     let mut random = Random::new(1);
     for callee in callees() {
-        for _ in 0..40 {
+        for round in 0..40 {
             let mut frame = [0; 32];
             let (graph, expected) = function(&callee, &mut random, &mut frame);
             pass::place::place(&mut place, &graph, &mut schedule);
@@ -184,8 +238,8 @@ fn callees_see_their_arguments() {
             pass::allocate::allocate(&mut allocate, &tiles, &ranges, &REGISTERS, &mut assignment)
                 .unwrap_or_else(|why| panic!("{why:?}\n{}", print::graph(&graph)));
             emit::emit(&mut scratch, &tiles, &assignment, &X64, &mut code).expect("the frame is small");
-            let installed = memory.install(&code.bytes).expect("there is room for one");
-            type Entry = extern "sysv64" fn(*mut (), *mut u64, *const ()) -> Exit;
+            let installed = memories[round % 2].install(&code).expect("there is room for one");
+            type Entry = extern "sysv64-unwind" fn(*mut (), *mut u64, *const ()) -> Exit;
             // SAFETY: the code follows this convention, touches the frame alone, and calls `callee` as it is.
             let entry = unsafe { core::mem::transmute::<*const u8, Entry>(installed.address()) };
             let before = frame;
@@ -201,6 +255,93 @@ fn callees_see_their_arguments() {
             let words = (0..LOADED).filter(|at| TYPES[at % TYPES.len()] == Type::I64);
             let sum = words.fold(0u64, |sum, at| sum.wrapping_add(before[at]));
             assert_eq!((frame[30], frame[31]), (sum, before[2]), "{}", report());
+            callers::check(&installed, &mut before.clone(), &report);
         }
     }
+}
+
+/// Compiled code is called by a function with known values in all registers that it must give back. The callee looks
+/// at what the unwinder thinks of them, and panics.
+#[cfg(all(unix, not(target_os = "macos")))]
+mod callers {
+    use azulejo::x64::Installed;
+    use std::cell::Cell;
+    use std::ffi::{c_int, c_void};
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+    // Puts 0x1001 to 0x1006 into rbx, rbp and r12 to r15, and calls the function in rdi with the frame in rsi. Its own
+    // frame is 64 bytes: the return address, those registers, and 8 bytes more.
+    std::arch::global_asm!(
+        ".global azulejo_test_call, azulejo_test_called",
+        "azulejo_test_call:",
+        ".cfi_startproc",
+        "push rbx; push rbp; push r12; push r13; push r14; push r15; sub rsp, 8",
+        ".cfi_def_cfa_offset 64",
+        ".cfi_offset rbx, -16; .cfi_offset rbp, -24; .cfi_offset r12, -32",
+        ".cfi_offset r13, -40; .cfi_offset r14, -48; .cfi_offset r15, -56",
+        "mov ebx, 0x1001; mov ebp, 0x1002; mov r12d, 0x1003; mov r13d, 0x1004; mov r14d, 0x1005; mov r15d, 0x1006",
+        "call rdi",
+        "azulejo_test_called:",
+        "add rsp, 8; pop r15; pop r14; pop r13; pop r12; pop rbp; pop rbx",
+        "ret",
+        ".cfi_endproc",
+    );
+
+    unsafe extern "sysv64-unwind" {
+        fn azulejo_test_call(code: *const u8, frame: *mut u64);
+        fn azulejo_test_called();
+    }
+
+    unsafe extern "C" {
+        fn _Unwind_Backtrace(step: extern "C" fn(*mut c_void, *mut bool) -> c_int, found: *mut bool)
+        -> c_int;
+        fn _Unwind_GetIP(frame: *mut c_void) -> usize;
+        fn _Unwind_GetGR(frame: *mut c_void, register: c_int) -> usize;
+    }
+
+    thread_local! {
+        static ARMED: Cell<bool> = const { Cell::new(false) };
+    }
+
+    extern "C" fn step(frame: *mut c_void, found: *mut bool) -> c_int {
+        // SAFETY: the unwinder tells of a frame.
+        if unsafe { _Unwind_GetIP(frame) } != azulejo_test_called as *const () as usize {
+            return 0;
+        }
+        // rbx, rbp and r12 to r15, as DWARF numbers registers.
+        // SAFETY: as above.
+        let registers = [3, 6, 12, 13, 14, 15].map(|register| unsafe { _Unwind_GetGR(frame, register) });
+        assert_eq!(registers, [0x1001, 0x1002, 0x1003, 0x1004, 0x1005, 0x1006], "rbx, rbp, r12 to r15");
+        // SAFETY: it was passed by `look_and_panic`.
+        unsafe { *found = true };
+        1
+    }
+
+    struct Stopped;
+
+    /// Does nothing unless `check` runs.
+    pub(super) fn look_and_panic() {
+        if ARMED.get() {
+            let mut found = false;
+            // SAFETY: `step` is as it should be.
+            unsafe { _Unwind_Backtrace(step, &mut found) };
+            assert!(found, "the unwinder does not get through the compiled frame");
+            resume_unwind(Box::new(Stopped));
+        }
+    }
+
+    pub(super) fn check(code: &Installed, frame: &mut [u64; 32], report: &dyn Fn() -> String) {
+        ARMED.set(true);
+        // SAFETY: the code is a function that touches the frame alone.
+        let call = || unsafe { azulejo_test_call(code.address(), frame.as_mut_ptr()) };
+        let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("it panics");
+        ARMED.set(false);
+        assert!(payload.is::<Stopped>(), "{}", report());
+    }
+}
+
+#[cfg(not(all(unix, not(target_os = "macos"))))]
+mod callers {
+    pub(super) fn look_and_panic() {}
+    pub(super) fn check(_: &azulejo::x64::Installed, _: &mut [u64; 32], _: &dyn Fn() -> String) {}
 }

@@ -93,7 +93,7 @@ impl Compiler {
             .expect("the frame is small");
         self.tiles.insts.iter().for_each(|inst| self.reached[inst.tile.0 as usize] = true);
         self.last = None;
-        self.last = Some(self.memory.install(&self.code.bytes).expect("one function has room"));
+        self.last = Some(self.memory.install(&self.code).expect("one function has room"));
     }
 
     fn run(&self, frame: &mut [u64]) -> Exit {

@@ -151,19 +151,6 @@ known_addresses! {
     kind::trusted;
 }
 
-/// A type by which compiled code passes and returns a scalar.
-pub trait Passed {
-    /// What templates hold its bits as: integers have no sign.
-    type Held;
-}
-
-macro_rules! passed {
-    ($($passed:ident: $held:ident,)*) => { $(impl Passed for $passed { type Held = $held; })* };
-}
-passed! {
-    i8: i8, u8: i8, i16: i16, u16: i16, i32: i32, u32: i32, i64: i64, u64: i64, usize: i64, f32: f32, f64: f64,
-}
-
 /// Makes an argument.
 ///
 /// # Safety

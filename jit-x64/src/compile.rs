@@ -79,7 +79,8 @@ impl From<RawStatus> for Status {
     }
 }
 
-type Entry = unsafe extern "sysv64" fn(*mut (), *mut u64, *const ()) -> RawStatus;
+/// A panic in what it calls may pass.
+type Entry = unsafe extern "sysv64-unwind" fn(*mut (), *mut u64, *const ()) -> RawStatus;
 
 impl Compiler {
     /// A compiler with memory for so many bytes of code.
@@ -158,7 +159,7 @@ impl Compiler {
     fn install(&mut self) -> Result<Compiled, Error> {
         let Compilation { tiles, assignment, .. } = &self.compilation;
         emit::emit(&mut self.emission, tiles, assignment, self.set, &mut self.code)?;
-        let installed = self.memory.install(&self.code.bytes)?;
+        let installed = self.memory.install(&self.code)?;
         let origin = |inst: u32| tiles.insts[inst as usize].origin;
         let map = self.code.map.iter().map(|(at, inst)| (*at, origin(*inst))).collect();
         Ok(Compiled { installed, code_bytes: self.code.end as usize, map })
@@ -179,7 +180,7 @@ impl Compiled {
         Status::from(unsafe { entry(context, frame, unit) })
     }
 
-    /// Where it starts: an `extern "sysv64" fn(context, frame, unit) -> RawStatus`, for callers that enter it in a way of
+    /// Where it starts: an `extern "sysv64-unwind" fn(context, frame, unit) -> RawStatus`, for callers that enter it in a way of
     /// their own.
     pub fn entry(&self) -> *const u8 {
         self.installed.address()

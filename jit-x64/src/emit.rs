@@ -4,10 +4,11 @@
 //! table from code offsets to instructions. [`mod@crate::layout`] says which blocks are emitted in which order; jumps to what
 //! follows are left out. [`link`] gives jumps their distance, and their short form where that is enough.
 //!
-//! The stack of compiled code, from `rsp` up: outgoing arguments, spill slots, saved registers, return address.
-//! `rsp` does not move between prologue and epilogue but for a push and pop that move one slot to another.
+//! The stack of compiled code is as [`mod@crate::frame`] says: `rsp` does not move between prologue and epilogue but for a
+//! push and pop that move one slot to another.
 
 use crate::encode::{Alu, Bits, Mem, Rm};
+use crate::frame::{Frame, MAX_FRAME_BYTES};
 use crate::layout::Layout;
 use crate::link::{self, Fixup, Form, Pool, Target};
 use crate::regs;
@@ -16,7 +17,6 @@ use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::tiles::{Inst, Role, TileBlock, TileList};
-use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::{Sig, Type};
 use dynasmrt::DynasmApi;
 
@@ -144,6 +144,10 @@ pub struct Code {
     pub cold: u32,
     /// Where the code ends and its constants begin.
     pub end: u32,
+    /// What the function has on the stack.
+    pub frame: Frame,
+    /// Where it takes that back and returns.
+    pub leaves: Vec<u32>,
 }
 
 /// Memory kept between functions.
@@ -170,17 +174,14 @@ pub struct Emitter {
     /// Where the block that is being emitted may go, and the block behind it.
     ways: Vec<Block>,
     next: Block,
-    saved: RegSet,
-    frame_bytes: i32,
+    pub(crate) frame: Frame,
+    /// Where the function is left.
+    pub(crate) leaves: Vec<u32>,
 }
 
 fn slot_mem(out_args: u16, slot: u32) -> Mem {
     Mem::at(regs::RSP.number(), (out_args as i64 + slot as i64) * 8)
 }
-
-/// How much of the stack a function may take for itself, besides a few saved registers. Nobody looks for a stack's end in
-/// compiled code: who enters it, as the engine does, leaves this much free, and what callees need.
-pub const MAX_FRAME_BYTES: usize = 64 << 10;
 
 /// Emits a function. Fails if its frame would be larger than [`MAX_FRAME_BYTES`].
 pub fn emit(
@@ -198,6 +199,8 @@ pub fn emit(
     let mut layout = core::mem::take(&mut scratch.layout);
     layout.find(tiles, assignment);
     let mut emitter = Emitter::new(scratch, core::mem::take(&mut code.bytes), tiles, assignment);
+    emitter.leaves = core::mem::take(&mut code.leaves);
+    emitter.leaves.clear();
     emitter.prologue();
     code.cold = u32::MAX;
     for (at, position) in layout.order.iter().enumerate() {
@@ -223,8 +226,8 @@ pub fn emit(
         }
     }
     code.cold = code.cold.min(emitter.bytes.len() as u32);
-    let Emitter { bytes, mut starts, mut fixups, pool, ways, .. } = emitter;
-    code.bytes = bytes;
+    let Emitter { bytes, mut starts, mut fixups, pool, ways, leaves, frame, .. } = emitter;
+    (code.bytes, code.leaves, code.frame) = (bytes, leaves, frame);
     let emitted = layout.order.iter().map(|position| tiles.blocks[*position as usize].block);
     link::link(&mut scratch.link, code, &mut fixups, &mut starts, emitted, &pool);
     (scratch.starts, scratch.fixups, scratch.pool) = (starts, fixups, pool);
@@ -242,13 +245,7 @@ impl Emitter {
         let mut starts = core::mem::take(&mut scratch.starts);
         starts.clear();
         starts.resize(tiles.position.len(), u32::MAX);
-        let saved = assignment.used.intersection(regs::CALLEE_SAVED);
-        let pushed = saved.iter().count() as i32 * 8;
-        let mut frame_bytes = (tiles.out_args as i32 + assignment.slots as i32) * 8;
-        // The return address and what is pushed stand above; a call wants rsp to be a multiple of 16.
-        if tiles.has_calls && (8 + pushed + frame_bytes) % 16 != 0 {
-            frame_bytes += 8;
-        }
+        let room = (tiles.out_args as u32 + assignment.slots) * 8;
         Emitter {
             bytes,
             starts,
@@ -257,8 +254,8 @@ impl Emitter {
             condition: None,
             ways: core::mem::take(&mut scratch.ways),
             next: Block::NONE,
-            saved,
-            frame_bytes,
+            frame: Frame::new(assignment.used, room, tiles.has_calls, false),
+            leaves: Vec::new(),
         }
     }
 
@@ -280,30 +277,6 @@ impl Emitter {
 
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-    }
-
-    fn prologue(&mut self) {
-        for reg in self.saved.iter() {
-            self.push64(reg.number());
-        }
-        if self.frame_bytes > 0 {
-            self.alu_imm(Alu::Sub, Type::I64, regs::RSP.number(), self.frame_bytes as i64);
-        }
-    }
-
-    /// Leaves the function: `rax` and `rdx` are what they must be.
-    pub fn leave(&mut self) {
-        if self.frame_bytes > 0 {
-            self.alu_imm(Alu::Add, Type::I64, regs::RSP.number(), self.frame_bytes as i64);
-        }
-        let saved: [Option<Reg>; 8] = {
-            let mut regs = self.saved.iter();
-            core::array::from_fn(|_| regs.next())
-        };
-        for reg in saved.into_iter().rev().flatten() {
-            self.pop64(reg.number());
-        }
-        self.byte(0xc3);
     }
 
     fn enter(&mut self, tiles: &TileList, block: &TileBlock, layout: &Layout, next: Block) {

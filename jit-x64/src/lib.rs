@@ -18,12 +18,14 @@ pub mod compile;
 pub mod emit;
 pub mod encode;
 pub mod features;
+pub mod frame;
 mod layout;
 mod link;
 pub mod memory;
 pub mod regs;
 pub mod set;
 pub mod tiles;
+mod unwind;
 
 /// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].
 pub use azulejo_core::vocab::{Sig, Type};
@@ -31,6 +33,7 @@ pub use compile::{Compiled, Compiler, RawStatus, Status};
 pub use emit::{Code, Cond, EmitFn, Emitter, Tile};
 pub use encode::Mem;
 pub use features::Features;
+pub use frame::Frame;
 pub use memory::{CodeMemory, Installed};
 pub use set::Set;
 pub use tiles::X64;

@@ -99,6 +99,8 @@ pub(crate) fn link(
         order.for_each(|block| starts[block.at()] = moved(starts[block.at()]));
         let mut moved = self::moved(&scratch.cuts);
         code.map.iter_mut().for_each(|(at, _)| *at = moved(*at));
+        let mut moved = self::moved(&scratch.cuts);
+        code.leaves.iter_mut().for_each(|at| *at = moved(*at));
         code.cold = self::moved(&scratch.cuts)(code.cold);
     }
     code.end = code.bytes.len() as u32;

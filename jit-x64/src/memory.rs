@@ -8,6 +8,8 @@
 //! one mapping, run through the other. So a thread may add code while others run what is there. Where that is
 //! refused, each function has pages of its own, which are written first and then made executable for good.
 
+use crate::emit::Code;
+use crate::unwind::{self, Frames, GRANULE, Registration};
 use azulejo_core::error::{Error, Unsupported};
 use memmap2::{Mmap, MmapMut, MmapOptions, MmapRaw};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +17,7 @@ use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Code starts at multiples of this: constants beside it are read 16 bytes at a time.
-const ALIGNMENT: usize = 16;
+const ALIGNMENT: usize = GRANULE;
 /// What is not in use: traps when run.
 const FILLER: u8 = 0xcc;
 
@@ -35,6 +37,9 @@ struct Region {
 /// The same memory at two addresses.
 #[derive(Debug)]
 struct Twins {
+    /// Goes first: nobody may look for frames where there is no code any more.
+    _registration: Registration,
+    frames: Frames,
     writable: MmapRaw,
     executable: Mmap,
 }
@@ -61,8 +66,8 @@ pub struct Installed {
     region: Arc<Region>,
     address: usize,
     size: usize,
-    /// Where there are no twins: unmapped with this.
-    _pages: Option<Mmap>,
+    /// Where there are no twins: pages of its own, and who unwinds its frames.
+    _pages: Option<(Registration, Mmap)>,
 }
 
 impl Installed {
@@ -153,26 +158,30 @@ impl CodeMemory {
     }
 
     /// Copies code to where it can run.
-    pub fn install(&self, code: &[u8]) -> Result<Installed, Error> {
-        let size = code.len().next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+    pub fn install(&self, code: &Code) -> Result<Installed, Error> {
+        let bytes = &code.bytes[..];
+        let size = bytes.len().next_multiple_of(ALIGNMENT).max(ALIGNMENT);
         let region = Arc::clone(&self.region);
         let mut state = self.region.lock();
         let Some(twins) = &self.region.twins else {
             if state.used + size > region.size {
                 return Err(Error::OutOfCodeMemory);
             }
-            let pages = executable_copy(code).ok_or(Error::OutOfCodeMemory)?;
+            let pages = executable_copy(bytes).ok_or(Error::OutOfCodeMemory)?;
             state.used += size;
-            return Ok(Installed { region, address: pages.as_ptr() as usize, size, _pages: Some(pages) });
+            let address = pages.as_ptr() as usize;
+            let registration = Registration::new(unwind::of_function(code, address));
+            return Ok(Installed { region, address, size, _pages: Some((registration, pages)) });
         };
         let place = state.free.take(size).ok_or(Error::OutOfCodeMemory)?;
         state.used += size;
         // SAFETY: the run lies in the mapping and was free, so nobody runs or writes it.
         unsafe {
             let to = twins.writable.as_mut_ptr().add(place);
-            to.copy_from_nonoverlapping(code.as_ptr(), code.len());
-            to.add(code.len()).write_bytes(FILLER, size - code.len());
+            to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            to.add(bytes.len()).write_bytes(FILLER, size - bytes.len());
         }
+        twins.frames.set(place, size, &code.frame);
         Ok(Installed { region, address: twins.executable.as_ptr() as usize + place, size, _pages: None })
     }
 
@@ -206,7 +215,9 @@ impl Twins {
         let writable = MmapOptions::new().len(size).map_raw(&file).ok()?;
         // SAFETY: nobody else has this file, so it changes only as this type allows.
         let executable = unsafe { MmapOptions::new().len(size).map_exec(&file) }.ok()?;
-        Some(Twins { writable, executable })
+        let frames = Frames::new(size)?;
+        let section = unwind::of_region(executable.as_ptr() as usize, size, &frames);
+        Some(Twins { _registration: Registration::new(section), frames, writable, executable })
     }
 }
 
@@ -243,9 +254,9 @@ mod tests {
     use azulejo_core::fuzzing::Random;
 
     /// `mov eax, value; ret`
-    fn constant(value: u32) -> [u8; 6] {
+    fn constant(value: u32) -> Code {
         let [a, b, c, d] = value.to_le_bytes();
-        [0xb8, a, b, c, d, 0xc3]
+        Code { bytes: vec![0xb8, a, b, c, d, 0xc3], end: 6, ..Code::default() }
     }
 
     fn run(code: &Installed) -> u32 {
@@ -266,8 +277,8 @@ mod tests {
                 all.remove(free);
             }
             // What was freed in three parts is one.
-            let mut long = vec![0x90; 42];
-            long.extend(constant(7));
+            let mut long = constant(7);
+            long.bytes.splice(..0, [0x90; 42]);
             let long = memory.install(&long).expect("there is room again");
             assert_eq!((run(&long), run(&all[0])), (7, 0));
             assert_eq!(memory.used(), 64);
@@ -281,8 +292,8 @@ mod tests {
         let mut random = Random::new(1);
         let (mut all, mut refused) = (Vec::new(), 0);
         for value in 0..40_000 {
-            let mut code = constant(value).to_vec();
-            code.resize(6 + random.below(3000), FILLER);
+            let mut code = constant(value);
+            code.bytes.resize(6 + random.below(3000), FILLER);
             match memory.install(&code) {
                 Ok(code) => all.push((value, code)),
                 Err(_) => {

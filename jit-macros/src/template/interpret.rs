@@ -284,9 +284,7 @@ impl Writer<'_> {
                     let (value, ty) = (self.expression(arg), super::natives::passed(scalar));
                     quote!((#value) as #ty)
                 });
-                let call = quote!(#name(#(#args),*));
-                let ty = rust(typed.ty);
-                if typed.ty == Type::Void { call } else { quote!((#call as #ty)) }
+                quote!(#name(#(#args),*))
             }
             Callee::Path(path) => self.call_path(call, path, typed),
             Callee::Value(value) => self.call_value(call, value, typed),
@@ -331,14 +329,16 @@ impl Writer<'_> {
     /// A call of an address, whose type the template's author vouches for.
     fn call_value(&self, call: &Call, value: &Typed, typed: &Typed) -> TokenStream {
         let (abi, ret, address) = (call.abi, rust(typed.ty), self.expression(value));
-        let types = call.args.iter().map(|(arg, _)| rust(arg.ty));
+        // A type without a sign would be extended by the wrong one.
+        let types =
+            call.args.iter().map(|(_, scalar)| if scalar == "ptr" { quote!(usize) } else { quote!(#scalar) });
         let values = call.args.iter().map(|(arg, _)| self.expression(arg));
         let refusal = refusal(call, typed.span);
         quote!({
             #refusal
             let function: unsafe extern #abi fn(#(#types),*) -> #ret =
                 ::core::mem::transmute((#address) as usize as *const ());
-            function(#(#values),*)
+            function(#(#values as _),*)
         })
     }
 }

@@ -355,15 +355,28 @@ impl Lowering {
                 quote!(__template::Callee::Value(#value))
             }
         };
-        let values: Vec<u16> = call.args.iter().map(|(arg, _)| self.value(arg)).collect();
-        let args = values.iter().map(|value| number(*value));
-        let types = call.args.iter().map(|(arg, _)| ty(arg.ty));
+        let is_native = matches!(call.callee, Callee::Native(_));
+        let scalar = |name: &syn::Ident| azulejo_core::vocab::Scalar::from_name(&name.to_string());
+        let mut passed = Vec::new();
+        for (arg, name) in &call.args {
+            let value = self.value(arg);
+            // A function of these conventions may expect narrow arguments to fill 32 bits.
+            passed.push(match scalar(name) {
+                Some(scalar) if !is_native && scalar.ty().bits() < 32 => {
+                    let op = if scalar.is_signed() { Op::SCAST } else { Op::UCAST };
+                    let of = Sig { from: scalar.ty(), ty: Type::I32 };
+                    (self.node(op, of, &[value], quote!(__template::Imm::Known(0))), Type::I32)
+                }
+                _ => (value, arg.ty),
+            });
+        }
+        let args = passed.iter().map(|(value, _)| number(*value));
+        let types = passed.iter().map(|(_, of)| ty(*of));
         let convention = match call.abi {
             "win64" | "win64-unwind" => quote!(Win64),
             "sysv64" | "sysv64-unwind" => quote!(SysV64),
             _ => quote!(C),
         };
-        let scalar = |name: &syn::Ident| azulejo_core::vocab::Scalar::from_name(&name.to_string());
         let ret = call.ret.as_ref().and_then(scalar).map_or(Type::Void, |scalar| scalar.ty());
         let (returned, effect) = (ty(ret), format_ident!("{}", call.effect));
         let step = quote! {

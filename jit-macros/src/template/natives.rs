@@ -7,6 +7,7 @@
 //! On Windows, where compiled frames cannot be unwound, this function is one that a panic may not leave: the process
 //! is aborted with a message.
 
+use azulejo_core::vocab::Scalar;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
@@ -29,10 +30,20 @@ pub(super) fn name(number: usize) -> Ident {
     format_ident!("native{number}")
 }
 
-/// The Rust type that a scalar is passed as.
+/// The Rust type that a scalar is passed as: at least 32 bits, of which a function may not expect more than it reads.
 pub(super) fn passed(scalar: &Ident) -> Ident {
-    let name = if scalar == "ptr" { "usize".to_string() } else { scalar.to_string() };
-    Ident::new(&name, Span::call_site())
+    let name = match scalar.to_string().as_str() {
+        "i8" | "u8" | "i16" | "u16" => "u32",
+        "ptr" => "usize",
+        _ => return Ident::new(&scalar.to_string(), Span::call_site()),
+    };
+    Ident::new(name, Span::call_site())
+}
+
+/// The Rust type that templates hold a scalar as.
+fn held(scalar: &Ident) -> Ident {
+    let scalar = Scalar::from_name(&scalar.to_string()).expect("it was checked");
+    Ident::new(scalar.ty().name(), Span::call_site())
 }
 
 /// The functions that make these calls of a template of the enum `op`.
@@ -57,8 +68,8 @@ fn item(number: usize, native: &Native, op: &TokenStream) -> TokenStream {
                 quote!(#kind)
             }
         };
-        let (variable, ty) = (variable(at), passed(scalar));
-        let value = quote!(#variable as <#ty as __native::Passed>::Held);
+        let (variable, held) = (variable(at), held(scalar));
+        let value = quote!(#variable as #held);
         // An argument has no effect: only the call itself is for the template's author to vouch for.
         quote_spanned!(*place=> unsafe { __native::pass::<__native::kind::#kind, _>(#value) })
     });
@@ -69,9 +80,9 @@ fn item(number: usize, native: &Native, op: &TokenStream) -> TokenStream {
     let call = if *is_unsafe { quote!(unsafe { #call }) } else { call };
     let (returned, body) = match ret {
         Some(scalar) => {
-            let (ty, kind) = (passed(scalar), Ident::new(&scalar.to_string(), *span));
+            let (ty, kind) = (held(scalar), Ident::new(&scalar.to_string(), *span));
             let taken = quote_spanned!(*span=> __native::take::<__native::kind::#kind, _>(#call));
-            (quote!(-> #ty), quote!(#taken as #ty))
+            (quote!(-> #ty), taken)
         }
         None => (quote!(), quote_spanned!(*span=> __native::nothing(#call))),
     };

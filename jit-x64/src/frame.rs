@@ -1,0 +1,110 @@
+//! The stack frame of a compiled function: what its prologue makes and each epilogue takes back.
+//!
+//! In: the registers that a function uses and must give back, and the room it wants. Out: a [`Frame`], and its
+//! prologue and epilogues. From `rsp` up: outgoing arguments, spill slots, saved registers, return address.
+//! Saved registers are pushed in [`SAVE_ORDER`], so that `rbp` stands right below the return address and its chain
+//! can be followed where functions keep it ([`Frame::keeps_pointer`]).
+
+use crate::emit::Emitter;
+use crate::encode::Alu;
+use crate::regs::*;
+use azulejo_core::target::{Reg, RegSet};
+use azulejo_core::vocab::Type;
+
+/// How much of the stack a function may take for itself, besides a few saved registers. Nobody looks for a stack's end in
+/// compiled code: who enters it, as the engine does, leaves this much free, and what callees need.
+pub const MAX_FRAME_BYTES: usize = 64 << 10;
+
+/// The registers that a function must give back, as they are pushed.
+pub(crate) const SAVE_ORDER: [Reg; 6] = [RBP, RBX, R12, R13, R14, R15];
+
+/// What a function has on the stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Frame {
+    /// The registers that are pushed.
+    saved: RegSet,
+    /// The bytes below them.
+    room: u32,
+    keeps_pointer: bool,
+}
+
+impl Frame {
+    /// A frame with room for so many bytes, for a function that changes these registers.
+    pub fn new(used: RegSet, room: u32, has_calls: bool, keeps_pointer: bool) -> Frame {
+        let mut saved = used.intersection(CALLEE_SAVED);
+        if keeps_pointer {
+            saved.insert(RBP);
+        }
+        let mut frame = Frame { saved, room, keeps_pointer };
+        // A call wants rsp to be a multiple of 16.
+        if has_calls && !frame.size().is_multiple_of(16) {
+            frame.room += 8;
+        }
+        frame
+    }
+
+    /// The registers that are pushed, in order.
+    pub(crate) fn saved(&self) -> impl DoubleEndedIterator<Item = Reg> + '_ {
+        SAVE_ORDER.into_iter().filter(|reg| self.saved.contains(*reg))
+    }
+
+    /// The bytes below the saved registers.
+    pub(crate) fn room(&self) -> u32 {
+        self.room
+    }
+
+    /// Whether `rbp` points to where the caller's is saved.
+    pub(crate) fn keeps_pointer(&self) -> bool {
+        self.keeps_pointer
+    }
+
+    /// How far `rsp` is below what it was before the call, in the body of the function.
+    pub fn size(&self) -> u32 {
+        8 + 8 * self.saved().count() as u32 + self.room
+    }
+}
+
+/// How many bytes a push or a pop has.
+pub(crate) fn push_len(reg: Reg) -> u32 {
+    1 + (reg.number() >= 8) as u32
+}
+
+/// How many bytes the change of `rsp` has that makes or takes back this room.
+pub(crate) fn room_len(room: u32) -> u32 {
+    match room {
+        0 => 0,
+        1..=127 => 4,
+        _ => 7,
+    }
+}
+
+/// How many bytes `mov rbp, rsp` has.
+pub(crate) const MOVE_LEN: u32 = 3;
+
+impl Emitter {
+    pub(crate) fn prologue(&mut self) {
+        let frame = self.frame;
+        for reg in frame.saved() {
+            self.push64(reg.number());
+            if reg == RBP && frame.keeps_pointer {
+                self.mov(RBP.number(), RSP.number());
+            }
+        }
+        if frame.room > 0 {
+            self.alu_imm(Alu::Sub, Type::I64, RSP.number(), frame.room as i64);
+        }
+    }
+
+    /// Leaves the function: `rax` and `rdx` are what they must be.
+    pub fn leave(&mut self) {
+        let frame = self.frame;
+        self.leaves.push(self.here() as u32);
+        if frame.room > 0 {
+            self.alu_imm(Alu::Add, Type::I64, RSP.number(), frame.room as i64);
+        }
+        for reg in frame.saved().rev() {
+            self.pop64(reg.number());
+        }
+        self.byte(0xc3);
+    }
+}

@@ -1,0 +1,331 @@
+//! Unwind tables: how a panic, a backtrace or a debugger gets from a compiled frame to its caller.
+//!
+//! In: the frames of functions. Out: sections in the format of `.eh_frame`, and their registration with the unwinder of
+//! the process. There are two kinds of section:
+//!
+//! - [`of_function`] tells of one function what holds at each of its instructions. Debuggers want that.
+//! - [`of_region`] tells of all code that a region will ever have, at once: its rules are expressions that look up the
+//!   frame of the return address in a table beside the code, [`Frames`]. It is registered when the region is made;
+//!   installing code writes a few numbers, and freeing it nothing. (Each registration of its own would take a lock of
+//!   the whole process, and libgcc before version 13 looks through all of them at each removal.)
+//!
+//! A region's rules hold where a function calls another, which is where the unwinder finds it when a panic passes or a
+//! callee looks at its callers; not within prologues and epilogues.
+//!
+//! On Windows nothing is registered: no panic reaches compiled code there (see `azulejo_core::native`).
+
+use crate::emit::Code;
+use crate::frame::{Frame, MOVE_LEN, SAVE_ORDER, push_len, room_len};
+use crate::regs::{RBP, RSP};
+use azulejo_core::target::Reg;
+use memmap2::{MmapOptions, MmapRaw};
+
+/// Code starts at multiples of this, so that many bytes belong to one function.
+pub(crate) const GRANULE: usize = 16;
+
+/// The return address, as DWARF numbers registers.
+const RETURN: u8 = 16;
+
+// The words of DWARF that are used here.
+const DEF_CFA: u8 = 0x0c;
+const DEF_CFA_REGISTER: u8 = 0x0d;
+const DEF_CFA_OFFSET: u8 = 0x0e;
+const DEF_CFA_EXPRESSION: u8 = 0x0f;
+const VAL_EXPRESSION: u8 = 0x16;
+const REMEMBER_STATE: u8 = 0x0a;
+const RESTORE_STATE: u8 = 0x0b;
+const OFFSET: u8 = 0x80;
+const RESTORE: u8 = 0xc0;
+const OP_ADDR: u8 = 0x03;
+const OP_DEREF: u8 = 0x06;
+const OP_DUP: u8 = 0x12;
+const OP_OVER: u8 = 0x14;
+const OP_SWAP: u8 = 0x16;
+const OP_AND: u8 = 0x1a;
+const OP_MINUS: u8 = 0x1c;
+const OP_PLUS: u8 = 0x22;
+const OP_SHL: u8 = 0x24;
+const OP_SHR: u8 = 0x25;
+const OP_BRA: u8 = 0x28;
+const OP_SKIP: u8 = 0x2f;
+const OP_LIT: u8 = 0x30;
+const OP_BREG: u8 = 0x70;
+const OP_DEREF_SIZE: u8 = 0x94;
+
+/// How DWARF numbers a register.
+fn dwarf(reg: Reg) -> u8 {
+    match reg.number() {
+        1 => 2,
+        2 => 1,
+        4 => 7,
+        5 => 6,
+        6 => 4,
+        7 => 5,
+        other => other,
+    }
+}
+
+/// The frames of all code in a region, by where it is.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    /// For each granule of code [`entry`] of its function.
+    table: MmapRaw,
+}
+
+/// A frame as the rules of a region read it: which registers are saved, by their place in the order, and above that
+/// the frame's size.
+fn entry(frame: &Frame) -> u32 {
+    let mask = SAVE_ORDER.iter().enumerate().filter(|(_, reg)| frame.saved().any(|saved| saved == **reg));
+    frame.size() << 8 | mask.map(|(at, _)| 1 << at).sum::<u32>()
+}
+
+impl Frames {
+    /// A table for a region of this size. Parts that are never written cost nothing.
+    pub(crate) fn new(region_size: usize) -> Option<Frames> {
+        let len = region_size.div_ceil(GRANULE) * size_of::<u32>();
+        let table = MmapOptions::new().len(len).no_reserve_swap().map_anon().ok()?;
+        Some(Frames { table: table.into() })
+    }
+
+    /// Notes the frame of the code that is about to be put at `place` in the region.
+    pub(crate) fn set(&self, place: usize, size: usize, frame: &Frame) {
+        debug_assert!((place + size).div_ceil(GRANULE) * size_of::<u32>() <= self.table.len());
+        let entries = self.table.as_mut_ptr().cast::<u32>();
+        let entry = entry(frame);
+        for at in place / GRANULE..(place + size).div_ceil(GRANULE) {
+            // SAFETY: it lies in the table, and nobody reads the entries of code that does not run yet.
+            unsafe { entries.add(at).write(entry) };
+        }
+    }
+}
+
+/// A section under construction.
+struct Section {
+    bytes: Vec<u8>,
+}
+
+impl Section {
+    /// A section whose one CIE says that the rules of all functions start with these.
+    fn new(rules: &[u8]) -> Section {
+        let mut section = Section { bytes: Vec::with_capacity(640) };
+        section.record(|bytes| {
+            bytes.extend(0u32.to_le_bytes()); // a CIE
+            bytes.push(1); // version
+            bytes.push(0); // no augmentation: addresses are absolute
+            bytes.push(1); // code alignment
+            bytes.push(0x78); // data alignment: -8
+            bytes.push(RETURN);
+            bytes.extend(rules);
+        });
+        section
+    }
+
+    /// The rules of the code at these addresses.
+    fn rules(&mut self, start: usize, size: usize, rules: &[u8]) {
+        let to_cie = self.bytes.len() as u32 + 4;
+        self.record(|bytes| {
+            bytes.extend(to_cie.to_le_bytes());
+            bytes.extend((start as u64).to_le_bytes());
+            bytes.extend((size as u64).to_le_bytes());
+            bytes.extend(rules);
+        });
+    }
+
+    fn record(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        self.bytes.extend([0; 4]);
+        fill(&mut self.bytes);
+        while !self.bytes.len().is_multiple_of(8) {
+            self.bytes.push(0); // no rule
+        }
+        let len = (self.bytes.len() - start - 4) as u32;
+        self.bytes[start..start + 4].copy_from_slice(&len.to_le_bytes());
+    }
+
+    fn end(mut self) -> Box<[u8]> {
+        self.bytes.extend([0; 4]);
+        self.bytes.into()
+    }
+}
+
+fn unsigned(bytes: &mut Vec<u8>, mut value: u32) {
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+}
+
+/// The rules of one function, for each of its instructions.
+pub(crate) fn of_function(code: &Code, address: usize) -> Box<[u8]> {
+    let mut section = Section::new(&[DEF_CFA, dwarf(RSP), 8, OFFSET | RETURN, 1]);
+    let (frame, mut rules) = (&code.frame, Rules::default());
+    let mut depth = 8;
+    for reg in frame.saved() {
+        depth += 8;
+        rules.step(push_len(reg));
+        rules.depth(depth, frame.keeps_pointer() && reg != RBP);
+        rules.bytes.push(OFFSET | dwarf(reg));
+        unsigned(&mut rules.bytes, depth / 8);
+        if frame.keeps_pointer() && reg == RBP {
+            rules.step(MOVE_LEN);
+            rules.bytes.extend([DEF_CFA_REGISTER, dwarf(RBP)]);
+        }
+    }
+    if frame.room() > 0 {
+        rules.step(room_len(frame.room()));
+        rules.depth(frame.size(), frame.keeps_pointer());
+    }
+    for leave in &code.leaves {
+        rules.advance_to(*leave);
+        rules.bytes.push(REMEMBER_STATE);
+        let mut depth = frame.size() - frame.room();
+        if frame.room() > 0 {
+            rules.step(room_len(frame.room()));
+            rules.depth(depth, frame.keeps_pointer());
+        }
+        for reg in frame.saved().rev() {
+            depth -= 8;
+            rules.step(push_len(reg));
+            rules.depth(depth, frame.keeps_pointer() && reg != RBP);
+            if frame.keeps_pointer() && reg == RBP {
+                rules.bytes.extend([DEF_CFA_REGISTER, dwarf(RSP)]);
+            }
+            rules.bytes.push(RESTORE | dwarf(reg));
+        }
+        rules.step(1);
+        rules.bytes.push(RESTORE_STATE);
+    }
+    section.rules(address, code.end as usize, &rules.bytes);
+    section.end()
+}
+
+/// Rules under construction.
+#[derive(Default)]
+struct Rules {
+    bytes: Vec<u8>,
+    /// Where in the code those that follow hold.
+    at: u32,
+}
+
+impl Rules {
+    fn step(&mut self, len: u32) {
+        self.advance_to(self.at + len);
+    }
+
+    fn advance_to(&mut self, at: u32) {
+        match at - self.at {
+            0 => {}
+            by @ 1..0x40 => self.bytes.push(0x40 | by as u8),
+            by => {
+                self.bytes.push(0x04);
+                self.bytes.extend(by.to_le_bytes());
+            }
+        }
+        self.at = at;
+    }
+
+    /// The caller's frame ends so far above `rsp`; that is of no interest if it is found by `rbp`.
+    fn depth(&mut self, bytes: u32, by_pointer: bool) {
+        if !by_pointer {
+            self.bytes.push(DEF_CFA_OFFSET);
+            unsigned(&mut self.bytes, bytes);
+        }
+    }
+}
+
+/// The rules of all code in a region.
+pub(crate) fn of_region(code: usize, size: usize, frames: &Frames) -> Box<[u8]> {
+    let mut section = Section::new(&[]);
+    let mut rules = Vec::new();
+    let look_up = look_up(code, frames);
+    // The caller's frame ends above rsp by the size of this one.
+    let mut expression = vec![OP_BREG + dwarf(RSP), 0];
+    expression.extend(&look_up);
+    expression.extend([OP_LIT + 8, OP_SHR, OP_PLUS]);
+    rules.push(DEF_CFA_EXPRESSION);
+    unsigned(&mut rules, expression.len() as u32);
+    rules.extend(expression);
+    rules.extend([OFFSET | RETURN, 1]);
+    for (at, reg) in SAVE_ORDER.into_iter().enumerate() {
+        let expression = saved_value(at as u8, reg, &look_up);
+        rules.extend([VAL_EXPRESSION, dwarf(reg)]);
+        unsigned(&mut rules, expression.len() as u32);
+        rules.extend(expression);
+    }
+    section.rules(code, size, &rules);
+    section.end()
+}
+
+/// Pushes the table's entry for the return address. The call itself stands before that.
+fn look_up(code: usize, frames: &Frames) -> Vec<u8> {
+    const MINUS_ONE: u8 = 0x7f;
+    let mut bytes = vec![OP_BREG + RETURN, MINUS_ONE, OP_ADDR];
+    bytes.extend((code as u64).to_le_bytes());
+    bytes.extend([OP_MINUS, OP_LIT + GRANULE.ilog2() as u8, OP_SHR, OP_LIT + 2, OP_SHL, OP_ADDR]);
+    bytes.extend((frames.table.as_ptr() as u64).to_le_bytes());
+    bytes.extend([OP_PLUS, OP_DEREF_SIZE, 4]);
+    bytes
+}
+
+/// Finds what the register number `at` of the order was in the caller. The end of the caller's frame is on the stack.
+fn saved_value(at: u8, reg: Reg, look_up: &[u8]) -> Vec<u8> {
+    // end, entry, end: minus 8 bytes for the return address, and for this register and each that was pushed before it
+    let mut load = vec![OP_SWAP, OP_LIT + 16, OP_MINUS];
+    for before in 0..at {
+        load.extend([OP_OVER, OP_LIT + before, OP_SHR, OP_LIT + 1, OP_AND, OP_LIT + 3, OP_SHL, OP_MINUS]);
+    }
+    load.push(OP_DEREF);
+    let mut bytes = look_up.to_vec();
+    bytes.extend([OP_DUP, OP_LIT + at, OP_SHR, OP_LIT + 1, OP_AND, OP_BRA, 5, 0]);
+    bytes.extend([OP_BREG + dwarf(reg), 0, OP_SKIP]);
+    bytes.extend((load.len() as u16).to_le_bytes());
+    bytes.extend(load);
+    bytes
+}
+
+/// A section that the process's unwinder knows, as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    #[cfg_attr(not(unix), expect(dead_code, reason = "nobody asks for it"))]
+    section: Box<[u8]>,
+}
+
+#[cfg(unix)]
+unsafe extern "C" {
+    fn __register_frame(start: *const u8);
+    fn __deregister_frame(start: *const u8);
+}
+
+/// libgcc takes a section, and LLVM's libunwind one function's rules, the second record.
+#[cfg(unix)]
+const TAKES_SECTIONS: bool = cfg!(target_env = "gnu");
+
+impl Registration {
+    pub(crate) fn new(section: Box<[u8]>) -> Registration {
+        let registration = Registration { section };
+        #[cfg(unix)]
+        // SAFETY: it is a section in the right format, which does not change or move until it is deregistered.
+        unsafe {
+            __register_frame(registration.start());
+        }
+        registration
+    }
+
+    #[cfg(unix)]
+    fn start(&self) -> *const u8 {
+        let len = u32::from_le_bytes(self.section[..4].try_into().expect("four bytes")) as usize;
+        let rules = if TAKES_SECTIONS { 0 } else { len + 4 };
+        self.section[rules..].as_ptr()
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        // SAFETY: this is what was registered, and no code that it tells of runs any more.
+        unsafe {
+            __deregister_frame(self.start());
+        }
+    }
+}
