@@ -10,6 +10,9 @@ const OTHER_TARGETS: [&str; 2] = ["aarch64-unknown-linux-gnu", "x86_64-pc-window
 pub(crate) fn ci(root: &Path) -> Result<(), String> {
     run(root, "cargo fmt --all --check", &[])?;
     run(root, "cargo clippy --workspace --all-targets -- -D warnings", &[])?;
+    // A workspace of its own.
+    run(root, "cargo fmt --manifest-path benches/Cargo.toml --check", &[])?;
+    run(root, "cargo clippy --manifest-path benches/Cargo.toml -- -D warnings", &[])?;
     run(
         root,
         "cargo doc --workspace --no-deps --document-private-items",

@@ -1,5 +1,6 @@
 //! The habits of the project as commands: `cargo xtask <command>`.
 
+mod bench;
 mod ci;
 mod command;
 mod fuzz;
@@ -13,6 +14,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
   ci      format, lints, docs, other targets, a minute of fuzzing, tidy: all that must hold besides the tests
+  bench   measure beside Cranelift, Rust and an interpreter written by hand; --json FILE, --quick, --only NAME,
+          --passes (where the optimizer spends its time)
   fuzz    run random programs in every tier and compare; --seconds N, --seed N, --programs N
   bless   rewrite the expected output of golden and compile-error tests
   tiles   print the tile set: flattened rules, symbols, states, sizes
@@ -27,6 +30,7 @@ fn main() -> ExitCode {
     let command = std::env::args().nth(1);
     let result = match command.as_deref() {
         Some("ci") => ci::ci(root),
+        Some("bench") => bench::bench(root, std::env::args().skip(2)),
         Some("fuzz") => fuzz::rig(root, "fuzz", std::env::args().skip(2)),
         Some("soak") => fuzz::rig(root, "soak", std::env::args().skip(2)),
         Some("sabotage") => sabotage::sabotage(root, std::env::args().skip(2)),

@@ -51,6 +51,8 @@ pub trait Observer {
     fn schedule(&mut self, _graph: &Graph, _schedule: &Schedule) {}
     /// The chosen tiles.
     fn tiles(&mut self, _set: &TileSet, _tiles: &TileList) {}
+    /// Where values are live.
+    fn ranges(&mut self, _tiles: &TileList, _ranges: &Ranges) {}
     /// The places of operands, and the moves.
     fn assignment(&mut self, _set: &TileSet, _tiles: &TileList, _assignment: &Assignment) {}
 }
@@ -131,6 +133,7 @@ impl Compilation {
         self.judge_graph("forward", target, observer)?;
         // What was forwarded is seen by the rules, and what they made useless goes.
         rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
+        observer.graph("rewrite", &self.graph);
         dead::dead(&mut self.dead, &mut self.graph);
         self.judge_graph("dead", target, observer)?;
 
@@ -146,6 +149,7 @@ impl Compilation {
         judge(target, "tile", || check::tiles::tiles(&self.graph, &self.tiles, set), text)?;
 
         live::live(&mut self.live, &self.tiles, &mut self.ranges);
+        observer.ranges(&self.tiles, &self.ranges);
         allocate::allocate(&mut self.allocate, &self.tiles, &self.ranges, registers, &mut self.assignment)
             .map_err(|_| Error::Internal("allocate"))?;
         observer.assignment(set, &self.tiles, &self.assignment);

@@ -1,0 +1,81 @@
+//! Measures how fast azulejo compiles and what it compiles runs, beside others in the same run.
+//!
+//! In: `--json FILE`, `--quick`, `--only NAME` (part of a program's name), `--passes` (time of each pass of the
+//! optimizer instead). Out: tables of medians, and means of
+//! ratios, which are what counts on a machine that does other things as well.
+
+mod assembler;
+mod by_hand;
+mod clif;
+mod limit;
+mod measure;
+mod memory;
+mod op;
+mod passes;
+mod programs;
+mod report;
+mod subject;
+
+use measure::Effort;
+use std::io::Write;
+use std::time::Duration;
+
+#[global_allocator]
+static HEAP: memory::Counting = memory::Counting;
+
+/// What was asked for.
+#[derive(Default)]
+struct Options {
+    json: Option<String>,
+    only: Option<String>,
+    is_quick: bool,
+    passes: bool,
+}
+
+fn options() -> Result<Options, String> {
+    let mut options = Options::default();
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("`{word}` wants a value"));
+        match word.as_str() {
+            "--json" => options.json = Some(value()?),
+            "--only" => options.only = Some(value()?),
+            "--quick" => options.is_quick = true,
+            "--passes" => options.passes = true,
+            _ => {
+                let known = "--json FILE, --only NAME, --quick, --passes";
+                return Err(format!("unknown: `{word}`; known are {known}"));
+            }
+        }
+    }
+    Ok(options)
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let options = options()?;
+    let mut programs = programs::all(options.is_quick);
+    if let Some(only) = &options.only {
+        programs.retain(|program| program.name.contains(only.as_str()));
+    }
+    let effort = match options.is_quick {
+        true => Effort { rounds: 5, sample: Duration::from_micros(300) },
+        false => Effort { rounds: 15, sample: Duration::from_millis(1) },
+    };
+    if options.passes {
+        passes::print(&programs, effort);
+        return Ok(());
+    }
+    let mut rows = Vec::new();
+    for program in &programs {
+        eprintln!("{}", program.name);
+        rows.extend(measure::measure(program, effort));
+    }
+    if let Some(file) = &options.json {
+        let mut file = std::fs::File::create(file)?;
+        for row in &rows {
+            writeln!(file, "{}", report::json(row))?;
+        }
+    }
+    report::Report::new(&rows).print();
+    Ok(())
+}

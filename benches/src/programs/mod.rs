@@ -1,0 +1,136 @@
+//! The programs that are measured: bytecode, arguments, and the same function in Rust.
+//!
+//! A program sets up its own state, so that each run does the same; what it only reads is filled in beforehand.
+//! The twin is what one would write in Rust, not a translation of the bytecode.
+
+mod calls;
+mod control;
+mod float;
+mod generated;
+mod int;
+mod memory;
+
+use crate::assembler::{Assembled, Assembler};
+use crate::by_hand;
+use std::cell::RefCell;
+
+/// What a program is measured for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// A loop whose iterations depend on each other: rustc cannot do several at once.
+    Serial,
+    /// A loop that rustc turns into something else (vectors, a closed form); its Rust row is no ceiling for others.
+    Folds,
+    /// Generated code without loops, which is compiled often and run once.
+    Generated,
+    /// Too short to be worth running: measured for how fast it is compiled.
+    Tiny,
+}
+
+/// A program.
+pub(crate) struct Program {
+    /// Its name.
+    pub name: String,
+    /// What it is measured for.
+    pub kind: Kind,
+    /// The bytecode.
+    pub code: Assembled,
+    /// The first VM registers.
+    pub args: Vec<u64>,
+    /// The same in Rust, if there is one.
+    pub twin: Option<RefCell<Box<dyn FnMut() -> u64>>>,
+    /// What everybody must return.
+    pub expected: u64,
+    /// What the arguments point to.
+    _memory: Vec<Box<[u64]>>,
+}
+
+impl Program {
+    /// Whether the function calls itself.
+    pub(crate) fn calls_itself(&self) -> bool {
+        self.code.ops.iter().any(|op| matches!(op, crate::op::Op::Invoke { .. }))
+    }
+
+    fn with_twin(
+        name: &str,
+        kind: Kind,
+        code: Assembler,
+        args: Vec<u64>,
+        memory: Vec<Box<[u64]>>,
+        mut twin: impl FnMut() -> u64 + 'static,
+    ) -> Program {
+        let expected = twin();
+        let twin: Box<dyn FnMut() -> u64> = Box::new(twin);
+        let name = name.to_string();
+        Program {
+            name,
+            kind,
+            code: code.finish(),
+            args,
+            twin: Some(RefCell::new(twin)),
+            expected,
+            _memory: memory,
+        }
+    }
+
+    /// What cannot be written in Rust is believed to a plain interpreter.
+    fn without_twin(name: String, kind: Kind, code: Assembler, args: Vec<u64>) -> Program {
+        let code = code.finish();
+        let expected = by_hand::call(&code, &args);
+        Program { name, kind, code, args, twin: None, expected, _memory: Vec::new() }
+    }
+}
+
+/// All of them, in the order of the report.
+pub(crate) fn all(is_quick: bool) -> Vec<Program> {
+    let mut programs = vec![
+        int::sum(),
+        int::nested(),
+        int::fib(),
+        int::gcd(),
+        int::xorshift(),
+        int::hash32(),
+        memory::hash(),
+        memory::sieve(),
+        memory::scan(),
+        memory::bubble_sort(),
+        control::machine(),
+        float::matrix(),
+        float::mandelbrot(),
+        float::bodies(),
+        calls::one(),
+        calls::six(),
+        calls::twelve(),
+        generated::tiny(),
+    ];
+    let sizes: &[usize] = if is_quick { &[100, 1000, 10_000] } else { &[100, 1000, 10_000, 100_000] };
+    programs.extend(sizes.iter().map(|size| generated::straight(*size)));
+    programs.extend(sizes.iter().map(|size| generated::branchy(*size)));
+    programs
+}
+
+/// A generator of numbers, for data.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        // Marsaglia's xorshift64*.
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        ((self.next() >> 32) as usize * limit) >> 32
+    }
+}
+
+/// So many bytes of memory, whose address does not change.
+fn bytes(count: usize) -> Box<[u64]> {
+    vec![0; count.div_ceil(8)].into_boxed_slice()
+}
+
+fn address(memory: &mut [u64]) -> u64 {
+    memory.as_mut_ptr() as u64
+}

@@ -1,0 +1,213 @@
+//! The engines: for a program, how each compiles it and runs it.
+
+use crate::by_hand;
+use crate::clif::Cranelift;
+use crate::limit::Limit;
+use crate::memory::{self, Use};
+use crate::op::{Op, Vm};
+use crate::programs::{Kind, Program};
+use azulejo::prelude::*;
+use azulejo_core::ir::bytecode::Machine;
+use azulejo_core::pass::Blind;
+use azulejo_core::pass::build::Source;
+use azulejo_core::verify::{Shape, verify};
+use azulejo_core::vocab::Vocabulary;
+use azulejo_x64::{Compiled, Compiler, Features, Status};
+use std::hint::black_box;
+use std::rc::Rc;
+
+/// An engine with a program.
+pub(crate) struct Subject<'a> {
+    /// Whose it is.
+    pub engine: &'static str,
+    /// Which of its tiers or settings.
+    pub tier: &'static str,
+    /// Compiles the program, ready to be called.
+    pub compile: Option<Box<dyn FnMut() + 'a>>,
+    /// The same below the engine, where there is a difference.
+    pub pipeline: Option<Box<dyn FnMut() + 'a>>,
+    /// Runs the program.
+    pub run: Option<Box<dyn FnMut() -> u64 + 'a>>,
+    /// How long the machine code is.
+    pub code_bytes: usize,
+    /// What compiling with a new compiler took from the heap, and what compiling again takes.
+    pub heap: Option<(Use, Use)>,
+}
+
+/// Room in the memory for code: the largest program several times.
+const CODE_BYTES: usize = 64 << 20;
+
+/// Every engine that can do something with the program.
+pub(crate) fn all(program: &Program) -> Vec<Subject<'_>> {
+    let mut subjects = vec![interpreter(program), by_hand(program), optimizer(program)];
+    if program.kind == Kind::Generated {
+        subjects.push(limit(program));
+    }
+    subjects.push(cranelift(program, "speed", "speed", "backtracking"));
+    subjects.push(cranelift(program, "none+single_pass", "none", "single_pass"));
+    subjects.extend(rust(program));
+    subjects
+}
+
+fn new<'a>(engine: &'static str, tier: &'static str) -> Subject<'a> {
+    Subject { engine, tier, compile: None, pipeline: None, run: None, code_bytes: 0, heap: None }
+}
+
+/// The program as a function of an engine.
+struct Defined {
+    engine: Box<Engine<Op>>,
+    function: FunctionId,
+    vm: Vm,
+}
+
+fn define(program: &Program) -> Defined {
+    let engine = Box::new(Engine::<Op>::builder().code_bytes(CODE_BYTES).build::<Op>());
+    let code = Code { ops: program.code.ops.clone(), labels: program.code.labels.clone() };
+    let function = engine.define(&*program.name, code, program.code.registers).expect("the program is right");
+    let vm = Vm { running: Some((&*engine as *const _, function)) };
+    Defined { engine, function, vm }
+}
+
+/// The interpreter that the macros generate, entered below the engine.
+fn interpreter(program: &Program) -> Subject<'_> {
+    let mut defined = define(program);
+    let shape = verify(&program.code.ops, &program.code.labels, program.code.registers).expect("as above");
+    let mut frame = vec![0; shape.slots as usize];
+    let run = move || {
+        // All of it, so that the engine lives as long as its functions are called.
+        let defined = &mut defined;
+        frame[..program.args.len()].copy_from_slice(&program.args);
+        let machine = Machine {
+            frame: frame.as_mut_ptr(),
+            context: &raw mut defined.vm,
+            unit: std::ptr::null(),
+            labels: &program.code.labels,
+        };
+        // SAFETY: the code was verified, and the frame has the slots that verification asked for.
+        let end = unsafe { Op::interpret(&program.code.ops, &machine, 0, program.code.registers, 0) };
+        let (azulejo_core::ir::bytecode::Flow::Return(value), _) = end else { panic!("{end:?}") };
+        value
+    };
+    Subject { run: Some(Box::new(run)), ..new("azulejo", "interpreter") }
+}
+
+fn by_hand(program: &Program) -> Subject<'_> {
+    let run = || by_hand::call(&program.code, black_box(&program.args));
+    Subject { run: Some(Box::new(run)), ..new("match", "by hand") }
+}
+
+/// What the compiler below the engine wants.
+pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> Source<'a> {
+    Source {
+        vocab: Vocabulary { extra: Op::OPERATORS },
+        opcodes: Op::OPCODES,
+        templates: Op::templates(),
+        code: &program.code.ops,
+        labels: &program.code.labels,
+        locals: program.code.registers,
+        slots: shape.slots,
+        depths: &shape.depths,
+    }
+}
+
+/// A compiler without an engine.
+pub(crate) fn compiler() -> Compiler {
+    Compiler::new(CODE_BYTES, Features::detect(), &azulejo::rules::MATCHERS).expect("this machine runs code")
+}
+
+fn optimizer(program: &Program) -> Subject<'_> {
+    let Defined { engine, function, mut vm } = define(program);
+    engine.compile(function).expect("it compiles");
+    let shape = verify(&program.code.ops, &program.code.labels, program.code.registers).expect("as above");
+    let mut pipeline = compiler();
+    let mut compile_below = {
+        let shape = shape.clone();
+        move || pipeline.bytecode(&source(program, &shape), &mut Blind).expect("it compiles")
+    };
+    let (code, first) = memory::counted(&mut compile_below);
+    let (_, again) = memory::counted(&mut compile_below);
+    let code_bytes = code.bytes().len();
+    let engine: Rc<Engine<Op>> = Rc::from(engine);
+    let compile = {
+        let engine = Rc::clone(&engine);
+        move || {
+            engine.discard(function).expect("it is defined");
+            engine.compile(function).expect("it compiles")
+        }
+    };
+    let run: Box<dyn FnMut() -> u64> = if program.calls_itself() {
+        vm.running = Some((&*engine as *const _, function));
+        Box::new(move || engine.call(function, &mut vm, &*program.args).expect("it returns"))
+    } else {
+        let mut frame = vec![0; shape.slots as usize];
+        Box::new(move || enter(&code, program, &mut frame, &mut vm))
+    };
+    Subject {
+        compile: Some(Box::new(compile)),
+        pipeline: Some(Box::new(move || drop(black_box(compile_below())))),
+        run: Some(run),
+        code_bytes,
+        heap: Some((first, again)),
+        ..new("azulejo", "optimizer")
+    }
+}
+
+fn enter(code: &Compiled, program: &Program, frame: &mut [u64], vm: &mut Vm) -> u64 {
+    frame[..program.args.len()].copy_from_slice(&program.args);
+    // SAFETY: the frame has the slots that the function uses, and the context is what templates take it for.
+    match unsafe { code.enter((&raw mut *vm).cast(), frame.as_mut_ptr(), std::ptr::null()) } {
+        Status::Returned(value) => value,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn limit(program: &Program) -> Subject<'_> {
+    let mut limit = Limit::new(program.code.ops.len());
+    let code_bytes = limit.compile();
+    let compile = move || {
+        black_box(limit.compile());
+    };
+    Subject { compile: Some(Box::new(compile)), code_bytes, ..new("limit", "copy-and-patch") }
+}
+
+#[repr(C)]
+struct RawStatus {
+    status: u64,
+    value: u64,
+}
+
+fn cranelift<'a>(program: &'a Program, tier: &'static str, opt_level: &str, allocator: &str) -> Subject<'a> {
+    type Entry = unsafe extern "sysv64" fn(*mut Vm, *mut u64, *const ()) -> RawStatus;
+    type Direct = unsafe extern "sysv64" fn(u64) -> u64;
+    let mut cranelift = Box::new(Cranelift::new(opt_level, allocator));
+    let code = cranelift.compile(program);
+    let mut vm = Vm::default();
+    let mut frame = vec![0; program.code.registers as usize];
+    let run: Box<dyn FnMut() -> u64> = if program.calls_itself() {
+        // SAFETY: such a function was compiled to take its arguments as they are.
+        let entry: Direct = unsafe { std::mem::transmute(code.address) };
+        // SAFETY: as above; the module is never freed.
+        Box::new(move || unsafe { entry(program.args[0]) })
+    } else {
+        // SAFETY: the function was compiled with this signature.
+        let entry: Entry = unsafe { std::mem::transmute(code.address) };
+        Box::new(move || {
+            frame[..program.args.len()].copy_from_slice(&program.args);
+            // SAFETY: the frame holds the arguments, and the programs stay within their memory.
+            let exit = unsafe { entry(&raw mut vm, frame.as_mut_ptr(), std::ptr::null()) };
+            assert_eq!(exit.status, 0, "the programs do not trap");
+            exit.value
+        })
+    };
+    let compile = move || {
+        black_box(cranelift.compile(program));
+    };
+    let (compile, run) = (Some(Box::new(compile) as _), Some(run));
+    Subject { compile, run, code_bytes: code.bytes, ..new("cranelift", tier) }
+}
+
+fn rust(program: &Program) -> Option<Subject<'_>> {
+    let twin = program.twin.as_ref()?;
+    let run = move || (twin.borrow_mut())();
+    Some(Subject { run: Some(Box::new(run)), ..new("rust", "-O") })
+}
