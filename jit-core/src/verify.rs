@@ -143,13 +143,13 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
     if code.len() >= (u32::MAX / 2) as usize || registers >= u32::MAX / 2 {
         return fail(0, Fault::TooLong);
     }
-    let verifier = Verifier { code, labels, registers, flows: flows::<B>() };
+    let verifier = Verifier { code, labels, registers };
     let mut uses_stack = false;
     for at in 0..code.len() {
         verifier.check_operands(at)?;
         let effect = verifier.stack_effect(at);
         uses_stack |= effect != (0, 0);
-        if verifier.flows[code[at].opcode()].falls_through && at + 1 == code.len() {
+        if at + 1 == code.len() && falls_through(verifier.template(at)) {
             return fail(at, Fault::FallsOff);
         }
     }
@@ -159,52 +159,37 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
     verifier.balance()
 }
 
-/// How control can leave an opcode.
-#[derive(Clone, Debug)]
-struct OpcodeFlow {
-    falls_through: bool,
-    /// Operands it may jump to.
-    jumps: Vec<u8>,
-}
-
-fn flows<B: Bytecode>() -> Vec<OpcodeFlow> {
-    B::templates().iter().map(|template| flow(template)).collect()
-}
-
-/// Reads off a template's steps how control can leave it.
-fn flow(template: &Template) -> OpcodeFlow {
-    let mut falls_through = false;
-    let mut jumps = Vec::new();
+/// Whether control can go on behind an opcode.
+fn falls_through(template: &Template) -> bool {
     let mut open = true;
     for step in template.steps {
-        let leaves = match *step {
-            Step::Block { .. } => {
-                open = true;
-                false
-            }
-            Step::Goto { operand } => {
-                jumps.push(operand);
-                true
-            }
-            Step::Switch { operands, .. } => {
-                jumps.extend_from_slice(operands);
-                true
-            }
-            Step::Exit { to: Resume::Label(operand) } => {
-                jumps.push(operand);
-                true
-            }
+        match *step {
             // The interpreter goes on at the same bytecode and, if it leaves it, at the next.
-            Step::Next | Step::Exit { to: Resume::Here | Resume::Next } => {
-                falls_through = true;
-                true
-            }
-            Step::Jump { .. } | Step::Branch { .. } | Step::Return { .. } | Step::Trap { .. } => true,
-            _ => false,
-        };
-        open &= !leaves;
+            Step::Next | Step::Exit { to: Resume::Here | Resume::Next } => return true,
+            Step::Block { .. } => open = true,
+            Step::Goto { .. }
+            | Step::Switch { .. }
+            | Step::Exit { .. }
+            | Step::Jump { .. }
+            | Step::Branch { .. }
+            | Step::Return { .. }
+            | Step::Trap { .. } => open = false,
+            _ => {}
+        }
     }
-    OpcodeFlow { falls_through: falls_through || open, jumps }
+    open
+}
+
+/// The operands that an opcode may jump to.
+fn jumps(template: &Template) -> impl Iterator<Item = u8> {
+    template.steps.iter().flat_map(|step| {
+        let (one, many): (_, &[u8]) = match *step {
+            Step::Goto { operand } | Step::Exit { to: Resume::Label(operand) } => (Some(operand), &[]),
+            Step::Switch { operands, .. } => (None, operands),
+            _ => (None, &[]),
+        };
+        one.into_iter().chain(many.iter().copied())
+    })
 }
 
 /// The first entry of a run, and how many.
@@ -216,10 +201,13 @@ struct Verifier<'a, B> {
     code: &'a [B],
     labels: &'a [u32],
     registers: u32,
-    flows: Vec<OpcodeFlow>,
 }
 
 impl<B: Bytecode> Verifier<'_, B> {
+    fn template(&self, at: usize) -> &'static Template {
+        B::templates()[self.code[at].opcode()]
+    }
+
     fn check_operands(&self, at: usize) -> Result<(), VerifyError> {
         let registers = self.registers;
         let fail = |fault| Err(VerifyError { at: at as u32, fault });
@@ -294,13 +282,13 @@ impl<B: Bytecode> Verifier<'_, B> {
                 }
                 Ok(())
             };
-            let flow = &self.flows[self.code[at].opcode()];
-            if flow.falls_through {
+            let template = self.template(at);
+            if falls_through(template) {
                 reach(at + 1)?;
             }
             let raw: [Raw; MAX_OPERANDS] = self.code[at].operands();
             let infos = B::OPCODES[self.code[at].opcode()].operands;
-            for &operand in &flow.jumps {
+            for operand in jumps(template) {
                 match infos[operand as usize].kind {
                     OperandKind::Labels => {
                         let (first, count) = run_of(raw[operand as usize]);

@@ -21,7 +21,7 @@ type Set = u32;
 /// The set of nothing.
 const NOTHING: Set = 0;
 
-/// Every set of values that was met.
+/// Every set of values that was met: nothing, then one for each value alone, then others.
 struct Sets {
     lists: Vec<Box<[u32]>>,
     numbers: HashMap<Box<[u32]>, Set>,
@@ -29,23 +29,30 @@ struct Sets {
 }
 
 impl Sets {
-    fn new() -> Sets {
-        Sets {
-            lists: vec![Box::default()],
-            numbers: HashMap::from([(Box::default(), NOTHING)]),
-            shared: HashMap::new(),
-        }
+    fn new(n_values: usize) -> Sets {
+        let alone = (0..n_values as u32).map(|value| Box::from([value]));
+        let lists = core::iter::once(Box::default()).chain(alone).collect();
+        Sets { lists, numbers: HashMap::new(), shared: HashMap::new() }
+    }
+
+    fn alone(value: Vreg) -> Set {
+        value.0 + 1
     }
 
     /// The set of these, which are in order.
-    fn of(&mut self, values: impl IntoIterator<Item = u32>) -> Set {
-        let list: Box<[u32]> = values.into_iter().collect();
-        debug_assert!(list.is_sorted());
-        let next = self.lists.len() as Set;
-        *self.numbers.entry(list).or_insert_with_key(|list| {
-            self.lists.push(list.clone());
-            next
-        })
+    fn of(&mut self, values: &[u32]) -> Set {
+        debug_assert!(values.is_sorted());
+        match values {
+            [] => NOTHING,
+            [value] => Sets::alone(Vreg(*value)),
+            _ => {
+                let next = self.lists.len() as Set;
+                *self.numbers.entry(values.into()).or_insert_with_key(|list| {
+                    self.lists.push(list.clone());
+                    next
+                })
+            }
+        }
     }
 
     fn values(&self, set: Set) -> &[u32] {
@@ -58,7 +65,7 @@ impl Sets {
 
     /// What is in both.
     fn intersection(&mut self, a: Set, b: Set) -> Set {
-        if a == b {
+        if a == b || a == NOTHING {
             return a;
         }
         if let Some(known) = self.shared.get(&(a, b)) {
@@ -66,7 +73,7 @@ impl Sets {
         }
         let both: Vec<u32> =
             self.values(a).iter().copied().filter(|value| self.has(b, Vreg(*value))).collect();
-        let both = self.of(both);
+        let both = self.of(&both);
         self.shared.insert((a, b), both);
         both
     }
@@ -131,14 +138,14 @@ const N_REGISTERS: usize = 64;
 
 impl<'a> Judge<'a> {
     fn new(tiles: &'a TileList, assignment: &'a Assignment) -> Judge<'a> {
-        let mut sets = Sets::new();
+        let mut sets = Sets::new(tiles.vregs.len());
         let mut constants: HashMap<u64, Vec<u32>> = HashMap::new();
         for (vreg, data) in tiles.vregs.iter().enumerate() {
             if let Remat::Const(bits) = data.remat {
                 constants.entry(bits).or_default().push(vreg as u32);
             }
         }
-        let constants = constants.into_iter().map(|(bits, values)| (bits, sets.of(values))).collect();
+        let constants = constants.into_iter().map(|(bits, values)| (bits, sets.of(&values))).collect();
         let moves = assignment.moves.iter();
         let places = moves.flat_map(|moved| match moved.from {
             Source::Loc(from) => [from, moved.to],
@@ -226,7 +233,7 @@ impl<'a> Judge<'a> {
                     if self.is_around[operand.vreg.at()] {
                         self.forget(operand.vreg, held);
                     }
-                    held[self.number(*loc)] = self.sets.of([operand.vreg.0]);
+                    held[self.number(*loc)] = Sets::alone(operand.vreg);
                 }
                 Role::Temp => held[self.number(*loc)] = NOTHING,
                 Role::Use | Role::LateUse => {}
@@ -242,7 +249,7 @@ impl<'a> Judge<'a> {
             if self.sets.has(*set, value) {
                 let others: Vec<u32> =
                     self.sets.values(*set).iter().copied().filter(|other| *other != value.0).collect();
-                *set = self.sets.of(others);
+                *set = self.sets.of(&others);
             }
         }
     }
@@ -335,13 +342,16 @@ impl<'a> Judge<'a> {
         }
         let mut renamed: HashMap<Set, Set> = HashMap::new();
         let mut rename = |set: Set| {
+            if set == NOTHING {
+                return NOTHING;
+            }
             *renamed.entry(set).or_insert_with(|| {
                 let values = self.sets.values(set);
                 let mut new: Vec<u32> =
                     values.iter().copied().filter(|value| !is_param.contains(value)).collect();
                 new.extend(values.iter().filter_map(|value| params_of.get(value)).flatten());
                 new.sort_unstable();
-                self.sets.of(new)
+                self.sets.of(&new)
             })
         };
         held.iter().map(|set| rename(*set)).collect()

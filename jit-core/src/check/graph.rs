@@ -222,31 +222,37 @@ impl Judge<'_> {
             Key::Operand | Key::Both { .. } => data.sig.from,
             Key::Result | Key::None => data.sig.ty,
         };
-        let mut expected: Vec<Option<Type>> = Vec::new();
+        let n_inputs = self.graph.inputs(node).len();
         if data.op == Op::CALL || data.op == Op::CALLV {
             let call = &self.graph.calls[data.imm as usize];
-            expected.extend((call.target == Target::Indirect).then_some(Some(Type::I64)));
-            expected.extend(call.signature.args.iter().map(|ty| Some(*ty)));
+            let target = (call.target == Target::Indirect).then_some(Some(Type::I64));
+            let args = call.signature.args.iter().map(|ty| Some(*ty));
+            self.operands(node, target.into_iter().chain(args));
         } else if data.op == Op::PARAM {
-            expected.resize(self.graph.inputs(node).len(), Some(data.sig.ty));
+            self.operands(node, core::iter::repeat_n(Some(data.sig.ty), n_inputs));
         } else {
-            for kind in info.operands {
-                match kind {
-                    Kind::Same => expected.push(Some(operating)),
-                    Kind::Value if matches!(info.key, Key::None) => expected.push(None),
-                    Kind::Value => expected.push(Some(operating)),
-                    Kind::Ptr | Kind::Word => expected.push(Some(Type::I64)),
-                    Kind::Flag => expected.push(Some(Type::Flag)),
-                    Kind::Void | Kind::Label | Kind::Args | Kind::Arg => {}
-                }
-            }
+            let expected = info.operands.iter().filter_map(|kind| match kind {
+                Kind::Same => Some(Some(operating)),
+                Kind::Value if matches!(info.key, Key::None) => Some(None),
+                Kind::Value => Some(Some(operating)),
+                Kind::Ptr | Kind::Word => Some(Some(Type::I64)),
+                Kind::Flag => Some(Some(Type::Flag)),
+                Kind::Void | Kind::Label | Kind::Args | Kind::Arg => None,
+            });
+            self.operands(node, expected);
         }
-        let inputs = self.graph.inputs(node);
-        if inputs.len() != expected.len() {
-            return self.wrong(node, format!("has {} operands, not {}", inputs.len(), expected.len()));
+    }
+
+    /// Compares a node's operands with what it takes: a type, or anything.
+    fn operands(&mut self, node: Node, expected: impl Iterator<Item = Option<Type>> + Clone) {
+        let graph = self.graph;
+        let inputs = graph.inputs(node);
+        let n_expected = expected.clone().count();
+        if inputs.len() != n_expected {
+            return self.wrong(node, format!("has {} operands, not {n_expected}", inputs.len()));
         }
         for (&input, expected) in core::iter::zip(inputs, expected) {
-            let found = self.graph.node(input).ty();
+            let found = graph.node(input).ty();
             if expected.is_some_and(|expected| expected != found) {
                 self.wrong(node, format!("takes {input}, which is {found}"));
             }
