@@ -266,7 +266,8 @@ rewrite! {
             (const $c)))
         if (&divides_signed_down $t $c)
 
-    // Casts of casts. Where the last type is the first, the cast to it is none and the other row applies.
+    // Casts of casts. Where the last type is the first, the cast to it is none and the other row applies; a signed cast
+    // that narrows was made an unsigned one.
 
     // narrow with or without sign = narrow
     (scast.$a.$b $x) => (ucast.$a.$b $x) if (&is_narrower $b $a)
@@ -276,9 +277,7 @@ rewrite! {
     (ucast.$b.$c (ucast.$a.$b $x)) => (ucast.$a.$c $x) if (&is_narrower $a $b)
     (ucast.$b.$a (ucast.$a.$b $x)) => $x if (&is_narrower $a $b)
     (scast.$b.$c (ucast.$a.$b $x)) => (ucast.$a.$c $x) if (&is_narrower $a $b)
-    (scast.$b.$a (ucast.$a.$b $x)) => $x if (&is_narrower $a $b)
     (scast.$b.$c (scast.$a.$b $x)) => (scast.$a.$c $x) if (&is_narrower $a $b)
-    (scast.$b.$a (scast.$a.$b $x)) => $x if (&is_narrower $a $b)
     (ucast.$b.$a (scast.$a.$b $x)) => $x if (&is_narrower $a $b)
     // narrow(signed widen x) = signed cast x
     (ucast.$b.$c (scast.$a.$b $x)) => (scast.$a.$c $x) if (&is_narrower $a $b) && (&is_narrower $c $b)

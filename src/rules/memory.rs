@@ -19,9 +19,8 @@ rewrite! {
     (idx (add.i64 $p (const $o:imm32)) $x:variable $s) => (addr (idx $p $x $s) $o)
     // p[x + c] = p[x] + c * s
     (idx $p (add.i64 $x (const $c)) $s) => (addr (idx $p $x $s) (&mul $c $s)) if (&fits_32_scaled $c $s)
-    // p[x << n], p[x * c]: a greater scale
+    // p[x << n]: a greater scale; a product with one is a shift already
     (idx $p (shl.i64 $x (const $n)) $s) => (idx $p $x (&shifted_scale $s $n)) if (&is_scale (&shifted_scale $s $n))
-    (idx $p (mul.i64 $x (const $c)) $s) => (idx $p $x (&mul $c $s)) if (&is_scale (&mul $c $s))
     // p + (x << n) = p[x]
     (add.i64 $p:variable (shl.i64 $x (const 1))) => (idx $p $x 2)
     (add.i64 $p:variable (shl.i64 $x (const 2))) => (idx $p $x 4)

@@ -15,10 +15,10 @@ use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::index::Node;
 use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::Observer;
-use azulejo_core::pass::rewrite::{Case, CaseConstant};
+use azulejo_core::pass::rewrite::CaseConstant;
 use azulejo_core::text::print;
-use azulejo_core::vocab::op::Kind;
-use azulejo_core::vocab::{Op, Props, Sig, Type, Vocabulary};
+use azulejo_core::vocab::op::{Kind, Yields};
+use azulejo_core::vocab::{Op, Props, Sig, Type};
 
 /// A graph that takes longer is left out.
 const STEPS: usize = 20_000;
@@ -60,15 +60,16 @@ pub fn plant(random: &mut Random, graph: &mut Graph) {
     let cases: Vec<_> = BUILTIN.iter().flat_map(|rules| rules.cases).collect();
     let case = cases[random.below(cases.len())];
     let types = case.types[random.below(case.types.len())];
-    let ty = type_of(case, types);
-    let is_wanted = |old: Node| {
-        let data = graph.node(old);
-        data.op != Op::CONST && (data.ty() == ty || ty == Type::Flag && data.ty().is_int())
-    };
-    // Not in the place of an address or of a divisor, which not every value can be.
-    let users = (0..graph.nodes.len()).map(Node::from).filter(|node| takes_any(graph, *node));
-    let links = users.flat_map(|user| graph.node(user).inputs.range());
-    let links: Vec<usize> = links.filter(|link| is_wanted(graph.links[*link])).collect();
+    let (alone, root) = case.on_parameters(types);
+    let ty = alone.node(root).ty();
+    let is_variable = |old: Node| graph.node(old).op != Op::CONST;
+    let users = (0..graph.nodes.len()).map(Node::from);
+    let links = users.flat_map(|user| values(graph, user));
+    let mut links: Vec<usize> = links.filter(|link| is_variable(graph.links[*link])).collect();
+    let has_type = |link: &usize| graph.node(graph.links[*link]).ty() == ty;
+    if links.iter().any(has_type) && !random.one_in(4) {
+        links.retain(has_type);
+    }
     if links.is_empty() {
         return;
     }
@@ -82,20 +83,7 @@ pub fn plant(random: &mut Random, graph: &mut Graph) {
             around.extend_from_slice(graph.inputs(node));
         }
     }
-    let mut leaves = Vec::new();
-    for &ty in case.leaves {
-        let fitting: Vec<Node> =
-            around.iter().copied().filter(|node| graph.node(*node).ty() == types[ty]).collect();
-        leaves.push(match fitting.len() {
-            0 if types[ty].is_value() => graph.constant(types[ty], random.number(), 0),
-            0 => {
-                let tested = graph.constant(Type::I64, random.number(), 0);
-                let tested = if graph.node(old).ty() == Type::I64 { old } else { tested };
-                graph.add(Op::NZ, Sig { from: Type::I64, ty: Type::Flag }, &[tested], 0, 0)
-            }
-            n => fitting[random.below(n)],
-        });
-    }
+    let leaves: Vec<Node> = case.leaves.iter().map(|ty| leaf(random, graph, &around, types[*ty])).collect();
     let small = [0, 1, 2, 3, 4, 5, 7, 8, 15, 31, 63, 255, -1, -2];
     let mut constant = |constant: &CaseConstant| match constant {
         CaseConstant::Scale => 1 << random.below(4),
@@ -116,32 +104,61 @@ pub fn plant(random: &mut Random, graph: &mut Graph) {
     if !(n_before..graph.nodes.len()).all(floats) {
         return;
     }
-    if graph.node(root).ty() == graph.node(old).ty() {
-        graph.links[link] = root;
-    } else {
-        let sig = Sig { from: Type::Void, ty: graph.node(old).ty() };
-        graph.links[link] = graph.add(Op::FLAGVAL, sig, &[root], 0, 0);
+    graph.links[link] = convert(graph, root, graph.node(old).ty());
+}
+
+/// A value of a type: one of these, or made of one of these.
+fn leaf(random: &mut Random, graph: &mut Graph, around: &[Node], ty: Type) -> Node {
+    let fitting: Vec<Node> = around.iter().copied().filter(|node| graph.node(*node).ty() == ty).collect();
+    if !fitting.is_empty() && !random.one_in(4) {
+        return fitting[random.below(fitting.len())];
     }
+    // Another one each time, so that what a rule wants to be different is.
+    let word = convert(graph, around[random.below(around.len())], Type::I64);
+    let other = graph.constant(Type::I64, random.number(), 0);
+    let word = graph.add(Op::XOR, Sig { from: Type::Void, ty: Type::I64 }, &[word, other], 0, 0);
+    // A comparison of floats has no inverse, one of integers has.
+    let by = if random.one_in(2) { Type::I64 } else { Type::F64 };
+    let tested = if ty == Type::Flag { convert(graph, word, by) } else { word };
+    convert(graph, tested, ty)
 }
 
-/// The type of what a rule's left side computes.
-fn type_of(case: &Case, types: &[Type]) -> Type {
-    let mut graph = Graph::new(Vocabulary::BUILTIN);
-    let param = |ty: &usize| graph.add(Op::PARAM, Sig { from: Type::Void, ty: types[*ty] }, &[], 0, 0);
-    let leaves: Vec<Node> = case.leaves.iter().map(param).collect();
-    let constants = vec![1; case.constants.len()];
-    let root = (case.left)(&mut graph, types, &leaves, &constants);
-    graph.node(root).ty()
+/// Something of this type that depends on a value.
+fn convert(graph: &mut Graph, node: Node, ty: Type) -> Node {
+    let from = graph.node(node).ty();
+    let op = match (from, ty) {
+        _ if from == ty => return node,
+        (Type::Flag, _) if ty.is_int() => {
+            return graph.add(Op::FLAGVAL, Sig { from: Type::Void, ty }, &[node], 0, 0);
+        }
+        (_, Type::Flag) if from.is_int() => Op::NZ,
+        (_, Type::Flag) => {
+            let zero = graph.constant(from, 0, 0);
+            return graph.add(Op::LT, Sig { from, ty }, &[node, zero], 0, 0);
+        }
+        (Type::Flag, _) => {
+            let word = convert(graph, node, Type::I64);
+            return convert(graph, word, ty);
+        }
+        _ if from.is_float() && ty.is_float() => Op::FCAST,
+        _ if from.is_float() => Op::FTOI_WRAP,
+        _ if ty.is_float() => Op::STOF,
+        _ => Op::UCAST,
+    };
+    graph.add(op, Sig { from, ty }, &[node], 0, 0)
 }
 
-/// Whether a node's operands may be any values.
-fn takes_any(graph: &Graph, node: Node) -> bool {
+/// The links of a node to operands that may be any values: no addresses, nor what they are made of, and no divisors.
+fn values(graph: &Graph, node: Node) -> impl Iterator<Item = usize> {
     let data = graph.node(node);
     let info = graph.vocab.info(data.op);
-    let has_address = info.operands.iter().any(|operand| matches!(operand, Kind::Ptr));
-    let is_end_or_param = data.op == Op::PARAM || info.props.contains(Props::ENDS);
-    let is_plain = info.props.contains(Props::PURE) && !info.props.contains(Props::GUARDED) && !has_address;
-    data.inputs.len > 0 && (is_plain || is_end_or_param)
+    let is_address = matches!(info.yields, Yields::Ptr);
+    let is_free = !is_address && !info.props.contains(Props::GUARDED);
+    let may_be_any = move |at: usize| {
+        data.op == Op::PARAM
+            || is_free && info.operands.get(at).is_some_and(|kind| !matches!(kind, Kind::Ptr))
+    };
+    data.inputs.range().enumerate().filter(move |(at, _)| may_be_any(*at)).map(|(_, link)| link)
 }
 
 impl Rig {

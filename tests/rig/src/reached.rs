@@ -6,7 +6,10 @@ use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::index::Node;
 use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::Observer;
+use azulejo_core::pass::rewrite::Case;
+use azulejo_core::vocab::Op;
 use std::cell::RefCell;
+use std::sync::LazyLock;
 
 /// Counts the tiles that were chosen.
 #[derive(Clone, Debug, Default)]
@@ -46,13 +49,24 @@ thread_local! {
     static APPLIED: RefCell<Vec<bool>> = RefCell::new(vec![false; rules().count()]);
 }
 
-fn rules() -> impl Iterator<Item = (&'static str, Matcher)> {
-    BUILTIN.iter().flat_map(|rules| rules.cases).map(|case| (case.text, case.apply))
+fn rules() -> impl Iterator<Item = &'static Case> {
+    BUILTIN.iter().flat_map(|rules| rules.cases)
 }
 
+/// For each operator the rules whose left side has it at the root, by number, in their order.
+static BY_ROOT: LazyLock<Vec<Vec<(usize, Matcher)>>> = LazyLock::new(|| {
+    let mut by_root = vec![Vec::new(); Op::BUILTINS as usize];
+    for (number, case) in rules().enumerate() {
+        let (graph, root) = case.on_parameters(case.types[0]);
+        by_root[graph.node(root).op.0 as usize].push((number, case.apply));
+    }
+    by_root
+});
+
 fn counted(graph: &mut Graph, node: Node) -> Option<Node> {
-    let (at, made) = rules().enumerate().find_map(|(at, (_, apply))| Some((at, apply(graph, node)?)))?;
-    APPLIED.with_borrow_mut(|applied| applied[at] = true);
+    let of_root = BY_ROOT.get(graph.node(node).op.0 as usize)?;
+    let (number, made) = of_root.iter().find_map(|(number, apply)| Some((*number, apply(graph, node)?)))?;
+    APPLIED.with_borrow_mut(|applied| applied[number] = true);
     Some(made)
 }
 
@@ -63,7 +77,6 @@ pub fn rules_applied() -> (usize, usize) {
 
 /// The rules that never did.
 pub fn rules_never_applied() -> Vec<&'static str> {
-    let all = |applied: &Vec<bool>| std::iter::zip(rules(), applied.clone()).collect::<Vec<_>>();
-    let all = APPLIED.with_borrow(all);
-    all.into_iter().filter(|(_, applied)| !applied).map(|((text, _), _)| text).collect()
+    let applied = APPLIED.with_borrow(Clone::clone);
+    std::iter::zip(rules(), applied).filter(|(_, applied)| !applied).map(|(case, _)| case.text).collect()
 }

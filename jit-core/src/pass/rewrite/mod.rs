@@ -20,7 +20,7 @@ use super::number::Table;
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
 use crate::vocab::op::{Key, Param};
-use crate::vocab::{Op, Props, Sig, Type};
+use crate::vocab::{Op, Props, Sig, Type, Vocabulary};
 
 /// A compiled set of rules: the node that may stand in a node's place, or the node itself if its operands were
 /// replaced. A new node floats and has the type of the old one.
@@ -52,6 +52,18 @@ pub struct Case {
     pub left: fn(&mut Graph, &[Type], &[Node], &[i64]) -> Node,
     /// Applies this rule alone, to any node.
     pub apply: Matcher,
+}
+
+impl Case {
+    /// A graph of the left side alone: parameters for what may be anything, ones for constants that may vary.
+    pub fn on_parameters(&self, types: &[Type]) -> (Graph, Node) {
+        let mut graph = Graph::new(Vocabulary::BUILTIN);
+        let mut param =
+            |ty: &usize| graph.add(Op::PARAM, Sig { from: Type::Void, ty: types[*ty] }, &[], 0, 0);
+        let leaves: Vec<Node> = self.leaves.iter().map(&mut param).collect();
+        let root = (self.left)(&mut graph, types, &leaves, &vec![1; self.constants.len()]);
+        (graph, root)
+    }
 }
 
 /// A constant of a rule's left side that may vary.
