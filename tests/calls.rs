@@ -16,7 +16,7 @@ use azulejo::__private::core::ir::tiles::TileList;
 use azulejo::__private::core::pass;
 use azulejo::__private::core::text::print;
 use azulejo::__private::core::vocab::{Op, Sig, Type, Vocabulary};
-use azulejo::x64::emit::{self, Code};
+use azulejo::x64::emit::{self, Code, Options};
 use azulejo::x64::memory::CodeMemory;
 use azulejo::x64::regs::REGISTERS;
 use azulejo::x64::{Features, X64};
@@ -161,6 +161,27 @@ fn function(callee: &Callee, random: &mut Random, frame: &mut [u64; 32]) -> (Gra
     (graph, expected)
 }
 
+/// Wherever the system puts programs and their memory.
+#[test]
+#[cfg(target_os = "linux")]
+fn callees_see_their_arguments_without_address_space_randomisation() {
+    use std::process::Command;
+    let without = || {
+        let mut command = Command::new("setarch");
+        command.arg("-R");
+        command
+    };
+    // Containers may forbid it.
+    if !without().arg("true").status().is_ok_and(|status| status.success()) {
+        eprintln!("not tested: setarch -R does not work here");
+        return;
+    }
+    let this = std::env::current_exe().expect("a test has a path");
+    let mut test = without();
+    let output = test.arg(this).args(["--exact", "callees_see_their_arguments"]).output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
 /// Narrow arguments fill 32 bits by their sign where a convention is stated; a function is free to rely on that, as one
 /// that says it takes more than the template passes. Without a convention nothing above their own bits is looked at.
 #[test]
@@ -223,9 +244,11 @@ fn callees_see_their_arguments() {
     let mut scratch = emit::Scratch::default();
     let (mut schedule, mut tiles, mut ranges) = (Schedule::default(), TileList::default(), Ranges::default());
     let (mut assignment, mut code) = (Assignment::default(), Code::default());
-    // Code in a region is unwound by the region's table, code with pages of its own by its own.
-    let memories = [CodeMemory::new(1 << 20), CodeMemory::by_page(1 << 20)];
+    // Code in a region is unwound by the region's table, code with pages of its own by its own. Calls have a short form in
+    // the first memory.
+    let memories = [CodeMemory::new(1 << 20), CodeMemory::far(1 << 20), CodeMemory::by_page(1 << 20)];
     let memories = memories.map(|memory| memory.expect("this system runs code"));
+    let options = memories.each_ref().map(|memory| Options { reach: memory.reach() });
     let features = Features::detect().bits();
     let mut random = Random::new(1);
     for callee in callees() {
@@ -237,8 +260,16 @@ fn callees_see_their_arguments() {
             pass::live::live(&mut live, &tiles, &mut ranges);
             pass::allocate::allocate(&mut allocate, &tiles, &ranges, &REGISTERS, &mut assignment)
                 .unwrap_or_else(|why| panic!("{why:?}\n{}", print::graph(&graph)));
-            emit::emit(&mut scratch, &tiles, &assignment, &X64, &mut code).expect("the frame is small");
-            let installed = memories[round % 2].install(&code).expect("there is room for one");
+            let (memory, options) = (&memories[round % 3], &options[round % 3]);
+            emit::emit(&mut scratch, &tiles, &assignment, &X64, options, &mut code)
+                .expect("the frame is small");
+            let is_near = round % 3 == 0 && cfg!(target_os = "linux");
+            assert_eq!(options.reach.covers(callee.address as u64), is_near);
+            let is_direct = matches!(graph.calls[0].target, Target::Direct(_));
+            assert!(
+                !is_direct || code.addresses.iter().any(|(_, to)| *to == callee.address as u64) == is_near
+            );
+            let installed = memory.install(&code).expect("there is room for one");
             type Entry = extern "sysv64-unwind" fn(*mut (), *mut u64, *const ()) -> Exit;
             // SAFETY: the code follows this convention, touches the frame alone, and calls `callee` as it is.
             let entry = unsafe { core::mem::transmute::<*const u8, Entry>(installed.address()) };

@@ -14,7 +14,7 @@ use azulejo::__private::core::pass;
 use azulejo::__private::core::text::print;
 use azulejo::__private::core::vocab::op::{Key, Kind};
 use azulejo::__private::core::vocab::{Op, OpInfo, Props, Sig, Type, Vocabulary};
-use azulejo::x64::emit::{self, Code};
+use azulejo::x64::emit::{self, Code, Options};
 use azulejo::x64::memory::{CodeMemory, Installed};
 use azulejo::x64::regs::REGISTERS;
 use azulejo::x64::{Features, X64};
@@ -89,7 +89,7 @@ impl Compiler {
             &mut self.assignment,
         )
         .unwrap_or_else(|why| panic!("{why:?}\n{}", print::graph(graph)));
-        emit::emit(&mut self.emit, &self.tiles, &self.assignment, &X64, &mut self.code)
+        emit::emit(&mut self.emit, &self.tiles, &self.assignment, &X64, &Options::default(), &mut self.code)
             .expect("the frame is small");
         self.tiles.insts.iter().for_each(|inst| self.reached[inst.tile.0 as usize] = true);
         self.last = None;

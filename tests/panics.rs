@@ -1,6 +1,6 @@
 //! A Rust panic in a function that bytecode calls passes through compiled code: what must be dropped is dropped, values
 //! of the frames below are as they were, and the engine goes on.
-#![cfg(not(windows))]
+#![cfg(all(target_arch = "x86_64", not(windows)))]
 
 use azulejo::prelude::*;
 use std::cell::Cell;

@@ -2,7 +2,7 @@
 //!
 //! In: what is compiled, the tiles and rules to use. Out: code in memory, with the entry that all tiers share.
 
-use crate::emit::{self, Code};
+use crate::emit::{self, Code, Options};
 use crate::features::Features;
 use crate::memory::{CodeMemory, Installed};
 use crate::regs::REGISTERS;
@@ -22,6 +22,7 @@ pub struct Compiler {
     compilation: Compilation,
     emission: emit::Scratch,
     code: Code,
+    options: Options,
     features: Features,
     rules: &'static [Matcher],
     set: &'static Set,
@@ -89,8 +90,10 @@ impl Compiler {
         features: Features,
         rules: &'static [Matcher],
     ) -> Result<Self, Unsupported> {
+        let memory = CodeMemory::new(code_bytes)?;
         Ok(Compiler {
-            memory: CodeMemory::new(code_bytes)?,
+            options: Options { reach: memory.reach() },
+            memory,
             compilation: Compilation::default(),
             emission: emit::Scratch::default(),
             code: Code::default(),
@@ -158,7 +161,7 @@ impl Compiler {
 
     fn install(&mut self) -> Result<Compiled, Error> {
         let Compilation { tiles, assignment, .. } = &self.compilation;
-        emit::emit(&mut self.emission, tiles, assignment, self.set, &mut self.code)?;
+        emit::emit(&mut self.emission, tiles, assignment, self.set, &self.options, &mut self.code)?;
         let installed = self.memory.install(&self.code)?;
         let origin = |inst: u32| tiles.insts[inst as usize].origin;
         let map = self.code.map.iter().map(|(at, inst)| (*at, origin(*inst))).collect();

@@ -11,6 +11,7 @@ use crate::encode::{Alu, Bits, Mem, Rm};
 use crate::frame::{Frame, MAX_FRAME_BYTES};
 use crate::layout::Layout;
 use crate::link::{self, Fixup, Form, Pool, Target};
+use crate::reach::Reach;
 use crate::regs;
 use crate::set::Set;
 use azulejo_core::error::Error;
@@ -136,7 +137,7 @@ impl Tile<'_> {
 /// A function's machine code.
 #[derive(Clone, Debug, Default)]
 pub struct Code {
-    /// The bytes. They run wherever they are put.
+    /// The bytes. They run wherever they are put, once `addresses` are filled in.
     pub bytes: Vec<u8>,
     /// For each instruction that emitted something: where, and its index in the tile list.
     pub map: Vec<(u32, u32)>,
@@ -148,6 +149,16 @@ pub struct Code {
     pub frame: Frame,
     /// Where it takes that back and returns.
     pub leaves: Vec<u32>,
+    /// Where four bytes are to hold the distance from behind them to an address.
+    pub addresses: Vec<(u32, u64)>,
+}
+
+/// How code is emitted.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What can be named by its distance in the memory that the code goes to. Nothing, unless said: code then runs
+    /// anywhere.
+    pub reach: Reach,
 }
 
 /// Memory kept between functions.
@@ -174,6 +185,7 @@ pub struct Emitter {
     /// Where the block that is being emitted may go, and the block behind it.
     ways: Vec<Block>,
     next: Block,
+    reach: Reach,
     pub(crate) frame: Frame,
     /// Where the function is left.
     pub(crate) leaves: Vec<u32>,
@@ -189,6 +201,7 @@ pub fn emit(
     tiles: &TileList,
     assignment: &Assignment,
     set: &Set,
+    options: &Options,
     code: &mut Code,
 ) -> Result<(), Error> {
     let bytes = (tiles.out_args as usize + assignment.slots as usize) * 8;
@@ -201,6 +214,7 @@ pub fn emit(
     let mut emitter = Emitter::new(scratch, core::mem::take(&mut code.bytes), tiles, assignment);
     emitter.leaves = core::mem::take(&mut code.leaves);
     emitter.leaves.clear();
+    emitter.reach = options.reach.clone();
     emitter.prologue();
     code.cold = u32::MAX;
     for (at, position) in layout.order.iter().enumerate() {
@@ -256,6 +270,7 @@ impl Emitter {
             next: Block::NONE,
             frame: Frame::new(assignment.used, room, tiles.has_calls, false),
             leaves: Vec::new(),
+            reach: Reach::default(),
         }
     }
 
@@ -375,6 +390,17 @@ impl Emitter {
     /// The distance to a constant.
     pub(crate) fn constant_field(&mut self, entry: u32) {
         self.fixup(Target::Constant(entry), Form::Field);
+        self.bytes(&[0; 4]);
+    }
+
+    /// Whether an address can be named by its distance.
+    pub(crate) fn reaches(&self, address: u64) -> bool {
+        self.reach.covers(address)
+    }
+
+    /// The distance to an address outside of the code that is in reach. Only for instructions that end with it.
+    pub(crate) fn distance_to(&mut self, address: u64) {
+        self.fixup(Target::Address(address), Form::Field);
         self.bytes(&[0; 4]);
     }
 

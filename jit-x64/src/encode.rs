@@ -310,6 +310,10 @@ impl Emitter {
         } else if bits as i64 == bits as i32 as i64 {
             self.encode(op(0xc7).wide(true), 0, dst.into());
             self.bytes(&(bits as u32).to_le_bytes());
+        } else if self.reaches(bits) {
+            // lea dst, [rip + distance]
+            self.bytes(&[0x48 | dst >> 3 << 2, 0x8d, (dst & 7) << 3 | 5]);
+            self.distance_to(bits);
         } else {
             self.bytes(&[0x48 | dst >> 3, 0xb8 | dst & 7]);
             self.bytes(&bits.to_le_bytes());
@@ -482,6 +486,17 @@ impl Emitter {
     /// Calls the function at an address in a register or in memory.
     pub fn call(&mut self, target: impl Into<Rm>) {
         self.encode(op(0xff), 2, target.into());
+    }
+
+    /// Calls a function at a known address. Where that is out of reach, `scratch` is overwritten.
+    pub fn call_address(&mut self, address: u64, scratch: u8) {
+        if self.reaches(address) {
+            self.byte(0xe8);
+            self.distance_to(address);
+        } else {
+            self.mov_imm(scratch, address);
+            self.call(scratch);
+        }
     }
 
     /// Jumps to an address in a register or in memory.

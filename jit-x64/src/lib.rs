@@ -22,9 +22,11 @@ pub mod frame;
 mod layout;
 mod link;
 pub mod memory;
+pub mod reach;
 pub mod regs;
 pub mod set;
 pub mod tiles;
+mod twins;
 mod unwind;
 
 /// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].

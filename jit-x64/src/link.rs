@@ -41,6 +41,8 @@ pub(crate) enum Target {
     Block(Block),
     /// An entry of the pool.
     Constant(u32),
+    /// Something outside of the code: known when the code gets its place.
+    Address(u64),
 }
 
 /// A place that holds the distance from behind it to a target, plus what it holds now.
@@ -111,8 +113,13 @@ pub(crate) fn link(
     for entry in &pool.entries {
         code.bytes.extend_from_slice(&entry.to_le_bytes());
     }
+    code.addresses.clear();
     for fixup in fixups {
         let to = match fixup.target {
+            Target::Address(address) => {
+                code.addresses.push((fixup.at, address));
+                continue;
+            }
             Target::Block(block) => starts[block.at()] as i64,
             Target::Constant(entry) => (constants + entry as usize * ENTRY) as i64,
         };
@@ -203,7 +210,7 @@ mod tests {
                 .iter()
                 .filter_map(|fixup| match fixup.target {
                     Target::Block(to) => Some((*fixup, starts[to.at()] as i64 - (fixup.at as i64 + 4))),
-                    Target::Constant(_) => None,
+                    Target::Constant(_) | Target::Address(_) => None,
                 })
                 .collect();
             let order = (0..n_blocks).map(Block::from);

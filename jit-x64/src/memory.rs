@@ -4,16 +4,17 @@
 //! is in use is never moved nor made unexecutable, running out is an error, and room is used again once its code is
 //! dropped. Cost: the logarithm of the number of free runs.
 //!
-//! On Linux one region is reserved at the start and mapped twice, from a file that has no name: written through
-//! one mapping, run through the other. So a thread may add code while others run what is there. Where that is
+//! On Linux one region is reserved at the start and mapped twice ([`mod@crate::twins`]): written through one mapping, run
+//! through the other. So a thread may add code while others run what is there. Where that is
 //! refused, each function has pages of its own, which are written first and then made executable for good.
 
 use crate::emit::Code;
-use crate::unwind::{self, Frames, GRANULE, Registration};
+use crate::reach::{Reach, relocate};
+use crate::twins::Twins;
+use crate::unwind::{self, GRANULE, Registration};
 use azulejo_core::error::{Error, Unsupported};
-use memmap2::{Mmap, MmapMut, MmapOptions, MmapRaw};
+use memmap2::{Mmap, MmapMut};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Code starts at multiples of this: constants beside it are read 16 bytes at a time.
@@ -32,16 +33,6 @@ struct Region {
     twins: Option<Twins>,
     size: usize,
     state: Mutex<State>,
-}
-
-/// The same memory at two addresses.
-#[derive(Debug)]
-struct Twins {
-    /// Goes first: nobody may look for frames where there is no code any more.
-    _registration: Registration,
-    frames: Frames,
-    writable: MmapRaw,
-    executable: Mmap,
 }
 
 #[derive(Debug, Default)]
@@ -87,9 +78,8 @@ impl Drop for Installed {
         let mut state = self.region.lock();
         state.used -= self.size;
         let Some(twins) = &self.region.twins else { return };
-        let place = self.address - twins.executable.as_ptr() as usize;
-        // SAFETY: the run was this code's alone, and whoever runs code keeps it.
-        unsafe { twins.writable.as_mut_ptr().add(place).write_bytes(FILLER, self.size) };
+        let place = self.address - twins.start();
+        twins.wipe(place, self.size, FILLER);
         state.free.give_back(place, self.size);
     }
 }
@@ -136,21 +126,27 @@ impl CodeMemory {
     /// Reserves room for `size` bytes of code. Pages that are never written cost nothing.
     pub fn new(size: usize) -> Result<CodeMemory, Unsupported> {
         let size = size.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
-        match Twins::new(size) {
-            Some(twins) => {
-                let mut state = State::default();
-                state.free.insert(0, size);
-                Ok(CodeMemory::of(Some(twins), size, state))
-            }
-            None => CodeMemory::by_page(size),
-        }
+        Twins::new(size).map_or_else(|| CodeMemory::by_page(size), |twins| Ok(CodeMemory::twins(twins, size)))
+    }
+
+    /// As [`new`](Self::new), but out of the reach of this program's code, where that can be had.
+    pub fn far(size: usize) -> Result<CodeMemory, Unsupported> {
+        let size = size.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+        Twins::far(size).map_or_else(|| CodeMemory::by_page(size), |twins| Ok(CodeMemory::twins(twins, size)))
     }
 
     /// As [`new`](Self::new), but each function has pages of its own.
     pub fn by_page(size: usize) -> Result<CodeMemory, Unsupported> {
         // Find out now rather than at the first function whether code may be run at all.
-        executable_copy(&[FILLER]).ok_or(Unsupported::Memory)?;
+        let code = Code { bytes: vec![FILLER], ..Code::default() };
+        executable_copy(&code).ok_or(Unsupported::Memory)?;
         Ok(CodeMemory::of(None, size, State::default()))
+    }
+
+    fn twins(twins: Twins, size: usize) -> CodeMemory {
+        let mut state = State::default();
+        state.free.insert(0, size);
+        CodeMemory::of(Some(twins), size, state)
     }
 
     fn of(twins: Option<Twins>, size: usize, state: State) -> CodeMemory {
@@ -159,15 +155,14 @@ impl CodeMemory {
 
     /// Copies code to where it can run.
     pub fn install(&self, code: &Code) -> Result<Installed, Error> {
-        let bytes = &code.bytes[..];
-        let size = bytes.len().next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+        let size = code.bytes.len().next_multiple_of(ALIGNMENT).max(ALIGNMENT);
         let region = Arc::clone(&self.region);
         let mut state = self.region.lock();
         let Some(twins) = &self.region.twins else {
             if state.used + size > region.size {
                 return Err(Error::OutOfCodeMemory);
             }
-            let pages = executable_copy(bytes).ok_or(Error::OutOfCodeMemory)?;
+            let pages = executable_copy(code).ok_or(Error::OutOfCodeMemory)?;
             state.used += size;
             let address = pages.as_ptr() as usize;
             let registration = Registration::new(unwind::of_function(code, address));
@@ -175,14 +170,13 @@ impl CodeMemory {
         };
         let place = state.free.take(size).ok_or(Error::OutOfCodeMemory)?;
         state.used += size;
-        // SAFETY: the run lies in the mapping and was free, so nobody runs or writes it.
-        unsafe {
-            let to = twins.writable.as_mut_ptr().add(place);
-            to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-            to.add(bytes.len()).write_bytes(FILLER, size - bytes.len());
-        }
-        twins.frames.set(place, size, &code.frame);
-        Ok(Installed { region, address: twins.executable.as_ptr() as usize + place, size, _pages: None })
+        twins.write(place, size, code, FILLER);
+        Ok(Installed { region, address: twins.start() + place, size, _pages: None })
+    }
+
+    /// What code in here can name by a distance.
+    pub fn reach(&self) -> Reach {
+        self.region.twins.as_ref().map_or_else(Reach::default, Twins::reach)
     }
 
     /// How many bytes are in use.
@@ -208,43 +202,12 @@ impl Region {
     }
 }
 
-impl Twins {
-    fn new(size: usize) -> Option<Twins> {
-        let file = nameless_file()?;
-        file.set_len(size as u64).ok()?;
-        let writable = MmapOptions::new().len(size).map_raw(&file).ok()?;
-        // SAFETY: nobody else has this file, so it changes only as this type allows.
-        let executable = unsafe { MmapOptions::new().len(size).map_exec(&file) }.ok()?;
-        let frames = Frames::new(size)?;
-        let section = unwind::of_region(executable.as_ptr() as usize, size, &frames);
-        Some(Twins { _registration: Registration::new(section), frames, writable, executable })
-    }
-}
-
-/// A file in memory that nobody else can open.
-#[cfg(target_os = "linux")]
-fn nameless_file() -> Option<File> {
-    use core::ffi::{c_char, c_int, c_uint};
-    use std::os::fd::FromRawFd;
-    const CLOSE_ON_EXEC: c_uint = 1;
-    unsafe extern "C" {
-        fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
-    }
-    // SAFETY: the name ends with a zero.
-    let file = unsafe { memfd_create(c"azulejo".as_ptr(), CLOSE_ON_EXEC) };
-    // SAFETY: a descriptor that was just opened and that nobody else has.
-    (file >= 0).then(|| unsafe { File::from_raw_fd(file) })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn nameless_file() -> Option<File> {
-    None
-}
-
 /// Pages of their own with this code.
-fn executable_copy(code: &[u8]) -> Option<Mmap> {
-    let mut pages = MmapMut::map_anon(code.len().max(1)).ok()?;
-    pages[..code.len()].copy_from_slice(code);
+fn executable_copy(code: &Code) -> Option<Mmap> {
+    let mut pages = MmapMut::map_anon(code.bytes.len().max(1)).ok()?;
+    let at = pages.as_ptr() as usize;
+    pages[..code.bytes.len()].copy_from_slice(&code.bytes);
+    relocate(&mut pages, at, &code.addresses);
     pages.make_exec().ok()
 }
 

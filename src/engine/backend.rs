@@ -136,6 +136,10 @@ mod absent {
             match *self {}
         }
 
+        pub(crate) fn entry(&self) -> *const u8 {
+            match *self {}
+        }
+
         pub(crate) fn bytes(&self) -> &[u8] {
             match *self {}
         }

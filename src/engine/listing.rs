@@ -6,6 +6,9 @@ use std::fmt;
 /// offset, the bytes and the bytecode; with the feature `disasm` one line an instruction.
 #[derive(Clone, Debug)]
 pub struct Listing {
+    /// Where the code runs.
+    #[cfg_attr(not(feature = "disasm"), expect(dead_code, reason = "bytes are shown as they are"))]
+    pub(super) address: usize,
     pub(super) bytes: Vec<u8>,
     pub(super) map: Vec<(u32, u32)>,
     pub(super) bytecode: Vec<String>,
@@ -45,6 +48,11 @@ impl fmt::Display for Listing {
         while decoder.can_decode() {
             decoder.decode_out(&mut instruction);
             let mut text = String::new();
+            if instruction.is_call_near() {
+                // Jumps are shown by where they lead in the code, calls by whom they call.
+                let callee = instruction.near_branch_target().wrapping_add(self.address as u64);
+                instruction.set_near_branch64(callee);
+            }
             formatter.format(&instruction, &mut text);
             let note = self.note(instruction.ip32(), &mut last);
             writeln!(f, "{}", format!("{:6x}  {text:40}{note}", instruction.ip()).trim_end())?;

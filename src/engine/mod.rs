@@ -240,7 +240,12 @@ impl<B: Bytecode> Engine<B> {
         let function = self.function(function)?;
         let code = function.compiled().ok_or(Error::NotCompiled)?;
         let bytecode = function.code().iter().map(|op| format!("{op:?}")).collect();
-        Ok(Listing { bytes: code.bytes().to_vec(), map: code.map().to_vec(), bytecode })
+        Ok(Listing {
+            address: code.entry().addr(),
+            bytes: code.bytes().to_vec(),
+            map: code.map().to_vec(),
+            bytecode,
+        })
     }
 
     /// Runs a function and gives its result.

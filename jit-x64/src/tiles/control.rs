@@ -31,11 +31,11 @@ tile! {
     exit_at: (exit_at $at) -> void, 3 => |cx, t| cx.status(1 << 32 | t.imm(0) as u64),
     trap: (trap $code) -> void, 3 => |cx, t| { cx.mov_imm(regs::RDX.number(), t.origin as u64); cx.status(2 << 32 | t.imm(0) as u64) },
     // calls: the allocator has put everything in place
-    call_int: (call.$t:int $f) -> reg, 20 => |cx, t| cx.call_address(t.imm(0) as u64),
+    call_int: (call.$t:int $f) -> reg, 20 => |cx, t| call_known(cx, t),
     call_int_reg: (call.$t:int reg) -> reg, 20 => |cx, t| cx.call(t.reg(0)),
-    call_float: (call.$t:float $f) -> num, 20 => |cx, t| cx.call_address(t.imm(0) as u64),
+    call_float: (call.$t:float $f) -> num, 20 => |cx, t| call_known(cx, t),
     call_float_reg: (call.$t:float reg) -> num, 20 => |cx, t| cx.call(t.reg(0)),
-    callv: (callv $f) -> void, 20 => |cx, t| cx.call_address(t.imm(0) as u64),
+    callv: (callv $f) -> void, 20 => |cx, t| call_known(cx, t),
     callv_reg: (callv reg) -> void, 20 => |cx, t| cx.call(t.reg(0)),
     // call [mem]
     call_int_base: (call.$t:int (load.i64 reg)) -> reg, 23 => |cx, t| cx.call(mem::base(t, 0, 0)),

@@ -14,13 +14,11 @@ impl Emitter {
         }
         self.leave();
     }
+}
 
-    /// Calls a function at a known address. The register holds no argument in any convention, and no value
-    /// across a call.
-    pub(in crate::tiles) fn call_address(&mut self, address: u64) {
-        self.mov_imm(RAX.number(), address);
-        self.call(RAX.number());
-    }
+/// Calls a function at a known address. The register holds no argument in any convention, and no value across a call.
+pub(in crate::tiles) fn call_known(cx: &mut Emitter, t: &Tile<'_>) {
+    cx.call_address(t.imm(0) as u64, RAX.number());
 }
 
 /// Returns nothing, or the integer of this type in `rdx`, with zeros above it.

@@ -1,0 +1,64 @@
+//! Which addresses code can name by a distance of 32 bits.
+//!
+//! In: where a region of code is. Out: [`Reach`], what is within such a distance of all of it. It is known before there
+//! is any code, so that each call and address is emitted in the form that it keeps; [`relocate`] fills in the distances
+//! when code is put into its place.
+
+use core::ops::Range;
+
+/// The addresses that every instruction of a region can name by a distance.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Reach {
+    addresses: Range<u64>,
+}
+
+impl Reach {
+    /// What is in reach from everywhere in a region of code.
+    pub fn of(start: usize, size: usize) -> Reach {
+        let (start, end) = (start as u64, (start + size) as u64);
+        let far = i32::MAX as u64;
+        Reach { addresses: end.saturating_sub(far)..start.saturating_add(far) }
+    }
+
+    /// Whether an address can be named by its distance.
+    #[inline]
+    pub fn covers(&self, address: u64) -> bool {
+        self.addresses.contains(&address)
+    }
+}
+
+/// Fills in the distances in `code`, which runs at `at`: each counts from behind its four bytes.
+pub(crate) fn relocate(code: &mut [u8], at: usize, addresses: &[(u32, u64)]) {
+    for &(place, address) in addresses {
+        let field = place as usize..place as usize + 4;
+        let distance = address.wrapping_sub((at + field.end) as u64) as i64;
+        let distance = i32::try_from(distance).expect("code is emitted for the memory it goes to");
+        code[field].copy_from_slice(&distance.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distance_fits_from_the_first_byte_to_the_last() {
+        let (start, size) = (0x40_0000_0000, 0x1000);
+        let reach = Reach::of(start, size);
+        let mut code = [0; 0x1000];
+        let end = start as u64 + size as u64;
+        for address in [end - 0x7fff_ffff, start as u64, end, start as u64 + 0x7fff_fffe] {
+            assert!(reach.covers(address), "{address:x}");
+            for place in [0, size - 4] {
+                relocate(&mut code, start, &[(place as u32, address)]);
+                let distance = i32::from_le_bytes(code[place..place + 4].try_into().expect("four bytes"));
+                assert_eq!((start + place + 4) as i64 + distance as i64, address as i64);
+            }
+        }
+        for address in [0, end - 0x8000_0000, start as u64 + 0x7fff_ffff, u64::MAX] {
+            assert!(!reach.covers(address), "{address:x}");
+        }
+        assert!(!Reach::default().covers(0));
+        assert!(Reach::of(0x1000, 0x1000).covers(0), "the lowest addresses are in reach of low code");
+    }
+}
