@@ -37,6 +37,7 @@ pub struct Compiled {
     /// How many bytes are code; constants follow.
     code_bytes: usize,
     map: Box<[(u32, u32)]>,
+    stack_bytes: u32,
 }
 
 /// How compiled code was left.
@@ -165,7 +166,12 @@ impl Compiler {
         let installed = self.memory.install(&self.code)?;
         let origin = |inst: u32| tiles.insts[inst as usize].origin;
         let map = self.code.map.iter().map(|(at, inst)| (*at, origin(*inst))).collect();
-        Ok(Compiled { installed, code_bytes: self.code.end as usize, map })
+        Ok(Compiled {
+            installed,
+            code_bytes: self.code.end as usize,
+            map,
+            stack_bytes: self.code.frame.size(),
+        })
     }
 }
 
@@ -193,6 +199,11 @@ impl Compiled {
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the memory is this function's, and nothing writes it while it is installed.
         unsafe { core::slice::from_raw_parts(self.installed.address(), self.code_bytes) }
+    }
+
+    /// How much of the machine's stack it takes while it runs, besides what it calls.
+    pub fn stack_bytes(&self) -> usize {
+        self.stack_bytes as usize
     }
 
     /// For each piece of code where it starts and which bytecode it came from.

@@ -140,6 +140,10 @@ mod absent {
             match *self {}
         }
 
+        pub(crate) fn stack_bytes(&self) -> usize {
+            match *self {}
+        }
+
         pub(crate) fn bytes(&self) -> &[u8] {
             match *self {}
         }

@@ -11,6 +11,7 @@ mod backend;
 mod function;
 mod listing;
 mod stack;
+mod thread;
 mod value;
 
 pub use function::{Code, FunctionId};
@@ -79,7 +80,8 @@ impl Builder {
         self
     }
 
-    /// How much of the thread's own stack nested calls may use, in bytes (1 MiB unless said).
+    /// How much of the thread's own stack nested calls may use, in bytes (1 MiB unless said). Where the thread has less, a
+    /// call that would come near the end of its stack is refused too.
     pub fn native_stack(mut self, bytes: usize) -> Self {
         self.native_stack = bytes;
         self
@@ -287,7 +289,8 @@ impl<B: Bytecode> Engine<B> {
         if args.count() > function.registers() as usize {
             return Err(Error::TooManyArguments { given: args.count(), registers: function.registers() });
         }
-        let frame = self.stack.enter(function.slots()).ok_or(Error::StackOverflow)?;
+        let native_bytes = compiled.as_ref().map_or(0, |code| code.stack_bytes());
+        let frame = self.stack.enter(function.slots(), native_bytes).ok_or(Error::StackOverflow)?;
         let slots = frame.slots();
         // SAFETY: the frame has this many slots, and nobody else knows of it yet.
         args.store(unsafe { std::slice::from_raw_parts_mut(slots, function.slots()) });

@@ -2,8 +2,16 @@
 //!
 //! Frames are taken and given back in order. A frame never moves while it is in use: compiled code and the
 //! interpreter hold its address.
+//!
+//! Every call of the engine takes a frame, so here is also where calls that nest without end are stopped, before the
+//! machine's own stack is used up.
 
+use super::thread;
 use std::cell::Cell;
+
+/// How much of the machine's stack is left for the interpreter and the functions that bytecode calls. Without optimization
+/// an interpreter takes more than a hundred bytes for each opcode there is.
+const ROOM: usize = if cfg!(debug_assertions) { 128 << 10 } else { 64 << 10 };
 
 /// Memory for frames.
 #[derive(Debug)]
@@ -11,8 +19,8 @@ pub(crate) struct FrameStack {
     slots: *mut u64,
     capacity: usize,
     top: Cell<usize>,
-    /// Where the machine stack was at the outermost call.
-    base: Cell<usize>,
+    /// How far down the machine's stack may go, since the outermost call.
+    lowest: Cell<usize>,
     depth: Cell<u32>,
     native_limit: usize,
 }
@@ -28,19 +36,19 @@ impl FrameStack {
     pub(crate) fn new(capacity: usize, native_limit: usize) -> FrameStack {
         // Zeroed by the system page by page as it is touched: a large stack costs nothing until it is used.
         let slots = Box::into_raw(vec![0u64; capacity].into_boxed_slice()) as *mut u64;
-        let (top, base, depth) = (Cell::new(0), Cell::new(0), Cell::new(0));
-        FrameStack { slots, capacity, top, base, depth, native_limit }
+        let (top, lowest, depth) = (Cell::new(0), Cell::new(0), Cell::new(0));
+        FrameStack { slots, capacity, top, lowest, depth, native_limit }
     }
 
-    /// A frame of zeroed slots; `None` if there is no room for it or the machine's own stack is used up.
-    pub(crate) fn enter(&self, n_slots: usize) -> Option<Frame<'_>> {
+    /// A frame of zeroed slots; `None` if there is no room for it, or not so many bytes of the machine's own stack.
+    pub(crate) fn enter(&self, n_slots: usize, native_bytes: usize) -> Option<Frame<'_>> {
         let here = 0u8;
         let address = (&raw const here).addr();
         if self.depth.get() == 0 {
-            self.base.set(address);
+            self.lowest.set(self.lowest_from(address));
         }
         let first = self.top.get();
-        if first + n_slots > self.capacity || self.base.get().saturating_sub(address) > self.native_limit {
+        if first + n_slots > self.capacity || address.saturating_sub(native_bytes) < self.lowest.get() {
             return None;
         }
         self.top.set(first + n_slots);
@@ -48,6 +56,16 @@ impl FrameStack {
         // SAFETY: the slots lie within the allocation, and no other frame in use covers them.
         unsafe { self.slots.add(first).write_bytes(0, n_slots) };
         Some(Frame { stack: self, first })
+    }
+
+    /// How far down the machine's stack may go if the outermost call is made from here: as far as it may by the engine's
+    /// own limit, and not to the end of the thread's stack. (On a stack that is not the thread's, only the limit counts.)
+    fn lowest_from(&self, address: usize) -> usize {
+        let by_limit = address.saturating_sub(self.native_limit);
+        match thread::stack() {
+            Some(stack) if stack.contains(&address) => by_limit.max(stack.start + ROOM),
+            _ => by_limit,
+        }
     }
 }
 
@@ -81,24 +99,24 @@ mod tests {
     #[test]
     fn frames_are_given_back_in_order_and_room_is_bounded() {
         let stack = FrameStack::new(10, 1 << 20);
-        let outer = stack.enter(4).expect("there is room");
+        let outer = stack.enter(4, 0).expect("there is room");
         {
-            let inner = stack.enter(6).expect("there is room");
+            let inner = stack.enter(6, 0).expect("there is room");
             assert_eq!(inner.slots(), outer.slots().wrapping_add(4));
-            assert!(stack.enter(1).is_none());
+            assert!(stack.enter(1, 0).is_none());
         }
-        assert!(stack.enter(6).is_some());
-        assert!(stack.enter(7).is_none());
+        assert!(stack.enter(6, 0).is_some());
+        assert!(stack.enter(7, 0).is_none());
     }
 
     #[test]
     fn a_frame_starts_zeroed() {
         let stack = FrameStack::new(4, 1 << 20);
-        let frame = stack.enter(4).expect("there is room");
+        let frame = stack.enter(4, 0).expect("there is room");
         // SAFETY: the frame has four slots.
         unsafe { frame.slots().add(2).write(7) };
         drop(frame);
-        let frame = stack.enter(4).expect("there is room");
+        let frame = stack.enter(4, 0).expect("there is room");
         // SAFETY: as above.
         assert_eq!(unsafe { frame.slots().add(2).read() }, 0);
     }
@@ -106,11 +124,16 @@ mod tests {
     #[test]
     fn deep_native_recursion_is_refused() {
         fn recurse(stack: &FrameStack, depth: u32) -> u32 {
-            let Some(_frame) = stack.enter(1) else { return depth };
+            let Some(_frame) = stack.enter(1, 0) else { return depth };
             recurse(stack, depth + 1) + std::hint::black_box(0)
         }
         let stack = FrameStack::new(1 << 20, 64 << 10);
         let depth = recurse(&stack, 0);
         assert!((50..64 << 10).contains(&depth), "{depth}");
+        // What the engine allows does not count where the thread has less.
+        let stack = FrameStack::new(1 << 20, 64 << 20);
+        assert!(recurse(&stack, 0) > depth);
+        let frame = stack.enter(1, 0);
+        assert!(frame.is_some() && stack.enter(1, 32 << 20).is_none());
     }
 }

@@ -293,7 +293,8 @@ fn expand(
         quote! {
                 const TEMPLATE: &'static __template::Template = &#template;
 
-                #[inline(always)]
+                // Without optimization an interpreter with all of its arms in one function takes hundreds of KiB of stack.
+                #[cfg_attr(not(debug_assertions), inline(always))]
                 unsafe fn run(
                     op: &#path,
                     machine: &__bytecode::Machine<'_, <#path as __bytecode::Bytecode>::Context>,

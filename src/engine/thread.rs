@@ -1,0 +1,127 @@
+//! Where the stack of the running thread is.
+
+use std::ops::Range;
+
+/// The addresses of the thread's stack; `None` if the system does not tell. A program may run on another stack than its
+/// thread's, so where the stack pointer is has to be compared.
+pub(super) fn stack() -> Option<Range<usize>> {
+    thread_local! {
+        // For a process's first thread the system reads a file.
+        static STACK: Option<Range<usize>> = system::stack();
+    }
+    STACK.with(Clone::clone)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+mod system {
+    use std::ffi::{c_int, c_void};
+    use std::ops::Range;
+
+    /// `pthread_attr_t`, which is smaller everywhere.
+    #[repr(C, align(16))]
+    struct Attributes([u8; 256]);
+
+    unsafe extern "C" {
+        fn pthread_self() -> *mut c_void;
+        #[cfg(not(target_os = "freebsd"))]
+        fn pthread_getattr_np(thread: *mut c_void, attributes: *mut Attributes) -> c_int;
+        #[cfg(target_os = "freebsd")]
+        #[link_name = "pthread_attr_get_np"]
+        fn pthread_getattr_np(thread: *mut c_void, attributes: *mut Attributes) -> c_int;
+        fn pthread_attr_init(attributes: *mut Attributes) -> c_int;
+        fn pthread_attr_getstack(
+            attributes: *const Attributes,
+            start: *mut *mut c_void,
+            size: *mut usize,
+        ) -> c_int;
+        fn pthread_attr_destroy(attributes: *mut Attributes) -> c_int;
+    }
+
+    pub(super) fn stack() -> Option<Range<usize>> {
+        let (mut start, mut size) = (std::ptr::null_mut(), 0);
+        let mut attributes = Attributes([0; 256]);
+        // SAFETY: the attributes have room for what the system writes, and are destroyed once they were made.
+        let is_known = unsafe {
+            pthread_attr_init(&mut attributes) == 0 && {
+                let is_known = pthread_getattr_np(pthread_self(), &mut attributes) == 0
+                    && pthread_attr_getstack(&attributes, &mut start, &mut size) == 0;
+                pthread_attr_destroy(&mut attributes);
+                is_known
+            }
+        };
+        is_known.then(|| start.addr()..start.addr() + size)
+    }
+}
+
+#[cfg(target_vendor = "apple")]
+mod system {
+    use std::ffi::c_void;
+    use std::ops::Range;
+
+    unsafe extern "C" {
+        fn pthread_self() -> *mut c_void;
+        fn pthread_get_stackaddr_np(thread: *mut c_void) -> *mut c_void;
+        fn pthread_get_stacksize_np(thread: *mut c_void) -> usize;
+    }
+
+    pub(super) fn stack() -> Option<Range<usize>> {
+        // SAFETY: the running thread exists.
+        let (end, size) = unsafe {
+            let thread = pthread_self();
+            (pthread_get_stackaddr_np(thread).addr(), pthread_get_stacksize_np(thread))
+        };
+        Some(end - size..end)
+    }
+}
+
+#[cfg(windows)]
+mod system {
+    use std::ops::Range;
+
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn GetCurrentThreadStackLimits(low: *mut usize, high: *mut usize);
+    }
+
+    pub(super) fn stack() -> Option<Range<usize>> {
+        let (mut low, mut high) = (0, 0);
+        // SAFETY: both can be written.
+        unsafe { GetCurrentThreadStackLimits(&mut low, &mut high) };
+        Some(low..high)
+    }
+}
+
+#[cfg(not(any(
+    windows,
+    target_vendor = "apple",
+    target_os = "linux",
+    target_os = "android",
+    target_os = "freebsd"
+)))]
+mod system {
+    use std::ops::Range;
+
+    pub(super) fn stack() -> Option<Range<usize>> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_knows_its_stack() {
+        let check = |at_least: usize| {
+            let Some(stack) = stack() else { return };
+            let here = 0u8;
+            assert!(stack.contains(&(&raw const here).addr()));
+            assert!(stack.len() >= at_least, "{stack:x?}");
+        };
+        for size in [128 << 10, 1 << 20, 16 << 20] {
+            let thread = std::thread::Builder::new().stack_size(size).spawn(move || check(size - (64 << 10)));
+            thread.expect("it starts").join().expect("it ends well");
+        }
+        check(1);
+    }
+}

@@ -1,0 +1,162 @@
+//! Calls that nest without end stop with an error, whatever runs them and wherever the thread's stack is.
+
+use azulejo::prelude::*;
+use std::rc::Rc;
+
+struct Vm {
+    engine: Rc<Engine<Op>>,
+    functions: Vec<FunctionId>,
+    /// Whether each other call, or every one, is interpreted.
+    interprets: fn(u64) -> bool,
+    depth: u64,
+    error: Option<Error>,
+}
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+#[bytecode(context = Vm)]
+enum Op {
+    Const { dst: Out<i64>, value: Imm<i64> },
+    Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    Recurse { dst: Out<i64>, a: In<i64> },
+    Return { a: In<i64> },
+}
+
+template! {
+    Op::Const   => $value
+    Op::Add     => (add $a $b)
+    Op::Recurse => (call recurse (arglist (carg (tc) ptr) (carg $a i64)) i64)
+    Op::Return  => (return $a)
+}
+
+fn recurse(vm: &mut Vm, a: i64) -> i64 {
+    let engine = Rc::clone(&vm.engine);
+    vm.depth += 1;
+    let function = vm.functions[vm.depth as usize % vm.functions.len()];
+    let result = match (vm.interprets)(vm.depth) {
+        true => engine.interpret(function, vm, (a,)),
+        false => engine.call(function, vm, (a,)),
+    };
+    result.unwrap_or_else(|error| {
+        vm.error.get_or_insert(error);
+        -1
+    })
+}
+
+fn r<T: From<u32>>(register: u32) -> T {
+    register.into()
+}
+
+/// A function that calls and keeps so many values alive meanwhile.
+fn recursive(values: u32) -> Vec<Op> {
+    let mut code = Vec::new();
+    for at in 0..values {
+        code.push(Op::Const { dst: r(2 + at), value: Imm(1 << 40 | at as i64) });
+        code.push(Op::Add { dst: r(2 + at), a: r(2 + at), b: r(0) });
+    }
+    code.push(Op::Recurse { dst: r(1), a: r(0) });
+    for at in 0..values {
+        code.push(Op::Add { dst: r(1), a: r(1), b: r(2 + at) });
+    }
+    code.push(Op::Return { a: r(1) });
+    code
+}
+
+const TIERS: [fn(u64) -> bool; 4] = [|_| true, |_| false, |depth| depth % 2 == 0, |depth| depth % 7 == 0];
+
+/// Frames of one slot and of many, on the frame stack and on the machine's.
+const VALUES: [u32; 3] = [0, 30, 4000];
+
+fn machine(builder: azulejo::Builder) -> Vm {
+    let engine = Rc::new(builder.build::<Op>());
+    let functions = VALUES.map(|values| {
+        let function = engine.define("endless", recursive(values), values + 2).expect("the code is right");
+        if azulejo::can_compile().is_ok() {
+            engine.compile(function).expect("it compiles");
+        }
+        function
+    });
+    Vm { engine, functions: functions.to_vec(), interprets: TIERS[0], depth: 0, error: None }
+}
+
+/// Calls without end in every mix of tiers; twice, because everything must have been given back.
+fn exhaust(vm: &mut Vm) {
+    for interprets in TIERS {
+        for _ in 0..2 {
+            (vm.interprets, vm.depth, vm.error) = (interprets, 0, None);
+            recurse(vm, 1);
+            assert_eq!(vm.error, Some(Error::StackOverflow));
+            assert!(vm.depth >= 2, "{} calls", vm.depth);
+        }
+    }
+}
+
+/// Runs on a thread with a stack of so many KiB.
+fn on_thread(kib: usize, run: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(kib << 10).spawn(run).expect("it starts");
+    thread.join().expect("it ends well");
+}
+
+/// Calls `run` when so much of the stack is used.
+fn deeper(bytes: usize, run: &mut dyn FnMut()) {
+    let start = 0u8;
+    deeper_from((&raw const start).addr(), bytes, run);
+}
+
+#[inline(never)]
+fn deeper_from(start: usize, bytes: usize, run: &mut dyn FnMut()) {
+    let used = std::hint::black_box([0u8; 1 << 10]);
+    match start - used.as_ptr().addr() < bytes {
+        true => deeper_from(start, bytes, run),
+        false => run(),
+    }
+    std::hint::black_box(&used);
+}
+
+#[test]
+fn endless_recursion_is_an_error() {
+    exhaust(&mut machine(Engine::<Op>::builder()));
+    // The frames end first.
+    exhaust(&mut machine(Engine::<Op>::builder().stack_slots(20_000)));
+    // The engine's own limit of the machine's stack.
+    exhaust(&mut machine(Engine::<Op>::builder().native_stack(200 << 10)));
+}
+
+/// The thread has less than the engine may use.
+#[test]
+fn on_threads_with_small_stacks() {
+    for kib in [256, 512, 1024, 4096] {
+        on_thread(kib, || exhaust(&mut machine(Engine::<Op>::builder().native_stack(1 << 30))));
+    }
+}
+
+/// Much of the stack is used already when the engine is built, or when it is called, or both.
+#[test]
+fn from_any_depth() {
+    on_thread(2048, || {
+        let deep = 1500 << 10;
+        let endless = || Engine::<Op>::builder().native_stack(1 << 30);
+        let mut shallow = machine(endless());
+        deeper(deep, &mut || exhaust(&mut shallow));
+        exhaust(&mut shallow);
+        let mut vm = None;
+        deeper(deep, &mut || vm = Some(machine(endless())));
+        let vm = vm.as_mut().expect("it was built");
+        exhaust(vm);
+        deeper(deep, &mut || exhaust(vm));
+        exhaust(vm);
+    });
+}
+
+/// A call for which there is no room at all.
+#[test]
+fn on_a_stack_that_is_used_up() {
+    on_thread(1024, || {
+        let mut vm = machine(Engine::<Op>::builder());
+        deeper(980 << 10, &mut || {
+            let (engine, function) = (Rc::clone(&vm.engine), vm.functions[0]);
+            assert_eq!(engine.call::<_, i64>(function, &mut vm, (1i64,)), Err(Error::StackOverflow));
+            assert_eq!(engine.interpret::<_, i64>(function, &mut vm, (1i64,)), Err(Error::StackOverflow));
+        });
+        exhaust(&mut vm);
+    });
+}
