@@ -147,16 +147,33 @@ fn from_any_depth() {
     });
 }
 
-/// A call for which there is no room at all.
+/// A call of a function that calls nothing is refused where there is no room for it, and not before.
 #[test]
 fn on_a_stack_that_is_used_up() {
+    #[inline(never)]
+    fn deeper(vm: &mut Vm, leaf: FunctionId, depth: usize) -> usize {
+        let used = std::hint::black_box([0u8; 1 << 10]);
+        let engine = Rc::clone(&vm.engine);
+        let called = engine.call::<_, i64>(leaf, vm, (7i64,));
+        let interpreted = engine.interpret::<_, i64>(leaf, vm, (7i64,));
+        let depth = match (&called, &interpreted) {
+            (Ok(7), Ok(7)) => deeper(vm, leaf, depth + used.len()),
+            _ => {
+                // Compiled code needs a few bytes more than the other.
+                assert_eq!(called, Err(Error::StackOverflow));
+                depth
+            }
+        };
+        std::hint::black_box(&used);
+        depth
+    }
     on_thread(1024, || {
         let mut vm = machine(Engine::<Op>::builder());
-        deeper(980 << 10, &mut || {
-            let (engine, function) = (Rc::clone(&vm.engine), vm.functions[0]);
-            assert_eq!(engine.call::<_, i64>(function, &mut vm, (1i64,)), Err(Error::StackOverflow));
-            assert_eq!(engine.interpret::<_, i64>(function, &mut vm, (1i64,)), Err(Error::StackOverflow));
-        });
+        let leaf = vm.engine.define("leaf", vec![Op::Return { a: r(0) }], 1).expect("the code is right");
+        if azulejo::can_compile().is_ok() {
+            vm.engine.compile(leaf).expect("it compiles");
+        }
+        assert!(deeper(&mut vm, leaf, 0) > 200 << 10);
         exhaust(&mut vm);
     });
 }
