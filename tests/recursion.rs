@@ -64,7 +64,7 @@ fn recursive(values: u32) -> Vec<Op> {
 const TIERS: [fn(u64) -> bool; 4] = [|_| true, |_| false, |depth| depth % 2 == 0, |depth| depth % 7 == 0];
 
 /// Frames of one slot and of many, on the frame stack and on the machine's.
-const VALUES: [u32; 3] = [0, 30, 4000];
+const VALUES: [u32; 3] = [0, 30, 1500];
 
 fn machine(builder: azulejo::Builder) -> Vm {
     let engine = Rc::new(builder.build::<Op>());
