@@ -109,6 +109,7 @@ impl Default for Compilation {
 impl Compilation {
     /// Makes the choices of this seed in the functions that are compiled from now on; see [`chaos`].
     pub fn set_chaos(&mut self, seed: u64) {
+        self.build.chaos = chaos::Chaos::new(seed.rotate_left(16));
         self.tile.chaos = chaos::Chaos::new(seed);
         self.allocate.chaos = chaos::Chaos::new(seed.rotate_left(32));
     }

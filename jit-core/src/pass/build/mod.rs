@@ -14,8 +14,10 @@
 //! whichever tier wrote it. The entry block loads each register that is read before it is written; exits, and
 //! calls that look at the frame, store those that the function writes anywhere.
 
+mod leave;
 mod registers;
 
+use super::chaos::Chaos;
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
 use crate::ir::graph::{BlockData, CallData, Effect, Graph, Heat, Target};
 use crate::ir::index::{Block, Node};
@@ -80,6 +82,8 @@ pub struct Scratch {
     linked: Linked,
     flushes: Vec<u32>,
     stack_inputs: Vec<Node>,
+    /// Leaves where nobody asked for it.
+    pub(super) chaos: Chaos,
 }
 
 /// The bytecode, decoded once.
@@ -258,6 +262,7 @@ impl Builder<'_> {
                 self.current = Block::NONE;
             }
             if self.current.is_some() {
+                self.leave_by_chance();
                 self.link(at);
             }
             self.seal_loops_ending_at(at);
