@@ -3,15 +3,19 @@
 //! In: a program and what its registers and memory hold. Out: agreement, or what differed; the interpreter, which
 //! is rustc's code, is the oracle.
 
+use crate::case::Case;
 use crate::frame::Frame;
+use crate::kept::Kept;
 use crate::minimise::minimise;
 use crate::program::Program;
 use crate::reached::{COUNTED, Reached};
 use crate::run::{Seen, Start, Verified};
+use crate::ties::SHUFFLED;
 use azulejo::rules::Matcher;
 use azulejo::x64::regs::*;
-use azulejo::x64::{Compiled, Compiler, Features};
+use azulejo::x64::{Compiled, Compiler, Features, X64};
 use azulejo::{Error, rules};
+use azulejo_core::check::evaluate::Outcome;
 use azulejo_core::pass::Observer;
 use azulejo_core::target::{RegSet, RegisterFile};
 use std::fmt;
@@ -24,7 +28,10 @@ pub struct Way {
     pub name: &'static str,
     registers: &'static RegisterFile,
     has_features: bool,
+    /// Passes make some choices at random.
     has_chaos: bool,
+    /// Of tiles that cost the same others are chosen.
+    has_other_ties: bool,
     rules: &'static [Matcher],
 }
 
@@ -41,6 +48,7 @@ const USUAL: Way = Way {
     registers: &REGISTERS,
     has_features: true,
     has_chaos: false,
+    has_other_ties: false,
     rules: &rules::MATCHERS,
 };
 
@@ -49,7 +57,7 @@ pub const WAYS: [Way; 6] = [
     USUAL,
     Way { name: "optimizer on the oldest processor", has_features: false, rules: &COUNTED, ..USUAL },
     Way { name: "optimizer with few registers", registers: &FEW, rules: &COUNTED, ..USUAL },
-    Way { name: "optimizer with chaos", has_chaos: true, rules: &COUNTED, ..USUAL },
+    Way { name: "optimizer with chaos", has_chaos: true, has_other_ties: true, rules: &COUNTED, ..USUAL },
     Way {
         name: "optimizer with few registers and chaos",
         registers: &FEW,
@@ -60,12 +68,14 @@ pub const WAYS: [Way; 6] = [
     Way { name: "no rules", rules: &[], ..USUAL },
 ];
 
-/// Code memory of a compiler: so little that it is used again and again.
+/// Code memory of a compiler: so little that a few hundred functions fill it.
 const CODE_BYTES: usize = 1 << 18;
 
 /// Compilers and room to run, kept from program to program.
 pub struct Rig {
     compilers: Vec<Compiler>,
+    /// What is in each compiler's code memory.
+    kept: Vec<Kept>,
     frame: Frame,
     /// Which ways are gone, by position in [`WAYS`].
     pub ways: Vec<usize>,
@@ -85,6 +95,7 @@ impl Default for Rig {
     fn default() -> Self {
         Rig {
             compilers: WAYS.iter().map(compiler).collect(),
+            kept: WAYS.iter().map(|_| Kept::new()).collect(),
             frame: Frame::default(),
             ways: (0..WAYS.len()).collect(),
             bytecodes: 0,
@@ -96,7 +107,8 @@ impl Default for Rig {
 fn compiler(way: &Way) -> Compiler {
     let features = if way.has_features { Features::detect() } else { Features::empty() };
     let compiler = Compiler::new(CODE_BYTES, features, way.rules).expect("this machine runs code");
-    compiler.with_registers(way.registers).with_checks(true)
+    let set = if way.has_other_ties { &SHUFFLED.set } else { &X64 };
+    compiler.with_registers(way.registers).with_tiles(set).with_checks(true)
 }
 
 /// Why a program failed.
@@ -116,14 +128,26 @@ pub enum Failure {
         found: Box<Seen>,
     },
     /// A graph is something else as machine code.
-    Graph(String),
+    Graph {
+        /// Which way.
+        way: &'static str,
+        /// How it ended, and what it left in memory; or what of its caller's it changed.
+        found: (Result<Outcome, &'static str>, Vec<u64>),
+        /// What it means.
+        expected: (Outcome, Vec<u64>),
+    },
+    /// Code changed while nobody ran it.
+    Overwritten(&'static str),
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Refused(way, error) => write!(f, "{way}: {error}"),
-            Failure::Graph(text) => f.write_str(text),
+            Failure::Graph { way, expected, found } => {
+                write!(f, "{way}: found\n  {found:x?}\nwhere the graph means\n  {expected:x?}")
+            }
+            Failure::Overwritten(way) => write!(f, "{way}: code that was kept is not what was compiled"),
             Failure::Panicked(way, text) => write!(f, "{way}: {text}"),
             Failure::Differs { way, expected, found } => {
                 write!(f, "{way}: found\n  {found:x?}\nwhere the interpreter has\n  {expected:x?}")
@@ -134,7 +158,9 @@ impl fmt::Display for Failure {
 
 impl Rig {
     /// Runs a program, which must end, in every tier. What differs is made short and told, with a file for `found/`.
-    pub fn check(&mut self, program: &Program, start: &Start) -> Result<(), String> {
+    pub fn check(&mut self, program: &Program, start: u64) -> Result<(), String> {
+        let seed = Some(start);
+        let start = &Start::new(start);
         let Some(verified) = Verified::new(program) else {
             return Err(format!("verification refuses it:\n{program}"));
         };
@@ -144,7 +170,8 @@ impl Rig {
             let failure = Verified::new(shorter).and_then(|shorter| self.compare(&shorter, start).err());
             failure.map(|failure| last = failure).is_some()
         });
-        Err(format!("{last}\n\nas a file for tests/rig/found:\n{short}"))
+        let case = Case { program: short, start: seed };
+        Err(format!("{last}\n\nas a file for tests/rig/found:\n{case}"))
     }
 
     /// Runs a program, which must end, in every tier.
@@ -156,6 +183,7 @@ impl Rig {
             let compiled = self.compile_in(at, start.chaos, |to, tiles| to.bytecode(&source, tiles))?;
             self.bytecodes += source.code.len() as u64;
             let found = program.run(&mut self.frame, start, Some(&compiled));
+            self.keep(at, compiled);
             if found != expected {
                 let (expected, found) = (Box::new(expected), Box::new(found));
                 return Err(Failure::Differs { way: way.name, expected, found });
@@ -178,30 +206,41 @@ impl Rig {
         Ok(())
     }
 
-    /// Compiles in one way; a panic is a failure like others.
+    /// Compiles in one way. If code memory is full, what is kept in it makes room; a panic is a failure like others.
     pub(crate) fn compile_in(
         &mut self,
         at: usize,
         chaos: u64,
-        compile: impl FnOnce(&mut Compiler, &mut Reached) -> Result<Compiled, Error>,
+        mut compile: impl FnMut(&mut Compiler, &mut Reached) -> Result<Compiled, Error>,
     ) -> Result<Compiled, Failure> {
         let way = &WAYS[at];
-        let Rig { compilers, tiles, .. } = self;
+        let Rig { compilers, tiles, kept, .. } = self;
         let attempt = catch_unwind(AssertUnwindSafe(|| {
-            if way.has_chaos {
-                compilers[at].set_chaos(chaos);
+            loop {
+                if way.has_chaos {
+                    compilers[at].set_chaos(chaos);
+                }
+                let room = match compile(&mut compilers[at], tiles) {
+                    Err(Error::OutOfCodeMemory) => kept[at].make_room(),
+                    result => return result.map_err(|error| Failure::Refused(way.name, error)),
+                };
+                match room {
+                    None => return Err(Failure::Refused(way.name, Error::OutOfCodeMemory)),
+                    Some(false) => return Err(Failure::Overwritten(way.name)),
+                    Some(true) => {}
+                }
             }
-            compile(&mut compilers[at], tiles)
         }));
-        match attempt {
-            Ok(Ok(compiled)) => Ok(compiled),
-            Ok(Err(error)) => Err(Failure::Refused(way.name, error)),
-            Err(panic) => {
-                self.compilers[at] = compiler(way);
-                let text = panic.downcast_ref::<String>().cloned();
-                let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
-                Err(Failure::Panicked(way.name, text.unwrap_or_default()))
-            }
-        }
+        attempt.unwrap_or_else(|panic| {
+            self.compilers[at] = compiler(way);
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
+            Err(Failure::Panicked(way.name, text.unwrap_or_default()))
+        })
+    }
+
+    /// Nobody runs this code any more; it stays until its room is needed.
+    pub(crate) fn keep(&mut self, way: usize, compiled: Compiled) {
+        self.kept[way].keep(compiled);
     }
 }

@@ -4,7 +4,9 @@
 //! In: a graph that touches only the slots of its own frame and context. Out: agreement, or the pass that changed
 //! what the graph means.
 
-use crate::compare::{Failure, Rig};
+use crate::compare::{Failure, Rig, WAYS};
+use crate::enter::enter;
+use crate::shrink::shrink;
 use azulejo::rules::BUILTIN;
 use azulejo::x64::Status;
 use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
@@ -84,14 +86,19 @@ pub fn plant(random: &mut Random, graph: &mut Graph) {
         }
     }
     let leaves: Vec<Node> = case.leaves.iter().map(|ty| leaf(random, graph, &around, types[*ty])).collect();
-    let small = [0, 1, 2, 3, 4, 5, 7, 8, 15, 31, 63, 255, -1, -2];
+    let small: [i64; 12] = [0, 1, 2, 3, 4, 5, 7, 8, 31, 63, -1, -2];
     let mut constant = |constant: &CaseConstant| match constant {
         CaseConstant::Scale => 1 << random.below(4),
         CaseConstant::Offset => random.below(64) as i64,
-        CaseConstant::Value { ty } if random.one_in(3) => {
-            types[*ty].signed(types[*ty].truncate(random.number()))
+        CaseConstant::Value { ty } => {
+            let bits = match random.below(4) {
+                0 => random.number(),
+                // A mask.
+                1 => u64::MAX >> random.below(64),
+                _ => small[random.below(small.len())] as u64,
+            };
+            types[*ty].signed(types[*ty].truncate(bits))
         }
-        CaseConstant::Value { .. } => small[random.below(small.len())],
     };
     let constants: Vec<i64> = case.constants.iter().map(&mut constant).collect();
     let n_before = graph.nodes.len();
@@ -149,7 +156,7 @@ fn convert(graph: &mut Graph, node: Node, ty: Type) -> Node {
 }
 
 /// The links of a node to operands that may be any values: no addresses, nor what they are made of, and no divisors.
-fn values(graph: &Graph, node: Node) -> impl Iterator<Item = usize> {
+pub(crate) fn values(graph: &Graph, node: Node) -> impl Iterator<Item = usize> {
     let data = graph.node(node);
     let info = graph.vocab.info(data.op);
     let is_address = matches!(info.yields, Yields::Ptr);
@@ -161,68 +168,91 @@ fn values(graph: &Graph, node: Node) -> impl Iterator<Item = usize> {
     data.inputs.range().enumerate().filter(move |(at, _)| may_be_any(*at)).map(|(_, link)| link)
 }
 
+/// What a graph is run on.
+struct Room {
+    slots: [u64; 2 * OWN_SLOTS],
+    chaos: u64,
+}
+
+impl Room {
+    fn new(seed: u64) -> Room {
+        let mut random = Random::new(seed);
+        let slots = std::array::from_fn(|_| random.number() >> random.below(64));
+        Room { slots, chaos: random.number() | 1 }
+    }
+}
+
 impl Rig {
-    /// Runs a graph in every tier; `None` if it does not end soon.
-    pub fn compare_graph(&mut self, graph: &Graph, random: &mut Random) -> Option<Result<(), Failure>> {
-        let slots: [u64; 2 * OWN_SLOTS] = std::array::from_fn(|_| random.number() >> random.below(64));
-        let mut real = slots;
-        let frame = real.as_mut_ptr();
-        let expected = meaning(graph, &slots, frame as u64)?;
-        if expected.0 == Outcome::OutOfSteps {
-            return None;
+    /// Runs a graph, on what this seed says, in every tier; whether it ends soon. What differs is made small and told, with a
+    /// file for `found/`.
+    pub fn check_graph(&mut self, graph: &Graph, start: u64) -> Result<bool, String> {
+        if let Ok(ends) = self.compare_graph(graph, start) {
+            return Ok(ends);
         }
-        let chaos = random.number() | 1;
+        let small = shrink(graph, |smaller| self.compare_graph(smaller, start).is_err());
+        let failure = self.compare_graph(&small, start).expect_err("it fails each time");
+        let text = print::graph(&small);
+        let blame = self.blame(&failure, &small, start);
+        Err(format!(
+            "{failure}\n{blame}\nas a file for tests/rig/found, with the ending `graph`:\nstart {start}\n{text}"
+        ))
+    }
+
+    fn compare_graph(&mut self, graph: &Graph, start: u64) -> Result<bool, Failure> {
+        let Room { slots, chaos } = Room::new(start);
+        let mut real = slots;
+        let Some(expected) = meaning(graph, &slots, real.as_mut_ptr() as u64) else { return Ok(false) };
+        if expected.0 == Outcome::OutOfSteps {
+            return Ok(false);
+        }
         for index in 0..self.ways.len() {
             let way = self.ways[index];
-            let compiled = match self.compile_in(way, chaos, |compiler, observer| {
+            let compiled = self.compile_in(way, chaos, |compiler, observer| {
                 compiler.graph(|to| *to = graph.clone(), observer)
-            }) {
-                Ok(compiled) => compiled,
-                Err(failure) => {
-                    let text = print::graph(graph);
-                    return Some(Err(Failure::Graph(format!("{failure}\nin\n{text}"))));
-                }
-            };
+            })?;
             real = slots;
             let (frame, context) = (real.as_mut_ptr(), real[OWN_SLOTS..].as_mut_ptr());
             // SAFETY: the graph uses only the slots there are.
-            let outcome = match unsafe { compiled.enter(context.cast(), frame, std::ptr::null()) } {
-                Status::Returned(bits) => Outcome::Returned(bits),
-                Status::Exited { at } => Outcome::Exited(at as u64),
-                Status::Trapped { trap, at } => Outcome::Trapped { code: trap.code() as u64, origin: at },
+            let outcome = match unsafe { enter(&compiled, context.cast(), frame, std::ptr::null()) } {
+                Ok(Status::Returned(bits)) => Ok(Outcome::Returned(bits)),
+                Ok(Status::Exited { at }) => Ok(Outcome::Exited(at as u64)),
+                Ok(Status::Trapped { trap, at }) => {
+                    Ok(Outcome::Trapped { code: trap.code() as u64, origin: at })
+                }
+                Err(what) => Err(what),
             };
-            if (outcome, real.to_vec()) != expected {
-                let text = self.blame(way, chaos, graph, &slots, frame as u64, &expected);
-                return Some(Err(Failure::Graph(format!("found {outcome:?}, {real:x?}\n{text}"))));
+            self.keep(way, compiled);
+            let found = (outcome, real.to_vec());
+            if found.0.as_ref() != Ok(&expected.0) || found.1 != expected.1 {
+                return Err(Failure::Graph { way: WAYS[way].name, found, expected });
             }
         }
-        Some(Ok(()))
+        Ok(true)
     }
 
-    /// Which pass it is that changes what a graph means.
-    fn blame(
-        &mut self,
-        way: usize,
-        chaos: u64,
-        graph: &Graph,
-        slots: &[u64],
-        frame: u64,
-        expected: &(Outcome, Vec<u64>),
-    ) -> String {
+    /// Which pass it is that changes what a graph means, if it is one.
+    fn blame(&mut self, failure: &Failure, graph: &Graph, start: u64) -> String {
+        let Failure::Graph { way, expected, .. } = failure else { return String::new() };
+        let way = WAYS.iter().position(|known| known.name == *way).expect("it failed in one of them");
+        let Room { slots, chaos } = Room::new(start);
+        let frame = slots.as_ptr() as u64;
+        let Some(expected) = meaning(graph, &slots, frame).filter(|now| now.0 == expected.0) else {
+            return "what it means depends on where its frame is\n".into();
+        };
         let mut stages = Stages::default();
         let again =
             self.compile_in(way, chaos, |compiler, _| compiler.graph(|to| *to = graph.clone(), &mut stages));
         if again.is_err() {
-            return print::graph(graph);
+            return String::new();
         }
         let mut before = graph;
         for (pass, after) in &stages.graphs {
-            if meaning(after, slots, frame).as_ref() != Some(expected) {
+            if meaning(after, &slots, frame).as_ref() != Some(&expected) {
                 let (before, after) = (print::graph(before), print::graph(after));
                 return format!("{pass} changes what this means:\n{before}----\n{after}");
             }
             before = after;
         }
-        format!("the machine code does not mean\n{}{}", print::graph(graph), stages.assignment)
+        format!("the machine code does not mean it:\n{}", stages.assignment)
     }
 }

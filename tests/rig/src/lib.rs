@@ -5,10 +5,12 @@
 
 #![cfg(all(target_arch = "x86_64", unix))]
 
+pub mod case;
 pub mod compare;
 mod enter;
 pub mod frame;
 pub mod graphs;
+mod kept;
 pub mod machine;
 pub mod minimise;
 pub mod mutate;
@@ -16,4 +18,6 @@ pub mod program;
 pub mod reached;
 pub mod run;
 pub mod session;
+mod shrink;
 pub mod soak;
+mod ties;

@@ -1,6 +1,8 @@
 //! What of the compiler was reached: which tiles were chosen, which rewrite rules applied.
 
+use crate::ties::SHUFFLED;
 use azulejo::rules::{BUILTIN, Matcher};
+use azulejo::x64::X64;
 use azulejo_core::grammar::TileSet;
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::index::Node;
@@ -12,33 +14,38 @@ use std::cell::RefCell;
 use std::sync::LazyLock;
 
 /// Counts the tiles that were chosen.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Reached {
-    /// By number of the tile.
+    /// By number of the tile in [`X64`].
     is_reached: Vec<bool>,
-    names: Vec<&'static str>,
+}
+
+impl Default for Reached {
+    fn default() -> Reached {
+        Reached { is_reached: vec![false; X64.tables.tiles.len()] }
+    }
 }
 
 impl Observer for Reached {
     fn tiles(&mut self, set: &TileSet, tiles: &TileList) {
-        if self.names.is_empty() {
-            self.names = set.tiles.iter().map(|tile| tile.name).collect();
-            self.is_reached = vec![false; self.names.len()];
+        let is_shuffled = !std::ptr::eq(set, X64.tables);
+        for tile in tiles.insts.iter().map(|inst| inst.tile.0 as usize) {
+            let tile = if is_shuffled { SHUFFLED.original[tile] as usize } else { tile };
+            self.is_reached[tile] = true;
         }
-        tiles.insts.iter().for_each(|inst| self.is_reached[inst.tile.0 as usize] = true);
     }
 }
 
 impl Reached {
     /// How many tiles were chosen, of how many.
     pub fn count(&self) -> (usize, usize) {
-        (self.is_reached.iter().filter(|reached| **reached).count(), self.names.len())
+        (self.is_reached.iter().filter(|reached| **reached).count(), self.is_reached.len())
     }
 
     /// The tiles that never were.
     pub fn never(&self) -> Vec<&'static str> {
-        let all = std::iter::zip(&self.names, &self.is_reached);
-        all.filter(|(_, reached)| !**reached).map(|(name, _)| *name).collect()
+        let all = std::iter::zip(X64.tables.tiles, &self.is_reached);
+        all.filter(|(_, reached)| !**reached).map(|(tile, _)| tile.name).collect()
     }
 }
 

@@ -46,8 +46,9 @@ pub struct Start {
 }
 
 impl Start {
-    /// Something random.
-    pub fn random(random: &mut Random) -> Start {
+    /// What this seed says.
+    pub fn new(seed: u64) -> Start {
+        let mut random = Random::new(seed);
         let mut vm = Vm::default();
         vm.buffer.iter_mut().for_each(|slot| *slot = random.number() >> random.below(64));
         // Counters are small, for jumps into loops.

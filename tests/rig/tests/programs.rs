@@ -4,17 +4,13 @@
 
 use azulejo::verify;
 use azulejo_core::random::Random;
+use azulejo_rig::case::{Case, found};
 use azulejo_rig::compare::{Rig, WAYS};
 use azulejo_rig::minimise::ends;
 use azulejo_rig::mutate::mutate;
-use azulejo_rig::program::{Program, program};
-use azulejo_rig::run::{Start, Verified};
+use azulejo_rig::program::program;
+use azulejo_rig::run::Verified;
 use std::ops::Range;
-
-#[track_caller]
-fn check(rig: &mut Rig, program: &Program, start: &Start) {
-    rig.check(program, start).unwrap_or_else(|failure| panic!("{failure}"));
-}
 
 /// Programs of these seeds, each in one of the ways, as large as `size` says.
 fn run(seeds: Range<u64>, size: impl Fn(&mut Random) -> usize) {
@@ -24,7 +20,7 @@ fn run(seeds: Range<u64>, size: impl Fn(&mut Random) -> usize) {
         let mut random = Random::new(seed);
         let size = size(&mut random);
         let program = program(&mut random, size);
-        check(&mut rig, &program, &Start::random(&mut random));
+        rig.check(&program, random.number()).unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
     }
 }
 
@@ -61,7 +57,8 @@ fn changed_programs_are_refused_or_safe() {
                 compiled += 1;
             }
             Ok(_) => {
-                check(&mut rig, &program, &Start::random(&mut random));
+                let checked = rig.check(&program, random.number());
+                checked.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
                 run += 1;
             }
         }
@@ -74,23 +71,18 @@ fn changed_programs_are_refused_or_safe() {
 #[test]
 fn what_was_found_stays_right() {
     let mut rig = Rig::default();
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("found");
-    let mut count = 0;
-    for file in std::fs::read_dir(folder).expect("the folder is there") {
-        let path = file.expect("it can be listed").path();
-        let text = std::fs::read_to_string(&path).expect("it is text");
-        let program = Program::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        for seed in 0..20 {
-            let start = Start::random(&mut Random::new(seed));
-            rig.check(&program, &start).unwrap_or_else(|failure| panic!("{}: {failure}", path.display()));
+    for (name, text) in found("txt") {
+        let Case { program, start } = Case::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for start in start.into_iter().chain(0..20) {
+            rig.check(&program, start).unwrap_or_else(|failure| panic!("{name}: {failure}"));
         }
-        count += 1;
     }
-    assert!(count > 0, "there are no files");
 }
 
 #[test]
 fn programs_read_back() {
     let program = program(&mut Random::new(3), 40);
-    assert_eq!(Program::parse(&program.to_string()), Ok(program));
+    let case = Case { program, start: Some(7) };
+    let again = Case::parse(&case.to_string()).expect("what is printed can be read");
+    assert_eq!((again.program, again.start), (case.program, case.start));
 }
