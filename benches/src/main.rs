@@ -1,13 +1,14 @@
 //! Measures how fast azulejo compiles and what it compiles runs, beside others in the same run.
 //!
 //! In: `--json FILE`, `--quick`, `--only NAME` (part of a program's name), `--passes` (time of each pass of the
-//! optimizer instead). Out: tables of medians, and means of
+//! optimizer instead), `--code` (machine code of ours and Cranelift's instead). Out: tables of medians, and means of
 //! ratios, which are what counts on a machine that does other things as well.
 
 mod assembler;
 mod by_hand;
 mod clif;
 mod limit;
+mod listing;
 mod measure;
 mod memory;
 mod op;
@@ -30,6 +31,7 @@ struct Options {
     only: Option<String>,
     is_quick: bool,
     passes: bool,
+    code: bool,
 }
 
 fn options() -> Result<Options, String> {
@@ -42,8 +44,9 @@ fn options() -> Result<Options, String> {
             "--only" => options.only = Some(value()?),
             "--quick" => options.is_quick = true,
             "--passes" => options.passes = true,
+            "--code" => options.code = true,
             _ => {
-                let known = "--json FILE, --only NAME, --quick, --passes";
+                let known = "--json FILE, --only NAME, --quick, --passes, --code";
                 return Err(format!("unknown: `{word}`; known are {known}"));
             }
         }
@@ -63,6 +66,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     if options.passes {
         passes::print(&programs, effort);
+        return Ok(());
+    }
+    if options.code {
+        programs.iter().for_each(listing::print);
         return Ok(());
     }
     let mut rows = Vec::new();

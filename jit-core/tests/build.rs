@@ -221,9 +221,20 @@ fn a_guard_stores_what_was_written_and_only_that() {
 
 #[test]
 fn a_narrow_value_goes_from_opcode_to_opcode_without_casts() {
-    let text = built(&[&[ADD_I32, 1, 0, 0], &[ADD_I32, 1, 1, 0], &[RETURN, 1]], 2, 2, &[]);
+    let code: &[&[Raw]] = &[&[ADD, 2, 0, 0], &[ADD_I32, 1, 0, 0], &[ADD_I32, 1, 1, 0], &[RETURN, 1]];
+    let text = built(code, 3, 3, &[]);
     assert_eq!(count(&text, "ucast.i64.i32"), 3, "each read of the argument is narrowed: {text}");
     assert_eq!(count(&text, "ucast.i32.i64"), 1, "only the result that is used as a word is widened: {text}");
+}
+
+#[test]
+fn a_register_that_is_only_narrow_lives_as_that() {
+    // Round the loop as well: for (;; r1 += r2) until r1 leaves through the interpreter, which finds whole slots.
+    let code: &[&[Raw]] = &[&[ADD_I32, 1, 1, 2], &[GUARD, 0], &[GOTO, 0]];
+    let text = built(code, 3, 3, &[]);
+    assert_eq!((count(&text, "load.i32"), count(&text, "= param.i32")), (2, 1), "{text}");
+    assert_eq!(count(&text, "ucast.i64.i32"), 0, "nothing is narrowed: {text}");
+    assert_eq!((count(&text, "ucast.i32.i64"), count(&text, "store.i64")), (1, 1), "where it leaves: {text}");
 }
 
 #[test]

@@ -9,10 +9,10 @@
 //! predecessors are not all known yet gets a parameter that is completed when they are. A parameter that turns
 //! out to have one value only is replaced by it, and [`Builder::finish`] rewrites the references.
 //!
-//! A register is held as its *home* type: the float type if that is the only type it is ever used as, else a
-//! 64-bit integer that narrow reads truncate and narrow writes extend with zeros. So a slot has the same bits
-//! whichever tier wrote it. The entry block loads each register that is read before it is written; exits, and
-//! calls that look at the frame, store those that the function writes anywhere.
+//! A register is held as its *home* type: the type it is used as if that is only one, else a 64-bit integer that
+//! narrow reads truncate and narrow writes extend with zeros. So a slot has the same bits whichever tier wrote it. The
+//! entry block loads each register that is read before it is written; exits, and calls that look at the frame, store
+//! those that the function writes anywhere.
 
 mod leave;
 mod registers;
@@ -699,8 +699,8 @@ impl Builder<'_> {
         if self.scratch.registers.is_initial(register, value) {
             return;
         }
-        // The whole slot is written: what is above a narrow float is zero.
-        let value = if self.graph.node(value).ty() == Type::F32 { self.widen(value) } else { value };
+        // The whole slot is written: what is above a narrow value is zero.
+        let value = if self.graph.node(value).ty().bits() < 64 { self.widen(value) } else { value };
         let address = self.slot_address(register);
         let sig = Sig { from: self.graph.node(value).ty(), ty: Type::Void };
         self.graph.push(self.current, Op::STORE, sig, &[address, value], 0, self.at);

@@ -71,8 +71,7 @@ impl Registers {
     pub(super) fn note(&mut self, register: u32, ty: Type, written: bool) {
         // Operands of unreachable bytecodes on the operand stack may name slots that do not exist.
         let Some(data) = self.registers.get_mut(register as usize) else { return };
-        let wanted = if ty.is_float() { ty } else { Type::I64 };
-        data.home = if !data.is_used || data.home == wanted { wanted } else { Type::I64 };
+        data.home = if !data.is_used || data.home == ty { ty } else { Type::I64 };
         data.is_used = true;
         data.is_written |= written;
     }
@@ -289,61 +288,91 @@ impl Registers {
     }
 }
 
-/// A hash table from (block, register) to a value, with open addressing; cleared, not freed, between functions.
+/// A table from (block, register) to a value: a hash table of groups of neighbouring registers, with open addressing.
+/// What a block reads and writes is mostly found in one or two cache lines.
 #[derive(Debug, Default)]
 struct Values {
-    entries: Vec<(u64, Node)>,
-    len: usize,
+    /// A power of two of them; at most half are in use.
+    entries: Vec<Entry>,
+    /// What the table was before it grew; kept for its memory.
+    outgrown: Vec<Entry>,
+    groups: Vec<[Node; GROUP]>,
 }
 
-const EMPTY: u64 = u64::MAX;
+/// Which group of a block's registers, and where it is.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    block: Block,
+    number: u32,
+    group: u32,
+}
+
+const EMPTY: Entry = Entry { block: Block::NONE, number: 0, group: 0 };
+/// How many registers are in a group: 64 bytes.
+const GROUP: usize = 16;
+/// How large a table is at first.
+const FEW: usize = 64;
 
 impl Values {
+    /// Empties the table, which is as small as for the first function again: one after a large one is not slower.
     fn clear(&mut self) {
-        self.entries.fill((EMPTY, Node::NONE));
-        self.len = 0;
+        self.entries.clear();
+        self.entries.resize(FEW, EMPTY);
+        self.groups.clear();
     }
 
-    fn key(block: Block, register: u32) -> u64 {
-        (block.0 as u64) << 32 | register as u64
-    }
-
-    fn position(&self, key: u64) -> usize {
+    /// Where a group's entry is, or would be.
+    fn position(&self, block: Block, number: u32) -> usize {
         let mask = self.entries.len() - 1;
+        let key = (block.0 as u64) << 32 | number as u64;
         let mut at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
-        while self.entries[at].0 != key && self.entries[at].0 != EMPTY {
+        loop {
+            let entry = &self.entries[at];
+            if (entry.block == block && entry.number == number) || entry.block == Block::NONE {
+                return at;
+            }
             at = (at + 1) & mask;
         }
-        at
     }
 
     fn get(&self, block: Block, register: u32) -> Option<Node> {
-        if self.entries.is_empty() {
-            return None;
-        }
-        let (key, value) = self.entries[self.position(Self::key(block, register))];
-        (key != EMPTY).then_some(value)
+        let entry = self.entries[self.position(block, register / GROUP as u32)];
+        let value = match entry.block.is_some() {
+            true => self.groups[entry.group as usize][register as usize % GROUP],
+            false => Node::NONE,
+        };
+        value.is_some().then_some(value)
     }
 
     fn set(&mut self, block: Block, register: u32, value: Node) {
-        if self.len * 2 >= self.entries.len() {
+        let number = register / GROUP as u32;
+        let at = self.position(block, number);
+        let group = match self.entries[at].block.is_some() {
+            true => self.entries[at].group as usize,
+            false => self.add_group(at, block, number),
+        };
+        self.groups[group][register as usize % GROUP] = value;
+    }
+
+    fn add_group(&mut self, at: usize, block: Block, number: u32) -> usize {
+        let group = self.groups.len();
+        self.groups.push([Node::NONE; GROUP]);
+        self.entries[at] = Entry { block, number, group: group as u32 };
+        if self.groups.len() * 2 > self.entries.len() {
             self.grow();
         }
-        let key = Self::key(block, register);
-        let at = self.position(key);
-        if self.entries[at].0 == EMPTY {
-            self.len += 1;
-        }
-        self.entries[at] = (key, value);
+        group
     }
 
     fn grow(&mut self) {
-        let size = (self.entries.len() * 2).max(64);
-        let old = core::mem::replace(&mut self.entries, vec![(EMPTY, Node::NONE); size]);
-        for (key, value) in old {
-            if key != EMPTY {
-                let at = self.position(key);
-                self.entries[at] = (key, value);
+        core::mem::swap(&mut self.entries, &mut self.outgrown);
+        self.entries.clear();
+        self.entries.resize(self.outgrown.len() * 2, EMPTY);
+        for index in 0..self.outgrown.len() {
+            let entry = self.outgrown[index];
+            if entry.block.is_some() {
+                let at = self.position(entry.block, entry.number);
+                self.entries[at] = entry;
             }
         }
     }
