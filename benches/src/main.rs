@@ -1,8 +1,8 @@
 //! Measures how fast azulejo compiles and what it compiles runs, beside others in the same run.
 //!
-//! In: `--json FILE`, `--quick`, `--only NAME` (part of a program's name), `--passes` (time of each pass of the
-//! optimizer instead), `--code` (machine code of ours and Cranelift's instead). Out: tables of medians, and means of
-//! ratios, which are what counts on a machine that does other things as well.
+//! In: `--json FILE`, `--quick`, `--only NAME` (part of a program's name), `--rounds N`, `--passes` (time of each pass
+//! of the optimizer instead), `--code` (machine code of ours and Cranelift's instead). Out: tables of medians, and means
+//! of ratios, which are what counts on a machine that does other things as well.
 
 mod assembler;
 mod by_hand;
@@ -29,6 +29,7 @@ static HEAP: memory::Counting = memory::Counting;
 struct Options {
     json: Option<String>,
     only: Option<String>,
+    rounds: Option<usize>,
     is_quick: bool,
     passes: bool,
     code: bool,
@@ -42,11 +43,12 @@ fn options() -> Result<Options, String> {
         match word.as_str() {
             "--json" => options.json = Some(value()?),
             "--only" => options.only = Some(value()?),
+            "--rounds" => options.rounds = Some(value()?.parse().map_err(|_| "`--rounds` wants a number")?),
             "--quick" => options.is_quick = true,
             "--passes" => options.passes = true,
             "--code" => options.code = true,
             _ => {
-                let known = "--json FILE, --only NAME, --quick, --passes, --code";
+                let known = "--json FILE, --only NAME, --rounds N, --quick, --passes, --code";
                 return Err(format!("unknown: `{word}`; known are {known}"));
             }
         }
@@ -56,14 +58,12 @@ fn options() -> Result<Options, String> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = options()?;
-    let mut programs = programs::all(options.is_quick);
-    if let Some(only) = &options.only {
-        programs.retain(|program| program.name.contains(only.as_str()));
-    }
-    let effort = match options.is_quick {
+    let programs = programs::all(options.is_quick, options.only.as_deref().unwrap_or(""));
+    let mut effort = match options.is_quick {
         true => Effort { rounds: 5, sample: Duration::from_micros(300) },
         false => Effort { rounds: 15, sample: Duration::from_millis(1) },
     };
+    effort.rounds = options.rounds.unwrap_or(effort.rounds);
     if options.passes {
         passes::print(&programs, effort);
         return Ok(());

@@ -8,7 +8,7 @@ use std::hint::black_box;
 const N: i64 = 10_000;
 
 /// A loop whose result goes into the next round's arguments; `call` writes the call.
-fn program(name: &str, call: fn(&mut Assembler, Reg, Reg, Reg), twin: fn(i64) -> i64) -> Program {
+fn program(call: fn(&mut Assembler, Reg, Reg, Reg), twin: fn(i64) -> i64) -> Program {
     let mut a = Assembler::default();
     let [n, i, x] = a.regs();
     a.int(i, 0);
@@ -18,7 +18,7 @@ fn program(name: &str, call: fn(&mut Assembler, Reg, Reg, Reg), twin: fn(i64) ->
     a.add_const(i, i, 1);
     a.jump_lt(i, n, head);
     a.ret(x);
-    Program::with_twin(name, Kind::Serial, a, vec![N as u64], vec![], move || twin(black_box(N)) as u64)
+    Program::with_twin(Kind::Serial, a, vec![N as u64], vec![], move || twin(black_box(N)) as u64)
 }
 
 /// One argument.
@@ -28,7 +28,7 @@ pub(super) fn one() -> Program {
         let one = black_box(op::one as extern "C" fn(i64) -> i64);
         (0..n).fold(1, |x, _| one(x))
     }
-    program("call1", |a, x, _, _| a.call1(x, x), twin)
+    program(|a, x, _, _| a.call1(x, x), twin)
 }
 
 /// As many as there are registers for.
@@ -38,7 +38,7 @@ pub(super) fn six() -> Program {
         let six = black_box(op::six as extern "C" fn(i64, i64, i64, i64, i64, i64) -> i64);
         (0..n).fold(1, |x, i| six(x, i, n, x, i, n))
     }
-    program("call6", |a, x, i, n| a.call6(x, [x, i, n, x, i, n]), twin)
+    program(|a, x, i, n| a.call6(x, [x, i, n, x, i, n]), twin)
 }
 
 /// Half of them on the stack.
@@ -49,5 +49,5 @@ pub(super) fn twelve() -> Program {
         let twelve = black_box(op::twelve as Twelve);
         (0..n).fold(1, |x, i| twelve(x, i, n, x, i, n, n, i, x, x, n, i))
     }
-    program("call12", |a, x, i, n| a.call12(x, [x, i, n, x, i, n, n, i, x, x, n, i]), twin)
+    program(|a, x, i, n| a.call12(x, [x, i, n, x, i, n, n, i, x, x, n, i]), twin)
 }

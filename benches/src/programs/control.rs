@@ -72,5 +72,5 @@ pub(super) fn machine() -> Program {
     a.xor(x, x, y);
     a.ret(x);
     let args = vec![address(&mut own), N as u64];
-    Program::with_twin("machine", Kind::Serial, a, args, vec![own], move || twin(black_box(&input)))
+    Program::with_twin(Kind::Serial, a, args, vec![own], move || twin(black_box(&input)))
 }

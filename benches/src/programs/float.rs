@@ -64,7 +64,7 @@ pub(super) fn matrix() -> Program {
     let args = vec![address(&mut own_left), address(&mut own_right), address(&mut own_product), N as u64];
     let memory = vec![own_left, own_right, own_product];
     let mut product = vec![0.0; N * N];
-    Program::with_twin("matrix", Kind::Serial, a, args, memory, move || {
+    Program::with_twin(Kind::Serial, a, args, memory, move || {
         twin(black_box(N), black_box(&left), black_box(&right), black_box(&mut product)).to_bits()
     })
 }
@@ -140,9 +140,7 @@ pub(super) fn mandelbrot() -> Program {
     a.jump_lt(row, n, rows);
     a.ret(total);
     let args = vec![N as u64, LIMIT as u64];
-    Program::with_twin("mandelbrot", Kind::Serial, a, args, vec![], || {
-        twin(black_box(N), black_box(LIMIT)) as u64
-    })
+    Program::with_twin(Kind::Serial, a, args, vec![], || twin(black_box(N), black_box(LIMIT)) as u64)
 }
 
 #[derive(Clone, Copy, Default)]
@@ -200,7 +198,7 @@ pub(super) fn bodies() -> Program {
     let mut moved = bytes(size_of::<Body>() * N);
     let args = vec![address(&mut own), address(&mut moved), (7 * N) as u64, STEPS as u64];
     let mut bodies = vec![Body::default(); N];
-    Program::with_twin("bodies", Kind::Serial, bodies_code(DT), args, vec![own, moved], move || {
+    Program::with_twin(Kind::Serial, bodies_code(DT), args, vec![own, moved], move || {
         twin(black_box(&start), black_box(&mut bodies), black_box(STEPS)).to_bits()
     })
 }

@@ -55,7 +55,7 @@ pub(super) fn straight(size: usize) -> Program {
         arithmetic(&mut a, &mut random, &regs);
     }
     epilogue(&mut a, &regs);
-    Program::without_twin(format!("straight_{size}"), Kind::Generated, a, vec![7])
+    Program::without_twin(Kind::Generated, a, vec![7])
 }
 
 /// So many instructions, each eighth of which skips some on a condition that data decides.
@@ -84,7 +84,7 @@ pub(super) fn branchy(size: usize) -> Program {
         }
     }
     epilogue(&mut a, &regs);
-    Program::without_twin(format!("branchy_{size}"), Kind::Generated, a, vec![7])
+    Program::without_twin(Kind::Generated, a, vec![7])
 }
 
 /// Ten instructions.
@@ -105,5 +105,5 @@ pub(super) fn tiny() -> Program {
     a.jump_lt(i, n, head);
     a.ret(sum);
     assert_eq!(a.len(), 10);
-    Program::without_twin("tiny".to_string(), Kind::Tiny, a, vec![10])
+    Program::without_twin(Kind::Tiny, a, vec![10])
 }

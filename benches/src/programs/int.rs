@@ -20,7 +20,7 @@ pub(super) fn sum() -> Program {
     a.add_const(i, i, 1);
     a.jump_lt(i, n, head);
     a.ret(sum);
-    Program::with_twin("sum", Kind::Folds, a, vec![N as u64], vec![], || twin(black_box(N)) as u64)
+    Program::with_twin(Kind::Folds, a, vec![N as u64], vec![], || twin(black_box(N)) as u64)
 }
 
 /// Two loops, the inner one with a product.
@@ -51,7 +51,7 @@ pub(super) fn nested() -> Program {
     a.add_const(i, i, 1);
     a.jump_lt(i, n, outer);
     a.ret(sum);
-    Program::with_twin("nested", Kind::Serial, a, vec![N as u64], vec![], || twin(black_box(N)) as u64)
+    Program::with_twin(Kind::Serial, a, vec![N as u64], vec![], || twin(black_box(N)) as u64)
 }
 
 /// Fibonacci's numbers the slow way.
@@ -73,7 +73,7 @@ pub(super) fn fib() -> Program {
     a.ret(left);
     a.bind(small);
     a.ret(n);
-    Program::with_twin("fib", Kind::Serial, a, vec![N as u64], vec![], || twin(black_box(N)) as u64)
+    Program::with_twin(Kind::Serial, a, vec![N as u64], vec![], || twin(black_box(N)) as u64)
 }
 
 /// Greatest common divisors, by Euclid.
@@ -108,7 +108,7 @@ pub(super) fn gcd() -> Program {
     a.add_const(i, i, 1);
     a.jump_lt(i, n, outer);
     a.ret(sum);
-    Program::with_twin("gcd", Kind::Serial, a, vec![N, M], vec![], || twin(black_box(N), black_box(M)))
+    Program::with_twin(Kind::Serial, a, vec![N, M], vec![], || twin(black_box(N), black_box(M)))
 }
 
 /// Marsaglia's xorshift, summed.
@@ -142,7 +142,7 @@ pub(super) fn xorshift() -> Program {
     a.jump_lt(i, n, head);
     a.ret(sum);
     let args = vec![N as u64, SEED];
-    Program::with_twin("xorshift", Kind::Serial, a, args, vec![], || twin(black_box(N), black_box(SEED)))
+    Program::with_twin(Kind::Serial, a, args, vec![], || twin(black_box(N), black_box(SEED)))
 }
 
 /// Murmur's mixing of 32-bit numbers.
@@ -175,7 +175,5 @@ pub(super) fn hash32() -> Program {
     a.jump_lt32(i, n, head);
     a.ret(hash);
     let args = vec![N as u64, 42];
-    Program::with_twin("hash32", Kind::Serial, a, args, vec![], || {
-        twin(black_box(N), black_box(42)) as u32 as u64
-    })
+    Program::with_twin(Kind::Serial, a, args, vec![], || twin(black_box(N), black_box(42)) as u32 as u64)
 }

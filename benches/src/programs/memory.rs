@@ -35,7 +35,7 @@ pub(super) fn hash() -> Program {
     a.jump_lt(i, n, head);
     a.ret(hash);
     let args = vec![address(&mut own), N as u64];
-    Program::with_twin("hash", Kind::Serial, a, args, vec![own], move || twin(black_box(&data)))
+    Program::with_twin(Kind::Serial, a, args, vec![own], move || twin(black_box(&data)))
 }
 
 /// Eratosthenes' sieve; how many primes there are.
@@ -86,7 +86,7 @@ pub(super) fn sieve() -> Program {
     a.ret(count);
     let args = vec![address(&mut own), N as u64, own.len() as u64];
     let mut flags = vec![0; N];
-    Program::with_twin("sieve", Kind::Serial, a, args, vec![own], move || twin(black_box(&mut flags)))
+    Program::with_twin(Kind::Serial, a, args, vec![own], move || twin(black_box(&mut flags)))
 }
 
 /// The lengths of a text's lines, mixed.
@@ -133,7 +133,7 @@ pub(super) fn scan() -> Program {
     a.xor(mix, mix, len);
     a.ret(mix);
     let args = vec![address(&mut own), N as u64];
-    Program::with_twin("scan", Kind::Serial, a, args, vec![own], move || twin(black_box(&text)))
+    Program::with_twin(Kind::Serial, a, args, vec![own], move || twin(black_box(&text)))
 }
 
 /// Sorts a copy of an array by exchanging neighbours; the sum of each element by its place.
@@ -190,7 +190,7 @@ pub(super) fn bubble_sort() -> Program {
     a.ret(sum);
     let args = vec![address(&mut own), address(&mut sorted), N as u64];
     let mut to = vec![0; N];
-    Program::with_twin("bubble_sort", Kind::Serial, a, args, vec![own, sorted], move || {
+    Program::with_twin(Kind::Serial, a, args, vec![own, sorted], move || {
         twin(black_box(&from), black_box(&mut to)) as u64
     })
 }

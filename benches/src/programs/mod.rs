@@ -52,7 +52,6 @@ impl Program {
     }
 
     fn with_twin(
-        name: &str,
         kind: Kind,
         code: Assembler,
         args: Vec<u64>,
@@ -61,9 +60,8 @@ impl Program {
     ) -> Program {
         let expected = twin();
         let twin: Box<dyn FnMut() -> u64> = Box::new(twin);
-        let name = name.to_string();
         Program {
-            name,
+            name: String::new(),
             kind,
             code: code.finish(),
             args,
@@ -74,39 +72,49 @@ impl Program {
     }
 
     /// What cannot be written in Rust is believed to a plain interpreter.
-    fn without_twin(name: String, kind: Kind, code: Assembler, args: Vec<u64>) -> Program {
+    fn without_twin(kind: Kind, code: Assembler, args: Vec<u64>) -> Program {
         let code = code.finish();
         let expected = by_hand::call(&code, &args);
-        Program { name, kind, code, args, twin: None, expected, _memory: Vec::new() }
+        Program { name: String::new(), kind, code, args, twin: None, expected, _memory: Vec::new() }
     }
 }
 
-/// All of them, in the order of the report.
-pub(crate) fn all(is_quick: bool) -> Vec<Program> {
-    let mut programs = vec![
-        int::sum(),
-        int::nested(),
-        int::fib(),
-        int::gcd(),
-        int::xorshift(),
-        int::hash32(),
-        memory::hash(),
-        memory::sieve(),
-        memory::scan(),
-        memory::bubble_sort(),
-        control::machine(),
-        float::matrix(),
-        float::mandelbrot(),
-        float::bodies(),
-        calls::one(),
-        calls::six(),
-        calls::twelve(),
-        generated::tiny(),
+/// A program's name, and what makes it.
+type Maker = (String, Box<dyn Fn() -> Program>);
+
+/// Those whose name has `only` in it, in the order of the report.
+pub(crate) fn all(is_quick: bool, only: &str) -> Vec<Program> {
+    let fixed: [(&str, fn() -> Program); 18] = [
+        ("sum", int::sum),
+        ("nested", int::nested),
+        ("fib", int::fib),
+        ("gcd", int::gcd),
+        ("xorshift", int::xorshift),
+        ("hash32", int::hash32),
+        ("hash", memory::hash),
+        ("sieve", memory::sieve),
+        ("scan", memory::scan),
+        ("bubble_sort", memory::bubble_sort),
+        ("machine", control::machine),
+        ("matrix", float::matrix),
+        ("mandelbrot", float::mandelbrot),
+        ("bodies", float::bodies),
+        ("call1", calls::one),
+        ("call6", calls::six),
+        ("call12", calls::twelve),
+        ("tiny", generated::tiny),
     ];
     let sizes: &[usize] = if is_quick { &[100, 1000, 10_000] } else { &[100, 1000, 10_000, 100_000] };
-    programs.extend(sizes.iter().map(|size| generated::straight(*size)));
-    programs.extend(sizes.iter().map(|size| generated::branchy(*size)));
-    programs
+    let sized = |name: &str, make: fn(usize) -> Program| -> Vec<Maker> {
+        let one = |&size: &usize| -> Maker { (format!("{name}_{size}"), Box::new(move || make(size))) };
+        sizes.iter().map(one).collect()
+    };
+    let fixed = fixed.map(|(name, make)| -> Maker { (name.to_string(), Box::new(make)) });
+    let makers = fixed
+        .into_iter()
+        .chain(sized("straight", generated::straight))
+        .chain(sized("branchy", generated::branchy));
+    makers.filter(|(name, _)| name.contains(only)).map(|(name, make)| Program { name, ..make() }).collect()
 }
 
 /// A generator of numbers, for data.

@@ -84,6 +84,18 @@ impl Default for BlockData {
     }
 }
 
+impl BlockData {
+    /// Empties the block and keeps its memory.
+    pub fn clear(&mut self) {
+        self.params.clear();
+        self.body.clear();
+        self.end = Node::NONE;
+        self.succs.clear();
+        self.preds.clear();
+        self.heat = Heat::Normal;
+    }
+}
+
 /// What a call may do besides computing its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Effect {
@@ -129,6 +141,8 @@ pub struct Graph {
     pub links: Vec<Node>,
     /// What call nodes call.
     pub calls: Vec<CallData>,
+    /// Blocks of earlier functions, for their memory.
+    spare: Vec<BlockData>,
 }
 
 impl Graph {
@@ -137,14 +151,15 @@ impl Graph {
 
     /// A graph without blocks.
     pub fn new(vocab: Vocabulary) -> Graph {
-        Graph { vocab, nodes: Vec::new(), blocks: Vec::new(), links: Vec::new(), calls: Vec::new() }
+        let (nodes, blocks, links, calls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Graph { vocab, nodes, blocks, links, calls, spare: Vec::new() }
     }
 
     /// Empties the graph and keeps its memory.
     pub fn clear(&mut self, vocab: Vocabulary) {
         self.vocab = vocab;
         self.nodes.clear();
-        self.blocks.clear();
+        self.spare.append(&mut self.blocks);
         self.links.clear();
         self.calls.clear();
     }
@@ -169,7 +184,9 @@ impl Graph {
 
     /// Adds a block without content.
     pub fn add_block(&mut self) -> Block {
-        self.blocks.push(BlockData::default());
+        let mut data = self.spare.pop().unwrap_or_default();
+        data.clear();
+        self.blocks.push(data);
         Block::from(self.blocks.len() - 1)
     }
 

@@ -15,11 +15,12 @@
 //! those that the function writes anywhere.
 
 mod leave;
+mod reached;
 mod registers;
 
 use super::chaos::Chaos;
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
-use crate::ir::graph::{BlockData, CallData, Effect, Graph, Heat, Target};
+use crate::ir::graph::{CallData, Effect, Graph, Heat, Target};
 use crate::ir::index::{Block, Node};
 use crate::ir::template::{Callee, Imm, Likelihood, Ref, Resume, Signature, Step, Template};
 use crate::verify::Shape;
@@ -84,6 +85,7 @@ pub struct Scratch {
     stack_inputs: Vec<Node>,
     /// Leaves where nobody asked for it.
     pub(super) chaos: Chaos,
+    reached: reached::Scratch,
 }
 
 /// The bytecode, decoded once.
@@ -761,39 +763,7 @@ impl Builder<'_> {
         self.graph.nodes[end.at()].block = Graph::ENTRY;
         self.graph.blocks[Graph::ENTRY.at()].end = end;
         debug_assert_eq!(self.graph.block(first).preds[0].block, Graph::ENTRY);
-        self.drop_unreached();
+        reached::drop_unreached(&mut self.scratch.reached, self.graph);
         self.scratch.registers.resolve(self.graph);
-    }
-
-    /// Code that nothing reaches does not count as a way into code that something reaches.
-    fn drop_unreached(&mut self) {
-        let order = self.graph.reverse_postorder();
-        if order.len() == self.graph.blocks.len() {
-            return;
-        }
-        let mut is_reached = vec![false; self.graph.blocks.len()];
-        for block in &order {
-            is_reached[block.at()] = true;
-        }
-        for (at, block) in self.graph.blocks.iter_mut().enumerate() {
-            if !is_reached[at] {
-                *block = BlockData::default();
-            }
-        }
-        for &block in &order {
-            let preds = core::mem::take(&mut self.graph.blocks[block.at()].preds);
-            if preds.iter().any(|pred| !is_reached[pred.block.at()]) {
-                for param in 0..self.graph.block(block).params.len() {
-                    let param = self.graph.block(block).params[param];
-                    let inputs: Vec<Node> = core::iter::zip(&preds, self.graph.inputs(param))
-                        .filter(|(pred, _)| is_reached[pred.block.at()])
-                        .map(|(_, input)| *input)
-                        .collect();
-                    self.graph.set_inputs(param, &inputs);
-                }
-            }
-            let reached = preds.into_iter().filter(|pred| is_reached[pred.block.at()]);
-            self.graph.blocks[block.at()].preds = reached.collect();
-        }
     }
 }

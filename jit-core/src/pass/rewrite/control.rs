@@ -1,7 +1,7 @@
 //! The control flow that known values decide.
 
 use super::Walk;
-use crate::ir::graph::{BlockData, Heat, Pred};
+use crate::ir::graph::{Heat, Pred};
 use crate::ir::index::{Block, List, Node};
 use crate::vocab::{Op, Sig, Type};
 
@@ -21,13 +21,12 @@ impl Walk<'_> {
 
     /// Appends a block to the one block that jumps there; gives where its body begins.
     pub(super) fn join(&mut self, to: Block, block: Block) -> usize {
-        let BlockData { params, body, end, succs, heat, .. } =
-            core::mem::take(&mut self.graph.blocks[block.at()]);
-        debug_assert!(params.is_empty(), "a block with one way in has no parameters left");
-        for &node in body.iter().chain([&end]) {
+        let mut joined = core::mem::take(&mut self.graph.blocks[block.at()]);
+        debug_assert!(joined.params.is_empty(), "a block with one way in has no parameters left");
+        for &node in joined.body.iter().chain([&joined.end]) {
             self.graph.nodes[node.at()].block = to;
         }
-        for (at, &succ) in succs.iter().enumerate() {
+        for (at, &succ) in joined.succs.iter().enumerate() {
             let old = Pred { block, succ: at as u32 };
             let preds = &mut self.graph.blocks[succ.at()].preds;
             let way =
@@ -36,10 +35,12 @@ impl Walk<'_> {
         }
         let data = &mut self.graph.blocks[to.at()];
         let start = data.body.len();
-        data.body.extend(body);
-        data.end = end;
-        data.succs = succs;
-        data.heat = data.heat.min(heat);
+        data.body.extend_from_slice(&joined.body);
+        data.end = joined.end;
+        core::mem::swap(&mut data.succs, &mut joined.succs);
+        data.heat = data.heat.min(joined.heat);
+        joined.clear();
+        self.graph.blocks[block.at()] = joined;
         start
     }
 
@@ -139,7 +140,9 @@ impl Walk<'_> {
         let preds = &mut self.graph.blocks[succs[kept].at()].preds;
         let way = preds.iter_mut().find(|pred| **pred == old).expect("each successor knows its predecessors");
         way.succ = 0;
-        self.end_with_jump(block, succs[kept]);
+        let to = succs[kept];
+        self.graph.blocks[block.at()].succs = succs;
+        self.end_with_jump(block, to);
         self.has_dropped_edges = true;
     }
 
@@ -164,11 +167,13 @@ impl Walk<'_> {
                 continue;
             }
             self.scratch.is_past[block.at()] = true;
-            let data = core::mem::take(&mut self.graph.blocks[block.at()]);
+            let mut data = core::mem::take(&mut self.graph.blocks[block.at()]);
             for (at, &succ) in data.succs.iter().enumerate() {
                 self.remove_pred(succ, Pred { block, succ: at as u32 });
                 self.scratch.dropped.push(succ);
             }
+            data.clear();
+            self.graph.blocks[block.at()] = data;
         }
     }
 
@@ -210,8 +215,8 @@ impl Walk<'_> {
             }
         }
         let flag = self.graph.inputs(end)[0];
-        let params = core::mem::take(&mut self.graph.blocks[block.at()].params);
-        for &param in &params {
+        let mut params = core::mem::take(&mut self.graph.blocks[block.at()].params);
+        for param in params.drain(..) {
             let [a, b] = *self.graph.inputs(param) else { unreachable!("one operand for each way in") };
             let (a, b) = (self.current(a), self.current(b));
             let (so, not) = if way_a.succ == 0 { (a, b) } else { (b, a) };
@@ -221,10 +226,11 @@ impl Walk<'_> {
             let value = self.visit(value);
             self.replace(param, value);
         }
+        self.graph.blocks[block.at()].params = params;
         for arm in [a.block, b.block] {
             if arm != source {
                 self.scratch.is_past[arm.at()] = true;
-                self.graph.blocks[arm.at()] = BlockData::default();
+                self.graph.blocks[arm.at()].clear();
             }
         }
         self.graph.blocks[block.at()].preds.clear();
@@ -254,7 +260,7 @@ impl Walk<'_> {
         for at in 0..self.graph.blocks.len() {
             let block = Block::from(at);
             if !flow.is_reached(block) {
-                self.graph.blocks[at] = BlockData::default();
+                self.graph.blocks[at].clear();
                 continue;
             }
             let mut way = 0;
