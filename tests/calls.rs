@@ -18,7 +18,7 @@ use azulejo::__private::core::text::print;
 use azulejo::__private::core::vocab::{Op, Sig, Type, Vocabulary};
 use azulejo::x64::emit::{self, Code, Options};
 use azulejo::x64::memory::CodeMemory;
-use azulejo::x64::regs::REGISTERS;
+use azulejo::x64::regs::{REGISTERS, REGISTERS_BUT_RBP};
 use azulejo::x64::{Features, X64};
 use std::cell::RefCell;
 
@@ -245,25 +245,30 @@ fn callees_see_their_arguments() {
     let (mut schedule, mut tiles, mut ranges) = (Schedule::default(), TileList::default(), Ranges::default());
     let (mut assignment, mut code) = (Assignment::default(), Code::default());
     // Code in a region is unwound by the region's table, code with pages of its own by its own. Calls have a short form in
-    // the first memory.
-    let memories = [CodeMemory::new(1 << 20), CodeMemory::far(1 << 20), CodeMemory::by_page(1 << 20)];
+    // the first memories. The last functions keep the frame pointer.
+    let memories =
+        [CodeMemory::new, CodeMemory::far, CodeMemory::by_page, CodeMemory::new].map(|new| new(1 << 20));
     let memories = memories.map(|memory| memory.expect("this system runs code"));
-    let options = memories.each_ref().map(|memory| Options { reach: memory.reach() });
+    let mut options =
+        memories.each_ref().map(|memory| Options { reach: memory.reach(), ..Options::default() });
+    options[3].frame_pointers = true;
+    let registers = [&REGISTERS, &REGISTERS, &REGISTERS, &REGISTERS_BUT_RBP];
     let features = Features::detect().bits();
     let mut random = Random::new(1);
     for callee in callees() {
         for round in 0..40 {
+            let way = round % memories.len();
+            let (memory, options, registers) = (&memories[way], &options[way], registers[way]);
             let mut frame = [0; 32];
             let (graph, expected) = function(&callee, &mut random, &mut frame);
             pass::place::place(&mut place, &graph, &mut schedule);
-            pass::tile::tile(&mut tile, &graph, &schedule, X64.tables, features, &REGISTERS, &mut tiles);
+            pass::tile::tile(&mut tile, &graph, &schedule, X64.tables, features, registers, &mut tiles);
             pass::live::live(&mut live, &tiles, &mut ranges);
-            pass::allocate::allocate(&mut allocate, &tiles, &ranges, &REGISTERS, &mut assignment)
+            pass::allocate::allocate(&mut allocate, &tiles, &ranges, registers, &mut assignment)
                 .unwrap_or_else(|why| panic!("{why:?}\n{}", print::graph(&graph)));
-            let (memory, options) = (&memories[round % 3], &options[round % 3]);
             emit::emit(&mut scratch, &tiles, &assignment, &X64, options, &mut code)
                 .expect("the frame is small");
-            let is_near = round % 3 == 0 && cfg!(target_os = "linux");
+            let is_near = (way == 0 || way == 3) && cfg!(target_os = "linux");
             assert_eq!(options.reach.covers(callee.address as u64), is_near);
             let is_direct = matches!(graph.calls[0].target, Target::Direct(_));
             assert!(
@@ -286,7 +291,7 @@ fn callees_see_their_arguments() {
             let words = (0..LOADED).filter(|at| TYPES[at % TYPES.len()] == Type::I64);
             let sum = words.fold(0u64, |sum, at| sum.wrapping_add(before[at]));
             assert_eq!((frame[30], frame[31]), (sum, before[2]), "{}", report());
-            callers::check(&installed, &mut before.clone(), &report);
+            callers::check(&installed, options.frame_pointers, &mut before.clone(), &report);
         }
     }
 }
@@ -332,11 +337,24 @@ mod callers {
 
     thread_local! {
         static ARMED: Cell<bool> = const { Cell::new(false) };
+        /// Where code is that keeps the frame pointer.
+        static KEEPS_POINTER: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
     }
 
     extern "C" fn step(frame: *mut c_void, found: *mut bool) -> c_int {
         // SAFETY: the unwinder tells of a frame.
-        if unsafe { _Unwind_GetIP(frame) } != azulejo_test_called as *const () as usize {
+        let address = unsafe { _Unwind_GetIP(frame) };
+        let (start, end) = KEEPS_POINTER.get();
+        if (start..end).contains(&address) {
+            // SAFETY: rbp points to the pair that a profiler would read: the caller's rbp, and where it goes on.
+            let [next, caller] = unsafe { *(_Unwind_GetGR(frame, 6) as *const [usize; 2]) };
+            assert_eq!(
+                (next, caller),
+                (0x1002, azulejo_test_called as *const () as usize),
+                "the chain of frames"
+            );
+        }
+        if address != azulejo_test_called as *const () as usize {
             return 0;
         }
         // rbx, rbp and r12 to r15, as DWARF numbers registers.
@@ -361,8 +379,15 @@ mod callers {
         }
     }
 
-    pub(super) fn check(code: &Installed, frame: &mut [u64; 32], report: &dyn Fn() -> String) {
+    pub(super) fn check(
+        code: &Installed,
+        keeps_pointer: bool,
+        frame: &mut [u64; 32],
+        report: &dyn Fn() -> String,
+    ) {
         ARMED.set(true);
+        let start = code.address().addr();
+        KEEPS_POINTER.set(if keeps_pointer { (start, start + code.size()) } else { (0, 0) });
         // SAFETY: the code is a function that touches the frame alone.
         let call = || unsafe { azulejo_test_call(code.address(), frame.as_mut_ptr()) };
         let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("it panics");
@@ -374,5 +399,5 @@ mod callers {
 #[cfg(not(all(unix, not(target_os = "macos"))))]
 mod callers {
     pub(super) fn look_and_panic() {}
-    pub(super) fn check(_: &azulejo::x64::Installed, _: &mut [u64; 32], _: &dyn Fn() -> String) {}
+    pub(super) fn check(_: &azulejo::x64::Installed, _: bool, _: &mut [u64; 32], _: &dyn Fn() -> String) {}
 }

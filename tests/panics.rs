@@ -354,7 +354,7 @@ fn code_that_was_thrown_away_is_unwound() {
     }
     let mut vm = vm();
     vm.engine = Rc::new(Engine::<Op>::builder().code_bytes(16 << 10).build());
-    for _ in 0..100 {
+    for _ in 0..8 {
         let bottom = vm.define(busy(60, &[Op::Check { value: r(0) }]));
         let top = vm.define(busy(60, &[Op::Deeper { dst: r(1), a: r(0) }]));
         for victim in [bottom, top] {
@@ -415,4 +415,35 @@ fn an_ordinary_panic_passes() {
         Some("the value is 0")
     );
     assert_eq!(run(4).expect_err("it panics").downcast_ref(), Some(&4i64));
+}
+
+#[inline(never)]
+fn look_back(text: &mut String) {
+    *text = std::backtrace::Backtrace::force_capture().to_string();
+}
+
+/// A backtrace goes through compiled code to the test that called it.
+#[test]
+fn a_backtrace_goes_through() {
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    #[bytecode(context = String)]
+    enum Small {
+        Look,
+        Return { a: In<i64> },
+    }
+    template! {
+        Small::Look   => (callv look_back (arglist (carg (tc) ptr)))
+        Small::Return => (return $a)
+    }
+    let engine = Engine::<Small>::new();
+    let function =
+        engine.define("looks", vec![Small::Look, Small::Return { a: r(0) }], 1).expect("it is right");
+    if azulejo::can_compile().is_ok() {
+        engine.compile(function).expect("it compiles");
+    }
+    let mut text = String::new();
+    assert_eq!(engine.call(function, &mut text, (7i64,)), Ok(7));
+    let place = |name: &str| text.lines().position(|line| line.ends_with(name));
+    let (top, bottom) = (place("panics::look_back"), place("panics::a_backtrace_goes_through"));
+    assert!(top.is_some() && top < bottom, "{text}");
 }

@@ -5,9 +5,10 @@
 use crate::emit::{self, Code, Options};
 use crate::features::Features;
 use crate::memory::{CodeMemory, Installed};
-use crate::regs::REGISTERS;
+use crate::regs::{RBP, REGISTERS, REGISTERS_BUT_RBP};
 use crate::set::Set;
 use crate::tiles::X64;
+use crate::watchers::{Announced, Watchers};
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::pass::build::Source;
 use azulejo_core::pass::rewrite::Matcher;
@@ -28,11 +29,16 @@ pub struct Compiler {
     set: &'static Set,
     registers: &'static RegisterFile,
     checks: bool,
+    watchers: Watchers,
+    /// What watchers are told that the code is called.
+    name: String,
 }
 
 /// A compiled function.
 #[derive(Debug)]
 pub struct Compiled {
+    /// Goes first: what debuggers know of is there.
+    _announced: Option<Announced>,
     installed: Installed,
     /// How many bytes are code; constants follow.
     code_bytes: usize,
@@ -93,7 +99,7 @@ impl Compiler {
     ) -> Result<Self, Unsupported> {
         let memory = CodeMemory::new(code_bytes)?;
         Ok(Compiler {
-            options: Options { reach: memory.reach() },
+            options: Options { reach: memory.reach(), ..Options::default() },
             memory,
             compilation: Compilation::default(),
             emission: emit::Scratch::default(),
@@ -103,6 +109,8 @@ impl Compiler {
             set: &X64,
             registers: &REGISTERS,
             checks: false,
+            watchers: Watchers::default(),
+            name: String::new(),
         })
     }
 
@@ -123,6 +131,38 @@ impl Compiler {
     pub fn with_checks(mut self, checks: bool) -> Self {
         self.checks = checks;
         self
+    }
+
+    /// Keeps a chain of frames that starts in `rbp` and goes through compiled functions, as profilers follow it. `rbp` is
+    /// then given out for nothing else; so say this behind [`with_registers`](Self::with_registers).
+    pub fn with_frame_pointers(mut self, frame_pointers: bool) -> Self {
+        self.options.frame_pointers = frame_pointers;
+        if frame_pointers && core::ptr::eq(self.registers, &REGISTERS) {
+            self.registers = &REGISTERS_BUT_RBP;
+        }
+        debug_assert!(!frame_pointers || !self.registers.int.contains(&RBP));
+        self
+    }
+
+    /// Tells these of each function that is compiled.
+    pub fn with_watchers(mut self, watchers: Watchers) -> Self {
+        // Debuggers cannot write breakpoints into memory that is at two addresses, and perf takes it for a file.
+        if watchers.any()
+            && let Ok(memory) = CodeMemory::by_page(self.memory.size())
+        {
+            self.options.reach = memory.reach();
+            self.memory = memory;
+        }
+        self.watchers = watchers;
+        self
+    }
+
+    /// What watchers are told that functions compiled from now on are called.
+    pub fn set_name(&mut self, name: &str) {
+        if self.watchers.any() {
+            self.name.clear();
+            self.name.push_str(name);
+        }
     }
 
     /// Makes some legal choices at random from now on, so that tests see what is rare; none if the seed is zero.
@@ -167,6 +207,7 @@ impl Compiler {
         let origin = |inst: u32| tiles.insts[inst as usize].origin;
         let map = self.code.map.iter().map(|(at, inst)| (*at, origin(*inst))).collect();
         Ok(Compiled {
+            _announced: self.watchers.tell(&self.name, &self.code, installed.address()),
             installed,
             code_bytes: self.code.end as usize,
             map,

@@ -159,6 +159,8 @@ pub struct Options {
     /// What can be named by its distance in the memory that the code goes to. Nothing, unless said: code then runs
     /// anywhere.
     pub reach: Reach,
+    /// Whether functions keep `rbp` as the start of a chain of frames; the allocator must not give it out then.
+    pub frame_pointers: bool,
 }
 
 /// Memory kept between functions.
@@ -211,10 +213,9 @@ pub fn emit(
     code.map.clear();
     let mut layout = core::mem::take(&mut scratch.layout);
     layout.find(tiles, assignment);
-    let mut emitter = Emitter::new(scratch, core::mem::take(&mut code.bytes), tiles, assignment);
+    let mut emitter = Emitter::new(scratch, core::mem::take(&mut code.bytes), tiles, assignment, options);
     emitter.leaves = core::mem::take(&mut code.leaves);
     emitter.leaves.clear();
-    emitter.reach = options.reach.clone();
     emitter.prologue();
     code.cold = u32::MAX;
     for (at, position) in layout.order.iter().enumerate() {
@@ -250,7 +251,13 @@ pub fn emit(
 }
 
 impl Emitter {
-    fn new(scratch: &mut Scratch, mut bytes: Vec<u8>, tiles: &TileList, assignment: &Assignment) -> Emitter {
+    fn new(
+        scratch: &mut Scratch,
+        mut bytes: Vec<u8>,
+        tiles: &TileList,
+        assignment: &Assignment,
+        options: &Options,
+    ) -> Emitter {
         bytes.clear();
         let mut fixups = core::mem::take(&mut scratch.fixups);
         fixups.clear();
@@ -268,16 +275,22 @@ impl Emitter {
             condition: None,
             ways: core::mem::take(&mut scratch.ways),
             next: Block::NONE,
-            frame: Frame::new(assignment.used, room, tiles.has_calls, false),
+            frame: Frame::new(assignment.used, room, tiles.has_calls, options.frame_pointers),
             leaves: Vec::new(),
-            reach: Reach::default(),
+            reach: options.reach.clone(),
         }
     }
 
     /// An emitter without a function, for tests of single instructions.
     #[cfg(test)]
     pub(crate) fn bare() -> Emitter {
-        Emitter::new(&mut Scratch::default(), Vec::new(), &TileList::default(), &Assignment::default())
+        Emitter::new(
+            &mut Scratch::default(),
+            Vec::new(),
+            &TileList::default(),
+            &Assignment::default(),
+            &Options::default(),
+        )
     }
 
     /// What was emitted since the last call.

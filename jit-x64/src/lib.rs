@@ -15,6 +15,10 @@ pub mod __private {
 
 pub mod abi;
 pub mod compile;
+#[cfg(all(unix, not(target_vendor = "apple")))]
+pub mod debugger;
+#[cfg(all(unix, not(target_vendor = "apple")))]
+mod elf;
 pub mod emit;
 pub mod encode;
 pub mod features;
@@ -22,12 +26,14 @@ pub mod frame;
 mod layout;
 mod link;
 pub mod memory;
+pub mod profiler;
 pub mod reach;
 pub mod regs;
 pub mod set;
 pub mod tiles;
 mod twins;
 mod unwind;
+pub mod watchers;
 
 /// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].
 pub use azulejo_core::vocab::{Sig, Type};
@@ -39,3 +45,4 @@ pub use frame::Frame;
 pub use memory::{CodeMemory, Installed};
 pub use set::Set;
 pub use tiles::X64;
+pub use watchers::Watchers;

@@ -44,3 +44,7 @@ pub static REGISTERS: RegisterFile = RegisterFile {
     name,
     abi: abi::of,
 };
+
+/// All registers but the stack pointer and the frame pointer.
+pub static REGISTERS_BUT_RBP: RegisterFile =
+    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R12, R13, R14, R15], ..REGISTERS };

@@ -226,3 +226,149 @@ impl Drop for Registration {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emit::Emitter;
+    use crate::frame::{Frame, SAVE_ORDER};
+    use crate::regs::CALLEE_SAVED;
+    use azulejo_core::target::RegSet;
+    use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, Register};
+
+    /// Where the caller's frame ends, as a register and a distance, and where registers are saved below that.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    struct Row {
+        base: u8,
+        distance: u64,
+        saved: [Option<u64>; 17],
+    }
+
+    /// Reads rules: the row that holds at each address.
+    fn rows(section: &[u8], len: usize) -> Vec<Row> {
+        let word =
+            |at: usize| u32::from_le_bytes(section[at..at + 4].try_into().expect("four bytes")) as usize;
+        let cie_end = word(0) + 4;
+        let fde_end = cie_end + 4 + word(cie_end);
+        let mut row = Row { base: 0, distance: 0, saved: [None; 17] };
+        let (mut rows, mut kept) = (Vec::new(), Vec::new());
+        // Behind a CIE's header of 9 bytes, and an FDE's pointer, start and size.
+        let initial = &section[4 + 9..cie_end];
+        let (_, row_of_all) =
+            read(initial, &mut row, &mut rows, &mut kept, Row { base: 0, distance: 0, saved: [None; 17] });
+        row = row_of_all;
+        let (at, _) = read(&section[cie_end + 4 + 20..fde_end], &mut row, &mut rows, &mut kept, row_of_all);
+        assert!(at <= len && kept.is_empty());
+        rows.resize(len, row);
+        rows
+    }
+
+    fn read(
+        rules: &[u8],
+        row: &mut Row,
+        rows: &mut Vec<Row>,
+        kept: &mut Vec<Row>,
+        initial: Row,
+    ) -> (usize, Row) {
+        let mut rules = rules.iter().copied();
+        let mut next = || rules.next();
+        while let Some(rule) = next() {
+            let mut operand = || {
+                let (mut value, mut shift) = (0, 0);
+                loop {
+                    let byte = next().expect("there is an operand");
+                    value |= ((byte & 0x7f) as u64) << shift;
+                    shift += 7;
+                    if byte < 0x80 {
+                        return value;
+                    }
+                }
+            };
+            match (rule & 0xc0, rule & 0x3f) {
+                (0x40, by) => rows.resize(rows.len() + by as usize, *row),
+                (OFFSET, register) => row.saved[register as usize] = Some(operand() * 8),
+                (RESTORE, register) => row.saved[register as usize] = initial.saved[register as usize],
+                (_, 0) => {}
+                (_, 4) => {
+                    let by = u32::from_le_bytes(std::array::from_fn(|_| next().expect("four bytes")));
+                    rows.resize(rows.len() + by as usize, *row);
+                }
+                (_, DEF_CFA) => (row.base, row.distance) = (operand() as u8, operand()),
+                (_, DEF_CFA_REGISTER) => row.base = operand() as u8,
+                (_, DEF_CFA_OFFSET) => row.distance = operand(),
+                (_, REMEMBER_STATE) => kept.push(*row),
+                (_, RESTORE_STATE) => *row = kept.pop().expect("one was kept"),
+                other => unreachable!("{other:?} is not written"),
+            }
+        }
+        (rows.len(), *row)
+    }
+
+    /// What an instruction does to the stack is what the rules say behind it, for every kind of frame.
+    #[test]
+    fn rules_follow_the_stack_through_every_instruction() {
+        let masks = 0..1u64 << SAVE_ORDER.len();
+        for (mask, room, keeps_pointer) in masks.flat_map(|mask| {
+            let rooms = [0, 8, 120, 128, 60_000].into_iter();
+            rooms.flat_map(move |room| [false, true].map(|keeps_pointer| (mask, room, keeps_pointer)))
+        }) {
+            let chosen = SAVE_ORDER.iter().enumerate().filter(|(at, _)| mask >> at & 1 != 0);
+            let used = RegSet::of(&chosen.map(|(_, reg)| *reg).collect::<Vec<Reg>>());
+            let mut emitter = Emitter::bare();
+            emitter.frame = Frame::new(used, room, true, keeps_pointer);
+            assert!(emitter.frame.size().is_multiple_of(16));
+            emitter.prologue();
+            // As a function with a body, two ways out of it, and more behind them.
+            let nops = |emitter: &mut Emitter, count: usize| (0..count).for_each(|_| emitter.byte(0x90));
+            nops(&mut emitter, 3);
+            emitter.leave();
+            nops(&mut emitter, 300);
+            emitter.leave();
+            nops(&mut emitter, 1);
+            let (frame, leaves) = (emitter.frame, core::mem::take(&mut emitter.leaves));
+            let bytes = emitter.take();
+            let code = Code { end: bytes.len() as u32, bytes, frame, leaves, ..Code::default() };
+            let rows = rows(&of_function(&code, 0x1000), code.bytes.len());
+            follow(&code, &rows);
+        }
+    }
+
+    fn follow(code: &Code, rows: &[Row]) {
+        // How far rsp and, once it is set, rbp are below the caller's frame; and where registers were pushed.
+        let (mut depth, mut pointer, mut pushed) = (8u64, None, [None; 17]);
+        pushed[RETURN as usize] = Some(8);
+        let mut body = None;
+        let register = |register: Register| dwarf(Reg::int(register.number() as u8));
+        let mut last = Instruction::default();
+        for instruction in &mut Decoder::with_ip(64, &code.bytes, 0, DecoderOptions::NONE) {
+            if last.flow_control() == FlowControl::Return {
+                (depth, pointer, pushed) = body.expect("there was a body before");
+            }
+            let row = rows[instruction.ip() as usize];
+            let base = if row.base == dwarf(RSP) { depth } else { pointer.expect("rbp is set") };
+            assert_eq!(row.distance, base, "{instruction:?} at {:x}: {row:?}", instruction.ip());
+            assert_eq!(row.saved, pushed, "{instruction:?} at {:x}", instruction.ip());
+            match instruction.mnemonic() {
+                Mnemonic::Push => {
+                    depth += 8;
+                    pushed[register(instruction.op0_register()) as usize] = Some(depth);
+                }
+                Mnemonic::Pop => {
+                    depth -= 8;
+                    pushed[register(instruction.op0_register()) as usize] = None;
+                    if instruction.op0_register() == Register::RBP {
+                        pointer = None;
+                    }
+                }
+                Mnemonic::Mov => pointer = Some(depth),
+                Mnemonic::Sub => depth += instruction.immediate(1),
+                Mnemonic::Add => depth -= instruction.immediate(1),
+                Mnemonic::Nop => body = Some((depth, pointer, pushed)),
+                Mnemonic::Ret => assert_eq!((depth, pointer), (8, None)),
+                other => unreachable!("{other:?} is in no frame"),
+            }
+            last = instruction;
+        }
+        assert!(CALLEE_SAVED.iter().all(|reg| SAVE_ORDER.contains(&reg)));
+    }
+}

@@ -9,7 +9,7 @@ mod present {
     use azulejo_core::error::{Error, Unsupported};
     use azulejo_core::pass::Blind;
     use azulejo_core::pass::build::Source;
-    use azulejo_x64::{Compiler, Features, Set, X64};
+    use azulejo_x64::{Compiler, Features, Set, Watchers, X64};
 
     pub(crate) use azulejo_x64::{Compiled, Status};
 
@@ -20,11 +20,20 @@ mod present {
         rules: &'static [Matcher],
         tiles: &'static Set,
         checks: bool,
+        frame_pointers: bool,
+        watchers: Watchers,
     }
 
     impl Default for Choice {
         fn default() -> Choice {
-            Choice { features: Features::detect(), rules: &rules::MATCHERS, tiles: &X64, checks: false }
+            Choice {
+                features: Features::detect(),
+                rules: &rules::MATCHERS,
+                tiles: &X64,
+                checks: false,
+                frame_pointers: false,
+                watchers: Watchers::default(),
+            }
         }
     }
 
@@ -35,6 +44,18 @@ mod present {
 
         pub(crate) fn set_checks(&mut self, checks: bool) {
             self.checks = checks;
+        }
+
+        pub(crate) fn set_frame_pointers(&mut self, frame_pointers: bool) {
+            self.frame_pointers = frame_pointers;
+        }
+
+        pub(crate) fn set_debugger(&mut self, debugger: bool) {
+            self.watchers.debugger = debugger;
+        }
+
+        pub(crate) fn set_perf_map(&mut self, perf_map: bool) {
+            self.watchers.perf_map = perf_map;
         }
 
         pub(crate) fn set_rules(&mut self, rules: &'static [Matcher]) {
@@ -64,8 +85,8 @@ mod present {
             Backend { code_bytes, choice, compiler: None }
         }
 
-        pub(crate) fn compile(&mut self, source: &Source<'_>) -> Result<Compiled, Error> {
-            let Choice { features, rules, tiles, checks } = self.choice;
+        pub(crate) fn compile(&mut self, name: &str, source: &Source<'_>) -> Result<Compiled, Error> {
+            let Choice { features, rules, tiles, checks, frame_pointers, watchers } = self.choice;
             if let Some(operator) = tiles.tables.stranger(source.vocab) {
                 return Err(Error::NoTiles { operator });
             }
@@ -73,9 +94,11 @@ mod present {
                 Some(compiler) => compiler,
                 None => {
                     let compiler = Compiler::new(self.code_bytes, features, rules)?;
-                    self.compiler.insert(compiler.with_tiles(tiles).with_checks(checks))
+                    let compiler = compiler.with_tiles(tiles).with_checks(checks);
+                    self.compiler.insert(compiler.with_frame_pointers(frame_pointers).with_watchers(watchers))
                 }
             };
+            compiler.set_name(name);
             compiler.bytecode(source, &mut Blind)
         }
     }
@@ -117,6 +140,12 @@ mod absent {
 
         pub(crate) fn set_checks(&mut self, _: bool) {}
 
+        pub(crate) fn set_frame_pointers(&mut self, _: bool) {}
+
+        pub(crate) fn set_debugger(&mut self, _: bool) {}
+
+        pub(crate) fn set_perf_map(&mut self, _: bool) {}
+
         pub(crate) fn set_rules(&mut self, _: &'static [crate::rules::Matcher]) {}
     }
 
@@ -125,7 +154,7 @@ mod absent {
             Backend
         }
 
-        pub(crate) fn compile(&mut self, _: &Source<'_>) -> Result<Compiled, Error> {
+        pub(crate) fn compile(&mut self, _: &str, _: &Source<'_>) -> Result<Compiled, Error> {
             can_compile()?;
             Err(Error::Internal("compile"))
         }

@@ -101,6 +101,54 @@ impl Builder {
         self
     }
 
+    /// Tells debuggers of compiled functions, by the interface for that of GDB and LLDB: a backtrace goes through them and
+    /// shows their names, and they can be given breakpoints. Each function has memory pages of its own then, and compiling one takes some
+    /// microseconds more. Only on Linux and BSD.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Return { a: In<i64> } }
+    /// # template! { Op::Return => (return $a) }
+    /// let engine: Engine<Op> = Engine::<Op>::builder().debugger(true).build();
+    /// // `break count_words` and `backtrace` know this one once it is compiled.
+    /// let function = engine.define("count_words", vec![Op::Return { a: 0.into() }], 1)?;
+    /// # if azulejo::can_compile().is_ok() { engine.compile(function)? }
+    /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn debugger(mut self, debugger: bool) -> Self {
+        self.machine.set_debugger(debugger);
+        self
+    }
+
+    /// Has compiled functions keep the frame pointer, so that profilers and other tools that follow its chain get through
+    /// them (`perf record --call-graph fp`). Costs one register, and three instructions a call.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Return { a: In<i64> } }
+    /// # template! { Op::Return => (return $a) }
+    /// let engine: Engine<Op> = Engine::<Op>::builder().frame_pointers(true).perf_map(true).build();
+    /// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
+    /// # if azulejo::can_compile().is_ok() { engine.compile(function)? }
+    /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn frame_pointers(mut self, frame_pointers: bool) -> Self {
+        self.machine.set_frame_pointers(frame_pointers);
+        self
+    }
+
+    /// Tells `perf` what compiled functions are called: writes each one's name to `/tmp/perf-PID.map`, which it reads.
+    /// Nobody removes that file. Each function has memory pages of its own then. See
+    /// [`frame_pointers`](Self::frame_pointers).
+    pub fn perf_map(mut self, perf_map: bool) -> Self {
+        self.machine.set_perf_map(perf_map);
+        self
+    }
+
     /// Uses only these of the CPU's features (by name, such as `bmi2`); names the CPU lacks are left out.
     pub fn only_features(mut self, names: &[&str]) -> Self {
         self.machine.only_features(names);
@@ -197,7 +245,7 @@ impl<B: Bytecode> Engine<B> {
         }
         function.called(self.calls.get());
         loop {
-            let result = self.backend.borrow_mut().compile(&function.source());
+            let result = self.backend.borrow_mut().compile(function.name(), &function.source());
             match result {
                 Ok(compiled) => {
                     function.set_compiled(Some(compiled));

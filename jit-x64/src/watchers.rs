@@ -1,0 +1,42 @@
+//! Who is told of each function that is compiled: debuggers, profilers, or nobody.
+
+#[cfg(all(unix, not(target_vendor = "apple")))]
+pub use crate::debugger::Announced;
+use crate::emit::Code;
+use crate::profiler;
+
+/// Debuggers are told nothing here.
+#[cfg(not(all(unix, not(target_vendor = "apple"))))]
+#[derive(Debug)]
+pub enum Announced {}
+
+#[cfg(not(all(unix, not(target_vendor = "apple"))))]
+impl Announced {
+    fn new(_: &str, _: &Code, _: *const u8) -> Option<Announced> {
+        None
+    }
+}
+
+/// Who is told of compiled functions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Watchers {
+    /// GDB and LLDB, by their interface for compilers in the process.
+    pub debugger: bool,
+    /// `perf`, by the file of names that it reads.
+    pub perf_map: bool,
+}
+
+impl Watchers {
+    /// Whether anybody is told anything.
+    pub fn any(&self) -> bool {
+        self.debugger || self.perf_map
+    }
+
+    /// Tells of code that runs at `address`. The debugger forgets it when the result is dropped.
+    pub fn tell(&self, name: &str, code: &Code, address: *const u8) -> Option<Announced> {
+        if self.perf_map {
+            profiler::note(name, address, code.end as usize);
+        }
+        if self.debugger { Announced::new(name, code, address) } else { None }
+    }
+}

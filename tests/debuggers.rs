@@ -1,0 +1,253 @@
+//! GDB and perf get through compiled code and know its functions by their names.
+//!
+//! This is a program of its own and not run by the test harness, so that `main` is at the bottom of the stack: run without
+//! arguments it starts GDB and perf on itself. What is not installed or not permitted is skipped, with the reason.
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod checks {
+    use azulejo::prelude::*;
+    use std::process::{Command, Output};
+    use std::rc::Rc;
+
+    /// Set in the process that is looked at: what it does.
+    const DEBUGGEE: &str = "AZULEJO_TEST_DEBUGGEE";
+
+    struct Vm {
+        engine: Rc<Engine<Op>>,
+        inner: FunctionId,
+    }
+
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    #[bytecode(context = Vm)]
+    enum Op {
+        Const { dst: Out<i64>, value: Imm<i64> },
+        Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
+        JumpLess { a: In<i64>, b: In<i64>, to: Label },
+        Stop { a: In<i64> },
+        Inner { dst: Out<i64>, a: In<i64> },
+        Return { a: In<i64> },
+    }
+
+    template! {
+        Op::Const    => $value
+        Op::Add      => (add $a $b)
+        Op::JumpLess => (when (lt $a $b) (branch $to))
+        Op::Stop     => (callv azulejo_test_stop (arglist (carg $a i64)))
+        Op::Inner    => (call inner (arglist (carg (tc) ptr) (carg $a i64)) i64)
+        Op::Return   => (return $a)
+    }
+
+    /// Where GDB stops.
+    #[unsafe(no_mangle)]
+    #[inline(never)]
+    extern "C-unwind" fn azulejo_test_stop(value: i64) {
+        std::hint::black_box(value);
+    }
+
+    /// Where GDB stops when everything is compiled.
+    #[unsafe(no_mangle)]
+    #[inline(never)]
+    extern "C" fn azulejo_test_ready() {
+        std::hint::black_box(());
+    }
+
+    fn inner(vm: &mut Vm, a: i64) -> i64 {
+        let engine = Rc::clone(&vm.engine);
+        engine.call(vm.inner, vm, (a,)).expect("it ends")
+    }
+
+    fn r<T: From<u32>>(register: u32) -> T {
+        register.into()
+    }
+
+    /// Calls `middle` while so many values are alive.
+    fn busy(values: u32, middle: &[Op]) -> Vec<Op> {
+        let mut code = Vec::new();
+        for at in 0..values {
+            code.push(Op::Const { dst: r(2 + at), value: Imm(1 << 40 | at as i64) });
+            code.push(Op::Add { dst: r(2 + at), a: r(2 + at), b: r(0) });
+        }
+        code.push(Op::Const { dst: r(1), value: Imm(0) });
+        code.extend(middle);
+        code.extend((0..values).map(|at| Op::Add { dst: r(1), a: r(1), b: r(2 + at) }));
+        code.push(Op::Return { a: r(1) });
+        code
+    }
+
+    /// The process that is looked at: `main` calls `outer_lines`, that calls `inner_words`, and that stops.
+    pub(super) fn debuggee(what: &str) {
+        let builder = Engine::<Op>::builder();
+        let engine = Rc::new(match what {
+            "gdb" => builder.debugger(true).build(),
+            "gdb with frame pointers" => builder.debugger(true).frame_pointers(true).build(),
+            "perf" => builder.frame_pointers(true).perf_map(true).build(),
+            other => unreachable!("there is no {other}"),
+        });
+        let define = |name: &str, code: Vec<Op>| {
+            let function = engine.define(name, code, 40).expect("the code is right");
+            engine.compile(function).expect("it compiles");
+            function
+        };
+        let spin = [
+            Op::Const { dst: r(38), value: Imm(1) },
+            Op::Const { dst: r(39), value: Imm(300_000_000) },
+            Op::Add { dst: r(1), a: r(1), b: r(38) },
+            Op::JumpLess { a: r(1), b: r(39), to: Label(3) },
+        ];
+        let (inner, outer) = match what {
+            "perf" => (define("inner_words", busy(0, &spin)), define("outer_lines", busy(9, &[]))),
+            _ => (
+                define("inner_words", busy(30, &[Op::Stop { a: r(0) }])),
+                define("outer_lines", busy(3, &[Op::Inner { dst: r(1), a: r(0) }])),
+            ),
+        };
+        // Code that is gone again is not known any more.
+        let gone = define("never_seen", busy(1, &[]));
+        engine.discard(gone).expect("it is the engine's");
+        let mut vm = Vm { engine: Rc::clone(&engine), inner };
+        let start = if what == "perf" { inner } else { outer };
+        println!("process {}", std::process::id());
+        azulejo_test_ready();
+        engine.call::<_, i64>(start, &mut vm, (1i64,)).expect("it ends");
+    }
+
+    fn this() -> std::path::PathBuf {
+        std::env::current_exe().expect("a test has a path")
+    }
+
+    fn text(output: &Output) -> String {
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    }
+
+    /// What GDB prints when it does what a script says.
+    fn gdb(what: &str, script: &str) -> Option<String> {
+        let file = std::env::temp_dir().join(format!("azulejo-{}.gdb", std::process::id()));
+        std::fs::write(&file, script).expect("a file can be written");
+        let mut gdb = Command::new("gdb");
+        gdb.args(["-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set width 0"]);
+        let output = gdb.arg("-x").arg(&file).arg(this()).env(DEBUGGEE, what).output();
+        let _ = std::fs::remove_file(&file);
+        match output {
+            Ok(output) => Some(text(&output)),
+            Err(reason) => {
+                eprintln!("skipped: gdb cannot be run: {reason}");
+                None
+            }
+        }
+    }
+
+    /// The names are in this order.
+    fn assert_order(text: &str, names: &[&str]) {
+        let mut rest = text;
+        for name in names {
+            match rest.find(name) {
+                Some(at) => rest = &rest[at + name.len()..],
+                None => panic!("`{name}` is missing or out of order in\n{text}"),
+            }
+        }
+    }
+
+    fn gdb_gets_through(what: &str) {
+        let script = "break azulejo_test_stop\nrun\nbacktrace\nkill\n";
+        let Some(backtrace) = gdb(what, script) else { return };
+        if !backtrace.contains("Breakpoint 1, ") {
+            eprintln!("skipped: gdb cannot trace here:\n{backtrace}");
+            return;
+        }
+        let names = [
+            "azulejo_test_stop",
+            "inner_words",
+            "checks::inner",
+            "outer_lines",
+            "checks::debuggee",
+            "debuggers::main",
+        ];
+        assert_order(&backtrace, &names);
+        assert!(!backtrace.contains("never_seen") && !backtrace.contains("Backtrace stopped"), "{backtrace}");
+        // From every instruction of the inner function, its prologue and epilogue too, and then of its callers.
+        let script = "
+            break azulejo_test_ready
+            run
+            break *(char *)&inner_words
+            continue
+            set $step = 0
+            while $step < 240
+                echo STEP\\n
+                backtrace
+                nexti
+                set $step = $step + 1
+            end
+            kill
+        ";
+        let text = gdb(what, script).expect("gdb was there before");
+        let steps: Vec<&str> = text.split("STEP\n").skip(1).collect();
+        let top = |step: &str| step.lines().next().unwrap_or_default().to_string();
+        let in_function = |name: &str| steps.iter().filter(|step| top(step).contains(name)).count();
+        assert!(in_function("inner_words") > 100 && in_function("outer_lines") > 5, "{text}");
+        for step in &steps {
+            let callers =
+                ["inner_words", "checks::inner", "outer_lines", "checks::debuggee", "debuggers::main"];
+            let from = callers.iter().position(|name| top(step).contains(name)).unwrap_or(4);
+            assert_order(step, &callers[from..]);
+        }
+    }
+
+    /// A profile of a loop in compiled code names the function, and finds who called it.
+    fn perf_gets_through() {
+        let file = std::env::temp_dir().join(format!("azulejo-{}.perf", std::process::id()));
+        let record = Command::new("perf")
+            .args(["record", "-e", "cpu-clock", "--call-graph", "fp", "-o"])
+            .arg(&file)
+            .arg(this())
+            .env(DEBUGGEE, "perf")
+            .output();
+        let skip = |reason: String| eprintln!("skipped: perf cannot be run: {reason}");
+        let record = match record {
+            Err(reason) => return skip(reason.to_string()),
+            Ok(output) if !output.status.success() => return skip(text(&output)),
+            Ok(output) => text(&output),
+        };
+        let script = Command::new("perf").args(["script", "-F", "ip,sym", "-i"]).arg(&file).output();
+        let _ = std::fs::remove_file(&file);
+        let script = text(&script.expect("perf was there before"));
+        // One sample a paragraph, the innermost frame first.
+        let callers = script.split("\n\n").filter_map(|sample| {
+            let mut frames = sample.lines();
+            frames.find(|frame| frame.contains("inner_words"))?;
+            frames.next()
+        });
+        let callers: Vec<&str> = callers.collect();
+        let process = record.lines().find_map(|line| line.strip_prefix("process "));
+        let _ =
+            std::fs::remove_file(format!("/tmp/perf-{}.map", process.expect("the process says its number")));
+        assert!(callers.len() > 20, "{script}");
+        assert!(
+            callers.iter().all(|caller| caller.contains("Compiled") && caller.contains("enter")),
+            "{callers:?}"
+        );
+    }
+
+    pub(super) fn run() {
+        if let Err(reason) = azulejo::can_compile() {
+            return eprintln!("skipped: {reason}");
+        }
+        for what in ["gdb", "gdb with frame pointers"] {
+            eprintln!("{what}");
+            gdb_gets_through(what);
+        }
+        eprintln!("perf");
+        perf_gets_through();
+    }
+
+    pub(super) fn main() {
+        match std::env::var(DEBUGGEE) {
+            Ok(what) => debuggee(&what),
+            Err(_) => run(),
+        }
+    }
+}
+
+fn main() {
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    checks::main();
+}
