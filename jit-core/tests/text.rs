@@ -47,6 +47,7 @@ fn mistakes_have_a_line() {
         ("b0:\n ret\n ret", "the block has ended"),
         ("b0:\n ret\nb0:", "b0 stands here a second time"),
         ("b0:\n jump b7", "b0 goes to b7, which is nowhere"),
+        ("b0:\n v4000000000 = local", "`v4000000000` is a greater number than 1048576"),
         ("b0:\n return.i64 v9", "v9 is used and nowhere defined"),
     ] {
         let error = parse::graph(Vocabulary::BUILTIN, text).expect_err(text);

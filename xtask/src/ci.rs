@@ -29,6 +29,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
             Err(reason) => eprintln!("not checked for {target}: {reason}"),
         }
     }
+    run(root, "cargo check --manifest-path fuzz/Cargo.toml", &[("RUSTFLAGS", "-D warnings")])?;
     // The same programs each time: what fails in CI fails everywhere.
     let minute = ["--seed", "1", "--seconds", "60"];
     crate::fuzz::rig(root, "fuzz", minute.into_iter().map(String::from))?;

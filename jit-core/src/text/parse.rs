@@ -90,9 +90,15 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.trim().is_empty())
 }
 
+/// Names are positions: greater numbers than a function has things would cost memory for nothing.
+const MAX_NUMBER: u32 = 1 << 20;
+
 fn number(word: &str, prefix: &str, what: &str) -> Parsed<u32> {
     let digits = word.strip_prefix(prefix).and_then(|digits| digits.parse().ok());
-    digits.ok_or_else(|| format!("expected {what}, found `{word}`"))
+    match digits.ok_or_else(|| format!("expected {what}, found `{word}`"))? {
+        number if number > MAX_NUMBER => Err(format!("`{word}` is a greater number than {MAX_NUMBER}")),
+        number => Ok(number),
+    }
 }
 
 fn node(word: &str) -> Parsed<Node> {

@@ -1,7 +1,8 @@
 //! The rig: random programs of a bytecode that has every operator, run in every tier and compared.
 //!
 //! [`program`](program::program) makes them, [`Rig`](compare::Rig) runs them, [`minimise`](minimise::minimise)
-//! makes one that fails short. The same functions serve tests, `cargo xtask fuzz` and fuzzers.
+//! makes one that fails short. What must hold is in [`property`], for tests,
+//! `cargo xtask fuzz` and the targets in `fuzz/`.
 
 #![cfg(all(target_arch = "x86_64", unix))]
 
@@ -15,6 +16,7 @@ pub mod machine;
 pub mod minimise;
 pub mod mutate;
 pub mod program;
+pub mod property;
 pub mod reached;
 pub mod run;
 pub mod session;

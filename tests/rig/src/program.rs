@@ -313,12 +313,19 @@ impl Program {
             }
             match name {
                 "labels" => program.labels = numbers.iter().map(|label| *label as u32).collect(),
-                "registers" => program.registers = numbers[0] as u32,
+                "registers" => match numbers[..] {
+                    [count] => program.registers = count as u32,
+                    _ => return Err("`registers` has one number".into()),
+                },
                 _ => {
                     let opcode = Op::OPCODES.iter().position(|info| info.name == name);
                     let opcode = opcode.ok_or_else(|| format!("there is no opcode `{name}`"))?;
                     let mut operands = [0; MAX_OPERANDS];
-                    operands[..numbers.len()].copy_from_slice(&numbers);
+                    let n_operands = Op::OPCODES[opcode].operands.len();
+                    if numbers.len() != n_operands {
+                        return Err(format!("`{name}` has {n_operands} operands"));
+                    }
+                    operands[..n_operands].copy_from_slice(&numbers);
                     program.code.push(Instruction { opcode, operands });
                 }
             }

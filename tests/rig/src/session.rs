@@ -6,10 +6,8 @@
 //! `tests/rig/found`.
 
 use crate::compare::{Rig, WAYS};
-use crate::graphs::plant;
-use crate::program::program;
-use crate::reached;
-use azulejo_core::fuzzing::{Options, Random, graph};
+use crate::{property, reached};
+use azulejo_core::random::Random;
 use std::time::{Duration, Instant};
 
 const USAGE: &str = "there are --seconds, --seed, --programs and --failures, each with a number";
@@ -50,8 +48,12 @@ pub fn session(arguments: impl Iterator<Item = String>) -> Result<bool, String> 
         let seed = (arguments.seed << 32) + done;
         rig.ways = vec![done as usize % WAYS.len()];
         // A stride that has no divisor in common with the number of ways.
-        let failure = if done % 7 == 6 { try_graph(&mut rig, seed) } else { try_program(&mut rig, seed) };
-        if let Some(text) = failure {
+        let mut random = Random::new(seed);
+        let result = match done % 7 {
+            6 => property::of_graph(&mut rig, &mut random).map(drop),
+            _ => property::of_program(&mut rig, &mut random),
+        };
+        if let Err(text) = result {
             failures += 1;
             println!("seed {seed}: {text}");
         }
@@ -69,25 +71,4 @@ pub fn session(arguments: impl Iterator<Item = String>) -> Result<bool, String> 
         rig.bytecodes
     );
     Ok(failures == 0)
-}
-
-fn try_program(rig: &mut Rig, seed: u64) -> Option<String> {
-    let mut random = Random::new(seed);
-    // Mostly small ones: they are fast, and what is wrong is wrong in a few bytecodes mostly.
-    let size = if random.one_in(16) { 150 } else { 6 + random.below(36) };
-    let program = program(&mut random, size);
-    rig.check(&program, random.number()).err()
-}
-
-fn try_graph(rig: &mut Rig, seed: u64) -> Option<String> {
-    let mut random = Random::new(seed);
-    let mut options = Options { calls: false, own_memory: true, ..Options::SMALL };
-    if random.one_in(8) {
-        options = Options { max_blocks: 20, max_nodes: 60, ..options };
-    }
-    let mut graph = graph(&mut random, &options);
-    for _ in 0..random.below(30) {
-        plant(&mut random, &mut graph);
-    }
-    rig.check_graph(&graph, random.number()).err()
 }

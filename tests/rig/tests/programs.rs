@@ -2,69 +2,44 @@
 
 #![cfg(all(target_arch = "x86_64", unix))]
 
-use azulejo::verify;
 use azulejo_core::random::Random;
 use azulejo_rig::case::{Case, found};
 use azulejo_rig::compare::{Rig, WAYS};
-use azulejo_rig::minimise::ends;
-use azulejo_rig::mutate::mutate;
 use azulejo_rig::program::program;
-use azulejo_rig::run::Verified;
+use azulejo_rig::property::{self, Fate};
 use std::ops::Range;
 
-/// Programs of these seeds, each in one of the ways, as large as `size` says.
-fn run(seeds: Range<u64>, size: impl Fn(&mut Random) -> usize) {
+/// A property on random numbers of these seeds, each in one of the ways.
+fn run<T>(seeds: Range<u64>, property: impl Fn(&mut Rig, &mut Random) -> Result<T, String>) -> Vec<T> {
     let mut rig = Rig::default();
+    let mut all = Vec::new();
     for seed in seeds {
         rig.ways = vec![seed as usize % WAYS.len()];
-        let mut random = Random::new(seed);
-        let size = size(&mut random);
-        let program = program(&mut random, size);
-        rig.check(&program, random.number()).unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
+        let result = property(&mut rig, &mut Random::new(seed));
+        all.push(result.unwrap_or_else(|failure| panic!("seed {seed}: {failure}")));
     }
+    all
 }
 
 #[test]
 fn random_programs_do_the_same_in_every_tier() {
-    run(0..1000, |random| 8 + random.below(60));
+    run(0..1000, property::of_program);
 }
 
 #[test]
 fn large_programs_do_the_same_in_every_tier() {
-    run(0..10, |_| 1500);
+    run(0..10, |rig, random| {
+        let program = program(random, 1500);
+        rig.check(&program, random.number())
+    });
 }
 
 #[test]
 fn changed_programs_are_refused_or_safe() {
-    let mut rig = Rig::default();
-    let (mut refused, mut compiled, mut run) = (0, 0, 0);
-    for seed in 0..10_000 {
-        rig.ways = vec![seed as usize % WAYS.len()];
-        let mut random = Random::new(1 << 32 | seed);
-        let size = 4 + random.below(24);
-        let mut program = program(&mut random, size);
-        mutate(&mut random, &mut program);
-        let code = program.code();
-        match verify(&code.ops, &code.labels, program.registers) {
-            Err(error) => {
-                assert!((error.at as usize) <= code.ops.len(), "{error:?} points into the code");
-                refused += 1;
-            }
-            // One that may not end is compiled only.
-            Ok(_) if !ends(&program) || program.registers > 1000 => {
-                let verified = Verified::new(&program).expect("it was accepted");
-                rig.compile(&verified).unwrap_or_else(|failure| panic!("{failure}\n{program}"));
-                compiled += 1;
-            }
-            Ok(_) => {
-                let checked = rig.check(&program, random.number());
-                checked.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
-                run += 1;
-            }
-        }
-    }
-    println!("{refused} refused, {compiled} compiled, {run} run");
-    assert!(refused > 2000 && run > 2000, "{refused} refused, {compiled} compiled, {run} run");
+    let fates = run(1 << 32..(1 << 32) + 10_000, property::of_changed_program);
+    let count = |wanted| fates.iter().filter(|fate| **fate == wanted).count();
+    let (refused, run) = (count(Fate::Refused), count(Fate::Run));
+    assert!(refused > 2000 && run > 2000, "{refused} refused, {run} run of {}", fates.len());
 }
 
 /// Each file in `found/` went wrong once, with some registers.

@@ -1,0 +1,11 @@
+//! Bytes decide which code comes and goes in code memory; none is lost or changed.
+
+#![no_main]
+
+use azulejo_core::random::Random;
+use azulejo_rig::property;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    property::of_code_memory(&mut Random::from_bytes(bytes)).unwrap_or_else(|failure| panic!("{failure}"));
+});

@@ -1,0 +1,130 @@
+//! What must hold, each as one function that tests, `cargo xtask fuzz` and the targets in `fuzz/` call.
+//!
+//! In: random numbers, or text. Out: nothing, or what does not hold.
+
+use crate::case::Case;
+use crate::compare::Rig;
+use crate::graphs::plant;
+use crate::minimise::ends;
+use crate::mutate::mutate;
+use crate::program::program;
+use crate::run::Verified;
+use azulejo::x64::{Code, CodeMemory, Installed};
+use azulejo_core::check;
+use azulejo_core::fuzzing::{self, Options};
+use azulejo_core::grammar::{Grammar, build, text};
+use azulejo_core::random::Random;
+use azulejo_core::text::{parse, print};
+use azulejo_core::vocab::Vocabulary;
+
+/// A program does the same in every tier.
+pub fn of_program(rig: &mut Rig, random: &mut Random) -> Result<(), String> {
+    // Mostly small ones: they are fast, and what is wrong is wrong in a few bytecodes mostly.
+    let size = if random.one_in(16) { 150 } else { 6 + random.below(36) };
+    let program = program(random, size);
+    rig.check(&program, random.number())
+}
+
+/// A graph does as machine code what it means; whether it ended at all.
+pub fn of_graph(rig: &mut Rig, random: &mut Random) -> Result<bool, String> {
+    let mut options = Options { calls: false, own_memory: true, ..Options::SMALL };
+    if random.one_in(8) {
+        options = Options { max_blocks: 20, max_nodes: 60, ..options };
+    }
+    let mut graph = fuzzing::graph(random, &options);
+    for _ in 0..random.below(30) {
+        plant(random, &mut graph);
+    }
+    rig.check_graph(&graph, random.number())
+}
+
+/// What became of a program that was changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// Verification refused it.
+    Refused,
+    /// It may not end, so it was compiled only.
+    Compiled,
+    /// It does the same in every tier.
+    Run,
+}
+
+/// A changed program is refused, with a reason that points into it, or as good as any other.
+pub fn of_changed_program(rig: &mut Rig, random: &mut Random) -> Result<Fate, String> {
+    let size = 4 + random.below(24);
+    let mut program = program(random, size);
+    mutate(random, &mut program);
+    let code = program.code();
+    if let Err(error) = azulejo::verify(&code.ops, &code.labels, program.registers) {
+        let points_into = error.at as usize <= code.ops.len();
+        return if points_into { Ok(Fate::Refused) } else { Err(format!("{error}, of\n{program}")) };
+    }
+    if ends(&program) && program.registers <= 1000 {
+        return rig.check(&program, random.number()).map(|()| Fate::Run);
+    }
+    let verified = Verified::new(&program).expect("it was accepted");
+    rig.compile(&verified).map(|()| Fate::Compiled).map_err(|failure| format!("{failure}\n{program}"))
+}
+
+/// Code of any size comes and goes; room is not lost, and what is there stays whole.
+pub fn of_code_memory(random: &mut Random) -> Result<(), String> {
+    const SIZE: usize = 1 << 12;
+    let memory = match random.one_in(4) {
+        true => CodeMemory::by_page(SIZE),
+        false => CodeMemory::new(SIZE),
+    };
+    let memory = memory.map_err(|error| error.to_string())?;
+    let mut all: Vec<(Installed, Vec<u8>)> = Vec::new();
+    for _ in 0..random.below(200) {
+        if !all.is_empty() && random.one_in(3) {
+            all.swap_remove(random.below(all.len()));
+        }
+        let bytes = vec![random.below(256) as u8; 1 + random.below(SIZE / 4)];
+        let code = Code { bytes, ..Code::default() };
+        match memory.install(&code) {
+            Ok(installed) => all.push((installed, code.bytes)),
+            Err(_) if all.is_empty() => return Err("there is no room, and nothing is there".into()),
+            Err(_) => drop(all.swap_remove(random.below(all.len()))),
+        }
+        let used: usize = all.iter().map(|(installed, _)| installed.size()).sum();
+        if used != memory.used() || used > SIZE {
+            return Err(format!("{used} bytes are in use, not {} of {SIZE}", memory.used()));
+        }
+        for (installed, bytes) in &all {
+            // SAFETY: as many bytes as were installed are there as long as it is.
+            let found = unsafe { std::slice::from_raw_parts(installed.address(), bytes.len()) };
+            if found != bytes {
+                return Err("what was installed is something else now".into());
+            }
+        }
+    }
+    all.clear();
+    if memory.used() == 0 { Ok(()) } else { Err(format!("{} bytes are lost", memory.used())) }
+}
+
+/// Any text is read or refused by each of the parsers. What is read, and in order besides, is printed as what reads the same.
+pub fn of_text(text: &str) -> Result<(), String> {
+    let vocab = Vocabulary::BUILTIN;
+    let same = |once: &str, again: &str| match once == again {
+        true => Ok(()),
+        false => Err(format!("{once}reads as\n{again}")),
+    };
+    if let Ok(graph) = parse::graph(vocab, text)
+        && check::graph::graph(&graph).is_empty()
+    {
+        let once = print::graph(&graph);
+        let again = parse::graph(vocab, &once).map_err(|error| format!("{error}, of\n{once}"))?;
+        same(&once, &print::graph(&again))?;
+    }
+    if let Ok(case) = Case::parse(text) {
+        let once = case.to_string();
+        let again = Case::parse(&once).map_err(|error| format!("{error}, of\n{once}"))?;
+        same(&once, &again.to_string())?;
+    }
+    if let Ok(rules) = text::rules(text) {
+        // Whatever it says, it is a set of tables or a list of what is wrong.
+        let own = rules.len();
+        let _ = build(&Grammar { vocab, features: Vec::new(), own, rules, complete: false });
+    }
+    Ok(())
+}
