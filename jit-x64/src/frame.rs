@@ -6,7 +6,7 @@
 //! can be followed where functions keep it ([`Frame::keeps_pointer`]).
 
 use crate::emit::Emitter;
-use crate::encode::Alu;
+use crate::encode::{Alu, Mem};
 use crate::regs::*;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
@@ -19,6 +19,17 @@ pub const MAX_FRAME_BYTES: usize = 64 << 10;
 pub(crate) const SAVE_ORDER: [Reg; 6] = [RBP, RBX, R12, R13, R14, R15];
 
 /// What a function has on the stack.
+///
+/// ```
+/// use azulejo_core::target::RegSet;
+/// use azulejo_x64::{Frame, regs};
+/// // Two registers to give back and three slots, between the return address and what it calls.
+/// let frame = Frame::new(RegSet::of(&[regs::RAX, regs::RBX, regs::R12]), 24, true, false);
+/// assert_eq!(frame.size(), 8 + 2 * 8 + 24);
+/// // A call wants a multiple of 16.
+/// let frame = Frame::new(RegSet::of(&[regs::RBX]), 24, true, false);
+/// assert_eq!(frame.size(), 8 + 8 + 24 + 8);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Frame {
     /// The registers that are pushed.
@@ -69,6 +80,17 @@ pub(crate) fn push_len(reg: Reg) -> u32 {
     1 + (reg.number() >= 8) as u32
 }
 
+/// A page of the machine's stack. Systems that make stacks larger as they are used want each touched before the next; where
+/// stacks end in a page that may not be touched, no frame reaches beyond it.
+const PAGE: u32 = 4096;
+
+/// How many bytes there are in the prologue that touch a frame's pages.
+pub(crate) fn touches_len(room: u32) -> u32 {
+    room / PAGE * TOUCH_LEN
+}
+
+const TOUCH_LEN: u32 = 7;
+
 /// How many bytes the change of `rsp` has that makes or takes back this room.
 pub(crate) fn room_len(room: u32) -> u32 {
     match room {
@@ -89,6 +111,9 @@ impl Emitter {
             if reg == RBP && frame.keeps_pointer {
                 self.mov(RBP.number(), RSP.number());
             }
+        }
+        for page in 1..=frame.room / PAGE {
+            self.test(Type::I32, Mem::at(RSP.number(), -((page * PAGE) as i64)), RAX.number());
         }
         if frame.room > 0 {
             self.alu_imm(Alu::Sub, Type::I64, RSP.number(), frame.room as i64);

@@ -7,6 +7,14 @@
 use core::ops::Range;
 
 /// The addresses that every instruction of a region can name by a distance.
+///
+/// ```
+/// use azulejo_x64::reach::Reach;
+/// let reach = Reach::of(0x5000_0000, 0x1000);
+/// assert!(reach.covers(0x4000_0000) && !reach.covers(0x7fff_0000_0000));
+/// // Code that goes to memory that may be anywhere reaches nothing.
+/// assert!(!Reach::default().covers(0x4000_0000));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Reach {
     addresses: Range<u64>,

@@ -9,7 +9,7 @@
 //! On Windows nothing is registered: no panic reaches compiled code there (see `azulejo_core::native`).
 
 use crate::emit::Code;
-use crate::frame::{MOVE_LEN, push_len, room_len};
+use crate::frame::{MOVE_LEN, push_len, room_len, touches_len};
 use crate::regs::{RBP, RSP};
 use azulejo_core::target::Reg;
 
@@ -120,7 +120,7 @@ pub(crate) fn of_function(code: &Code, address: usize) -> Box<[u8]> {
         }
     }
     if frame.room() > 0 {
-        rules.step(room_len(frame.room()));
+        rules.step(touches_len(frame.room()) + room_len(frame.room()));
         rules.depth(frame.size(), frame.keeps_pointer());
     }
     for leave in &code.leaves {
@@ -363,6 +363,7 @@ mod tests {
                 Mnemonic::Mov => pointer = Some(depth),
                 Mnemonic::Sub => depth += instruction.immediate(1),
                 Mnemonic::Add => depth -= instruction.immediate(1),
+                Mnemonic::Test => assert!(instruction.memory_displacement64() as i64 >= -60_000),
                 Mnemonic::Nop => body = Some((depth, pointer, pushed)),
                 Mnemonic::Ret => assert_eq!((depth, pointer), (8, None)),
                 other => unreachable!("{other:?} is in no frame"),

@@ -18,6 +18,12 @@ impl Announced {
 }
 
 /// Who is told of compiled functions.
+///
+/// ```
+/// use azulejo_x64::Watchers;
+/// assert!(!Watchers::default().any());
+/// assert!(Watchers { debugger: true, perf_map: false }.any());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Watchers {
     /// GDB and LLDB, by their interface for compilers in the process.
