@@ -9,6 +9,9 @@ use core::fmt;
 pub struct Reg(pub u8);
 
 impl Reg {
+    /// How many registers there can be.
+    pub const COUNT: usize = 64;
+
     /// The integer register with this hardware number.
     pub const fn int(number: u8) -> Reg {
         Reg(number)

@@ -10,6 +10,7 @@ use super::Violation;
 use crate::ir::assignment::{Assignment, Loc, Source};
 use crate::ir::index::Vreg;
 use crate::ir::tiles::{Constraint, Edge, Operand, Remat, Role, TileBlock, TileList};
+use crate::target::Reg;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What each place is sure to hold, by [`Judge::number`]: a set in [`Sets`].
@@ -133,9 +134,6 @@ struct Judge<'a> {
     n_places: usize,
 }
 
-/// How many registers there can be.
-const N_REGISTERS: usize = 64;
-
 impl<'a> Judge<'a> {
     fn new(tiles: &'a TileList, assignment: &'a Assignment) -> Judge<'a> {
         let mut sets = Sets::new(tiles.vregs.len());
@@ -167,7 +165,7 @@ impl<'a> Judge<'a> {
             constants,
             is_around: vec![false; tiles.vregs.len()],
             n_out_args,
-            n_places: N_REGISTERS + n_out_args + n_slots,
+            n_places: Reg::COUNT + n_out_args + n_slots,
         }
     }
 
@@ -175,8 +173,8 @@ impl<'a> Judge<'a> {
     fn number(&self, loc: Loc) -> usize {
         match loc {
             Loc::Reg(reg) => reg.0 as usize,
-            Loc::OutArg(at) => N_REGISTERS + at as usize,
-            Loc::Slot(slot) => N_REGISTERS + self.n_out_args + slot as usize,
+            Loc::OutArg(at) => Reg::COUNT + at as usize,
+            Loc::Slot(slot) => Reg::COUNT + self.n_out_args + slot as usize,
         }
     }
 
@@ -240,7 +238,7 @@ impl<'a> Judge<'a> {
             }
         }
         if data.operands.len > 0 && operands.iter().any(|o| matches!(o.constraint, Constraint::OutArg(_))) {
-            held[N_REGISTERS..N_REGISTERS + self.n_out_args].fill(NOTHING);
+            held[Reg::COUNT..Reg::COUNT + self.n_out_args].fill(NOTHING);
         }
     }
 

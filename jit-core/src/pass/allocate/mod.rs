@@ -96,7 +96,9 @@ pub fn allocate(
     regs: &RegisterFile,
     out: &mut Assignment,
 ) -> Result<(), Impossible> {
-    scratch.occupied.clear();
+    let has = |class: Class| ranges.ranges.iter().any(|range| range.class == class);
+    let classes = [Class::Int, Class::Float].into_iter().filter(|class| has(*class));
+    scratch.occupied.clear(regs, classes, tiles.insts.len() as u32 * STEP);
     scratch.pieces.fill(tiles, ranges);
     scratch.latest.clear();
     scratch.latest.resize(ranges.ranges.len(), None);
@@ -195,9 +197,9 @@ impl Allocator<'_> {
         }
         match cheapest.1 {
             Some(reg) => {
-                for index in self.piece(at).segments.range() {
-                    self.evict(reg, self.scratch.pieces.segment(index));
-                }
+                let Scratch { occupied, pieces, evicted, .. } = &mut *self.scratch;
+                occupied.find_pieces(reg, pieces.segments(at), evicted);
+                self.evict(reg);
                 self.take(reg, at);
             }
             None => self.cut(at, farthest),
@@ -205,9 +207,8 @@ impl Allocator<'_> {
     }
 
     fn take(&mut self, reg: Reg, at: u32) {
-        for segment in self.scratch.pieces.segments(at) {
-            self.scratch.occupied.take(reg, *segment, Holder::Piece(at));
-        }
+        let Scratch { occupied, pieces, .. } = &mut *self.scratch;
+        occupied.take(reg, pieces.segments(at), Holder::Piece(at));
         let piece = &mut self.scratch.pieces.all[at as usize];
         piece.place = Place::Reg(reg);
         self.scratch.latest[piece.range as usize] = Some(reg);
@@ -217,42 +218,35 @@ impl Allocator<'_> {
         let piece = self.piece(at);
         let weight = piece.weight();
         let (mut cost, mut blocked) = (None::<f32>, u32::MAX);
-        for segment in self.scratch.pieces.segments(at) {
-            self.scratch.occupied.conflicts(reg, *segment, |holder, from| {
-                let yields = match holder {
-                    Holder::Owned(owner) if owner == piece.range => return true,
-                    Holder::Piece(other) => Some(self.piece(other).weight()).filter(|other| *other < weight),
-                    _ => None,
-                };
-                match yields {
-                    Some(other) => cost = Some(cost.unwrap_or(0.0).max(other)),
-                    None => blocked = blocked.min(from),
-                }
-                yields.is_some()
-            });
-            if blocked != u32::MAX {
-                return Look::Blocked(blocked);
+        self.scratch.occupied.conflicts(reg, self.scratch.pieces.segments(at), |holder, from| {
+            let yields = match holder {
+                Holder::Owned(owner) if owner == piece.range => return true,
+                Holder::Piece(other) => Some(self.piece(other).weight()).filter(|other| *other < weight),
+                _ => None,
+            };
+            match yields {
+                Some(other) => cost = Some(cost.unwrap_or(0.0).max(other)),
+                None => blocked = blocked.min(from),
             }
+            yields.is_some()
+        });
+        if blocked != u32::MAX {
+            return Look::Blocked(blocked);
         }
         cost.map_or(Look::Free, Look::Held)
     }
 
-    /// Whoever has the register at some position of the segment waits again.
-    fn evict(&mut self, reg: Reg, segment: Segment) {
-        let mut evicted = core::mem::take(&mut self.scratch.evicted);
-        evicted.clear();
-        self.scratch.occupied.conflicts(reg, segment, |holder, _| {
-            if let Holder::Piece(other) = holder {
-                evicted.push(other);
-            }
-            true
-        });
+    /// The pieces in `evicted` have this register; they wait again.
+    fn evict(&mut self, reg: Reg) {
+        let evicted = core::mem::take(&mut self.scratch.evicted);
         for &other in &evicted {
-            for segment in self.scratch.pieces.segments(other) {
-                self.scratch.occupied.give_back(reg, *segment);
+            let Scratch { occupied, pieces, .. } = &mut *self.scratch;
+            // One that is in several chunks is there several times.
+            if pieces.all[other as usize].place == Place::Reg(reg) {
+                occupied.give_back(reg, pieces.segments(other), Holder::Piece(other));
+                pieces.all[other as usize].place = Place::Waiting;
+                self.queue(other);
             }
-            self.scratch.pieces.all[other as usize].place = Place::Waiting;
-            self.queue(other);
         }
         self.scratch.evicted = evicted;
     }
@@ -326,7 +320,7 @@ impl Allocator<'_> {
         let mut best: Option<(f32, Reg)> = None;
         for &reg in self.regs.of(class) {
             let mut cost = Some(-1.0f32);
-            self.scratch.occupied.conflicts(reg, segment, |holder, _| {
+            self.scratch.occupied.conflicts(reg, &[segment], |holder, _| {
                 match holder {
                     Holder::Owned(owner) if owner == range => return true,
                     Holder::Piece(other) => {
@@ -345,8 +339,9 @@ impl Allocator<'_> {
             }
         }
         let Some((_, reg)) = best else { return Err(Impossible { inst }) };
-        self.evict(reg, segment);
-        self.scratch.occupied.take(reg, segment, Holder::Moment(at));
+        self.scratch.occupied.find_pieces(reg, &[segment], &mut self.scratch.evicted);
+        self.evict(reg);
+        self.scratch.occupied.take(reg, &[segment], Holder::Moment(at));
         self.scratch.moments[at as usize].reg = Some(reg);
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! is broken by way of a register that is free there, or else of a spill slot. Cost: linear, but for sorting.
 
 use crate::ir::assignment::{Loc, Move, Source};
-use crate::target::RegSet;
+use crate::target::{Reg, RegSet};
 use crate::vocab::{Class, Type};
 
 /// When moves before one instruction happen.
@@ -42,13 +42,12 @@ struct Pending {
 }
 
 const NOBODY: u32 = u32::MAX;
-const REGISTERS: usize = 64;
 
 /// A place that can be read as an index.
 fn number(loc: Loc) -> Option<usize> {
     match loc {
         Loc::Reg(reg) => Some(reg.0 as usize),
-        Loc::Slot(slot) => Some(REGISTERS + slot as usize),
+        Loc::Slot(slot) => Some(Reg::COUNT + slot as usize),
         Loc::OutArg(_) => None,
     }
 }
@@ -75,13 +74,13 @@ impl Moves {
     /// in the set.
     pub(super) fn finish(
         &mut self,
-        free: impl Fn(u32, Class, RegSet) -> Option<crate::target::Reg>,
+        free: impl Fn(u32, Class, RegSet) -> Option<Reg>,
         slots: &mut u32,
         out: &mut Vec<Move>,
     ) {
         self.all.sort_by_key(|(before, phase, ..)| (*before, *phase));
         self.places.clear();
-        self.places.resize(REGISTERS + *slots as usize, (0, NOBODY));
+        self.places.resize(Reg::COUNT + *slots as usize, (0, NOBODY));
         let mut circle_slot = None;
         let mut at = 0;
         while at < self.all.len() {
@@ -120,7 +119,7 @@ impl Moves {
     fn order(
         &mut self,
         before: u32,
-        free: &impl Fn(u32, Class, RegSet) -> Option<crate::target::Reg>,
+        free: &impl Fn(u32, Class, RegSet) -> Option<Reg>,
         slots: &mut u32,
         circle_slot: &mut Option<u32>,
         out: &mut Vec<Move>,

@@ -162,11 +162,6 @@ impl Pieces {
         &self.segments[self.all[piece as usize].segments.range()]
     }
 
-    /// A segment of some piece.
-    pub(super) fn segment(&self, index: usize) -> Segment {
-        self.segments[index]
-    }
-
     /// Everything that touches a piece, in order.
     pub(super) fn uses(&self, piece: u32) -> &[Use] {
         &self.uses[self.all[piece as usize].uses.range()]
