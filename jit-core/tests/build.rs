@@ -195,6 +195,34 @@ fn a_loop_carries_what_it_changes_and_nothing_else() {
 }
 
 #[test]
+fn a_loop_entered_aside_of_its_head_carries_what_it_does_not_write() {
+    // Nothing in the loop from 3 to 5 writes r0, but it has one value for those who come through 3 and another for
+    // those who come through 4.
+    let code: &[&[Raw]] = &[
+        &[SET, 0, 5],
+        &[JUMP_LESS, 1, 2, 4],
+        &[SET, 0, 7],
+        &[ADD, 3, 3, 0],
+        &[ADD, 3, 3, 0],
+        &[JUMP_LESS, 3, 2, 3],
+        &[RETURN, 0],
+    ];
+    let text = built(code, 4, 4, &[]);
+    assert!(count(&text, "= param.") >= 4, "r0 and r3, at both places: {text}");
+    let code: Vec<&[Raw]> = core::iter::once(&code[0]).chain(&code[2..]).copied().collect();
+    let code: Vec<Vec<Raw>> = code
+        .iter()
+        .map(|bytecode| match **bytecode {
+            [JUMP_LESS, a, b, _] => vec![JUMP_LESS, a, b, 2],
+            ref other => other.to_vec(),
+        })
+        .collect();
+    let code: Vec<&[Raw]> = code.iter().map(Vec::as_slice).collect();
+    let text = built(&code, 4, 4, &[]);
+    assert_eq!(count(&text, "= param."), 1, "entered at its head alone it carries r3 alone: {text}");
+}
+
+#[test]
 fn nested_loops_have_no_parameter_for_what_only_the_outer_one_reads() {
     // r0 and r1: limits, r2 and r3: counters, r4: one, r5: zero
     let code: &[&[Raw]] = &[

@@ -16,6 +16,11 @@ impl Chaos {
         Chaos((seed != 0).then(|| Random::new(seed)))
     }
 
+    /// Whether there are any.
+    pub(super) fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Yes once in `n` times; never without a seed.
     #[inline]
     pub(super) fn one_in(&mut self, n: usize) -> bool {

@@ -4,8 +4,9 @@
 //! boundary between bytecodes is a place where the frame may be seen, so leaving there is always right; whether a function does
 //! depends on a register, so that it leaves in the middle of loops and of runs of bytecode that work on the operand stack.
 
-use super::{Builder, WORD};
+use super::{Builder, Needs, Scratch, WORD};
 use crate::ir::graph::Heat;
+use crate::ir::index::Block;
 use crate::vocab::{Op, Sig, Type};
 
 /// One boundary in so many has an exit.
@@ -21,7 +22,7 @@ impl Builder<'_> {
         if !self.scratch.registers.is_used(register) {
             return;
         }
-        let value = self.scratch.registers.read(self.graph, self.current, register, self.at);
+        let value = self.scratch.registers.read(register);
         let ty = self.graph.node(value).ty();
         let (tested, op) = match ty {
             Type::I64 => {
@@ -35,11 +36,17 @@ impl Builder<'_> {
         let (out, on) = (self.graph.add_block(), self.graph.add_block());
         self.graph.end(self.current, Op::BR, Type::Void, &[flag], 0, &[out, on], self.at);
         self.graph.blocks[out.at()].heat = Heat::Cold;
-        self.seal(out);
-        self.seal(on);
-        self.current = out;
+        self.arrive(out, Needs::All);
+        self.arrive(on, Needs::All);
+        self.enter_split(out);
         self.flush_all();
         self.leave(Op::EXIT_AT, Type::Void, &[], self.at as u64);
-        self.current = on;
+        self.enter_split(on);
+    }
+
+    fn enter_split(&mut self, block: Block) {
+        let Scratch { alive, registers, .. } = &mut *self.scratch;
+        registers.start(self.graph, block, alive.used(), self.at);
+        self.current = block;
     }
 }

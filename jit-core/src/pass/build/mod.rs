@@ -4,16 +4,18 @@
 //! starts at a bytecode that is jumped to, or at a block of a template. Needs: what `verify` promised. Cost:
 //! linear in steps, plus the block parameters.
 //!
-//! VM registers become values on the fly (Braun et al., "Simple and Efficient Construction of Static Single
-//! Assignment Form"): a read looks for the last write in its block and then in the predecessors; a block whose
-//! predecessors are not all known yet gets a parameter that is completed when they are. A parameter that turns
-//! out to have one value only is replaced by it, and [`Builder::finish`] rewrites the references.
+//! VM registers become values on the way: [`alive`] finds which registers each block needs, and [`registers`] brings
+//! their values along every way. Where different values meet, a block gets a parameter; so does a loop's head for what
+//! the loop writes. A parameter that turns out to have one value only is replaced by it, and [`Builder::finish`]
+//! rewrites the references.
 //!
 //! A register is held as its *home* type: the type it is used as if that is only one, else a 64-bit integer that
 //! narrow reads truncate and narrow writes extend with zeros. So a slot has the same bits whichever tier wrote it. The
 //! entry block loads each register that is read before it is written; exits, and calls that look at the frame, store
 //! those that the function writes anywhere.
 
+mod alive;
+mod decode;
 mod leave;
 mod reached;
 mod registers;
@@ -25,6 +27,8 @@ use crate::ir::index::{Block, Node};
 use crate::ir::template::{Callee, Imm, Likelihood, Ref, Resume, Signature, Step, Template};
 use crate::verify::Shape;
 use crate::vocab::{Op, Sig, Type, Vocabulary};
+use alive::Alive;
+use decode::{Decoded, run_of};
 use registers::Registers;
 
 /// Bytecode behind a trait object, so that the pass is compiled once and not once for each opcode enum.
@@ -76,6 +80,7 @@ pub struct Source<'a> {
 pub struct Scratch {
     code: Decoded,
     registers: Registers,
+    alive: Alive,
     /// Block of each bytecode that starts one.
     leaders: Vec<Block>,
     /// Last bytecode that jumps to each leader.
@@ -88,34 +93,6 @@ pub struct Scratch {
     reached: reached::Scratch,
 }
 
-/// The bytecode, decoded once.
-#[derive(Debug, Default)]
-struct Decoded {
-    /// For each bytecode its opcode and where its operands start.
-    bytecodes: Vec<(u32, u32)>,
-    operands: Vec<Raw>,
-}
-
-impl Decoded {
-    fn clear(&mut self) {
-        self.bytecodes.clear();
-        self.operands.clear();
-    }
-
-    fn opcode(&self, at: usize) -> usize {
-        self.bytecodes[at].0 as usize
-    }
-
-    fn operands(&self, at: usize) -> &[Raw] {
-        let end = self.bytecodes.get(at + 1).map_or(self.operands.len(), |next| next.1 as usize);
-        &self.operands[self.bytecodes[at].1 as usize..end]
-    }
-
-    fn operand(&self, at: u32, operand: u8) -> Raw {
-        self.operands[self.bytecodes[at as usize].1 as usize + operand as usize]
-    }
-}
-
 /// The template being linked.
 #[derive(Debug, Default)]
 struct Linked {
@@ -123,8 +100,6 @@ struct Linked {
     blocks: Vec<LinkedBlock>,
     /// Arguments of jumps to template blocks with parameters: block, then one run of values for each jump.
     args: Vec<(u16, Node)>,
-    /// For each operand the VM register it names.
-    registers: [u32; MAX_OPERANDS],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -135,15 +110,24 @@ struct LinkedBlock {
     /// Where its parameters are in `values`.
     first_param: u32,
     params: u32,
+    /// It was started before all jumps to it were linked.
+    is_loop: bool,
 }
 
 /// Builds the graph of a function.
 pub fn build(scratch: &mut Scratch, source: &Source<'_>, graph: &mut Graph) {
-    graph.clear(source.vocab);
-    let mut builder = Builder { source, graph, scratch, current: Block::NONE, at: 0, observed: false };
-    builder.scan();
-    builder.link_all();
-    builder.finish();
+    for is_cautious in [false, true] {
+        graph.clear(source.vocab);
+        scratch.registers.set_cautious(is_cautious);
+        let current = Block::NONE;
+        let mut builder =
+            Builder { source, graph, scratch, current, at: 0, observed: false, has_blind_ends: false };
+        builder.scan();
+        builder.link_all();
+        if is_cautious || !builder.scratch.registers.is_entered_aside() {
+            return builder.finish();
+        }
+    }
 }
 
 struct Builder<'a> {
@@ -156,15 +140,23 @@ struct Builder<'a> {
     at: u32,
     /// Whether the template being linked took the frame's address: registers are reloaded after it.
     observed: bool,
+    /// Whether a block may be there that nothing leads to.
+    has_blind_ends: bool,
+}
+
+/// Which registers a way brings along.
+#[derive(Clone, Copy)]
+enum Needs {
+    /// Those that are needed at this bytecode.
+    At(usize),
+    /// Those that the template being linked may need.
+    Within,
+    /// All that are used.
+    All,
 }
 
 const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
 const SLOT_BYTES: u64 = 8;
-
-fn run_of(raw: Raw) -> core::ops::Range<usize> {
-    let (first, count) = (raw as u32 as usize, (raw >> 32) as usize);
-    first..first + count
-}
 
 impl Builder<'_> {
     /// Finds where blocks start, which registers are written, and what each register's home type is.
@@ -185,13 +177,10 @@ impl Builder<'_> {
         for at in 0..n_code {
             let (opcode, raw) = self.source.code.get(at);
             let operands = self.source.opcodes[opcode].operands;
-            let code = &mut self.scratch.code;
-            code.bytecodes.push((opcode as u32, code.operands.len() as u32));
-            code.operands.extend_from_slice(&raw[..operands.len()]);
-            self.name_registers(at);
+            self.scratch.code.push(self.source, opcode, &raw[..operands.len()]);
             let scratch = &mut *self.scratch;
             for (operand, info) in operands.iter().enumerate() {
-                let register = scratch.linked.registers[operand];
+                let register = scratch.code.operand(at as u32, operand as u8) as u32;
                 let ty = info.scalar.map_or(Type::I64, |scalar| scalar.ty());
                 match info.kind {
                     OperandKind::In | OperandKind::Pop => scratch.registers.note(register, ty, false),
@@ -222,6 +211,14 @@ impl Builder<'_> {
         self.scratch
             .flushes
             .extend((0..self.source.slots).filter(|&register| registers.is_written(register)));
+        let is_jumped_to_first = self.is_jumped_to(0);
+        let Scratch { alive, code, registers, leaders, last_jump, chaos, .. } = &mut *self.scratch;
+        let leads = |at: usize| {
+            let leads = if at == 0 { is_jumped_to_first } else { leaders[at].is_some() };
+            leads.then(|| last_jump[at])
+        };
+        // Who leaves anywhere needs everything everywhere.
+        alive.find(self.source, code, leads, registers, chaos.is_some());
     }
 
     fn lead(graph: &mut Graph, scratch: &mut Scratch, to: usize, from: usize) {
@@ -229,31 +226,6 @@ impl Builder<'_> {
             scratch.leaders[to] = graph.add_block();
         }
         scratch.last_jump[to] = scratch.last_jump[to].max(from as u32);
-    }
-
-    /// Says which VM register each operand of a bytecode names.
-    fn name_registers(&mut self, at: usize) {
-        let operands = self.source.opcodes[self.scratch.code.opcode(at)].operands;
-        let raw = self.scratch.code.operands(at);
-        let names = &mut self.scratch.linked.registers;
-        let pops = operands.iter().filter(|info| info.kind == OperandKind::Pop).count() as u32;
-        let depth = self.source.depths.get(at).copied().unwrap_or(0);
-        // A bytecode that no way leads to has no depth; it is never linked, and the names do not matter.
-        let bottom = self.source.locals.saturating_add(depth).saturating_sub(pops);
-        let (mut popped, mut pushed) = (0, 0);
-        for (operand, info) in operands.iter().enumerate() {
-            names[operand] = match info.kind {
-                OperandKind::Pop => {
-                    popped += 1;
-                    bottom.saturating_add(popped - 1)
-                }
-                OperandKind::Push => {
-                    pushed += 1;
-                    bottom.saturating_add(pushed - 1)
-                }
-                _ => raw[operand] as u32,
-            };
-        }
     }
 
     fn link_all(&mut self) {
@@ -279,40 +251,33 @@ impl Builder<'_> {
             return;
         }
         if at == 0 {
-            // The entry stays open for the loads of registers; it is ended by `finish`, but its edge comes first.
+            // The entry is ended by `finish`, but its edge comes first.
             self.graph.blocks[Graph::ENTRY.at()].succs.push(leader);
             let pred = crate::ir::graph::Pred { block: Graph::ENTRY, succ: 0 };
             self.graph.blocks[leader.at()].preds.push(pred);
+            let Scratch { alive, registers, .. } = &mut *self.scratch;
+            registers.enter(self.graph, alive.needed(0));
+            self.arrive(leader, Needs::At(0));
         } else if self.current.is_some() {
-            self.jump(leader);
+            self.jump(leader, Needs::At(at));
         }
-        self.current = leader;
-        if (self.scratch.last_jump[at] as usize) < at || (at == 0 && !self.is_jumped_to(0)) {
-            self.seal(leader);
-            if self.graph.block(leader).preds.is_empty() {
-                // Only unreachable code jumps here.
-                self.current = Block::NONE;
-            }
+        let is_loop = self.scratch.last_jump[at] as usize >= at && (at > 0 || self.is_jumped_to(0));
+        let has_ways_in = !self.graph.block(leader).preds.is_empty();
+        let Scratch { alive, registers, .. } = &mut *self.scratch;
+        if is_loop {
+            self.has_blind_ends |= !has_ways_in;
+            let written = alive.written_in_loop(at);
+            registers.start_loop(self.graph, leader, alive.needed(at), written, self.at);
+        } else if has_ways_in {
+            registers.start(self.graph, leader, alive.needed(at), self.at);
         }
+        // If there is no way in, only unreachable code jumps here.
+        self.current = if is_loop || has_ways_in { leader } else { Block::NONE };
     }
 
     /// Whether any bytecode jumps to this one; `last_jump` cannot tell a jump by bytecode 0 from none.
     fn is_jumped_to(&self, at: usize) -> bool {
-        self.scratch.last_jump[at] > 0 || self.targets(0).any(|to| to == at)
-    }
-
-    /// Where a bytecode may jump.
-    fn targets(&self, at: usize) -> impl Iterator<Item = usize> {
-        let infos = self.source.opcodes[self.scratch.code.opcode(at)].operands;
-        let labels = self.source.labels;
-        core::iter::zip(infos, self.scratch.code.operands(at)).flat_map(move |(info, &raw)| {
-            let (one, many) = match info.kind {
-                OperandKind::Label => (Some(raw as usize), 0..0),
-                OperandKind::Labels => (None, run_of(raw)),
-                _ => (None, 0..0),
-            };
-            one.into_iter().chain(labels[many].iter().map(|&to| to as usize))
-        })
+        self.scratch.last_jump[at] > 0 || self.scratch.code.targets(self.source, 0).any(|to| to == at)
     }
 
     /// A loop's head is complete once the last bytecode that jumps back has been linked.
@@ -334,17 +299,27 @@ impl Builder<'_> {
 
     fn seal_if_last(&mut self, head: usize, at: usize) {
         if head <= at && self.scratch.last_jump[head] as usize == at {
-            self.seal(self.scratch.leaders[head]);
+            let Scratch { alive, registers, leaders, .. } = &mut *self.scratch;
+            registers.seal(self.graph, leaders[head], alive.needed(head));
         }
     }
 
-    fn seal(&mut self, block: Block) {
-        self.scratch.registers.seal(self.graph, block, self.at);
+    /// Ends the block at hand with a jump.
+    fn jump(&mut self, to: Block, needs: Needs) {
+        self.graph.end(self.current, Op::JUMP, Type::Void, &[], 0, &[to], self.at);
+        self.arrive(to, needs);
+        self.current = Block::NONE;
     }
 
-    fn jump(&mut self, to: Block) {
-        self.graph.end(self.current, Op::JUMP, Type::Void, &[], 0, &[to], self.at);
-        self.current = Block::NONE;
+    /// Brings the values of registers along a way out of the block at hand.
+    fn arrive(&mut self, to: Block, needs: Needs) {
+        let Scratch { alive, registers, .. } = &mut *self.scratch;
+        let needed = match needs {
+            Needs::At(at) => alive.needed(at),
+            Needs::Within => alive.within(),
+            Needs::All => alive.used(),
+        };
+        registers.arrive(to, needed);
     }
 
     /// The block of a bytecode that is jumped to.
@@ -355,7 +330,6 @@ impl Builder<'_> {
     fn link(&mut self, at: usize) {
         let opcode = self.scratch.code.opcode(at);
         let template = self.source.templates[opcode];
-        self.name_registers(at);
         self.observed = false;
         self.open_blocks(template);
         let mut next = Block::NONE;
@@ -369,10 +343,11 @@ impl Builder<'_> {
         self.complete_params();
         if next.is_some() {
             if self.current.is_some() {
-                self.jump(next);
+                self.jump(next, Needs::At(at + 1));
             }
             if self.scratch.leaders.get(at + 1) != Some(&next) {
-                self.seal(next);
+                let Scratch { alive, registers, .. } = &mut *self.scratch;
+                registers.start(self.graph, next, alive.needed(at + 1), self.at);
                 self.current = next;
             }
         }
@@ -390,7 +365,8 @@ impl Builder<'_> {
         if template.blocks <= 1 {
             return;
         }
-        let unseen = LinkedBlock { block: Block::NONE, awaited: 0, first_param: 0, params: 0 };
+        let unseen =
+            LinkedBlock { block: Block::NONE, awaited: 0, first_param: 0, params: 0, is_loop: false };
         linked.blocks.resize(template.blocks as usize, unseen);
         for step in template.steps {
             match *step {
@@ -405,13 +381,15 @@ impl Builder<'_> {
         for block in &mut linked.blocks[1..] {
             block.block = self.graph.add_block();
         }
+        let Scratch { alive, code, .. } = &mut *self.scratch;
+        alive.find_within(self.source, code, self.at as usize);
     }
 
     fn step(&mut self, step: &Step, next: &mut Block) {
         match *step {
             Step::Node { op, sig, inputs, imm } => self.node(op, sig, inputs, imm),
             Step::Read { operand, ty } => {
-                let value = self.read(self.scratch.linked.registers[operand as usize], ty);
+                let value = self.read(self.operand(operand) as u32, ty);
                 self.scratch.linked.values.push(value);
             }
             Step::Constant { operand, ty } => {
@@ -431,7 +409,7 @@ impl Builder<'_> {
             Step::Call { callee, args, signature, effect } => self.call(callee, args, signature, effect),
             Step::Write { operand, value } => {
                 let value = self.value(value);
-                self.write(self.scratch.linked.registers[operand as usize], value);
+                self.write(self.operand(operand) as u32, value);
             }
             Step::Block { block, params, cold } => self.start(block, params, cold),
             Step::Jump { block, args } => {
@@ -440,15 +418,15 @@ impl Builder<'_> {
                     self.scratch.linked.args.push((block, value));
                 }
                 let to = self.scratch.linked.blocks[block as usize].block;
-                self.jump(to);
+                self.jump(to, Needs::Within);
                 self.arrived(block);
             }
             Step::Branch { flag, then, otherwise, likelihood } => {
                 self.branch(flag, then, otherwise, likelihood);
             }
             Step::Goto { operand } => {
-                let to = self.leader(self.operand(operand));
-                self.jump(to);
+                let to = self.operand(operand);
+                self.jump(self.leader(to), Needs::At(to as usize));
             }
             Step::Switch { value, operands } => self.switch(value, operands),
             Step::Next => {
@@ -459,7 +437,7 @@ impl Builder<'_> {
                         _ => self.graph.add_block(),
                     };
                 }
-                self.jump(*next);
+                self.jump(*next, Needs::At(self.at as usize + 1));
             }
             Step::Return { value: Some(value) } => {
                 let value = self.value(value);
@@ -559,12 +537,23 @@ impl Builder<'_> {
         linked.first_param = first_param;
         linked.params = params.len() as u32;
         let to = linked.block;
+        let has_ways_in = !self.graph.block(to).preds.is_empty();
+        linked.is_loop = linked.awaited > 0 || !has_ways_in;
+        let is_loop = linked.is_loop;
         for &ty in params {
             let param = self.graph.add_param(to, ty, self.at);
             self.scratch.linked.values.push(param);
         }
         if cold {
             self.graph.blocks[to.at()].heat = Heat::Cold;
+        }
+        let Scratch { alive, registers, .. } = &mut *self.scratch;
+        if is_loop {
+            self.has_blind_ends |= !has_ways_in;
+            let written = alive.written_by(self.at as usize);
+            registers.start_loop(self.graph, to, alive.within(), written, self.at);
+        } else {
+            registers.start(self.graph, to, alive.within(), self.at);
         }
         self.current = to;
     }
@@ -579,6 +568,8 @@ impl Builder<'_> {
             Likelihood::Unlikely => self.graph.blocks[to_then.at()].heat = Heat::Cold,
             Likelihood::Even => {}
         }
+        self.arrive(to_then, Needs::Within);
+        self.arrive(to_otherwise, Needs::Within);
         self.current = Block::NONE;
         self.arrived(then);
         self.arrived(otherwise);
@@ -588,9 +579,10 @@ impl Builder<'_> {
     fn arrived(&mut self, block: u16) {
         let linked = &mut self.scratch.linked.blocks[block as usize];
         linked.awaited -= 1;
-        if linked.awaited == 0 {
+        if linked.awaited == 0 && linked.is_loop {
             let block = linked.block;
-            self.seal(block);
+            let Scratch { alive, registers, .. } = &mut *self.scratch;
+            registers.seal(self.graph, block, alive.within());
         }
     }
 
@@ -601,16 +593,19 @@ impl Builder<'_> {
         for &operand in operands {
             match self.source.opcodes[opcode].operands[operand as usize].kind {
                 OperandKind::Labels => {
-                    let run = run_of(self.operand(operand));
-                    targets.extend(self.source.labels[run].iter().map(|&to| self.leader(to as u64)));
+                    targets.extend_from_slice(&self.source.labels[run_of(self.operand(operand))])
                 }
-                _ => targets.push(self.leader(self.operand(operand))),
+                _ => targets.push(self.operand(operand) as u32),
             }
         }
         if let [only] = targets[..] {
-            return self.jump(only);
+            return self.jump(self.leader(only as u64), Needs::At(only as usize));
         }
-        self.graph.end(self.current, Op::SWITCH, Type::Void, &[value], 0, &targets, self.at);
+        let blocks: Vec<Block> = targets.iter().map(|&to| self.leader(to as u64)).collect();
+        self.graph.end(self.current, Op::SWITCH, Type::Void, &[value], 0, &blocks, self.at);
+        for (block, to) in core::iter::zip(blocks, targets) {
+            self.arrive(block, Needs::At(to as usize));
+        }
         self.current = Block::NONE;
     }
 
@@ -646,7 +641,7 @@ impl Builder<'_> {
     }
 
     fn read(&mut self, register: u32, ty: Type) -> Node {
-        let value = self.scratch.registers.read(self.graph, self.current, register, self.at);
+        let value = self.scratch.registers.read(register);
         let from = self.graph.node(value).ty();
         if from == ty {
             return value;
@@ -677,7 +672,7 @@ impl Builder<'_> {
     fn write(&mut self, register: u32, value: Node) {
         let home = self.scratch.registers.home(register);
         let value = if home == self.graph.node(value).ty() { value } else { self.widen(value) };
-        self.scratch.registers.write(self.current, register, value);
+        self.scratch.registers.write(register, value);
     }
 
     /// A value's bits with zeros above them.
@@ -697,7 +692,7 @@ impl Builder<'_> {
 
     /// Puts a register's value in its slot, unless it is there already because nothing was ever written.
     fn flush(&mut self, register: u32) {
-        let value = self.scratch.registers.read(self.graph, self.current, register, self.at);
+        let value = self.scratch.registers.read(register);
         if self.scratch.registers.is_initial(register, value) {
             return;
         }
@@ -720,7 +715,7 @@ impl Builder<'_> {
         let address = self.slot_address(register);
         let sig = Sig { from: Type::Void, ty };
         let value = self.graph.push(self.current, Op::LOAD, sig, &[address], 0, self.at);
-        self.scratch.registers.write(self.current, register, value);
+        self.scratch.registers.write(register, value);
     }
 
     fn reload_all(&mut self) {
@@ -763,7 +758,9 @@ impl Builder<'_> {
         self.graph.nodes[end.at()].block = Graph::ENTRY;
         self.graph.blocks[Graph::ENTRY.at()].end = end;
         debug_assert_eq!(self.graph.block(first).preds[0].block, Graph::ENTRY);
-        reached::drop_unreached(&mut self.scratch.reached, self.graph);
+        if self.has_blind_ends {
+            reached::drop_unreached(&mut self.scratch.reached, self.graph);
+        }
         self.scratch.registers.resolve(self.graph);
     }
 }

@@ -1,13 +1,17 @@
 //! VM registers as values: which value each register has at each point.
 //!
-//! In: writes and reads in the order of the code, and the moments at which a block's predecessors are all known.
-//! Out: block parameters where values meet. No recursion: the walk towards the last write is a loop with its own
-//! stack, because code may branch more often than a thread's stack is deep.
+//! In: writes and reads in the order of the code, the ways into blocks with the registers that are needed there, and
+//! which registers loops write. Out: block parameters where different values meet.
+//!
+//! The values in the block at hand are an array. Each way out of it keeps a copy of those that the target needs, until
+//! the target starts: then all its ways in are known, and are compared. Only a loop's head starts earlier. It gets
+//! parameters for what the loop writes, and what arrives later is compared when the last way has arrived.
 
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
 
+use super::alive::{has, members};
 use super::{SLOT_BYTES, WORD};
 
 /// What is known of a VM register before the code is linked.
@@ -23,46 +27,96 @@ struct Register {
 const UNUSED: Register =
     Register { home: Type::Void, is_used: false, is_written: false, initial: Node::NONE };
 
-/// A parameter of a block whose predecessors are not all known.
+/// The values of the registers that a block needs, in the order of the registers, as one way in brings them.
 #[derive(Clone, Copy, Debug)]
-struct Pending {
-    block: Block,
-    register: u32,
-    param: Node,
+struct Arrival {
+    /// In the pool.
+    values: u32,
+    /// The way into the same block that was linked next.
+    next: u32,
 }
 
-/// A parameter whose inputs are being collected.
+/// What is known at the start of a block.
 #[derive(Clone, Copy, Debug)]
-struct Frame {
-    block: Block,
-    param: Node,
-    next: usize,
-    first_input: usize,
-    first_on_path: usize,
+struct Start {
+    /// The ways in, in the order of the block's predecessors.
+    first: u32,
+    last: u32,
+    /// For a loop's head, the values it started with.
+    values: u32,
+}
+
+const NONE: u32 = u32::MAX;
+const NEW: Start = Start { first: NONE, last: NONE, values: NONE };
+
+/// Sets of values of various sizes, used again once they were given back. Sizes are rounded up to powers of two.
+#[derive(Debug, Default)]
+struct Pool {
+    values: Vec<Node>,
+    /// By size: the first that is not in use. Each holds where the next one is.
+    unused: [u32; u32::BITS as usize],
+}
+
+impl Pool {
+    fn clear(&mut self) {
+        self.values.clear();
+        self.unused.fill(NONE);
+    }
+
+    fn size_class(len: usize) -> usize {
+        len.max(1).next_power_of_two().trailing_zeros() as usize
+    }
+
+    fn take(&mut self, len: usize) -> u32 {
+        let class = Pool::size_class(len);
+        let at = self.unused[class];
+        if at == NONE {
+            self.values.resize(self.values.len() + (1 << class), Node::NONE);
+            return (self.values.len() - (1 << class)) as u32;
+        }
+        self.unused[class] = self.values[at as usize].0;
+        at
+    }
+
+    fn give_back(&mut self, at: u32, len: usize) {
+        let class = Pool::size_class(len);
+        self.values[at as usize] = Node(self.unused[class]);
+        self.unused[class] = at;
+    }
 }
 
 /// The registers of one function.
 #[derive(Debug, Default)]
 pub(super) struct Registers {
     registers: Vec<Register>,
-    values: Values,
-    is_sealed: Vec<bool>,
-    pending: Vec<Pending>,
+    /// The values in the block that is being linked; of registers that are not needed there, anything.
+    now: Vec<Node>,
+    starts: Vec<Start>,
+    arrivals: Vec<Arrival>,
+    /// Arrivals that are not in use, linked.
+    unused: u32,
+    pool: Pool,
     /// What replaced a parameter; `NONE` for all other nodes.
     replaced: Vec<Node>,
     local: Option<Node>,
-    frames: Vec<Frame>,
-    path: Vec<Block>,
     inputs: Vec<Node>,
+    /// Whether loops' heads have parameters for what the loop does not write as well.
+    is_cautious: bool,
+    /// Control enters a loop at another place than its head, and brings another value.
+    is_entered_aside: bool,
 }
 
 impl Registers {
     pub(super) fn clear(&mut self, n_registers: u32) {
         self.registers.clear();
         self.registers.resize(n_registers as usize, UNUSED);
-        self.values.clear();
-        self.is_sealed.clear();
-        self.pending.clear();
+        self.is_entered_aside = false;
+        self.now.clear();
+        self.now.resize(n_registers as usize, Node::NONE);
+        self.starts.clear();
+        self.arrivals.clear();
+        self.unused = NONE;
+        self.pool.clear();
         self.replaced.clear();
         self.local = None;
     }
@@ -108,116 +162,170 @@ impl Registers {
             .get_or_insert_with(|| graph.add(Op::LOCAL, Sig { from: Type::Void, ty: Type::I64 }, &[], 0, 0))
     }
 
-    pub(super) fn write(&mut self, block: Block, register: u32, value: Node) {
-        self.values.set(block, register, value);
+    /// The value of a register in the block that is being linked.
+    pub(super) fn read(&mut self, register: u32) -> Node {
+        let value = self.now[register as usize];
+        debug_assert!(value.is_some(), "register {register} is needed, and nobody knew");
+        self.current(value)
     }
 
-    /// All predecessors of the block are known: its parameters get their inputs.
-    pub(super) fn seal(&mut self, graph: &mut Graph, block: Block, at: u32) {
-        if self.is_sealed.len() <= block.at() {
-            self.is_sealed.resize(graph.blocks.len().max(block.at() + 1), false);
-        }
-        if core::mem::replace(&mut self.is_sealed[block.at()], true) {
-            return;
-        }
-        let mut index = 0;
-        while index < self.pending.len() {
-            let Pending { block: of, register, param } = self.pending[index];
-            if of != block {
-                index += 1;
-                continue;
-            }
-            self.pending.swap_remove(index);
-            let first_input = self.inputs.len();
-            for pred in 0..graph.block(block).preds.len() {
-                let from = graph.block(block).preds[pred].block;
-                let value = self.read(graph, from, register, at);
-                self.inputs.push(value);
-            }
-            graph.set_inputs(param, &self.inputs[first_input..]);
-            self.inputs.truncate(first_input);
-            self.simplify(graph, param);
+    pub(super) fn write(&mut self, register: u32, value: Node) {
+        self.now[register as usize] = value;
+    }
+
+    /// Makes the values on entry those of now.
+    pub(super) fn enter(&mut self, graph: &mut Graph, needed: &[u64]) {
+        for register in members(needed) {
+            self.now[register as usize] = self.initial(graph, register);
         }
     }
 
-    /// The value of a register at the end of what has been linked of a block.
-    pub(super) fn read(&mut self, graph: &mut Graph, block: Block, register: u32, at: u32) -> Node {
-        let first_frame = self.frames.len();
-        let mut target = block;
-        loop {
-            let mut first_on_path = self.path.len();
-            let Some(mut value) = self.descend(graph, target, register, at, first_on_path) else {
-                let frame = self.frames.last().expect("descending to a join opens a frame");
-                target = graph.block(frame.block).preds[0].block;
-                continue;
-            };
-            loop {
-                for index in first_on_path..self.path.len() {
-                    self.values.set(self.path[index], register, value);
-                }
-                self.path.truncate(first_on_path);
-                if self.frames.len() == first_frame {
-                    return value;
-                }
-                let frame = self.frames.last_mut().expect("there are more frames than at the start");
-                self.inputs.push(value);
-                frame.next += 1;
-                if let Some(pred) = graph.block(frame.block).preds.get(frame.next) {
-                    target = pred.block;
-                    break;
-                }
-                let Frame { param, first_input, first_on_path: outer, .. } = *frame;
-                self.frames.pop();
-                graph.set_inputs(param, &self.inputs[first_input..]);
-                self.inputs.truncate(first_input);
-                value = self.simplify(graph, param);
-                first_on_path = outer;
-            }
+    /// A way from the block that is being linked into another, which needs these registers.
+    pub(super) fn arrive(&mut self, block: Block, needed: &[u64]) {
+        if self.starts.len() <= block.at() {
+            self.starts.resize(block.at() + 1, NEW);
         }
+        let values = self.save(needed);
+        let new = Arrival { values, next: NONE };
+        let at = if self.unused == NONE {
+            self.arrivals.push(new);
+            self.arrivals.len() as u32 - 1
+        } else {
+            let at = self.unused;
+            self.unused = core::mem::replace(&mut self.arrivals[at as usize], new).next;
+            at
+        };
+        let start = &mut self.starts[block.at()];
+        match start.last {
+            NONE => start.first = at,
+            last => self.arrivals[last as usize].next = at,
+        }
+        start.last = at;
     }
 
-    /// Goes up through single predecessors to a value, or opens a frame at a join and gives none.
-    fn descend(
+    fn save(&mut self, needed: &[u64]) -> u32 {
+        let at = self.pool.take(count(needed));
+        let saved = &mut self.pool.values[at as usize..];
+        for (place, register) in core::iter::zip(saved, members(needed)) {
+            *place = self.now[register as usize];
+        }
+        at
+    }
+
+    /// Starts a block to which all ways are known: where they bring different values, it gets a parameter.
+    pub(super) fn start(&mut self, graph: &mut Graph, block: Block, needed: &[u64], at: u32) {
+        self.forget();
+        let first = self.arrivals[self.starts[block.at()].first as usize];
+        for (index, register) in members(needed).enumerate() {
+            let mut value = self.arrived(first, index);
+            if first.next != NONE && !self.agree(first, index, value) {
+                value = graph.add_param(block, self.home(register), at);
+                self.set_inputs(graph, block, index, value);
+            }
+            self.now[register as usize] = value;
+        }
+        self.give_back_ways(block, count(needed));
+    }
+
+    /// Starts a block into which more ways will be known, until [`seal`](Self::seal): it gets a parameter for what the
+    /// loop writes, and where ways bring different values.
+    pub(super) fn start_loop(
         &mut self,
         graph: &mut Graph,
-        from: Block,
-        register: u32,
+        block: Block,
+        needed: &[u64],
+        written: &[u64],
         at: u32,
-        first_on_path: usize,
-    ) -> Option<Node> {
-        let mut block = from;
+    ) {
+        self.forget();
+        if self.starts.len() <= block.at() {
+            self.starts.resize(block.at() + 1, NEW);
+        }
+        let first = self.arrivals.get(self.starts[block.at()].first as usize).copied();
+        for (index, register) in members(needed).enumerate() {
+            let stays = !self.is_cautious && !has(written, register);
+            let known = first.filter(|_| stays).map(|first| (first, self.arrived(first, index)));
+            self.now[register as usize] = match known {
+                Some((first, value)) if self.agree(first, index, value) => value,
+                _ => graph.add_param(block, self.home(register), at),
+            };
+        }
+        self.starts[block.at()].values = self.save(needed);
+    }
+
+    /// All ways into a loop's head are known: its parameters get their inputs. Other blocks have theirs already.
+    pub(super) fn seal(&mut self, graph: &mut Graph, block: Block, needed: &[u64]) {
+        let Some(&Start { first, values, .. }) = self.starts.get(block.at()) else { return };
+        if values == NONE {
+            return;
+        }
+        for index in 0..count(needed) {
+            let value = self.pool.values[values as usize + index];
+            let data = graph.node(value);
+            if data.op == Op::PARAM && data.block == block {
+                self.set_inputs(graph, block, index, value);
+                self.simplify(graph, value);
+            } else if let Some(&first) = self.arrivals.get(first as usize) {
+                let value = self.current(value);
+                self.is_entered_aside |= !self.agree(first, index, value);
+            }
+        }
+        self.pool.give_back(values, count(needed));
+        self.give_back_ways(block, count(needed));
+    }
+
+    /// Whether loops' heads get parameters for everything: so it must be where control enters a loop aside of its head.
+    pub(super) fn set_cautious(&mut self, is_cautious: bool) {
+        self.is_cautious = is_cautious;
+    }
+
+    /// Whether control enters a loop aside of its head with another value, and nobody was cautious: what was built is
+    /// wrong then.
+    pub(super) fn is_entered_aside(&self) -> bool {
+        self.is_entered_aside
+    }
+
+    /// The value that a way in brings.
+    fn arrived(&mut self, way: Arrival, index: usize) -> Node {
+        self.current(self.pool.values[way.values as usize + index])
+    }
+
+    /// Whether a way in and all later ones bring this value.
+    fn agree(&mut self, mut way: Arrival, index: usize, value: Node) -> bool {
         loop {
-            if let Some(value) = self.values.get(block, register) {
-                return Some(self.current(value));
+            if self.arrived(way, index) != value {
+                return false;
             }
-            if block == Graph::ENTRY {
-                return Some(self.initial(graph, register));
-            }
-            let is_sealed = self.is_sealed.get(block.at()).copied().unwrap_or(false);
-            let preds = graph.block(block).preds.len();
-            if self.path.len() - first_on_path > graph.blocks.len() {
-                // A circle that nothing leads into: any value will do.
-                return Some(graph.constant(self.home(register), 0, at));
-            }
-            if is_sealed && preds == 1 {
-                self.path.push(block);
-                block = graph.block(block).preds[0].block;
-                continue;
-            }
-            let home = self.home(register);
-            if is_sealed && preds == 0 {
-                // Nothing reaches this block: any value will do.
-                return Some(graph.constant(home, 0, at));
-            }
-            let param = graph.add_param(block, home, at);
-            self.values.set(block, register, param);
-            if !is_sealed {
-                self.pending.push(Pending { block, register, param });
-                return Some(param);
-            }
-            let first_input = self.inputs.len();
-            self.frames.push(Frame { block, param, next: 0, first_input, first_on_path });
-            return None;
+            let Some(&next) = self.arrivals.get(way.next as usize) else { return true };
+            way = next;
+        }
+    }
+
+    fn set_inputs(&mut self, graph: &mut Graph, block: Block, index: usize, param: Node) {
+        self.inputs.clear();
+        let mut at = self.starts[block.at()].first;
+        while let Some(&way) = self.arrivals.get(at as usize) {
+            let value = self.arrived(way, index);
+            self.inputs.push(value);
+            at = way.next;
+        }
+        graph.set_inputs(param, &self.inputs);
+    }
+
+    fn give_back_ways(&mut self, block: Block, n_values: usize) {
+        let mut at = core::mem::replace(&mut self.starts[block.at()], NEW).first;
+        while let Some(&way) = self.arrivals.get(at as usize) {
+            self.pool.give_back(way.values, n_values);
+            self.arrivals[at as usize].next = self.unused;
+            self.unused = at;
+            at = way.next;
+        }
+    }
+
+    /// What is not needed is not known, so that debug builds notice when it is read.
+    fn forget(&mut self) {
+        if cfg!(debug_assertions) {
+            self.now.fill(Node::NONE);
         }
     }
 
@@ -288,92 +396,6 @@ impl Registers {
     }
 }
 
-/// A table from (block, register) to a value: a hash table of groups of neighbouring registers, with open addressing.
-/// What a block reads and writes is mostly found in one or two cache lines.
-#[derive(Debug, Default)]
-struct Values {
-    /// A power of two of them; at most half are in use.
-    entries: Vec<Entry>,
-    /// What the table was before it grew; kept for its memory.
-    outgrown: Vec<Entry>,
-    groups: Vec<[Node; GROUP]>,
-}
-
-/// Which group of a block's registers, and where it is.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    block: Block,
-    number: u32,
-    group: u32,
-}
-
-const EMPTY: Entry = Entry { block: Block::NONE, number: 0, group: 0 };
-/// How many registers are in a group: 64 bytes.
-const GROUP: usize = 16;
-/// How large a table is at first.
-const FEW: usize = 64;
-
-impl Values {
-    /// Empties the table, which is as small as for the first function again: one after a large one is not slower.
-    fn clear(&mut self) {
-        self.entries.clear();
-        self.entries.resize(FEW, EMPTY);
-        self.groups.clear();
-    }
-
-    /// Where a group's entry is, or would be.
-    fn position(&self, block: Block, number: u32) -> usize {
-        let mask = self.entries.len() - 1;
-        let key = (block.0 as u64) << 32 | number as u64;
-        let mut at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
-        loop {
-            let entry = &self.entries[at];
-            if (entry.block == block && entry.number == number) || entry.block == Block::NONE {
-                return at;
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    fn get(&self, block: Block, register: u32) -> Option<Node> {
-        let entry = self.entries[self.position(block, register / GROUP as u32)];
-        let value = match entry.block.is_some() {
-            true => self.groups[entry.group as usize][register as usize % GROUP],
-            false => Node::NONE,
-        };
-        value.is_some().then_some(value)
-    }
-
-    fn set(&mut self, block: Block, register: u32, value: Node) {
-        let number = register / GROUP as u32;
-        let at = self.position(block, number);
-        let group = match self.entries[at].block.is_some() {
-            true => self.entries[at].group as usize,
-            false => self.add_group(at, block, number),
-        };
-        self.groups[group][register as usize % GROUP] = value;
-    }
-
-    fn add_group(&mut self, at: usize, block: Block, number: u32) -> usize {
-        let group = self.groups.len();
-        self.groups.push([Node::NONE; GROUP]);
-        self.entries[at] = Entry { block, number, group: group as u32 };
-        if self.groups.len() * 2 > self.entries.len() {
-            self.grow();
-        }
-        group
-    }
-
-    fn grow(&mut self) {
-        core::mem::swap(&mut self.entries, &mut self.outgrown);
-        self.entries.clear();
-        self.entries.resize(self.outgrown.len() * 2, EMPTY);
-        for index in 0..self.outgrown.len() {
-            let entry = self.outgrown[index];
-            if entry.block.is_some() {
-                let at = self.position(entry.block, entry.number);
-                self.entries[at] = entry;
-            }
-        }
-    }
+fn count(set: &[u64]) -> usize {
+    set.iter().map(|word| word.count_ones() as usize).sum()
 }

@@ -1,0 +1,379 @@
+//! Which VM registers are needed where, and which of them loops write.
+//!
+//! In: decoded bytecode. Out: for each *stretch* the registers that something behind its start may read before it
+//! writes them, so that a block gets parameters for no others. Cost: linear, with a word for 64 registers in each
+//! stretch.
+//!
+//! A stretch starts where other bytecodes jump to, and at a bytecode whose template has blocks of its own or does
+//! not simply go on at the next, and behind it. What a template reads, and what it has surely written when it goes
+//! on, is found once for each opcode. What is said to be needed may be too much, but never too little.
+//!
+//! A loop here is the code from a place that is jumped back to, to the last jump back, widened until nothing behind
+//! jumps into it. Values of registers that nothing in there writes are the same all the way around, if control enters
+//! only at its first bytecode; [`super::registers`] finds out whether that is so.
+
+use super::Source;
+use super::decode::{Decoded, run_of};
+use super::registers::Registers;
+use crate::ir::bytecode::{OpcodeInfo, OperandKind};
+use crate::ir::graph::Effect;
+use crate::ir::template::{Step, Template};
+use crate::verify::Shape;
+use crate::vocab::Op;
+
+/// How often liveness goes around before it takes every register to be needed everywhere: as deep as loops are
+/// nested is enough, unless jumps lead back and forth.
+const MAX_ROUNDS: usize = 12;
+
+const NONE: u32 = u32::MAX;
+
+/// What a template does to the registers that its operands name; a bit for each operand.
+#[derive(Clone, Copy, Debug, Default)]
+struct Touches {
+    /// Read, and not surely written before.
+    reads: u16,
+    /// Surely written when control goes on at the next bytecode.
+    gives: u16,
+    /// It stores registers: every one that is written anywhere.
+    stores_all: bool,
+    goes_on: bool,
+    has_labels: bool,
+    /// It is a stretch of its own.
+    is_split: bool,
+}
+
+impl Touches {
+    fn of(template: &Template, opcode: &OpcodeInfo) -> Touches {
+        let is_label = |kind: OperandKind| matches!(kind, OperandKind::Label | OperandKind::Labels);
+        let mut touches = Touches { gives: u16::MAX, ..Touches::default() };
+        let mut ways_in: Vec<Option<u16>> = vec![None; template.blocks as usize];
+        // What is written so far; nothing where control cannot be.
+        let mut written = Some(0u16);
+        let arrive = |ways_in: &mut Vec<Option<u16>>, block: u16, written: Option<u16>| {
+            let Some(written) = written else { return };
+            let way = &mut ways_in[block as usize];
+            *way = Some(way.map_or(written, |others| others & written));
+        };
+        for step in template.steps {
+            match *step {
+                Step::Read { operand, .. } if written.is_some_and(|known| known & 1 << operand == 0) => {
+                    touches.reads |= 1 << operand;
+                }
+                Step::Write { operand, .. } => written = written.map(|known| known | 1 << operand),
+                Step::Block { block, .. } => written = ways_in[block as usize],
+                Step::Jump { block, .. } => arrive(&mut ways_in, block, written.take()),
+                Step::Branch { then, otherwise, .. } => {
+                    arrive(&mut ways_in, then, written);
+                    arrive(&mut ways_in, otherwise, written.take());
+                }
+                Step::Next => touches.go_on(written.take()),
+                Step::Exit { .. } => {
+                    touches.stores_all = true;
+                    written = None;
+                }
+                Step::Goto { .. } | Step::Switch { .. } | Step::Return { .. } | Step::Trap { .. } => {
+                    written = None;
+                }
+                Step::Call { effect: Effect::Observes, .. } => touches.stores_all = true,
+                Step::Node { op: Op::LOCAL, .. } => touches.stores_all = true,
+                _ => {}
+            }
+        }
+        touches.go_on(written);
+        touches.has_labels = opcode.operands.iter().any(|info| is_label(info.kind));
+        touches.is_split = template.blocks > 1 || touches.has_labels || !touches.goes_on;
+        touches
+    }
+
+    fn go_on(&mut self, written: Option<u16>) {
+        if let Some(written) = written {
+            self.gives &= written;
+            self.goes_on = true;
+        }
+    }
+}
+
+/// Where registers are needed; the memory is kept between functions.
+#[derive(Debug, Default)]
+pub(super) struct Alive {
+    /// By opcode, and for which templates that is.
+    touches: Vec<Touches>,
+    templates: (usize, usize),
+    n_words: usize,
+    /// The first bytecode of each stretch, and at the end the number of bytecodes.
+    first: Vec<u32>,
+    /// For each bytecode that starts a stretch its number.
+    number: Vec<u32>,
+    /// Sets of registers, one for each stretch: read before written, surely written, written at all, needed.
+    reads: Vec<u64>,
+    gives: Vec<u64>,
+    writes: Vec<u64>,
+    needed: Vec<u64>,
+    /// For each stretch at whose start a loop begins the set in `loop_writes`.
+    loop_of: Vec<u32>,
+    loop_writes: Vec<u64>,
+    /// Loops that no other loop holds yet: first stretch, last stretch, set.
+    open: Vec<(u32, u32, u32)>,
+    /// Every register that is used, and every one that is written anywhere.
+    used: Vec<u64>,
+    written: Vec<u64>,
+    /// What the blocks of the template at hand may carry.
+    within: Vec<u64>,
+    row: Vec<u64>,
+}
+
+/// The members of a set of registers in order.
+pub(super) fn members(set: &[u64]) -> impl Iterator<Item = u32> {
+    set.iter().enumerate().flat_map(|(word, bits)| {
+        let mut bits = *bits;
+        core::iter::from_fn(move || {
+            if bits == 0 {
+                return None;
+            }
+            let bit = bits.trailing_zeros();
+            bits &= bits - 1;
+            Some(word as u32 * u64::BITS + bit)
+        })
+    })
+}
+
+fn insert(set: &mut [u64], register: u32) {
+    set[(register / u64::BITS) as usize] |= 1 << (register % u64::BITS);
+}
+
+pub(super) fn has(set: &[u64], register: u32) -> bool {
+    set[(register / u64::BITS) as usize] & 1 << (register % u64::BITS) != 0
+}
+
+fn add_all(set: &mut [u64], others: &[u64]) {
+    core::iter::zip(set, others).for_each(|(word, other)| *word |= other);
+}
+
+impl Alive {
+    /// Finds what is needed in a function. `leads` says of a bytecode whether others jump to it, and which is the last
+    /// that does. If `all`, every register that is used is needed everywhere.
+    pub(super) fn find(
+        &mut self,
+        source: &Source<'_>,
+        code: &Decoded,
+        leads: impl Fn(usize) -> Option<u32>,
+        registers: &Registers,
+        all: bool,
+    ) {
+        self.learn_templates(source);
+        self.n_words = (source.slots as usize).div_ceil(u64::BITS as usize).max(1);
+        for set in [&mut self.used, &mut self.written] {
+            set.clear();
+            set.resize(self.n_words, 0);
+        }
+        for register in (0..source.slots).filter(|register| registers.is_used(*register)) {
+            insert(&mut self.used, register);
+            if registers.is_written(register) {
+                insert(&mut self.written, register);
+            }
+        }
+        self.find_stretches(source, code, &leads);
+        self.needed.clear();
+        // Behind the last stretch nothing is needed.
+        self.needed.resize(self.first.len() * self.n_words, 0);
+        if all || !self.find_needed(source, code) {
+            let last = self.needed.len() - self.n_words;
+            let needed = self.needed[..last].chunks_exact_mut(self.n_words);
+            needed.for_each(|needed| needed.copy_from_slice(&self.used));
+        }
+        self.find_loops(&leads);
+    }
+
+    /// The registers that are needed where a stretch starts.
+    pub(super) fn needed(&self, at: usize) -> &[u64] {
+        row(&self.needed, self.n_words, self.number[at])
+    }
+
+    /// Every register that is used.
+    pub(super) fn used(&self) -> &[u64] {
+        &self.used
+    }
+
+    /// The registers that are written in the loop that begins at a bytecode that is jumped back to.
+    pub(super) fn written_in_loop(&self, at: usize) -> &[u64] {
+        row(&self.loop_writes, self.n_words, self.loop_of[self.number[at] as usize])
+    }
+
+    /// The registers that a bytecode with blocks of its own writes.
+    pub(super) fn written_by(&self, at: usize) -> &[u64] {
+        row(&self.writes, self.n_words, self.number[at])
+    }
+
+    /// Finds the registers that may have to be carried between the blocks of a bytecode's own template.
+    pub(super) fn find_within(&mut self, source: &Source<'_>, code: &Decoded, at: usize) {
+        let touches = self.touches[code.opcode(at)];
+        let Alive { within, needed, writes, n_words, number, .. } = self;
+        let stretch = number[at];
+        within.clear();
+        within.extend_from_slice(row(needed, *n_words, stretch));
+        add_all(within, row(writes, *n_words, stretch));
+        if touches.goes_on {
+            add_all(within, row(needed, *n_words, stretch + 1));
+        }
+        for to in code.targets(source, at) {
+            add_all(within, row(needed, *n_words, number[to]));
+        }
+    }
+
+    /// What [`find_within`](Self::find_within) found last.
+    pub(super) fn within(&self) -> &[u64] {
+        &self.within
+    }
+
+    fn learn_templates(&mut self, source: &Source<'_>) {
+        let templates = (source.templates.as_ptr() as usize, source.templates.len());
+        if self.templates != templates || self.touches.is_empty() {
+            self.templates = templates;
+            self.touches.clear();
+            let opcodes = core::iter::zip(source.templates, source.opcodes);
+            self.touches.extend(opcodes.map(|(template, opcode)| Touches::of(template, opcode)));
+        }
+    }
+
+    fn find_stretches(&mut self, source: &Source<'_>, code: &Decoded, leads: &impl Fn(usize) -> Option<u32>) {
+        let n_code = code.len();
+        self.first.clear();
+        for set in [&mut self.reads, &mut self.gives, &mut self.writes, &mut self.needed] {
+            set.clear();
+        }
+        self.number.clear();
+        self.number.resize(n_code, NONE);
+        let mut starts = true;
+        for at in 0..n_code {
+            let touches = self.touches[code.opcode(at)];
+            if starts || touches.is_split || leads(at).is_some() {
+                self.number[at] = self.first.len() as u32;
+                self.first.push(at as u32);
+                for set in [&mut self.reads, &mut self.gives, &mut self.writes] {
+                    set.resize(self.first.len() * self.n_words, 0);
+                }
+            }
+            starts = touches.is_split;
+            // What no way leads to names no registers.
+            if source.depths.get(at) != Some(&Shape::UNREACHED) {
+                self.add(source, code, at, touches);
+            }
+        }
+        self.first.push(n_code as u32);
+    }
+
+    /// Adds what a bytecode does to the sets of the last stretch.
+    fn add(&mut self, source: &Source<'_>, code: &Decoded, at: usize, touches: Touches) {
+        let start = self.reads.len() - self.n_words;
+        let (reads, gives) = (&mut self.reads[start..], &mut self.gives[start..]);
+        let writes = &mut self.writes[start..];
+        if touches.stores_all {
+            // And they are loaded again.
+            core::iter::zip(&mut *reads, core::iter::zip(&self.written, &*gives))
+                .for_each(|(reads, (written, gives))| *reads |= written & !gives);
+            writes.copy_from_slice(&self.used);
+        }
+        let infos = source.opcodes[code.opcode(at)].operands;
+        let raws = code.operands(at);
+        for (operand, (info, &raw)) in core::iter::zip(infos, raws).enumerate() {
+            if touches.reads & 1 << operand != 0 && !has(gives, raw as u32) {
+                insert(reads, raw as u32);
+            }
+            if matches!(info.kind, OperandKind::Regs | OperandKind::RegsMut) {
+                for register in run_of(raw) {
+                    if has(&self.written, register as u32) && !has(gives, register as u32) {
+                        insert(reads, register as u32);
+                    }
+                    if info.kind == OperandKind::RegsMut {
+                        insert(writes, register as u32);
+                    }
+                }
+            }
+        }
+        for (operand, (info, &raw)) in core::iter::zip(infos, raws).enumerate() {
+            if matches!(info.kind, OperandKind::Out | OperandKind::InOut | OperandKind::Push) {
+                insert(writes, raw as u32);
+                // What jumps may do so before it writes.
+                if touches.gives & 1 << operand != 0 && !touches.has_labels {
+                    insert(gives, raw as u32);
+                }
+            }
+        }
+    }
+
+    /// Whether it was found in good time.
+    fn find_needed(&mut self, source: &Source<'_>, code: &Decoded) -> bool {
+        let n_words = self.n_words;
+        for _ in 0..MAX_ROUNDS {
+            let mut jumps_back = false;
+            let mut changed = false;
+            for stretch in (0..self.first.len() - 1).rev() {
+                let last = self.first[stretch + 1] as usize - 1;
+                let touches = self.touches[code.opcode(last)];
+                self.row.clear();
+                self.row.resize(n_words, 0);
+                if touches.goes_on {
+                    add_all(&mut self.row, row(&self.needed, n_words, stretch as u32 + 1));
+                }
+                if touches.has_labels {
+                    for to in code.targets(source, last) {
+                        jumps_back |= self.number[to] as usize <= stretch;
+                        add_all(&mut self.row, row(&self.needed, n_words, self.number[to]));
+                    }
+                }
+                let start = stretch * n_words;
+                for word in 0..n_words {
+                    let needed = self.row[word] & !self.gives[start + word] | self.reads[start + word];
+                    changed |= core::mem::replace(&mut self.needed[start + word], needed) != needed;
+                }
+            }
+            if !changed || !jumps_back {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Finds what loops write, those that begin last first: a loop takes in those inside it, and those it overlaps.
+    fn find_loops(&mut self, leads: &impl Fn(usize) -> Option<u32>) {
+        let n_words = self.n_words;
+        self.loop_of.clear();
+        self.loop_of.resize(self.first.len(), NONE);
+        self.loop_writes.clear();
+        self.open.clear();
+        for stretch in (0..self.first.len() as u32 - 1).rev() {
+            let at = self.first[stretch as usize];
+            let Some(from) = leads(at as usize).filter(|from| *from >= at) else { continue };
+            let set = (self.loop_writes.len() / n_words) as u32;
+            self.loop_of[stretch as usize] = set;
+            self.loop_writes.resize(self.loop_writes.len() + n_words, 0);
+            // What jumps ends a stretch, or is one.
+            let mut last = self.first.partition_point(|first| *first <= from) as u32 - 1;
+            let mut next = stretch;
+            while next <= last {
+                let (is_loop, of) = match self.open.last() {
+                    Some(&(first, end, inner)) if first <= next => {
+                        self.open.pop();
+                        last = last.max(end);
+                        next = next.max(end + 1);
+                        (true, inner)
+                    }
+                    _ => {
+                        next += 1;
+                        (false, next - 1)
+                    }
+                };
+                for word in 0..n_words {
+                    let place = of as usize * n_words + word;
+                    let written = if is_loop { self.loop_writes[place] } else { self.writes[place] };
+                    self.loop_writes[set as usize * n_words + word] |= written;
+                }
+            }
+            self.open.push((stretch, last, set));
+        }
+    }
+}
+
+fn row(sets: &[u64], n_words: usize, stretch: u32) -> &[u64] {
+    &sets[stretch as usize * n_words..][..n_words]
+}

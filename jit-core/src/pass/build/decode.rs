@@ -1,0 +1,89 @@
+//! The bytecode, decoded once.
+
+use super::Source;
+use crate::ir::bytecode::{OperandInfo, OperandKind, Raw};
+
+/// The bytecode, decoded once: what stands for a VM register, on the operand stack too, is its number.
+#[derive(Debug, Default)]
+pub(super) struct Decoded {
+    /// For each bytecode its opcode and where its operands start.
+    bytecodes: Vec<(u32, u32)>,
+    operands: Vec<Raw>,
+}
+
+impl Decoded {
+    pub(super) fn clear(&mut self) {
+        self.bytecodes.clear();
+        self.operands.clear();
+    }
+
+    /// Adds the next bytecode.
+    pub(super) fn push(&mut self, source: &Source<'_>, opcode: usize, raws: &[Raw]) {
+        let at = self.bytecodes.len();
+        let first = self.operands.len();
+        self.bytecodes.push((opcode as u32, first as u32));
+        self.operands.extend_from_slice(raws);
+        if let Some(&depth) = source.depths.get(at) {
+            name_stack_slots(source, depth, source.opcodes[opcode].operands, &mut self.operands[first..]);
+        }
+    }
+
+    /// How many bytecodes there are.
+    pub(super) fn len(&self) -> usize {
+        self.bytecodes.len()
+    }
+
+    pub(super) fn opcode(&self, at: usize) -> usize {
+        self.bytecodes[at].0 as usize
+    }
+
+    pub(super) fn operands(&self, at: usize) -> &[Raw] {
+        let end = self.bytecodes.get(at + 1).map_or(self.operands.len(), |next| next.1 as usize);
+        &self.operands[self.bytecodes[at].1 as usize..end]
+    }
+
+    pub(super) fn operand(&self, at: u32, operand: u8) -> Raw {
+        self.operands[self.bytecodes[at as usize].1 as usize + operand as usize]
+    }
+
+    /// Where a bytecode may jump.
+    pub(super) fn targets<'a>(
+        &'a self,
+        source: &'a Source<'_>,
+        at: usize,
+    ) -> impl Iterator<Item = usize> + use<'a> {
+        let infos = source.opcodes[self.opcode(at)].operands;
+        let labels = source.labels;
+        core::iter::zip(infos, self.operands(at)).flat_map(move |(info, &raw)| {
+            let (one, many) = match info.kind {
+                OperandKind::Label => (Some(raw as usize), 0..0),
+                OperandKind::Labels => (None, run_of(raw)),
+                _ => (None, 0..0),
+            };
+            one.into_iter().chain(labels[many].iter().map(|&to| to as usize))
+        })
+    }
+}
+
+/// Gives the operands on the operand stack the numbers of their slots.
+fn name_stack_slots(source: &Source<'_>, depth: u32, operands: &[OperandInfo], raws: &mut [Raw]) {
+    let pops = operands.iter().filter(|info| info.kind == OperandKind::Pop).count() as u32;
+    // A bytecode that no way leads to has no depth; it is never linked, and the numbers do not matter.
+    let bottom = source.locals.saturating_add(depth).saturating_sub(pops);
+    let (mut popped, mut pushed) = (0, 0);
+    for (info, raw) in core::iter::zip(operands, raws) {
+        let count = match info.kind {
+            OperandKind::Pop => &mut popped,
+            OperandKind::Push => &mut pushed,
+            _ => continue,
+        };
+        *raw = bottom.saturating_add(*count) as Raw;
+        *count += 1;
+    }
+}
+
+/// The registers or labels that an operand is a run of.
+pub(super) fn run_of(raw: Raw) -> core::ops::Range<usize> {
+    let (first, count) = (raw as u32 as usize, (raw >> 32) as usize);
+    first..first + count
+}
