@@ -175,7 +175,7 @@ impl Allocator<'_> {
         if piece.is_idle() {
             // It stays where it was, unless that costs anyone anything.
             match latest {
-                Some(reg) if matches!(self.look(at, reg), Look::Free) => self.take(reg, at),
+                Some(reg) if matches!(self.look(at, reg, 0.0), Look::Free) => self.take(reg, at),
                 _ => self.spill(at),
             }
             return;
@@ -188,7 +188,7 @@ impl Allocator<'_> {
         let hint = latest.or(range.hint).filter(|reg| all.contains(reg));
         let (mut cheapest, mut farthest) = ((f32::INFINITY, None), 0);
         for &reg in hint.iter().chain(first).chain(later) {
-            match self.look(at, reg) {
+            match self.look(at, reg, cheapest.0) {
                 Look::Free => return self.take(reg, at),
                 Look::Held(cost) if cost < cheapest.0 => cheapest = (cost, Some(reg)),
                 Look::Held(_) => {}
@@ -214,21 +214,23 @@ impl Allocator<'_> {
         self.scratch.latest[piece.range as usize] = Some(reg);
     }
 
-    fn look(&self, at: u32, reg: Reg) -> Look {
+    /// What stands in the way of a piece in a register; it does not matter exactly how much that weighs if it is
+    /// not below `limit`.
+    fn look(&self, at: u32, reg: Reg, limit: f32) -> Look {
         let piece = self.piece(at);
-        let weight = piece.weight();
+        let weight = piece.weight;
         let (mut cost, mut blocked) = (None::<f32>, u32::MAX);
         self.scratch.occupied.conflicts(reg, self.scratch.pieces.segments(at), |holder, from| {
             let yields = match holder {
                 Holder::Owned(owner) if owner == piece.range => return true,
-                Holder::Piece(other) => Some(self.piece(other).weight()).filter(|other| *other < weight),
+                Holder::Piece(other) => Some(self.piece(other).weight).filter(|other| *other < weight),
                 _ => None,
             };
             match yields {
                 Some(other) => cost = Some(cost.unwrap_or(0.0).max(other)),
                 None => blocked = blocked.min(from),
             }
-            yields.is_some()
+            yields.is_some_and(|other| other < limit)
         });
         if blocked != u32::MAX {
             return Look::Blocked(blocked);
@@ -327,7 +329,7 @@ impl Allocator<'_> {
                         let piece = self.piece(other);
                         // What this very instruction has in a register would need one again.
                         let dear = if self.is_at(piece.range, inst) { 1e30 } else { 0.0 };
-                        cost = cost.map(|cost| cost.max(piece.weight() + dear));
+                        cost = cost.map(|cost| cost.max(piece.weight + dear));
                     }
                     _ => cost = None,
                 }

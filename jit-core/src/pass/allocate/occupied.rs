@@ -176,37 +176,55 @@ impl Occupied {
         mut go_on: impl FnMut(Holder, u32) -> bool,
     ) {
         let lane = self.lane(reg);
-        for (chunk, positions) in segments.iter().flat_map(|segment| chunks(*segment)) {
-            let cell = &self.cells[chunk * self.n_lanes + lane];
-            if (cell.taken | cell.reserved) & positions == 0 {
-                continue;
-            }
-            let mut is_over = false;
-            let start = chunk as u32 * CHUNK;
-            if cell.reserved & positions != 0 {
-                let first = start + positions.trailing_zeros();
-                let last = start + CHUNK - 1 - positions.leading_zeros();
-                let list = &self.reservations[lane];
-                // A reservation ends with its instruction.
-                let from = list.partition_point(|(held, _)| held.start + STEP <= first);
-                for (held, holder) in list[from..].iter().take_while(|(held, _)| held.start <= last) {
-                    if held.end > first {
-                        is_over |= !go_on(*holder, held.start.max(first));
-                    }
+        for segment in segments {
+            let (first, last) = (segment.start / CHUNK, (segment.end - 1) / CHUNK);
+            let mut positions = u64::MAX << (segment.start % CHUNK);
+            let cells = self.cells[lane + first as usize * self.n_lanes..].iter().step_by(self.n_lanes);
+            for (chunk, cell) in core::iter::zip(first..=last, cells) {
+                if chunk == last {
+                    positions &= u64::MAX >> (CHUNK - 1 - (segment.end - 1) % CHUNK);
                 }
-            }
-            let mut at = if cell.taken & positions == 0 { NONE } else { cell.entries };
-            while let Some(entry) = self.entries.get(at as usize) {
-                if entry.positions & positions != 0 {
-                    let from = start + (entry.positions & positions).trailing_zeros();
-                    is_over |= !go_on(entry.holder, from);
+                if (cell.taken | cell.reserved) & positions != 0
+                    && !self.conflicts_in(lane, cell, chunk * CHUNK, positions, &mut go_on)
+                {
+                    return;
                 }
-                at = entry.next;
-            }
-            if is_over {
-                return;
+                positions = u64::MAX;
             }
         }
+    }
+
+    /// The same for positions in one chunk; whether all said yes.
+    fn conflicts_in(
+        &self,
+        lane: usize,
+        cell: &Cell,
+        start: u32,
+        positions: u64,
+        go_on: &mut impl FnMut(Holder, u32) -> bool,
+    ) -> bool {
+        let mut all_yes = true;
+        if cell.reserved & positions != 0 {
+            let first = start + positions.trailing_zeros();
+            let last = start + CHUNK - 1 - positions.leading_zeros();
+            let list = &self.reservations[lane];
+            // A reservation ends with its instruction.
+            let from = list.partition_point(|(held, _)| held.start + STEP <= first);
+            for (held, holder) in list[from..].iter().take_while(|(held, _)| held.start <= last) {
+                if held.end > first {
+                    all_yes &= go_on(*holder, held.start.max(first));
+                }
+            }
+        }
+        let mut at = if cell.taken & positions == 0 { NONE } else { cell.entries };
+        while let Some(entry) = self.entries.get(at as usize) {
+            if entry.positions & positions != 0 {
+                let from = start + (entry.positions & positions).trailing_zeros();
+                all_yes &= go_on(entry.holder, from);
+            }
+            at = entry.next;
+        }
+        all_yes
     }
 
     /// The pieces that have the register at some position of the segments, some of them several times.

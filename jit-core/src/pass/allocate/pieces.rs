@@ -42,15 +42,17 @@ pub(super) struct Piece {
     cost: f32,
     /// How many positions it covers.
     length: u32,
+    /// What it costs to have it in memory, for each position that it is live.
+    pub(super) weight: f32,
     /// Whether all of it is in one loop and of one heat.
     is_level: bool,
     pub(super) place: Place,
 }
 
 impl Piece {
-    /// What it costs to have it in memory, for each position that it is live.
-    pub(super) fn weight(&self) -> f32 {
-        self.cost / self.length.max(1) as f32
+    /// With its weight.
+    fn weighed(self) -> Piece {
+        Piece { weight: self.cost / self.length.max(1) as f32, ..self }
     }
 
     /// Whether no instruction touches it: it only waits. Blocks hand values on from memory to memory as well.
@@ -155,7 +157,8 @@ impl Pieces {
         let is_operand = |touch: &&Use| matches!(touch.touch, Touch::Operand(_));
         let n_operands = self.uses[uses.range()].iter().filter(is_operand).count() as u32;
         let cost = self.uses[uses.range()].iter().map(|a| a.cost).sum();
-        Piece { range, segments, uses, n_operands, cost, length, is_level: false, place: Place::Waiting }
+        let (is_level, place) = (false, Place::Waiting);
+        Piece { range, segments, uses, n_operands, cost, length, weight: 0.0, is_level, place }.weighed()
     }
 
     pub(super) fn segments(&self, piece: u32) -> &[Segment] {
@@ -204,14 +207,15 @@ impl Pieces {
         let front_uses = List { start: whole.uses.start, len: uses_before };
         let front = self.measure(whole.range, front, front_uses);
         self.all[piece as usize] = Piece { is_level: whole.is_level, ..front };
-        self.all.push(Piece {
+        let rest = Piece {
             segments: List { start: rest_at, len: whole.segments.len - n_before },
             uses: List { start: whole.uses.start + uses_before, len: whole.uses.len - uses_before },
             n_operands: whole.n_operands - front.n_operands,
             cost: (whole.cost - front.cost).max(0.0),
             length: whole.length - front.length,
             ..whole
-        });
+        };
+        self.all.push(rest.weighed());
         self.all.len() as u32 - 1
     }
 
