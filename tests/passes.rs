@@ -83,7 +83,9 @@ fn dead() {
 #[test]
 fn rewrite_without_rules() {
     let mut scratch = pass::rewrite::Scratch::default();
-    keeps_meaning("rewrite", |graph| pass::rewrite::rewrite(&mut scratch, graph, &[]));
+    keeps_meaning("rewrite", |graph| {
+        pass::rewrite::rewrite(&mut scratch, graph, &[]);
+    });
 }
 
 #[test]
@@ -97,7 +99,9 @@ fn rewrite() {
 #[test]
 fn forward() {
     let mut scratch = pass::forward::Scratch::default();
-    keeps_meaning("forward", |graph| pass::forward::forward(&mut scratch, graph));
+    keeps_meaning("forward", |graph| {
+        pass::forward::forward(&mut scratch, graph);
+    });
 }
 
 #[test]

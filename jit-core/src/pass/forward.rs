@@ -81,19 +81,31 @@ struct Pending {
     node: Node,
 }
 
-/// Forwards values through memory.
-pub fn forward(scratch: &mut Scratch, graph: &mut Graph) {
+/// Forwards values through memory. Tells whether anything changed.
+pub fn forward(scratch: &mut Scratch, graph: &mut Graph) -> bool {
+    if has_only_entry_loads(graph) {
+        return false;
+    }
     scratch.flow.find(graph);
     scratch.replaced.clear();
     scratch.replaced.resize(graph.nodes.len(), Node::NONE);
     scratch.is_dead.clear();
     scratch.is_dead.resize(graph.nodes.len(), false);
-    let mut forwarder = Forwarder { graph, scratch, frame_escapes: false };
+    let mut forwarder = Forwarder { graph, scratch, frame_escapes: false, changed: false };
     forwarder.find_frame();
     forwarder.find_writes();
     forwarder.hoist();
     forwarder.walk();
     forwarder.finish();
+    forwarder.changed
+}
+
+/// Whether nothing but the loads of the entry touches memory, as in code that computes with VM registers alone:
+/// each of those is loaded once.
+fn has_only_entry_loads(graph: &Graph) -> bool {
+    let entry = graph.block(Graph::ENTRY);
+    entry.body.iter().all(|node| graph.node(*node).op == Op::LOAD)
+        && graph.blocks[1..].iter().all(|block| block.body.is_empty())
 }
 
 struct Forwarder<'a> {
@@ -101,6 +113,7 @@ struct Forwarder<'a> {
     scratch: &'a mut Scratch,
     /// Whether anything but loads and stores gets an address in the frame.
     frame_escapes: bool,
+    changed: bool,
 }
 
 impl Forwarder<'_> {
@@ -169,6 +182,7 @@ impl Forwarder<'_> {
                 if !is_load || !self.is_known_in(self.graph.inputs(node)[0], before) {
                     return true;
                 }
+                self.changed = true;
                 self.graph.nodes[node.at()].block = before;
                 self.graph.blocks[before.at()].body.push(node);
                 false
@@ -363,6 +377,12 @@ impl Forwarder<'_> {
     }
 
     fn finish(&mut self) {
+        let Scratch { replaced, is_dead, .. } = &*self.scratch;
+        let is_replaced = replaced.iter().any(|by| by.is_some());
+        if !is_replaced && !is_dead.contains(&true) {
+            return;
+        }
+        self.changed = true;
         for at in 0..self.graph.links.len() {
             self.graph.links[at] = self.current(self.graph.links[at]);
         }

@@ -128,12 +128,14 @@ impl Compilation {
 
     /// Compiles [`Compilation::graph`] up to emission.
     pub fn graph(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
-        rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
+        let has_more = rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         self.judge_graph("rewrite", target, observer)?;
-        forward::forward(&mut self.forward, &mut self.graph);
+        let is_forwarded = forward::forward(&mut self.forward, &mut self.graph);
         self.judge_graph("forward", target, observer)?;
         // What was forwarded is seen by the rules, and what they made useless goes.
-        rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
+        if has_more || is_forwarded {
+            rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
+        }
         observer.graph("rewrite", &self.graph);
         dead::dead(&mut self.dead, &mut self.graph);
         self.judge_graph("dead", target, observer)?;

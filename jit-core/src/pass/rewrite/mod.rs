@@ -101,8 +101,9 @@ pub struct Scratch {
     dropped: Vec<Block>,
 }
 
-/// Rewrites a graph by folding and by the rules of all matchers, the first one first.
-pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) {
+/// Rewrites a graph by folding and by the rules of all matchers, the first one first. Tells whether values became
+/// known only at the end, by way of a loop, so that another time may find more.
+pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) -> bool {
     let n_nodes = graph.nodes.len();
     scratch.flow.find_order(graph);
     scratch.table.clear(n_nodes);
@@ -126,7 +127,7 @@ pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) {
             }
         }
     }
-    walk.finish();
+    walk.finish()
 }
 
 struct Walk<'a> {
@@ -382,7 +383,7 @@ impl Walk<'_> {
     }
 
     /// Completes what comes around loops, and makes every use a use of what stands for the node.
-    fn finish(&mut self) {
+    fn finish(&mut self) -> bool {
         if self.has_dropped_edges {
             self.drop_unreachable();
         }
@@ -391,14 +392,16 @@ impl Walk<'_> {
                 self.visit_ways_in(Block::from(at), true);
             }
         }
-        let mut changed = true;
+        let (mut changed, mut found_more) = (true, false);
         while core::mem::take(&mut changed) {
             for at in 0..self.graph.blocks.len() {
                 changed |= self.drop_trivial_params(Block::from(at));
             }
+            found_more |= changed;
         }
         for link in 0..self.graph.links.len() {
             self.graph.links[link] = self.current(self.graph.links[link]);
         }
+        found_more
     }
 }
