@@ -8,10 +8,10 @@
 //! moved if they are in different places.
 
 use super::moves::{Moves, Phase};
-use super::pieces::{Pieces, Place, Touch};
+use super::pieces::{Pieces, Place, Touch, Use};
 use super::{Allocator, tied_result};
 use crate::ir::assignment::{Assignment, Loc, Move, Source};
-use crate::ir::index::Vreg;
+use crate::ir::index::{List, Vreg};
 use crate::ir::ranges::{GAP, LATE, STEP, Segment};
 use crate::ir::tiles::{Constraint, Role, TileBlock};
 use crate::target::{Reg, RegSet};
@@ -22,15 +22,18 @@ use std::collections::BinaryHeap;
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// By range: where its entries in `located` start, if it was cut.
-    cut: Vec<Option<(u32, u32)>>,
+    /// By range: its entries in `located`, if it was cut.
+    cut: Vec<List>,
     /// Where the ranges that were cut are, sorted by position.
     located: Vec<(Segment, Place)>,
-    count: Vec<u32>,
+    /// By range: where in `located` its next entry goes, and then the one that was asked for last.
+    near: Vec<u32>,
     slots: Vec<Slot>,
-    /// The cut ranges that are live where a block starts, by position of the block.
-    live_in: Vec<(u32, u32)>,
-    first_live_in: Vec<u32>,
+    spilled: Vec<Spilled>,
+    cost_of_leaving: Vec<f32>,
+    /// By block: its predecessors in `preds`.
+    first_pred: Vec<u32>,
+    preds: Vec<u32>,
     transitions: Vec<Transition>,
     busy: BinaryHeap<(Reverse<u32>, Reverse<u32>)>,
     moves: Moves,
@@ -45,6 +48,14 @@ struct Slot {
 }
 
 const NO_SLOT: Slot = Slot { number: u32::MAX, written_at_once: false };
+
+/// A range that has a slot, from its start to its end.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Spilled {
+    start: u32,
+    end: u32,
+    range: u32,
+}
 
 /// Two pieces of a range meet.
 #[derive(Clone, Copy, Debug)]
@@ -91,11 +102,6 @@ pub(super) fn write(allocator: Allocator<'_>, out: &mut Assignment) {
     for data in &allocator.tiles.insts {
         out.used = out.used.union(data.clobbers);
     }
-    for (operand, loc) in core::iter::zip(&allocator.tiles.operands, &out.locs) {
-        if let (Role::Def | Role::EarlyDef | Role::Temp, Loc::Reg(reg)) = (operand.role, loc) {
-            out.used.insert(*reg);
-        }
-    }
     allocator.scratch.write = scratch;
 }
 
@@ -113,142 +119,162 @@ impl<'a> Writer<'a> {
     fn locate(&mut self) {
         let pieces = self.pieces();
         let n_ranges = self.allocator.ranges.ranges.len();
-        let Scratch { cut, located, count, .. } = &mut *self.scratch;
+        let Scratch { cut, located, near, .. } = &mut *self.scratch;
         cut.clear();
-        cut.resize(n_ranges, None);
-        located.clear();
-        count.clear();
-        count.resize(n_ranges, 0);
+        cut.resize(n_ranges, List::EMPTY);
         for piece in &pieces.all[n_ranges..] {
-            count[piece.range as usize] += piece.segments.len;
+            cut[piece.range as usize].len += piece.segments.len;
         }
+        near.clear();
+        near.resize(n_ranges, 0);
         let mut total = 0;
-        for range in 0..n_ranges {
-            if count[range] > 0 {
-                let len = count[range] + pieces.all[range].segments.len;
-                cut[range] = Some((total, len));
-                count[range] = total;
-                total += len;
-            } else {
-                count[range] = u32::MAX;
-            }
+        for (range, cut) in cut.iter_mut().enumerate().filter(|(_, cut)| cut.len > 0) {
+            (cut.start, cut.len) = (total, cut.len + pieces.all[range].segments.len);
+            near[range] = total;
+            total += cut.len;
         }
-        let nowhere = (Segment { start: 0, end: 0 }, Place::Waiting);
-        located.resize(total as usize, nowhere);
+        located.clear();
+        located.resize(total as usize, (Segment { start: 0, end: 0 }, Place::Waiting));
         for (at, piece) in pieces.all.iter().enumerate() {
-            let next = &mut count[piece.range as usize];
-            if *next == u32::MAX {
-                continue;
-            }
-            for segment in pieces.segments(at as u32) {
-                located[*next as usize] = (*segment, piece.place);
-                *next += 1;
+            if cut[piece.range as usize].len > 0 {
+                let next = &mut near[piece.range as usize];
+                for segment in pieces.segments(at as u32) {
+                    located[*next as usize] = (*segment, piece.place);
+                    *next += 1;
+                }
             }
         }
-        for (start, len) in cut.iter().flatten() {
-            let entries = &mut located[*start as usize..(*start + *len) as usize];
-            entries.sort_unstable_by_key(|(segment, _)| segment.start);
+        for (range, cut) in cut.iter().enumerate().filter(|(_, cut)| cut.len > 0) {
+            let entries = &mut located[cut.range()];
+            if !entries.is_sorted_by_key(|(segment, _)| segment.start) {
+                entries.sort_unstable_by_key(|(segment, _)| segment.start);
+            }
+            near[range] = cut.start;
         }
     }
 
     /// Where a range is at a position where it is live.
-    fn place(&self, range: u32, position: u32) -> Place {
-        let Some((start, len)) = self.scratch.cut[range as usize] else {
+    fn place(&mut self, range: u32, position: u32) -> Place {
+        let cut = self.scratch.cut[range as usize];
+        if cut.len == 0 {
             return self.pieces().all[range as usize].place;
+        }
+        let near = self.find_located(cut, position, self.scratch.near[range as usize]);
+        self.scratch.near[range as usize] = near;
+        self.scratch.located[near as usize].1
+    }
+
+    /// The entry of a cut range for a position; most often it is the one that is said to be near, or the next.
+    fn find_located(&self, cut: List, position: u32, near: u32) -> u32 {
+        let entries = &self.scratch.located[cut.range()];
+        let near = (near - cut.start) as usize;
+        let is_at = |at: usize| {
+            entries.get(at).is_some_and(|(segment, _)| segment.start <= position && position < segment.end)
         };
-        let entries = &self.scratch.located[start as usize..(start + len) as usize];
-        let at = entries.partition_point(|(segment, _)| segment.end <= position);
-        debug_assert!(
-            entries.get(at).is_some_and(|(segment, _)| segment.start <= position),
-            "range {range} is not live at {position}"
-        );
-        entries[at].1
+        let at = if is_at(near) {
+            near
+        } else if is_at(near + 1) {
+            near + 1
+        } else {
+            entries.partition_point(|(segment, _)| segment.end <= position)
+        };
+        debug_assert!(is_at(at), "the range is not live at {position}");
+        cut.start + at as u32
     }
 
     fn range(&self, vreg: Vreg) -> u32 {
         self.allocator.ranges.of[vreg.at()]
     }
 
+    /// Predecessors by position.
+    fn find_preds(&mut self) {
+        let tiles = self.allocator.tiles;
+        let Scratch { first_pred, preds, .. } = &mut *self.scratch;
+        first_pred.clear();
+        first_pred.resize(tiles.blocks.len() + 1, 0);
+        for edge in &tiles.edges {
+            first_pred[tiles.position[edge.to.at()] as usize + 1] += 1;
+        }
+        for at in 0..tiles.blocks.len() {
+            first_pred[at + 1] += first_pred[at];
+        }
+        preds.clear();
+        preds.resize(tiles.edges.len(), 0);
+        for (at, block) in tiles.blocks.iter().enumerate() {
+            for edge in tiles.edges(block) {
+                let next = &mut first_pred[tiles.position[edge.to.at()] as usize];
+                preds[*next as usize] = at as u32;
+                *next += 1;
+            }
+        }
+        first_pred.rotate_right(1);
+        first_pred[0] = 0;
+    }
+
+    /// Finds where ranges that were cut change their places, in blocks and over edges.
     fn find_transitions(&mut self) {
         let pieces = self.pieces();
-        let tiles = self.allocator.tiles;
-        let start_of = |block: &TileBlock| block.insts.start * STEP;
+        let blocks = &self.allocator.tiles.blocks;
         self.scratch.transitions.clear();
-        self.scratch.live_in.clear();
+        if self.scratch.located.is_empty() {
+            return;
+        }
+        self.find_preds();
+        let start_of = |block: usize| blocks.get(block).map_or(u32::MAX, |block| block.insts.start * STEP);
         for range in 0..self.scratch.cut.len() as u32 {
-            let Some((start, len)) = self.scratch.cut[range as usize] else { continue };
-            let uses = pieces.uses_of_range(range);
-            let is_param = |at: u32| {
-                let first = uses.partition_point(|touch| touch.at < at);
-                let here = uses[first..].iter().take_while(|touch| touch.at == at);
-                here.into_iter().any(|touch| touch.touch == Touch::Parameter)
-            };
+            let cut = self.scratch.cut[range as usize];
+            let mut uses = pieces.uses_of_range(range).iter().peekable();
             let mut before = (Segment { start: u32::MAX, end: u32::MAX }, Place::Waiting);
-            for index in start..start + len {
-                let (segment, place) = self.scratch.located[index as usize];
-                let mut block = pieces.block_at(segment.start);
-                let is_at_start = start_of(&tiles.blocks[block]) == segment.start;
-                if before.0.end == segment.start && before.1 != place && !is_at_start {
+            // The first block that starts behind what was looked at.
+            let mut next = 0;
+            for index in cut.range() {
+                let (segment, place) = self.scratch.located[index];
+                if start_of(next) <= segment.start {
+                    next = pieces.block_at(segment.start);
+                    next += (start_of(next) < segment.start) as usize;
+                }
+                if before.0.end == segment.start && before.1 != place && start_of(next) != segment.start {
                     self.scratch.transitions.push(Transition {
                         before: segment.start / STEP,
                         phase: Phase::Cut,
                         range,
                         from: before.1,
                         to: place,
-                        cost: pieces.cost_of_block(block),
+                        cost: pieces.cost_of_block(next - 1),
                     });
                 }
-                block += !is_at_start as usize;
-                while let Some(next) = tiles.blocks.get(block)
-                    && start_of(next) < segment.end
-                {
-                    if !is_param(start_of(next)) {
-                        self.scratch.live_in.push((block as u32, range));
+                while start_of(next) < segment.end {
+                    while uses.next_if(|touch| touch.at < start_of(next)).is_some() {}
+                    let is_here = |touch: &&Use| touch.at == start_of(next);
+                    // Arguments are moved into a parameter.
+                    if !uses.clone().take_while(is_here).any(|touch| touch.touch == Touch::Parameter) {
+                        self.find_edges(range, index as u32, next);
                     }
-                    block += 1;
+                    next += 1;
                 }
                 before = (segment, place);
             }
         }
-        self.scratch.live_in.sort_unstable();
-        self.find_edges();
     }
 
-    /// Finds what changes its place over an edge.
-    fn find_edges(&mut self) {
+    /// Finds where a cut range changes its place over the edges into a block.
+    fn find_edges(&mut self, range: u32, located: u32, block: usize) {
         let tiles = self.allocator.tiles;
-        let Scratch { live_in, first_live_in, .. } = &mut *self.scratch;
-        if live_in.is_empty() {
-            return;
-        }
-        first_live_in.clear();
-        first_live_in.resize(tiles.blocks.len() + 1, 0);
-        for (block, _) in &*live_in {
-            first_live_in[*block as usize + 1] += 1;
-        }
-        for block in 0..tiles.blocks.len() {
-            first_live_in[block + 1] += first_live_in[block];
-        }
-        for (at, block) in tiles.blocks.iter().enumerate() {
-            let last = block.insts.start + block.insts.len - 1;
-            let edges = tiles.edges(block);
-            for edge in edges {
-                let to = tiles.position[edge.to.at()] as usize;
-                let target = tiles.blocks[to].insts.start;
-                let cost = self.pieces().cost_of_block(at).min(self.pieces().cost_of_block(to));
-                let (before, phase) = match edges {
-                    [_] => (last, Phase::Leave),
-                    _ => (target, Phase::Enter),
+        let to = self.scratch.located[located as usize].1;
+        let preds = self.scratch.first_pred[block]..self.scratch.first_pred[block + 1];
+        for pred in preds {
+            let pred = self.scratch.preds[pred as usize] as usize;
+            let data = &tiles.blocks[pred];
+            let last = data.insts.start + data.insts.len - 1;
+            let from = self.find_located(self.scratch.cut[range as usize], last * STEP + GAP, located);
+            let from = self.scratch.located[from as usize].1;
+            if from != to {
+                let (before, phase) = match data.edges.len {
+                    1 => (last, Phase::Leave),
+                    _ => (tiles.blocks[block].insts.start, Phase::Enter),
                 };
-                let here = self.scratch.first_live_in[to]..self.scratch.first_live_in[to + 1];
-                for index in here {
-                    let range = self.scratch.live_in[index as usize].1;
-                    let from = self.place(range, last * STEP + GAP);
-                    let to = self.place(range, target * STEP + GAP);
-                    if from != to {
-                        self.scratch.transitions.push(Transition { before, phase, range, from, to, cost });
-                    }
-                }
+                let cost = self.pieces().cost_of_block(pred).min(self.pieces().cost_of_block(block));
+                self.scratch.transitions.push(Transition { before, phase, range, from, to, cost });
             }
         }
     }
@@ -261,22 +287,23 @@ impl<'a> Writer<'a> {
         let n_ranges = ranges.ranges.len();
         self.scratch.slots.clear();
         self.scratch.slots.resize(n_ranges, NO_SLOT);
-        let mut spilled: Vec<(u32, u32, u32)> = Vec::new();
-        for piece in &pieces.all {
+        self.scratch.spilled.clear();
+        for piece in pieces.all.iter().filter(|piece| piece.place == Place::Memory) {
             let segments = ranges.segments(&ranges.ranges[piece.range as usize]);
             let slot = &mut self.scratch.slots[piece.range as usize];
-            if piece.place == Place::Memory
-                && ranges.constant(piece.range, self.allocator.tiles).is_none()
-                && slot.number == u32::MAX
-            {
+            if slot.number == NO_SLOT.number && ranges.constant(piece.range, self.allocator.tiles).is_none() {
                 slot.number = 0;
-                spilled.push((segments[0].start, segments[segments.len() - 1].end, piece.range));
+                let (start, end) = (segments[0].start, segments[segments.len() - 1].end);
+                self.scratch.spilled.push(Spilled { start, end, range: piece.range });
             }
         }
-        spilled.sort_unstable();
+        if self.scratch.spilled.is_empty() {
+            return 0;
+        }
+        self.scratch.spilled.sort_unstable();
         let mut n_slots = 0;
         self.scratch.busy.clear();
-        for &(start, end, range) in &spilled {
+        for &Spilled { start, end, range } in &self.scratch.spilled {
             let number = match self.scratch.busy.peek() {
                 Some(&(Reverse(until), Reverse(slot))) if until <= start => {
                     self.scratch.busy.pop();
@@ -290,29 +317,30 @@ impl<'a> Writer<'a> {
             self.scratch.busy.push((Reverse(end), Reverse(number)));
             self.scratch.slots[range as usize].number = number;
         }
-        self.decide_writing(&spilled);
+        self.decide_writing();
         n_slots
     }
 
-    fn decide_writing(&mut self, spilled: &[(u32, u32, u32)]) {
+    fn decide_writing(&mut self) {
         let pieces = self.pieces();
-        let mut cost_of_leaving = vec![0.0; if spilled.is_empty() { 0 } else { self.scratch.slots.len() }];
-        for moved in &self.scratch.transitions {
-            if let (Place::Reg(_), Place::Memory) = (moved.from, moved.to)
-                && !spilled.is_empty()
-            {
+        let Scratch { transitions, cost_of_leaving, .. } = &mut *self.scratch;
+        cost_of_leaving.clear();
+        cost_of_leaving.resize(self.allocator.ranges.ranges.len(), 0.0);
+        for moved in transitions {
+            if let (Place::Reg(_), Place::Memory) = (moved.from, moved.to) {
                 cost_of_leaving[moved.range as usize] += moved.cost;
             }
         }
-        for &(.., range) in spilled {
-            let at_once: f32 = pieces
-                .uses_of_range(range)
-                .iter()
-                .filter(|touch| self.is_definition(touch.touch))
-                .filter(|touch| matches!(self.place(range, touch.at), Place::Reg(_)))
-                .map(|touch| touch.cost)
-                .sum();
-            self.scratch.slots[range as usize].written_at_once = at_once <= cost_of_leaving[range as usize];
+        for at in 0..self.scratch.spilled.len() {
+            let Spilled { range, .. } = self.scratch.spilled[at];
+            let mut at_once = 0.0;
+            for touch in pieces.uses_of_range(range) {
+                if self.is_definition(touch.touch) && matches!(self.place(range, touch.at), Place::Reg(_)) {
+                    at_once += touch.cost;
+                }
+            }
+            let of_leaving = self.scratch.cost_of_leaving[range as usize];
+            self.scratch.slots[range as usize].written_at_once = at_once <= of_leaving;
         }
     }
 
@@ -388,7 +416,8 @@ impl<'a> Writer<'a> {
             let (range, at) = (self.range(operand.vreg), inst as u32);
             match operand.role {
                 Role::Use | Role::LateUse => {
-                    let home = self.source(range, self.place(range, at * STEP + GAP));
+                    let place = self.place(range, at * STEP + GAP);
+                    let home = self.source(range, place);
                     self.scratch.moves.push(at, Phase::Before, home, loc, ty);
                 }
                 Role::Def | Role::EarlyDef => {
@@ -402,11 +431,14 @@ impl<'a> Writer<'a> {
                 }
                 Role::Temp => {}
             }
+            if let (Role::Def | Role::EarlyDef | Role::Temp, Loc::Reg(reg)) = (operand.role, loc) {
+                out.used.insert(reg);
+            }
         }
     }
 
     /// The register of an operand without a fixed one: its moment's, or its piece's; or its slot, if it may be.
-    fn register(&self, inst: u32, index: usize) -> Loc {
+    fn register(&mut self, inst: u32, index: usize) -> Loc {
         let operand = self.allocator.tiles.operands[index];
         if let Constraint::Fixed(reg) = operand.constraint {
             return Loc::Reg(reg);
@@ -439,7 +471,8 @@ impl<'a> Writer<'a> {
                 let (arg, param) = (tiles.args[arg], tiles.args[param]);
                 let ty = tiles.vregs[param.at()].ty;
                 let (of_arg, of_param) = (self.range(arg), self.range(param));
-                let from = self.source(of_arg, self.place(of_arg, last * STEP + GAP));
+                let from = self.place(of_arg, last * STEP + GAP);
+                let from = self.source(of_arg, from);
                 let place = self.place(of_param, target.insts.start * STEP + GAP);
                 let slot = self.scratch.slots[of_param as usize];
                 let joined = of_arg == of_param;
