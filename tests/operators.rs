@@ -137,6 +137,12 @@ enum Sink {
     NotZero,
     /// As above, the other way round.
     Zero,
+    /// An integer of 32 bits is widened with zeros.
+    Wide,
+    /// A constant is added to an integer.
+    Plus,
+    /// And then it is widened.
+    WidePlus,
     /// It is stored where the operand in memory came from: that may be one instruction.
     Store,
 }
@@ -146,6 +152,8 @@ const OPERANDS: u64 = 4;
 const BARRIER: u64 = 8;
 const INDEX: u64 = 9;
 const SLOTS: usize = 12;
+/// What [`Sink::Plus`] adds.
+const ADDEND: u64 = 1000;
 
 struct Maker {
     graph: Graph,
@@ -262,6 +270,17 @@ fn finish(maker: &mut Maker, result: Node, sink: Sink) {
             give(graph, block, value);
         }
         Sink::Value => give(graph, block, result),
+        Sink::Wide | Sink::Plus | Sink::WidePlus => {
+            let mut value = result;
+            if sink != Sink::Wide {
+                let addend = graph.constant(ty, ADDEND, 0);
+                value = graph.add(Op::ADD, Sig { from: Type::Void, ty }, &[value, addend], 0, 0);
+            }
+            if sink != Sink::Plus {
+                value = graph.add(Op::UCAST, Sig { from: ty, ty: Type::I64 }, &[value], 0, 0);
+            }
+            give(graph, block, value);
+        }
         Sink::NotZero | Sink::Zero => {
             let op = if sink == Sink::Zero { Op::ZR } else { Op::NZ };
             let flag = graph.add(op, Sig { from: ty, ty: Type::Flag }, &[result], 0, 0);
@@ -396,6 +415,11 @@ impl Case<'_> {
 
     /// Tries a form with each sink that the result can have.
     fn check_all(&self, compiler: &mut Compiler, forms: &[Form]) -> usize {
+        let narrow: &[Sink] = match self.sig.ty {
+            Type::I32 if self.op == Op::MUL => &[Sink::Wide, Sink::Plus, Sink::WidePlus],
+            Type::I32 => &[Sink::Wide],
+            _ => &[],
+        };
         let has_mem = forms.iter().any(|form| matches!(form, Form::Mem(_)));
         let sinks: &[Sink] = match self.sig.ty {
             Type::Flag => &[Sink::Value, Sink::Branch, Sink::BranchNot, Sink::Select, Sink::SelectFloat],
@@ -404,7 +428,7 @@ impl Case<'_> {
             _ if has_mem => &[Sink::Value, Sink::Store],
             _ => &[Sink::Value],
         };
-        sinks.iter().map(|sink| self.check(compiler, forms, *sink)).sum()
+        sinks.iter().chain(narrow).map(|sink| self.check(compiler, forms, *sink)).sum()
     }
 
     /// Compiles one form and runs it on all combinations of the values of what is not constant.
@@ -422,6 +446,7 @@ impl Case<'_> {
             let expected = match sink {
                 Sink::NotZero => (expected != 0) as u64,
                 Sink::Zero => (expected == 0) as u64,
+                Sink::Plus | Sink::WidePlus => self.sig.ty.truncate(expected.wrapping_add(ADDEND)),
                 _ => expected,
             };
             let mut frame = [0xa5a5_a5a5_a5a5_a5a5; SLOTS];
@@ -509,7 +534,7 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
                         let mut form = vec![Form::Reg; types.len()];
                         form[at] = Form::Const(bits);
                         n_run += match op {
-                            Op::AND => case.check_all(&mut compiler, &form),
+                            _ if op == Op::AND || sig.ty == Type::I32 => case.check_all(&mut compiler, &form),
                             _ => case.check(&mut compiler, &form, Sink::Value),
                         };
                         for mode in (0..4).filter(|_| types.len() == 2) {

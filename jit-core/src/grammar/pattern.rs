@@ -88,11 +88,13 @@ pub enum Predicate {
     Pow2,
     /// 1, 2, 4 or 8.
     Scale,
+    /// 3, 5 or 9: a scale and one more.
+    Factor,
 }
 
 impl Predicate {
     /// Every predicate, in the order of the discriminants.
-    pub const ALL: [Predicate; 8] = [
+    pub const ALL: [Predicate; 9] = [
         Predicate::Imm8,
         Predicate::Imm32,
         Predicate::Uimm32,
@@ -101,6 +103,7 @@ impl Predicate {
         Predicate::MinusOne,
         Predicate::Pow2,
         Predicate::Scale,
+        Predicate::Factor,
     ];
 
     /// How patterns spell it.
@@ -114,6 +117,7 @@ impl Predicate {
             Predicate::MinusOne => "minus_one",
             Predicate::Pow2 => "pow2",
             Predicate::Scale => "scale",
+            Predicate::Factor => "factor",
         }
     }
 
@@ -124,24 +128,25 @@ impl Predicate {
 
     /// The predicates that hold for a constant, as bits in the order of [`Predicate::ALL`].
     #[inline]
-    pub const fn mask(ty: Type, bits: u64) -> u8 {
+    pub const fn mask(ty: Type, bits: u64) -> u16 {
         let value = ty.signed(bits);
         let unsigned = ty.truncate(bits);
-        (value == value as i8 as i64) as u8
-            | ((value == value as i32 as i64) as u8) << 1
-            | ((value >= 0 && value <= u32::MAX as i64) as u8) << 2
-            | ((value == 0) as u8) << 3
-            | ((value == 1) as u8) << 4
-            | ((value == -1) as u8) << 5
-            | (unsigned.is_power_of_two() as u8) << 6
-            | (matches!(value, 1 | 2 | 4 | 8) as u8) << 7
+        (value == value as i8 as i64) as u16
+            | ((value == value as i32 as i64) as u16) << 1
+            | ((value >= 0 && value <= u32::MAX as i64) as u16) << 2
+            | ((value == 0) as u16) << 3
+            | ((value == 1) as u16) << 4
+            | ((value == -1) as u16) << 5
+            | (unsigned.is_power_of_two() as u16) << 6
+            | (matches!(value, 1 | 2 | 4 | 8) as u16) << 7
+            | (matches!(value, 3 | 5 | 9) as u16) << 8
     }
 
     /// Every mask that some constant of type `ty` has.
     ///
     /// The masks change only at the bounds of the predicates, at powers of two and next to both.
-    pub fn masks(ty: Type) -> Vec<u8> {
-        let mut masks: Vec<u8> = (0..64)
+    pub fn masks(ty: Type) -> Vec<u16> {
+        let mut masks: Vec<u16> = (0..64)
             .map(|bit| 1u64 << bit)
             .chain([0, 3])
             .flat_map(|edge| [edge - (edge > 0) as u64, edge, edge + 1])

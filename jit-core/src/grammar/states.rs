@@ -89,7 +89,7 @@ pub struct States {
     /// The shapes of each form that is no constant.
     pub variants: BTreeMap<(Op, u8), Variants>,
     /// For each type and mask of predicates the state of such a constant.
-    pub constants: BTreeMap<(u8, u8), StateId>,
+    pub constants: BTreeMap<(u8, u16), StateId>,
     /// For each rule: whether it is the best one in some state, and what beats it.
     pub fates: Vec<Fate>,
 }

@@ -199,7 +199,7 @@ impl Packer {
             .into_iter()
             .filter(|predicate| flat.predicates.contains(&Some(*predicate)))
             .collect();
-        let compact = |mask: u8| {
+        let compact = |mask: u16| {
             let bit = |(at, predicate): (usize, &Predicate)| (mask as usize >> *predicate as usize & 1) << at;
             self.predicates.iter().enumerate().map(bit).sum::<usize>()
         };

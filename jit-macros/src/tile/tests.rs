@@ -69,7 +69,7 @@ fn mistakes_in_a_group() {
         ),
         (
             "group a; add: (add reg (const $c:imm16)) -> reg, 2 => |cx, t| {}",
-            "there is no predicate `imm16`; there are: imm8 imm32 uimm32 zero one minus_one pow2 scale",
+            "there is no predicate `imm16`; there are: imm8 imm32 uimm32 zero one minus_one pow2 scale factor",
         ),
         ("group a; load: (load $o reg) -> reg, 2 => |cx, t| {}", "the operands stand before the constants"),
         ("group a; add: (add reg reg) -> reg, 2", "a tile ends with its emitter: `=> |cx, t| …`"),

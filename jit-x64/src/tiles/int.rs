@@ -15,8 +15,8 @@ tile! {
     constant: (const.$t:int $c) -> reg, 2 => |cx, t| cx.mov_imm(t.out(), t.sig.ty.truncate(t.imm(0) as u64)),
     zero: (const.$t:int $c:zero) -> reg, 1 => |cx, t| cx.alu(Alu::Xor, Type::I32, t.out(), t.out()),
     // add or lea: no operand is lost
-    add: (add.$t:int reg reg) -> reg, 2 => |cx, t| add(cx, t),
-    add_const: (add.$t:int reg (const $c:imm32)) -> reg, 2 => |cx, t| add_const(cx, t, t.imm(0)),
+    add: (add.$t:int reg reg) -> reg, 2 => |cx, t| add(cx, t, whole(t.sig.ty)),
+    add_const: (add.$t:int reg (const $c:imm32)) -> reg, 2 => |cx, t| add_const(cx, t, whole(t.sig.ty), t.imm(0)),
     add_shifted: (add.i64 reg (shl.i64 reg (const $c:one))) -> reg, 3 => |cx, t| cx.lea(true, t.out(), Mem::element(t.reg(0), t.reg(1), 2, 0)),
     sub: (sub.$t:int reg reg) -> reg, 2, tied(0) => |cx, t| cx.alu(Alu::Sub, whole(t.sig.ty), t.out(), t.reg(1)),
     sub_const: (sub.$t:int reg (const $c:imm32)) -> reg, 2, tied(0) => |cx, t| cx.alu_imm(Alu::Sub, t.sig.ty, t.out(), t.imm(0)),
@@ -28,6 +28,9 @@ tile! {
     xor_const: (xor.$t:int reg (const $c:imm32)) -> reg, 2, tied(0) => |cx, t| cx.alu_imm(Alu::Xor, t.sig.ty, t.out(), t.imm(0)),
     mul: (mul.$t:int reg reg) -> reg, 4, tied(0) => |cx, t| cx.imul(whole(t.sig.ty), t.out(), t.reg(1)),
     mul_const: (mul.$t:int reg (const $c:imm32)) -> reg, 4 => |cx, t| cx.imul_imm(whole(t.sig.ty), t.out(), t.reg(0), t.imm(0)),
+    // lea out, [x + x * 4]: one cycle or two where imul takes three
+    mul_factor: (mul.i32 reg (const $c:factor)) -> reg, 3 => |cx, t| cx.lea(false, t.out(), Mem::element(t.reg(0), t.reg(0), t.imm(0) - 1, 0)),
+    mul_factor_add: (add.i32 (mul.i32 reg (const $c:factor)) (const $d:imm32)) -> reg, 4 => |cx, t| cx.lea(false, t.out(), Mem::element(t.reg(0), t.reg(0), t.imm(0) - 1, t.imm(1))),
     mul_load_base: (mul.$t:i32|i64 reg (load.$t reg)) -> reg, 7, tied(0) => |cx, t| cx.imul(t.sig.ty, t.out(), mem::base(t, 1, 0)),
     mul_load_ofs: (mul.$t:i32|i64 reg (load.$t (addr reg $o))) -> reg, 7, tied(0) => |cx, t| cx.imul(t.sig.ty, t.out(), mem::ofs(t, 1, 0)),
     neg: (neg.$t:int reg) -> reg, 2, tied(0) => |cx, t| cx.unary(Unary::Neg, whole(t.sig.ty), t.out()),

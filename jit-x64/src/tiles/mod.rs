@@ -10,6 +10,7 @@ pub mod memory;
 pub mod rmw;
 mod sequences;
 pub mod test;
+pub mod zero;
 
 use azulejo_macros::tileset;
 
@@ -18,8 +19,8 @@ tileset! {
     pub static X64:
     machine = ::azulejo::__private::x64;
     features = sse41 popcnt lzcnt bmi1 bmi2 avx fma;
-    groups = crate::tiles::memory crate::tiles::rmw crate::tiles::int crate::tiles::divide crate::tiles::compare
-        crate::tiles::test crate::tiles::control crate::tiles::convert crate::tiles::float;
+    groups = crate::tiles::memory crate::tiles::rmw crate::tiles::int crate::tiles::zero crate::tiles::divide
+        crate::tiles::compare crate::tiles::test crate::tiles::control crate::tiles::convert crate::tiles::float;
 }
 
 /// Memory operands of tiles: `k` is the first of the registers, `j` the first of the constants that are its parts.

@@ -5,8 +5,9 @@ use crate::ir::graph::{Heat, Pred};
 use crate::ir::index::{Block, List, Node};
 use crate::vocab::{Op, Sig, Type};
 
-/// The most values that two arms may compute for the branch between them to be dropped.
-const MAX_COMPUTED: usize = 4;
+/// The most values that two arms may compute for the branch between them to be dropped: a branch that goes one way
+/// mostly costs less than what would be computed in vain, and waits for nothing.
+const MAX_COMPUTED: usize = 2;
 /// How many branches back one on the same flag is looked for.
 const MAX_BRANCHES: usize = 8;
 /// The most choices that may stand for a branch.

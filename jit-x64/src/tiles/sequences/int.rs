@@ -10,10 +10,9 @@ pub(in crate::tiles) fn whole(ty: Type) -> Type {
     if ty == Type::I64 { Type::I64 } else { Type::I32 }
 }
 
-/// `add` where the result is in an operand's register, else `lea`.
-pub(in crate::tiles) fn add(cx: &mut Emitter, t: &Tile<'_>) {
+/// `add` where the result is in an operand's register, else `lea`; 32 or 64 bits.
+pub(in crate::tiles) fn add(cx: &mut Emitter, t: &Tile<'_>, ty: Type) {
     let (out, a, b) = (t.out(), t.reg(0), t.reg(1));
-    let ty = whole(t.sig.ty);
     if out == a {
         cx.alu(Alu::Add, ty, out, b);
     } else if out == b {
@@ -23,13 +22,20 @@ pub(in crate::tiles) fn add(cx: &mut Emitter, t: &Tile<'_>) {
     }
 }
 
-/// `add` where the result is in the operand's register, else `lea`.
-pub(in crate::tiles) fn add_const(cx: &mut Emitter, t: &Tile<'_>, imm: i64) {
-    let ty = whole(t.sig.ty);
+/// `add` where the result is in the operand's register, else `lea`; 32 or 64 bits.
+pub(in crate::tiles) fn add_const(cx: &mut Emitter, t: &Tile<'_>, ty: Type, imm: i64) {
     if t.out() == t.reg(0) {
         cx.alu_imm(Alu::Add, ty, t.out(), imm);
     } else {
         cx.lea(ty == Type::I64, t.out(), Mem::at(t.reg(0), imm));
+    }
+}
+
+/// A shift of 32 bits by a constant, which makes the upper bits zero even if it is by none.
+pub(in crate::tiles) fn shift32(cx: &mut Emitter, t: &Tile<'_>, shift: Shift) {
+    match t.imm(0) & 31 {
+        0 => cx.movzx(Type::I32, t.out(), t.out()),
+        count => cx.shift_imm(shift, Type::I32, t.out(), count),
     }
 }
 
