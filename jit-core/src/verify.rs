@@ -17,6 +17,8 @@ pub struct Shape {
     pub slots: u32,
     /// The operand stack's height before each bytecode. Empty if no opcode of the function uses the operand stack.
     pub depths: Vec<u32>,
+    /// A bit for each bytecode: whether another one jumps there.
+    pub targets: Vec<u64>,
 }
 
 impl Shape {
@@ -145,8 +147,9 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
     }
     let verifier = Verifier { code, labels, registers };
     let mut uses_stack = false;
+    let mut targets = vec![0; code.len().div_ceil(64)];
     for at in 0..code.len() {
-        verifier.check_operands(at)?;
+        verifier.check_operands(at, &mut targets)?;
         let effect = verifier.stack_effect(at);
         uses_stack |= effect != (0, 0);
         if at + 1 == code.len() && falls_through(verifier.template(at)) {
@@ -154,9 +157,10 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
         }
     }
     if !uses_stack {
-        return Ok(Shape { slots: registers, depths: Vec::new() });
+        return Ok(Shape { slots: registers, depths: Vec::new(), targets });
     }
-    verifier.balance()
+    let (slots, depths) = verifier.balance()?;
+    Ok(Shape { slots, depths, targets })
 }
 
 /// Whether control can go on behind an opcode.
@@ -208,7 +212,8 @@ impl<B: Bytecode> Verifier<'_, B> {
         B::templates()[self.code[at].opcode()]
     }
 
-    fn check_operands(&self, at: usize) -> Result<(), VerifyError> {
+    /// Checks the operands of a bytecode, and notes where it may jump.
+    fn check_operands(&self, at: usize, targets: &mut [u64]) -> Result<(), VerifyError> {
         let registers = self.registers;
         let fail = |fault| Err(VerifyError { at: at as u32, fault });
         let raw = self.code[at].operands();
@@ -231,15 +236,18 @@ impl<B: Bytecode> Verifier<'_, B> {
                     if raw[number] >= self.code.len() as u64 {
                         return fail(Fault::Target { operand, target: raw[number] as u32 });
                     }
+                    targets[raw[number] as usize / 64] |= 1 << (raw[number] % 64);
                 }
                 OperandKind::Labels => {
                     let (first, count) = run_of(raw[number]);
                     let run = first as usize..first as usize + count as usize;
                     match self.labels.get(run) {
-                        Some(targets) if !targets.is_empty() => {
-                            let beyond = targets.iter().find(|&&to| to as usize >= self.code.len());
-                            if let Some(&target) = beyond {
-                                return fail(Fault::Target { operand, target });
+                        Some(run) if !run.is_empty() => {
+                            for &target in run {
+                                if target as usize >= self.code.len() {
+                                    return fail(Fault::Target { operand, target });
+                                }
+                                targets[target as usize / 64] |= 1 << (target % 64);
                             }
                         }
                         _ => return fail(Fault::Labels { operand, first, count }),
@@ -259,7 +267,7 @@ impl<B: Bytecode> Verifier<'_, B> {
     }
 
     /// Follows every way through the code and gives each bytecode the one height it has.
-    fn balance(&self) -> Result<Shape, VerifyError> {
+    fn balance(&self) -> Result<(u32, Vec<u32>), VerifyError> {
         let mut depths = vec![Shape::UNREACHED; self.code.len()];
         let mut highest = 0;
         let mut open = vec![0usize];
@@ -303,6 +311,6 @@ impl<B: Bytecode> Verifier<'_, B> {
         let Some(slots) = self.registers.checked_add(highest) else {
             return Err(VerifyError { at: 0, fault: Fault::TooLong });
         };
-        Ok(Shape { slots, depths })
+        Ok((slots, depths))
     }
 }

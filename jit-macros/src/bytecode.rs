@@ -183,7 +183,8 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         let variant = &opcode.variant.ident;
         quote!(#name::#variant { .. } => #number,)
     });
-    let raws = opcodes.iter().map(|opcode| raw_arm(name, opcode));
+    let raws = opcodes.iter().map(|opcode| raw_arm(name, opcode, false));
+    let decodes = opcodes.iter().map(|opcode| raw_arm(name, opcode, true));
     let arms = opcodes.iter().enumerate().map(|(number, opcode)| interpreter_arm(name, number, opcode));
     let templates = opcodes.iter().enumerate().map(|(number, opcode)| {
         let span = opcode.variant.ident.span();
@@ -219,6 +220,12 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                 #[inline(always)]
                 fn opcode(&self) -> usize {
                     match *self { #(#numbers)* }
+                }
+
+                #[inline(always)]
+                #[allow(unused_variables, reason = "an enum without operands stores none")]
+                fn decode(&self, top: u32, raw: &mut [__bytecode::Raw; __bytecode::MAX_OPERANDS]) {
+                    match *self { #(#decodes)* }
                 }
 
                 #[allow(unused_mut, reason = "an enum without operands sets none")]
@@ -281,16 +288,26 @@ fn info(core: &TokenStream, opcode: &Opcode<'_>) -> TokenStream {
     quote!(__bytecode::OpcodeInfo { name: #name, operands: &[#(#operands),*] })
 }
 
-/// Stores an opcode's operands as bits.
-fn raw_arm(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
+/// Stores an opcode's operands as bits; those on the operand stack only if their slots are wanted.
+fn raw_arm(name: &Ident, opcode: &Opcode<'_>, with_stack: bool) -> TokenStream {
     let variant = &opcode.variant.ident;
+    let pops = opcode.operands.iter().filter(|operand| operand.kind == "Pop").count() as u32;
+    let (mut popped, mut pushed) = (0u32, 0u32);
     let mut fields = Vec::new();
     let mut stores = Vec::new();
     for (number, operand) in opcode.operands.iter().enumerate() {
         let member = &operand.member;
         let local = format_ident!("operand{number}");
         let bits = match operand.kind.to_string().as_str() {
-            "Pop" | "Push" => continue,
+            "Pop" | "Push" => {
+                let above = if operand.kind == "Pop" { &mut popped } else { &mut pushed };
+                let slot = quote!(top.wrapping_sub(#pops).wrapping_add(#above) as u64);
+                *above += 1;
+                if with_stack {
+                    stores.push(quote!(raw[#number] = #slot;));
+                }
+                continue;
+            }
             "In" | "Out" | "InOut" => quote!(#local.index as u64),
             "Label" => quote!(#local.0 as u64),
             "Imm" => {

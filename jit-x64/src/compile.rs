@@ -2,6 +2,7 @@
 //!
 //! In: what is compiled, the tiles and rules to use. Out: code in memory, with the entry that all tiers share.
 
+use crate::baseline::{Baseline, BaselineCode, Function, Machinery};
 use crate::emit::{self, Code, Options};
 use crate::features::Features;
 use crate::memory::{CodeMemory, Installed};
@@ -10,6 +11,7 @@ use crate::set::Set;
 use crate::tiles::X64;
 use crate::watchers::{Announced, Watchers};
 use azulejo_core::error::{Error, Unsupported};
+use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::pass::build::Source;
 use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Compilation, Observer, Target};
@@ -32,6 +34,7 @@ pub struct Compiler {
     watchers: Watchers,
     /// What watchers are told that the code is called.
     name: String,
+    baseline: Baseline,
 }
 
 /// A compiled function.
@@ -87,8 +90,9 @@ impl From<RawStatus> for Status {
     }
 }
 
-/// A panic in what it calls may pass.
-type Entry = unsafe extern "sysv64-unwind" fn(*mut (), *mut u64, *const ()) -> RawStatus;
+/// What all compiled code is called as: context, frame, and the unit or, for baseline code, where to go on. A panic in what
+/// it calls may pass.
+pub(crate) type Entry = unsafe extern "sysv64-unwind" fn(*mut (), *mut u64, *const ()) -> RawStatus;
 
 impl Compiler {
     /// A compiler with memory for so many bytes of code.
@@ -111,6 +115,7 @@ impl Compiler {
             checks: false,
             watchers: Watchers::default(),
             name: String::new(),
+            baseline: Baseline::default(),
         })
     }
 
@@ -200,6 +205,20 @@ impl Compiler {
         self.install()
     }
 
+    /// Compiles verified bytecode with the baseline compiler.
+    pub fn baseline<B: Bytecode>(
+        &mut self,
+        function: &Function<'_, B>,
+        observer: &mut dyn Observer,
+    ) -> Result<BaselineCode, Error> {
+        let target = self.target();
+        let Compiler { compilation, emission, set, memory, baseline, options, .. } = self;
+        let mut machinery = Machinery { compilation, emission, target, set, options, observer };
+        let mut code = baseline.compile(function, &mut machinery, memory)?;
+        code.announced = self.watchers.tell(&self.name, &code.described(), code.entry());
+        Ok(code)
+    }
+
     fn install(&mut self) -> Result<Compiled, Error> {
         let Compilation { tiles, assignment, .. } = &self.compilation;
         emit::emit(&mut self.emission, tiles, assignment, self.set, &self.options, &mut self.code)?;
@@ -207,7 +226,7 @@ impl Compiler {
         let origin = |inst: u32| tiles.insts[inst as usize].origin;
         let map = self.code.map.iter().map(|(at, inst)| (*at, origin(*inst))).collect();
         Ok(Compiled {
-            _announced: self.watchers.tell(&self.name, &self.code, installed.address()),
+            _announced: self.watchers.tell(&self.name, &self.code.described(), installed.address()),
             installed,
             code_bytes: self.code.end as usize,
             map,

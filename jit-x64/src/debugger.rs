@@ -7,8 +7,7 @@
 //! after each change. Both are of the process, and weak symbols, so that programs may have other compilers with the same.
 
 use crate::elf;
-use crate::emit::Code;
-use crate::unwind;
+use crate::unwind::{self, Described};
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
@@ -76,9 +75,9 @@ unsafe impl Sync for Announced {}
 
 impl Announced {
     /// Tells debuggers of the code that runs at `address`.
-    pub fn new(name: &str, code: &Code, address: *const u8) -> Option<Announced> {
+    pub(crate) fn new(name: &str, code: &Described<'_>, address: *const u8) -> Option<Announced> {
         let rules = unwind::of_function(code, address.addr());
-        let file = elf::object(name, address.addr(), code.end as usize, &rules);
+        let file = elf::object(name, address.addr(), code.end, &rules);
         let entry =
             Entry { next: null_mut(), previous: null_mut(), file: file.as_ptr(), size: file.len() as u64 };
         let entry = Box::into_raw(Box::new(entry));
@@ -135,6 +134,7 @@ fn change(action: u32, entry: *mut Entry, change: impl FnOnce(&mut Descriptor)) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emit::Code;
 
     fn listed() -> Vec<*mut Entry> {
         let _lock = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -154,7 +154,7 @@ mod tests {
     fn functions_are_in_the_list_as_long_as_they_are_announced() {
         let code = Code { bytes: vec![0xc3], end: 1, leaves: vec![0], ..Code::default() };
         let mut announced: Vec<Announced> = (0..4)
-            .filter_map(|at| Announced::new("f", &code, std::ptr::without_provenance(at << 12)))
+            .filter_map(|at| Announced::new("f", &code.described(), std::ptr::without_provenance(at << 12)))
             .collect();
         assert_eq!(announced.len(), 4);
         for remove in [1, 2, 0, 0] {

@@ -14,10 +14,12 @@ use crate::link::{self, Fixup, Form, Pool, Target};
 use crate::reach::Reach;
 use crate::regs;
 use crate::set::Set;
+use crate::unwind::Described;
 use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::tiles::{Inst, Role, TileBlock, TileList};
+use azulejo_core::target::Reg;
 use azulejo_core::vocab::{Sig, Type};
 use dynasmrt::DynasmApi;
 
@@ -163,6 +165,20 @@ pub struct Options {
     pub frame_pointers: bool,
 }
 
+/// What the emitter of a stencil knows beforehand: which blocks go to other bytecodes.
+#[derive(Debug, Default)]
+pub(crate) struct Outline {
+    /// For each block that does nothing but go there, the way; by number.
+    pub(crate) ways: Vec<Option<u32>>,
+    /// The block that goes on at the next bytecode.
+    pub(crate) next: Option<Block>,
+}
+
+/// The way to the next bytecode.
+pub(crate) const NEXT: u32 = 0;
+/// The way out of the function.
+pub(crate) const OUT: u32 = u32::MAX;
+
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Scratch {
@@ -191,6 +207,10 @@ pub struct Emitter {
     pub(crate) frame: Frame,
     /// Where the function is left.
     pub(crate) leaves: Vec<u32>,
+    /// In a stencil what is known of its blocks.
+    outline: Option<Outline>,
+    /// Whether the next bytecode stands behind the block that is being emitted.
+    falls_through: bool,
 }
 
 fn slot_mem(out_args: u16, slot: u32) -> Mem {
@@ -206,6 +226,32 @@ pub fn emit(
     options: &Options,
     code: &mut Code,
 ) -> Result<(), Error> {
+    emit_as(scratch, tiles, assignment, set, options, None, code)
+}
+
+/// Emits a stencil: no prologue, ways out that stay open, the way to the next bytecode at the end of the hot part.
+/// What stays open is then among [`Scratch::open_distances`].
+pub(crate) fn emit_stencil(
+    scratch: &mut Scratch,
+    tiles: &TileList,
+    assignment: &Assignment,
+    set: &Set,
+    options: &Options,
+    outline: Outline,
+    code: &mut Code,
+) -> Result<(), Error> {
+    emit_as(scratch, tiles, assignment, set, options, Some(outline), code)
+}
+
+fn emit_as(
+    scratch: &mut Scratch,
+    tiles: &TileList,
+    assignment: &Assignment,
+    set: &Set,
+    options: &Options,
+    outline: Option<Outline>,
+    code: &mut Code,
+) -> Result<(), Error> {
     let bytes = (tiles.out_args as usize + assignment.slots as usize) * 8;
     if bytes > MAX_FRAME_BYTES {
         return Err(Error::FrameTooLarge { bytes });
@@ -213,11 +259,18 @@ pub fn emit(
     code.map.clear();
     let mut layout = core::mem::take(&mut scratch.layout);
     layout.find(tiles, assignment);
+    if let Some(outline) = &outline {
+        layout.leave_out(tiles, outline);
+    }
     let mut emitter = Emitter::new(scratch, core::mem::take(&mut code.bytes), tiles, assignment, options);
     emitter.leaves = core::mem::take(&mut code.leaves);
     emitter.leaves.clear();
-    emitter.prologue();
+    emitter.outline = outline;
+    if emitter.outline.is_none() {
+        emitter.prologue();
+    }
     code.cold = u32::MAX;
+    let last_hot = layout.order.iter().rposition(|position| !tiles.blocks[*position as usize].cold);
     for (at, position) in layout.order.iter().enumerate() {
         let block = &tiles.blocks[*position as usize];
         let start = emitter.bytes.len() as u32;
@@ -225,7 +278,10 @@ pub fn emit(
         if block.cold {
             code.cold = code.cold.min(start);
         }
-        let next = layout.order.get(at + 1).map_or(Block::NONE, |next| tiles.blocks[*next as usize].block);
+        // The cold part of a stencil does not stand behind the hot one.
+        emitter.falls_through = emitter.outline.is_some() && Some(at) == last_hot;
+        let follower = layout.order.get(at + 1).filter(|_| !emitter.falls_through);
+        let next = follower.map_or(Block::NONE, |next| tiles.blocks[*next as usize].block);
         emitter.enter(tiles, block, &layout, next);
         let first_move = assignment.moves.partition_point(|next| next.before < block.insts.start);
         let mut moves = assignment.moves[first_move..].iter().peekable();
@@ -241,6 +297,9 @@ pub fn emit(
         }
     }
     code.cold = code.cold.min(emitter.bytes.len() as u32);
+    if emitter.outline.is_some() {
+        emitter.open_across(code.cold);
+    }
     let Emitter { bytes, mut starts, mut fixups, pool, ways, leaves, frame, .. } = emitter;
     (code.bytes, code.leaves, code.frame) = (bytes, leaves, frame);
     let emitted = layout.order.iter().map(|position| tiles.blocks[*position as usize].block);
@@ -248,6 +307,56 @@ pub fn emit(
     (scratch.starts, scratch.fixups, scratch.pool) = (starts, fixups, pool);
     (scratch.layout, scratch.ways) = (layout, ways);
     Ok(())
+}
+
+/// What stands before and behind the stencils of a function.
+#[derive(Debug, Default)]
+pub(crate) struct BaselineFrame {
+    pub(crate) frame: Frame,
+    /// How many bytes of it the stencils asked for.
+    pub(crate) room: u32,
+    /// Keeps the machine's own pointers where stencils want them, and goes where it is told.
+    pub(crate) prologue: Vec<u8>,
+    /// Leaves the function.
+    pub(crate) epilogue: Vec<u8>,
+}
+
+impl BaselineFrame {
+    pub(crate) fn new(room: u32, options: &Options) -> BaselineFrame {
+        let (tiles, assignment) = (TileList::default(), Assignment::default());
+        let mut emitter = Emitter::new(&mut Scratch::default(), Vec::new(), &tiles, &assignment, options);
+        emitter.frame = Frame::new(regs::CALLEE_SAVED, room, true, options.frame_pointers);
+        emitter.prologue();
+        let [context, frame, to] = [regs::RDI, regs::RSI, regs::RDX].map(Reg::number);
+        emitter.mov(regs::R12.number(), context);
+        emitter.mov(regs::RBX.number(), frame);
+        emitter.jmp_to(to);
+        let prologue = core::mem::take(&mut emitter.bytes);
+        emitter.leave();
+        BaselineFrame { frame: emitter.frame, room, prologue, epilogue: emitter.bytes }
+    }
+}
+
+impl Code {
+    pub(crate) fn described(&self) -> Described<'_> {
+        Described { frame: &self.frame, leaves: &self.leaves, end: self.end as usize }
+    }
+}
+
+impl Scratch {
+    /// Of the last stencil: the places that hold a distance from behind them to what was not known, and how far into
+    /// the code that is, where it is in the code.
+    pub(crate) fn open_distances(&self, code: &Code) -> impl Iterator<Item = (u32, Target, Option<u32>)> {
+        let open = self.fixups.iter().filter(|fixup| fixup.is_open);
+        open.map(move |fixup| {
+            let to = match fixup.target {
+                Target::Block(block) => Some(self.starts[block.at()]),
+                Target::Constant(entry) => Some(link::constant_at(code.end, entry)),
+                Target::Way(_) | Target::Address(_) => None,
+            };
+            (fixup.at, fixup.target, to)
+        })
+    }
 }
 
 impl Emitter {
@@ -278,6 +387,8 @@ impl Emitter {
             frame: Frame::new(assignment.used, room, tiles.has_calls, options.frame_pointers),
             leaves: Vec::new(),
             reach: options.reach.clone(),
+            outline: None,
+            falls_through: false,
         }
     }
 
@@ -418,7 +529,37 @@ impl Emitter {
     }
 
     fn fixup(&mut self, target: Target, form: Form) {
-        self.fixups.push(Fixup { at: self.bytes.len() as u32, target, form });
+        let is_open = matches!(target, Target::Way(_));
+        self.fixups.push(Fixup { at: self.bytes.len() as u32, target, form, is_open });
+    }
+
+    /// In a stencil: ends the block with a way to another bytecode.
+    pub(crate) fn onward(&mut self, way: i64) {
+        if way as u32 != NEXT || !self.falls_through {
+            self.jump_out(way as u32);
+        }
+    }
+
+    pub(crate) fn is_stencil(&self) -> bool {
+        self.outline.is_some()
+    }
+
+    pub(crate) fn jump_out(&mut self, way: u32) {
+        self.byte(0xe9);
+        self.fixup(Target::Way(way), Form::Field);
+        self.bytes(&[0; 4]);
+    }
+
+    /// Distances between hot and cold code stay open, and so do those from hot code to constants.
+    fn open_across(&mut self, cold: u32) {
+        for fixup in &mut self.fixups {
+            let is_cold = fixup.at >= cold;
+            fixup.is_open |= match fixup.target {
+                Target::Block(block) => is_cold != (self.starts[block.at()] >= cold),
+                Target::Constant(_) => !is_cold,
+                Target::Way(_) | Target::Address(_) => true,
+            };
+        }
     }
 
     // Control flow.
@@ -511,7 +652,11 @@ impl Emitter {
     }
 
     fn distance(&mut self, to: Block, form: Form) {
-        self.fixup(Target::Block(to), form);
+        let way = self.outline.as_ref().and_then(|outline| outline.ways[to.at()]);
+        match way {
+            Some(way) => self.fixup(Target::Way(way), Form::Field),
+            None => self.fixup(Target::Block(to), form),
+        }
         self.bytes(&[0; 4]);
     }
 

@@ -5,7 +5,7 @@
 //! Saved registers are pushed in [`SAVE_ORDER`], so that `rbp` stands right below the return address and its chain
 //! can be followed where functions keep it ([`Frame::keeps_pointer`]).
 
-use crate::emit::Emitter;
+use crate::emit::{Emitter, OUT};
 use crate::encode::{Alu, Mem};
 use crate::regs::*;
 use azulejo_core::target::{Reg, RegSet};
@@ -122,6 +122,9 @@ impl Emitter {
 
     /// Leaves the function: `rax` and `rdx` are what they must be.
     pub fn leave(&mut self) {
+        if self.is_stencil() {
+            return self.jump_out(OUT);
+        }
         let frame = self.frame;
         self.leaves.push(self.here() as u32);
         if frame.room > 0 {

@@ -14,6 +14,7 @@
 //! Only the order of emission changes; the tile list's own order, in which a block stands behind those that dominate
 //! it, is what the passes before rely on. Cost: linear in blocks, times the depth of loops.
 
+use crate::emit::Outline;
 use azulejo_core::ir::assignment::Assignment;
 use azulejo_core::ir::index::{Block, Loop};
 use azulejo_core::ir::tiles::{TileBlock, TileList};
@@ -45,6 +46,22 @@ impl Layout {
             self.find_spans(tiles);
             // Inner loops stand before those around them.
             (0..tiles.loops.len()).for_each(|at| self.rotate(tiles, at));
+        }
+    }
+
+    /// In a stencil, leaves blocks out that only go to other bytecodes, and puts the one that goes to the next at the end
+    /// of what is hot, where the next one stands.
+    pub(crate) fn leave_out(&mut self, tiles: &TileList, outline: &Outline) {
+        let block = |position: u32| &tiles.blocks[position as usize];
+        self.order.retain(|position| {
+            let block = block(*position).block;
+            Some(block) == outline.next || *position == 0 || outline.ways[block.at()].is_none()
+        });
+        let is_next = |position: &u32| Some(block(*position).block) == outline.next && !block(*position).cold;
+        let Some(next) = self.order.iter().position(is_next) else { return };
+        let hot = self.order.iter().position(|position| block(*position).cold).unwrap_or(self.order.len());
+        if next > 0 {
+            self.order[next..hot].rotate_left(1);
         }
     }
 

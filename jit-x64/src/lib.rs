@@ -14,6 +14,7 @@ pub mod __private {
 }
 
 pub mod abi;
+pub mod baseline;
 pub mod compile;
 #[cfg(all(unix, not(target_vendor = "apple")))]
 pub mod debugger;
@@ -30,6 +31,7 @@ pub mod profiler;
 pub mod reach;
 pub mod regs;
 pub mod set;
+mod stencil;
 pub mod tiles;
 mod twins;
 mod unwind;
@@ -37,6 +39,7 @@ pub mod watchers;
 
 /// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].
 pub use azulejo_core::vocab::{Sig, Type};
+pub use baseline::{BaselineCode, Function};
 pub use compile::{Compiled, Compiler, RawStatus, Status};
 pub use emit::{Code, Cond, EmitFn, Emitter, Tile};
 pub use encode::Mem;

@@ -43,6 +43,8 @@ pub(crate) enum Target {
     Constant(u32),
     /// Something outside of the code: known when the code gets its place.
     Address(u64),
+    /// Another bytecode, by the number of the way there; in a stencil.
+    Way(u32),
 }
 
 /// A place that holds the distance from behind it to a target, plus what it holds now.
@@ -52,6 +54,8 @@ pub(crate) struct Fixup {
     pub(crate) at: u32,
     pub(crate) target: Target,
     pub(crate) form: Form,
+    /// Whether the distance stays open: the two ends are put down apart.
+    pub(crate) is_open: bool,
 }
 
 /// What kind of place it is.
@@ -109,19 +113,19 @@ pub(crate) fn link(
     if !pool.entries.is_empty() {
         code.bytes.resize(code.bytes.len().next_multiple_of(ENTRY), 0xcc);
     }
-    let constants = code.bytes.len();
     for entry in &pool.entries {
         code.bytes.extend_from_slice(&entry.to_le_bytes());
     }
     code.addresses.clear();
-    for fixup in fixups {
+    for fixup in fixups.iter_mut().filter(|fixup| !fixup.is_open) {
         let to = match fixup.target {
             Target::Address(address) => {
                 code.addresses.push((fixup.at, address));
                 continue;
             }
             Target::Block(block) => starts[block.at()] as i64,
-            Target::Constant(entry) => (constants + entry as usize * ENTRY) as i64,
+            Target::Constant(entry) => constant_at(code.end, entry) as i64,
+            Target::Way(_) => unreachable!("a way to another bytecode stays open"),
         };
         let at = fixup.at as usize;
         if fixup.form == Form::Short {
@@ -134,13 +138,20 @@ pub(crate) fn link(
     }
 }
 
+/// Where a constant is, behind code that ends there.
+pub(crate) fn constant_at(end: u32, entry: u32) -> u32 {
+    end.next_multiple_of(ENTRY as u32) + entry * ENTRY as u32
+}
+
 /// Finds the jumps that have a short form, and moves all bytes together.
 fn shorten(cuts: &mut Vec<(u32, u32)>, bytes: &mut Vec<u8>, fixups: &mut [Fixup], starts: &[u32]) {
     let (mut read, mut write, mut saved) = (0, 0, 0);
     for fixup in fixups {
         let (opcode, saving) = fixup.form.opcode_and_saving();
         let at = fixup.at as usize;
-        let is_near = |block: Block| i8::try_from(starts[block.at()] as i64 - (at as i64 + 4)).is_ok();
+        let is_open = fixup.is_open;
+        let is_near =
+            |block: Block| !is_open && i8::try_from(starts[block.at()] as i64 - (at as i64 + 4)).is_ok();
         fixup.at -= saved;
         if !matches!(fixup.target, Target::Block(block) if saving > 0 && is_near(block)) {
             continue;
@@ -193,7 +204,7 @@ mod tests {
                 code.bytes.resize(code.bytes.len() + random.below(100), 0x90);
                 let mut fixup = |opcode: &[u8], target, form| {
                     code.bytes.extend(opcode);
-                    fixups.push(Fixup { at: code.bytes.len() as u32, target, form });
+                    fixups.push(Fixup { at: code.bytes.len() as u32, target, form, is_open: false });
                     code.bytes.extend([0; 4]);
                 };
                 let bits = random.below(5) as u128;
@@ -210,7 +221,7 @@ mod tests {
                 .iter()
                 .filter_map(|fixup| match fixup.target {
                     Target::Block(to) => Some((*fixup, starts[to.at()] as i64 - (fixup.at as i64 + 4))),
-                    Target::Constant(_) | Target::Address(_) => None,
+                    Target::Constant(_) | Target::Address(_) | Target::Way(_) => None,
                 })
                 .collect();
             let order = (0..n_blocks).map(Block::from);

@@ -11,7 +11,7 @@
 use crate::emit::Code;
 use crate::reach::{Reach, relocate};
 use crate::twins::Twins;
-use crate::unwind::{self, GRANULE, Registration};
+use crate::unwind::{self, Described, GRANULE, Registration};
 use azulejo_core::error::{Error, Unsupported};
 use memmap2::{Mmap, MmapMut};
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,8 +138,7 @@ impl CodeMemory {
     /// As [`new`](Self::new), but each function has pages of its own.
     pub fn by_page(size: usize) -> Result<CodeMemory, Unsupported> {
         // Find out now rather than at the first function whether code may be run at all.
-        let code = Code { bytes: vec![FILLER], ..Code::default() };
-        executable_copy(&code).ok_or(Unsupported::Memory)?;
+        executable(1, |_, page| page.fill(FILLER)).ok_or(Unsupported::Memory)?;
         Ok(CodeMemory::of(None, size, State::default()))
     }
 
@@ -155,23 +154,42 @@ impl CodeMemory {
 
     /// Copies code to where it can run.
     pub fn install(&self, code: &Code) -> Result<Installed, Error> {
-        let size = code.bytes.len().next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+        self.install_with(code.described(), code.bytes.len(), |address, room| {
+            room.copy_from_slice(&code.bytes);
+            relocate(room, address, &code.addresses);
+        })
+    }
+
+    /// Has so many bytes written where they can run; `fill` is told the address at which they will.
+    pub(crate) fn install_with(
+        &self,
+        described: Described<'_>,
+        len: usize,
+        fill: impl FnOnce(usize, &mut [u8]),
+    ) -> Result<Installed, Error> {
+        let size = len.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
         let region = Arc::clone(&self.region);
         let mut state = self.region.lock();
         let Some(twins) = &self.region.twins else {
             if state.used + size > region.size {
                 return Err(Error::OutOfCodeMemory);
             }
-            let pages = executable_copy(code).ok_or(Error::OutOfCodeMemory)?;
+            let pages = executable(len, fill).ok_or(Error::OutOfCodeMemory)?;
             state.used += size;
             let address = pages.as_ptr() as usize;
-            let registration = Registration::new(unwind::of_function(code, address));
+            let registration = Registration::new(unwind::of_function(&described, address));
             return Ok(Installed { region, address, size, _pages: Some((registration, pages)) });
         };
         let place = state.free.take(size).ok_or(Error::OutOfCodeMemory)?;
         state.used += size;
-        twins.write(place, size, code, FILLER);
-        Ok(Installed { region, address: twins.start() + place, size, _pages: None })
+        drop(state);
+        let address = twins.start() + place;
+        let installed = Installed { region: Arc::clone(&region), address, size, _pages: None };
+        let room = twins.room(place, size, described.frame);
+        let (code, behind) = room.split_at_mut(len);
+        behind.fill(FILLER);
+        fill(address, code);
+        Ok(installed)
     }
 
     /// What code in here can name by a distance.
@@ -202,12 +220,11 @@ impl Region {
     }
 }
 
-/// Pages of their own with this code.
-fn executable_copy(code: &Code) -> Option<Mmap> {
-    let mut pages = MmapMut::map_anon(code.bytes.len().max(1)).ok()?;
-    let at = pages.as_ptr() as usize;
-    pages[..code.bytes.len()].copy_from_slice(&code.bytes);
-    relocate(&mut pages, at, &code.addresses);
+/// Pages of their own with so many bytes of code.
+fn executable(len: usize, fill: impl FnOnce(usize, &mut [u8])) -> Option<Mmap> {
+    let mut pages = MmapMut::map_anon(len.max(1)).ok()?;
+    let address = pages.as_ptr() as usize;
+    fill(address, &mut pages[..len]);
     pages.make_exec().ok()
 }
 

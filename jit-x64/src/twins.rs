@@ -10,8 +10,8 @@ pub(crate) use nowhere::Twins;
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use crate::emit::Code;
-    use crate::reach::{Reach, relocate};
+    use crate::frame::Frame;
+    use crate::reach::Reach;
     use crate::unwind::{self, Frames, Registration};
     use core::ffi::{c_char, c_int, c_uint, c_void};
     use memmap2::{MmapOptions, MmapRaw};
@@ -92,16 +92,13 @@ mod linux {
             Reach::of(self.start(), self.size)
         }
 
-        /// Puts code in a run of memory that is free, and fills it up.
-        pub(crate) fn write(&self, place: usize, size: usize, code: &Code, filler: u8) {
-            debug_assert!(code.bytes.len() <= size && place + size <= self.size);
+        /// A run of memory that is free, to be written for code with this frame.
+        #[allow(clippy::mut_from_ref, reason = "the run is given out once, until it is free again")]
+        pub(crate) fn room(&self, place: usize, size: usize, frame: &Frame) -> &mut [u8] {
+            debug_assert!(place + size <= self.size);
+            self.frames.set(place, size, frame);
             // SAFETY: the run lies in the mapping and is free, so nobody runs, reads or writes it.
-            let run = unsafe { core::slice::from_raw_parts_mut(self.writable.as_mut_ptr().add(place), size) };
-            let (bytes, rest) = run.split_at_mut(code.bytes.len());
-            bytes.copy_from_slice(&code.bytes);
-            rest.fill(filler);
-            relocate(bytes, self.start() + place, &code.addresses);
-            self.frames.set(place, size, &code.frame);
+            unsafe { core::slice::from_raw_parts_mut(self.writable.as_mut_ptr().add(place), size) }
         }
 
         /// Fills a run of memory that nobody runs any more.
@@ -178,7 +175,7 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod nowhere {
-    use crate::emit::Code;
+    use crate::frame::Frame;
     use crate::reach::Reach;
 
     /// There are none.
@@ -202,7 +199,7 @@ mod nowhere {
             match *self {}
         }
 
-        pub(crate) fn write(&self, _: usize, _: usize, _: &Code, _: u8) {
+        pub(crate) fn room(&self, _: usize, _: usize, _: &Frame) -> &mut [u8] {
             match *self {}
         }
 

@@ -8,8 +8,7 @@
 //!
 //! On Windows nothing is registered: no panic reaches compiled code there (see `azulejo_core::native`).
 
-use crate::emit::Code;
-use crate::frame::{MOVE_LEN, push_len, room_len, touches_len};
+use crate::frame::{Frame, MOVE_LEN, push_len, room_len, touches_len};
 use crate::regs::{RBP, RSP};
 use azulejo_core::target::Reg;
 
@@ -104,9 +103,9 @@ fn unsigned(bytes: &mut Vec<u8>, mut value: u32) {
 }
 
 /// The rules of one function, for each of its instructions.
-pub(crate) fn of_function(code: &Code, address: usize) -> Box<[u8]> {
+pub(crate) fn of_function(code: &Described<'_>, address: usize) -> Box<[u8]> {
     let mut section = Section::new(&[DEF_CFA, dwarf(RSP), 8, OFFSET | RETURN, 1]);
-    let (frame, mut rules) = (&code.frame, Rules::default());
+    let (frame, mut rules) = (code.frame, Rules::default());
     let mut depth = 8;
     for reg in frame.saved() {
         depth += 8;
@@ -123,7 +122,7 @@ pub(crate) fn of_function(code: &Code, address: usize) -> Box<[u8]> {
         rules.step(touches_len(frame.room()) + room_len(frame.room()));
         rules.depth(frame.size(), frame.keeps_pointer());
     }
-    for leave in &code.leaves {
+    for leave in code.leaves {
         rules.advance_to(*leave);
         rules.bytes.push(REMEMBER_STATE);
         let mut depth = frame.size() - frame.room();
@@ -143,8 +142,18 @@ pub(crate) fn of_function(code: &Code, address: usize) -> Box<[u8]> {
         rules.step(1);
         rules.bytes.push(RESTORE_STATE);
     }
-    section.rules(address, code.end as usize, &rules.bytes);
+    section.rules(address, code.end, &rules.bytes);
     section.end()
+}
+
+/// What is to be known of code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Described<'a> {
+    pub(crate) frame: &'a Frame,
+    /// Where the function takes its frame back and returns.
+    pub(crate) leaves: &'a [u32],
+    /// Where its instructions end.
+    pub(crate) end: usize,
 }
 
 /// Rules under construction.
@@ -230,6 +239,7 @@ impl Drop for Registration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emit::Code;
     use crate::emit::Emitter;
     use crate::frame::{Frame, SAVE_ORDER};
     use crate::regs::CALLEE_SAVED;
@@ -328,7 +338,7 @@ mod tests {
             let (frame, leaves) = (emitter.frame, core::mem::take(&mut emitter.leaves));
             let bytes = emitter.take();
             let code = Code { end: bytes.len() as u32, bytes, frame, leaves, ..Code::default() };
-            let rows = rows(&of_function(&code, 0x1000), code.bytes.len());
+            let rows = rows(&of_function(&code.described(), 0x1000), code.bytes.len());
             follow(&code, &rows);
         }
     }

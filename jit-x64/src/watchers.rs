@@ -2,8 +2,8 @@
 
 #[cfg(all(unix, not(target_vendor = "apple")))]
 pub use crate::debugger::Announced;
-use crate::emit::Code;
 use crate::profiler;
+use crate::unwind::Described;
 
 /// Debuggers are told nothing here.
 #[cfg(not(all(unix, not(target_vendor = "apple"))))]
@@ -12,7 +12,7 @@ pub enum Announced {}
 
 #[cfg(not(all(unix, not(target_vendor = "apple"))))]
 impl Announced {
-    fn new(_: &str, _: &Code, _: *const u8) -> Option<Announced> {
+    fn new(_: &str, _: &Described<'_>, _: *const u8) -> Option<Announced> {
         None
     }
 }
@@ -39,9 +39,9 @@ impl Watchers {
     }
 
     /// Tells of code that runs at `address`. The debugger forgets it when the result is dropped.
-    pub fn tell(&self, name: &str, code: &Code, address: *const u8) -> Option<Announced> {
+    pub(crate) fn tell(&self, name: &str, code: &Described<'_>, address: *const u8) -> Option<Announced> {
         if self.perf_map {
-            profiler::note(name, address, code.end as usize);
+            profiler::note(name, address, code.end);
         }
         if self.debugger { Announced::new(name, code, address) } else { None }
     }

@@ -232,7 +232,7 @@ pub struct Machine<'a, C> {
 ///
 /// # Safety
 ///
-/// `operands` must give as many values as `OPCODES` says, in order, and `templates` must describe what
+/// `operands` and `decode` must give as many values as `OPCODES` says, in order, and `templates` must describe what
 /// `interpret` does: compiled code trusts both.
 pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     /// What `(tc)` points to.
@@ -244,7 +244,10 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
 
     /// The opcode's number.
     fn opcode(&self) -> usize;
-    /// The operands' values.
+    /// Stores the operands' values, and for what is popped and pushed the numbers of the slots. `top` is the number of
+    /// the first free slot of the operand stack.
+    fn decode(&self, top: u32, into: &mut [Raw; MAX_OPERANDS]);
+    /// The operands' values; those of `Pop` and `Push` are zero.
     fn operands(&self) -> [Raw; MAX_OPERANDS];
     /// What each opcode means, by number.
     fn templates() -> &'static [&'static Template];

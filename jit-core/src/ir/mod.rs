@@ -6,5 +6,6 @@ pub mod graph;
 pub mod index;
 pub mod ranges;
 pub mod schedule;
+pub mod stencil;
 pub mod template;
 pub mod tiles;

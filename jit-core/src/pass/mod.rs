@@ -23,10 +23,11 @@ use crate::ir::assignment::Assignment;
 use crate::ir::graph::Graph;
 use crate::ir::ranges::Ranges;
 use crate::ir::schedule::Schedule;
+use crate::ir::stencil::Opens;
 use crate::ir::tiles::TileList;
 use crate::target::RegisterFile;
 use crate::text::print;
-use crate::vocab::Vocabulary;
+use crate::vocab::{Op, Vocabulary};
 
 /// What is compiled for.
 #[derive(Clone, Copy, Debug)]
@@ -126,8 +127,32 @@ impl Compilation {
         self.graph(target, observer)
     }
 
+    /// Compiles one opcode with its operands left open, up to emission: what is open stands there as its stand-in.
+    /// Also says what is at hand when the next bytecode starts.
+    pub fn stencil(
+        &mut self,
+        opening: &build::Opening<'_>,
+        opens: &mut Opens,
+        target: &Target<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<build::Carry>, Error> {
+        let carry = build::open(&mut self.build, opening, &mut self.graph, opens);
+        let carry = carry.ok_or(Error::Internal("open"))?;
+        self.judge_graph("open", target, observer)?;
+        self.optimize(target, observer)?;
+        close(&mut self.graph, opening.constants);
+        self.select(target, observer)?;
+        Ok(carry)
+    }
+
     /// Compiles [`Compilation::graph`] up to emission.
     pub fn graph(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
+        self.optimize(target, observer)?;
+        self.select(target, observer)
+    }
+
+    /// From a graph to a better one.
+    fn optimize(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
         let has_more = rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         self.judge_graph("rewrite", target, observer)?;
         let is_forwarded = forward::forward(&mut self.forward, &mut self.graph);
@@ -138,8 +163,11 @@ impl Compilation {
         }
         observer.graph("rewrite", &self.graph);
         dead::dead(&mut self.dead, &mut self.graph);
-        self.judge_graph("dead", target, observer)?;
+        self.judge_graph("dead", target, observer)
+    }
 
+    /// From a graph to instructions with registers.
+    fn select(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
         place::place(&mut self.place, &self.graph, &mut self.schedule);
         observer.schedule(&self.graph, &self.schedule);
         let text = || print::schedule(&self.graph, &self.schedule);
@@ -168,6 +196,17 @@ impl Compilation {
     ) -> Result<(), Error> {
         observer.graph(pass, &self.graph);
         judge(target, pass, || check::graph::graph(&self.graph), || print::graph(&self.graph))
+    }
+}
+
+/// What was open is a constant from here on: its stand-in. Offsets are always that.
+fn close(graph: &mut Graph, constants: build::Constants) {
+    for node in &mut graph.nodes {
+        match node.op {
+            Op::OPEN if constants != build::Constants::Held => node.op = Op::CONST,
+            Op::OPEN_ADDR => node.op = Op::ADDR,
+            _ => {}
+        }
     }
 }
 

@@ -126,6 +126,8 @@ bitflags! {
         const VARIADIC = 1 << 8;
         /// As `VARIADIC`, but one more operand of kind `Same` closes the list.
         const LAST_VALUE = 1 << 9;
+        /// May stand in a graph until `close`, which no tile ever sees.
+        const OPEN = 1 << 10;
     }
 }
 
@@ -144,6 +146,10 @@ impl Types {
     pub const FLOAT: Types = Types(0b0011_0000);
     /// Everything that lives in a register.
     pub const VALUE: Types = Types(0b0011_1111);
+    /// 32 and 64 bits.
+    pub const LONG: Types = Types(0b0000_1100);
+    /// What a register holds whole: the widest integer, and floats.
+    pub const HELD: Types = Types(0b0011_1000);
 
     /// Whether `ty` is in the set.
     pub const fn contains(self, ty: Type) -> bool {
@@ -523,6 +529,17 @@ operator_table! {
     BR "br" (Flag) [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     EXIT_AT "exit_at" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     RET "ret" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
+
+    // What only stencils have: one opcode's template with its operands left open. The machine's own pointers are kept
+    // in registers from bytecode to bytecode, and so is a value that the next bytecode may want.
+    OPEN "open" () [Value Type] -> Param, Key::Result, LONG, None, [PURE GRAPH], (none);
+    OPEN_ADDR "open_addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, None, [PURE OPEN], (none);
+    KEPT_TC "kept_tc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH], (none);
+    KEPT_LOCAL "kept_local" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH], (none);
+    CARRIED "carried" () [] -> Same, Key::Result, HELD, None, [PURE GRAPH], (none);
+    ONWARD "onward" (Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
+    ONWARD_WITH "onward_with" (Ptr Ptr Same) [Code] -> Void, Key::Operand, HELD, None, [GRAPH ENDS], (none);
+    ONWARD_TO "onward_to" (Ptr Ptr Ptr) [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
 }
 
 impl Op {

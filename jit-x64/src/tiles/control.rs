@@ -30,6 +30,17 @@ tile! {
     return_float: (return.$t:float num) -> void, 3 => |cx, t| { cx.bits_to_int(t.sig.from == Type::F64, regs::RDX.number(), t.reg(0)); cx.status(0) },
     exit_at: (exit_at $at) -> void, 3 => |cx, t| cx.status(1 << 32 | t.imm(0) as u64),
     trap: (trap $code) -> void, 3 => |cx, t| { cx.mov_imm(regs::RDX.number(), t.origin as u64); cx.status(2 << 32 | t.imm(0) as u64) },
+    // stencils: what is kept in registers from bytecode to bytecode
+    kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = r12) => |cx, t| { let _ = (cx, t); },
+    kept_local: (kept_local) -> reg, 0, entry, fixed(out = rbx) => |cx, t| { let _ = (cx, t); },
+    open32: (open.i32 $v) -> reg, 1 => |cx, t| cx.mov_imm(t.out(), t.imm(0) as u32 as u64),
+    open64: (open.i64 $v) -> reg, 1 => |cx, t| cx.mov_imm(t.out(), t.imm(0) as u64),
+    carried: (carried.i64) -> reg, 0, entry, fixed(out = rax) => |cx, t| { let _ = (cx, t); },
+    carriedf: (carried.$t:float) -> num, 0, entry, fixed(out = xmm0) => |cx, t| { let _ = (cx, t); },
+    onward: (onward reg reg $way) -> void, 1, fixed(0 = r12), fixed(1 = rbx) => |cx, t| cx.onward(t.imm(0)),
+    onward_with: (onward_with.i64 reg reg reg $way) -> void, 1, fixed(0 = r12), fixed(1 = rbx), fixed(2 = rax) => |cx, t| cx.onward(t.imm(0)),
+    onward_withf: (onward_with.$t:float reg reg num $way) -> void, 1, fixed(0 = r12), fixed(1 = rbx), fixed(2 = xmm0) => |cx, t| cx.onward(t.imm(0)),
+    onward_to: (onward_to reg reg reg) -> void, 1, fixed(0 = r12), fixed(1 = rbx) => |cx, t| cx.jmp_to(t.reg(2)),
     // calls: the allocator has put everything in place
     call_int: (call.$t:int $f) -> reg, 20 => |cx, t| call_known(cx, t),
     call_int_reg: (call.$t:int reg) -> reg, 20 => |cx, t| cx.call(t.reg(0)),

@@ -9,11 +9,11 @@ use crate::kept::Kept;
 use crate::minimise::minimise;
 use crate::program::Program;
 use crate::reached::{COUNTED, Reached};
-use crate::run::{Seen, Start, Verified};
+use crate::run::{Made, Seen, Start, Verified};
 use crate::ties::SHUFFLED;
 use azulejo::rules::Matcher;
 use azulejo::x64::regs::*;
-use azulejo::x64::{Compiled, Compiler, Features, X64};
+use azulejo::x64::{Compiler, Features, X64};
 use azulejo::{Error, rules};
 use azulejo_core::check::evaluate::Outcome;
 use azulejo_core::pass::Observer;
@@ -32,6 +32,7 @@ pub struct Way {
     has_chaos: bool,
     /// Of tiles that cost the same others are chosen.
     has_other_ties: bool,
+    is_baseline: bool,
     rules: &'static [Matcher],
 }
 
@@ -49,11 +50,12 @@ const USUAL: Way = Way {
     has_features: true,
     has_chaos: false,
     has_other_ties: false,
+    is_baseline: false,
     rules: &rules::MATCHERS,
 };
 
 /// Every way.
-pub const WAYS: [Way; 6] = [
+pub const WAYS: [Way; 8] = [
     USUAL,
     Way { name: "optimizer on the oldest processor", has_features: false, rules: &COUNTED, ..USUAL },
     Way { name: "optimizer with few registers", registers: &FEW, rules: &COUNTED, ..USUAL },
@@ -66,6 +68,8 @@ pub const WAYS: [Way; 6] = [
         ..USUAL
     },
     Way { name: "no rules", rules: &[], ..USUAL },
+    Way { name: "baseline", is_baseline: true, ..USUAL },
+    Way { name: "baseline on the oldest processor", is_baseline: true, has_features: false, ..USUAL },
 ];
 
 /// Code memory of a compiler: so little that a few hundred functions fill it.
@@ -176,14 +180,13 @@ impl Rig {
 
     /// Runs a program, which must end, in every tier.
     fn compare(&mut self, program: &Verified, start: &Start) -> Result<(), Failure> {
-        let source = program.source();
         let expected = program.run(&mut self.frame, start, None);
         for index in 0..self.ways.len() {
             let (at, way) = (self.ways[index], &WAYS[self.ways[index]]);
-            let compiled = self.compile_in(at, start.chaos, |to, tiles| to.bytecode(&source, tiles))?;
-            self.bytecodes += source.code.len() as u64;
-            let found = program.run(&mut self.frame, start, Some(&compiled));
-            self.keep(at, compiled);
+            let made = self.make(at, start.chaos, program)?;
+            self.bytecodes += program.len() as u64;
+            let found = program.run(&mut self.frame, start, Some(&made));
+            self.keep(at, made);
             if found != expected {
                 let (expected, found) = (Box::new(expected), Box::new(found));
                 return Err(Failure::Differs { way: way.name, expected, found });
@@ -199,20 +202,26 @@ impl Rig {
 
     /// Compiles a program in every way without running it.
     pub fn compile(&mut self, program: &Verified) -> Result<(), Failure> {
-        let source = program.source();
         for index in 0..self.ways.len() {
-            self.compile_in(self.ways[index], 1, |to, tiles| to.bytecode(&source, tiles))?;
+            self.make(self.ways[index], 1, program)?;
         }
         Ok(())
     }
 
+    fn make(&mut self, at: usize, chaos: u64, program: &Verified) -> Result<Made, Failure> {
+        self.compile_in(at, chaos, |to, tiles| match WAYS[at].is_baseline {
+            true => to.baseline(&program.function(), tiles).map(Made::Baseline),
+            false => to.bytecode(&program.source(), tiles).map(Made::Optimized),
+        })
+    }
+
     /// Compiles in one way. If code memory is full, what is kept in it makes room; a panic is a failure like others.
-    pub(crate) fn compile_in(
+    pub(crate) fn compile_in<T>(
         &mut self,
         at: usize,
         chaos: u64,
-        mut compile: impl FnMut(&mut Compiler, &mut Reached) -> Result<Compiled, Error>,
-    ) -> Result<Compiled, Failure> {
+        mut compile: impl FnMut(&mut Compiler, &mut Reached) -> Result<T, Error>,
+    ) -> Result<T, Failure> {
         let way = &WAYS[at];
         let Rig { compilers, tiles, kept, .. } = self;
         let attempt = catch_unwind(AssertUnwindSafe(|| {
@@ -240,7 +249,7 @@ impl Rig {
     }
 
     /// Nobody runs this code any more; it stays until its room is needed.
-    pub(crate) fn keep(&mut self, way: usize, compiled: Compiled) {
-        self.kept[way].keep(compiled);
+    pub(crate) fn keep(&mut self, way: usize, made: Made) {
+        self.kept[way].keep(made);
     }
 }

@@ -3,7 +3,7 @@
 //! In: compiled code and its arguments. Out: how it was left, or what of the caller's it did not keep: the callee-saved registers,
 //! which hold known values meanwhile, the stack pointer, the direction flag, how floats are rounded.
 
-use azulejo::x64::{Compiled, RawStatus, Status};
+use azulejo::x64::{RawStatus, Status};
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
@@ -32,18 +32,18 @@ const EXCEPTIONS: u32 = 0x3f;
 ///
 /// # Safety
 ///
-/// As for [`Compiled::enter`]; and nothing may unwind out of the code.
+/// The entry must be that of code, with what `Compiled::enter` or `BaselineCode::enter` asks for; and nothing may unwind out of the code.
 pub(crate) unsafe fn enter(
-    compiled: &Compiled,
+    entry: *const u8,
     context: *mut (),
     frame: *mut u64,
-    unit: *const (),
+    third: *const (),
 ) -> Result<Status, &'static str> {
     // No addresses: to use one as such is a fault.
     let given = std::array::from_fn(|at| 0xdead_0000_0000_0000 + at as u64);
     let mut around = Around { given, ..Around::default() };
     // SAFETY: the caller promises what the code relies on.
-    let status = unsafe { call(context, frame, unit, compiled.entry(), &mut around) };
+    let status = unsafe { call(context, frame, third, entry, &mut around) };
     let changed = (0..KEPT.len()).find(|at| around.found[*at] != around.given[*at]);
     match changed {
         Some(at) => Err(KEPT[at]),
@@ -59,7 +59,7 @@ pub(crate) unsafe fn enter(
 unsafe extern "sysv64" fn call(
     context: *mut (),
     frame: *mut u64,
-    unit: *const (),
+    third: *const (),
     entry: *const u8,
     around: &mut Around,
 ) -> RawStatus {

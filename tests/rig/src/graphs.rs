@@ -6,6 +6,7 @@
 
 use crate::compare::{Failure, Rig, WAYS};
 use crate::enter::enter;
+use crate::run::Made;
 use crate::shrink::shrink;
 use azulejo::rules::BUILTIN;
 use azulejo::x64::Status;
@@ -213,7 +214,7 @@ impl Rig {
             real = slots;
             let (frame, context) = (real.as_mut_ptr(), real[OWN_SLOTS..].as_mut_ptr());
             // SAFETY: the graph uses only the slots there are.
-            let outcome = match unsafe { enter(&compiled, context.cast(), frame, std::ptr::null()) } {
+            let outcome = match unsafe { enter(compiled.entry(), context.cast(), frame, std::ptr::null()) } {
                 Ok(Status::Returned(bits)) => Ok(Outcome::Returned(bits)),
                 Ok(Status::Exited { at }) => Ok(Outcome::Exited(at as u64)),
                 Ok(Status::Trapped { trap, at }) => {
@@ -221,7 +222,7 @@ impl Rig {
                 }
                 Err(what) => Err(what),
             };
-            self.keep(way, compiled);
+            self.keep(way, Made::Optimized(compiled));
             let found = (outcome, real.to_vec());
             if found.0.as_ref() != Ok(&expected.0) || found.1 != expected.1 {
                 return Err(Failure::Graph { way: WAYS[way].name, found, expected });

@@ -7,12 +7,31 @@ use crate::enter::enter;
 use crate::frame::Frame;
 use crate::machine::{Op, Vm};
 use crate::program::{FIRST_COUNTER, N_REGISTERS, Program};
-use azulejo::x64::{Compiled, Status};
+use azulejo::x64::{BaselineCode, Compiled, Function, Status};
 use azulejo::{Bytecode, Code, Flow, Machine, Trap, verify};
 use azulejo_core::pass::build::Source;
 use azulejo_core::random::Random;
 use azulejo_core::verify::Shape;
 use azulejo_core::vocab::Vocabulary;
+
+/// What a compiler made.
+#[derive(Debug)]
+pub enum Made {
+    /// The optimizer.
+    Optimized(Compiled),
+    /// The baseline compiler.
+    Baseline(BaselineCode),
+}
+
+impl Made {
+    /// The machine code.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Made::Optimized(code) => code.bytes(),
+            Made::Baseline(code) => code.bytes(),
+        }
+    }
+}
 
 /// How a program ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -91,8 +110,21 @@ impl Verified {
         }
     }
 
+    /// How many bytecodes it has.
+    #[allow(clippy::len_without_is_empty, reason = "it has at least one")]
+    pub fn len(&self) -> usize {
+        self.code.ops.len()
+    }
+
+    /// As the baseline compiler takes it.
+    pub fn function(&self) -> Function<'_, Op> {
+        let Verified { code, registers, shape } = self;
+        let unit = code.ops.as_ptr().cast();
+        Function { code: &code.ops, labels: &code.labels, registers: *registers, shape, unit }
+    }
+
     /// Runs it as machine code, and from where that leaves, or without any, in the interpreter.
-    pub fn run(&self, frame: &mut Frame, start: &Start, compiled: Option<&Compiled>) -> Seen {
+    pub fn run(&self, frame: &mut Frame, start: &Start, compiled: Option<&Made>) -> Seen {
         let Shape { slots: n_slots, ref depths, .. } = self.shape;
         let mut vm = start.vm.clone();
         let context: *mut Vm = &mut vm;
@@ -101,8 +133,12 @@ impl Verified {
         let unit: *const () = self.code.ops.as_ptr().cast();
         let mut at = 0;
         if let Some(compiled) = compiled {
+            let (entry, third) = match compiled {
+                Made::Optimized(code) => (code.entry(), unit),
+                Made::Baseline(code) => (code.entry(), code.address(0)),
+            };
             // SAFETY: the code was verified, and the frame has the slots it asks for.
-            match unsafe { enter(compiled, context.cast(), slots, unit) } {
+            match unsafe { enter(entry, context.cast(), slots, third) } {
                 Ok(Status::Returned(bits)) => return Seen { end: End::Returned(bits), vm },
                 Ok(Status::Trapped { trap, at }) => return Seen { end: End::Trapped(trap, at), vm },
                 Ok(Status::Exited { at: next }) => at = next,

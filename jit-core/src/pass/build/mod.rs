@@ -17,8 +17,11 @@
 mod alive;
 mod decode;
 mod leave;
+mod open;
 mod reached;
 mod registers;
+
+pub use open::{Carry, Constants, Opening, first_reads, open};
 
 use super::chaos::Chaos;
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};

@@ -1,0 +1,435 @@
+//! Build the graph of one opcode with its operands left open.
+//!
+//! In: a template. Out: a [`Graph`] that reads and writes VM registers in their slots, and a list of what is open in
+//! it. Its entry has the machine's own pointers in the registers where all bytecodes keep them; it ends with
+//! `onward` where another bytecode follows: way 0 is the next one, way `1 + n` the one that label operand `n`
+//! names. Two operands may be the same register, so a slot is written when the template says so, and read then.
+//!
+//! One value may be in a register beside its slot when the opcode starts ([`Opening::carried`]), and when it ends
+//! ([`Carry`]).
+
+use super::{Builder, Instructions, SLOT_BYTES, Scratch, Source, WORD};
+use crate::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
+use crate::ir::graph::{Effect, Graph};
+use crate::ir::index::{Block, Node};
+use crate::ir::stencil::{Open, Opens, Range, Source as From};
+use crate::ir::template::{Imm, Resume, Step, Template};
+use crate::vocab::{Op, Props, Scalar, Sig, Type, Vocabulary};
+
+/// What is opened, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'a> {
+    /// The operators that the template may use.
+    pub vocab: Vocabulary,
+    /// The opcode.
+    pub opcode: &'a OpcodeInfo,
+    /// What it means.
+    pub template: &'a Template,
+    /// The operands, a bit each, whose register's value is at hand when the opcode starts.
+    pub carried: u16,
+    /// What constants of 64 bits may be.
+    pub constants: Constants,
+}
+
+/// How constants are left open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Constants {
+    /// As operands of instructions; those of 64 bits fit 32 with their sign.
+    Short,
+    /// As operands of instructions; those of 64 bits may be any.
+    Long,
+    /// In registers, whatever they are.
+    Held,
+}
+
+/// The value that is at hand when the next bytecode starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Carry {
+    /// It is in this operand's slot too.
+    pub operand: u8,
+    /// As what it is at hand: [`Type::I64`] or a float.
+    pub ty: Type,
+}
+
+/// As what a value of this type is carried.
+fn held(ty: Type) -> Type {
+    if ty.is_float() { ty } else { Type::I64 }
+}
+
+/// Builds the graph of an opcode. `None` if a template uses an operand in a way that cannot be left open.
+pub fn open(
+    scratch: &mut Scratch,
+    opening: &Opening<'_>,
+    graph: &mut Graph,
+    opens: &mut Opens,
+) -> Option<Option<Carry>> {
+    graph.clear(opening.vocab);
+    opens.clear();
+    scratch.registers.clear(0);
+    scratch.flushes.clear();
+    let source = Source {
+        vocab: opening.vocab,
+        opcodes: &[],
+        templates: &[],
+        code: &Nothing,
+        labels: &[],
+        locals: 0,
+        slots: 0,
+        depths: &[],
+    };
+    let here = opens.stand_in(Open { source: From::Here, scale: 1, range: Range::Unsigned });
+    let entry = graph.add_block();
+    let builder =
+        Builder { source: &source, graph, scratch, current: entry, at: here as u32, observed: false };
+    let mut opener = Opener {
+        builder,
+        opening,
+        opens,
+        pointers: [Node::NONE; 2],
+        carried: Node::NONE,
+        is_at_hand: true,
+        last: None,
+        ways: [Block::NONE; 1 + MAX_OPERANDS],
+        table: None,
+    };
+    opener.link()
+}
+
+/// The operands whose registers a template reads before anything else may have written them, with the type that
+/// they are carried as; the first two.
+pub fn first_reads(template: &Template) -> Vec<Carry> {
+    let mut reads: Vec<Carry> = Vec::new();
+    for step in template.steps {
+        match *step {
+            Step::Read { operand, ty } => {
+                let read = Carry { operand, ty: held(ty) };
+                if reads.iter().all(|known| known.operand != operand) {
+                    reads.push(read);
+                }
+            }
+            Step::Node { .. } | Step::Constant { .. } | Step::WindowLength { .. } => {}
+            _ => break,
+        }
+    }
+    reads.truncate(2);
+    reads
+}
+
+/// No bytecode: there is only the one that is opened.
+struct Nothing;
+
+impl Instructions for Nothing {
+    fn len(&self) -> usize {
+        0
+    }
+
+    fn get(&self, at: usize) -> (usize, [Raw; MAX_OPERANDS]) {
+        unreachable!("there is no bytecode {at}")
+    }
+}
+
+struct Opener<'a> {
+    builder: Builder<'a>,
+    opening: &'a Opening<'a>,
+    opens: &'a mut Opens,
+    /// The context and the frame, once somebody asked.
+    pointers: [Node; 2],
+    /// The carried value, once somebody asked.
+    carried: Node,
+    /// Whether the carried value is still what its slots hold.
+    is_at_hand: bool,
+    /// The operand that was written last, in the block that is open, and its value.
+    last: Option<(u8, Node)>,
+    /// Where `onward` ends each way, by number.
+    ways: [Block; 1 + MAX_OPERANDS],
+    /// What the template's switch jumps by.
+    table: Option<&'a [u8]>,
+}
+
+const TC: usize = 0;
+const LOCAL: usize = 1;
+const NEXT: usize = 0;
+
+impl<'a> Opener<'a> {
+    fn link(&mut self) -> Option<Option<Carry>> {
+        let template = self.opening.template;
+        self.builder.open_blocks(template);
+        for step in template.steps {
+            if !self.builder.current.is_some() && !matches!(step, Step::Block { .. }) {
+                continue;
+            }
+            self.step(step)?;
+        }
+        self.builder.complete_params();
+        let carry = self.finish();
+        if self.opens.is_too_much() {
+            return None;
+        }
+        for way in 0..self.ways.len() {
+            if self.ways[way].is_some() {
+                self.builder.current = self.ways[way];
+                self.onward(way, None);
+            }
+        }
+        super::reached::drop_unreached(&mut self.builder.scratch.reached, self.builder.graph);
+        Some(carry)
+    }
+
+    /// Goes on at the next bytecode, if control comes to the template's end.
+    fn finish(&mut self) -> Option<Carry> {
+        if !self.builder.current.is_some() {
+            return None;
+        }
+        if self.ways[NEXT].is_some() {
+            self.builder.jump(self.ways[NEXT]);
+            return None;
+        }
+        let (operand, value) = match self.last.filter(|_| !self.builder.observed) {
+            Some(last) => last,
+            None => {
+                self.onward(NEXT, None);
+                return None;
+            }
+        };
+        self.onward(NEXT, Some(value));
+        Some(Carry { operand, ty: self.builder.graph.node(value).ty() })
+    }
+
+    /// Ends the block with a way to another bytecode.
+    fn onward(&mut self, way: usize, value: Option<Node>) {
+        let pointers = [self.pointer(TC), self.pointer(LOCAL)];
+        match value {
+            None => self.builder.leave(Op::ONWARD, Type::Void, &pointers, way as u64),
+            Some(value) => {
+                let ty = self.builder.graph.node(value).ty();
+                let inputs = [pointers[TC], pointers[LOCAL], value];
+                self.builder.leave(Op::ONWARD_WITH, ty, &inputs, way as u64);
+            }
+        }
+    }
+
+    fn way(&mut self, way: usize) -> Block {
+        if !self.ways[way].is_some() {
+            self.ways[way] = self.builder.graph.add_block();
+        }
+        self.ways[way]
+    }
+
+    /// Links a step: here if an operand takes part in it, and else as ever.
+    fn step(&mut self, step: &'a Step) -> Option<()> {
+        let value = match *step {
+            Step::Read { operand, ty } => self.read(operand, ty),
+            Step::Constant { operand, ty } => self.constant(operand, ty),
+            Step::Node { op: Op::TC, .. } => self.pointer(TC),
+            Step::Node { op: Op::LOCAL, .. } => {
+                self.builder.observed = true;
+                self.pointer(LOCAL)
+            }
+            Step::Node { op: Op::CU, .. } => {
+                self.open(Open { source: From::Unit, scale: 1, range: Range::Any }, Type::I64)
+            }
+            Step::Node { op, sig, inputs, imm: Imm::Operand(operand) } => {
+                self.node(op, sig, inputs.first().copied(), inputs, operand)?
+            }
+            Step::Window { operand } => {
+                self.builder.observed = true;
+                self.slot(operand)
+            }
+            Step::WindowLength { operand } => {
+                self.open(Open { source: From::Count(operand), scale: 1, range: Range::Unsigned }, Type::I64)
+            }
+            _ => return self.effect(step),
+        };
+        self.builder.scratch.linked.values.push(value);
+        Some(())
+    }
+
+    fn effect(&mut self, step: &'a Step) -> Option<()> {
+        match *step {
+            Step::Write { operand, value } => {
+                let value = self.builder.value(value);
+                self.write(operand, value);
+            }
+            Step::Goto { operand } => {
+                let to = self.way(1 + operand as usize);
+                self.builder.jump(to);
+            }
+            Step::Next => {
+                let to = self.way(NEXT);
+                self.builder.jump(to);
+            }
+            Step::Switch { value, operands } => self.switch(value, operands)?,
+            Step::Exit { to: Resume::Label(operand) } => {
+                let open = Open { source: From::Operand(operand), scale: 1, range: Range::Unsigned };
+                let to = self.opens.stand_in(open);
+                self.builder.leave(Op::EXIT_AT, Type::Void, &[], to as u64);
+            }
+            _ => {
+                self.forget(step);
+                let mut next = Block::NONE;
+                self.builder.step(step, &mut next);
+                debug_assert!(!next.is_some(), "where the next bytecode starts is not known here");
+            }
+        }
+        Some(())
+    }
+
+    /// Forgets what a step may change.
+    fn forget(&mut self, step: &Step) {
+        match *step {
+            Step::Block { .. } => (self.is_at_hand, self.last) = (false, None),
+            Step::Call { effect, .. } => {
+                self.is_at_hand = false;
+                if effect == Effect::Observes {
+                    self.last = None;
+                }
+            }
+            Step::Node { op, .. } => {
+                let writes = self.opening.vocab.info(op).props.contains(Props::WRITES);
+                self.is_at_hand &= !writes;
+            }
+            _ => {}
+        }
+    }
+
+    // Values.
+
+    fn pointer(&mut self, which: usize) -> Node {
+        if !self.pointers[which].is_some() {
+            let op = [Op::KEPT_TC, Op::KEPT_LOCAL][which];
+            self.pointers[which] = self.builder.graph.add(op, WORD, &[], 0, self.builder.at);
+        }
+        self.pointers[which]
+    }
+
+    /// An open number as a constant.
+    fn open(&mut self, open: Open, ty: Type) -> Node {
+        let bits = ty.truncate(self.opens.stand_in(open) as u64);
+        self.builder.graph.add(Op::OPEN, Sig { from: Type::Void, ty }, &[], bits, self.builder.at)
+    }
+
+    /// The slot that an operand names.
+    fn slot(&mut self, operand: u8) -> Node {
+        let open = Open { source: From::Operand(operand), scale: SLOT_BYTES as u8, range: Range::Signed };
+        let (frame, offset) = (self.pointer(LOCAL), self.opens.stand_in(open));
+        self.builder.graph.add(Op::OPEN_ADDR, WORD, &[frame], offset as u64, self.builder.at)
+    }
+
+    fn read(&mut self, operand: u8, ty: Type) -> Node {
+        if self.is_at_hand && self.opening.carried & 1 << operand != 0 {
+            let sig = Sig { from: Type::Void, ty: held(ty) };
+            if !self.carried.is_some() {
+                self.carried = self.builder.graph.add(Op::CARRIED, sig, &[], 0, self.builder.at);
+            }
+            debug_assert_eq!(
+                self.builder.graph.node(self.carried).ty(),
+                held(ty),
+                "it is carried as one type"
+            );
+            return if ty == sig.ty { self.carried } else { self.builder.narrow(self.carried, ty) };
+        }
+        let address = self.slot(operand);
+        let sig = Sig { from: Type::Void, ty };
+        self.builder.graph.push(self.builder.current, Op::LOAD, sig, &[address], 0, self.builder.at)
+    }
+
+    fn write(&mut self, operand: u8, value: Node) {
+        let ty = self.builder.graph.node(value).ty();
+        let whole = if ty == Type::F64 { value } else { self.builder.widen(value) };
+        let address = self.slot(operand);
+        let sig = Sig { from: self.builder.graph.node(whole).ty(), ty: Type::Void };
+        self.builder.graph.push(self.builder.current, Op::STORE, sig, &[address, whole], 0, self.builder.at);
+        self.is_at_hand = false;
+        self.last = Some((operand, if ty == Type::F32 { value } else { whole }));
+    }
+
+    /// How a constant operand that is used as 64 bits may be.
+    fn range(&self, operand: u8) -> Range {
+        match self.opening.opcode.operands[operand as usize].scalar {
+            _ if self.opening.constants == Constants::Held => Range::Any,
+            Some(Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16 | Scalar::I32) => Range::Signed,
+            Some(Scalar::F32 | Scalar::F64) => Range::Any,
+            _ if self.opening.constants != Constants::Short => Range::Any,
+            _ => Range::Signed,
+        }
+    }
+
+    fn constant(&mut self, operand: u8, ty: Type) -> Node {
+        let source = From::Operand(operand);
+        if ty.bits() == 64 {
+            let value = self.open(Open { source, scale: 1, range: self.range(operand) }, Type::I64);
+            return if ty.is_float() { self.bits_as(value, ty) } else { value };
+        }
+        let value = self.open(Open { source, scale: 1, range: Range::Signed }, Type::I32);
+        match ty {
+            Type::I32 => value,
+            Type::F32 => self.bits_as(value, ty),
+            narrow => {
+                let sig = Sig { from: Type::I32, ty: narrow };
+                self.builder.graph.add(Op::UCAST, sig, &[value], 0, self.builder.at)
+            }
+        }
+    }
+
+    fn bits_as(&mut self, value: Node, ty: Type) -> Node {
+        let sig = Sig { from: self.builder.graph.node(value).ty(), ty };
+        self.builder.graph.add(Op::BITCAST, sig, &[value], 0, self.builder.at)
+    }
+
+    /// An operator whose constant is an operand.
+    fn node(&mut self, op: Op, sig: Sig, base: Option<u16>, inputs: &[u16], operand: u8) -> Option<Node> {
+        let source = From::Operand(operand);
+        match op {
+            Op::CONST => Some(self.constant(operand, sig.ty)),
+            Op::ADDR => {
+                let base = self.builder.value(base?);
+                let range = self.range(operand);
+                if range == Range::Any {
+                    let distance = self.open(Open { source, scale: 1, range }, Type::I64);
+                    return Some(self.builder.graph.add(
+                        Op::ADD,
+                        WORD,
+                        &[base, distance],
+                        0,
+                        self.builder.at,
+                    ));
+                }
+                let offset = self.opens.stand_in(Open { source, scale: 1, range });
+                Some(self.builder.graph.add(Op::OPEN_ADDR, WORD, &[base], offset as u64, self.builder.at))
+            }
+            Op::IDX => {
+                let (base, index) = (self.builder.value(base?), self.builder.value(inputs[1]));
+                let scale = self.open(Open { source, scale: 1, range: self.range(operand) }, Type::I64);
+                let at = self.builder.at;
+                let distance = self.builder.graph.add(Op::MUL, WORD, &[index, scale], 0, at);
+                Some(self.builder.graph.add(Op::ADD, WORD, &[base, distance], 0, at))
+            }
+            _ => None,
+        }
+    }
+
+    /// Goes where a table of addresses says, one for each label; the last one is for all greater values.
+    fn switch(&mut self, value: u16, operands: &'a [u8]) -> Option<()> {
+        // A bytecode has one table.
+        if *self.table.get_or_insert(operands) != operands {
+            return None;
+        }
+        let value = self.builder.value(value);
+        let kind = self.opening.opcode.operands[operands[0] as usize].kind;
+        let last = match operands {
+            [run] if kind == OperandKind::Labels => {
+                self.open(Open { source: From::Last(*run), scale: 1, range: Range::Unsigned }, Type::I64)
+            }
+            _ => self.builder.graph.constant(Type::I64, operands.len() as u64 - 1, self.builder.at),
+        };
+        let table = self.open(Open { source: From::Table, scale: 1, range: Range::Any }, Type::I64);
+        let (graph, at) = (&mut *self.builder.graph, self.builder.at);
+        let is_less = graph.add(Op::ULT, Sig { from: Type::I64, ty: Type::Flag }, &[value, last], 0, at);
+        let position = graph.add(Op::SELECT, WORD, &[is_less, value, last], 0, at);
+        let entry = graph.add(Op::IDX, WORD, &[table, position], SLOT_BYTES, at);
+        let target = graph.push(self.builder.current, Op::LOAD, WORD, &[entry], 0, at);
+        let inputs = [self.pointer(TC), self.pointer(LOCAL), target];
+        self.builder.leave(Op::ONWARD_TO, Type::Void, &inputs, 0);
+        Some(())
+    }
+}

@@ -1,0 +1,297 @@
+//! Make a stencil: an opcode's machine code, once, with holes for what each bytecode fills in.
+//!
+//! In: an opcode's template. Out: a [`Stencil`]. The template goes through the passes like a function of its own, with
+//! a stand-in for each value that is left open. Its tiles are emitted several times with different stand-ins; where
+//! the results differ there must be a whole stand-in, and that place is a hole. Anything else (an immediate that was
+//! folded into something, a form that depends on a number's sign) is noticed, and the opcode is tried again with
+//! constants that may be anything. What is noticed then too has no stencil. So a stencil is right if its tiles are: no
+//! tile knows that it is used for one.
+
+use crate::emit::{self, Code, NEXT, OUT, Options, Outline};
+use crate::link::Target as Linked;
+use crate::set::Set;
+use azulejo_core::error::Error;
+use azulejo_core::ir::assignment::{Assignment, Source as From};
+use azulejo_core::ir::index::Node;
+use azulejo_core::ir::stencil::{Open, Opens, REACH, ROUNDS, Range, Source, stand_in};
+use azulejo_core::ir::tiles::TileList;
+use azulejo_core::pass::build::{Carry, Opening};
+use azulejo_core::pass::{Compilation, Observer, Target};
+use azulejo_core::vocab::Op;
+
+/// Where cold parts and the constants behind them start.
+pub(crate) const COLD_ALIGNMENT: usize = 16;
+
+/// A template's machine code with holes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stencil {
+    /// What stands in the way from bytecode to bytecode.
+    pub(crate) hot: Vec<u8>,
+    /// What stands apart, at a multiple of [`COLD_ALIGNMENT`]; constants with it.
+    pub(crate) cold: Vec<u8>,
+    pub(crate) holes: Vec<Hole>,
+    pub(crate) distances: Vec<Distance>,
+    /// What is at hand at the end.
+    pub(crate) carry: Option<Carry>,
+    /// How much of the machine's stack it uses.
+    pub(crate) frame_bytes: u32,
+}
+
+/// One of the two parts of a stencil.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    Hot,
+    Cold,
+}
+
+/// A place that holds an open value plus a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Hole {
+    pub(crate) part: Part,
+    pub(crate) at: u32,
+    pub(crate) source: Source,
+    pub(crate) scale: u8,
+    pub(crate) add: i64,
+    pub(crate) bits: Bits,
+}
+
+/// Which bits of the value a hole has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Bits {
+    All,
+    Low32,
+    High32,
+    /// Of the lowest byte these.
+    Low(u8),
+}
+
+impl Bits {
+    /// How many bytes the hole has.
+    fn bytes(self) -> usize {
+        match self {
+            Bits::All => 8,
+            Bits::Low32 | Bits::High32 => 4,
+            Bits::Low(_) => 1,
+        }
+    }
+}
+
+/// A place of 32 bits that holds the distance from behind it to somewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Distance {
+    pub(crate) part: Part,
+    pub(crate) at: u32,
+    pub(crate) to: Place,
+}
+
+/// Where a distance leads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// The next bytecode.
+    Next,
+    /// The bytecode that this label operand names.
+    Label(u8),
+    /// Out of the function.
+    Out,
+    /// Something outside of the function.
+    Address(u64),
+    /// So far into a part of this stencil.
+    In(Part, u32),
+}
+
+/// Memory used for making stencils.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    opens: Opens,
+    rounds: [Code; ROUNDS],
+    tiles: TileList,
+    assignment: Assignment,
+}
+
+/// Makes the stencil of an opcode.
+pub(crate) fn make(
+    scratch: &mut Scratch,
+    compilation: &mut Compilation,
+    emission: &mut emit::Scratch,
+    (target, set, options): (&Target<'_>, &Set, &Options),
+    opening: &Opening<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Stencil, Error> {
+    let carry = compilation.stencil(opening, &mut scratch.opens, target, observer)?;
+    let mut distances = Vec::new();
+    for round in 0..ROUNDS {
+        scratch.write_round(compilation, round);
+        let Scratch { tiles, assignment, rounds, .. } = scratch;
+        let outline = outline(compilation, tiles, assignment);
+        emit::emit_stencil(emission, tiles, assignment, set, options, outline, &mut rounds[round])?;
+        let code = &rounds[round];
+        let found: Vec<(u32, Linked, Option<u32>)> = emission.open_distances(code).collect();
+        if round == 0 {
+            distances = found;
+        } else if distances != found {
+            return Err(Error::Internal("stencil"));
+        }
+    }
+    let code = &scratch.rounds[0];
+    let is_as_first = |other: &Code| (other.cold, other.end) == (code.cold, code.end);
+    if !scratch.rounds.iter().all(is_as_first) {
+        return Err(Error::Internal("stencil"));
+    }
+    let cold_start = code.cold as usize & !(COLD_ALIGNMENT - 1);
+    let place = |at: u32| match at < code.cold {
+        true => (Part::Hot, at),
+        false => (Part::Cold, at - cold_start as u32),
+    };
+    let mut stencil = Stencil {
+        hot: code.bytes[..code.cold as usize].to_vec(),
+        cold: Vec::new(),
+        holes: scratch.find_holes(&distances, place).ok_or(Error::Internal("stencil"))?,
+        distances: Vec::new(),
+        carry,
+        frame_bytes: (compilation.tiles.out_args as u32 + compilation.assignment.slots) * 8,
+    };
+    if code.bytes.len() > code.cold as usize {
+        stencil.cold = code.bytes[cold_start..].to_vec();
+    }
+    for (at, target, to) in distances {
+        let (part, at) = place(at);
+        let to = match (target, to) {
+            (_, Some(to)) => {
+                let (part, to) = place(to);
+                Place::In(part, to)
+            }
+            (Linked::Way(NEXT), _) => Place::Next,
+            (Linked::Way(OUT), _) => Place::Out,
+            (Linked::Address(address), _) => Place::Address(address),
+            (Linked::Way(way), _) => Place::Label(way as u8 - 1),
+            (other, None) => unreachable!("{other:?} is in the code"),
+        };
+        stencil.distances.push(Distance { part, at, to });
+    }
+    Ok(stencil)
+}
+
+/// Which blocks do nothing but go to another bytecode, and which goes to the next.
+fn outline(compilation: &Compilation, tiles: &TileList, assignment: &Assignment) -> Outline {
+    let mut outline = Outline { ways: vec![None; tiles.position.len()], next: None };
+    for block in &tiles.blocks {
+        let last = block.insts.range().last().expect("a block ends with an instruction");
+        let node = tiles.insts[last].node;
+        if node == Node::NONE || !matches!(compilation.graph.node(node).op, Op::ONWARD | Op::ONWARD_WITH) {
+            continue;
+        }
+        let way = compilation.graph.node(node).imm as u32;
+        if way == NEXT {
+            outline.next = Some(block.block);
+        }
+        let has_moves = assignment.moves.iter().any(|next| next.before as usize == last);
+        if block.insts.len == 1 && !has_moves {
+            outline.ways[block.block.at()] = Some(way);
+        }
+    }
+    outline
+}
+
+impl Scratch {
+    /// Copies tiles and assignment with the stand-ins of a round.
+    fn write_round(&mut self, compilation: &Compilation, round: usize) {
+        let Scratch { opens, tiles, assignment, .. } = self;
+        tiles.clone_from(&compilation.tiles);
+        assignment.clone_from(&compilation.assignment);
+        for imm in &mut tiles.imms {
+            *imm = opens.in_round(*imm, round);
+        }
+        for inst in &mut tiles.insts {
+            inst.origin = opens.in_round(inst.origin as i64, round) as u32;
+        }
+        for next in &mut assignment.moves {
+            if let From::Const(bits) = &mut next.from {
+                *bits = opens.in_round(*bits as i64, round) as u64;
+            }
+        }
+    }
+
+    /// Finds where the rounds differ. `None` if that is not always a whole stand-in, and the same.
+    fn find_holes(
+        &self,
+        distances: &[(u32, Linked, Option<u32>)],
+        place: impl Fn(u32) -> (Part, u32),
+    ) -> Option<Vec<Hole>> {
+        let [first, others @ ..] = self.rounds.each_ref().map(|code| &code.bytes);
+        let end = self.rounds[0].end as usize;
+        let mut holes = Vec::new();
+        let mut at = 0;
+        while at < end {
+            let is_distance = distances.iter().any(|(start, ..)| (*start..start + 4).contains(&(at as u32)));
+            if let Some((open, add, bits)) = (!is_distance).then(|| self.hole(at)).flatten() {
+                let (part, start) = place(at as u32);
+                let Open { source, scale, .. } = self.opens.list()[open];
+                holes.push(Hole { part, at: start, source, scale, add, bits });
+                at += bits.bytes();
+                continue;
+            }
+            if others.iter().any(|other| other[at] != first[at]) {
+                return None;
+            }
+            at += 1;
+        }
+        // Constants behind the code are as they are.
+        let is_same = others.iter().all(|other| other[end..] == first[end..]);
+        is_same.then_some(holes)
+    }
+
+    /// Which open value stands at a place in all rounds.
+    fn hole(&self, at: usize) -> Option<(usize, i64, Bits)> {
+        let opens = || self.opens.list().iter().enumerate();
+        let whole = opens().find_map(|(open, &Open { range, .. })| {
+            let number = |round| stand_in(open, range, round);
+            // The whole value, where it is longer than 32 bits.
+            let all = same(|round| {
+                let distance = (self.field(round, at, 8)? as i64).wrapping_sub(number(round));
+                (range == Range::Any && (-REACH..REACH).contains(&distance)).then_some(distance)
+            });
+            let low = || {
+                same(|round| {
+                    let low = self.field(round, at, 4)? as u32;
+                    let distance = low.wrapping_sub(number(round) as u32) as i32 as i64;
+                    (-REACH..REACH).contains(&distance).then_some(distance)
+                })
+            };
+            let is_upper =
+                |round| self.field(round, at, 4).is_some_and(|upper| upper == number(round) as u64 >> 32);
+            let high =
+                || (range == Range::Any && (0..ROUNDS).all(is_upper)).then_some((open, 0, Bits::High32));
+            let all = all.map(|add| (open, add, Bits::All));
+            all.or_else(|| low().map(|add| (open, add, Bits::Low32))).or_else(high)
+        });
+        whole.or_else(|| {
+            opens().find_map(|(open, &Open { range, .. })| {
+                // The number of a shift, of which only so many bits count.
+                let is_masked = |mask: u8| {
+                    (0..ROUNDS).all(|round| {
+                        let low = stand_in(open, range, round) as u8 & mask;
+                        self.field(round, at, 1) == Some(low as u64)
+                    })
+                };
+                let mask =
+                    (3..=8).map(|bits| (0xff_u16 >> (8 - bits)) as u8).find(|mask| is_masked(*mask))?;
+                Some((open, 0, Bits::Low(mask)))
+            })
+        })
+    }
+
+    /// So many bytes of a round's code.
+    fn field(&self, round: usize, at: usize, bytes: usize) -> Option<u64> {
+        let code = &self.rounds[round];
+        let field = code.bytes[..code.end as usize].get(at..at + bytes)?;
+        let mut all = [0; 8];
+        all[..bytes].copy_from_slice(field);
+        Some(u64::from_le_bytes(all))
+    }
+}
+
+/// What is found in each round, if it is the same in all.
+fn same(find: impl Fn(usize) -> Option<i64>) -> Option<i64> {
+    let first = find(0)?;
+    (1..ROUNDS).all(|round| find(round) == Some(first)).then_some(first)
+}
