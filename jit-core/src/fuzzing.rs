@@ -228,8 +228,8 @@ impl Maker<'_> {
             let info = self.graph.vocab.info(op);
             let sigs = info.sigs();
             let sig = sigs[self.random.below(sigs.len())];
-            let is_usable = info.props.contains(Props::GRAPH) && info.is_pure(sig) && op != Op::STACK;
-            if !is_usable || op == Op::CONST {
+            let is_usable = info.props.contains(Props::GRAPH) && !info.props.contains(Props::STENCIL);
+            if !is_usable || !info.is_pure(sig) || matches!(op, Op::STACK | Op::CONST) {
                 continue;
             }
             let operating = if matches!(info.key, Key::Result | Key::None) { sig.ty } else { sig.from };

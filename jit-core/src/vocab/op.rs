@@ -126,8 +126,8 @@ bitflags! {
         const VARIADIC = 1 << 8;
         /// As `VARIADIC`, but one more operand of kind `Same` closes the list.
         const LAST_VALUE = 1 << 9;
-        /// May stand in a graph until `close`, which no tile ever sees.
-        const OPEN = 1 << 10;
+        /// May stand in the graph of a stencil only; without `GRAPH`, only until what is open is closed.
+        const STENCIL = 1 << 10;
     }
 }
 
@@ -532,14 +532,14 @@ operator_table! {
 
     // What only stencils have: one opcode's template with its operands left open. The machine's own pointers are kept
     // in registers from bytecode to bytecode, and so is a value that the next bytecode may want.
-    OPEN "open" () [Value Type] -> Param, Key::Result, LONG, None, [PURE GRAPH], (none);
-    OPEN_ADDR "open_addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, None, [PURE OPEN], (none);
-    KEPT_TC "kept_tc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH], (none);
-    KEPT_LOCAL "kept_local" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH], (none);
-    CARRIED "carried" () [] -> Same, Key::Result, HELD, None, [PURE GRAPH], (none);
-    ONWARD "onward" (Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
-    ONWARD_WITH "onward_with" (Ptr Ptr Same) [Code] -> Void, Key::Operand, HELD, None, [GRAPH ENDS], (none);
-    ONWARD_TO "onward_to" (Ptr Ptr Ptr) [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
+    OPEN "open" () [Value Type] -> Param, Key::Result, LONG, None, [PURE GRAPH STENCIL], (none);
+    OPEN_ADDR "open_addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, None, [PURE STENCIL], (none);
+    KEPT_TC "kept_tc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
+    KEPT_LOCAL "kept_local" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
+    CARRIED "carried" () [] -> Same, Key::Result, HELD, None, [PURE GRAPH STENCIL], (none);
+    ONWARD "onward" (Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
+    ONWARD_WITH "onward_with" (Ptr Ptr Same) [Code] -> Void, Key::Operand, HELD, None, [GRAPH STENCIL ENDS], (none);
+    ONWARD_TO "onward_to" (Ptr Ptr Ptr) [] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
 }
 
 impl Op {

@@ -234,7 +234,7 @@ impl Baseline {
             let sizes = self.packed.sizes(stencil);
             let room = &mut operands[next_operand as usize..][..MAX_OPERANDS];
             room.copy_from_slice(&window[..MAX_OPERANDS]);
-            next_operand += sizes.operands as u32;
+            next_operand += sizes.operands;
             hot += sizes.hot;
             cold += sizes.cold;
         }
