@@ -532,7 +532,7 @@ operator_table! {
 
     // What only stencils have: one opcode's template with its operands left open. The machine's own pointers are kept
     // in registers from bytecode to bytecode, and so is a value that the next bytecode may want.
-    OPEN "open" () [Value Type] -> Param, Key::Result, LONG, None, [PURE GRAPH STENCIL], (none);
+    OPEN "open" () [Code Type] -> Param, Key::Result, LONG, None, [PURE GRAPH STENCIL], (none);
     OPEN_ADDR "open_addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, None, [PURE STENCIL], (none);
     KEPT_TC "kept_tc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     KEPT_LOCAL "kept_local" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
