@@ -6,7 +6,7 @@
 
 use super::parse::{Call, Errors, Literal, Node, Row, Term, TypeTerm};
 use azulejo_core::vocab::op::{Key, Kind, Param, Props, Yields};
-use azulejo_core::vocab::{Op, Sig, Type, Vocabulary};
+use azulejo_core::vocab::{Op, OpInfo, Sig, Type, Vocabulary};
 use proc_macro2::{Ident, Span, TokenStream};
 
 /// A type variable, by number.
@@ -310,8 +310,10 @@ impl Checker<'_> {
     fn operator(&mut self, node: &Node, result: TypeVar) -> Option<(Op, TypeVar, TypeVar, Vec<TypeVar>)> {
         let span = node.operator.span();
         let name = node.operator.to_string();
-        let Some(op) = BUILTIN.find(&name).filter(|op| BUILTIN.info(*op).props.contains(Props::GRAPH)) else {
-            let near = BUILTIN.iter().filter(|(_, info)| info.props.contains(Props::GRAPH));
+        let is_known =
+            |info: &OpInfo| info.props.contains(Props::GRAPH) && !info.props.contains(Props::STENCIL);
+        let Some(op) = BUILTIN.find(&name).filter(|op| is_known(BUILTIN.info(*op))) else {
+            let near = BUILTIN.iter().filter(|(_, info)| is_known(info));
             let near = near.map(|(_, info)| info.name).min_by_key(|known| distance(known, &name));
             let hint = near.filter(|near| distance(near, &name) <= 2);
             let hint = hint.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
