@@ -416,11 +416,7 @@ impl Builder<'_> {
             }
             Step::Block { block, params, cold } => self.start(block, params, cold),
             Step::Jump { block, args } => {
-                for &arg in args {
-                    let value = self.value(arg);
-                    self.scratch.linked.args.push((block, value));
-                }
-                let to = self.scratch.linked.blocks[block as usize].block;
+                let to = self.bring(block, args);
                 self.jump(to, Needs::Within);
                 self.arrived(block);
             }
@@ -511,6 +507,13 @@ impl Builder<'_> {
             self.observed = true;
             self.flush_all();
         }
+        self.call_node(callee, args, signature, effect);
+        if effect == Effect::Observes {
+            self.reload_all();
+        }
+    }
+
+    fn call_node(&mut self, callee: Callee, args: &[Ref], signature: Signature, effect: Effect) {
         self.scratch.stack_inputs.clear();
         let target = match callee {
             Callee::Known(address) => Target::Direct(address.0 as u64),
@@ -528,28 +531,14 @@ impl Builder<'_> {
         if signature.ret != Type::Void {
             self.scratch.linked.values.push(node);
         }
-        if effect == Effect::Observes {
-            self.reload_all();
-        }
     }
 
     fn start(&mut self, block: u16, params: &[Type], cold: bool) {
-        debug_assert!(!self.current.is_some(), "the block before {block} is closed");
-        let first_param = self.scratch.linked.values.len() as u32;
-        let linked = &mut self.scratch.linked.blocks[block as usize];
-        linked.first_param = first_param;
-        linked.params = params.len() as u32;
-        let to = linked.block;
+        let to = self.start_block(block, params, cold);
         let has_ways_in = !self.graph.block(to).preds.is_empty();
+        let linked = &mut self.scratch.linked.blocks[block as usize];
         linked.is_loop = linked.awaited > 0 || !has_ways_in;
         let is_loop = linked.is_loop;
-        for &ty in params {
-            let param = self.graph.add_param(to, ty, self.at);
-            self.scratch.linked.values.push(param);
-        }
-        if cold {
-            self.graph.blocks[to.at()].heat = Heat::Cold;
-        }
         let Scratch { alive, registers, .. } = &mut *self.scratch;
         if is_loop {
             self.has_blind_ends |= !has_ways_in;
@@ -558,10 +547,52 @@ impl Builder<'_> {
         } else {
             registers.start(self.graph, to, alive.within(), self.at);
         }
+    }
+
+    /// Opens a block of the template.
+    fn start_block(&mut self, block: u16, params: &[Type], cold: bool) -> Block {
+        debug_assert!(!self.current.is_some(), "the block before {block} is closed");
+        let first_param = self.scratch.linked.values.len() as u32;
+        let linked = &mut self.scratch.linked.blocks[block as usize];
+        linked.first_param = first_param;
+        linked.params = params.len() as u32;
+        let to = linked.block;
+        for &ty in params {
+            let param = self.graph.add_param(to, ty, self.at);
+            self.scratch.linked.values.push(param);
+        }
+        if cold {
+            self.graph.blocks[to.at()].heat = Heat::Cold;
+        }
         self.current = to;
+        to
+    }
+
+    /// Notes the values that a jump brings to a block of the template, and gives the block.
+    fn bring(&mut self, block: u16, args: &[Ref]) -> Block {
+        for &arg in args {
+            let value = self.value(arg);
+            self.scratch.linked.args.push((block, value));
+        }
+        self.scratch.linked.blocks[block as usize].block
     }
 
     fn branch(&mut self, flag: Ref, then: u16, otherwise: u16, likelihood: Likelihood) {
+        let (to_then, to_otherwise) = self.end_with_branch(flag, then, otherwise, likelihood);
+        self.arrive(to_then, Needs::Within);
+        self.arrive(to_otherwise, Needs::Within);
+        self.current = Block::NONE;
+        self.arrived(then);
+        self.arrived(otherwise);
+    }
+
+    fn end_with_branch(
+        &mut self,
+        flag: Ref,
+        then: u16,
+        otherwise: u16,
+        likelihood: Likelihood,
+    ) -> (Block, Block) {
         let blocks = &self.scratch.linked.blocks;
         let (to_then, to_otherwise) = (blocks[then as usize].block, blocks[otherwise as usize].block);
         let flag = self.value(flag);
@@ -571,11 +602,7 @@ impl Builder<'_> {
             Likelihood::Unlikely => self.graph.blocks[to_then.at()].heat = Heat::Cold,
             Likelihood::Even => {}
         }
-        self.arrive(to_then, Needs::Within);
-        self.arrive(to_otherwise, Needs::Within);
-        self.current = Block::NONE;
-        self.arrived(then);
-        self.arrived(otherwise);
+        (to_then, to_otherwise)
     }
 
     /// One more way into a template's block has been linked.

@@ -65,8 +65,6 @@ pub fn open(
 ) -> Option<Option<Carry>> {
     graph.clear(opening.vocab);
     opens.clear();
-    scratch.registers.clear(0);
-    scratch.flushes.clear();
     let source = Source {
         vocab: opening.vocab,
         opcodes: &[],
@@ -79,8 +77,15 @@ pub fn open(
     };
     let here = opens.stand_in(Open { source: From::Here, scale: 1, range: Range::Unsigned });
     let entry = graph.add_block();
-    let builder =
-        Builder { source: &source, graph, scratch, current: entry, at: here as u32, observed: false };
+    let builder = Builder {
+        source: &source,
+        graph,
+        scratch,
+        current: entry,
+        at: here as u32,
+        observed: false,
+        has_blind_ends: false,
+    };
     let mut opener = Opener {
         builder,
         opening,
@@ -181,7 +186,7 @@ impl<'a> Opener<'a> {
             return None;
         }
         if self.ways[NEXT].is_some() {
-            self.builder.jump(self.ways[NEXT]);
+            self.jump(self.ways[NEXT]);
             return None;
         }
         let (operand, value) = match self.last.filter(|_| !self.builder.observed) {
@@ -193,6 +198,12 @@ impl<'a> Opener<'a> {
         };
         self.onward(NEXT, Some(value));
         Some(Carry { operand, ty: self.builder.graph.node(value).ty() })
+    }
+
+    fn jump(&mut self, to: Block) {
+        let Builder { graph, current, at, .. } = &mut self.builder;
+        graph.end(*current, Op::JUMP, Type::Void, &[], 0, &[to], *at);
+        *current = Block::NONE;
     }
 
     /// Ends the block with a way to another bytecode.
@@ -245,6 +256,7 @@ impl<'a> Opener<'a> {
     }
 
     fn effect(&mut self, step: &'a Step) -> Option<()> {
+        self.forget(step);
         match *step {
             Step::Write { operand, value } => {
                 let value = self.builder.value(value);
@@ -252,11 +264,11 @@ impl<'a> Opener<'a> {
             }
             Step::Goto { operand } => {
                 let to = self.way(1 + operand as usize);
-                self.builder.jump(to);
+                self.jump(to);
             }
             Step::Next => {
                 let to = self.way(NEXT);
-                self.builder.jump(to);
+                self.jump(to);
             }
             Step::Switch { value, operands } => self.switch(value, operands)?,
             Step::Exit { to: Resume::Label(operand) } => {
@@ -264,11 +276,34 @@ impl<'a> Opener<'a> {
                 let to = self.opens.stand_in(open);
                 self.builder.leave(Op::EXIT_AT, Type::Void, &[], to as u64);
             }
-            _ => {
-                self.forget(step);
-                let mut next = Block::NONE;
-                self.builder.step(step, &mut next);
-                debug_assert!(!next.is_some(), "where the next bytecode starts is not known here");
+            Step::Node { op, sig, inputs, imm } => self.builder.node(op, sig, inputs, imm),
+            Step::Call { callee, args, signature, effect } => {
+                self.builder.observed |= effect == Effect::Observes;
+                self.builder.call_node(callee, args, signature, effect);
+            }
+            Step::Block { block, params, cold } => _ = self.builder.start_block(block, params, cold),
+            Step::Jump { block, args } => {
+                let to = self.builder.bring(block, args);
+                self.jump(to);
+            }
+            Step::Branch { flag, then, otherwise, likelihood } => {
+                self.builder.end_with_branch(flag, then, otherwise, likelihood);
+                self.builder.current = Block::NONE;
+            }
+            Step::Return { value: Some(value) } => {
+                let value = self.builder.value(value);
+                let ty = self.builder.graph.node(value).ty();
+                self.builder.leave(Op::RETURN, ty, &[value], 0);
+            }
+            Step::Return { value: None } => self.builder.leave(Op::RET, Type::Void, &[], 0),
+            Step::Exit { to } => {
+                let here = self.builder.at as u64;
+                let to = if to == Resume::Here { here } else { here + 1 };
+                self.builder.leave(Op::EXIT_AT, Type::Void, &[], to);
+            }
+            Step::Trap { code } => self.builder.leave(Op::TRAP, Type::Void, &[], code as u64),
+            Step::Read { .. } | Step::Constant { .. } | Step::Window { .. } | Step::WindowLength { .. } => {
+                unreachable!("it has a value")
             }
         }
         Some(())
