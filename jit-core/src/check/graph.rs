@@ -174,6 +174,8 @@ impl Judge<'_> {
                     }
                     State::Open => {
                         self.wrong(node, "is computed from itself");
+                        // Said once is enough.
+                        stack.iter().for_each(|(node, _)| states[node.at()] = State::Known(Point::START));
                         return None;
                     }
                     State::Unseen => states[node.at()] = State::Open,

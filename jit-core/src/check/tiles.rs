@@ -9,6 +9,7 @@
 //! before a block is what is written at the end of *all* its predecessors), not by dominance as the passes do.
 
 use super::Violation;
+use crate::grammar::error::MAX_DEPTH;
 use crate::grammar::pattern::{Symbol, is_call};
 use crate::grammar::{TileInfo, TileSet};
 use crate::ir::graph::Graph;
@@ -20,9 +21,11 @@ pub fn tiles(graph: &Graph, list: &TileList, set: &TileSet) -> Vec<Violation> {
     let mut judge = Judge { graph, list, set, found: Vec::new() };
     judge.blocks();
     if judge.found.is_empty() {
-        judge.edges();
         judge.insts();
-        judge.registers();
+        if judge.edges_lead_somewhere() {
+            judge.edges();
+            judge.registers();
+        }
     }
     judge.found
 }
@@ -80,18 +83,19 @@ impl Judge<'_> {
         }
     }
 
+    fn edges_lead_somewhere(&mut self) -> bool {
+        let list = self.list;
+        let is_somewhere =
+            |block: Block| list.position.get(block.at()).is_some_and(|at| (*at as usize) < list.blocks.len());
+        let lost = list.edges.iter().filter(|edge| !is_somewhere(edge.to));
+        let n_lost = lost.map(|edge| self.wrong(edge.to, "is gone to and stands nowhere")).count();
+        n_lost == 0
+    }
+
     fn edges(&mut self) {
         let list = self.list;
         let mut preds = vec![0; list.blocks.len()];
-        for edge in &list.edges {
-            match list.position.get(edge.to.at()) {
-                Some(&at) if (at as usize) < preds.len() => preds[at as usize] += 1,
-                _ => self.wrong(edge.to, "is gone to and stands nowhere"),
-            }
-        }
-        if !self.found.is_empty() {
-            return;
-        }
+        list.edges.iter().for_each(|edge| preds[list.position[edge.to.at()] as usize] += 1);
         if preds[0] != 0 {
             self.wrong(Graph::ENTRY, "is gone to");
         }
@@ -119,13 +123,18 @@ impl Judge<'_> {
             let mut flag = false;
             for at in block.insts.range() {
                 let info = self.info(at);
-                if info.takes_flag != flag {
-                    let problem =
-                        if flag { "does not consume the flag before it" } else { "has no flag before it" };
-                    self.wrong(format!("{}: {at} {}", block.block, info.name), problem);
+                let place = || format!("{}: {at} {}", block.block, info.name);
+                match (flag, info.takes_flag) {
+                    (true, false) => self.wrong(place(), "does not consume the flag before it"),
+                    (false, true) => self.wrong(place(), "has no flag before it"),
+                    (true, true) if !self.is_fed(at) => {
+                        self.wrong(place(), "is not fed by the flag before it")
+                    }
+                    _ => {}
                 }
                 flag = info.result == Symbol::Flag;
                 self.operands(block, at, info);
+                self.satisfiable(block, at, info);
             }
             if flag {
                 self.wrong(block.block, "closes with a flag");
@@ -197,6 +206,67 @@ impl Judge<'_> {
         problems.into_iter().for_each(|problem| self.wrong(place(), problem));
     }
 
+    /// Whether an instruction consumes, in the graph, the flag that the one before it makes.
+    fn is_fed(&self, at: usize) -> bool {
+        let (maker, user) = (self.list.insts[at - 1].node, self.list.insts[at].node);
+        // What lies between them is covered by the consumer's pattern.
+        let mut below = vec![user];
+        for _ in 0..=MAX_DEPTH {
+            below = below.iter().flat_map(|node| self.graph.inputs(*node)).copied().collect();
+            below.sort_unstable();
+            below.dedup();
+            if below.contains(&maker) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Some choice of registers meets the constraints: those that are fixed are of the operand's class, of no other operand at
+    /// the same time, and not destroyed meanwhile.
+    fn satisfiable(&mut self, block: &TileBlock, at: usize, info: &TileInfo) {
+        let operands = self.list.operands(at);
+        let clobbers = self.list.insts[at].clobbers;
+        let place = || format!("{}: {at} {}", block.block, info.name);
+        if !info.clobbers.without(clobbers).is_empty() {
+            self.wrong(place(), "keeps what its tile destroys");
+        }
+        for (number, operand) in operands.iter().enumerate() {
+            let class = self.list.vregs[operand.vreg.at()].ty.class();
+            match operand.constraint {
+                Constraint::Fixed(reg) => {
+                    if reg.class() != class {
+                        self.wrong(
+                            place(),
+                            format!("{} is fixed in a register of another class", operand.vreg),
+                        );
+                    }
+                    if clobbers.contains(reg) && is_late(operand.role) && !is_def(operand) {
+                        self.wrong(place(), format!("{} is fixed in what is destroyed", operand.vreg));
+                    }
+                    let collides = |other: &&Operand| {
+                        let same_value = other.vreg == operand.vreg && !is_def(other) && !is_def(operand);
+                        other.constraint == operand.constraint
+                            && !same_value
+                            && overlap(other.role, operand.role)
+                    };
+                    // What is there at entry may have several names.
+                    if !info.entry && operands[number + 1..].iter().any(|other| collides(&other)) {
+                        self.wrong(place(), format!("{} is fixed where another operand is", operand.vreg));
+                    }
+                }
+                Constraint::Tied(to) => {
+                    let to = operands.get(to as usize).filter(|to| to.role == Role::Use);
+                    let ty = to.map(|to| self.list.vregs[to.vreg.at()].ty.class());
+                    if ty != Some(class) || !is_def(operand) {
+                        self.wrong(place(), format!("{} is tied to what it cannot be tied to", operand.vreg));
+                    }
+                }
+                Constraint::Reg | Constraint::Any | Constraint::OutArg(_) => {}
+            }
+        }
+    }
+
     /// Each register is written once, and before each use on every way to it.
     fn registers(&mut self) {
         let list = self.list;
@@ -257,6 +327,17 @@ impl Judge<'_> {
             self.wrong(place, format!("{vreg} is read and may not have been written"));
         }
     }
+}
+
+/// Whether an operand is in its register when results are written.
+fn is_late(role: Role) -> bool {
+    role != Role::Use
+}
+
+/// Whether two operands of one instruction are in registers at the same time.
+fn overlap(a: Role, b: Role) -> bool {
+    let is_early = |role| role != Role::Def;
+    is_early(a) && is_early(b) || is_late(a) && is_late(b)
 }
 
 fn is_def(operand: &Operand) -> bool {
