@@ -335,6 +335,10 @@ impl Builder<'_> {
         let template = self.source.templates[opcode];
         self.observed = false;
         self.open_blocks(template);
+        if template.blocks > 1 {
+            let Scratch { alive, code, .. } = &mut *self.scratch;
+            alive.find_within(self.source, code, at);
+        }
         let mut next = Block::NONE;
         for step in template.steps {
             if !self.current.is_some() && !matches!(step, Step::Block { .. }) {
@@ -384,8 +388,6 @@ impl Builder<'_> {
         for block in &mut linked.blocks[1..] {
             block.block = self.graph.add_block();
         }
-        let Scratch { alive, code, .. } = &mut *self.scratch;
-        alive.find_within(self.source, code, self.at as usize);
     }
 
     fn step(&mut self, step: &Step, next: &mut Block) {
