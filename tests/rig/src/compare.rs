@@ -33,6 +33,7 @@ pub struct Way {
     /// Of tiles that cost the same others are chosen.
     has_other_ties: bool,
     is_baseline: bool,
+    keeps_frame_pointers: bool,
     rules: &'static [Matcher],
 }
 
@@ -51,11 +52,12 @@ const USUAL: Way = Way {
     has_chaos: false,
     has_other_ties: false,
     is_baseline: false,
+    keeps_frame_pointers: false,
     rules: &rules::MATCHERS,
 };
 
 /// Every way.
-pub const WAYS: [Way; 8] = [
+pub const WAYS: [Way; 10] = [
     USUAL,
     Way { name: "optimizer on the oldest processor", has_features: false, rules: &COUNTED, ..USUAL },
     Way { name: "optimizer with few registers", registers: &FEW, rules: &COUNTED, ..USUAL },
@@ -68,7 +70,9 @@ pub const WAYS: [Way; 8] = [
         ..USUAL
     },
     Way { name: "no rules", rules: &[], ..USUAL },
+    Way { name: "optimizer with frame pointers", keeps_frame_pointers: true, ..USUAL },
     Way { name: "baseline", is_baseline: true, ..USUAL },
+    Way { name: "baseline with frame pointers", is_baseline: true, keeps_frame_pointers: true, ..USUAL },
     Way { name: "baseline on the oldest processor", is_baseline: true, has_features: false, ..USUAL },
 ];
 
@@ -112,7 +116,8 @@ fn compiler(way: &Way) -> Compiler {
     let features = if way.has_features { Features::detect() } else { Features::empty() };
     let compiler = Compiler::new(CODE_BYTES, features, way.rules).expect("this machine runs code");
     let set = if way.has_other_ties { &SHUFFLED.set } else { &X64 };
-    compiler.with_registers(way.registers).with_tiles(set).with_checks(true)
+    let compiler = compiler.with_registers(way.registers).with_tiles(set).with_checks(true);
+    compiler.with_frame_pointers(way.keeps_frame_pointers)
 }
 
 /// Why a program failed.
