@@ -30,6 +30,8 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
         }
     }
     run(root, "cargo check --manifest-path fuzz/Cargo.toml", &[("RUSTFLAGS", "-D warnings")])?;
+    // With optimization it compiles functions of a hundred thousand bytecodes.
+    run(root, "cargo test --release --test scaling", &[])?;
     // The same programs each time: what fails in CI fails everywhere.
     let minute = ["--seed", "1", "--seconds", "60"];
     crate::fuzz::rig(root, "fuzz", minute.into_iter().map(String::from))?;
