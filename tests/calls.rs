@@ -22,6 +22,8 @@ use azulejo::x64::regs::{REGISTERS, REGISTERS_BUT_RBP};
 use azulejo::x64::{Features, X64};
 use std::cell::RefCell;
 
+mod callers;
+
 thread_local! {
     /// What the callee was given.
     static SEEN: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
@@ -291,113 +293,16 @@ fn callees_see_their_arguments() {
             let words = (0..LOADED).filter(|at| TYPES[at % TYPES.len()] == Type::I64);
             let sum = words.fold(0u64, |sum, at| sum.wrapping_add(before[at]));
             assert_eq!((frame[30], frame[31]), (sum, before[2]), "{}", report());
-            callers::check(&installed, options.frame_pointers, &mut before.clone(), &report);
+            let (context, mut frame) = (core::ptr::null_mut(), before);
+            let run = callers::Run {
+                entry: installed.address(),
+                context,
+                frame: frame.as_mut_ptr(),
+                third: context,
+            };
+            let keeps_pointer = options.frame_pointers.then_some(installed.size());
+            // SAFETY: the code is a function that touches the frame alone.
+            unsafe { callers::check(run, keeps_pointer, &report) };
         }
     }
-}
-
-/// Compiled code is called by a function with known values in all registers that it must give back. The callee looks
-/// at what the unwinder thinks of them, and panics.
-#[cfg(all(unix, not(target_os = "macos")))]
-mod callers {
-    use azulejo::x64::Installed;
-    use std::cell::Cell;
-    use std::ffi::{c_int, c_void};
-    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-
-    // Puts 0x1001 to 0x1006 into rbx, rbp and r12 to r15, and calls the function in rdi with the frame in rsi. Its own
-    // frame is 64 bytes: the return address, those registers, and 8 bytes more.
-    std::arch::global_asm!(
-        ".global azulejo_test_call, azulejo_test_called",
-        "azulejo_test_call:",
-        ".cfi_startproc",
-        "push rbx; push rbp; push r12; push r13; push r14; push r15; sub rsp, 8",
-        ".cfi_def_cfa_offset 64",
-        ".cfi_offset rbx, -16; .cfi_offset rbp, -24; .cfi_offset r12, -32",
-        ".cfi_offset r13, -40; .cfi_offset r14, -48; .cfi_offset r15, -56",
-        "mov ebx, 0x1001; mov ebp, 0x1002; mov r12d, 0x1003; mov r13d, 0x1004; mov r14d, 0x1005; mov r15d, 0x1006",
-        "call rdi",
-        "azulejo_test_called:",
-        "add rsp, 8; pop r15; pop r14; pop r13; pop r12; pop rbp; pop rbx",
-        "ret",
-        ".cfi_endproc",
-    );
-
-    unsafe extern "sysv64-unwind" {
-        fn azulejo_test_call(code: *const u8, frame: *mut u64);
-        fn azulejo_test_called();
-    }
-
-    unsafe extern "C" {
-        fn _Unwind_Backtrace(step: extern "C" fn(*mut c_void, *mut bool) -> c_int, found: *mut bool)
-        -> c_int;
-        fn _Unwind_GetIP(frame: *mut c_void) -> usize;
-        fn _Unwind_GetGR(frame: *mut c_void, register: c_int) -> usize;
-    }
-
-    thread_local! {
-        static ARMED: Cell<bool> = const { Cell::new(false) };
-        /// Where code is that keeps the frame pointer.
-        static KEEPS_POINTER: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
-    }
-
-    extern "C" fn step(frame: *mut c_void, found: *mut bool) -> c_int {
-        // SAFETY: the unwinder tells of a frame.
-        let address = unsafe { _Unwind_GetIP(frame) };
-        let (start, end) = KEEPS_POINTER.get();
-        if (start..end).contains(&address) {
-            // SAFETY: rbp points to the pair that a profiler would read: the caller's rbp, and where it goes on.
-            let [next, caller] = unsafe { *(_Unwind_GetGR(frame, 6) as *const [usize; 2]) };
-            assert_eq!(
-                (next, caller),
-                (0x1002, azulejo_test_called as *const () as usize),
-                "the chain of frames"
-            );
-        }
-        if address != azulejo_test_called as *const () as usize {
-            return 0;
-        }
-        // rbx, rbp and r12 to r15, as DWARF numbers registers.
-        // SAFETY: as above.
-        let registers = [3, 6, 12, 13, 14, 15].map(|register| unsafe { _Unwind_GetGR(frame, register) });
-        assert_eq!(registers, [0x1001, 0x1002, 0x1003, 0x1004, 0x1005, 0x1006], "rbx, rbp, r12 to r15");
-        // SAFETY: it was passed by `look_and_panic`.
-        unsafe { *found = true };
-        1
-    }
-
-    struct Stopped;
-
-    /// Does nothing unless `check` runs.
-    pub(super) fn look_and_panic() {
-        if ARMED.get() {
-            let mut found = false;
-            // SAFETY: `step` is as it should be.
-            unsafe { _Unwind_Backtrace(step, &mut found) };
-            assert!(found, "the unwinder does not get through the compiled frame");
-            resume_unwind(Box::new(Stopped));
-        }
-    }
-
-    pub(super) fn check(
-        code: &Installed,
-        keeps_pointer: bool,
-        frame: &mut [u64; 32],
-        report: &dyn Fn() -> String,
-    ) {
-        ARMED.set(true);
-        let start = code.address().addr();
-        KEEPS_POINTER.set(if keeps_pointer { (start, start + code.size()) } else { (0, 0) });
-        // SAFETY: the code is a function that touches the frame alone.
-        let call = || unsafe { azulejo_test_call(code.address(), frame.as_mut_ptr()) };
-        let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("it panics");
-        ARMED.set(false);
-        assert!(payload.is::<Stopped>(), "{}", report());
-    }
-}
-
-#[cfg(not(all(unix, not(target_os = "macos"))))]
-mod callers {
-    pub(super) fn look_and_panic() {}
-    pub(super) fn check(_: &azulejo::x64::Installed, _: bool, _: &mut [u64; 32], _: &dyn Fn() -> String) {}
 }

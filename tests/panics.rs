@@ -2,10 +2,16 @@
 //! of the frames below are as they were, and the engine goes on.
 #![cfg(all(target_arch = "x86_64", not(windows)))]
 
+use azulejo::__private::core::pass::Blind;
 use azulejo::prelude::*;
+use azulejo::x64::baseline::Function;
+use azulejo::x64::{Compiler, Features};
+use azulejo::{rules, verify};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
 use std::rc::Rc;
+
+mod callers;
 
 struct Vm {
     engine: Rc<Engine<Op>>,
@@ -123,6 +129,7 @@ template! {
 /// A Rust function; those below have each a convention of another kind.
 fn check(vm: &mut Vm, value: i64) {
     let _guard = Guard::new(vm);
+    callers::look_and_panic();
     if value == 0 {
         if let Some(victim) = vm.victim {
             vm.engine.discard(victim).expect("it is the engine's");
@@ -450,4 +457,37 @@ fn a_backtrace_goes_through() {
     let place = |name: &str| text.lines().position(|line| line.contains(name));
     let (top, bottom) = (place("look_back"), place("at_the_bottom"));
     assert!(top.is_some() && top < bottom, "{text}");
+}
+
+/// Baseline code, with and without the frame pointer, however it calls.
+#[test]
+fn baseline_code_is_unwound() {
+    for frame_pointers in [false, true] {
+        let features = Features::detect();
+        let compiler = Compiler::new(1 << 20, features, &rules::MATCHERS).expect("this machine runs code");
+        let mut compiler = compiler.with_frame_pointers(frame_pointers);
+        for values in COUNTS {
+            let calls: [&[Op]; 4] = [
+                &[Op::Check { value: r(0) }],
+                &[Op::CheckCold { value: r(0) }],
+                &[Op::CheckWin { value: r(0) }],
+                &[Op::CheckMany { a: r(0), b: r(0), x: r(4) }],
+            ];
+            for call in calls {
+                let code = busy(values, call);
+                let shape = verify(&code, &[], 80).expect("the code is right");
+                let unit = code.as_ptr().cast();
+                let function = Function { code: &code, labels: &[], registers: 80, shape: &shape, unit };
+                let compiled = compiler.baseline(&function, &mut Blind).expect("it compiles");
+                let (mut vm, mut frame) = (vm(), [0u64; 80]);
+                let context = (&raw mut vm).cast();
+                let third = compiled.address(0);
+                let run = callers::Run { entry: compiled.entry(), context, frame: frame.as_mut_ptr(), third };
+                let keeps_pointer = frame_pointers.then_some(compiled.bytes().len());
+                // SAFETY: the code was verified, and the frame has as many slots as it wants.
+                unsafe { callers::check(run, keeps_pointer, &|| format!("{code:?}")) };
+                assert_eq!(vm.guards.get(), 0);
+            }
+        }
+    }
 }

@@ -379,6 +379,11 @@ impl BaselineCode {
         self.installed.address().wrapping_add(self.positions as usize).cast()
     }
 
+    /// How much of the machine's stack it takes while it runs, besides what it calls.
+    pub fn stack_bytes(&self) -> usize {
+        self.frame.size() as usize
+    }
+
     /// The machine code, without what stands behind it.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the memory is this function's, and nothing writes it while it is installed.
