@@ -7,6 +7,7 @@ use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::template::{Imm, Likelihood, Resume, Step, Template};
 use azulejo_core::pass::build::{Instructions, Scratch, Source, build};
 use azulejo_core::pass::{dead, rewrite};
+use azulejo_core::random::Random;
 use azulejo_core::text::print;
 use azulejo_core::vocab::{Op, Scalar, Sig, Type, Vocabulary};
 
@@ -290,7 +291,9 @@ fn code_that_nothing_reaches_is_no_way_into_code_that_something_reaches() {
 #[test]
 fn a_long_chain_of_joins_needs_no_stack() {
     let mut code: Vec<Vec<Raw>> = vec![vec![SET, 1, 1]];
-    for at in 0..50_000 {
+    // Miri takes a thousand times as long.
+    let joins = if cfg!(miri) { 50 } else { 50_000 };
+    for at in 0..joins {
         code.push(vec![JUMP_LESS, 0, 1, at + 2]);
     }
     code.push(vec![RETURN, 1]);
@@ -307,29 +310,18 @@ fn a_long_chain_of_joins_needs_no_stack() {
     assert_eq!(count(&text, "= param."), 0, "no register is changed");
 }
 
-/// A small generator of numbers that look random (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
-
 const N_REGISTERS: u64 = 5;
 const FRAME: u64 = 0x10_0000;
 
 fn random_program(random: &mut Random) -> Vec<Vec<Raw>> {
-    let n_code = 4 + random.below(20);
+    let mut below = |n: u64| random.below(n as usize) as u64;
+    let n_code = 4 + below(20);
     let mut code: Vec<Vec<Raw>> = (1..n_code)
         .map(|_| {
-            let [a, b, c] = [(); 3].map(|()| random.below(N_REGISTERS));
-            let to = random.below(n_code);
-            match random.below(12) {
-                0 | 1 => vec![SET, a, random.below(8).wrapping_sub(4)],
+            let [a, b, c] = [(); 3].map(|()| below(N_REGISTERS));
+            let to = below(n_code);
+            match below(12) {
+                0 | 1 => vec![SET, a, below(8).wrapping_sub(4)],
                 2..=4 => vec![ADD, a, b, c],
                 5..=7 => vec![JUMP_LESS, a, b, to],
                 8 => vec![GUARD, a],
@@ -339,7 +331,7 @@ fn random_program(random: &mut Random) -> Vec<Vec<Raw>> {
             }
         })
         .collect();
-    code.push(vec![RETURN, random.below(N_REGISTERS)]);
+    code.push(vec![RETURN, below(N_REGISTERS)]);
     code
 }
 
@@ -386,15 +378,20 @@ fn assert_behaves(graph: &Graph, frame: &[u64], expected: Outcome, after: &[u64]
 
 #[test]
 fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
-    let mut random = Random(0x853c_49e6_748f_ea9b);
+    let mut random = Random::new(0x853c_49e6_748f_ea9b);
     let mut scratch = Scratch::default();
     let mut rewrite_scratch = rewrite::Scratch::default();
     let mut dead_scratch = dead::Scratch::default();
     let mut graph = Graph::new(Vocabulary::BUILTIN);
     let (mut returned, mut exited) = (0, 0);
-    for _ in 0..6000 {
+    // Miri takes a thousand times as long.
+    let rounds = if cfg!(miri) { 6 } else { 6000 };
+    for _ in 0..rounds {
         let code = random_program(&mut random);
-        let frame: Vec<u64> = (0..N_REGISTERS).map(|_| random.below(12).wrapping_sub(4)).collect();
+        // What is narrow has zeros above it.
+        let is_narrow = |register| code.iter().any(|at| at[0] == ADD_I32 && at[1..].contains(&register));
+        let slot = |register| (random.below(12) as u64).wrapping_sub(if is_narrow(register) { 0 } else { 4 });
+        let frame: Vec<u64> = (0..N_REGISTERS).map(slot).collect();
         let mut after = frame.clone();
         let Some(expected) = interpret(&code, &mut after) else { continue };
         match expected {
@@ -426,5 +423,5 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
         dead::dead(&mut dead_scratch, &mut graph);
         judge(&graph, "dead");
     }
-    assert!(returned > 500 && exited > 200, "{returned} returned, {exited} exited");
+    assert!(returned >= rounds / 12 && exited >= rounds / 30, "{returned} returned, {exited} exited");
 }

@@ -5,6 +5,7 @@ use azulejo_core::grammar::flatten::ANY;
 use azulejo_core::grammar::pattern::{Concrete, concrete};
 use azulejo_core::grammar::states::{LEAVES, NEVER};
 use azulejo_core::grammar::{Grammar, Predicate, Problem, Refusal, Symbol, Tables, build, text};
+use azulejo_core::random::Random;
 use azulejo_core::vocab::{Op, Sig, Type, Vocabulary};
 
 fn grammar(tiles: &str) -> Grammar {
@@ -112,18 +113,6 @@ const MACHINE: &str = "
     storer:  (store.$t:int reg reg) -> void, 6
     storei:  (store.$t:int (addr reg $o) (const $c:imm32)) -> void, 4
 ";
-
-/// A random generator that needs no crate (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
 
 /// An operator tree whose leaves are values in registers.
 enum Tree {
@@ -256,8 +245,9 @@ fn table_tiling_costs_what_brute_force_finds() {
         let all = concrete(&grammar, at).expect("the machine is sound");
         trees.extend(all.into_iter().map(|(_, tree)| (rule.cost, rule.result, needs, tree)));
     }
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    for round in 0..4000 {
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
+    // Miri takes a thousand times as long.
+    for round in 0..if cfg!(miri) { 4 } else { 4000 } {
         let ty = Type::INTS[random.below(4)];
         let depth = 1 + round % 5;
         let tree = random_tree(&mut random, ty, depth);

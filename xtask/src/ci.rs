@@ -32,10 +32,27 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     run(root, "cargo check --manifest-path fuzz/Cargo.toml", &[("RUSTFLAGS", "-D warnings")])?;
     // With optimization it compiles functions of a hundred thousand bytecodes.
     run(root, "cargo test --release --test scaling", &[])?;
+    miri(root)?;
     // The same programs each time: what fails in CI fails everywhere.
     let minute = ["--seed", "1", "--seconds", "60"];
     crate::fuzz::rig(root, "fuzz", minute.into_iter().map(String::from))?;
     crate::tidy::tidy(root)
+}
+
+/// What has no machine code in an interpreter that sees undefined behavior. Where it cannot be had, this says so.
+fn miri(root: &Path) -> Result<(), String> {
+    match run(root, "rustup component add miri rust-src --toolchain nightly", &[]) {
+        // Golden tests read files; what parsers of text and builders of tables leave behind is static, for tests.
+        Ok(()) => run(
+            root,
+            "cargo +nightly miri test -p azulejo-core",
+            &[("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-ignore-leaks")],
+        ),
+        Err(reason) => {
+            eprintln!("nothing is run in Miri: {reason}");
+            Ok(())
+        }
+    }
 }
 
 /// Accepts what the golden and compile-error tests print now.

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask <command>
-  ci      format, lints, docs, other targets, a minute of fuzzing, tidy: all that must hold besides the tests
+  ci      format, lints, docs, other targets, Miri, a minute of fuzzing, tidy: all that must hold besides the tests
   bench   measure beside Cranelift, Rust and an interpreter written by hand; --json FILE, --quick, --only NAME,
           --passes (where the optimizer spends its time)
   fuzz    run random programs in every tier and compare; --seconds N, --seed N, --programs N
