@@ -5,6 +5,7 @@
 
 /// A call of compiled code.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(all(unix, not(target_os = "macos"))), expect(dead_code, reason = "nobody looks there"))]
 pub(crate) struct Run {
     /// Where the code starts.
     pub(crate) entry: *const u8,
