@@ -6,7 +6,8 @@
 //! - [`of_function`] tells of one function what holds at each of its instructions. Debuggers want that.
 //! - [`of_region`] tells of all code that a region will ever have, at once.
 //!
-//! On Windows nothing is registered: no panic reaches compiled code there (see `azulejo_core::native`).
+//! On Windows nothing is registered: the functions that `template!` writes for calls let no
+//! panic out there.
 
 use crate::frame::{Frame, MOVE_LEN, push_len, room_len, touches_len};
 use crate::regs::{RBP, RSP};
