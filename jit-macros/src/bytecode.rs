@@ -248,14 +248,18 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                     locals: u32,
                     depth: u32,
                 ) -> (__bytecode::Flow, u32) {
-                    let mut at = pc as usize;
+                    // A copy that nothing else can point to: it stays in registers whatever the code writes.
+                    let machine = &__bytecode::Machine { ..*machine };
+                    // A pointer, and no index: rustc then ends each arm with a dispatch of its own.
+                    let start = code.as_ptr();
+                    // SAFETY: whoever calls begins within the code.
+                    let mut op = unsafe { start.add(pc as usize) };
                     // SAFETY: verification made the frame as large as locals and the highest stack together.
                     let mut stack = unsafe { machine.frame.add(locals as usize + depth as usize) };
                     loop {
-                        debug_assert!(at < code.len(), "verified code stays within itself");
+                        debug_assert!(code.as_ptr_range().contains(&op), "verified code stays within itself");
                         // SAFETY: verification saw to it that no way leads out of the code.
-                        let op = unsafe { code.get_unchecked(at) };
-                        match op { #(#arms)* }
+                        match unsafe { &*op } { #(#arms)* }
                     }
                 }
             }
@@ -334,20 +338,21 @@ fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStr
     let count = |kind: &str| opcode.operands.iter().filter(|operand| operand.kind == kind).count();
     let (pops, pushes) = (count("Pop"), count("Push"));
     let run = quote_spanned! {variant.span()=>
-        <#marker as __bytecode::Semantics<Self>>::run(op, machine, at as u32, stack)
+        <#marker as __bytecode::Semantics<Self>>::run(&*op, machine, op.offset_from_unsigned(start) as u32, stack)
     };
     let pop = (pops > 0).then(|| quote!(stack = unsafe { stack.sub(#pops) };));
     let push = (pushes > 0).then(|| quote!(stack = unsafe { stack.add(#pushes) };));
     quote! {
         #name::#variant { .. } => {
-            // SAFETY: verification knows how high the stack is before and after; the rest is the caller's promise.
+            // SAFETY: verification knows how high the stack is before and after, and that no way leads out of the
+            // code; the rest is the caller's promise.
             #pop
             let flow = unsafe { #run };
             #push
             match flow {
-                __bytecode::Flow::Next => at += 1,
-                __bytecode::Flow::Jump(to) => at = to as usize,
-                end => return (end, at as u32),
+                __bytecode::Flow::Next => op = unsafe { op.add(1) },
+                __bytecode::Flow::Jump(to) => op = unsafe { start.add(to as usize) },
+                end => return (end, unsafe { op.offset_from_unsigned(start) } as u32),
             }
         }
     }
