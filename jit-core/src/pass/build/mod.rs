@@ -336,8 +336,9 @@ impl Builder<'_> {
         self.observed = false;
         self.open_blocks(template);
         if template.blocks > 1 {
-            let Scratch { alive, code, .. } = &mut *self.scratch;
+            let Scratch { alive, code, registers, .. } = &mut *self.scratch;
             alive.find_within(self.source, code, at);
+            registers.fill(self.graph, alive.within(), alive.needed(at), self.at);
         }
         let mut next = Block::NONE;
         for step in template.steps {

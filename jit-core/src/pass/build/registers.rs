@@ -180,6 +180,13 @@ impl Registers {
         }
     }
 
+    /// Gives registers that are carried and whose value nobody needs one: any will do.
+    pub(super) fn fill(&mut self, graph: &mut Graph, carried: &[u64], needed: &[u64], at: u32) {
+        for register in members(carried).filter(|register| !has(needed, *register)) {
+            self.now[register as usize] = graph.constant(self.home(register), 0, at);
+        }
+    }
+
     /// A way from the block that is being linked into another, which needs these registers.
     pub(super) fn arrive(&mut self, block: Block, needed: &[u64]) {
         if self.starts.len() <= block.at() {
