@@ -88,6 +88,32 @@ enum Look {
     Blocked(u32),
 }
 
+/// How much of a piece the registers have room for that cannot have all of it.
+#[derive(Clone, Copy, Default)]
+struct Room {
+    /// From which position on something does not go from the register where that is last.
+    until: u32,
+    reg: Option<Reg>,
+    /// The same of the register that would save a move.
+    hint: Option<(Reg, u32)>,
+}
+
+impl Room {
+    fn add(&mut self, reg: Reg, until: u32, is_hint: bool) {
+        if is_hint {
+            self.hint = Some((reg, until));
+        }
+        if self.reg.is_none() || until > self.until {
+            (self.until, self.reg) = (until, Some(reg));
+        }
+    }
+
+    /// The register for a front that ends at this position.
+    fn register(self, end: u32) -> Option<Reg> {
+        self.hint.filter(|(_, until)| *until >= end).map(|(reg, _)| reg).or(self.reg)
+    }
+}
+
 /// Finds a place for every operand.
 pub fn allocate(
     scratch: &mut Scratch,
@@ -173,42 +199,57 @@ impl Allocator<'_> {
         let range = &self.ranges.ranges[piece.range as usize];
         let latest = self.scratch.latest[piece.range as usize];
         if piece.is_idle() {
-            // It stays where it was, unless that costs anyone anything.
-            match latest {
-                Some(reg) if matches!(self.look(at, reg, 0.0), Look::Free) => self.take(reg, at),
-                _ => self.spill(at),
-            }
-            return;
+            return self.place_idle(at);
         }
         if self.scratch.chaos.one_in(9) {
             return self.spill(at);
         }
         let all = self.regs.of(range.class);
-        let (later, first) = all.split_at(self.scratch.chaos.below(all.len()));
         let hint = latest.or(range.hint).filter(|reg| all.contains(reg));
-        let (mut cheapest, mut farthest) = ((f32::INFINITY, None), 0);
-        for &reg in hint.iter().chain(first).chain(later) {
+        let mut cheapest = (f32::INFINITY, None);
+        let mut room = Room::default();
+        let (later, first) = all.split_at(self.scratch.chaos.below(all.len()));
+        let others = [first, later].into_iter().flatten().copied();
+        let mut others = others.filter(|reg| Some(*reg) != hint);
+        let mut next = hint.or_else(|| others.next());
+        while let Some(reg) = next {
             match self.look(at, reg, cheapest.0) {
                 Look::Free => return self.take(reg, at),
                 Look::Held(cost) if cost < cheapest.0 => cheapest = (cost, Some(reg)),
                 Look::Held(_) => {}
-                Look::Blocked(from) => farthest = farthest.max(from),
+                Look::Blocked(from) => room.add(reg, from, Some(reg) == hint),
             }
+            next = others.next();
         }
         match cheapest.1 {
             Some(reg) => {
                 let Scratch { occupied, pieces, evicted, .. } = &mut *self.scratch;
-                occupied.find_pieces(reg, pieces.segments(at), evicted);
-                self.evict(reg);
+                let segments = pieces.segments(at);
+                occupied.find_pieces(reg, segments, evicted);
+                let start = segments[0].start;
+                self.evict(reg, start);
                 self.take(reg, at);
             }
-            None => self.cut(at, farthest),
+            None => self.cut(at, room),
         }
+    }
+
+    /// A piece that only waits stays where its range was, unless that costs anyone anything.
+    fn place_idle(&mut self, at: u32) {
+        let latest = self.scratch.latest[self.piece(at).range as usize];
+        match latest {
+            Some(reg) if self.is_free(at, reg) => self.take(reg, at),
+            _ => self.spill(at),
+        }
+    }
+
+    fn is_free(&mut self, at: u32, reg: Reg) -> bool {
+        matches!(self.look(at, reg, 0.0), Look::Free)
     }
 
     fn take(&mut self, reg: Reg, at: u32) {
         let Scratch { occupied, pieces, .. } = &mut *self.scratch;
-        occupied.take(reg, pieces.segments(at), Holder::Piece(at));
+        occupied.take(reg, pieces.segments(at), Holder::Piece(at), pieces.all[at as usize].weight);
         let piece = &mut self.scratch.pieces.all[at as usize];
         piece.place = Place::Reg(reg);
         self.scratch.latest[piece.range as usize] = Some(reg);
@@ -216,14 +257,19 @@ impl Allocator<'_> {
 
     /// What stands in the way of a piece in a register; it does not matter exactly how much that weighs if it is
     /// not below `limit`.
-    fn look(&self, at: u32, reg: Reg, limit: f32) -> Look {
-        let piece = self.piece(at);
-        let weight = piece.weight;
+    fn look(&mut self, at: u32, reg: Reg, limit: f32) -> Look {
+        let Scratch { occupied, pieces, .. } = &mut *self.scratch;
+        let piece = &pieces.all[at as usize];
+        let (segments, weight) = (pieces.segments(at), piece.weight);
+        let start = segments[0].start;
+        if occupied.weight_at(reg, start).is_some_and(|other| other >= weight) {
+            return Look::Blocked(start);
+        }
         let (mut cost, mut blocked) = (None::<f32>, u32::MAX);
-        self.scratch.occupied.conflicts(reg, self.scratch.pieces.segments(at), |holder, from| {
+        occupied.conflicts(reg, segments, |holder, other, from| {
             let yields = match holder {
                 Holder::Owned(owner) if owner == piece.range => return true,
-                Holder::Piece(other) => Some(self.piece(other).weight).filter(|other| *other < weight),
+                Holder::Piece(_) => Some(other).filter(|other| *other < weight),
                 _ => None,
             };
             match yields {
@@ -238,13 +284,20 @@ impl Allocator<'_> {
         cost.map_or(Look::Free, Look::Held)
     }
 
-    /// The pieces in `evicted` have this register; they wait again.
-    fn evict(&mut self, reg: Reg) {
+    /// The pieces in `evicted` have this register and something else needs it, nowhere before `start`. They wait again;
+    /// what is used of them before keeps the register, unless loops have a say in where they are cut.
+    fn evict(&mut self, reg: Reg, start: u32) {
         let evicted = core::mem::take(&mut self.scratch.evicted);
         for &other in &evicted {
             let Scratch { occupied, pieces, .. } = &mut *self.scratch;
-            // One that is in several chunks is there several times.
-            if pieces.all[other as usize].place == Place::Reg(reg) {
+            let uses = pieces.uses(other);
+            let n_uses = uses.iter().take_while(|touch| touch.at < before(start)).count();
+            if n_uses > 0 && pieces.all[other as usize].is_level {
+                let rest = pieces.cut_before(other, before(uses[n_uses - 1].at) + STEP);
+                occupied.give_back(reg, pieces.segments(rest), Holder::Piece(other));
+                pieces.all[rest as usize].place = Place::Waiting;
+                self.queue(rest);
+            } else {
                 occupied.give_back(reg, pieces.segments(other), Holder::Piece(other));
                 pieces.all[other as usize].place = Place::Waiting;
                 self.queue(other);
@@ -253,8 +306,8 @@ impl Allocator<'_> {
         self.scratch.evicted = evicted;
     }
 
-    /// No register can have all of a piece, and the best has something that does not yield from `farthest` on.
-    fn cut(&mut self, at: u32, farthest: u32) {
+    /// No register can have all of a piece.
+    fn cut(&mut self, at: u32, room: Room) {
         let pieces = &mut self.scratch.pieces;
         let first_new = pieces.cut_levels(at);
         if first_new < pieces.all.len() as u32 {
@@ -263,30 +316,33 @@ impl Allocator<'_> {
             (first_new..end).for_each(|new| self.queue(new));
             return;
         }
-        let before = |position: u32| position / STEP * STEP;
         let segments = pieces.segments(at);
         let (start, end) = (segments[0].start, segments[segments.len() - 1].end);
         let uses = pieces.uses(at);
         let first = before(uses[0].at);
-        let cut = match before(farthest) {
-            _ if first > start => first,
-            stop if stop > first => {
-                // Between its last use and what it gives way to it needs no register.
-                let n_uses = uses.iter().take_while(|touch| touch.at < stop).count();
-                before(uses[n_uses - 1].at) + STEP
+        if first > start {
+            let rest = pieces.cut_before(at, first);
+            self.queue(rest);
+            return self.place_idle(at);
+        }
+        let stop = before(room.until);
+        if stop <= first {
+            let next = first + STEP;
+            if next < end {
+                let rest = pieces.cut_before(at, next);
+                self.queue(rest);
             }
-            _ => {
-                let next = first + STEP;
-                if next < end {
-                    let rest = pieces.cut_before(at, next);
-                    self.queue(rest);
-                }
-                return self.spill(at);
-            }
-        };
+            return self.spill(at);
+        }
+        // Between its last use and what it gives way to it needs no register.
+        let n_uses = uses.iter().take_while(|touch| touch.at < stop).count();
+        let cut = before(uses[n_uses - 1].at) + STEP;
         let rest = pieces.cut_before(at, cut);
-        self.queue(at);
         self.queue(rest);
+        match room.register(cut) {
+            Some(reg) if self.is_free(at, reg) => self.take(reg, at),
+            _ => self.queue(at),
+        }
     }
 
     /// A piece goes to memory: each operand that needs a register waits for one.
@@ -322,14 +378,14 @@ impl Allocator<'_> {
         let mut best: Option<(f32, Reg)> = None;
         for &reg in self.regs.of(class) {
             let mut cost = Some(-1.0f32);
-            self.scratch.occupied.conflicts(reg, &[segment], |holder, _| {
+            self.scratch.occupied.conflicts(reg, &[segment], |holder, weight, _| {
                 match holder {
                     Holder::Owned(owner) if owner == range => return true,
                     Holder::Piece(other) => {
                         let piece = self.piece(other);
                         // What this very instruction has in a register would need one again.
                         let dear = if self.is_at(piece.range, inst) { 1e30 } else { 0.0 };
-                        cost = cost.map(|cost| cost.max(piece.weight + dear));
+                        cost = cost.map(|cost| cost.max(weight + dear));
                     }
                     _ => cost = None,
                 }
@@ -342,8 +398,8 @@ impl Allocator<'_> {
         }
         let Some((_, reg)) = best else { return Err(Impossible { inst }) };
         self.scratch.occupied.find_pieces(reg, &[segment], &mut self.scratch.evicted);
-        self.evict(reg);
-        self.scratch.occupied.take(reg, &[segment], Holder::Moment(at));
+        self.evict(reg, segment.start);
+        self.scratch.occupied.take(reg, &[segment], Holder::Moment(at), f32::INFINITY);
         self.scratch.moments[at as usize].reg = Some(reg);
         Ok(())
     }
@@ -352,6 +408,11 @@ impl Allocator<'_> {
     fn is_at(&self, range: u32, inst: u32) -> bool {
         self.tiles.operands(inst as usize).iter().any(|operand| self.ranges.of[operand.vreg.at()] == range)
     }
+}
+
+/// The position before the instruction that a position belongs to.
+fn before(position: u32) -> u32 {
+    position / STEP * STEP
 }
 
 /// The result that is tied to an operand of the same instruction.

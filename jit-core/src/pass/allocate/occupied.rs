@@ -35,6 +35,8 @@ const _: () = assert!(CHUNK.is_multiple_of(STEP), "an instruction lies in one ch
 struct Entry {
     positions: u64,
     holder: Holder,
+    /// How much the holder weighs.
+    weight: f32,
     next: u32,
 }
 
@@ -52,6 +54,16 @@ struct Cell {
 const NONE: u32 = u32::MAX;
 const FREE: Cell = Cell { taken: 0, reserved: 0, entries: NONE };
 
+/// Who has a register for some positions around one that was asked for; forgotten when the register changes hands.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    start: u32,
+    end: u32,
+    weight: f32,
+}
+
+const NOBODY: Recent = Recent { start: 0, end: 0, weight: 0.0 };
+
 /// For each register, what is taken.
 #[derive(Debug, Default)]
 pub(super) struct Occupied {
@@ -63,18 +75,37 @@ pub(super) struct Occupied {
     entries: Vec<Entry>,
     /// Entries that are not in use, linked.
     unused: u32,
+    /// By lane: what was asked last.
+    recent: Vec<Recent>,
     /// By lane: reservations by position.
     reservations: Vec<Vec<(Segment, Holder)>>,
 }
 
-/// The chunks that a segment touches, and which positions of each.
-fn chunks(segment: Segment) -> impl Iterator<Item = (usize, u64)> {
-    let (first, last) = (segment.start / CHUNK, (segment.end - 1) / CHUNK);
-    (first..=last).map(move |chunk| {
-        let from = if chunk == first { segment.start % CHUNK } else { 0 };
-        let to = if chunk == last { (segment.end - 1) % CHUNK } else { CHUNK - 1 };
-        (chunk as usize, u64::MAX >> (CHUNK - 1 - to) & u64::MAX << from)
-    })
+/// Visits the chunks that sorted segments touch, with their positions in each, until `visit` says no.
+#[inline(always)]
+fn each_chunk(segments: &[Segment], mut visit: impl FnMut(u32, u64) -> bool) {
+    let (mut chunk, mut positions) = (0, 0);
+    for segment in segments {
+        let (first, last) = (segment.start / CHUNK, (segment.end - 1) / CHUNK);
+        if first != chunk {
+            if positions != 0 && !visit(chunk, positions) {
+                return;
+            }
+            positions = 0;
+        }
+        let mut start = u64::MAX << (segment.start % CHUNK);
+        for chunk in first..last {
+            if !visit(chunk, positions | start) {
+                return;
+            }
+            (positions, start) = (0, u64::MAX);
+        }
+        chunk = last;
+        positions |= start & u64::MAX >> (CHUNK - 1 - (segment.end - 1) % CHUNK);
+    }
+    if positions != 0 {
+        visit(chunk, positions);
+    }
 }
 
 impl Occupied {
@@ -91,6 +122,8 @@ impl Occupied {
         self.cells.resize((end / CHUNK + 1) as usize * self.n_lanes, FREE);
         self.entries.clear();
         self.unused = NONE;
+        self.recent.clear();
+        self.recent.resize(self.n_lanes, NOBODY);
         self.reservations.iter_mut().for_each(Vec::clear);
         if self.reservations.len() < self.n_lanes {
             self.reservations.resize_with(self.n_lanes, Vec::new);
@@ -111,87 +144,103 @@ impl Occupied {
             at -= 1;
         }
         list.insert(at, (segment, holder));
-        for (chunk, positions) in chunks(segment) {
-            self.cells[chunk * self.n_lanes + lane as usize].reserved |= positions;
-        }
+        each_chunk(&[segment], |chunk, positions| {
+            self.cells[chunk as usize * self.n_lanes + lane as usize].reserved |= positions;
+            true
+        });
     }
 
-    /// Gives a register to a piece or moment, which has to be free for it.
-    pub(super) fn take(&mut self, reg: Reg, segments: &[Segment], holder: Holder) {
+    /// Gives a register to a piece or moment of this weight, which has to be free for it.
+    pub(super) fn take(&mut self, reg: Reg, segments: &[Segment], holder: Holder, weight: f32) {
         let lane = self.lane(reg);
-        for (chunk, positions) in segments.iter().flat_map(|segment| chunks(*segment)) {
-            let cell = &mut self.cells[chunk * self.n_lanes + lane];
+        self.recent[lane] = NOBODY;
+        let Occupied { cells, entries, unused, n_lanes, .. } = self;
+        each_chunk(segments, |chunk, positions| {
+            let cell = &mut cells[chunk as usize * *n_lanes + lane];
             debug_assert_eq!(cell.taken & positions, 0, "{reg:?} is taken twice");
             cell.taken |= positions;
-            if let Some(entry) = self.entries.get_mut(cell.entries as usize)
-                && entry.holder == holder
-            {
-                entry.positions |= positions;
-                continue;
-            }
-            let entry = Entry { positions, holder, next: cell.entries };
-            if self.unused == NONE {
-                cell.entries = self.entries.len() as u32;
-                self.entries.push(entry);
+            let entry = Entry { positions, holder, weight, next: cell.entries };
+            if *unused == NONE {
+                cell.entries = entries.len() as u32;
+                entries.push(entry);
             } else {
-                cell.entries = self.unused;
-                let place = &mut self.entries[cell.entries as usize];
-                self.unused = core::mem::replace(place, entry).next;
+                cell.entries = *unused;
+                *unused = core::mem::replace(&mut entries[*unused as usize], entry).next;
             }
-        }
+            true
+        });
     }
 
-    /// Takes a register away again.
+    /// Takes a register away again, at some or all of the positions that a piece or moment has it.
     pub(super) fn give_back(&mut self, reg: Reg, segments: &[Segment], holder: Holder) {
         let lane = self.lane(reg);
-        for (chunk, positions) in segments.iter().flat_map(|segment| chunks(*segment)) {
-            let cell = &mut self.cells[chunk * self.n_lanes + lane];
+        self.recent[lane] = NOBODY;
+        let Occupied { cells, entries, unused, n_lanes, .. } = self;
+        each_chunk(segments, |chunk, positions| {
+            let cell = &mut cells[chunk as usize * *n_lanes + lane];
             cell.taken &= !positions;
             let (mut before, mut at) = (NONE, cell.entries);
-            // An entry for several segments went with the first of them.
-            while at != NONE && self.entries[at as usize].holder != holder {
-                (before, at) = (at, self.entries[at as usize].next);
+            while entries[at as usize].holder != holder {
+                (before, at) = (at, entries[at as usize].next);
             }
-            if at == NONE {
-                continue;
+            let entry = &mut entries[at as usize];
+            entry.positions &= !positions;
+            if entry.positions == 0 {
+                let next = core::mem::replace(&mut entry.next, *unused);
+                *unused = at;
+                match before {
+                    NONE => cell.entries = next,
+                    before => entries[before as usize].next = next,
+                }
             }
-            let next = self.entries[at as usize].next;
-            match before {
-                NONE => cell.entries = next,
-                before => self.entries[before as usize].next = next,
-            }
-            self.entries[at as usize].next = self.unused;
-            self.unused = at;
-        }
+            true
+        });
     }
 
-    /// Tells everyone who has the register at some position of the segments, and from which position of them on:
-    /// one chunk after the other, and no further than the chunk in which `go_on` says no. Who is in several chunks
-    /// is told of in each.
+    /// How much the piece or moment weighs that has the register at a position. Most pieces that wait are in the way of
+    /// others where they start, and the same answer serves many of them.
+    #[inline]
+    pub(super) fn weight_at(&mut self, reg: Reg, position: u32) -> Option<f32> {
+        let lane = self.lane(reg);
+        let recent = &self.recent[lane];
+        if recent.start <= position && position < recent.end {
+            return Some(recent.weight);
+        }
+        self.find_weight_at(lane, position)
+    }
+
+    fn find_weight_at(&mut self, lane: usize, position: u32) -> Option<f32> {
+        let bit = position % CHUNK;
+        let cell = &self.cells[(position / CHUNK) as usize * self.n_lanes + lane];
+        if cell.taken & 1 << bit == 0 {
+            return None;
+        }
+        let mut entry = &self.entries[cell.entries as usize];
+        while entry.positions & 1 << bit == 0 {
+            entry = &self.entries[entry.next as usize];
+        }
+        let end = position + (entry.positions >> bit).trailing_ones();
+        let start = position + 1 - (entry.positions << (CHUNK - 1 - bit)).leading_ones();
+        self.recent[lane] = Recent { start, end, weight: entry.weight };
+        Some(entry.weight)
+    }
+
+    /// Tells everyone who has the register at some position of the segments, how much they weigh, and from which
+    /// position of the segments on they have it: one chunk after the other, and no further than the chunk in which
+    /// `go_on` says no. Who is in several chunks is told of in each.
     #[inline]
     pub(super) fn conflicts(
         &self,
         reg: Reg,
         segments: &[Segment],
-        mut go_on: impl FnMut(Holder, u32) -> bool,
+        mut go_on: impl FnMut(Holder, f32, u32) -> bool,
     ) {
         let lane = self.lane(reg);
-        for segment in segments {
-            let (first, last) = (segment.start / CHUNK, (segment.end - 1) / CHUNK);
-            let mut positions = u64::MAX << (segment.start % CHUNK);
-            let cells = self.cells[lane + first as usize * self.n_lanes..].iter().step_by(self.n_lanes);
-            for (chunk, cell) in core::iter::zip(first..=last, cells) {
-                if chunk == last {
-                    positions &= u64::MAX >> (CHUNK - 1 - (segment.end - 1) % CHUNK);
-                }
-                if (cell.taken | cell.reserved) & positions != 0
-                    && !self.conflicts_in(lane, cell, chunk * CHUNK, positions, &mut go_on)
-                {
-                    return;
-                }
-                positions = u64::MAX;
-            }
-        }
+        each_chunk(segments, |chunk, positions| {
+            let cell = &self.cells[chunk as usize * self.n_lanes + lane];
+            (cell.taken | cell.reserved) & positions == 0
+                || self.conflicts_in(lane, cell, chunk * CHUNK, positions, &mut go_on)
+        });
     }
 
     /// The same for positions in one chunk; whether all said yes.
@@ -201,41 +250,44 @@ impl Occupied {
         cell: &Cell,
         start: u32,
         positions: u64,
-        go_on: &mut impl FnMut(Holder, u32) -> bool,
+        go_on: &mut impl FnMut(Holder, f32, u32) -> bool,
     ) -> bool {
         let mut all_yes = true;
         if cell.reserved & positions != 0 {
-            let first = start + positions.trailing_zeros();
-            let last = start + CHUNK - 1 - positions.leading_zeros();
             let list = &self.reservations[lane];
-            // A reservation ends with its instruction.
-            let from = list.partition_point(|(held, _)| held.start + STEP <= first);
-            for (held, holder) in list[from..].iter().take_while(|(held, _)| held.start <= last) {
-                if held.end > first {
-                    all_yes &= go_on(*holder, held.start.max(first));
+            let first = list.partition_point(|(held, _)| held.start < start);
+            for (held, holder) in list[first..].iter().take_while(|(held, _)| held.start < start + CHUNK) {
+                // A reservation is for one instruction, which lies in one chunk.
+                let length = held.end - held.start;
+                let both = ((1 << length) - 1) << (held.start - start) & positions;
+                if both != 0 {
+                    all_yes &= go_on(*holder, f32::INFINITY, start + both.trailing_zeros());
                 }
             }
         }
         let mut at = if cell.taken & positions == 0 { NONE } else { cell.entries };
         while let Some(entry) = self.entries.get(at as usize) {
             if entry.positions & positions != 0 {
-                let from = start + (entry.positions & positions).trailing_zeros();
-                all_yes &= go_on(entry.holder, from);
+                let from = (entry.positions & positions).trailing_zeros();
+                all_yes &= go_on(entry.holder, entry.weight, start + from);
             }
             at = entry.next;
         }
         all_yes
     }
 
-    /// The pieces that have the register at some position of the segments, some of them several times.
+    /// The pieces that have the register at some position of the segments.
     pub(super) fn find_pieces(&self, reg: Reg, segments: &[Segment], out: &mut Vec<u32>) {
         out.clear();
-        self.conflicts(reg, segments, |holder, _| {
+        self.conflicts(reg, segments, |holder, _, _| {
             if let Holder::Piece(piece) = holder {
                 out.push(piece);
             }
             true
         });
+        // One that is in several chunks is told of several times.
+        out.sort_unstable();
+        out.dedup();
     }
 
     /// Whether nobody has the register, nor destroys it.
@@ -243,9 +295,12 @@ impl Occupied {
         // Nothing is in registers of a class that nothing uses.
         let Some(lane) = self.lanes[reg.0 as usize] else { return true };
         let lane = lane as usize;
-        chunks(segment).all(|(chunk, positions)| {
-            let cell = &self.cells[chunk * self.n_lanes + lane];
-            (cell.taken | cell.reserved) & positions == 0
-        })
+        let mut is_free = true;
+        each_chunk(&[segment], |chunk, positions| {
+            let cell = &self.cells[chunk as usize * self.n_lanes + lane];
+            is_free &= (cell.taken | cell.reserved) & positions == 0;
+            is_free
+        });
+        is_free
     }
 }

@@ -45,7 +45,7 @@ pub(super) struct Piece {
     /// What it costs to have it in memory, for each position that it is live.
     pub(super) weight: f32,
     /// Whether all of it is in one loop and of one heat.
-    is_level: bool,
+    pub(super) is_level: bool,
     pub(super) place: Place,
 }
 
@@ -123,11 +123,12 @@ impl Pieces {
         }));
         self.find_uses(tiles, ranges);
         self.segments.clone_from(&ranges.segments);
+        let is_level = self.blocks.iter().all(|block| block.level == self.blocks[0].level);
         self.all.clear();
         for (at, range) in ranges.ranges.iter().enumerate() {
             let uses = List { start: self.first_use[at], len: self.first_use[at + 1] - self.first_use[at] };
             let piece = self.measure(at as u32, range.segments, uses);
-            self.all.push(piece);
+            self.all.push(Piece { is_level, ..piece });
         }
     }
 
@@ -206,7 +207,7 @@ impl Pieces {
         let uses_before = uses.iter().take_while(|touch| touch.at < at).count() as u32;
         let front_uses = List { start: whole.uses.start, len: uses_before };
         let front = self.measure(whole.range, front, front_uses);
-        self.all[piece as usize] = Piece { is_level: whole.is_level, ..front };
+        self.all[piece as usize] = Piece { is_level: whole.is_level, place: whole.place, ..front };
         let rest = Piece {
             segments: List { start: rest_at, len: whole.segments.len - n_before },
             uses: List { start: whole.uses.start + uses_before, len: whole.uses.len - uses_before },
