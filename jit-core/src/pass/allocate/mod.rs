@@ -44,6 +44,8 @@ pub struct Scratch {
     pieces: Pieces,
     /// For each range the register that a piece of it was given last.
     latest: Vec<Option<Reg>>,
+    /// What waits from the start, the first one last, and what waits again or was cut off.
+    ranges: Vec<Task>,
     queue: BinaryHeap<Task>,
     /// For each operand that needs a register for a moment, the moment; `u32::MAX` for others.
     moment_of: Vec<u32>,
@@ -134,10 +136,8 @@ pub fn allocate(
     scratch.moments.clear();
     let mut allocator = Allocator { scratch, tiles, ranges, regs };
     allocator.reserve();
-    for at in 0..ranges.ranges.len() {
-        allocator.queue(at as u32);
-    }
-    while let Some(task) = allocator.scratch.queue.pop() {
+    allocator.queue_ranges();
+    while let Some(task) = allocator.next() {
         match task.holder {
             Holder::Piece(at) => allocator.place_piece(at),
             Holder::Moment(at) => allocator.place_moment(at)?,
@@ -184,11 +184,24 @@ impl Allocator<'_> {
         &self.scratch.pieces.all[at as usize]
     }
 
-    fn queue(&mut self, piece: u32) {
-        if let Some(first) = self.scratch.pieces.segments(piece).first() {
-            let start = core::cmp::Reverse(first.start);
-            self.scratch.queue.push(Task { start, holder: Holder::Piece(piece) });
+    fn queue_ranges(&mut self) {
+        let Scratch { ranges, pieces, .. } = &mut *self.scratch;
+        ranges.clear();
+        ranges.extend((0..pieces.all.len() as u32).rev().filter_map(|at| task(pieces, at)));
+        // They mostly are in the order of their definitions.
+        if !ranges.is_sorted() {
+            ranges.sort_unstable();
         }
+    }
+
+    fn queue(&mut self, piece: u32) {
+        let task = task(&self.scratch.pieces, piece);
+        self.scratch.queue.extend(task);
+    }
+
+    fn next(&mut self) -> Option<Task> {
+        let Scratch { ranges, queue, .. } = &mut *self.scratch;
+        if queue.peek() > ranges.last() { queue.pop() } else { ranges.pop() }
     }
 
     fn place_piece(&mut self, at: u32) {
@@ -408,6 +421,12 @@ impl Allocator<'_> {
     fn is_at(&self, range: u32, inst: u32) -> bool {
         self.tiles.operands(inst as usize).iter().any(|operand| self.ranges.of[operand.vreg.at()] == range)
     }
+}
+
+/// A piece as something that waits, if it is live anywhere.
+fn task(pieces: &Pieces, piece: u32) -> Option<Task> {
+    let first = pieces.segments(piece).first()?;
+    Some(Task { start: core::cmp::Reverse(first.start), holder: Holder::Piece(piece) })
 }
 
 /// The position before the instruction that a position belongs to.

@@ -178,7 +178,7 @@ impl Pieces {
 
     /// The block, by position in the tile list, that a position is in.
     pub(super) fn block_at(&self, position: u32) -> usize {
-        self.blocks.partition_point(|block| block.end <= position)
+        block_at(&self.blocks, position)
     }
 
     /// How often a block is run, compared with others.
@@ -233,7 +233,7 @@ impl Pieces {
         parts.clear();
         for segment in &segments[whole.segments.range()] {
             let mut start = segment.start;
-            let mut block = blocks.partition_point(|block| block.end <= start);
+            let mut block = block_at(blocks, start);
             while start < segment.end {
                 let end = segment.end.min(blocks[block].end);
                 parts.push((blocks[block].level, Segment { start, end }));
@@ -250,7 +250,7 @@ impl Pieces {
         parts.sort_by_key(|(level, _)| *level);
         touches.clear();
         touches.extend_from_slice(&self.uses[whole.uses.range()]);
-        touches.sort_by_key(|touch| blocks[blocks.partition_point(|block| block.end <= touch.at)].level);
+        touches.sort_by_key(|touch| blocks[block_at(blocks, touch.at)].level);
         self.write_levels(piece);
         first_new
     }
@@ -285,6 +285,11 @@ impl Pieces {
             }
         }
     }
+}
+
+/// The block that a position is in.
+fn block_at(blocks: &[Stretch], position: u32) -> usize {
+    blocks.partition_point(|block| block.end <= position)
 }
 
 /// Tells everything that touches a virtual register: which, in which block (by position), where and how.
