@@ -5,12 +5,24 @@
 use crate::assembler::Assembled;
 use crate::op::{self, Op};
 
-/// Runs a function.
-pub(crate) fn call(code: &Assembled, args: &[u64]) -> u64 {
-    let mut stack = vec![0u64; 1 << 12];
-    stack[..args.len()].copy_from_slice(args);
-    // SAFETY: the programs stay within their registers and memory, and recursion within the stack.
-    unsafe { run(code, stack.as_mut_ptr()) }
+/// How many slots all active calls may have together.
+const SLOTS: usize = 1 << 12;
+
+/// Memory for the frames of calls.
+pub(crate) struct Stack(Vec<u64>);
+
+impl Stack {
+    /// Enough for the programs.
+    pub(crate) fn new() -> Stack {
+        Stack(vec![0; SLOTS])
+    }
+
+    /// Runs a function.
+    pub(crate) fn call(&mut self, code: &Assembled, args: &[u64]) -> u64 {
+        self.0[..args.len()].copy_from_slice(args);
+        // SAFETY: the programs stay within their registers and memory, and recursion within the stack.
+        unsafe { run(code, self.0.as_mut_ptr()) }
+    }
 }
 
 /// Most slots that pushed arguments need.

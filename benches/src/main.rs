@@ -7,6 +7,7 @@
 mod assembler;
 mod by_hand;
 mod clif;
+mod clock;
 mod limit;
 mod listing;
 mod measure;

@@ -1,8 +1,9 @@
 //! Times every engine on a program: in rounds, one engine after another, so that what disturbs hits all the same.
 
+use crate::clock;
 use crate::programs::{Kind, Program};
 use crate::subject::{self, Subject};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long measuring may take.
 #[derive(Clone, Copy, Debug)]
@@ -129,9 +130,9 @@ impl<'a> Series<'a> {
 }
 
 fn time(action: &mut Box<dyn FnMut() + '_>, repetitions: u32) -> f64 {
-    let start = Instant::now();
+    let start = clock::now();
     for _ in 0..repetitions {
         action();
     }
-    start.elapsed().as_nanos() as f64
+    (clock::now() - start) as f64
 }

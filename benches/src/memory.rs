@@ -34,6 +34,8 @@ pub(crate) struct Use {
     pub allocations: u64,
     /// The most bytes there were at once, beyond those at the start.
     pub peak: u64,
+    /// How many bytes more there were at the end than at the start.
+    pub kept: i64,
 }
 
 /// Runs something and counts.
@@ -42,5 +44,6 @@ pub(crate) fn counted<R>(run: impl FnOnce() -> R) -> (R, Use) {
     PEAK.store(live, Ordering::Relaxed);
     let result = run();
     let allocations = ALLOCATIONS.load(Ordering::Relaxed) - allocations;
-    (result, Use { allocations, peak: PEAK.load(Ordering::Relaxed) - live })
+    let kept = LIVE.load(Ordering::Relaxed) as i64 - live as i64;
+    (result, Use { allocations, peak: PEAK.load(Ordering::Relaxed) - live, kept })
 }

@@ -123,13 +123,17 @@ impl<'a> Report<'a> {
 
     fn memory(&self) {
         println!(
-            "\nthe optimizer's own memory: bytes a bytecode; allocations when it compiles again; below the engine"
+            "\nthe optimizer's own memory: bytes a bytecode, kept and at most; allocations when it compiles again; time"
         );
         for row in self.rows.iter().filter(|row| (row.engine, row.tier) == OPTIMIZER) {
             let (Some((first, again)), Some(pipeline)) = (row.heap, row.pipeline) else { continue };
-            let scratch = first.peak as f64 / row.bytecodes as f64;
+            let [kept, peak] =
+                [first.kept, first.peak as i64].map(|bytes| bytes as f64 / row.bytecodes as f64);
             let time = pipeline.median / row.bytecodes as f64;
-            println!("{:16}{scratch:>10.0} B{:>6}{time:>10.1} ns a bytecode", row.bench, again.allocations);
+            println!(
+                "{:16}{kept:>8.0}{peak:>8.0}{:>8}{time:>10.1} ns a bytecode",
+                row.bench, again.allocations
+            );
         }
     }
 

@@ -92,7 +92,8 @@ fn interpreter(program: &Program) -> Subject<'_> {
 }
 
 fn by_hand(program: &Program) -> Subject<'_> {
-    let run = || by_hand::call(&program.code, black_box(&program.args));
+    let mut stack = by_hand::Stack::new();
+    let run = move || stack.call(&program.code, black_box(&program.args));
     Subject { run: Some(Box::new(run)), ..new("match", "by hand") }
 }
 

@@ -74,7 +74,7 @@ impl Program {
     /// What cannot be written in Rust is believed to a plain interpreter.
     fn without_twin(kind: Kind, code: Assembler, args: Vec<u64>) -> Program {
         let code = code.finish();
-        let expected = by_hand::call(&code, &args);
+        let expected = by_hand::Stack::new().call(&code, &args);
         Program { name: String::new(), kind, code, args, twin: None, expected, _memory: Vec::new() }
     }
 }
