@@ -82,9 +82,12 @@ impl Program {
 /// A program's name, and what makes it.
 type Maker = (String, Box<dyn Fn() -> Program>);
 
+/// A program of one size.
+type Fixed = (&'static str, fn() -> Program);
+
 /// Those whose name has `only` in it, in the order of the report.
 pub(crate) fn all(is_quick: bool, only: &str) -> Vec<Program> {
-    let fixed: [(&str, fn() -> Program); 18] = [
+    const FIXED: [Fixed; 18] = [
         ("sum", int::sum),
         ("nested", int::nested),
         ("fib", int::fib),
@@ -109,7 +112,7 @@ pub(crate) fn all(is_quick: bool, only: &str) -> Vec<Program> {
         let one = |&size: &usize| -> Maker { (format!("{name}_{size}"), Box::new(move || make(size))) };
         sizes.iter().map(one).collect()
     };
-    let fixed = fixed.map(|(name, make)| -> Maker { (name.to_string(), Box::new(make)) });
+    let fixed = FIXED.map(|(name, make)| -> Maker { (name.to_string(), Box::new(make)) });
     let makers = fixed
         .into_iter()
         .chain(sized("straight", generated::straight))
