@@ -23,13 +23,13 @@ pub use azulejo_core::vocab::Trap;
 pub use azulejo_macros::{Bytecode, operators, rewrite, template, template_macros, tile, tileset};
 #[cfg(target_arch = "x86_64")]
 pub use azulejo_x64 as x64;
-pub use engine::{Args, Builder, Code, Engine, FunctionId, Listing, Slot, can_compile};
+pub use engine::{Args, Builder, Code, Engine, FunctionId, Listing, Slot, Tier, can_compile};
 
 /// What a virtual machine needs.
 pub mod prelude {
     pub use crate::{
         Args, Bytecode, Code, Engine, Error, FunctionId, Imm, In, InOut, Label, Labels, Out, Pop, Push, Regs,
-        RegsMut, Slot, Trap, template, template_macros,
+        RegsMut, Slot, Tier, Trap, template, template_macros,
     };
 }
 

@@ -102,8 +102,13 @@ fn the_interpreter_runs_until_the_end() {
     ];
     let mut frame = [0u64; 4];
     let mut context = ();
-    let machine =
-        Machine { frame: frame.as_mut_ptr(), context: &raw mut context, unit: std::ptr::null(), labels: &[] };
+    let machine = Machine {
+        frame: frame.as_mut_ptr(),
+        context: &raw mut context,
+        unit: std::ptr::null(),
+        labels: &[],
+        budget: &std::cell::Cell::new(9),
+    };
     // SAFETY: the frame has a register and three stack slots, and the code jumps within itself.
     let end = unsafe { Op::interpret(&code, &machine, 0, 1, 0) };
     assert_eq!(end, (Flow::Return(3.5f64.to_bits()), 5));

@@ -108,6 +108,7 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> Source<'a> {
         locals: program.code.registers,
         slots: shape.slots,
         depths: &shape.depths,
+        entry: 0,
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Shape {
     pub depths: Vec<u32>,
     /// A bit for each bytecode: whether another one jumps there.
     pub targets: Vec<u64>,
+    /// A bit for each bytecode: whether one jumps back there, so that every way around a loop leads over such a one.
+    pub heads: Vec<u64>,
 }
 
 impl Shape {
@@ -147,7 +149,8 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
     }
     let verifier = Verifier { code, labels, registers };
     let mut uses_stack = false;
-    let mut targets = vec![0; code.len().div_ceil(64)];
+    let mut targets =
+        Targets { all: vec![0; code.len().div_ceil(64)], heads: vec![0; code.len().div_ceil(64)] };
     for at in 0..code.len() {
         verifier.check_operands(at, &mut targets)?;
         let effect = verifier.stack_effect(at);
@@ -157,10 +160,27 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
         }
     }
     if !uses_stack {
-        return Ok(Shape { slots: registers, depths: Vec::new(), targets });
+        let Targets { all: targets, heads } = targets;
+        return Ok(Shape { slots: registers, depths: Vec::new(), targets, heads });
     }
     let (slots, depths) = verifier.balance()?;
-    Ok(Shape { slots, depths, targets })
+    let Targets { all: targets, heads } = targets;
+    Ok(Shape { slots, depths, targets, heads })
+}
+
+/// Where bytecodes jump to.
+struct Targets {
+    all: Vec<u64>,
+    heads: Vec<u64>,
+}
+
+impl Targets {
+    fn add(&mut self, from: usize, to: usize) {
+        self.all[to / 64] |= 1 << (to % 64);
+        if to <= from {
+            self.heads[to / 64] |= 1 << (to % 64);
+        }
+    }
 }
 
 /// Whether control can go on behind an opcode.
@@ -213,7 +233,7 @@ impl<B: Bytecode> Verifier<'_, B> {
     }
 
     /// Checks the operands of a bytecode, and notes where it may jump.
-    fn check_operands(&self, at: usize, targets: &mut [u64]) -> Result<(), VerifyError> {
+    fn check_operands(&self, at: usize, targets: &mut Targets) -> Result<(), VerifyError> {
         let registers = self.registers;
         let fail = |fault| Err(VerifyError { at: at as u32, fault });
         let raw = self.code[at].operands();
@@ -236,7 +256,7 @@ impl<B: Bytecode> Verifier<'_, B> {
                     if raw[number] >= self.code.len() as u64 {
                         return fail(Fault::Target { operand, target: raw[number] as u32 });
                     }
-                    targets[raw[number] as usize / 64] |= 1 << (raw[number] % 64);
+                    targets.add(at, raw[number] as usize);
                 }
                 OperandKind::Labels => {
                     let (first, count) = run_of(raw[number]);
@@ -247,7 +267,7 @@ impl<B: Bytecode> Verifier<'_, B> {
                                 if target as usize >= self.code.len() {
                                     return fail(Fault::Target { operand, target });
                                 }
-                                targets[target as usize / 64] |= 1 << (target % 64);
+                                targets.add(at, target as usize);
                             }
                         }
                         _ => return fail(Fault::Labels { operand, first, count }),

@@ -163,6 +163,7 @@ fn built(code: &[&[Raw]], locals: u32, slots: u32, depths: &[u32]) -> String {
         locals,
         slots,
         depths,
+        entry: 0,
     };
     let mut graph = Graph::new(Vocabulary::BUILTIN);
     let mut scratch = Scratch::default();
@@ -408,6 +409,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             locals: N_REGISTERS as u32,
             slots: N_REGISTERS as u32,
             depths: &[],
+            entry: 0,
         };
         build(&mut scratch, &source, &mut graph);
         let judge = |graph: &Graph, stage: &str| {

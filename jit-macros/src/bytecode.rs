@@ -351,7 +351,17 @@ fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStr
             #push
             match flow {
                 __bytecode::Flow::Next => op = unsafe { op.add(1) },
-                __bytecode::Flow::Jump(to) => op = unsafe { start.add(to as usize) },
+                __bytecode::Flow::Jump(to) => {
+                    let next = unsafe { start.add(to as usize) };
+                    if next <= op {
+                        let left = machine.budget.get().wrapping_sub(1);
+                        machine.budget.set(left);
+                        if left < 0 {
+                            return (flow, to);
+                        }
+                    }
+                    op = next;
+                }
                 end => return (end, unsafe { op.offset_from_unsigned(start) } as u32),
             }
         }

@@ -9,9 +9,13 @@ mod present {
     use azulejo_core::error::{Error, Unsupported};
     use azulejo_core::pass::Blind;
     use azulejo_core::pass::build::Source;
+    use azulejo_core::vocab::Vocabulary;
     use azulejo_x64::{Compiler, Features, Set, Watchers, X64};
 
-    pub(crate) use azulejo_x64::{Compiled, Status};
+    use crate::engine::function::Body;
+    use azulejo_core::ir::bytecode::Bytecode;
+    use azulejo_x64::Function;
+    pub(crate) use azulejo_x64::{BaselineCode, Compiled, Status};
 
     /// What to compile with.
     #[derive(Clone, Copy, Debug)]
@@ -86,26 +90,39 @@ mod present {
         }
 
         pub(crate) fn compile(&mut self, name: &str, source: &Source<'_>) -> Result<Compiled, Error> {
+            self.compiler(name, source.vocab)?.bytecode(source, &mut Blind)
+        }
+
+        pub(crate) fn baseline<B: Bytecode>(
+            &mut self,
+            name: &str,
+            body: &Body<'_, B>,
+        ) -> Result<BaselineCode, Error> {
+            let &Body { code, labels, registers, shape, unit, budget } = body;
+            let function = Function { code, labels, registers, shape, unit, budget };
+            self.compiler(name, Vocabulary { extra: B::OPERATORS })?.baseline(&function, &mut Blind)
+        }
+
+        fn compiler(&mut self, name: &str, vocab: Vocabulary) -> Result<&mut Compiler, Error> {
             let Choice { features, rules, tiles, checks, frame_pointers, watchers } = self.choice;
-            if let Some(operator) = tiles.tables.stranger(source.vocab) {
+            if let Some(operator) = tiles.tables.stranger(vocab) {
                 return Err(Error::NoTiles { operator });
             }
-            let compiler = match &mut self.compiler {
-                Some(compiler) => compiler,
-                None => {
-                    let compiler = Compiler::new(self.code_bytes, features, rules)?;
-                    let compiler = compiler.with_tiles(tiles).with_checks(checks);
-                    self.compiler.insert(compiler.with_frame_pointers(frame_pointers).with_watchers(watchers))
-                }
-            };
+            if self.compiler.is_none() {
+                let compiler = Compiler::new(self.code_bytes, features, rules)?;
+                let compiler = compiler.with_tiles(tiles).with_checks(checks);
+                self.compiler = Some(compiler.with_frame_pointers(frame_pointers).with_watchers(watchers));
+            }
+            let compiler = self.compiler.as_mut().expect("it is there by now");
             compiler.set_name(name);
-            compiler.bytecode(source, &mut Blind)
+            Ok(compiler)
         }
     }
 }
 
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
 mod absent {
+    use crate::engine::function::Body;
     use azulejo_core::error::{Error, Unsupported};
     use azulejo_core::pass::build::Source;
     use azulejo_core::vocab::Trap;
@@ -117,6 +134,10 @@ mod absent {
     /// There is none of these either.
     #[derive(Debug)]
     pub(crate) enum Compiled {}
+
+    /// Nor of these.
+    #[derive(Debug)]
+    pub(crate) enum BaselineCode {}
 
     /// How compiled code would be left.
     #[derive(Debug)]
@@ -158,6 +179,33 @@ mod absent {
             can_compile()?;
             Err(Error::Internal("compile"))
         }
+
+        pub(crate) fn baseline<B>(&mut self, _: &str, _: &Body<'_, B>) -> Result<BaselineCode, Error> {
+            can_compile()?;
+            Err(Error::Internal("compile"))
+        }
+    }
+
+    impl BaselineCode {
+        pub(crate) unsafe fn enter(&self, _: *mut (), _: *mut u64, _: u32) -> Status {
+            match *self {}
+        }
+
+        pub(crate) fn entry(&self) -> *const u8 {
+            match *self {}
+        }
+
+        pub(crate) fn position(&self, _: u32) -> u32 {
+            match *self {}
+        }
+
+        pub(crate) fn stack_bytes(&self) -> usize {
+            match *self {}
+        }
+
+        pub(crate) fn bytes(&self) -> &[u8] {
+            match *self {}
+        }
     }
 
     impl Compiled {
@@ -184,6 +232,6 @@ mod absent {
 }
 
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
-pub(super) use absent::{Backend, Choice, Compiled, Status, can_compile};
+pub(super) use absent::{Backend, BaselineCode, Choice, Compiled, Status, can_compile};
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-pub(super) use present::{Backend, Choice, Compiled, Status, can_compile};
+pub(super) use present::{Backend, BaselineCode, Choice, Compiled, Status, can_compile};

@@ -1,6 +1,7 @@
 //! A function of an engine: verified bytecode, and its machine code once there is some.
 
-use super::backend::Compiled;
+use super::backend::{BaselineCode, Compiled};
+use super::tiers::{Tier, Tiers};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::pass::build::Source;
@@ -40,16 +41,40 @@ pub(super) struct Function<B: Bytecode> {
     code: Code<B>,
     registers: u32,
     shape: Shape,
-    /// Shared with the calls that run it: they keep it if it is thrown away.
+    /// Shared with the calls that run it, as all code: they keep it if it is thrown away.
     compiled: RefCell<Option<Rc<Compiled>>>,
+    baseline: RefCell<Option<Rc<BaselineCode>>>,
+    /// Code of the optimizer that goes on at these bytecodes.
+    inside: RefCell<Vec<(u32, Rc<Compiled>)>>,
+    /// How many calls and times around loops are left before the function climbs. Baseline code counts here too.
+    budget: Box<Cell<i32>>,
+    /// It could not be compiled; nobody tries again.
+    is_stuck: Cell<bool>,
     /// When it was called last, in calls of the engine.
     last_call: Cell<u64>,
 }
 
 impl<B: Bytecode> Function<B> {
-    pub(super) fn verified(name: String, code: Code<B>, registers: u32) -> Result<Self, Error> {
+    pub(super) fn verified(
+        name: String,
+        code: Code<B>,
+        registers: u32,
+        tiers: &Tiers,
+    ) -> Result<Self, Error> {
         let shape = verify(&code.ops, &code.labels, registers)?;
-        Ok(Function { name, code, registers, shape, compiled: RefCell::default(), last_call: Cell::new(0) })
+        let budget = Box::new(Cell::new(tiers.budget(Tier::Interpreter)));
+        Ok(Function {
+            name,
+            code,
+            registers,
+            shape,
+            compiled: RefCell::default(),
+            baseline: RefCell::default(),
+            inside: RefCell::default(),
+            budget,
+            is_stuck: Cell::new(false),
+            last_call: Cell::new(0),
+        })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -86,13 +111,76 @@ impl<B: Bytecode> Function<B> {
         self.compiled.borrow().clone()
     }
 
-    pub(super) fn set_compiled(&self, compiled: Option<Compiled>) {
-        *self.compiled.borrow_mut() = compiled.map(Rc::new);
+    /// The optimizer's code for going on at a bytecode.
+    pub(super) fn code_at(&self, at: u32) -> Option<Rc<Compiled>> {
+        match at {
+            0 => self.compiled(),
+            _ => self.inside.borrow().iter().find(|(entry, _)| *entry == at).map(|(_, code)| Rc::clone(code)),
+        }
+    }
+
+    pub(super) fn set_code_at(&self, at: u32, code: Compiled) {
+        match at {
+            0 => *self.compiled.borrow_mut() = Some(Rc::new(code)),
+            _ => self.inside.borrow_mut().push((at, Rc::new(code))),
+        }
+    }
+
+    pub(super) fn baseline(&self) -> Option<Rc<BaselineCode>> {
+        self.baseline.borrow().clone()
+    }
+
+    pub(super) fn set_baseline(&self, code: BaselineCode) {
+        *self.baseline.borrow_mut() = Some(Rc::new(code));
+    }
+
+    pub(super) fn has_baseline(&self) -> bool {
+        self.baseline.borrow().is_some()
+    }
+
+    /// At how many places besides its start there is code of the optimizer.
+    pub(super) fn entries(&self) -> usize {
+        self.inside.borrow().len()
+    }
+
+    /// Whether there is code of the optimizer for loops, and none for calls.
+    pub(super) fn is_hot_inside(&self) -> bool {
+        self.entries() > 0 && self.compiled.borrow().is_none()
+    }
+
+    pub(super) fn budget(&self) -> &Cell<i32> {
+        &self.budget
+    }
+
+    pub(super) fn is_used_up(&self) -> bool {
+        self.budget.get() < 0
+    }
+
+    pub(super) fn is_stuck(&self) -> bool {
+        self.is_stuck.get()
+    }
+
+    pub(super) fn set_stuck(&self, is_stuck: bool) {
+        self.is_stuck.set(is_stuck);
+    }
+
+    /// Throws all code away; calls that run it keep it until they end.
+    pub(super) fn discard(&self, tiers: &Tiers) {
+        self.compiled.take();
+        self.baseline.take();
+        self.inside.take();
+        self.is_stuck.set(false);
+        self.budget.set(tiers.budget(Tier::Interpreter));
     }
 
     /// Whether there is code, and no call runs it: throwing it away frees memory now.
     pub(super) fn has_idle_code(&self) -> bool {
-        self.compiled.borrow().as_ref().is_some_and(|code| Rc::strong_count(code) == 1)
+        let (compiled, baseline, inside) =
+            (self.compiled.borrow(), self.baseline.borrow(), self.inside.borrow());
+        let optimized = compiled.iter().chain(inside.iter().map(|(_, code)| code));
+        let mut uses =
+            optimized.map(Rc::strong_count).chain(baseline.iter().map(Rc::strong_count)).peekable();
+        uses.peek().is_some() && uses.all(|uses| uses == 1)
     }
 
     pub(super) fn last_call(&self) -> u64 {
@@ -103,7 +191,8 @@ impl<B: Bytecode> Function<B> {
         self.last_call.set(now);
     }
 
-    pub(super) fn source(&self) -> Source<'_> {
+    /// For going on at this bytecode.
+    pub(super) fn source(&self, entry: u32) -> Source<'_> {
         Source {
             vocab: Vocabulary { extra: B::OPERATORS },
             opcodes: B::OPCODES,
@@ -113,6 +202,33 @@ impl<B: Bytecode> Function<B> {
             locals: self.registers,
             slots: self.shape.slots,
             depths: &self.shape.depths,
+            entry,
         }
     }
+
+    /// As the baseline compiler takes it; `counts` is whether its loops use the budget up.
+    pub(super) fn body(&self, counts: bool) -> Body<'_, B> {
+        let Function { code, registers, shape, .. } = self;
+        let budget = counts.then(|| std::ptr::from_ref(&*self.budget));
+        Body {
+            code: &code.ops,
+            labels: &code.labels,
+            registers: *registers,
+            shape,
+            unit: self.unit(),
+            budget,
+        }
+    }
+}
+
+/// What the baseline compiler is told of a function.
+#[derive(Debug)]
+#[allow(dead_code, reason = "where there is no compiler nobody looks")]
+pub(super) struct Body<'a, B> {
+    pub(super) code: &'a [B],
+    pub(super) labels: &'a [u32],
+    pub(super) registers: u32,
+    pub(super) shape: &'a Shape,
+    pub(super) unit: *const (),
+    pub(super) budget: Option<*const Cell<i32>>,
 }

@@ -10,22 +10,26 @@
 mod backend;
 mod function;
 mod listing;
+mod run;
 mod stack;
 mod thread;
+mod tiers;
 mod value;
 
 pub use function::{Code, FunctionId};
 pub use listing::Listing;
+pub use tiers::Tier;
 pub use value::{Args, Slot};
 
 use crate::{Error, Unsupported};
-use azulejo_core::ir::bytecode::{Bytecode, Flow, Machine};
-use backend::{Backend, Compiled, Status};
+use azulejo_core::ir::bytecode::Bytecode;
+use backend::Backend;
 use function::Function;
 use stack::FrameStack;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
+use tiers::Tiers;
 
 /// Whether this machine can run compiled code, and if not, why not.
 ///
@@ -60,6 +64,7 @@ pub struct Builder {
     native_stack: usize,
     code_bytes: usize,
     machine: backend::Choice,
+    tiers: Tiers,
 }
 
 impl Default for Builder {
@@ -69,6 +74,7 @@ impl Default for Builder {
             native_stack: 1 << 20,
             code_bytes: 64 << 20,
             machine: backend::Choice::default(),
+            tiers: Tiers::default(),
         }
     }
 }
@@ -149,6 +155,37 @@ impl Builder {
         self
     }
 
+    /// Runs functions in this tier and no other: they are compiled at their first call, and do not climb. What leaves
+    /// compiled code is interpreted until code can take over; and so is everything where nothing can be compiled.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Return { a: In<i64> } }
+    /// # template! { Op::Return => (return $a) }
+    /// let engine: Engine<Op> = Engine::<Op>::builder().only(Tier::Baseline).build();
+    /// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
+    /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn only(mut self, tier: Tier) -> Self {
+        (self.tiers.lowest, self.tiers.highest) = (tier, tier);
+        self
+    }
+
+    /// Functions start in the interpreter and climb no higher than this tier by themselves.
+    pub fn up_to(mut self, tier: Tier) -> Self {
+        (self.tiers.lowest, self.tiers.highest) = (Tier::Interpreter, tier);
+        self
+    }
+
+    /// After how many calls and times around loops a function climbs: from the interpreter to baseline code, and then
+    /// from there to the optimizer's.
+    pub fn thresholds(mut self, baseline: u32, optimizer: u32) -> Self {
+        self.tiers.thresholds = [baseline, optimizer];
+        self
+    }
+
     /// Uses only these of the CPU's features (by name, such as `bmi2`); names the CPU lacks are left out.
     pub fn only_features(mut self, names: &[&str]) -> Self {
         self.machine.only_features(names);
@@ -176,6 +213,7 @@ impl Builder {
             backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
             stack: FrameStack::new(self.stack_slots, self.native_stack),
             calls: Cell::new(0),
+            tiers: self.tiers,
         }
     }
 }
@@ -189,6 +227,7 @@ pub struct Engine<B: Bytecode> {
     stack: FrameStack,
     /// How many calls there were: the age of code is counted in them.
     calls: Cell<u64>,
+    tiers: Tiers,
 }
 
 impl<B: Bytecode> Default for Engine<B> {
@@ -224,7 +263,7 @@ impl<B: Bytecode> Engine<B> {
         code: impl Into<Code<B>>,
         registers: u32,
     ) -> Result<FunctionId, Error> {
-        let function = Function::verified(name.into(), code.into(), registers)?;
+        let function = Function::verified(name.into(), code.into(), registers, &self.tiers)?;
         let mut functions = self.functions.borrow_mut();
         functions.push(Rc::new(function));
         Ok(FunctionId(functions.len() as u32 - 1))
@@ -239,20 +278,38 @@ impl<B: Bytecode> Engine<B> {
     ///
     /// If the memory for code is full, other functions lose theirs: see [`Builder::code_bytes`].
     pub fn compile(&self, function: FunctionId) -> Result<(), Error> {
+        self.compile_in(function, Tier::Optimizer)
+    }
+
+    /// Compiles a function for a tier now, whatever it has been through; for the interpreter there is nothing to do.
+    pub fn compile_in(&self, function: FunctionId, tier: Tier) -> Result<(), Error> {
         let function = self.function(function)?;
-        if function.compiled().is_some() {
-            return Ok(());
-        }
         function.called(self.calls.get());
+        self.compile_for(&function, tier, 0)
+    }
+
+    /// Compiles a function for going on at a bytecode, unless that has been done.
+    fn compile_for(&self, function: &Function<B>, tier: Tier, at: u32) -> Result<(), Error> {
         loop {
-            let result = self.backend.borrow_mut().compile(function.name(), &function.source());
-            match result {
-                Ok(compiled) => {
-                    function.set_compiled(Some(compiled));
-                    return Ok(());
+            let mut backend = self.backend.borrow_mut();
+            let result = match tier {
+                Tier::Interpreter => return Ok(()),
+                Tier::Baseline if function.has_baseline() => return Ok(()),
+                Tier::Optimizer if function.code_at(at).is_some() => return Ok(()),
+                Tier::Baseline => {
+                    let counts = self.tiers.climb() && self.tiers.highest == Tier::Optimizer;
+                    let code = backend.baseline(function.name(), &function.body(counts));
+                    code.map(|code| function.set_baseline(code))
                 }
+                Tier::Optimizer => {
+                    let code = backend.compile(function.name(), &function.source(at));
+                    code.map(|code| function.set_code_at(at, code))
+                }
+            };
+            drop(backend);
+            match result {
                 Err(Error::OutOfCodeMemory) if self.evict() => {}
-                Err(error) => return Err(error),
+                result => return result,
             }
         }
     }
@@ -260,7 +317,7 @@ impl<B: Bytecode> Engine<B> {
     /// Throws the machine code of a function away; calls that start from now on are interpreted. Its memory is free for
     /// other functions once the calls that run it have ended.
     pub fn discard(&self, function: FunctionId) -> Result<(), Error> {
-        self.function(function)?.set_compiled(None);
+        self.function(function)?.discard(&self.tiers);
         Ok(())
     }
 
@@ -271,31 +328,46 @@ impl<B: Bytecode> Engine<B> {
             functions.iter().filter(|function| function.has_idle_code()).collect();
         idle.sort_by_key(|function| function.last_call());
         let count = idle.len().div_ceil(8);
-        idle[..count].iter().for_each(|function| function.set_compiled(None));
+        idle[..count].iter().for_each(|function| function.discard(&self.tiers));
         count > 0
     }
 
     /// Whether a function has machine code.
     pub fn is_compiled(&self, function: FunctionId) -> bool {
-        self.function(function).is_ok_and(|function| function.compiled().is_some())
+        self.tier(function) > Tier::Interpreter
     }
 
-    /// How many bytes of machine code a function has; zero if it is only interpreted.
+    /// The highest tier in which calls of a function start now.
+    pub fn tier(&self, function: FunctionId) -> Tier {
+        match self.function(function) {
+            Ok(function) if function.compiled().is_some() => Tier::Optimizer,
+            Ok(function) if function.has_baseline() => Tier::Baseline,
+            _ => Tier::Interpreter,
+        }
+    }
+
+    /// How many bytes of machine code a function has in its highest tier; zero if it is only interpreted.
     pub fn code_len(&self, function: FunctionId) -> usize {
-        self.function(function).map_or(0, |function| function.compiled().map_or(0, |code| code.bytes().len()))
+        self.function(function).map_or(0, |function| match (function.compiled(), function.baseline()) {
+            (Some(code), _) => code.bytes().len(),
+            (None, Some(code)) => code.bytes().len(),
+            (None, None) => 0,
+        })
     }
 
-    /// A function's machine code as text, each piece with the bytecode it came from.
+    /// A function's machine code in its highest tier as text, each piece with the bytecode it came from.
     pub fn disassemble(&self, function: FunctionId) -> Result<Listing, Error> {
         let function = self.function(function)?;
-        let code = function.compiled().ok_or(Error::NotCompiled)?;
-        let bytecode = function.code().iter().map(|op| format!("{op:?}")).collect();
-        Ok(Listing {
-            address: code.entry().addr(),
-            bytes: code.bytes().to_vec(),
-            map: code.map().to_vec(),
-            bytecode,
-        })
+        let bytecode: Vec<String> = function.code().iter().map(|op| format!("{op:?}")).collect();
+        let (entry, bytes, map) = match (function.compiled(), function.baseline()) {
+            (Some(code), _) => (code.entry(), code.bytes().to_vec(), code.map().to_vec()),
+            (None, Some(code)) => {
+                let map = (0..bytecode.len() as u32).map(|at| (code.position(at), at)).collect();
+                (code.entry(), code.bytes().to_vec(), map)
+            }
+            (None, None) => return Err(Error::NotCompiled),
+        };
+        Ok(Listing { address: entry.addr(), bytes, map, bytecode })
     }
 
     /// Runs a function and gives its result.
@@ -309,7 +381,7 @@ impl<B: Bytecode> Engine<B> {
         args: A,
     ) -> Result<R, Error> {
         let function = self.function(function)?;
-        self.run(&function, context, args, function.compiled()).map(R::from_slot)
+        self.run(&function, context, args, Tier::Optimizer).map(R::from_slot)
     }
 
     /// Runs a function in the interpreter, whether or not it has machine code.
@@ -320,47 +392,10 @@ impl<B: Bytecode> Engine<B> {
         args: A,
     ) -> Result<R, Error> {
         let function = self.function(function)?;
-        self.run(&function, context, args, None).map(R::from_slot)
+        self.run(&function, context, args, Tier::Interpreter).map(R::from_slot)
     }
 
     fn function(&self, id: FunctionId) -> Result<Rc<Function<B>>, Error> {
         self.functions.borrow().get(id.0 as usize).cloned().ok_or(Error::UnknownFunction)
-    }
-
-    fn run<A: Args>(
-        &self,
-        function: &Function<B>,
-        context: *mut B::Context,
-        args: A,
-        compiled: Option<Rc<Compiled>>,
-    ) -> Result<u64, Error> {
-        if args.count() > function.registers() as usize {
-            return Err(Error::TooManyArguments { given: args.count(), registers: function.registers() });
-        }
-        let native_bytes = compiled.as_ref().map_or(0, |code| code.stack_bytes());
-        let frame = self.stack.enter(function.slots(), native_bytes).ok_or(Error::StackOverflow)?;
-        let slots = frame.slots();
-        // SAFETY: the frame has this many slots, and nobody else knows of it yet.
-        args.store(unsafe { std::slice::from_raw_parts_mut(slots, function.slots()) });
-        let mut at = 0;
-        self.calls.set(self.calls.get() + 1);
-        function.called(self.calls.get());
-        if let Some(code) = compiled {
-            // SAFETY: the code was compiled from this function, which was verified, for a frame of this size.
-            match unsafe { code.enter(context.cast(), slots, function.unit()) } {
-                Status::Returned(value) => return Ok(value),
-                Status::Trapped { trap, at } => return Err(Error::Trap { trap, at }),
-                Status::Exited { at: next } => at = next,
-            }
-        }
-        let machine = Machine { frame: slots, context, unit: function.unit(), labels: function.labels() };
-        let depth = function.depth(at);
-        // SAFETY: the code was verified, and the frame has the slots that verification asked for.
-        let (flow, at) = unsafe { B::interpret(function.code(), &machine, at, function.registers(), depth) };
-        match flow {
-            Flow::Return(value) => Ok(value),
-            Flow::Trap(trap) => Err(Error::Trap { trap, at }),
-            Flow::Next | Flow::Jump(_) => unreachable!("the interpreter runs until it returns or traps"),
-        }
     }
 }

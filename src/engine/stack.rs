@@ -78,6 +78,12 @@ impl Drop for FrameStack {
 }
 
 impl Frame<'_> {
+    /// Whether so many bytes of the machine's own stack are left.
+    pub(crate) fn has_room(&self, native_bytes: usize) -> bool {
+        let here = 0u8;
+        (&raw const here).addr().saturating_sub(native_bytes) >= self.stack.lowest.get()
+    }
+
     /// The address of the first slot.
     pub(crate) fn slots(&self) -> *mut u64 {
         // SAFETY: `first` is within the allocation or one past it (a frame without slots).

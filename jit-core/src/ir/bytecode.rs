@@ -2,6 +2,7 @@
 
 use super::template::Template;
 use crate::vocab::{OpInfo, Scalar};
+use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -226,6 +227,8 @@ pub struct Machine<'a, C> {
     pub unit: *const (),
     /// What `Labels` operands point into.
     pub labels: &'a [u32],
+    /// How many more jumps back may be made before the interpreter stops to be asked whether it is to go on.
+    pub budget: &'a Cell<i32>,
 }
 
 /// An opcode enum. Implemented by `#[derive(Bytecode)]` only.
@@ -251,8 +254,9 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     fn operands(&self) -> [Raw; MAX_OPERANDS];
     /// What each opcode means, by number.
     fn templates() -> &'static [&'static Template];
-    /// Runs `code` from `pc` until it returns or traps; also says at which bytecode that was. `depth` is the
-    /// height of the operand stack at `pc`, whose first slot is number `locals`.
+    /// Runs `code` from `pc` until it returns or traps; also says at which bytecode that was. Ends with a `Jump` before a
+    /// jump back for which there is no budget. `depth` is the height of the operand stack at `pc`, whose first slot
+    /// is number `locals`.
     ///
     /// # Safety
     ///

@@ -3,7 +3,7 @@
 //! Everything's place is known, so a hole is filled when its stencil is copied, whichever way it points.
 
 use super::pack::{CHUNK, CHUNKS, Packed, PackedStencil, Patch};
-use super::{BaselineCode, Placed, Plan, Table};
+use super::{BaselineCode, COUNTS, Placed, Plan, Table};
 use crate::emit::BaselineFrame;
 use crate::memory::CodeMemory;
 use crate::stencil::{Bits, COLD_ALIGNMENT, Distance, Hole, Part, Place};
@@ -18,6 +18,8 @@ pub(super) struct Around<'a> {
     pub(super) frame: &'a BaselineFrame,
     pub(super) labels: &'a [u32],
     pub(super) unit: u64,
+    /// The stencil that counts, and the address where.
+    pub(super) count: Option<(u32, u64)>,
 }
 
 /// Where the sections of the code start.
@@ -92,17 +94,20 @@ impl Filler<'_> {
     fn fill(&mut self) {
         let mut n_tables = 0;
         for (at, placed) in self.plan.placed.iter().enumerate() {
-            let stencil = &self.packed.stencils[placed.stencil as usize];
-            let operands = &self.plan.operands[placed.operands as usize..];
-            self.copy(stencil, self.at.hot + placed.hot as usize, operands);
-            if stencil.n_patches > 0 {
-                while self.plan.tables.get(n_tables).is_some_and(|table| (table.0 as usize) < at) {
-                    n_tables += 1;
-                }
-                self.patch(at, placed, stencil, operands, n_tables);
-            }
             let start = (self.at.hot + placed.hot as usize) as u32;
             self.put(self.at.positions + at * POSITION_BYTES, start.to_le_bytes());
+            let Placed { mut stencil, operands, mut hot, mut cold } = *placed;
+            if stencil & COUNTS != 0
+                && let Some((count, budget)) = self.around.count
+            {
+                let sizes = self.packed.sizes(count);
+                self.place(at, Placed { stencil: count, operands: 0, hot, cold }, &[budget], &mut n_tables);
+                stencil ^= COUNTS;
+                hot += sizes.hot;
+                cold += sizes.cold;
+            }
+            let placed = Placed { stencil, operands, hot, cold };
+            self.place(at, placed, &self.plan.operands[operands as usize..], &mut n_tables);
         }
         // Only now is nothing written behind the last stencil any more.
         let epilogue_end = self.at.epilogue + self.around.frame.epilogue.len();
@@ -111,6 +116,18 @@ impl Filler<'_> {
         self.bytes[self.at.code_end..self.at.tables].fill(0xcc);
         for table in 0..self.plan.tables.len() {
             self.table(table);
+        }
+    }
+
+    #[inline(always)]
+    fn place(&mut self, at: usize, placed: Placed, operands: &[Raw], n_tables: &mut usize) {
+        let stencil = &self.packed.stencils[placed.stencil as usize];
+        self.copy(stencil, self.at.hot + placed.hot as usize, operands);
+        if stencil.n_patches > 0 {
+            while self.plan.tables.get(*n_tables).is_some_and(|table| (table.0 as usize) < at) {
+                *n_tables += 1;
+            }
+            self.patch(at, &placed, stencil, operands, *n_tables);
         }
     }
 

@@ -14,6 +14,7 @@
 //! prologue | hot parts in order | epilogue | cold parts, each with its constants | tables of switches | positions
 //! ```
 
+mod count;
 mod fill;
 mod pack;
 
@@ -22,7 +23,7 @@ use crate::emit::{self, BaselineFrame, Options};
 use crate::frame::{Frame, MAX_FRAME_BYTES};
 use crate::memory::{CodeMemory, Installed};
 use crate::set::Set;
-use crate::stencil;
+use crate::stencil::{self, Stencil};
 use crate::unwind::Described;
 use crate::watchers::Announced;
 use azulejo_core::error::Error;
@@ -34,12 +35,15 @@ use azulejo_core::verify::Shape;
 use azulejo_core::vocab::{Scalar, Type, Vocabulary};
 use fill::Around;
 use pack::Packed;
+use std::cell::Cell;
 
 /// Stencils of one bytecode, made when they are first needed, and memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Baseline {
     opcodes: Vec<OpcodePlan>,
     packed: Packed,
+    /// The stencil that counts; [`MISSING`] until it is needed.
+    count: Option<u32>,
     /// The largest part of the machine's stack that any stencil uses.
     room: u32,
     frame: BaselineFrame,
@@ -60,6 +64,9 @@ pub struct Function<'a, B> {
     pub shape: &'a Shape,
     /// What `(cu)` is.
     pub unit: *const (),
+    /// Where loops count, if they do: each time around takes one away, and below zero the code is left at the loop's
+    /// head.
+    pub budget: Option<*const Cell<i32>>,
 }
 
 /// A function's baseline code.
@@ -141,6 +148,9 @@ struct Plan {
     entries: u32,
 }
 
+/// In [`Placed::stencil`]: the stencil that counts comes first.
+const COUNTS: u32 = 1 << 31;
+
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     stencil: u32,
@@ -174,12 +184,24 @@ impl Baseline {
         if function.shape.slots > i32::MAX as u32 / 8 {
             return Err(Error::FrameTooLarge { bytes: function.shape.slots as usize * 8 });
         }
+        if function.budget.is_some() && self.count.is_none() {
+            let opening = Opening {
+                vocab: Vocabulary::BUILTIN,
+                opcode: &count::OPCODE,
+                template: &count::TEMPLATE,
+                carried: 0,
+                constants: Constants::Long,
+            };
+            let stencil = self.make_stencil(&opening, machinery)?;
+            self.count = Some(self.packed.add(&stencil, 0));
+        }
         self.plan(function, machinery)?;
         if self.frame.room != self.room || self.frame.prologue.is_empty() {
             self.frame = BaselineFrame::new(self.room, machinery.options);
         }
-        let Function { labels, unit, .. } = *function;
-        let around = Around { frame: &self.frame, labels, unit: unit as u64 };
+        let Function { labels, unit, budget, .. } = *function;
+        let count = self.count.zip(budget).map(|(stencil, budget)| (stencil, budget.addr() as u64));
+        let around = Around { frame: &self.frame, labels, unit: unit as u64, count };
         fill::fill(&self.plan, &self.packed, around, memory)
     }
 
@@ -198,6 +220,7 @@ impl Baseline {
             operands.resize((code.len() + 1) * MAX_OPERANDS, 0);
         }
         let (mut next_operand, mut hot, mut cold, mut entries) = (0, 0, 0, 0);
+        let count = self.count.filter(|_| function.budget.is_some()).unwrap_or(MISSING);
         let mut held = NOTHING;
         let mut window = [0; MAX_OPERANDS + 1];
         for (at, op) in code.iter().enumerate() {
@@ -230,7 +253,16 @@ impl Baseline {
                 held = self.opcodes[opcode].carry.of(&window);
             }
             let Plan { placed, operands, .. } = &mut self.plan;
-            placed.push(Placed { stencil, operands: next_operand, hot, cold });
+            let mut flags = 0;
+            if count != MISSING && shape.heads[at / 64] >> (at % 64) & 1 != 0 {
+                flags = COUNTS;
+            }
+            placed.push(Placed { stencil: stencil | flags, operands: next_operand, hot, cold });
+            if flags != 0 {
+                let sizes = self.packed.sizes(count);
+                hot += sizes.hot;
+                cold += sizes.cold;
+            }
             let sizes = self.packed.sizes(stencil);
             let room = &mut operands[next_operand as usize..][..MAX_OPERANDS];
             room.copy_from_slice(&window[..MAX_OPERANDS]);
@@ -290,6 +322,23 @@ impl Baseline {
             plan.carry = Key { operand: carry.operand, kind: kind(carry.ty) };
         }
         Ok(number)
+    }
+}
+
+impl Baseline {
+    fn make_stencil(
+        &mut self,
+        opening: &Opening<'_>,
+        machinery: &mut Machinery<'_>,
+    ) -> Result<Stencil, Error> {
+        let Machinery { compilation, emission, target, set, options, observer } = machinery;
+        let machine = (&*target, *set, *options);
+        let stencil = stencil::make(&mut self.scratch, compilation, emission, machine, opening, *observer)?;
+        if stencil.frame_bytes as usize > MAX_FRAME_BYTES {
+            return Err(Error::FrameTooLarge { bytes: stencil.frame_bytes as usize });
+        }
+        self.room = self.room.max(stencil.frame_bytes);
+        Ok(stencil)
     }
 }
 
@@ -361,6 +410,11 @@ impl BaselineCode {
     /// callers that enter it in a way of their own.
     pub fn entry(&self) -> *const u8 {
         self.installed.address()
+    }
+
+    /// How much of the machine's stack it takes while it runs, besides what it calls.
+    pub fn stack_bytes(&self) -> usize {
+        self.frame.size() as usize
     }
 
     /// Where the code of a bytecode is.

@@ -13,6 +13,7 @@ use azulejo_core::pass::build::Source;
 use azulejo_core::random::Random;
 use azulejo_core::verify::Shape;
 use azulejo_core::vocab::Vocabulary;
+use std::cell::Cell;
 
 /// What a compiler made.
 #[derive(Debug)]
@@ -107,6 +108,7 @@ impl Verified {
             locals: self.registers,
             slots: self.shape.slots,
             depths: &self.shape.depths,
+            entry: 0,
         }
     }
 
@@ -120,7 +122,7 @@ impl Verified {
     pub fn function(&self) -> Function<'_, Op> {
         let Verified { code, registers, shape } = self;
         let unit = code.ops.as_ptr().cast();
-        Function { code: &code.ops, labels: &code.labels, registers: *registers, shape, unit }
+        Function { code: &code.ops, labels: &code.labels, registers: *registers, shape, unit, budget: None }
     }
 
     /// Runs it as machine code, and from where that leaves, or without any, in the interpreter.
@@ -145,7 +147,8 @@ impl Verified {
                 Err(what) => return Seen { end: End::Broke(what), vm },
             }
         }
-        let machine = Machine { frame: slots, context, unit, labels: &self.code.labels };
+        let machine =
+            Machine { frame: slots, context, unit, labels: &self.code.labels, budget: &Cell::new(i32::MAX) };
         let depth = depths.get(at as usize).copied().unwrap_or(0);
         // SAFETY: as above; an exit leaves every register in its slot.
         let (flow, at) = unsafe { Op::interpret(&self.code.ops, &machine, at, self.registers, depth) };

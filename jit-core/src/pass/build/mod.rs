@@ -76,6 +76,9 @@ pub struct Source<'a> {
     /// The operand stack's height before each bytecode, `Shape::UNREACHED` where no way leads; empty if no
     /// opcode uses the stack.
     pub depths: &'a [u32],
+    /// Where the function starts: at its first bytecode, or, to go on with what another tier began, at any that can be
+    /// reached. Registers are in their slots there.
+    pub entry: u32,
 }
 
 /// Memory kept between functions.
@@ -175,7 +178,7 @@ impl Builder<'_> {
         let entry = self.graph.add_block();
         debug_assert_eq!(entry, Graph::ENTRY);
         let first = self.graph.add_block();
-        scratch.leaders[0] = first;
+        scratch.leaders[self.source.entry as usize] = first;
 
         for at in 0..n_code {
             let (opcode, raw) = self.source.code.get(at);
@@ -231,7 +234,20 @@ impl Builder<'_> {
         scratch.last_jump[to] = scratch.last_jump[to].max(from as u32);
     }
 
+    /// The way from outside. The entry is ended by `finish`, but its edge comes first.
+    fn come_in(&mut self) {
+        let at = self.source.entry as usize;
+        let leader = self.scratch.leaders[at];
+        self.graph.blocks[Graph::ENTRY.at()].succs.push(leader);
+        let pred = crate::ir::graph::Pred { block: Graph::ENTRY, succ: 0 };
+        self.graph.blocks[leader.at()].preds.push(pred);
+        let Scratch { alive, registers, .. } = &mut *self.scratch;
+        registers.enter(self.graph, alive.needed(at));
+        self.arrive(leader, Needs::At(at));
+    }
+
     fn link_all(&mut self) {
+        self.come_in();
         for at in 0..self.source.code.len() {
             self.at = at as u32;
             self.enter_leader(at);
@@ -253,15 +269,7 @@ impl Builder<'_> {
         if !leader.is_some() {
             return;
         }
-        if at == 0 {
-            // The entry is ended by `finish`, but its edge comes first.
-            self.graph.blocks[Graph::ENTRY.at()].succs.push(leader);
-            let pred = crate::ir::graph::Pred { block: Graph::ENTRY, succ: 0 };
-            self.graph.blocks[leader.at()].preds.push(pred);
-            let Scratch { alive, registers, .. } = &mut *self.scratch;
-            registers.enter(self.graph, alive.needed(0));
-            self.arrive(leader, Needs::At(0));
-        } else if self.current.is_some() {
+        if self.current.is_some() {
             self.jump(leader, Needs::At(at));
         }
         let is_loop = self.scratch.last_jump[at] as usize >= at && (at > 0 || self.is_jumped_to(0));

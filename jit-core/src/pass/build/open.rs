@@ -74,6 +74,7 @@ pub fn open(
         locals: 0,
         slots: 0,
         depths: &[],
+        entry: 0,
     };
     let here = opens.stand_in(Open { source: From::Here, scale: 1, range: Range::Unsigned });
     let entry = graph.add_block();

@@ -1,0 +1,164 @@
+//! Run a function: in the best code there is, on from wherever that leaves, and up a tier when it has run for long.
+//!
+//! A frame is the same in all tiers, and at a bytecode's start every VM register is in its slot. So each tier goes on where
+//! another one stopped. What happens next depends on why it stopped:
+//!
+//! - A template left the code (`exit`, a guard): the interpreter goes on, since the same code would leave there again. At
+//!   the next jump back, code takes over.
+//! - The budget for loops is used up: the function climbs, and goes on in the better code at this very bytecode.
+
+use super::backend::Status;
+use super::function::Function;
+use super::tiers::{ENDLESS, Tier};
+use super::{Args, Engine, stack};
+use crate::Error;
+use azulejo_core::ir::bytecode::{Bytecode, Flow, Machine};
+use std::cell::Cell;
+
+/// How many places of one function code of the optimizer is made for, besides its start.
+const MAX_ENTRIES: usize = 8;
+
+impl<B: Bytecode> Engine<B> {
+    /// Runs a function in tiers up to this one.
+    pub(super) fn run<A: Args>(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        args: A,
+        highest: Tier,
+    ) -> Result<u64, Error> {
+        if args.count() > function.registers() as usize {
+            return Err(Error::TooManyArguments { given: args.count(), registers: function.registers() });
+        }
+        let frame = self.stack.enter(function.slots(), 0).ok_or(Error::StackOverflow)?;
+        // SAFETY: the frame has this many slots, and nobody else knows of it yet.
+        args.store(unsafe { std::slice::from_raw_parts_mut(frame.slots(), function.slots()) });
+        self.calls.set(self.calls.get() + 1);
+        function.called(self.calls.get());
+        if highest == Tier::Interpreter {
+            let budget = Cell::new(ENDLESS);
+            loop {
+                let mut at = 0;
+                if let Some(result) = self.interpret_on(function, context, &frame, &mut at, &budget) {
+                    return result;
+                }
+                budget.set(ENDLESS);
+            }
+        }
+        self.before_call(function);
+        let (mut at, mut must_interpret) = (0, false);
+        loop {
+            let status = match must_interpret {
+                true => None,
+                false => self.enter_code(function, context, &frame, at)?,
+            };
+            match status {
+                Some(Status::Returned(value)) => return Ok(value),
+                Some(Status::Trapped { trap, at }) => return Err(Error::Trap { trap, at }),
+                Some(Status::Exited { at: next }) => {
+                    at = next;
+                    must_interpret = !function.is_used_up();
+                    if must_interpret {
+                        // Code takes over at the next jump back.
+                        function.budget().set(0);
+                    } else {
+                        self.climb(function, at);
+                    }
+                }
+                None => {
+                    if let Some(result) =
+                        self.interpret_on(function, context, &frame, &mut at, function.budget())
+                    {
+                        return result;
+                    }
+                    must_interpret = false;
+                    self.climb(function, at);
+                }
+            }
+        }
+    }
+
+    /// A call counts as much as a time around a loop.
+    fn before_call(&self, function: &Function<B>) {
+        let is_new = function.code_at(0).is_none();
+        if is_new && self.tiers.lowest > Tier::Interpreter && !function.is_stuck() {
+            // What cannot be compiled is interpreted.
+            let _ = self.compile_for(function, self.tiers.lowest, 0);
+        }
+        let left = function.budget().get();
+        if left != ENDLESS {
+            function.budget().set(left - 1);
+        }
+        if function.is_used_up() || function.is_hot_inside() {
+            self.climb(function, 0);
+        }
+    }
+
+    /// The next tier for a function that is about to go on at a bytecode, if there is a higher one.
+    fn climb(&self, function: &Function<B>, at: u32) {
+        let next = match function.has_baseline() {
+            _ if !self.tiers.climb() || function.is_stuck() => None,
+            false => Some(Tier::Baseline),
+            true if self.tiers.highest < Tier::Optimizer || function.entries() >= MAX_ENTRIES => None,
+            true => Some(Tier::Optimizer),
+        };
+        let is_done = next.is_none_or(|next| {
+            let result = self.compile_for(function, next, at);
+            function.set_stuck(result.is_err());
+            result.is_err()
+        });
+        function.budget().set(if is_done { ENDLESS } else { self.tiers.budget(Tier::Baseline) });
+    }
+
+    /// Enters the best code that there is for going on at a bytecode.
+    fn enter_code(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        frame: &stack::Frame<'_>,
+        at: u32,
+    ) -> Result<Option<Status>, Error> {
+        let (slots, unit) = (frame.slots(), function.unit());
+        if let Some(code) = function.code_at(at) {
+            frame.has_room(code.stack_bytes()).then_some(()).ok_or(Error::StackOverflow)?;
+            // SAFETY: the code was compiled from this function, which was verified, for a frame of this size, to
+            // go on at this bytecode.
+            return Ok(Some(unsafe { code.enter(context.cast(), slots, unit) }));
+        }
+        let Some(code) = function.baseline() else { return Ok(None) };
+        frame.has_room(code.stack_bytes()).then_some(()).ok_or(Error::StackOverflow)?;
+        // SAFETY: as above; control comes to this bytecode, so it can be reached.
+        Ok(Some(unsafe { code.enter(context.cast(), slots, at) }))
+    }
+
+    /// Interprets from a bytecode on, to the end or until the budget is used up; then says where.
+    fn interpret_on(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        frame: &stack::Frame<'_>,
+        at: &mut u32,
+        budget: &Cell<i32>,
+    ) -> Option<Result<u64, Error>> {
+        let machine = Machine {
+            frame: frame.slots(),
+            context,
+            unit: function.unit(),
+            labels: function.labels(),
+            budget,
+        };
+        let depth = function.depth(*at);
+        // SAFETY: the code was verified, and the frame has the slots that verification asked for.
+        let (flow, end) =
+            unsafe { B::interpret(function.code(), &machine, *at, function.registers(), depth) };
+        match flow {
+            Flow::Return(value) => Some(Ok(value)),
+            Flow::Trap(trap) => Some(Err(Error::Trap { trap, at: end })),
+            Flow::Jump(to) => {
+                *at = to;
+                None
+            }
+            Flow::Next => unreachable!("the interpreter runs until it returns, traps or stops at a jump"),
+        }
+    }
+}
