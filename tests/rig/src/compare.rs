@@ -6,6 +6,7 @@
 use crate::case::Case;
 use crate::frame::Frame;
 use crate::kept::Kept;
+use crate::machine::Op;
 use crate::minimise::minimise;
 use crate::program::Program;
 use crate::reached::{COUNTED, Reached};
@@ -14,10 +15,12 @@ use crate::ties::SHUFFLED;
 use azulejo::rules::Matcher;
 use azulejo::x64::regs::*;
 use azulejo::x64::{Compiler, Features, X64};
-use azulejo::{Error, rules};
+use azulejo::{Engine, Error, rules};
 use azulejo_core::check::evaluate::Outcome;
 use azulejo_core::pass::Observer;
+use azulejo_core::random::Random;
 use azulejo_core::target::{RegSet, RegisterFile};
+use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -34,6 +37,8 @@ pub struct Way {
     has_other_ties: bool,
     is_baseline: bool,
     keeps_frame_pointers: bool,
+    /// Functions climb from tier to tier, soon and at random.
+    climbs: bool,
     rules: &'static [Matcher],
 }
 
@@ -53,11 +58,12 @@ const USUAL: Way = Way {
     has_other_ties: false,
     is_baseline: false,
     keeps_frame_pointers: false,
+    climbs: false,
     rules: &rules::MATCHERS,
 };
 
 /// Every way.
-pub const WAYS: [Way; 10] = [
+pub const WAYS: [Way; 11] = [
     USUAL,
     Way { name: "optimizer on the oldest processor", has_features: false, rules: &COUNTED, ..USUAL },
     Way { name: "optimizer with few registers", registers: &FEW, rules: &COUNTED, ..USUAL },
@@ -71,10 +77,14 @@ pub const WAYS: [Way; 10] = [
     },
     Way { name: "no rules", rules: &[], ..USUAL },
     Way { name: "optimizer with frame pointers", keeps_frame_pointers: true, ..USUAL },
+    Way { name: "climbing", climbs: true, ..USUAL },
     Way { name: "baseline", is_baseline: true, ..USUAL },
     Way { name: "baseline with frame pointers", is_baseline: true, keeps_frame_pointers: true, ..USUAL },
     Way { name: "baseline on the oldest processor", is_baseline: true, has_features: false, ..USUAL },
 ];
+
+/// So many programs climb in one engine.
+const CLIMBERS: usize = 64;
 
 /// Code memory of a compiler: so little that a few hundred functions fill it.
 const CODE_BYTES: usize = 1 << 18;
@@ -85,6 +95,9 @@ pub struct Rig {
     /// What is in each compiler's code memory.
     kept: Vec<Kept>,
     frame: Frame,
+    /// Where functions climb, and how many did.
+    engine: Engine<Op>,
+    n_climbed: usize,
     /// Which ways are gone, by position in [`WAYS`].
     pub ways: Vec<usize>,
     /// How many bytecodes were compiled.
@@ -105,6 +118,8 @@ impl Default for Rig {
             compilers: WAYS.iter().map(compiler).collect(),
             kept: WAYS.iter().map(|_| Kept::new()).collect(),
             frame: Frame::default(),
+            engine: Engine::new(),
+            n_climbed: 0,
             ways: (0..WAYS.len()).collect(),
             bytecodes: 0,
             tiles: Reached::default(),
@@ -188,6 +203,10 @@ impl Rig {
         let expected = program.run(&mut self.frame, start, None);
         for index in 0..self.ways.len() {
             let (at, way) = (self.ways[index], &WAYS[self.ways[index]]);
+            if way.climbs {
+                self.compare_climbing(way.name, program, start, &expected)?;
+                continue;
+            }
             let made = self.make(at, start.chaos, program)?;
             self.bytecodes += program.len() as u64;
             let found = program.run(&mut self.frame, start, Some(&made));
@@ -198,6 +217,35 @@ impl Rig {
             }
         }
         Ok(())
+    }
+
+    /// Runs a program in an engine in which it changes its tier.
+    fn compare_climbing(
+        &mut self,
+        way: &'static str,
+        program: &Verified,
+        start: &Start,
+        expected: &Seen,
+    ) -> Result<(), Failure> {
+        if self.n_climbed % CLIMBERS == 0 {
+            let mut random = Random::new(start.chaos);
+            let builder = Engine::<Op>::builder().checks(true).code_bytes(CODE_BYTES).stack_slots(1 << 12);
+            self.engine = builder.thresholds(random.below(4) as u32, random.below(8) as u32).build();
+        }
+        self.n_climbed += 1;
+        self.bytecodes += program.len() as u64;
+        let attempt = catch_unwind(AssertUnwindSafe(|| program.climb(&self.engine, start)));
+        let all = attempt.map_err(|panic| {
+            self.n_climbed = 0;
+            Failure::Panicked(way, text(&*panic))
+        })?;
+        match all.map_err(|error| Failure::Refused(way, error))?.into_iter().find(|found| found != expected) {
+            None => Ok(()),
+            Some(found) => {
+                let (expected, found) = (Box::new(expected.clone()), Box::new(found));
+                Err(Failure::Differs { way, expected, found })
+            }
+        }
     }
 
     /// Compiles a program in the first of the ways for someone to look on.
@@ -247,9 +295,7 @@ impl Rig {
         }));
         attempt.unwrap_or_else(|panic| {
             self.compilers[at] = compiler(way);
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
-            Err(Failure::Panicked(way.name, text.unwrap_or_default()))
+            Err(Failure::Panicked(way.name, text(&*panic)))
         })
     }
 
@@ -257,4 +303,10 @@ impl Rig {
     pub(crate) fn keep(&mut self, way: usize, made: Made) {
         self.kept[way].keep(made);
     }
+}
+
+/// What a panic said.
+fn text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap_or_default()
 }

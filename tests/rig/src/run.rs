@@ -8,12 +8,15 @@ use crate::frame::Frame;
 use crate::machine::{Op, Vm};
 use crate::program::{FIRST_COUNTER, N_REGISTERS, Program};
 use azulejo::x64::{BaselineCode, Compiled, Function, Status};
-use azulejo::{Bytecode, Code, Flow, Machine, Trap, verify};
+use azulejo::{Bytecode, Code, Engine, Error, Flow, Machine, Trap, verify};
 use azulejo_core::pass::build::Source;
 use azulejo_core::random::Random;
 use azulejo_core::verify::Shape;
 use azulejo_core::vocab::Vocabulary;
 use std::cell::Cell;
+
+/// How often a program is called in an engine.
+const CALLS: usize = 3;
 
 /// What a compiler made.
 #[derive(Debug)]
@@ -123,6 +126,22 @@ impl Verified {
         let Verified { code, registers, shape } = self;
         let unit = code.ops.as_ptr().cast();
         Function { code: &code.ops, labels: &code.labels, registers: *registers, shape, unit, budget: None }
+    }
+
+    /// Runs it in an engine, several times, so that it climbs.
+    pub fn climb(&self, engine: &Engine<Op>, start: &Start) -> Result<Vec<Seen>, Error> {
+        let function = engine.define("program", self.code.clone(), self.registers)?;
+        let registers = &start.registers[..start.registers.len().min(self.registers as usize)];
+        let call = |_| {
+            let mut vm = start.vm.clone();
+            let end = match engine.call(function, &mut vm, registers) {
+                Ok(bits) => End::Returned(bits),
+                Err(Error::Trap { trap, at }) => End::Trapped(trap, at),
+                Err(error) => return Err(error),
+            };
+            Ok(Seen { end, vm })
+        };
+        (0..CALLS).map(call).collect()
     }
 
     /// Runs it as machine code, and from where that leaves, or without any, in the interpreter.
