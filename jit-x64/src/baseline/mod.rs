@@ -412,11 +412,6 @@ impl BaselineCode {
         self.installed.address()
     }
 
-    /// How much of the machine's stack it takes while it runs, besides what it calls.
-    pub fn stack_bytes(&self) -> usize {
-        self.frame.size() as usize
-    }
-
     /// Where the code of a bytecode is.
     pub fn address(&self, at: u32) -> *const () {
         self.installed.address().wrapping_add(self.position(at) as usize).cast()
