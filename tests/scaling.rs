@@ -188,6 +188,7 @@ fn measure(compiler: &mut Compiler, shape: Shape, length: usize) -> Vec<(&'stati
         locals: REGISTERS,
         slots: found.slots,
         depths: &found.depths,
+        entry: 0,
     };
     let mut best: Vec<(&'static str, Duration)> = Vec::new();
     let repetitions = (50_000 / length).clamp(3, 20);

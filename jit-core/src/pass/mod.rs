@@ -20,14 +20,15 @@ use crate::check::{self, Violation};
 use crate::error::Error;
 use crate::grammar::TileSet;
 use crate::ir::assignment::Assignment;
-use crate::ir::graph::Graph;
+use crate::ir::graph::{Graph, NodeData};
+use crate::ir::index::List;
 use crate::ir::ranges::Ranges;
 use crate::ir::schedule::Schedule;
 use crate::ir::stencil::Opens;
 use crate::ir::tiles::TileList;
 use crate::target::RegisterFile;
 use crate::text::print;
-use crate::vocab::{Op, Vocabulary};
+use crate::vocab::{Op, Sig, Type, Vocabulary};
 
 /// What is compiled for.
 #[derive(Clone, Copy, Debug)]
@@ -201,9 +202,23 @@ impl Compilation {
 
 /// What was open is a constant from here on: its stand-in. Offsets are always that.
 fn close(graph: &mut Graph, constants: build::Constants) {
+    let are_constants = constants != build::Constants::Held;
+    for at in 0..graph.nodes.len() {
+        let NodeData { op, sig, inputs, .. } = graph.nodes[at];
+        // The low half of what is open is a constant of its own.
+        if are_constants && op == Op::UCAST && sig.ty == Type::I32 {
+            let of = *graph.node(graph.links[inputs.start as usize]);
+            if of.op == Op::OPEN {
+                let imm = sig.ty.truncate(of.imm);
+                let sig = Sig { from: Type::Void, ty: sig.ty };
+                graph.nodes[at] =
+                    NodeData { op: Op::CONST, sig, inputs: List::EMPTY, imm, ..graph.nodes[at] };
+            }
+        }
+    }
     for node in &mut graph.nodes {
         match node.op {
-            Op::OPEN if constants != build::Constants::Held => node.op = Op::CONST,
+            Op::OPEN if are_constants => node.op = Op::CONST,
             Op::OPEN_ADDR => node.op = Op::ADDR,
             _ => {}
         }

@@ -146,8 +146,6 @@ impl Types {
     pub const FLOAT: Types = Types(0b0011_0000);
     /// Everything that lives in a register.
     pub const VALUE: Types = Types(0b0011_1111);
-    /// 32 and 64 bits.
-    pub const LONG: Types = Types(0b0000_1100);
     /// What a register holds whole: the widest integer, and floats.
     pub const HELD: Types = Types(0b0011_1000);
 
@@ -532,7 +530,7 @@ operator_table! {
 
     // What only stencils have: one opcode's template with its operands left open. The machine's own pointers are kept
     // in registers from bytecode to bytecode, and so is a value that the next bytecode may want.
-    OPEN "open" () [Code Type] -> Param, Key::Result, LONG, None, [PURE GRAPH STENCIL], (none);
+    OPEN "open" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     OPEN_ADDR "open_addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, None, [PURE STENCIL], (none);
     KEPT_TC "kept_tc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     KEPT_LOCAL "kept_local" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);

@@ -238,7 +238,7 @@ impl<'a> Opener<'a> {
                 self.pointer(LOCAL)
             }
             Step::Node { op: Op::CU, .. } => {
-                self.open(Open { source: From::Unit, scale: 1, range: Range::Any }, Type::I64)
+                self.open(Open { source: From::Unit, scale: 1, range: Range::Any })
             }
             Step::Node { op, sig, inputs, imm: Imm::Operand(operand) } => {
                 self.node(op, sig, inputs.first().copied(), inputs, operand)?
@@ -248,7 +248,7 @@ impl<'a> Opener<'a> {
                 self.slot(operand)
             }
             Step::WindowLength { operand } => {
-                self.open(Open { source: From::Count(operand), scale: 1, range: Range::Unsigned }, Type::I64)
+                self.open(Open { source: From::Count(operand), scale: 1, range: Range::Unsigned })
             }
             _ => return self.effect(step),
         };
@@ -338,10 +338,10 @@ impl<'a> Opener<'a> {
         self.pointers[which]
     }
 
-    /// An open number as a constant.
-    fn open(&mut self, open: Open, ty: Type) -> Node {
-        let bits = ty.truncate(self.opens.stand_in(open) as u64);
-        self.builder.graph.add(Op::OPEN, Sig { from: Type::Void, ty }, &[], bits, self.builder.at)
+    /// An open number.
+    fn open(&mut self, open: Open) -> Node {
+        let bits = self.opens.stand_in(open) as u64;
+        self.builder.graph.add(Op::OPEN, WORD, &[], bits, self.builder.at)
     }
 
     /// The slot that an operand names.
@@ -393,10 +393,14 @@ impl<'a> Opener<'a> {
     fn constant(&mut self, operand: u8, ty: Type) -> Node {
         let source = From::Operand(operand);
         if ty.bits() == 64 {
-            let value = self.open(Open { source, scale: 1, range: self.range(operand) }, Type::I64);
+            let value = self.open(Open { source, scale: 1, range: self.range(operand) });
             return if ty.is_float() { self.bits_as(value, ty) } else { value };
         }
-        let value = self.open(Open { source, scale: 1, range: Range::Signed }, Type::I32);
+        let held = self.opening.constants == Constants::Held;
+        let range = if held { Range::Any } else { Range::Signed };
+        let whole = self.open(Open { source, scale: 1, range });
+        let sig = Sig { from: Type::I64, ty: Type::I32 };
+        let value = self.builder.graph.add(Op::UCAST, sig, &[whole], 0, self.builder.at);
         match ty {
             Type::I32 => value,
             Type::F32 => self.bits_as(value, ty),
@@ -421,7 +425,7 @@ impl<'a> Opener<'a> {
                 let base = self.builder.value(base?);
                 let range = self.range(operand);
                 if range == Range::Any {
-                    let distance = self.open(Open { source, scale: 1, range }, Type::I64);
+                    let distance = self.open(Open { source, scale: 1, range });
                     return Some(self.builder.graph.add(
                         Op::ADD,
                         WORD,
@@ -435,7 +439,7 @@ impl<'a> Opener<'a> {
             }
             Op::IDX => {
                 let (base, index) = (self.builder.value(base?), self.builder.value(inputs[1]));
-                let scale = self.open(Open { source, scale: 1, range: self.range(operand) }, Type::I64);
+                let scale = self.open(Open { source, scale: 1, range: self.range(operand) });
                 let at = self.builder.at;
                 let distance = self.builder.graph.add(Op::MUL, WORD, &[index, scale], 0, at);
                 Some(self.builder.graph.add(Op::ADD, WORD, &[base, distance], 0, at))
@@ -454,11 +458,11 @@ impl<'a> Opener<'a> {
         let kind = self.opening.opcode.operands[operands[0] as usize].kind;
         let last = match operands {
             [run] if kind == OperandKind::Labels => {
-                self.open(Open { source: From::Last(*run), scale: 1, range: Range::Unsigned }, Type::I64)
+                self.open(Open { source: From::Last(*run), scale: 1, range: Range::Unsigned })
             }
             _ => self.builder.graph.constant(Type::I64, operands.len() as u64 - 1, self.builder.at),
         };
-        let table = self.open(Open { source: From::Table, scale: 1, range: Range::Any }, Type::I64);
+        let table = self.open(Open { source: From::Table, scale: 1, range: Range::Any });
         let (graph, at) = (&mut *self.builder.graph, self.builder.at);
         let is_less = graph.add(Op::ULT, Sig { from: Type::I64, ty: Type::Flag }, &[value, last], 0, at);
         let position = graph.add(Op::SELECT, WORD, &[is_less, value, last], 0, at);
