@@ -13,6 +13,7 @@ use azulejo_core::pass::build::Source;
 use azulejo_core::verify::{Shape, verify};
 use azulejo_core::vocab::Vocabulary;
 use azulejo_x64::{Compiled, Compiler, Features, Status};
+use std::cell::Cell;
 use std::hint::black_box;
 use std::rc::Rc;
 
@@ -39,7 +40,9 @@ const CODE_BYTES: usize = 64 << 20;
 
 /// Every engine that can do something with the program.
 pub(crate) fn all(program: &Program) -> Vec<Subject<'_>> {
-    let mut subjects = vec![interpreter(program), by_hand(program), optimizer(program)];
+    let mut subjects = vec![interpreter(program), by_hand(program)];
+    subjects.extend(baseline(program));
+    subjects.push(optimizer(program));
     if program.kind == Kind::Generated {
         subjects.push(limit(program));
     }
@@ -60,8 +63,9 @@ struct Defined {
     vm: Vm,
 }
 
-fn define(program: &Program) -> Defined {
-    let engine = Box::new(Engine::<Op>::builder().code_bytes(CODE_BYTES).build::<Op>());
+/// In an engine that stays in one tier.
+fn define(program: &Program, tier: Tier) -> Defined {
+    let engine = Box::new(Engine::<Op>::builder().code_bytes(CODE_BYTES).only(tier).build::<Op>());
     let code = Code { ops: program.code.ops.clone(), labels: program.code.labels.clone() };
     let function = engine.define(&*program.name, code, program.code.registers).expect("the program is right");
     let vm = Vm { running: Some((&*engine as *const _, function)) };
@@ -70,7 +74,7 @@ fn define(program: &Program) -> Defined {
 
 /// The interpreter that the macros generate, entered below the engine.
 fn interpreter(program: &Program) -> Subject<'_> {
-    let mut defined = define(program);
+    let mut defined = define(program, Tier::Interpreter);
     let shape = verify(&program.code.ops, &program.code.labels, program.code.registers).expect("as above");
     let mut frame = vec![0; shape.slots as usize];
     let run = move || {
@@ -82,6 +86,7 @@ fn interpreter(program: &Program) -> Subject<'_> {
             context: &raw mut defined.vm,
             unit: std::ptr::null(),
             labels: &program.code.labels,
+            budget: &Cell::new(i32::MAX),
         };
         // SAFETY: the code was verified, and the frame has the slots that verification asked for.
         let end = unsafe { Op::interpret(&program.code.ops, &machine, 0, program.code.registers, 0) };
@@ -95,6 +100,27 @@ fn by_hand(program: &Program) -> Subject<'_> {
     let mut stack = by_hand::Stack::new();
     let run = move || stack.call(&program.code, black_box(&program.args));
     Subject { run: Some(Box::new(run)), ..new("match", "by hand") }
+}
+
+/// The baseline tier; nothing if it cannot compile the program.
+fn baseline(program: &Program) -> Option<Subject<'_>> {
+    let Defined { engine, function, mut vm } = define(program, Tier::Baseline);
+    engine.compile_in(function, Tier::Baseline).ok()?;
+    let engine: Rc<Engine<Op>> = Rc::from(engine);
+    vm.running = Some((&*engine as *const _, function));
+    let compile = {
+        let engine = Rc::clone(&engine);
+        move || {
+            engine.discard(function).expect("it is defined");
+            engine.compile_in(function, Tier::Baseline).expect("it compiles")
+        }
+    };
+    let ((), first) = memory::counted(compile.clone());
+    let ((), again) = memory::counted(compile.clone());
+    let code_bytes = engine.code_len(function);
+    let run = move || engine.call(function, &mut vm, &*program.args).expect("it returns");
+    let (compile, run) = (Some(Box::new(compile) as _), Some(Box::new(run) as _));
+    Some(Subject { compile, run, code_bytes, heap: Some((first, again)), ..new("azulejo", "baseline") })
 }
 
 /// What the compiler below the engine wants.
@@ -118,7 +144,7 @@ pub(crate) fn compiler() -> Compiler {
 }
 
 fn optimizer(program: &Program) -> Subject<'_> {
-    let Defined { engine, function, mut vm } = define(program);
+    let Defined { engine, function, mut vm } = define(program, Tier::Optimizer);
     engine.compile(function).expect("it compiles");
     let shape = verify(&program.code.ops, &program.code.labels, program.code.registers).expect("as above");
     let mut pipeline = compiler();
