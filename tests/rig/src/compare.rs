@@ -63,7 +63,7 @@ const USUAL: Way = Way {
 };
 
 /// Every way.
-pub const WAYS: [Way; 11] = [
+pub const WAYS: [Way; 12] = [
     USUAL,
     Way { name: "optimizer on the oldest processor", has_features: false, rules: &COUNTED, ..USUAL },
     Way { name: "optimizer with few registers", registers: &FEW, rules: &COUNTED, ..USUAL },
@@ -76,7 +76,8 @@ pub const WAYS: [Way; 11] = [
         ..USUAL
     },
     Way { name: "no rules", rules: &[], ..USUAL },
-    Way { name: "optimizer with frame pointers", keeps_frame_pointers: true, ..USUAL },
+    Way { name: "no rules on the oldest processor", has_features: false, rules: &[], ..USUAL },
+    Way { name: "optimizer with frame pointers", keeps_frame_pointers: true, rules: &COUNTED, ..USUAL },
     Way { name: "climbing", climbs: true, ..USUAL },
     Way { name: "baseline", is_baseline: true, ..USUAL },
     Way { name: "baseline with frame pointers", is_baseline: true, keeps_frame_pointers: true, ..USUAL },

@@ -87,7 +87,7 @@ pub fn plant(random: &mut Random, graph: &mut Graph) {
         }
     }
     let leaves: Vec<Node> = case.leaves.iter().map(|ty| leaf(random, graph, &around, types[*ty])).collect();
-    let small: [i64; 12] = [0, 1, 2, 3, 4, 5, 7, 8, 31, 63, -1, -2];
+    let small: [i64; 13] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 63, -1, -2];
     let mut constant = |constant: &CaseConstant| match constant {
         CaseConstant::Scale => 1 << random.below(4),
         CaseConstant::Offset => random.below(64) as i64,
@@ -115,14 +115,19 @@ pub fn plant(random: &mut Random, graph: &mut Graph) {
     graph.links[link] = convert(graph, root, graph.node(old).ty());
 }
 
-/// A value of a type: one of these, or made of one of these.
+/// A value of a type: one of these, or made of the first of these, which is no constant. What is constant, folding would
+/// take before a rule saw it.
 fn leaf(random: &mut Random, graph: &mut Graph, around: &[Node], ty: Type) -> Node {
-    let fitting: Vec<Node> = around.iter().copied().filter(|node| graph.node(*node).ty() == ty).collect();
-    if !fitting.is_empty() && !random.one_in(4) {
+    if ty.is_value() && random.one_in(8) {
+        return graph.constant(ty, random.number(), 0);
+    }
+    let fits = |node: &Node| graph.node(*node).ty() == ty && graph.node(*node).op != Op::CONST;
+    let fitting: Vec<Node> = around.iter().copied().filter(fits).collect();
+    if !fitting.is_empty() && !random.one_in(3) {
         return fitting[random.below(fitting.len())];
     }
     // Another one each time, so that what a rule wants to be different is.
-    let word = convert(graph, around[random.below(around.len())], Type::I64);
+    let word = convert(graph, around[0], Type::I64);
     let other = graph.constant(Type::I64, random.number(), 0);
     let word = graph.add(Op::XOR, Sig { from: Type::Void, ty: Type::I64 }, &[word, other], 0, 0);
     // A comparison of floats has no inverse, one of integers has.
