@@ -13,7 +13,7 @@ use super::{Allocator, tied_result};
 use crate::ir::assignment::{Assignment, Loc, Move, Source};
 use crate::ir::index::{List, Vreg};
 use crate::ir::ranges::{GAP, LATE, STEP, Segment};
-use crate::ir::tiles::{Constraint, Role, TileBlock};
+use crate::ir::tiles::{Constraint, Operand, Role, TileBlock};
 use crate::target::{Reg, RegSet};
 use crate::vocab::{Class, Type};
 use core::cmp::Reverse;
@@ -400,41 +400,69 @@ impl<'a> Writer<'a> {
     fn inst(&mut self, inst: usize, out: &mut Assignment) {
         let tiles = self.allocator.tiles;
         let operands = tiles.insts[inst].operands.range();
+        let is_tied = |index: &usize| matches!(tiles.operands[*index].constraint, Constraint::Tied(_));
+        let has_tied = operands.clone().any(|index| is_tied(&index));
         for index in operands.clone() {
-            let operand = tiles.operands[index];
-            let loc = match operand.constraint {
-                Constraint::Fixed(reg) => Loc::Reg(reg),
-                Constraint::OutArg(at) => Loc::OutArg(at),
-                _ => {
-                    let result = tied_result(tiles, operands.clone(), index);
-                    self.register(inst as u32, result.unwrap_or(index))
-                }
-            };
+            let operand = &tiles.operands[index];
             debug_assert_eq!(out.locs.len(), index);
+            let result = if has_tied { tied_result(tiles, operands.clone(), index) } else { None };
+            let loc = match self.home_register(inst as u32, operand) {
+                Some(reg) if result.is_none() => Loc::Reg(reg),
+                _ => self.operand(inst as u32, index, result),
+            };
             out.locs.push(loc);
-            let ty = tiles.vregs[operand.vreg.at()].ty;
-            let (range, at) = (self.range(operand.vreg), inst as u32);
-            match operand.role {
-                Role::Use | Role::LateUse => {
-                    let place = self.place(range, at * STEP + GAP);
-                    let home = self.source(range, place);
-                    self.scratch.moves.push(at, Phase::Before, home, loc, ty);
-                }
-                Role::Def | Role::EarlyDef => {
-                    let place = self.place(range, at * STEP + LATE);
-                    let home = self.target(range, place);
-                    let slot = self.scratch.slots[range as usize];
-                    let and_slot = slot.written_at_once.then_some(Loc::Slot(slot.number));
-                    for to in home.into_iter().chain(and_slot.filter(|slot| home != Some(*slot))) {
-                        self.scratch.moves.push(at + 1, Phase::After, Source::Loc(loc), to, ty);
-                    }
-                }
-                Role::Temp => {}
-            }
             if let (Role::Def | Role::EarlyDef | Role::Temp, Loc::Reg(reg)) = (operand.role, loc) {
                 out.used.insert(reg);
             }
         }
+    }
+
+    /// The register that an operand is in before and after its instruction, if it need not be anywhere else.
+    fn home_register(&mut self, inst: u32, operand: &Operand) -> Option<Reg> {
+        if !matches!(operand.constraint, Constraint::Reg | Constraint::Any | Constraint::Tied(_)) {
+            return None;
+        }
+        let range = self.range(operand.vreg);
+        let position = match operand.role {
+            Role::Use | Role::LateUse => GAP,
+            Role::Def | Role::EarlyDef if self.scratch.slots[range as usize].written_at_once => return None,
+            Role::Def | Role::EarlyDef | Role::Temp => LATE,
+        };
+        match self.place(range, inst * STEP + position) {
+            Place::Reg(reg) => Some(reg),
+            Place::Memory | Place::Waiting => None,
+        }
+    }
+
+    /// Places an operand, with the moves that takes.
+    fn operand(&mut self, at: u32, index: usize, tied_result: Option<usize>) -> Loc {
+        let tiles = self.allocator.tiles;
+        let operand = &tiles.operands[index];
+        let loc = match operand.constraint {
+            Constraint::Fixed(reg) => Loc::Reg(reg),
+            Constraint::OutArg(at) => Loc::OutArg(at),
+            _ => self.register(at, tied_result.unwrap_or(index)),
+        };
+        let ty = tiles.vregs[operand.vreg.at()].ty;
+        let range = self.range(operand.vreg);
+        match operand.role {
+            Role::Use | Role::LateUse => {
+                let place = self.place(range, at * STEP + GAP);
+                let home = self.source(range, place);
+                self.scratch.moves.push(at, Phase::Before, home, loc, ty);
+            }
+            Role::Def | Role::EarlyDef => {
+                let place = self.place(range, at * STEP + LATE);
+                let home = self.target(range, place);
+                let slot = self.scratch.slots[range as usize];
+                let and_slot = slot.written_at_once.then_some(Loc::Slot(slot.number));
+                for to in home.into_iter().chain(and_slot.filter(|slot| home != Some(*slot))) {
+                    self.scratch.moves.push(at + 1, Phase::After, Source::Loc(loc), to, ty);
+                }
+            }
+            Role::Temp => {}
+        }
+        loc
     }
 
     /// The register of an operand without a fixed one: its moment's, or its piece's; or its slot, if it may be.
