@@ -259,7 +259,18 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                     loop {
                         debug_assert!(code.as_ptr_range().contains(&op), "verified code stays within itself");
                         // SAFETY: verification saw to it that no way leads out of the code.
-                        match unsafe { &*op } { #(#arms)* }
+                        let to = match unsafe { &*op } { #(#arms)* };
+                        // Jumps meet here, so that little code is what all bytecodes go through.
+                        // SAFETY: as above.
+                        let next = unsafe { start.add(to as usize) };
+                        if next <= op {
+                            let left = machine.budget.get().wrapping_sub(1);
+                            machine.budget.set(left);
+                            if left < 0 {
+                                return (__bytecode::Flow::Jump(to), to);
+                            }
+                        }
+                        op = next;
                     }
                 }
             }
@@ -350,18 +361,11 @@ fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStr
             let flow = unsafe { #run };
             #push
             match flow {
-                __bytecode::Flow::Next => op = unsafe { op.add(1) },
-                __bytecode::Flow::Jump(to) => {
-                    let next = unsafe { start.add(to as usize) };
-                    if next <= op {
-                        let left = machine.budget.get().wrapping_sub(1);
-                        machine.budget.set(left);
-                        if left < 0 {
-                            return (flow, to);
-                        }
-                    }
-                    op = next;
+                __bytecode::Flow::Next => {
+                    op = unsafe { op.add(1) };
+                    continue;
                 }
+                __bytecode::Flow::Jump(to) => to,
                 end => return (end, unsafe { op.offset_from_unsigned(start) } as u32),
             }
         }
