@@ -5,8 +5,8 @@
 //!
 //! Ranges wait in the order in which they start. Each gets a register that is free wherever the range is live
 //! (holes count as free), the one that saves a move if possible. If there is none, the cheapest range in the way
-//! gives its register up and waits again. If none is cheaper, the range is cut, where that is cheapest, and its
-//! pieces wait:
+//! gives its register up: from its last use before that on, or altogether if it may be cut at the borders of loops
+//! instead, and waits again. If none is cheaper, the range is cut, where that is cheapest, and its pieces wait:
 //!
 //! - at the borders of loops and of cold code, so that what is needed in the loop decides there, and a slow path
 //!   that destroys every register costs the fast one nothing;
