@@ -1,0 +1,131 @@
+//! Reads and writes of VM registers, as the types that templates want, and the slots that registers are in when someone
+//! may look.
+
+use super::decode::run_of;
+use super::{Builder, SLOT_BYTES, WORD};
+use crate::ir::bytecode::OperandKind;
+use crate::ir::index::Node;
+use crate::vocab::{Op, Sig, Type};
+
+impl Builder<'_> {
+    pub(super) fn slot_address(&mut self, register: u32) -> Node {
+        let local = self.local();
+        let offset = register as u64 * SLOT_BYTES;
+        self.graph.add_normal(Op::ADDR, WORD, &[local], offset, self.at)
+    }
+
+    pub(super) fn local(&mut self) -> Node {
+        self.scratch.registers.local(self.graph)
+    }
+
+    pub(super) fn read(&mut self, register: u32, ty: Type) -> Node {
+        let value = self.scratch.registers.read(register);
+        let from = self.graph.node(value).ty();
+        if from == ty {
+            return value;
+        }
+        debug_assert_eq!(from, Type::I64, "a register used as several types is at home as an integer");
+        let bits = match ty.bits() {
+            64 => value,
+            32 => self.narrow(value, Type::I32),
+            16 => self.narrow(value, Type::I16),
+            _ => self.narrow(value, Type::I8),
+        };
+        let from = self.graph.node(bits).ty();
+        if from == ty {
+            return bits;
+        }
+        self.graph.add(Op::BITCAST, Sig { from, ty }, &[bits], 0, self.at)
+    }
+
+    pub(super) fn narrow(&mut self, value: Node, ty: Type) -> Node {
+        let data = self.graph.node(value);
+        if data.op == Op::UCAST && data.sig.from == ty {
+            // The register was written as the type it is read as.
+            return self.graph.inputs(value)[0];
+        }
+        self.graph.add(Op::UCAST, Sig { from: Type::I64, ty }, &[value], 0, self.at)
+    }
+
+    pub(super) fn write(&mut self, register: u32, value: Node) {
+        let home = self.scratch.registers.home(register);
+        let value = if home == self.graph.node(value).ty() { value } else { self.widen(value) };
+        self.scratch.registers.write(register, value);
+    }
+
+    /// A value's bits with zeros above them.
+    pub(super) fn widen(&mut self, value: Node) -> Node {
+        let mut value = value;
+        let ty = self.graph.node(value).ty();
+        if ty.is_float() {
+            let bits = if ty == Type::F32 { Type::I32 } else { Type::I64 };
+            value = self.graph.add(Op::BITCAST, Sig { from: ty, ty: bits }, &[value], 0, self.at);
+        }
+        let from = self.graph.node(value).ty();
+        if from == Type::I64 {
+            return value;
+        }
+        self.graph.add(Op::UCAST, Sig { from, ty: Type::I64 }, &[value], 0, self.at)
+    }
+
+    /// Puts a register's value in its slot, unless it is there already because nothing was ever written.
+    pub(super) fn flush(&mut self, register: u32) {
+        let value = self.scratch.registers.read(register);
+        if self.scratch.registers.is_initial(register, value) {
+            return;
+        }
+        // The whole slot is written: what is above a narrow value is zero.
+        let value = if self.graph.node(value).ty().bits() < 64 { self.widen(value) } else { value };
+        let address = self.slot_address(register);
+        let sig = Sig { from: self.graph.node(value).ty(), ty: Type::Void };
+        self.graph.push(self.current, Op::STORE, sig, &[address, value], 0, self.at);
+    }
+
+    pub(super) fn flush_all(&mut self) {
+        for index in 0..self.scratch.flushes.len() {
+            let register = self.scratch.flushes[index];
+            self.flush(register);
+        }
+    }
+
+    pub(super) fn reload(&mut self, register: u32) {
+        let ty = self.scratch.registers.home(register);
+        let address = self.slot_address(register);
+        let sig = Sig { from: Type::Void, ty };
+        let value = self.graph.push(self.current, Op::LOAD, sig, &[address], 0, self.at);
+        self.scratch.registers.write(register, value);
+    }
+
+    pub(super) fn reload_all(&mut self) {
+        for register in 0..self.source.slots {
+            if self.scratch.registers.is_used(register) {
+                self.reload(register);
+            }
+        }
+    }
+
+    /// The address of a run of registers, which are in their slots from here on.
+    pub(super) fn window(&mut self, run: core::ops::Range<usize>) -> Node {
+        for register in run.clone() {
+            if self.scratch.registers.is_written(register as u32) {
+                self.flush(register as u32);
+            }
+        }
+        self.slot_address(run.start as u32)
+    }
+
+    /// After a template that handed out addresses of slots, the registers have what is there.
+    pub(super) fn reload_observed(&mut self, opcode: usize) {
+        if self.observed {
+            self.reload_all();
+            return;
+        }
+        for (operand, info) in self.source.opcodes[opcode].operands.iter().enumerate() {
+            if info.kind == OperandKind::RegsMut {
+                for register in run_of(self.operand(operand as u8)) {
+                    self.reload(register as u32);
+                }
+            }
+        }
+    }
+}
