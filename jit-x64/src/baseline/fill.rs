@@ -9,7 +9,7 @@ use crate::memory::CodeMemory;
 use crate::stencil::{Bits, COLD_ALIGNMENT, Distance, Hole, Part, Place};
 use crate::unwind::Described;
 use azulejo_core::error::Error;
-use azulejo_core::ir::bytecode::Raw;
+use azulejo_core::ir::bytecode::{MAX_OPERANDS, Raw};
 use azulejo_core::ir::stencil::Source;
 
 /// What stands around the stencils, and what bytecode refers to beside itself.
@@ -35,7 +35,9 @@ struct Sections {
 }
 
 /// How far behind the hot parts copies and holes that are not there may write.
-const SPILL: usize = CHUNK * CHUNKS;
+const SPILL: usize = CHUNK * CHUNKS + HOLE;
+/// How many bytes a hole has that is quickly filled.
+const HOLE: usize = 4;
 const ENTRY_BYTES: usize = 8;
 const POSITION_BYTES: usize = 4;
 
@@ -101,13 +103,17 @@ impl Filler<'_> {
                 && let Some((count, budget)) = self.around.count
             {
                 let sizes = self.packed.sizes(count);
-                self.place(at, Placed { stencil: count, operands: 0, hot, cold }, &[budget], &mut n_tables);
+                let mut operands = [0; MAX_OPERANDS];
+                operands[0] = budget;
+                self.place(at, Placed { stencil: count, operands: 0, hot, cold }, &operands, &mut n_tables);
                 stencil ^= COUNTS;
                 hot += sizes.hot;
                 cold += sizes.cold;
             }
             let placed = Placed { stencil, operands, hot, cold };
-            self.place(at, placed, &self.plan.operands[operands as usize..], &mut n_tables);
+            let operands =
+                self.plan.operands[operands as usize..].first_chunk().expect("there is room for more");
+            self.place(at, placed, operands, &mut n_tables);
         }
         // Only now is nothing written behind the last stencil any more.
         let epilogue_end = self.at.epilogue + self.around.frame.epilogue.len();
@@ -120,7 +126,7 @@ impl Filler<'_> {
     }
 
     #[inline(always)]
-    fn place(&mut self, at: usize, placed: Placed, operands: &[Raw], n_tables: &mut usize) {
+    fn place(&mut self, at: usize, placed: Placed, operands: &[Raw; MAX_OPERANDS], n_tables: &mut usize) {
         let stencil = &self.packed.stencils[placed.stencil as usize];
         self.copy(stencil, self.at.hot + placed.hot as usize, operands);
         if stencil.n_patches > 0 {
@@ -133,18 +139,26 @@ impl Filler<'_> {
 
     /// Copies a hot part, and fills the holes that are quickly filled.
     #[inline(always)]
-    fn copy(&mut self, stencil: &PackedStencil, to: usize, operands: &[Raw]) {
-        let from = &self.packed.bytes[stencil.hot_at as usize..];
-        let always = CHUNK * CHUNKS;
-        self.bytes[to..to + always].copy_from_slice(&from[..always]);
-        let mut at = always;
-        while at < stencil.hot as usize {
-            self.bytes[to + at..to + at + CHUNK].copy_from_slice(&from[at..at + CHUNK]);
-            at += CHUNK;
+    fn copy(&mut self, stencil: &PackedStencil, to: usize, operands: &[Raw; MAX_OPERANDS]) {
+        let copied = stencil.copied as usize;
+        let from = self.packed.bytes[stencil.hot_at as usize..][..copied].as_ptr();
+        let room = &mut self.bytes[to..][..copied + HOLE];
+        let to = room.as_mut_ptr();
+        // SAFETY: both are `copied` bytes long, which is whole chunks and no less than the first ones.
+        unsafe {
+            to.copy_from_nonoverlapping(from, CHUNK * CHUNKS);
+            let mut at = CHUNK * CHUNKS;
+            while at < copied {
+                to.add(at).copy_from_nonoverlapping(from.add(at), CHUNK);
+                at += CHUNK;
+            }
         }
         for hole in &stencil.quick {
-            let value = (operands[hole.operand as usize] as u32) << hole.shift;
-            self.put(to + hole.at as usize, value.wrapping_add(hole.add).to_le_bytes());
+            let value =
+                (operands[hole.operand as usize % MAX_OPERANDS] as u32).wrapping_mul(hole.scale as u32);
+            debug_assert!(hole.at as usize + HOLE <= room.len());
+            // SAFETY: `Packed::add` saw to it that the hole starts no later than right behind what is copied.
+            unsafe { to.add(hole.at as usize).cast::<u32>().write_unaligned(value.wrapping_add(hole.add)) };
         }
     }
 

@@ -27,14 +27,14 @@ use crate::stencil::{self, Stencil};
 use crate::unwind::Described;
 use crate::watchers::Announced;
 use azulejo_core::error::Error;
-use azulejo_core::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
+use azulejo_core::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Raw};
 use azulejo_core::ir::template::Template;
-use azulejo_core::pass::build::{Constants, Opening, first_reads};
+use azulejo_core::pass::build::{Carry, Constants, Opening, first_reads};
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::verify::Shape;
-use azulejo_core::vocab::{Scalar, Type, Vocabulary};
+use azulejo_core::vocab::{Scalar, Vocabulary};
 use fill::Around;
-use pack::Packed;
+use pack::{Packed, Sizes};
 use std::cell::Cell;
 
 /// Stencils of one bytecode, made when they are first needed, and memory kept between functions.
@@ -89,9 +89,6 @@ type Held = u64;
 const NOTHING: Held = u64::MAX;
 /// Never equal to anything that is held.
 const NEVER: Held = u64::MAX - 1;
-/// An operand that is always zero.
-const ZERO: u8 = MAX_OPERANDS as u8;
-
 /// How a stencil is chosen for an opcode.
 #[derive(Clone, Debug)]
 struct OpcodePlan {
@@ -99,13 +96,25 @@ struct OpcodePlan {
     reads: [Key; 2],
     /// What is at hand afterwards.
     carry: Key,
-    /// The constant that tells whether the wide variant is needed; more than one are looked at one by one.
+    /// The constant that tells whether the wide variant is needed, and its bits, or none if there is no such constant.
     wide: u8,
+    wide_mask: u64,
+    /// More such constants, a bit each, which are looked at one by one.
     more_wide: u16,
+    /// There are more such constants, or places on the operand stack, so that a bytecode may be unreached.
+    is_unusual: bool,
+    n_operands: u32,
     /// The operands that a switch's table is made from; none for most.
     table: Option<Table>,
     /// Stencils by variant: bits 0 and 1 say which of `reads` is at hand, bit 2 that constants are wide.
-    variants: [u32; 8],
+    variants: [Choice; 8],
+}
+
+/// A stencil, if it was made, and its sizes.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    stencil: u32,
+    sizes: Sizes,
 }
 
 const MISSING: u32 = u32::MAX;
@@ -115,13 +124,25 @@ const WIDE: usize = 4;
 #[derive(Clone, Copy, Debug)]
 struct Key {
     operand: u8,
-    /// In the upper half what kind of value; [`NEVER`] or [`NOTHING`] altogether if there is none.
+    /// The bits of the operand that count: none if the key is always the same.
+    mask: u64,
+    /// In the upper half what kind of value.
     kind: Held,
 }
 
 impl Key {
-    fn of(self, operands: &[Raw; MAX_OPERANDS + 1]) -> Held {
-        self.kind | operands[self.operand as usize] as u32 as u64
+    fn new(carry: Carry) -> Key {
+        Key { operand: carry.operand, mask: u32::MAX as u64, kind: (carry.ty as u64 + 1) << 32 }
+    }
+
+    /// The same for all operands.
+    const fn always(kind: Held) -> Key {
+        Key { operand: 0, mask: 0, kind }
+    }
+
+    #[inline(always)]
+    fn of(self, operands: &[Raw; MAX_OPERANDS]) -> Held {
+        operands[self.operand as usize % MAX_OPERANDS] & self.mask | self.kind
     }
 }
 
@@ -146,6 +167,17 @@ struct Plan {
     hot: u32,
     cold: u32,
     entries: u32,
+}
+
+/// How far planning has come.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    at: usize,
+    operands: u32,
+    hot: u32,
+    cold: u32,
+    entries: u32,
+    held: Held,
 }
 
 /// In [`Placed::stencil`]: the stencil that counts comes first.
@@ -193,7 +225,7 @@ impl Baseline {
                 constants: Constants::Long,
             };
             let stencil = self.make_stencil(&opening, machinery)?;
-            self.count = Some(self.packed.add(&stencil, 0));
+            self.count = Some(self.packed.add(&stencil));
         }
         self.plan(function, machinery)?;
         if self.frame.room != self.room || self.frame.prologue.is_empty() {
@@ -211,67 +243,89 @@ impl Baseline {
         function: &Function<'_, B>,
         machinery: &mut Machinery<'_>,
     ) -> Result<(), Error> {
-        let Function { code, registers, shape, .. } = *function;
         let Plan { placed, operands, tables, .. } = &mut self.plan;
         placed.clear();
-        placed.reserve(code.len());
+        placed.reserve(function.code.len());
         tables.clear();
-        if operands.len() < (code.len() + 1) * MAX_OPERANDS {
-            operands.resize((code.len() + 1) * MAX_OPERANDS, 0);
+        let n_operands = (function.code.len() + 1) * MAX_OPERANDS;
+        if operands.len() < n_operands {
+            operands.resize(n_operands, 0);
         }
-        let (mut next_operand, mut hot, mut cold, mut entries) = (0, 0, 0, 0);
-        let count = self.count.filter(|_| function.budget.is_some()).unwrap_or(MISSING);
-        let mut held = NOTHING;
-        let mut window = [0; MAX_OPERANDS + 1];
-        for (at, op) in code.iter().enumerate() {
-            let depth = shape.depths.get(at).copied().unwrap_or(0);
-            let (raw, _) = window.split_first_chunk_mut().expect("it is longer by one");
+        let mut progress = Progress { at: 0, operands: 0, hot: 0, cold: 0, entries: 0, held: NOTHING };
+        while let Some((opcode, variant)) = self.plan_on(function, &mut progress) {
+            let (info, template) = (&B::OPCODES[opcode], B::templates()[opcode]);
+            self.make(opcode, variant, info, template, B::OPERATORS, machinery)?;
+        }
+        (self.plan.hot, self.plan.cold, self.plan.entries) = (progress.hot, progress.cold, progress.entries);
+        Ok(())
+    }
+
+    /// Goes on to the end, or to a bytecode whose stencil there is not yet; then says which that is.
+    fn plan_on<B: Bytecode>(
+        &mut self,
+        function: &Function<'_, B>,
+        progress: &mut Progress,
+    ) -> Option<(usize, usize)> {
+        let Function { code, registers, shape, .. } = *function;
+        let Baseline { opcodes, plan: Plan { placed, operands, tables, .. }, packed, .. } = self;
+        let count = self.count.filter(|_| function.budget.is_some()).map(|count| packed.sizes(count));
+        let mut now = *progress;
+        for (at, op) in code.iter().enumerate().skip(now.at) {
+            let depth = if shape.depths.is_empty() { 0 } else { shape.depths[at] };
+            let raw = operands[now.operands as usize..].first_chunk_mut().expect("there is room for more");
             op.decode(registers.wrapping_add(depth), raw);
+            let (word, bit) = (at / 64, at % 64);
+            // Whoever jumps here brings nothing along.
+            let held = if shape.targets[word] >> bit & 1 != 0 { NOTHING } else { now.held };
             let opcode = op.opcode();
-            let is_target = shape.targets[at / 64] >> (at % 64) & 1 != 0;
-            held = if is_target { NOTHING } else { held };
-            let plan = &self.opcodes[opcode];
-            let mut variant = (plan.reads[0].of(&window) == held) as usize
-                | ((plan.reads[1].of(&window) == held) as usize) << 1
-                | (is_wide(window[plan.wide as usize]) as usize * WIDE);
-            if plan.more_wide != 0 && any_wide(plan.more_wide, &window) {
-                variant |= WIDE;
+            let plan = &opcodes[opcode];
+            let mut variant = (plan.reads[0].of(raw) == held) as usize
+                | ((plan.reads[1].of(raw) == held) as usize) << 1
+                | (is_wide(raw[plan.wide as usize] & plan.wide_mask) as usize * WIDE);
+            let mut flags = 0;
+            let (mut hot, mut cold) = (0, 0);
+            if plan.is_unusual || depth == Shape::UNREACHED {
+                if depth == Shape::UNREACHED {
+                    placed.push(Placed {
+                        stencil: Packed::NOTHING,
+                        operands: 0,
+                        hot: now.hot,
+                        cold: now.cold,
+                    });
+                    now.held = NOTHING;
+                    continue;
+                }
+                if any_wide(plan.more_wide, raw) {
+                    variant |= WIDE;
+                }
             }
-            held = plan.carry.of(&window);
-            if depth == Shape::UNREACHED {
-                self.plan.placed.push(Placed { stencil: Packed::NOTHING, operands: 0, hot, cold });
-                continue;
+            if let Some(sizes) = count
+                && shape.heads[word] >> bit & 1 != 0
+            {
+                (flags, hot, cold) = (COUNTS, sizes.hot, sizes.cold);
+            }
+            let choice = plan.variants[variant];
+            if choice.stencil == MISSING {
+                *progress = Progress { at, ..now };
+                return Some((opcode, variant));
             }
             if let Some(table) = plan.table {
-                self.plan.tables.push((at as u32, entries, table));
-                entries += table.len(&window) as u32;
+                tables.push((at as u32, now.entries, table));
+                now.entries += table.len(raw) as u32;
             }
-            let mut stencil = plan.variants[variant];
-            if stencil == MISSING {
-                let (info, template) = (&B::OPCODES[opcode], B::templates()[opcode]);
-                stencil = self.make(opcode, variant, info, template, B::OPERATORS, machinery)?;
-                held = self.opcodes[opcode].carry.of(&window);
-            }
-            let Plan { placed, operands, .. } = &mut self.plan;
-            let mut flags = 0;
-            if count != MISSING && shape.heads[at / 64] >> (at % 64) & 1 != 0 {
-                flags = COUNTS;
-            }
-            placed.push(Placed { stencil: stencil | flags, operands: next_operand, hot, cold });
-            if flags != 0 {
-                let sizes = self.packed.sizes(count);
-                hot += sizes.hot;
-                cold += sizes.cold;
-            }
-            let sizes = self.packed.sizes(stencil);
-            let room = &mut operands[next_operand as usize..][..MAX_OPERANDS];
-            room.copy_from_slice(&window[..MAX_OPERANDS]);
-            next_operand += sizes.operands;
-            hot += sizes.hot;
-            cold += sizes.cold;
+            now.held = plan.carry.of(raw);
+            placed.push(Placed {
+                stencil: choice.stencil | flags,
+                operands: now.operands,
+                hot: now.hot,
+                cold: now.cold,
+            });
+            now.operands += plan.n_operands;
+            now.hot += hot + choice.sizes.hot;
+            now.cold += cold + choice.sizes.cold;
         }
-        (self.plan.hot, self.plan.cold, self.plan.entries) = (hot, cold, entries);
-        Ok(())
+        *progress = now;
+        None
     }
 
     /// Makes a stencil that was not needed before.
@@ -285,7 +339,7 @@ impl Baseline {
         template: &'static Template,
         operators: &'static [azulejo_core::vocab::OpInfo],
         machinery: &mut Machinery<'_>,
-    ) -> Result<u32, Error> {
+    ) -> Result<(), Error> {
         let plan = &self.opcodes[opcode];
         let carried = (0..2)
             .filter(|read| variant >> read & 1 != 0)
@@ -315,13 +369,13 @@ impl Baseline {
             return Err(Error::FrameTooLarge { bytes: stencil.frame_bytes as usize });
         }
         self.room = self.room.max(stencil.frame_bytes);
-        let number = self.packed.add(&stencil, info.operands.len());
+        let number = self.packed.add(&stencil);
         let plan = &mut self.opcodes[opcode];
-        plan.variants[variant] = number;
+        plan.variants[variant] = Choice { stencil: number, sizes: self.packed.sizes(number) };
         if let Some(carry) = stencil.carry {
-            plan.carry = Key { operand: carry.operand, kind: kind(carry.ty) };
+            plan.carry = Key::new(carry);
         }
-        Ok(number)
+        Ok(())
     }
 }
 
@@ -344,10 +398,9 @@ impl Baseline {
 
 /// What is known of an opcode before there is any stencil of it.
 fn plan(info: &OpcodeInfo, template: &'static Template) -> OpcodePlan {
-    let nobody = Key { operand: ZERO, kind: NEVER };
-    let mut reads = [nobody; 2];
+    let mut reads = [Key::always(NEVER); 2];
     for (key, read) in core::iter::zip(&mut reads, first_reads(template)) {
-        *key = Key { operand: read.operand, kind: kind(read.ty) };
+        *key = Key::new(read);
     }
     let is_long = |scalar| matches!(scalar, Some(Scalar::U32 | Scalar::I64 | Scalar::U64 | Scalar::Ptr));
     let wide = info
@@ -356,31 +409,31 @@ fn plan(info: &OpcodeInfo, template: &'static Template) -> OpcodePlan {
         .enumerate()
         .filter(|(_, operand)| operand.kind == OperandKind::Imm && is_long(operand.scalar))
         .fold(0u16, |wide, (at, _)| wide | 1 << at);
-    let first_wide = if wide == 0 { ZERO } else { wide.trailing_zeros() as u8 };
+    let more_wide = wide & wide.wrapping_sub(1);
+    let is_on_stack = |operand: &OperandInfo| matches!(operand.kind, OperandKind::Pop | OperandKind::Push);
     OpcodePlan {
         reads,
-        carry: Key { operand: ZERO, kind: NOTHING },
-        wide: first_wide,
-        more_wide: wide & wide.wrapping_sub(1),
+        carry: Key::always(NOTHING),
+        wide: wide.trailing_zeros() as u8 % MAX_OPERANDS as u8,
+        wide_mask: if wide == 0 { 0 } else { u64::MAX },
+        more_wide,
+        is_unusual: more_wide != 0 || info.operands.iter().any(is_on_stack),
+        n_operands: info.operands.len() as u32,
         table: pack::table(info, template),
-        variants: [MISSING; 8],
+        variants: [Choice { stencil: MISSING, sizes: Sizes::default() }; 8],
     }
-}
-
-fn kind(ty: Type) -> Held {
-    (ty as u64 + 1) << 32
 }
 
 fn is_wide(value: Raw) -> bool {
     value as i64 != value as i32 as i64
 }
 
-fn any_wide(operands: u16, window: &[Raw; MAX_OPERANDS + 1]) -> bool {
+fn any_wide(operands: u16, window: &[Raw; MAX_OPERANDS]) -> bool {
     (0..MAX_OPERANDS).any(|at| operands >> at & 1 != 0 && is_wide(window[at]))
 }
 
 impl Table {
-    fn len(self, operands: &[Raw; MAX_OPERANDS + 1]) -> usize {
+    fn len(self, operands: &[Raw; MAX_OPERANDS]) -> usize {
         match self {
             Table::Run(operand) => (operands[operand as usize] >> 32) as usize,
             Table::Operands(operands) => operands.len(),

@@ -11,7 +11,7 @@ pub(super) const CHUNK: usize = 16;
 /// So many chunks are always copied.
 pub(super) const CHUNKS: usize = 2;
 /// So many holes are always filled.
-const QUICK: usize = 4;
+const QUICK: usize = 3;
 
 /// Every stencil that was made.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub(super) struct Packed {
 pub(super) struct PackedStencil {
     pub(super) hot_at: u32,
     pub(super) hot: u32,
+    /// How much of the hot part is copied: whole chunks.
+    pub(super) copied: u32,
     /// Holes of 32 bits in the hot part for operands; those that there are not, are behind it.
     pub(super) quick: [Quick; QUICK],
     pub(super) cold_at: u32,
@@ -34,15 +36,14 @@ pub(super) struct PackedStencil {
     /// All other holes and distances.
     pub(super) first_patch: u32,
     pub(super) n_patches: u32,
-    n_operands: u32,
 }
 
-/// A hole of 32 bits in the hot part: an operand, shifted, plus a number.
+/// A hole of 32 bits in the hot part: an operand, scaled, plus a number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quick {
-    pub(super) at: u16,
+    pub(super) at: u32,
     pub(super) operand: u8,
-    pub(super) shift: u8,
+    pub(super) scale: u8,
     pub(super) add: u32,
 }
 
@@ -54,17 +55,16 @@ pub(super) enum Patch {
 }
 
 /// How much room a stencil takes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sizes {
     pub(super) hot: u32,
     pub(super) cold: u32,
-    pub(super) operands: u32,
 }
 
 impl Default for Packed {
     fn default() -> Self {
         let mut packed = Packed { bytes: Vec::new(), stencils: Vec::new(), patches: Vec::new() };
-        packed.add(&Stencil::default(), 0);
+        packed.add(&Stencil::default());
         packed
     }
 }
@@ -74,12 +74,12 @@ impl Packed {
     pub(super) const NOTHING: u32 = 0;
 
     pub(super) fn sizes(&self, stencil: u32) -> Sizes {
-        let PackedStencil { hot, cold, n_operands, .. } = self.stencils[stencil as usize];
-        Sizes { hot, cold, operands: n_operands }
+        let PackedStencil { hot, cold, .. } = self.stencils[stencil as usize];
+        Sizes { hot, cold }
     }
 
     /// Adds a stencil and gives its number.
-    pub(super) fn add(&mut self, stencil: &Stencil, n_operands: usize) -> u32 {
+    pub(super) fn add(&mut self, stencil: &Stencil) -> u32 {
         let hot_at = self.bytes.len();
         self.bytes.extend_from_slice(&stencil.hot);
         let copied = stencil.hot.len().next_multiple_of(CHUNK).max(CHUNK * CHUNKS);
@@ -87,13 +87,12 @@ impl Packed {
         let cold_at = self.bytes.len();
         self.bytes.extend_from_slice(&stencil.cold);
         self.bytes.resize(cold_at + stencil.cold.len().next_multiple_of(CHUNK), 0xcc);
-        let unused =
-            Quick { at: stencil.hot.len().min(u16::MAX as usize) as u16, operand: 0, shift: 0, add: 0 };
+        let unused = Quick { at: stencil.hot.len() as u32, operand: 0, scale: 0, add: 0 };
         let mut quick = [unused; QUICK];
         let mut n_quick = 0;
         let first_patch = self.patches.len() as u32;
         for hole in &stencil.holes {
-            match as_quick(hole).filter(|_| n_quick < QUICK && unused.at < u16::MAX) {
+            match as_quick(hole).filter(|_| n_quick < QUICK) {
                 Some(found) => {
                     quick[n_quick] = found;
                     n_quick += 1;
@@ -102,15 +101,17 @@ impl Packed {
             }
         }
         self.patches.extend(stencil.distances.iter().map(|distance| Patch::Distance(*distance)));
+        let is_within = |hole: &Quick| hole.at as usize <= stencil.hot.len();
+        assert!(quick.iter().all(is_within), "a hole is in its stencil, or right behind it");
         self.stencils.push(PackedStencil {
             hot_at: hot_at as u32,
             hot: stencil.hot.len() as u32,
+            copied: copied as u32,
             quick,
             cold_at: cold_at as u32,
             cold: (self.bytes.len() - cold_at) as u32,
             first_patch,
             n_patches: self.patches.len() as u32 - first_patch,
-            n_operands: n_operands as u32,
         });
         self.stencils.len() as u32 - 1
     }
@@ -121,7 +122,7 @@ fn as_quick(hole: &Hole) -> Option<Quick> {
     else {
         return None;
     };
-    Some(Quick { at: at as u16, operand, shift: scale.trailing_zeros() as u8, add: add as u32 })
+    Some(Quick { at, operand, scale, add: add as u32 })
 }
 
 /// From which operands an opcode's switch makes its table.
