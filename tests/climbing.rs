@@ -1,0 +1,168 @@
+//! Functions climb from tier to tier while they run, and do the same in each.
+
+#![cfg(all(target_arch = "x86_64", any(unix, windows)))]
+
+use azulejo::prelude::*;
+
+type Context = Calls;
+
+/// What the bytecode reaches.
+#[derive(Default)]
+struct Calls {
+    engine: Option<(*const Engine<Op>, FunctionId)>,
+}
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+#[bytecode(context = Context)]
+enum Op {
+    Load { dst: Out<i64>, value: Imm<i64> },
+    Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    AddFloat { dst: Out<f64>, a: In<f64>, b: In<f64> },
+    JumpLess { a: In<i64>, b: In<i64>, to: Label },
+    LeaveIfOdd { a: In<i64> },
+    Divide { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    Recurse { dst: Out<i64>, a: In<i64> },
+    Return { a: In<i64> },
+    ReturnFloat { a: In<f64> },
+}
+
+template! {
+    Op::Load => $value
+    Op::Add => (add $a $b)
+    Op::AddFloat => (add $a $b)
+    Op::JumpLess => (when (lt $a $b) (branch $to))
+    Op::LeaveIfOdd => (guard (zr (and $a 1)) (discard $a))
+    Op::Divide => (div $a $b)
+    Op::Recurse => (call recurse (arglist (carg (tc) ptr) (carg $a i64)) i64)
+    Op::Return => (return $a)
+    Op::ReturnFloat => (return $a)
+}
+
+fn recurse(calls: &mut Calls, a: i64) -> i64 {
+    let (engine, function) = calls.engine.expect("the engine is known");
+    // SAFETY: the engine outlives its calls.
+    unsafe { &*engine }.call(function, calls, (a,)).expect("it returns")
+}
+
+const N: u32 = 0;
+const I: u32 = 1;
+const SUM: u32 = 2;
+const ONE: u32 = 3;
+
+/// The numbers below `N`, added up; `inside` is done each time around.
+fn sum(inside: &[Op]) -> Vec<Op> {
+    let mut code = vec![Op::Load { dst: ONE.into(), value: Imm(1) }];
+    code.push(Op::Add { dst: SUM.into(), a: SUM.into(), b: I.into() });
+    code.extend(inside);
+    code.push(Op::Add { dst: I.into(), a: I.into(), b: ONE.into() });
+    code.push(Op::JumpLess { a: I.into(), b: N.into(), to: Label(1) });
+    code.push(Op::Return { a: SUM.into() });
+    code
+}
+
+fn of(n: i64) -> i64 {
+    n * (n - 1) / 2
+}
+
+#[test]
+fn one_call_climbs_in_the_middle_of_its_loop() {
+    let engine = Engine::<Op>::builder().thresholds(10, 100).build();
+    let function = engine.define("sum", sum(&[]), 4).expect("the code is right");
+    assert_eq!(engine.tier(function), Tier::Interpreter);
+    assert_eq!(engine.call(function, &mut Calls::default(), (5,)), Ok(of(5)));
+    assert_eq!(engine.tier(function), Tier::Interpreter);
+    assert_eq!(engine.call(function, &mut Calls::default(), (50,)), Ok(of(50)));
+    assert_eq!(engine.tier(function), Tier::Baseline);
+    assert_eq!(engine.call(function, &mut Calls::default(), (100_000,)), Ok(of(100_000)));
+    // The loop was compiled; the next call sees that the function is worth compiling too.
+    assert_eq!(engine.call(function, &mut Calls::default(), (7,)), Ok(of(7)));
+    assert_eq!(engine.tier(function), Tier::Optimizer);
+    engine.discard(function).expect("it is defined");
+    assert_eq!(engine.tier(function), Tier::Interpreter);
+    assert_eq!(engine.call(function, &mut Calls::default(), (100_000,)), Ok(of(100_000)));
+}
+
+#[test]
+fn a_tier_alone_is_used_alone() {
+    for tier in [Tier::Interpreter, Tier::Baseline, Tier::Optimizer] {
+        let engine = Engine::<Op>::builder().only(tier).build();
+        let function = engine.define("sum", sum(&[]), 4).expect("the code is right");
+        for n in [1, 1000] {
+            assert_eq!(engine.call(function, &mut Calls::default(), (n,)), Ok(of(n)));
+            assert_eq!(engine.tier(function), tier);
+        }
+        assert_eq!(engine.disassemble(function).is_ok(), tier > Tier::Interpreter);
+    }
+    let engine = Engine::<Op>::builder().up_to(Tier::Baseline).thresholds(3, 3).build();
+    let function = engine.define("sum", sum(&[]), 4).expect("the code is right");
+    for _ in 0..20 {
+        assert_eq!(engine.call(function, &mut Calls::default(), (1000,)), Ok(of(1000)));
+    }
+    assert_eq!(engine.tier(function), Tier::Baseline);
+}
+
+#[test]
+fn code_takes_over_again_behind_what_left_it() {
+    // Every other time around a guard fails.
+    let code = sum(&[Op::LeaveIfOdd { a: I.into() }]);
+    for tier in [None, Some(Tier::Baseline), Some(Tier::Optimizer)] {
+        let builder = Engine::<Op>::builder().thresholds(3, 20);
+        let engine = tier.map_or(builder.clone(), |tier| builder.only(tier)).build();
+        let function = engine.define("sum", code.clone(), 4).expect("the code is right");
+        assert_eq!(engine.call(function, &mut Calls::default(), (5000,)), Ok(of(5000)), "{tier:?}");
+    }
+}
+
+#[test]
+fn traps_and_floats_are_the_same_in_each_tier() {
+    let code = sum(&[Op::Divide { dst: 4.into(), a: N.into(), b: 5.into() }]);
+    let expected = Err(Error::Trap { trap: Trap::DivideByZero, at: 2 });
+    let floats = vec![
+        Op::AddFloat { dst: 2.into(), a: 0.into(), b: 1.into() },
+        Op::AddFloat { dst: 2.into(), a: 2.into(), b: 2.into() },
+        Op::AddFloat { dst: 2.into(), a: 0.into(), b: 2.into() },
+        Op::ReturnFloat { a: 2.into() },
+    ];
+    for tier in [Tier::Interpreter, Tier::Baseline, Tier::Optimizer] {
+        let engine = Engine::<Op>::builder().only(tier).build();
+        let function = engine.define("trap", code.clone(), 6).expect("the code is right");
+        assert_eq!(engine.call::<_, i64>(function, &mut Calls::default(), (5,)), expected, "{tier:?}");
+        let function = engine.define("floats", floats.clone(), 3).expect("the code is right");
+        assert_eq!(engine.call(function, &mut Calls::default(), (0.5, 2.0)), Ok(5.5), "{tier:?}");
+    }
+}
+
+#[test]
+fn functions_are_replaced_under_their_callers() {
+    // f(n) = n + f(n - 1): by the time the innermost returns the function has climbed to the top.
+    let code = vec![
+        Op::Load { dst: 1.into(), value: Imm(1) },
+        Op::JumpLess { a: 0.into(), b: 1.into(), to: Label(6) },
+        Op::Load { dst: 2.into(), value: Imm(-1) },
+        Op::Add { dst: 3.into(), a: 0.into(), b: 2.into() },
+        Op::Recurse { dst: 4.into(), a: 3.into() },
+        Op::Add { dst: 0.into(), a: 0.into(), b: 4.into() },
+        Op::Return { a: 0.into() },
+    ];
+    let engine = Engine::<Op>::builder().thresholds(20, 20).build();
+    let function = engine.define("f", code, 5).expect("the code is right");
+    let mut calls = Calls { engine: Some((&raw const engine, function)) };
+    assert_eq!(engine.call(function, &mut calls, (100,)), Ok(of(101)));
+    assert_eq!(engine.tier(function), Tier::Optimizer);
+    assert_eq!(engine.call(function, &mut calls, (90,)), Ok(of(91)));
+}
+
+#[test]
+fn what_does_not_fit_is_interpreted_and_what_was_thrown_away_climbs_again() {
+    let engine = Engine::<Op>::builder().thresholds(2, 10).code_bytes(2048).build();
+    let functions: Vec<FunctionId> =
+        (0..40).map(|_| engine.define("sum", sum(&[]), 4).expect("the code is right")).collect();
+    for round in 0..3 {
+        for function in &functions {
+            let n = 100 + round;
+            assert_eq!(engine.call(*function, &mut Calls::default(), (n,)), Ok(of(n)));
+        }
+    }
+    let compiled = functions.iter().filter(|function| engine.is_compiled(**function)).count();
+    assert!((1..40).contains(&compiled), "{compiled} of 40 fit");
+}
