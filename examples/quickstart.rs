@@ -59,7 +59,7 @@ fn main() -> Result<(), Error> {
     let function = engine.define("sum_of_squares", sum_of_squares(), 5)?;
 
     let start = Instant::now();
-    let interpreted: i64 = engine.call(function, &mut vm, (10_000_000i64,))?;
+    let interpreted: i64 = engine.interpret(function, &mut vm, (10_000_000i64,))?;
     println!("interpreter: {interpreted} in {:?}", start.elapsed());
 
     if let Err(reason) = azulejo::can_compile() {
