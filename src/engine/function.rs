@@ -46,6 +46,8 @@ pub(super) struct Function<B: Bytecode> {
     baseline: RefCell<Option<Rc<BaselineCode>>>,
     /// Code of the optimizer that goes on at these bytecodes.
     inside: RefCell<Vec<(u32, Rc<Compiled>)>>,
+    /// There is some in `inside`, and none for calls.
+    is_hot_inside: Cell<bool>,
     /// How many calls and times around loops are left before the function climbs. Baseline code counts here too.
     budget: Box<Cell<i32>>,
     /// It could not be compiled; nobody tries again.
@@ -71,6 +73,7 @@ impl<B: Bytecode> Function<B> {
             compiled: RefCell::default(),
             baseline: RefCell::default(),
             inside: RefCell::default(),
+            is_hot_inside: Cell::new(false),
             budget,
             is_stuck: Cell::new(false),
             last_call: Cell::new(0),
@@ -124,6 +127,7 @@ impl<B: Bytecode> Function<B> {
             0 => *self.compiled.borrow_mut() = Some(Rc::new(code)),
             _ => self.inside.borrow_mut().push((at, Rc::new(code))),
         }
+        self.is_hot_inside.set(self.compiled.borrow().is_none());
     }
 
     pub(super) fn baseline(&self) -> Option<Rc<BaselineCode>> {
@@ -145,7 +149,12 @@ impl<B: Bytecode> Function<B> {
 
     /// Whether there is code of the optimizer for loops, and none for calls.
     pub(super) fn is_hot_inside(&self) -> bool {
-        self.entries() > 0 && self.compiled.borrow().is_none()
+        self.is_hot_inside.get()
+    }
+
+    /// Whether calls find any code.
+    pub(super) fn has_code(&self) -> bool {
+        self.compiled.borrow().is_some() || self.has_baseline()
     }
 
     pub(super) fn budget(&self) -> &Cell<i32> {
@@ -169,6 +178,7 @@ impl<B: Bytecode> Function<B> {
         self.compiled.take();
         self.baseline.take();
         self.inside.take();
+        self.is_hot_inside.set(false);
         self.is_stuck.set(false);
         self.budget.set(tiers.budget(Tier::Interpreter));
     }

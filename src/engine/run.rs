@@ -80,21 +80,32 @@ impl<B: Bytecode> Engine<B> {
 
     /// A call counts as much as a time around a loop.
     fn before_call(&self, function: &Function<B>) {
-        let is_new = function.code_at(0).is_none();
-        if is_new && self.tiers.lowest > Tier::Interpreter && !function.is_stuck() {
-            // What cannot be compiled is interpreted.
-            let _ = self.compile_for(function, self.tiers.lowest, 0);
-        }
         let left = function.budget().get();
         if left != ENDLESS {
             function.budget().set(left - 1);
         }
-        if function.is_used_up() || function.is_hot_inside() {
+        let must_be_compiled = self.tiers.lowest > Tier::Interpreter && !function.has_code();
+        if left <= 0 || must_be_compiled || function.is_hot_inside() {
+            self.prepare(function, must_be_compiled);
+        }
+    }
+
+    /// Compiles a function that is called, because it must be before it runs, or because it was called often.
+    #[cold]
+    #[inline(never)]
+    fn prepare(&self, function: &Function<B>, must_be_compiled: bool) {
+        if !must_be_compiled {
             self.climb(function, 0);
+        } else if !function.is_stuck() {
+            // What cannot be compiled is interpreted.
+            let result = self.compile_for(function, self.tiers.lowest, 0);
+            function.set_stuck(result.is_err());
         }
     }
 
     /// The next tier for a function that is about to go on at a bytecode, if there is a higher one.
+    #[cold]
+    #[inline(never)]
     fn climb(&self, function: &Function<B>, at: u32) {
         let next = match function.has_baseline() {
             _ if !self.tiers.climb() || function.is_stuck() => None,
@@ -111,6 +122,7 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Enters the best code that there is for going on at a bytecode.
+    #[inline(always)]
     fn enter_code(
         &self,
         function: &Function<B>,
@@ -132,6 +144,7 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Interprets from a bytecode on, to the end or until the budget is used up; then says where.
+    #[inline(never)]
     fn interpret_on(
         &self,
         function: &Function<B>,
