@@ -228,7 +228,7 @@ impl Rig {
         start: &Start,
         expected: &Seen,
     ) -> Result<(), Failure> {
-        if self.n_climbed % CLIMBERS == 0 {
+        if self.n_climbed.is_multiple_of(CLIMBERS) {
             let mut random = Random::new(start.chaos);
             let builder = Engine::<Op>::builder().checks(true).code_bytes(CODE_BYTES).stack_slots(1 << 12);
             self.engine = builder.thresholds(random.below(4) as u32, random.below(8) as u32).build();
