@@ -221,3 +221,16 @@ fn a_float_constant_is_an_operand_in_memory() {
     let multiply = code.iter().find(|i| i.mnemonic() == iced_x86::Mnemonic::Mulsd).expect("it multiplies");
     assert!(multiply.is_ip_rel_memory_operand(), "{}", text(&code));
 }
+
+#[test]
+fn baseline_code_takes_from_a_register_what_the_bytecode_before_left_there() {
+    let engine = Engine::<Op>::builder().only(Tier::Baseline).build();
+    let add = |dst: u32, a: u32, b: u32| Op::Add { dst: dst.into(), a: a.into(), b: b.into() };
+    let code = vec![add(2, 0, 1), add(3, 2, 0), add(4, 1, 3), Op::Return { a: 4.into() }];
+    let function = engine.define("adds", code, 5).expect("the code is right");
+    engine.compile_in(function, Tier::Baseline).expect("it compiles");
+    let text = engine.disassemble(function).expect("it is compiled").to_string();
+    // The first addition reads two registers of the bytecode, the others one each, and `return` none.
+    assert_eq!(text.matches(",[rbx").count(), 4, "{text}");
+    assert_eq!(text.matches("mov [rbx+").count(), 3, "each result is in its slot:\n{text}");
+}
