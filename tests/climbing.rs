@@ -83,6 +83,14 @@ fn one_call_climbs_in_the_middle_of_its_loop() {
 }
 
 #[test]
+fn the_interpreter_goes_on_as_long_as_it_must() {
+    let engine = Engine::<Op>::new();
+    let function = engine.define("sum", sum(&[]), 4).expect("the code is right");
+    assert_eq!(engine.interpret(function, &mut Calls::default(), (200_000,)), Ok(of(200_000)));
+    assert_eq!(engine.tier(function), Tier::Interpreter);
+}
+
+#[test]
 fn a_tier_alone_is_used_alone() {
     for tier in [Tier::Interpreter, Tier::Baseline, Tier::Optimizer] {
         let engine = Engine::<Op>::builder().only(tier).build();
