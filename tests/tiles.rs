@@ -284,6 +284,7 @@ fn constant(ty: Type, predicate: Option<Predicate>) -> u64 {
         0,
         1,
         2,
+        3,
         64,
         1 << 40,
         u64::MAX,
@@ -310,6 +311,11 @@ fn every_tile_is_selected_and_means_its_pattern() {
                 let report = || format!("{rule}\n{}----\n{}", print::graph(&graph), bench.print());
                 assert_eq!(check::tiles::tiles(&graph, &bench.list, X64.tables), [], "{}", report());
                 selected |= bench.has(at);
+                // What only stencils have means something only among other bytecodes: the rig runs them.
+                let is_for_stencils = |op| Vocabulary::BUILTIN.info(op).props.contains(Props::STENCIL);
+                if matches!(&tree, Concrete::Node { op, .. } if is_for_stencils(*op)) {
+                    continue;
+                }
                 let expected = trace(|machine| evaluate(&graph, machine, 300));
                 let found = trace(|machine| {
                     execute::execute(&graph, &bench.list, X64.tables, &patterns, machine, 300)
