@@ -4,7 +4,7 @@
 
 use azulejo::__private::core::pass::Blind;
 use azulejo::prelude::*;
-use azulejo::x64::baseline::Function;
+use azulejo::x64::Function;
 use azulejo::x64::{Compiler, Features};
 use azulejo::{rules, verify};
 use std::cell::Cell;

@@ -8,6 +8,7 @@
 
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OperandKind, Raw};
 use crate::ir::template::{Resume, Step, Template};
+use core::cell::Cell;
 use core::fmt;
 
 /// What verification learned.
@@ -26,6 +27,24 @@ pub struct Shape {
 impl Shape {
     /// Stands in `depths` for a bytecode that no way leads to.
     pub const UNREACHED: u32 = u32::MAX;
+}
+
+/// Bytecode that was verified, as the baseline compiler takes it.
+#[derive(Debug)]
+pub struct Function<'a, B> {
+    /// The bytecode.
+    pub code: &'a [B],
+    /// What `Labels` operands point into.
+    pub labels: &'a [u32],
+    /// How many VM registers there are; the operand stack is behind them.
+    pub registers: u32,
+    /// What verification learned.
+    pub shape: &'a Shape,
+    /// What `(cu)` is.
+    pub unit: *const (),
+    /// Where loops count, if they do: each time around takes one away, and below zero the code is left at the loop's
+    /// head.
+    pub budget: Option<*const Cell<i32>>,
 }
 
 /// What is wrong with a function's bytecode.

@@ -2,7 +2,7 @@
 //!
 //! In: what is compiled, the tiles and rules to use. Out: code in memory, with the entry that all tiers share.
 
-use crate::baseline::{Baseline, BaselineCode, Function, Machinery};
+use crate::baseline::{Baseline, BaselineCode, Machinery};
 use crate::emit::{self, Code, Options};
 use crate::features::Features;
 use crate::memory::{CodeMemory, Installed};
@@ -16,6 +16,7 @@ use azulejo_core::pass::build::Source;
 use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::target::RegisterFile;
+use azulejo_core::verify::Function;
 use azulejo_core::vocab::Trap;
 
 /// A compiler and the memory its code goes to.

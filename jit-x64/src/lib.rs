@@ -37,9 +37,10 @@ mod twins;
 mod unwind;
 pub mod watchers;
 
+pub use azulejo_core::verify::Function;
 /// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].
 pub use azulejo_core::vocab::{Sig, Type};
-pub use baseline::{BaselineCode, Function};
+pub use baseline::BaselineCode;
 pub use compile::{Compiled, Compiler, RawStatus, Status};
 pub use emit::{Code, Cond, EmitFn, Emitter, Tile};
 pub use encode::Mem;

@@ -12,9 +12,8 @@ mod present {
     use azulejo_core::vocab::Vocabulary;
     use azulejo_x64::{Compiler, Features, Set, Watchers, X64};
 
-    use crate::engine::function::Body;
     use azulejo_core::ir::bytecode::Bytecode;
-    use azulejo_x64::Function;
+    use azulejo_core::verify::Function;
     pub(crate) use azulejo_x64::{BaselineCode, Compiled, Status};
 
     /// What to compile with.
@@ -96,11 +95,9 @@ mod present {
         pub(crate) fn baseline<B: Bytecode>(
             &mut self,
             name: &str,
-            body: &Body<'_, B>,
+            function: &Function<'_, B>,
         ) -> Result<BaselineCode, Error> {
-            let &Body { code, labels, registers, shape, unit, budget } = body;
-            let function = Function { code, labels, registers, shape, unit, budget };
-            self.compiler(name, Vocabulary { extra: B::OPERATORS })?.baseline(&function, &mut Blind)
+            self.compiler(name, Vocabulary { extra: B::OPERATORS })?.baseline(function, &mut Blind)
         }
 
         fn compiler(&mut self, name: &str, vocab: Vocabulary) -> Result<&mut Compiler, Error> {
@@ -122,9 +119,9 @@ mod present {
 
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
 mod absent {
-    use crate::engine::function::Body;
     use azulejo_core::error::{Error, Unsupported};
     use azulejo_core::pass::build::Source;
+    use azulejo_core::verify::Function;
     use azulejo_core::vocab::Trap;
 
     /// There is none.
@@ -180,7 +177,7 @@ mod absent {
             Err(Error::Internal("compile"))
         }
 
-        pub(crate) fn baseline<B>(&mut self, _: &str, _: &Body<'_, B>) -> Result<BaselineCode, Error> {
+        pub(crate) fn baseline<B>(&mut self, _: &str, _: &Function<'_, B>) -> Result<BaselineCode, Error> {
             can_compile()?;
             Err(Error::Internal("compile"))
         }

@@ -5,7 +5,7 @@ use super::tiers::{Tier, Tiers};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::pass::build::Source;
-use azulejo_core::verify::{Shape, verify};
+use azulejo_core::verify::{self, Shape};
 use azulejo_core::vocab::Vocabulary;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -63,7 +63,7 @@ impl<B: Bytecode> Function<B> {
         registers: u32,
         tiers: &Tiers,
     ) -> Result<Self, Error> {
-        let shape = verify(&code.ops, &code.labels, registers)?;
+        let shape = verify::verify(&code.ops, &code.labels, registers)?;
         let budget = Box::new(Cell::new(tiers.budget(Tier::Interpreter)));
         Ok(Function {
             name,
@@ -217,28 +217,14 @@ impl<B: Bytecode> Function<B> {
     }
 
     /// As the baseline compiler takes it; `counts` is whether its loops use the budget up.
-    pub(super) fn body(&self, counts: bool) -> Body<'_, B> {
-        let Function { code, registers, shape, .. } = self;
-        let budget = counts.then(|| std::ptr::from_ref(&*self.budget));
-        Body {
-            code: &code.ops,
-            labels: &code.labels,
-            registers: *registers,
-            shape,
+    pub(super) fn bytecode(&self, counts: bool) -> verify::Function<'_, B> {
+        verify::Function {
+            code: &self.code.ops,
+            labels: &self.code.labels,
+            registers: self.registers,
+            shape: &self.shape,
             unit: self.unit(),
-            budget,
+            budget: counts.then(|| std::ptr::from_ref(&*self.budget)),
         }
     }
-}
-
-/// What the baseline compiler is told of a function.
-#[derive(Debug)]
-#[allow(dead_code, reason = "where there is no compiler nobody looks")]
-pub(super) struct Body<'a, B> {
-    pub(super) code: &'a [B],
-    pub(super) labels: &'a [u32],
-    pub(super) registers: u32,
-    pub(super) shape: &'a Shape,
-    pub(super) unit: *const (),
-    pub(super) budget: Option<*const Cell<i32>>,
 }

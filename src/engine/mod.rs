@@ -29,7 +29,7 @@ use stack::FrameStack;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
-use tiers::Tiers;
+use tiers::{ENDLESS, Tiers};
 
 /// Whether this machine can run compiled code, and if not, why not.
 ///
@@ -297,8 +297,8 @@ impl<B: Bytecode> Engine<B> {
                 Tier::Baseline if function.has_baseline() => return Ok(()),
                 Tier::Optimizer if function.code_at(at).is_some() => return Ok(()),
                 Tier::Baseline => {
-                    let counts = self.tiers.climb() && self.tiers.highest == Tier::Optimizer;
-                    let code = backend.baseline(function.name(), &function.body(counts));
+                    let counts = self.tiers.budget(Tier::Baseline) != ENDLESS;
+                    let code = backend.baseline(function.name(), &function.bytecode(counts));
                     code.map(|code| function.set_baseline(code))
                 }
                 Tier::Optimizer => {

@@ -33,7 +33,7 @@ impl<B: Bytecode> Engine<B> {
         if args.count() > function.registers() as usize {
             return Err(Error::TooManyArguments { given: args.count(), registers: function.registers() });
         }
-        let frame = self.stack.enter(function.slots(), 0).ok_or(Error::StackOverflow)?;
+        let frame = self.stack.enter(function.slots()).ok_or(Error::StackOverflow)?;
         // SAFETY: the frame has this many slots, and nobody else knows of it yet.
         args.store(unsafe { std::slice::from_raw_parts_mut(frame.slots(), function.slots()) });
         self.calls.set(self.calls.get() + 1);
@@ -60,21 +60,21 @@ impl<B: Bytecode> Engine<B> {
                 Some(Status::Exited { at: next }) => {
                     at = next;
                     must_interpret = !function.is_used_up();
-                    if must_interpret {
-                        // Code takes over at the next jump back.
-                        function.budget().set(0);
-                    } else {
+                    if !must_interpret {
                         self.climb(function, at);
                     }
                 }
                 None => {
-                    if let Some(result) =
-                        self.interpret_on(function, context, &frame, &mut at, function.budget())
-                    {
+                    // Behind an exit code takes over at the next jump back.
+                    let nothing = Cell::new(0);
+                    let budget = if must_interpret { &nothing } else { function.budget() };
+                    if let Some(result) = self.interpret_on(function, context, &frame, &mut at, budget) {
                         return result;
                     }
+                    if !must_interpret {
+                        self.climb(function, at);
+                    }
                     must_interpret = false;
-                    self.climb(function, at);
                 }
             }
         }
@@ -134,13 +134,13 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<Option<Status>, Error> {
         let (slots, unit) = (frame.slots(), function.unit());
         if let Some(code) = function.code_at(at) {
-            frame.has_room(code.stack_bytes()).then_some(()).ok_or(Error::StackOverflow)?;
+            self.stack.demand(code.stack_bytes())?;
             // SAFETY: the code was compiled from this function, which was verified, for a frame of this size, to
             // go on at this bytecode.
             return Ok(Some(unsafe { code.enter(context.cast(), slots, unit) }));
         }
         let Some(code) = function.baseline() else { return Ok(None) };
-        frame.has_room(code.stack_bytes()).then_some(()).ok_or(Error::StackOverflow)?;
+        self.stack.demand(code.stack_bytes())?;
         // SAFETY: as above; control comes to this bytecode, so it can be reached.
         Ok(Some(unsafe { code.enter(context.cast(), slots, at) }))
     }

@@ -7,6 +7,7 @@
 //! machine's own stack is used up.
 
 use super::thread;
+use crate::Error;
 use std::cell::Cell;
 
 /// How much of the machine's stack is left for the interpreter and the functions that bytecode calls. Without optimization
@@ -32,6 +33,13 @@ pub(crate) struct Frame<'a> {
     first: usize,
 }
 
+/// About where the machine's stack is.
+#[inline(always)]
+fn here() -> usize {
+    let here = 0u8;
+    (&raw const here).addr()
+}
+
 impl FrameStack {
     pub(crate) fn new(capacity: usize, native_limit: usize) -> FrameStack {
         // Zeroed by the system page by page as it is touched: a large stack costs nothing until it is used.
@@ -40,15 +48,13 @@ impl FrameStack {
         FrameStack { slots, capacity, top, lowest, depth, native_limit }
     }
 
-    /// A frame of zeroed slots; `None` if there is no room for it, or not so many bytes of the machine's own stack.
-    pub(crate) fn enter(&self, n_slots: usize, native_bytes: usize) -> Option<Frame<'_>> {
-        let here = 0u8;
-        let address = (&raw const here).addr();
+    /// A frame of zeroed slots; `None` if there is no room for it, or none on the machine's own stack.
+    pub(crate) fn enter(&self, n_slots: usize) -> Option<Frame<'_>> {
         if self.depth.get() == 0 {
-            self.lowest.set(self.lowest_from(address));
+            self.lowest.set(self.lowest_from(here()));
         }
         let first = self.top.get();
-        if first + n_slots > self.capacity || address.saturating_sub(native_bytes) < self.lowest.get() {
+        if first + n_slots > self.capacity || self.demand(0).is_err() {
             return None;
         }
         self.top.set(first + n_slots);
@@ -56,6 +62,13 @@ impl FrameStack {
         // SAFETY: the slots lie within the allocation, and no other frame in use covers them.
         unsafe { self.slots.add(first).write_bytes(0, n_slots) };
         Some(Frame { stack: self, first })
+    }
+
+    /// An error if not so many bytes of the machine's own stack are left.
+    #[inline(always)]
+    pub(crate) fn demand(&self, native_bytes: usize) -> Result<(), Error> {
+        let is_left = here().saturating_sub(native_bytes) >= self.lowest.get();
+        is_left.then_some(()).ok_or(Error::StackOverflow)
     }
 
     /// How far down the machine's stack may go if the outermost call is made from here: as far as it may by the engine's
@@ -78,12 +91,6 @@ impl Drop for FrameStack {
 }
 
 impl Frame<'_> {
-    /// Whether so many bytes of the machine's own stack are left.
-    pub(crate) fn has_room(&self, native_bytes: usize) -> bool {
-        let here = 0u8;
-        (&raw const here).addr().saturating_sub(native_bytes) >= self.stack.lowest.get()
-    }
-
     /// The address of the first slot.
     pub(crate) fn slots(&self) -> *mut u64 {
         // SAFETY: `first` is within the allocation or one past it (a frame without slots).
@@ -105,24 +112,24 @@ mod tests {
     #[test]
     fn frames_are_given_back_in_order_and_room_is_bounded() {
         let stack = FrameStack::new(10, 1 << 20);
-        let outer = stack.enter(4, 0).expect("there is room");
+        let outer = stack.enter(4).expect("there is room");
         {
-            let inner = stack.enter(6, 0).expect("there is room");
+            let inner = stack.enter(6).expect("there is room");
             assert_eq!(inner.slots(), outer.slots().wrapping_add(4));
-            assert!(stack.enter(1, 0).is_none());
+            assert!(stack.enter(1).is_none());
         }
-        assert!(stack.enter(6, 0).is_some());
-        assert!(stack.enter(7, 0).is_none());
+        assert!(stack.enter(6).is_some());
+        assert!(stack.enter(7).is_none());
     }
 
     #[test]
     fn a_frame_starts_zeroed() {
         let stack = FrameStack::new(4, 1 << 20);
-        let frame = stack.enter(4, 0).expect("there is room");
+        let frame = stack.enter(4).expect("there is room");
         // SAFETY: the frame has four slots.
         unsafe { frame.slots().add(2).write(7) };
         drop(frame);
-        let frame = stack.enter(4, 0).expect("there is room");
+        let frame = stack.enter(4).expect("there is room");
         // SAFETY: as above.
         assert_eq!(unsafe { frame.slots().add(2).read() }, 0);
     }
@@ -130,7 +137,7 @@ mod tests {
     #[test]
     fn deep_native_recursion_is_refused() {
         fn recurse(stack: &FrameStack, depth: u32) -> u32 {
-            let Some(_frame) = stack.enter(1, 0) else { return depth };
+            let Some(_frame) = stack.enter(1) else { return depth };
             recurse(stack, depth + 1) + std::hint::black_box(0)
         }
         let stack = FrameStack::new(1 << 20, 64 << 10);
@@ -139,7 +146,7 @@ mod tests {
         // What the engine allows does not count where the thread has less.
         let stack = FrameStack::new(1 << 20, 64 << 20);
         assert!(recurse(&stack, 0) > depth);
-        let frame = stack.enter(1, 0);
-        assert!(frame.is_some() && stack.enter(1, 32 << 20).is_none());
+        let frame = stack.enter(1);
+        assert!(frame.is_some() && stack.demand(32 << 20).is_err());
     }
 }

@@ -40,11 +40,7 @@ impl Tiers {
 
     /// How much a function may run in a tier before it climbs.
     pub(super) fn budget(&self, tier: Tier) -> i32 {
-        let threshold = match tier {
-            _ if !self.climb() || tier >= self.highest => return ENDLESS,
-            Tier::Interpreter if self.highest > Tier::Interpreter => self.thresholds[0],
-            _ => self.thresholds[1],
-        };
-        i32::try_from(threshold).unwrap_or(ENDLESS)
+        let threshold = self.thresholds.get(tier as usize).filter(|_| self.climb() && tier < self.highest);
+        threshold.and_then(|threshold| i32::try_from(*threshold).ok()).unwrap_or(ENDLESS)
     }
 }

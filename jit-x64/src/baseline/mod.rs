@@ -31,42 +31,23 @@ use azulejo_core::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandInfo
 use azulejo_core::ir::template::Template;
 use azulejo_core::pass::build::{Carry, Constants, Opening, first_reads};
 use azulejo_core::pass::{Compilation, Observer, Target};
-use azulejo_core::verify::Shape;
+use azulejo_core::verify::{Function, Shape};
 use azulejo_core::vocab::{Scalar, Vocabulary};
 use fill::Around;
 use pack::{Packed, Sizes};
-use std::cell::Cell;
 
 /// Stencils of one bytecode, made when they are first needed, and memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Baseline {
     opcodes: Vec<OpcodePlan>,
     packed: Packed,
-    /// The stencil that counts; [`MISSING`] until it is needed.
+    /// The stencil that counts, once it was needed.
     count: Option<u32>,
     /// The largest part of the machine's stack that any stencil uses.
     room: u32,
     frame: BaselineFrame,
     plan: Plan,
     scratch: stencil::Scratch,
-}
-
-/// What is compiled.
-#[derive(Debug)]
-pub struct Function<'a, B> {
-    /// The bytecode.
-    pub code: &'a [B],
-    /// What `Labels` operands point into.
-    pub labels: &'a [u32],
-    /// How many VM registers there are; the operand stack is behind them.
-    pub registers: u32,
-    /// What verification learned.
-    pub shape: &'a Shape,
-    /// What `(cu)` is.
-    pub unit: *const (),
-    /// Where loops count, if they do: each time around takes one away, and below zero the code is left at the loop's
-    /// head.
-    pub budget: Option<*const Cell<i32>>,
 }
 
 /// A function's baseline code.
@@ -89,6 +70,7 @@ type Held = u64;
 const NOTHING: Held = u64::MAX;
 /// Never equal to anything that is held.
 const NEVER: Held = u64::MAX - 1;
+
 /// How a stencil is chosen for an opcode.
 #[derive(Clone, Debug)]
 struct OpcodePlan {

@@ -291,18 +291,12 @@ impl<'a> Opener<'a> {
                 self.builder.end_with_branch(flag, then, otherwise, likelihood);
                 self.builder.current = Block::NONE;
             }
-            Step::Return { value: Some(value) } => {
-                let value = self.builder.value(value);
-                let ty = self.builder.graph.node(value).ty();
-                self.builder.leave(Op::RETURN, ty, &[value], 0);
-            }
-            Step::Return { value: None } => self.builder.leave(Op::RET, Type::Void, &[], 0),
             Step::Exit { to } => {
                 let here = self.builder.at as u64;
                 let to = if to == Resume::Here { here } else { here + 1 };
                 self.builder.leave(Op::EXIT_AT, Type::Void, &[], to);
             }
-            Step::Trap { code } => self.builder.leave(Op::TRAP, Type::Void, &[], code as u64),
+            Step::Return { .. } | Step::Trap { .. } => self.builder.step(step, &mut { Block::NONE }),
             Step::Read { .. } | Step::Constant { .. } | Step::Window { .. } | Step::WindowLength { .. } => {
                 unreachable!("it has a value")
             }
