@@ -44,6 +44,33 @@ fn operands_are_bits() {
     assert_eq!(many.operands()[..4], [3 | 4 << 32, 1 | 2 << 32, 5, 9]);
 }
 
+/// The bytes of an operand's field, so many.
+fn field<const N: usize>(op: &Op, operand: usize) -> u64 {
+    let at = Op::OFFSETS[op.opcode()][operand] as usize;
+    assert!(at + N <= size_of::<Op>());
+    // SAFETY: the field is in the opcode, and has so many bytes.
+    let bytes: [u8; N] = unsafe { (&raw const *op).cast::<u8>().add(at).cast::<[u8; N]>().read() };
+    bytes.iter().rev().fold(0, |value, byte| value << 8 | *byte as u64)
+}
+
+#[test]
+fn operands_are_where_it_is_told() {
+    assert_eq!(Op::OFFSETS.iter().map(|offsets| offsets.len()).collect::<Vec<_>>(), [2, 2, 2, 3, 0, 4, 0]);
+    let set = Op::Set { dst: 0x0102_0304.into(), value: Imm(-2) };
+    assert_eq!([field::<4>(&set, 0), field::<4>(&set, 1)], [0x0102_0304, -2i32 as u32 as u64]);
+    let count = Op::Count(0xfedc_ba98.into(), Label(77));
+    assert_eq!([field::<4>(&count, 0), field::<4>(&count, 1)], [0xfedc_ba98, 77]);
+    assert_eq!(field::<8>(&Op::Push(Push::new(), Imm(1.5)), 1), 1.5f64.to_bits());
+    let many = Op::Many {
+        to: Labels { first: 3, count: 4 },
+        read: Regs { first: 1, count: 2 },
+        changed: RegsMut { first: 5, count: 6 },
+        at: In::new(9),
+    };
+    assert_eq!([0, 1, 2].map(|operand| field::<8>(&many, operand)), [3 | 4 << 32, 1 | 2 << 32, 5 | 6 << 32]);
+    assert_eq!(field::<4>(&many, 3), 9);
+}
+
 macro_rules! meaning {
     ($number:literal, |$op:ident, $machine:ident, $stack:ident| $run:expr) => {
         // SAFETY: nothing compiles these; the interpreter runs `run` only.

@@ -22,6 +22,8 @@ struct Operand {
     kind: Ident,
     /// As templates spell it; `None` for kinds without one.
     scalar: Option<Ident>,
+    /// The same as it stands in the enum.
+    ty: Option<Type>,
 }
 
 /// An opcode.
@@ -133,11 +135,11 @@ fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
         return Err(not_an_operand());
     }
     let takes_scalar = !["Label", "Labels", "Regs", "RegsMut"].iter().any(|plain| kind == plain);
-    let scalar = match (&last.arguments, takes_scalar) {
+    let ty = match (&last.arguments, takes_scalar) {
         (PathArguments::None, false) => None,
         (PathArguments::AngleBracketed(arguments), true) if arguments.args.len() == 1 => {
             match &arguments.args[0] {
-                GenericArgument::Type(ty) => Some(scalar(ty)?),
+                GenericArgument::Type(ty) => Some(ty.clone()),
                 other => return Err(Error::new(other.span(), format!("an operand's type is {SCALARS}"))),
             }
         }
@@ -147,7 +149,8 @@ fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
         }
         (_, false) => return Err(Error::new(field.ty.span(), format!("`{kind}` has no type of its own"))),
     };
-    Ok(Operand { member, kind, scalar })
+    let scalar = ty.as_ref().map(scalar).transpose()?;
+    Ok(Operand { member, kind, scalar, ty })
 }
 
 /// The word by which templates call a field's type.
@@ -183,8 +186,8 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         let variant = &opcode.variant.ident;
         quote!(#name::#variant { .. } => #number,)
     });
-    let raws = opcodes.iter().map(|opcode| raw_arm(name, opcode, false));
-    let decodes = opcodes.iter().map(|opcode| raw_arm(name, opcode, true));
+    let raws = opcodes.iter().map(|opcode| raw_arm(name, opcode));
+    let offsets = opcodes.iter().map(|opcode| offsets(name, opcode));
     let arms = opcodes.iter().enumerate().map(|(number, opcode)| interpreter_arm(name, number, opcode));
     let templates = opcodes.iter().enumerate().map(|(number, opcode)| {
         let span = opcode.variant.ident.span();
@@ -210,22 +213,17 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         };
         const _: () = {
             use #core::ir::bytecode as __bytecode;
-            // SAFETY: `OPCODES` and `operands` come from the same fields, and `templates` and `interpret` from
-            // the same implementations of `Semantics`.
+            // SAFETY: `OPCODES`, `OFFSETS`, `opcode` and `operands` come from the same variants and fields, and `templates`
+            // and `interpret` from the same implementations of `Semantics`.
             unsafe impl __bytecode::Bytecode for #name {
                 type Context = #context;
                 const OPCODES: &'static [__bytecode::OpcodeInfo] = &[#(#infos),*];
                 const OPERATORS: &'static [#core::vocab::OpInfo] = #operators;
+                const OFFSETS: &'static [&'static [u16]] = &[#(#offsets),*];
 
                 #[inline(always)]
                 fn opcode(&self) -> usize {
                     match *self { #(#numbers)* }
-                }
-
-                #[inline(always)]
-                #[allow(unused_variables, reason = "an enum without operands stores none")]
-                fn decode(&self, top: u32, raw: &mut [__bytecode::Raw; __bytecode::MAX_OPERANDS]) {
-                    match *self { #(#decodes)* }
                 }
 
                 #[allow(unused_mut, reason = "an enum without operands sets none")]
@@ -303,26 +301,16 @@ fn info(core: &TokenStream, opcode: &Opcode<'_>) -> TokenStream {
     quote!(__bytecode::OpcodeInfo { name: #name, operands: &[#(#operands),*] })
 }
 
-/// Stores an opcode's operands as bits; those on the operand stack only if their slots are wanted.
-fn raw_arm(name: &Ident, opcode: &Opcode<'_>, with_stack: bool) -> TokenStream {
+/// Stores an opcode's operands as bits; those on the operand stack are not in the bytecode.
+fn raw_arm(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
     let variant = &opcode.variant.ident;
-    let pops = opcode.operands.iter().filter(|operand| operand.kind == "Pop").count() as u32;
-    let (mut popped, mut pushed) = (0u32, 0u32);
     let mut fields = Vec::new();
     let mut stores = Vec::new();
     for (number, operand) in opcode.operands.iter().enumerate() {
         let member = &operand.member;
         let local = format_ident!("operand{number}");
         let bits = match operand.kind.to_string().as_str() {
-            "Pop" | "Push" => {
-                let above = if operand.kind == "Pop" { &mut popped } else { &mut pushed };
-                let slot = quote!(top.wrapping_sub(#pops).wrapping_add(#above) as u64);
-                *above += 1;
-                if with_stack {
-                    stores.push(quote!(raw[#number] = #slot;));
-                }
-                continue;
-            }
+            "Pop" | "Push" => continue,
             "In" | "Out" | "InOut" => quote!(#local.index as u64),
             "Label" => quote!(#local.0 as u64),
             "Imm" => {
@@ -340,6 +328,44 @@ fn raw_arm(name: &Ident, opcode: &Opcode<'_>, with_stack: bool) -> TokenStream {
         stores.push(quote!(raw[#number] = #bits;));
     }
     quote!(#name::#variant { #(#fields,)* .. } => { #(#stores)* })
+}
+
+/// Where an opcode's operands are in the enum. An example is asked, for there is no other way to learn it.
+fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
+    let variant = &opcode.variant.ident;
+    if opcode.operands.is_empty() {
+        return quote!(&[]);
+    }
+    let (mut locals, mut members, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, operand) in opcode.operands.iter().enumerate() {
+        let kind = &operand.kind;
+        locals.push(format_ident!("operand{number}"));
+        members.push(&operand.member);
+        values.push(match operand.kind.to_string().as_str() {
+            "Pop" | "Push" => quote!(__bytecode::#kind::new()),
+            "In" | "Out" | "InOut" => quote!(__bytecode::#kind::new(0)),
+            "Label" => quote!(__bytecode::Label(0)),
+            "Imm" => {
+                let ty = operand.ty.as_ref();
+                quote!(__bytecode::Imm(0 as #ty))
+            }
+            _ => quote!(__bytecode::#kind { first: 0, count: 0 }),
+        });
+    }
+    quote! {
+        &{
+            let example = #name::#variant { #(#members: #values),* };
+            let start = (&raw const example).cast::<u8>();
+            match &example {
+                // SAFETY: a field lies in its enum.
+                #name::#variant { #(#members: #locals),* } => [
+                    #(unsafe { ::core::ptr::from_ref(#locals).cast::<u8>().offset_from_unsigned(start) } as u16),*
+                ],
+                #[allow(unreachable_patterns, reason = "there may be only one")]
+                _ => ::core::unreachable!(),
+            }
+        }
+    }
 }
 
 /// Runs one opcode and goes where it says.
@@ -391,7 +417,7 @@ fn hand_on(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>])
             Fields::Unit => quote!(unit),
         };
         let fields =
-            opcode.operands.iter().map(|Operand { member, kind, scalar }| quote!(#member: #kind #scalar));
+            opcode.operands.iter().map(|Operand { member, kind, scalar, .. }| quote!(#member: #kind #scalar));
         quote!(opcode #variant #shape { #(#fields),* })
     });
     quote! {

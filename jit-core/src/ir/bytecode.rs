@@ -12,6 +12,7 @@ pub const MAX_OPERANDS: usize = 16;
 macro_rules! register_operand {
     ($(#[doc = $doc:literal])* $name:ident) => {
         $(#[doc = $doc])*
+        #[repr(transparent)]
         pub struct $name<T> {
             /// The register's number.
             pub index: u32,
@@ -109,6 +110,7 @@ stack_operand! {
 
 /// A constant in the bytecode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
 pub struct Imm<T>(pub T);
 
 impl<T> From<T> for Imm<T> {
@@ -119,6 +121,7 @@ impl<T> From<T> for Imm<T> {
 
 /// A position in the same function's code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
 pub struct Label(pub u32);
 
 impl From<u32> for Label {
@@ -129,6 +132,7 @@ impl From<u32> for Label {
 
 /// A run of a function's label list; the last entry is where all other values go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
 pub struct Labels {
     /// The first entry.
     pub first: u32,
@@ -138,6 +142,7 @@ pub struct Labels {
 
 /// A run of VM registers that the opcode reads, for calls with any number of arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
 pub struct Regs {
     /// The first register.
     pub first: u32,
@@ -147,6 +152,7 @@ pub struct Regs {
 
 /// A run of VM registers that the opcode reads and writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
 pub struct RegsMut {
     /// The first register.
     pub first: u32,
@@ -235,8 +241,9 @@ pub struct Machine<'a, C> {
 ///
 /// # Safety
 ///
-/// `operands` and `decode` must give as many values as `OPCODES` says, in order, and `templates` must describe what
-/// `interpret` does: compiled code trusts both.
+/// `opcode` must be the number of a row of `OPCODES`; `operands` must give as many values as that says, in order, which
+/// must be where `OFFSETS` says; and `templates` must describe what `interpret` does. Compilers and what they compile
+/// trust all that.
 pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     /// What `(tc)` points to.
     type Context;
@@ -244,12 +251,11 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     const OPCODES: &'static [OpcodeInfo];
     /// The operators a user's crate added.
     const OPERATORS: &'static [OpInfo];
+    /// For each opcode, how many bytes from the start of a bytecode each operand is. `Pop` and `Push` take no room there.
+    const OFFSETS: &'static [&'static [u16]];
 
     /// The opcode's number.
     fn opcode(&self) -> usize;
-    /// Stores the operands' values, and for what is popped and pushed the numbers of the slots. `top` is the number of
-    /// the first free slot of the operand stack.
-    fn decode(&self, top: u32, into: &mut [Raw; MAX_OPERANDS]);
     /// The operands' values; those of `Pop` and `Push` are zero.
     fn operands(&self) -> [Raw; MAX_OPERANDS];
     /// What each opcode means, by number.

@@ -1,25 +1,62 @@
 //! The second pass: copy stencils to where they will run, and fill their holes.
 //!
-//! Everything's place is known, so a hole is filled when its stencil is copied, whichever way it points.
+//! Everything's place is known, so a hole is filled whichever way it points. Hot parts go first, with the holes that are
+//! quickly filled, all in a row; then follow the bytecodes on the plan's list, for which there is more to do.
 
-use super::pack::{CHUNK, CHUNKS, Packed, PackedStencil, Patch};
-use super::{BaselineCode, COUNTS, Placed, Plan, Table};
+use super::BaselineCode;
+use super::operand::{Here, Operand};
+use super::pack::{CHUNK, COPIED, HOLE, Packed, PackedStencil, Patch, Quick, Table, What};
+use super::plan::{MAX_BYTES, Plan, Slow};
 use crate::emit::BaselineFrame;
 use crate::memory::CodeMemory;
 use crate::stencil::{Bits, COLD_ALIGNMENT, Distance, Hole, Part, Place};
 use crate::unwind::Described;
 use azulejo_core::error::Error;
-use azulejo_core::ir::bytecode::{MAX_OPERANDS, Raw};
+use azulejo_core::ir::bytecode::{Bytecode, Raw};
 use azulejo_core::ir::stencil::Source;
+use azulejo_core::verify::Function;
 
 /// What stands around the stencils, and what bytecode refers to beside itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around<'a> {
     pub(super) frame: &'a BaselineFrame,
+    pub(super) code: Code<'a>,
     pub(super) labels: &'a [u32],
     pub(super) unit: u64,
-    /// The stencil that counts, and the address where.
+    /// The stencil that counts, and the address where: like a bytecode whose only operand that is.
     pub(super) count: Option<(u32, u64)>,
+}
+
+/// Bytecode, of whatever type.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Code<'a> {
+    start: *const u8,
+    stride: usize,
+    len: usize,
+    depths: &'a [u32],
+    registers: u32,
+}
+
+impl<'a> Code<'a> {
+    pub(super) fn of<B: Bytecode>(function: &Function<'a, B>) -> Code<'a> {
+        let Function { code, registers, shape, .. } = *function;
+        Code {
+            start: code.as_ptr().cast(),
+            stride: size_of::<B>(),
+            len: code.len(),
+            depths: &shape.depths,
+            registers,
+        }
+    }
+
+    fn top(&self, at: usize) -> u32 {
+        self.depths.get(at).map_or(0, |depth| self.registers.wrapping_add(*depth))
+    }
+
+    fn here<'t>(&self, at: usize, top: &'t u32) -> Here<'t> {
+        assert!(at < self.len);
+        Here { op: self.start.wrapping_add(at * self.stride), top }
+    }
 }
 
 /// Where the sections of the code start.
@@ -35,9 +72,7 @@ struct Sections {
 }
 
 /// How far behind the hot parts copies and holes that are not there may write.
-const SPILL: usize = CHUNK * CHUNKS + HOLE;
-/// How many bytes a hole has that is quickly filled.
-const HOLE: usize = 4;
+const SPILL: usize = COPIED + HOLE;
 const ENTRY_BYTES: usize = 8;
 const POSITION_BYTES: usize = 4;
 
@@ -46,10 +81,10 @@ impl Sections {
         let hot = around.frame.prologue.len();
         let epilogue = hot + plan.hot as usize;
         let cold = (epilogue + around.frame.epilogue.len().max(SPILL)).next_multiple_of(COLD_ALIGNMENT);
-        let code_end = cold + plan.cold as usize;
+        let code_end = cold + plan.cold;
         let tables = code_end.next_multiple_of(ENTRY_BYTES);
-        let positions = tables + plan.entries as usize * ENTRY_BYTES;
-        let end = positions + plan.placed.len() * POSITION_BYTES;
+        let positions = tables + plan.entries * ENTRY_BYTES;
+        let end = positions + around.code.len * POSITION_BYTES;
         Sections { hot, epilogue, cold, code_end, tables, positions, end }
     }
 }
@@ -62,7 +97,7 @@ pub(super) fn fill(
     memory: &CodeMemory,
 ) -> Result<BaselineCode, Error> {
     let at = Sections::of(plan, &around);
-    if at.end > i32::MAX as usize {
+    if at.end > MAX_BYTES {
         return Err(Error::OutOfCodeMemory);
     }
     let (frame, leaves) = (around.frame.frame, [at.epilogue as u32]);
@@ -76,8 +111,9 @@ pub(super) fn fill(
         installed,
         frame,
         leaves,
+        first: at.hot as u32,
         positions: at.positions as u32,
-        n_bytecodes: plan.placed.len() as u32,
+        n_bytecodes: around.code.len as u32,
         code_bytes: at.code_end as u32,
     })
 }
@@ -92,153 +128,248 @@ struct Filler<'a> {
     bytes: &'a mut [u8],
 }
 
+/// A stencil that has been put where it belongs, and what it was put there for.
+struct Placed<'a> {
+    at: usize,
+    here: Here<'a>,
+    stencil: &'a PackedStencil,
+    hot: usize,
+    cold: usize,
+    /// Its table, by number.
+    table: usize,
+}
+
 impl Filler<'_> {
     fn fill(&mut self) {
-        let mut n_tables = 0;
-        for (at, placed) in self.plan.placed.iter().enumerate() {
-            let start = (self.at.hot + placed.hot as usize) as u32;
-            self.put(self.at.positions + at * POSITION_BYTES, start.to_le_bytes());
-            let Placed { mut stencil, operands, mut hot, mut cold } = *placed;
-            if stencil & COUNTS != 0
-                && let Some((count, budget)) = self.around.count
-            {
-                let sizes = self.packed.sizes(count);
-                let mut operands = [0; MAX_OPERANDS];
-                operands[0] = budget;
-                self.place(at, Placed { stencil: count, operands: 0, hot, cold }, &operands, &mut n_tables);
-                stencil ^= COUNTS;
-                hot += sizes.hot;
-                cold += sizes.cold;
-            }
-            let placed = Placed { stencil, operands, hot, cold };
-            let operands =
-                self.plan.operands[operands as usize..].first_chunk().expect("there is room for more");
-            self.place(at, placed, operands, &mut n_tables);
+        match self.around.code.depths.is_empty() {
+            true => self.hot::<false>(),
+            false => self.hot::<true>(),
         }
         // Only now is nothing written behind the last stencil any more.
         let epilogue_end = self.at.epilogue + self.around.frame.epilogue.len();
         self.bytes[self.at.epilogue..epilogue_end].copy_from_slice(&self.around.frame.epilogue);
         self.bytes[epilogue_end..self.at.cold].fill(0xcc);
+        self.slow();
         self.bytes[self.at.code_end..self.at.tables].fill(0xcc);
         for table in 0..self.plan.tables.len() {
             self.table(table);
         }
-    }
-
-    #[inline(always)]
-    fn place(&mut self, at: usize, placed: Placed, operands: &[Raw; MAX_OPERANDS], n_tables: &mut usize) {
-        let stencil = &self.packed.stencils[placed.stencil as usize];
-        self.copy(stencil, self.at.hot + placed.hot as usize, operands);
-        if stencil.n_patches > 0 {
-            while self.plan.tables.get(*n_tables).is_some_and(|table| (table.0 as usize) < at) {
-                *n_tables += 1;
-            }
-            self.patch(at, &placed, stencil, operands, *n_tables);
+        let positions = self.bytes[self.at.positions..].as_chunks_mut().0;
+        for (position, start) in core::iter::zip(positions, self.plan.starts()) {
+            *position = start.to_le_bytes();
         }
     }
 
-    /// Copies a hot part, and fills the holes that are quickly filled.
-    #[inline(always)]
-    fn copy(&mut self, stencil: &PackedStencil, to: usize, operands: &[Raw; MAX_OPERANDS]) {
-        let copied = stencil.copied as usize;
-        let from = self.packed.bytes[stencil.hot_at as usize..][..copied].as_ptr();
-        let room = &mut self.bytes[to..][..copied + HOLE];
-        let to = room.as_mut_ptr();
-        // SAFETY: both are `copied` bytes long, which is whole chunks and no less than the first ones.
-        unsafe {
-            to.copy_from_nonoverlapping(from, CHUNK * CHUNKS);
-            let mut at = CHUNK * CHUNKS;
-            while at < copied {
-                to.add(at).copy_from_nonoverlapping(from.add(at), CHUNK);
-                at += CHUNK;
+    /// Puts down all hot parts, each over what was written behind the last.
+    fn hot<const STACK: bool>(&mut self) {
+        let (mut at, mut to) = (0, self.at.hot);
+        if let Some((count, budget)) = &self.around.count {
+            let count = &self.packed.stencils[*count as usize];
+            for &head in &self.plan.counted {
+                to = self.run::<STACK>(at..head as usize, to);
+                at = head as usize;
+                let here = Here { op: core::ptr::from_ref(budget).cast(), top: &0 };
+                // SAFETY: the plan has room for it here, and its operand is where it is looked for.
+                unsafe {
+                    place::<false>(count, self.packed, self.bytes[to..self.at.cold].as_mut_ptr(), here)
+                };
+                to += count.hot as usize;
             }
         }
-        for hole in &stencil.quick {
-            let value =
-                (operands[hole.operand as usize % MAX_OPERANDS] as u32).wrapping_mul(hole.scale as u32);
-            debug_assert!(hole.at as usize + HOLE <= room.len());
-            // SAFETY: `Packed::add` saw to it that the hole starts no later than right behind what is copied.
-            unsafe { to.add(hole.at as usize).cast::<u32>().write_unaligned(value.wrapping_add(hole.add)) };
+        to = self.run::<STACK>(at..self.around.code.len, to);
+        debug_assert_eq!(to, self.at.epilogue);
+    }
+
+    /// Puts down the hot parts of some bytecodes, and says where they end.
+    fn run<const STACK: bool>(&mut self, run: core::ops::Range<usize>, start: usize) -> usize {
+        let Around { code, .. } = *self.around;
+        let stencils = &self.plan.stencils()[run.clone()];
+        let depths = if STACK { &code.depths[run.clone()] } else { &[] };
+        let mut op = code.start.wrapping_add(run.start * code.stride);
+        let room = &mut self.bytes[start..self.at.cold];
+        let mut to = 0;
+        for (at, stencil) in stencils.iter().enumerate() {
+            let stencil = &self.packed.stencils[*stencil as usize];
+            let top = if STACK { code.registers.wrapping_add(depths[at]) } else { 0 };
+            debug_assert!(to + stencil.hot as usize + SPILL <= room.len());
+            // SAFETY: the plan added up the sizes of these very stencils, and behind the last of them there is room too.
+            // Each is one of its bytecode's opcode.
+            unsafe {
+                let to = room.as_mut_ptr().add(to);
+                place::<STACK>(stencil, self.packed, to, Here { op, top: &top });
+            }
+            to += stencil.hot as usize;
+            op = op.wrapping_add(code.stride);
         }
+        start + to
+    }
+
+    /// Does what else there is to do.
+    fn slow(&mut self) {
+        let Around { code, count, .. } = *self.around;
+        let (mut cold, mut table) = (self.at.cold, 0);
+        let mut counter = 0;
+        if let Some((count, budget)) = count {
+            let stencil = &self.packed.stencils[count as usize];
+            counter = stencil.hot as usize;
+            for &at in &self.plan.counted {
+                let at = at as usize;
+                let hot = self.at.hot + self.plan.starts()[at] as usize;
+                let here = Here { op: core::ptr::from_ref(&budget).cast(), top: &0 };
+                self.patch(&Placed { at, here, stencil, hot, cold, table });
+                cold += stencil.cold.len as usize;
+            }
+        }
+        for Slow { at, is_counted } in self.plan.slow() {
+            let at = at as usize;
+            let top = code.top(at);
+            let stencil = &self.packed.stencils[self.plan.stencils()[at] as usize];
+            let before = if is_counted { counter } else { 0 };
+            let hot = self.at.hot + self.plan.starts()[at] as usize + before;
+            self.patch(&Placed { at, here: code.here(at, &top), stencil, hot, cold, table });
+            cold += stencil.cold.len as usize;
+            table += (stencil.table != Packed::NO_TABLE) as usize;
+        }
+        debug_assert_eq!((cold, table), (self.at.code_end, self.plan.tables.len()));
     }
 
     fn put<const N: usize>(&mut self, at: usize, bytes: [u8; N]) {
         self.bytes[at..at + N].copy_from_slice(&bytes);
     }
 
-    /// Copies the cold part, and fills what else there is to fill.
-    fn patch(&mut self, at: usize, placed: &Placed, stencil: &PackedStencil, operands: &[Raw], table: usize) {
-        let hot = self.at.hot + placed.hot as usize;
-        let cold = self.at.cold + placed.cold as usize;
-        let part = |part: Part| if part == Part::Hot { hot } else { cold };
-        let from = stencil.cold_at as usize;
-        let copied = stencil.cold as usize;
-        self.bytes[cold..cold + copied].copy_from_slice(&self.packed.bytes[from..from + copied]);
-        let patches = &self.packed.patches[stencil.first_patch as usize..][..stencil.n_patches as usize];
-        for patch in patches {
-            match *patch {
-                Patch::Distance(Distance { part: of, at, to }) => {
-                    let to = match to {
-                        Place::Next => hot + stencil.hot as usize,
-                        Place::Out => self.at.epilogue,
-                        Place::Label(operand) => {
-                            self.at.hot + self.plan.placed[operands[operand as usize] as usize].hot as usize
-                        }
-                        Place::In(of, at) => part(of) + at as usize,
-                        Place::Address(address) => (address as usize).wrapping_sub(self.address),
-                    };
-                    let place = part(of) + at as usize;
-                    let distance = (to as i64).wrapping_sub(place as i64 + 4);
-                    self.put(place, (distance as i32).to_le_bytes());
-                }
-                Patch::Hole(Hole { part: of, at: place, source, scale, add, bits }) => {
-                    let value = self.value(source, at, operands, table);
-                    let value = value.wrapping_mul(scale as u64).wrapping_add(add as u64);
-                    let place = part(of) + place as usize;
-                    match bits {
-                        Bits::All => self.put(place, value.to_le_bytes()),
-                        Bits::Low32 => self.put(place, (value as u32).to_le_bytes()),
-                        Bits::Low(mask) => self.put(place, [value as u8 & mask]),
-                        Bits::High32 => self.put(place, ((value >> 32) as u32).to_le_bytes()),
-                    }
-                }
+    /// Copies a cold part, and fills what was not filled yet.
+    fn patch(&mut self, placed: &Placed<'_>) {
+        let Placed { here, stencil, cold, .. } = *placed;
+        if stencil.cold.len > 0 {
+            let part = stencil.cold.of(&self.packed.bytes);
+            self.bytes[cold..cold + part.len()].copy_from_slice(part);
+        }
+        for Patch { operand, what } in stencil.patches.of(&self.packed.patches) {
+            // SAFETY: it is an operand of this bytecode's opcode.
+            let operand = unsafe { operand.read(here) };
+            match what {
+                What::Distance(distance) => self.distance(placed, distance, operand),
+                What::Hole(hole) => self.hole(placed, hole, operand),
             }
         }
     }
 
-    fn value(&self, source: Source, at: usize, operands: &[Raw], table: usize) -> u64 {
-        match source {
-            Source::Operand(operand) => operands[operand as usize],
-            Source::Count(operand) => operands[operand as usize] >> 32,
-            Source::Last(operand) => (operands[operand as usize] >> 32).wrapping_sub(1),
-            Source::Here => at as u64,
+    fn distance(&mut self, placed: &Placed<'_>, distance: &Distance, label: Raw) {
+        let Distance { part, at, to } = *distance;
+        let to = match to {
+            Place::Next => placed.hot + placed.stencil.hot as usize,
+            Place::Out => self.at.epilogue,
+            Place::Label(_) => self.at.hot + self.plan.starts()[label as usize] as usize,
+            Place::In(part, at) => placed.part(part) + at as usize,
+            Place::Address(address) => (address as usize).wrapping_sub(self.address),
+        };
+        let place = placed.part(part) + at as usize;
+        let distance = (to as i64).wrapping_sub(place as i64 + 4);
+        self.put(place, (distance as i32).to_le_bytes());
+    }
+
+    fn hole(&mut self, placed: &Placed<'_>, hole: &Hole, operand: Raw) {
+        let Hole { part, at, source, scale, add, bits } = *hole;
+        let value = match source {
+            Source::Operand(_) => operand,
+            Source::Count(_) => operand >> 32,
+            Source::Last(_) => (operand >> 32).wrapping_sub(1),
+            Source::Here => placed.at as u64,
             Source::Unit => self.around.unit,
             Source::Table => {
-                let entries = self.plan.tables[table].1 as usize;
+                let entries = self.plan.tables[placed.table].1 as usize;
                 (self.address + self.at.tables + entries * ENTRY_BYTES) as u64
             }
+        };
+        let value = value.wrapping_mul(scale as u64).wrapping_add(add as u64);
+        let place = placed.part(part) + at as usize;
+        match bits {
+            Bits::All => self.put(place, value.to_le_bytes()),
+            Bits::Low32 => self.put(place, (value as u32).to_le_bytes()),
+            Bits::Low(mask) => self.put(place, [value as u8 & mask]),
+            Bits::High32 => self.put(place, ((value >> 32) as u32).to_le_bytes()),
         }
     }
 
     /// Writes the addresses that a switch jumps to.
     fn table(&mut self, table: usize) {
-        let (at, first, table) = self.plan.tables[table];
-        let operands = &self.plan.operands[self.plan.placed[at as usize].operands as usize..];
+        let Around { code, labels, .. } = *self.around;
+        let (at, first) = self.plan.tables[table];
+        let top = code.top(at as usize);
+        let here = code.here(at as usize, &top);
+        let stencil = &self.packed.stencils[self.plan.stencils()[at as usize] as usize];
         let mut place = self.at.tables + first as usize * ENTRY_BYTES;
         let mut put = |filler: &mut Self, to: u32| {
-            let target = filler.address + filler.at.hot + filler.plan.placed[to as usize].hot as usize;
+            let target = filler.address + filler.at.hot + filler.plan.starts()[to as usize] as usize;
             filler.put(place, (target as u64).to_le_bytes());
             place += ENTRY_BYTES;
         };
-        match table {
-            Table::Run(operand) => {
-                let run = operands[operand as usize];
-                let labels = &self.around.labels[run as u32 as usize..][..(run >> 32) as usize];
+        // SAFETY: these are operands of this bytecode's opcode.
+        let read = |operand: &Operand| unsafe { operand.read(here) };
+        match &self.packed.tables[stencil.table as usize] {
+            Table::Run(run) => {
+                let run = read(run);
+                let labels = &labels[run as u32 as usize..][..(run >> 32) as usize];
                 labels.iter().for_each(|&to| put(self, to));
             }
-            Table::Operands(list) => {
-                list.iter().for_each(|&operand| put(self, operands[operand as usize] as u32))
-            }
+            Table::Operands(labels) => labels.iter().for_each(|label| put(self, read(label) as u32)),
+        }
+    }
+}
+
+impl Placed<'_> {
+    fn part(&self, part: Part) -> usize {
+        match part {
+            Part::Hot => self.hot,
+            Part::Cold => self.cold,
+        }
+    }
+}
+
+/// Copies a hot part, and fills the holes that are quickly filled.
+///
+/// # Safety
+///
+/// The stencil must be one of the bytecode's opcode, and there must be room for it and [`SPILL`] bytes behind it.
+#[inline(always)]
+unsafe fn place<const STACK: bool>(stencil: &PackedStencil, packed: &Packed, to: *mut u8, here: Here<'_>) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        to.copy_from_nonoverlapping(stencil.bytes.as_ptr(), COPIED);
+        match stencil.is_plain {
+            true => stencil.quick.iter().for_each(|hole| hole.fill::<STACK>(to, here)),
+            false => place_on::<STACK>(stencil, stencil.more.of(&packed.bytes), to, here),
+        }
+    }
+}
+
+/// Does the rest for a stencil that is not plain.
+///
+/// # Safety
+///
+/// As above.
+#[inline(never)]
+unsafe fn place_on<const STACK: bool>(stencil: &PackedStencil, more: &[u8], to: *mut u8, here: Here<'_>) {
+    // SAFETY: what is copied ends less than a chunk behind the stencil, and the holes are in it.
+    unsafe {
+        for (at, chunk) in more.as_chunks::<CHUNK>().0.iter().enumerate() {
+            to.add(COPIED + at * CHUNK).copy_from_nonoverlapping(chunk.as_ptr(), CHUNK);
+        }
+        let quick = &stencil.quick[..stencil.n_quick as usize];
+        quick.iter().for_each(|hole| hole.fill::<STACK>(to, here));
+    }
+}
+
+impl Quick {
+    /// # Safety
+    ///
+    /// `to` must be where its stencil is put.
+    #[inline(always)]
+    unsafe fn fill<const STACK: bool>(&self, to: *mut u8, here: Here<'_>) {
+        // SAFETY: `Packed::add` saw to it that the hole starts no later than right behind the stencil.
+        unsafe {
+            let value = self.word.read::<STACK>(here).wrapping_mul(self.scale).wrapping_add(self.add);
+            to.add(self.at as usize).cast::<u32>().write_unaligned(value);
         }
     }
 }

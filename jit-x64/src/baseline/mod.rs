@@ -4,8 +4,9 @@
 //! in its slot at every bytecode. Cost: linear, a few nanoseconds a bytecode; nothing is allocated once scratch memory
 //! is large enough.
 //!
-//! Two passes. [`plan`](Baseline::plan) decodes the bytecode, chooses a stencil for each and adds up sizes, so that it is
-//! known where everything will be; [`fill`] then copies and patches, into the place where the code will run.
+//! Two passes. [`plan`] chooses a stencil for each bytecode and adds up sizes, so that it is known where everything will
+//! be; [`fill`] then copies and patches, into the place where the code will run. Neither takes bytecode apart: each operand is
+//! read where it is, when it is wanted ([`operand`]).
 //!
 //! The value that the last bytecode wrote is still in a machine register. If the next one reads that VM register, and
 //! nothing else jumps to it, a variant of its stencil takes the value from there.
@@ -16,7 +17,9 @@
 
 mod count;
 mod fill;
+mod operand;
 mod pack;
+mod plan;
 
 use crate::compile::{Entry, Status};
 use crate::emit::{self, BaselineFrame, Options};
@@ -27,19 +30,24 @@ use crate::stencil::{self, Stencil};
 use crate::unwind::Described;
 use crate::watchers::Announced;
 use azulejo_core::error::Error;
-use azulejo_core::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Raw};
+use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo};
 use azulejo_core::ir::template::Template;
-use azulejo_core::pass::build::{Carry, Constants, Opening, first_reads};
+use azulejo_core::pass::build::{Constants, Opening};
 use azulejo_core::pass::{Compilation, Observer, Target};
-use azulejo_core::verify::{Function, Shape};
-use azulejo_core::vocab::{Scalar, Vocabulary};
+use azulejo_core::verify::Function;
+use azulejo_core::vocab::Vocabulary;
+use core::any::TypeId;
 use fill::Around;
-use pack::{Packed, Sizes};
+use operand::operands;
+use pack::Packed;
+use plan::{MAX_PART, Opcodes, Plan, WIDE};
 
 /// Stencils of one bytecode, made when they are first needed, and memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Baseline {
-    opcodes: Vec<OpcodePlan>,
+    /// Whose opcodes they are.
+    bytecode: Option<TypeId>,
+    opcodes: Opcodes,
     packed: Packed,
     /// The stencil that counts, once it was needed.
     count: Option<u32>,
@@ -58,119 +66,12 @@ pub struct BaselineCode {
     installed: Installed,
     frame: Frame,
     leaves: [u32; 1],
-    /// Where the code of each bytecode starts is in a table behind the code: where that is, and how long.
+    /// Where the code of the first bytecode starts.
+    first: u32,
+    /// How far behind that the code of each bytecode starts is in a table behind the code: where that is, and how long.
     positions: u32,
     n_bytecodes: u32,
     code_bytes: u32,
-}
-
-/// A value at hand, as a number: what kind of value, and which VM register's. Different numbers are never the same value.
-type Held = u64;
-
-const NOTHING: Held = u64::MAX;
-/// Never equal to anything that is held.
-const NEVER: Held = u64::MAX - 1;
-
-/// How a stencil is chosen for an opcode.
-#[derive(Clone, Debug)]
-struct OpcodePlan {
-    /// The operands that a variant may find at hand.
-    reads: [Key; 2],
-    /// What is at hand afterwards.
-    carry: Key,
-    /// The constant that tells whether the wide variant is needed, and its bits, or none if there is no such constant.
-    wide: u8,
-    wide_mask: u64,
-    /// More such constants, a bit each, which are looked at one by one.
-    more_wide: u16,
-    /// There are more such constants, or places on the operand stack, so that a bytecode may be unreached.
-    is_unusual: bool,
-    n_operands: u32,
-    /// The operands that a switch's table is made from; none for most.
-    table: Option<Table>,
-    /// Stencils by variant: bits 0 and 1 say which of `reads` is at hand, bit 2 that constants are wide.
-    variants: [Choice; 8],
-}
-
-/// A stencil, if it was made, and its sizes.
-#[derive(Clone, Copy, Debug)]
-struct Choice {
-    stencil: u32,
-    sizes: Sizes,
-}
-
-const MISSING: u32 = u32::MAX;
-const WIDE: usize = 4;
-
-/// Makes a [`Held`] of an operand.
-#[derive(Clone, Copy, Debug)]
-struct Key {
-    operand: u8,
-    /// The bits of the operand that count: none if the key is always the same.
-    mask: u64,
-    /// In the upper half what kind of value.
-    kind: Held,
-}
-
-impl Key {
-    fn new(carry: Carry) -> Key {
-        Key { operand: carry.operand, mask: u32::MAX as u64, kind: (carry.ty as u64 + 1) << 32 }
-    }
-
-    /// The same for all operands.
-    const fn always(kind: Held) -> Key {
-        Key { operand: 0, mask: 0, kind }
-    }
-
-    #[inline(always)]
-    fn of(self, operands: &[Raw; MAX_OPERANDS]) -> Held {
-        operands[self.operand as usize % MAX_OPERANDS] & self.mask | self.kind
-    }
-}
-
-/// Where a switch's labels are.
-#[derive(Clone, Copy, Debug)]
-enum Table {
-    /// In the run that this operand names.
-    Run(u8),
-    /// In these label operands.
-    Operands(&'static [u8]),
-}
-
-/// What the first pass finds out.
-#[derive(Debug, Default)]
-struct Plan {
-    /// For each bytecode its stencil and where its parts go.
-    placed: Vec<Placed>,
-    /// The operands of all bytecodes.
-    operands: Vec<Raw>,
-    /// Switches: which bytecode, where its table is among all entries, what is in it.
-    tables: Vec<(u32, u32, Table)>,
-    hot: u32,
-    cold: u32,
-    entries: u32,
-}
-
-/// How far planning has come.
-#[derive(Clone, Copy, Debug)]
-struct Progress {
-    at: usize,
-    operands: u32,
-    hot: u32,
-    cold: u32,
-    entries: u32,
-    held: Held,
-}
-
-/// In [`Placed::stencil`]: the stencil that counts comes first.
-const COUNTS: u32 = 1 << 31;
-
-#[derive(Clone, Copy, Debug)]
-struct Placed {
-    stencil: u32,
-    operands: u32,
-    hot: u32,
-    cold: u32,
 }
 
 /// What the compiler and the baseline share.
@@ -191,123 +92,65 @@ impl Baseline {
         machinery: &mut Machinery<'_>,
         memory: &CodeMemory,
     ) -> Result<BaselineCode, Error> {
-        if self.opcodes.is_empty() {
-            self.opcodes =
-                core::iter::zip(B::OPCODES, B::templates()).map(|(info, of)| plan(info, of)).collect();
+        if self.bytecode != Some(TypeId::of::<B>()) {
+            self.bytecode = Some(TypeId::of::<B>());
+            self.opcodes = Opcodes::of::<B>(&mut self.packed);
         }
         if function.shape.slots > i32::MAX as u32 / 8 {
             return Err(Error::FrameTooLarge { bytes: function.shape.slots as usize * 8 });
         }
-        if function.budget.is_some() && self.count.is_none() {
-            let opening = Opening {
-                vocab: Vocabulary::BUILTIN,
-                opcode: &count::OPCODE,
-                template: &count::TEMPLATE,
-                carried: 0,
-                constants: Constants::Long,
-            };
-            let stencil = self.make_stencil(&opening, machinery)?;
-            self.count = Some(self.packed.add(&stencil));
+        let count = match function.budget {
+            Some(budget) => Some((self.counter(machinery)?, budget.addr() as u64)),
+            None => None,
+        };
+        match function.shape.depths.is_empty() {
+            true => self.plan::<B, false>(function, machinery, count.is_some())?,
+            false => self.plan::<B, true>(function, machinery, count.is_some())?,
         }
-        self.plan(function, machinery)?;
         if self.frame.room != self.room || self.frame.prologue.is_empty() {
             self.frame = BaselineFrame::new(self.room, machinery.options);
         }
-        let Function { labels, unit, budget, .. } = *function;
-        let count = self.count.zip(budget).map(|(stencil, budget)| (stencil, budget.addr() as u64));
-        let around = Around { frame: &self.frame, labels, unit: unit as u64, count };
+        let Function { labels, unit, .. } = *function;
+        let code = fill::Code::of(function);
+        let around = Around { frame: &self.frame, code, labels, unit: unit as u64, count };
         fill::fill(&self.plan, &self.packed, around, memory)
     }
 
     /// Chooses a stencil for each bytecode and a place for it.
-    fn plan<B: Bytecode>(
+    fn plan<B: Bytecode, const STACK: bool>(
         &mut self,
         function: &Function<'_, B>,
         machinery: &mut Machinery<'_>,
+        counts: bool,
     ) -> Result<(), Error> {
-        let Plan { placed, operands, tables, .. } = &mut self.plan;
-        placed.clear();
-        placed.reserve(function.code.len());
-        tables.clear();
-        let n_operands = (function.code.len() + 1) * MAX_OPERANDS;
-        if operands.len() < n_operands {
-            operands.resize(n_operands, 0);
-        }
-        let mut progress = Progress { at: 0, operands: 0, hot: 0, cold: 0, entries: 0, held: NOTHING };
-        while let Some((opcode, variant)) = self.plan_on(function, &mut progress) {
+        self.plan.clear(function)?;
+        let count = self.count.filter(|_| counts);
+        let size = count.map(|count| self.packed.stencils[count as usize].hot);
+        while let Some((opcode, variant)) = self.plan.go_on::<B, STACK>(&self.opcodes, function, size)? {
             let (info, template) = (&B::OPCODES[opcode], B::templates()[opcode]);
-            self.make(opcode, variant, info, template, B::OPERATORS, machinery)?;
+            self.make(opcode, variant, (info, template), B::OPERATORS, machinery)?;
         }
-        (self.plan.hot, self.plan.cold, self.plan.entries) = (progress.hot, progress.cold, progress.entries);
+        let count = count.map(|count| &self.packed.stencils[count as usize]);
+        self.plan.finish(&self.packed, function, count);
         Ok(())
     }
 
-    /// Goes on to the end, or to a bytecode whose stencil there is not yet; then says which that is.
-    fn plan_on<B: Bytecode>(
-        &mut self,
-        function: &Function<'_, B>,
-        progress: &mut Progress,
-    ) -> Option<(usize, usize)> {
-        let Function { code, registers, shape, .. } = *function;
-        let Baseline { opcodes, plan: Plan { placed, operands, tables, .. }, packed, .. } = self;
-        let count = self.count.filter(|_| function.budget.is_some()).map(|count| packed.sizes(count));
-        let mut now = *progress;
-        for (at, op) in code.iter().enumerate().skip(now.at) {
-            let depth = if shape.depths.is_empty() { 0 } else { shape.depths[at] };
-            let raw = operands[now.operands as usize..].first_chunk_mut().expect("there is room for more");
-            op.decode(registers.wrapping_add(depth), raw);
-            let (word, bit) = (at / 64, at % 64);
-            // Whoever jumps here brings nothing along.
-            let held = if shape.targets[word] >> bit & 1 != 0 { NOTHING } else { now.held };
-            let opcode = op.opcode();
-            let plan = &opcodes[opcode];
-            let mut variant = (plan.reads[0].of(raw) == held) as usize
-                | ((plan.reads[1].of(raw) == held) as usize) << 1
-                | (is_wide(raw[plan.wide as usize] & plan.wide_mask) as usize * WIDE);
-            let mut flags = 0;
-            let (mut hot, mut cold) = (0, 0);
-            if plan.is_unusual || depth == Shape::UNREACHED {
-                if depth == Shape::UNREACHED {
-                    placed.push(Placed {
-                        stencil: Packed::NOTHING,
-                        operands: 0,
-                        hot: now.hot,
-                        cold: now.cold,
-                    });
-                    now.held = NOTHING;
-                    continue;
-                }
-                if any_wide(plan.more_wide, raw) {
-                    variant |= WIDE;
-                }
-            }
-            if let Some(sizes) = count
-                && shape.heads[word] >> bit & 1 != 0
-            {
-                (flags, hot, cold) = (COUNTS, sizes.hot, sizes.cold);
-            }
-            let choice = plan.variants[variant];
-            if choice.stencil == MISSING {
-                *progress = Progress { at, ..now };
-                return Some((opcode, variant));
-            }
-            if let Some(table) = plan.table {
-                tables.push((at as u32, now.entries, table));
-                now.entries += table.len(raw) as u32;
-            }
-            now.held = plan.carry.of(raw);
-            placed.push(Placed {
-                stencil: choice.stencil | flags,
-                operands: now.operands,
-                hot: now.hot,
-                cold: now.cold,
-            });
-            now.operands += plan.n_operands;
-            now.hot += hot + choice.sizes.hot;
-            now.cold += cold + choice.sizes.cold;
+    /// The stencil that counts, which is made when it is first needed.
+    fn counter(&mut self, machinery: &mut Machinery<'_>) -> Result<u32, Error> {
+        if let Some(count) = self.count {
+            return Ok(count);
         }
-        *progress = now;
-        None
+        let opening = Opening {
+            vocab: Vocabulary::BUILTIN,
+            opcode: &count::OPCODE,
+            template: &count::TEMPLATE,
+            carried: 0,
+            constants: Constants::Long,
+        };
+        let stencil = self.make_stencil(&opening, machinery)?;
+        let count = self.packed.add(&stencil, &operands(&count::OPCODE, &[0]), Packed::NO_TABLE);
+        self.count = Some(count);
+        Ok(count)
     }
 
     /// Makes a stencil that was not needed before.
@@ -317,51 +160,30 @@ impl Baseline {
         &mut self,
         opcode: usize,
         variant: usize,
-        info: &OpcodeInfo,
-        template: &'static Template,
+        (info, template): (&OpcodeInfo, &'static Template),
         operators: &'static [azulejo_core::vocab::OpInfo],
         machinery: &mut Machinery<'_>,
     ) -> Result<(), Error> {
-        let plan = &self.opcodes[opcode];
-        let carried = (0..2)
-            .filter(|read| variant >> read & 1 != 0)
-            .fold(0, |carried, read| carried | 1 << plan.reads[read].operand);
+        let reads = self.opcodes.details[opcode].reads.iter().enumerate();
+        let carried = reads
+            .filter(|(at, _)| variant >> at & 1 != 0)
+            .fold(0, |carried, (_, read)| carried | 1 << read.operand);
         let vocab = Vocabulary { extra: operators };
         let constants = if variant & WIDE == 0 { Constants::Short } else { Constants::Long };
         let mut opening = Opening { vocab, opcode: info, template, carried, constants };
-        let Machinery { compilation, emission, target, set, options, observer } = machinery;
-        let mut make = |opening: &Opening<'_>| {
-            stencil::make(
-                &mut self.scratch,
-                compilation,
-                emission,
-                (target, set, options),
-                opening,
-                *observer,
-            )
-        };
-        let stencil = match make(&opening) {
+        let stencil = match self.make_stencil(&opening, machinery) {
             Err(Error::Internal("stencil")) => {
                 opening.constants = Constants::Held;
-                make(&opening)?
+                self.make_stencil(&opening, machinery)?
             }
             result => result?,
         };
-        if stencil.frame_bytes as usize > MAX_FRAME_BYTES {
-            return Err(Error::FrameTooLarge { bytes: stencil.frame_bytes as usize });
-        }
-        self.room = self.room.max(stencil.frame_bytes);
-        let number = self.packed.add(&stencil);
-        let plan = &mut self.opcodes[opcode];
-        plan.variants[variant] = Choice { stencil: number, sizes: self.packed.sizes(number) };
-        if let Some(carry) = stencil.carry {
-            plan.carry = Key::new(carry);
-        }
+        let detail = &self.opcodes.details[opcode];
+        let number = self.packed.add(&stencil, &detail.operands, detail.table);
+        self.opcodes.set(opcode, variant, number, &self.packed, stencil.carry);
         Ok(())
     }
-}
 
-impl Baseline {
     fn make_stencil(
         &mut self,
         opening: &Opening<'_>,
@@ -373,53 +195,11 @@ impl Baseline {
         if stencil.frame_bytes as usize > MAX_FRAME_BYTES {
             return Err(Error::FrameTooLarge { bytes: stencil.frame_bytes as usize });
         }
+        if stencil.hot.len().max(stencil.cold.len()) > MAX_PART {
+            return Err(Error::OutOfCodeMemory);
+        }
         self.room = self.room.max(stencil.frame_bytes);
         Ok(stencil)
-    }
-}
-
-/// What is known of an opcode before there is any stencil of it.
-fn plan(info: &OpcodeInfo, template: &'static Template) -> OpcodePlan {
-    let mut reads = [Key::always(NEVER); 2];
-    for (key, read) in core::iter::zip(&mut reads, first_reads(template)) {
-        *key = Key::new(read);
-    }
-    let is_long = |scalar| matches!(scalar, Some(Scalar::U32 | Scalar::I64 | Scalar::U64 | Scalar::Ptr));
-    let wide = info
-        .operands
-        .iter()
-        .enumerate()
-        .filter(|(_, operand)| operand.kind == OperandKind::Imm && is_long(operand.scalar))
-        .fold(0u16, |wide, (at, _)| wide | 1 << at);
-    let more_wide = wide & wide.wrapping_sub(1);
-    let is_on_stack = |operand: &OperandInfo| matches!(operand.kind, OperandKind::Pop | OperandKind::Push);
-    OpcodePlan {
-        reads,
-        carry: Key::always(NOTHING),
-        wide: wide.trailing_zeros() as u8 % MAX_OPERANDS as u8,
-        wide_mask: if wide == 0 { 0 } else { u64::MAX },
-        more_wide,
-        is_unusual: more_wide != 0 || info.operands.iter().any(is_on_stack),
-        n_operands: info.operands.len() as u32,
-        table: pack::table(info, template),
-        variants: [Choice { stencil: MISSING, sizes: Sizes::default() }; 8],
-    }
-}
-
-fn is_wide(value: Raw) -> bool {
-    value as i64 != value as i32 as i64
-}
-
-fn any_wide(operands: u16, window: &[Raw; MAX_OPERANDS]) -> bool {
-    (0..MAX_OPERANDS).any(|at| operands >> at & 1 != 0 && is_wide(window[at]))
-}
-
-impl Table {
-    fn len(self, operands: &[Raw; MAX_OPERANDS]) -> usize {
-        match self {
-            Table::Run(operand) => (operands[operand as usize] >> 32) as usize,
-            Table::Operands(operands) => operands.len(),
-        }
     }
 }
 
@@ -456,7 +236,7 @@ impl BaselineCode {
     pub fn position(&self, at: u32) -> u32 {
         assert!(at < self.n_bytecodes, "bytecode {at} is not among {}", self.n_bytecodes);
         // SAFETY: the table is as long as there are bytecodes, and nobody writes to it.
-        unsafe { self.positions().add(at as usize).read_unaligned() }
+        self.first + unsafe { self.positions().add(at as usize).read_unaligned() }
     }
 
     fn positions(&self) -> *const u32 {

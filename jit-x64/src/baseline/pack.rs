@@ -1,70 +1,107 @@
 //! Stencils as copying and patching wants them: flat, and the usual holes where no question need be asked.
 
-use super::Table;
-use crate::stencil::{Bits, Distance, Hole, Part, Stencil};
+use super::operand::{Operand, Word, spare};
+use crate::stencil::{Bits, Distance, Hole, Part, Place, Stencil};
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandKind};
 use azulejo_core::ir::stencil::Source;
 use azulejo_core::ir::template::{Step, Template};
 
-/// So many bytes are copied at once: what stands behind a stencil is written over.
+/// So many bytes are always copied: what stands behind a stencil is written over.
+pub(super) const COPIED: usize = 32;
+/// What is longer is copied on by so many bytes at once.
 pub(super) const CHUNK: usize = 16;
-/// So many chunks are always copied.
-pub(super) const CHUNKS: usize = 2;
+/// How many bytes a hole has that is always filled.
+pub(super) const HOLE: usize = 4;
 /// So many holes are always filled.
 const QUICK: usize = 3;
 
 /// Every stencil that was made.
 #[derive(Debug)]
 pub(super) struct Packed {
-    /// Hot parts, each as long as what is copied of it, and cold parts.
-    pub(super) bytes: Vec<u8>,
     pub(super) stencils: Vec<PackedStencil>,
+    /// What of hot parts is behind the bytes that are always copied, in whole chunks; and cold parts.
+    pub(super) bytes: Vec<u8>,
     pub(super) patches: Vec<Patch>,
+    pub(super) tables: Vec<Table>,
 }
 
-/// A stencil.
+/// A stencil. The first half is all that most need.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub(super) struct PackedStencil {
-    pub(super) hot_at: u32,
+    /// The start of the hot part.
+    pub(super) bytes: [u8; COPIED],
     pub(super) hot: u32,
-    /// How much of the hot part is copied: whole chunks.
-    pub(super) copied: u32,
-    /// Holes of 32 bits in the hot part for operands; those that there are not, are behind it.
+    /// Whether copying these bytes and filling three holes is all that is to be done to the hot part now.
+    pub(super) is_plain: bool,
+    /// How many of the quick holes there are. The others are behind the hot part; there are none of those if it is not
+    /// plain.
+    pub(super) n_quick: u8,
     pub(super) quick: [Quick; QUICK],
-    pub(super) cold_at: u32,
-    pub(super) cold: u32,
+    /// What else is to be copied of the hot part.
+    pub(super) more: Piece,
+    pub(super) cold: Piece,
     /// All other holes and distances.
-    pub(super) first_patch: u32,
-    pub(super) n_patches: u32,
+    pub(super) patches: Piece,
+    /// The number of the table that it jumps by, or [`Packed::NO_TABLE`].
+    pub(super) table: u32,
+}
+
+/// So many of a list's entries.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Piece {
+    start: u32,
+    pub(super) len: u32,
+}
+
+impl Piece {
+    pub(super) fn of<T>(self, list: &[T]) -> &[T] {
+        &list[self.start as usize..][..self.len as usize]
+    }
+
+    /// What was added to the list since it was so long.
+    fn since<T>(start: usize, list: &[T]) -> Piece {
+        Piece { start: start as u32, len: (list.len() - start) as u32 }
+    }
 }
 
 /// A hole of 32 bits in the hot part: an operand, scaled, plus a number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quick {
-    pub(super) at: u32,
-    pub(super) operand: u8,
-    pub(super) scale: u8,
+    pub(super) at: u16,
+    pub(super) word: Word,
+    pub(super) scale: u32,
     pub(super) add: u32,
 }
 
 /// What else is to be filled in.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Patch {
+pub(super) struct Patch {
+    /// The operand that it comes from; any, if it comes from none.
+    pub(super) operand: Operand,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
     Hole(Hole),
     Distance(Distance),
 }
 
-/// How much room a stencil takes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sizes {
-    pub(super) hot: u32,
-    pub(super) cold: u32,
+/// Where a switch's labels are.
+#[derive(Clone, Debug)]
+pub(super) enum Table {
+    /// In the run that this operand names.
+    Run(Operand),
+    /// In these label operands.
+    Operands(Vec<Operand>),
 }
 
 impl Default for Packed {
     fn default() -> Self {
-        let mut packed = Packed { bytes: Vec::new(), stencils: Vec::new(), patches: Vec::new() };
-        packed.add(&Stencil::default());
+        let (bytes, patches, tables) = Default::default();
+        let mut packed = Packed { stencils: Vec::new(), bytes, patches, tables };
+        packed.add(&Stencil::default(), &[], Packed::NO_TABLE);
         packed
     }
 }
@@ -72,66 +109,105 @@ impl Default for Packed {
 impl Packed {
     /// The stencil without code, for what no way leads to.
     pub(super) const NOTHING: u32 = 0;
+    pub(super) const NO_TABLE: u32 = u32::MAX;
 
-    pub(super) fn sizes(&self, stencil: u32) -> Sizes {
-        let PackedStencil { hot, cold, .. } = self.stencils[stencil as usize];
-        Sizes { hot, cold }
-    }
+    /// Adds a stencil of an opcode with these operands and this table, and gives its number.
+    pub(super) fn add(&mut self, stencil: &Stencil, operands: &[Operand], table: u32) -> u32 {
+        let hot = stencil.hot.len();
+        let start = hot.min(COPIED);
+        let mut bytes = [0xcc; COPIED];
+        bytes[..start].copy_from_slice(&stencil.hot[..start]);
+        let more = self.add_chunks(&stencil.hot[start..]);
+        let cold = self.add_chunks(&stencil.cold);
 
-    /// Adds a stencil and gives its number.
-    pub(super) fn add(&mut self, stencil: &Stencil) -> u32 {
-        let hot_at = self.bytes.len();
-        self.bytes.extend_from_slice(&stencil.hot);
-        let copied = stencil.hot.len().next_multiple_of(CHUNK).max(CHUNK * CHUNKS);
-        self.bytes.resize(hot_at + copied, 0xcc);
-        let cold_at = self.bytes.len();
-        self.bytes.extend_from_slice(&stencil.cold);
-        self.bytes.resize(cold_at + stencil.cold.len().next_multiple_of(CHUNK), 0xcc);
-        let unused = Quick { at: stencil.hot.len() as u32, operand: 0, scale: 0, add: 0 };
-        let mut quick = [unused; QUICK];
+        let mut quick = [Quick { at: hot as u16, word: Word::FIRST, scale: 0, add: 0 }; QUICK];
         let mut n_quick = 0;
-        let first_patch = self.patches.len() as u32;
+        let first_patch = self.patches.len();
         for hole in &stencil.holes {
-            match as_quick(hole).filter(|_| n_quick < QUICK) {
+            match as_quick(hole, operands).filter(|_| n_quick < QUICK) {
                 Some(found) => {
                     quick[n_quick] = found;
                     n_quick += 1;
                 }
-                None => self.patches.push(Patch::Hole(*hole)),
+                None => self.patches.push(Patch::hole(hole, operands)),
             }
         }
-        self.patches.extend(stencil.distances.iter().map(|distance| Patch::Distance(*distance)));
-        let is_within = |hole: &Quick| hole.at as usize <= stencil.hot.len();
-        assert!(quick.iter().all(is_within), "a hole is in its stencil, or right behind it");
+        self.patches.extend(stencil.distances.iter().map(|distance| Patch::distance(distance, operands)));
+        let spare = spare(operands).filter(|_| hot <= COPIED);
+        quick[n_quick..].iter_mut().for_each(|hole| hole.word = spare.unwrap_or(hole.word));
+        let is_within = |hole: &Quick| hole.at as usize + HOLE <= hot;
+        assert!(quick[..n_quick].iter().all(is_within), "a hole is in its stencil");
+
         self.stencils.push(PackedStencil {
-            hot_at: hot_at as u32,
-            hot: stencil.hot.len() as u32,
-            copied: copied as u32,
+            bytes,
+            hot: hot as u32,
+            is_plain: spare.is_some(),
+            n_quick: n_quick as u8,
             quick,
-            cold_at: cold_at as u32,
-            cold: (self.bytes.len() - cold_at) as u32,
-            first_patch,
-            n_patches: self.patches.len() as u32 - first_patch,
+            more,
+            cold,
+            patches: Piece::since(first_patch, &self.patches),
+            table,
         });
         self.stencils.len() as u32 - 1
     }
+
+    /// Adds a table and gives its number.
+    pub(super) fn add_table(&mut self, table: Table) -> u32 {
+        self.tables.push(table);
+        self.tables.len() as u32 - 1
+    }
+
+    /// Adds bytes, filled up to whole chunks.
+    fn add_chunks(&mut self, bytes: &[u8]) -> Piece {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.bytes.resize(start + bytes.len().next_multiple_of(CHUNK), 0xcc);
+        Piece::since(start, &self.bytes)
+    }
 }
 
-fn as_quick(hole: &Hole) -> Option<Quick> {
+impl Patch {
+    fn hole(hole: &Hole, operands: &[Operand]) -> Patch {
+        let operand = match hole.source {
+            Source::Operand(operand) | Source::Count(operand) | Source::Last(operand) => Some(operand),
+            Source::Table | Source::Unit | Source::Here => None,
+        };
+        Patch::of(operand, operands, What::Hole(*hole))
+    }
+
+    fn distance(distance: &Distance, operands: &[Operand]) -> Patch {
+        let operand = match distance.to {
+            Place::Label(operand) => Some(operand),
+            Place::Next | Place::Out | Place::Address(_) | Place::In(..) => None,
+        };
+        Patch::of(operand, operands, What::Distance(*distance))
+    }
+
+    fn of(operand: Option<u8>, operands: &[Operand], what: What) -> Patch {
+        Patch { operand: operand.map_or(Operand::TOP, |operand| operands[operand as usize]), what }
+    }
+}
+
+fn as_quick(hole: &Hole, operands: &[Operand]) -> Option<Quick> {
     let &Hole { part: Part::Hot, at, source: Source::Operand(operand), scale, add, bits: Bits::Low32 } = hole
     else {
         return None;
     };
-    Some(Quick { at, operand, scale, add: add as u32 })
+    let (word, more) = operands[operand as usize].word()?;
+    let add = (add as u32).wrapping_add((more as u32).wrapping_mul(scale as u32));
+    Some(Quick { at: u16::try_from(at).ok()?, word, scale: scale as u32, add })
 }
 
 /// From which operands an opcode's switch makes its table.
-pub(super) fn table(info: &OpcodeInfo, template: &'static Template) -> Option<Table> {
-    template.steps.iter().find_map(|step| match *step {
+pub(super) fn table(info: &OpcodeInfo, template: &Template, operands: &[Operand]) -> Option<Table> {
+    template.steps.iter().find_map(|step| match step {
         Step::Switch { operands: [run], .. } if info.operands[*run as usize].kind == OperandKind::Labels => {
-            Some(Table::Run(*run))
+            Some(Table::Run(operands[*run as usize]))
         }
-        Step::Switch { operands, .. } => Some(Table::Operands(operands)),
+        Step::Switch { operands: labels, .. } => {
+            Some(Table::Operands(labels.iter().map(|label| operands[*label as usize]).collect()))
+        }
         _ => None,
     })
 }

@@ -1,0 +1,439 @@
+//! The first pass: choose a stencil for each bytecode and add up sizes, so that it is known where everything will be.
+//!
+//! In: verified bytecode, and what is known of each opcode ([`Opcodes`]). Out: a [`Plan`]. No operand is looked at but
+//! those that a choice depends on. Most bytecodes have nothing but a hot part that is filled by the next pass as it goes;
+//! the others are put on a list, so that no pass asks each of them whether there is more to do.
+
+use super::operand::{Here, Operand, Word, operands, spare, use_stack};
+use super::pack::{self, Packed, PackedStencil, Table};
+use azulejo_core::error::Error;
+use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo, OperandKind, Raw};
+use azulejo_core::pass::build::{Carry, first_reads};
+use azulejo_core::verify::{Function, Shape};
+use azulejo_core::vocab::Scalar;
+
+/// A value at hand, as a number: in the upper half what kind of value, in the lower which VM register's. Different
+/// numbers are never the same value.
+type Held = u64;
+
+const NOTHING: Held = u64::MAX;
+/// A kind that is never held, to look for, and one that is never looked for, to hold.
+const NEVER: u32 = u32::MAX - 1;
+const UNKNOWN: u32 = u32::MAX;
+
+/// Bits 0 and 1 of a variant's number say which of [`OpcodePlan::reads`] is at hand, this one that constants are wide.
+pub(super) const WIDE: usize = 4;
+const VARIANTS: usize = 8;
+
+/// How a stencil is chosen for an opcode: all that the pass looks at, side by side.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(super) struct OpcodePlan {
+    /// The operands that a variant may find at hand.
+    reads: [Key; 2],
+    /// What is at hand afterwards.
+    carry: Key,
+    odd: Odd,
+    variants: [Choice; VARIANTS],
+}
+
+bitflags::bitflags! {
+    /// Why choosing takes more than comparing keys.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    struct Odd: u8 {
+        /// There are constants that may be wide.
+        const WIDE = 1;
+        /// There is no word to make keys of.
+        const BARE = 2;
+        /// It uses the operand stack, which is odd where there is none.
+        const STACK = 4;
+    }
+}
+
+/// What else there is to know of an opcode.
+#[derive(Debug)]
+pub(super) struct Detail {
+    pub(super) operands: Vec<Operand>,
+    /// What the keys are made of: operands of these numbers.
+    pub(super) reads: Vec<Carry>,
+    /// Its constants that may be wide.
+    wides: Vec<Operand>,
+    /// Its table's number, or [`Packed::NO_TABLE`].
+    pub(super) table: u32,
+}
+
+/// Every opcode of one bytecode.
+#[derive(Debug, Default)]
+pub(super) struct Opcodes {
+    plans: Vec<OpcodePlan>,
+    pub(super) details: Vec<Detail>,
+}
+
+/// A stencil's number, with [`SLOW`] if its bytecodes go on the list; and how long the hot part is.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    stencil: u32,
+    hot: u32,
+}
+
+const SLOW: u32 = 1 << 31;
+const MISSING: u32 = u32::MAX;
+
+/// Makes a [`Held`] of a bytecode.
+#[derive(Clone, Copy, Debug)]
+struct Key {
+    /// What is added to the word: the kind of value, and for slots of the operand stack how far from the top.
+    add: u64,
+    word: Word,
+}
+
+/// What the pass finds out. Lists are longer than what is in them, so that adding an entry is a store.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    stencils: Vec<u32>,
+    starts: Vec<u32>,
+    slow: Vec<u32>,
+    /// Bytecodes before which the stencil that counts stands.
+    pub(super) counted: Vec<u32>,
+    /// Switches: which bytecode, and where its table is among all entries.
+    pub(super) tables: Vec<(u32, u32)>,
+    n_bytecodes: usize,
+    n_slow: usize,
+    pub(super) hot: u32,
+    pub(super) cold: usize,
+    pub(super) entries: usize,
+    held: Held,
+}
+
+/// A bytecode on the list of those for which there is more to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slow {
+    pub(super) at: u32,
+    /// Whether the stencil that counts stands before it.
+    pub(super) is_counted: bool,
+}
+
+/// In the list: [`Slow::is_counted`].
+const COUNTED: u32 = 1 << 31;
+
+/// How long code may be: distances are 32 bits wide.
+pub(super) const MAX_BYTES: usize = i32::MAX as usize;
+/// So many bytecodes are planned before it is looked how long the code is. (A bit for each is in one word.)
+const RUN: usize = u64::BITS as usize;
+/// How long a part of a stencil may be, so that a run's sizes do not overflow.
+pub(super) const MAX_PART: usize = (u32::MAX as usize - MAX_BYTES) / (RUN + 1);
+
+impl Opcodes {
+    pub(super) fn of<B: Bytecode>(packed: &mut Packed) -> Opcodes {
+        let mut opcodes = Opcodes::default();
+        for ((info, offsets), template) in B::OPCODES.iter().zip(B::OFFSETS).zip(B::templates()) {
+            let operands = operands(info, offsets);
+            let table = pack::table(info, template, &operands).map(|table| packed.add_table(table));
+            let detail = Detail {
+                reads: first_reads(template),
+                wides: wides(info, &operands),
+                table: table.unwrap_or(Packed::NO_TABLE),
+                operands,
+            };
+            opcodes.plans.push(OpcodePlan::new(&detail));
+            opcodes.details.push(detail);
+        }
+        opcodes
+    }
+
+    /// Notes a stencil that was made.
+    pub(super) fn set(
+        &mut self,
+        opcode: usize,
+        variant: usize,
+        number: u32,
+        packed: &Packed,
+        carry: Option<Carry>,
+    ) {
+        let plan = &mut self.plans[opcode];
+        let stencil = &packed.stencils[number as usize];
+        let is_slow = stencil.patches.len > 0 || stencil.cold.len > 0;
+        let flags = if is_slow { SLOW } else { 0 };
+        plan.variants[variant] = Choice { stencil: number | flags, hot: stencil.hot };
+        if let Some(carry) = carry {
+            plan.carry = Key::new(carry, &self.details[opcode].operands).unwrap_or(plan.carry);
+        }
+    }
+}
+
+/// The constants of an opcode that may be wider than those that machine code has room for.
+fn wides(info: &OpcodeInfo, operands: &[Operand]) -> Vec<Operand> {
+    let is_long = |scalar| matches!(scalar, Some(Scalar::U32 | Scalar::I64 | Scalar::U64 | Scalar::Ptr));
+    core::iter::zip(info.operands, operands)
+        .filter(|(info, _)| info.kind == OperandKind::Imm && is_long(info.scalar))
+        .map(|(_, operand)| *operand)
+        .collect()
+}
+
+fn is_wide(value: Raw) -> bool {
+    value as i64 != value as i32 as i64
+}
+
+impl OpcodePlan {
+    /// What is known of an opcode before there is any stencil of it.
+    fn new(detail: &Detail) -> OpcodePlan {
+        let Detail { operands, reads, wides, .. } = detail;
+        let spare = spare(operands);
+        let none = |kind: u32| Key { add: (kind as u64) << 32, word: spare.unwrap_or(Word::FIRST) };
+        let read =
+            |at: usize| reads.get(at).and_then(|read| Key::new(*read, operands)).unwrap_or(none(NEVER));
+        let mut odd = Odd::empty();
+        odd.set(Odd::WIDE, !wides.is_empty());
+        odd.set(Odd::BARE, spare.is_none());
+        odd.set(Odd::STACK, use_stack(operands));
+        OpcodePlan {
+            reads: [read(0), read(1)],
+            carry: none(UNKNOWN),
+            odd,
+            variants: [Choice { stencil: MISSING, hot: 0 }; VARIANTS],
+        }
+    }
+
+    /// Which of the reads are at hand, as a variant.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Word::read`], for all words of this opcode.
+    #[inline(always)]
+    unsafe fn compare<const STACK: bool>(&self, here: Here<'_>, held: Held) -> usize {
+        // SAFETY: as the caller promises.
+        let [first, second] = self.reads.map(|key| unsafe { key.of::<STACK>(here) } == held);
+        first as usize | (second as usize) << 1
+    }
+}
+
+impl Key {
+    fn new(carry: Carry, operands: &[Operand]) -> Option<Key> {
+        let (word, add) = operands[carry.operand as usize].word()?;
+        Some(Key { add: ((carry.ty as u64 + 1) << 32).wrapping_add_signed(add as i64), word })
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Word::read`].
+    #[inline(always)]
+    unsafe fn of<const STACK: bool>(self, here: Here<'_>) -> Held {
+        // SAFETY: as the caller promises.
+        unsafe { self.word.read::<STACK>(here) as u64 }.wrapping_add(self.add)
+    }
+}
+
+/// A bytecode's variant, and what is at hand afterwards, where that takes more than comparing keys.
+///
+/// # Safety
+///
+/// There must be a bytecode of this opcode.
+#[inline(never)]
+unsafe fn choose<const STACK: bool>(
+    plan: &OpcodePlan,
+    detail: &Detail,
+    here: Here<'_>,
+    held: Held,
+) -> (usize, Held) {
+    assert!(STACK || !plan.odd.contains(Odd::STACK), "verification found all uses of the operand stack");
+    // SAFETY: there is such a bytecode, and an operand stack if one is used.
+    unsafe {
+        let is_wide = detail.wides.iter().any(|wide| is_wide(wide.read(here)));
+        let wide = if is_wide { WIDE } else { 0 };
+        match plan.odd.contains(Odd::BARE) {
+            true => (wide, NOTHING),
+            false => (wide | plan.compare::<STACK>(here, held), plan.carry.of::<STACK>(here)),
+        }
+    }
+}
+
+impl Plan {
+    /// Empties it for a function.
+    ///
+    /// # Panics
+    ///
+    /// If what verification learned is of another function.
+    pub(super) fn clear<B: Bytecode>(&mut self, function: &Function<'_, B>) -> Result<(), Error> {
+        let (n, shape) = (function.code.len(), function.shape);
+        if n > MAX_BYTES {
+            return Err(Error::OutOfCodeMemory);
+        }
+        let is_its_own = |words: &[u64]| words.len() == n.div_ceil(RUN);
+        assert!(is_its_own(&shape.targets) && is_its_own(&shape.heads), "the function was verified");
+        assert!(shape.depths.is_empty() || shape.depths.len() == n, "the function was verified");
+        for list in [&mut self.stencils, &mut self.starts, &mut self.slow] {
+            if list.len() < n {
+                list.resize(n, 0);
+            }
+        }
+        self.counted.clear();
+        self.tables.clear();
+        (self.n_bytecodes, self.n_slow, self.hot, self.cold, self.entries) = (0, 0, 0, 0, 0);
+        self.held = NOTHING;
+        Ok(())
+    }
+
+    /// Goes on to the end, or to a bytecode whose stencil there is not yet; then says which that is. `count` is the size of
+    /// the stencil that counts, if the function counts.
+    pub(super) fn go_on<B: Bytecode, const STACK: bool>(
+        &mut self,
+        opcodes: &Opcodes,
+        function: &Function<'_, B>,
+        count: Option<u32>,
+    ) -> Result<Option<(usize, usize)>, Error> {
+        let Function { code, shape, .. } = function;
+        while self.n_bytecodes < code.len() {
+            let at = self.n_bytecodes;
+            let (word, bit) = (at / RUN, at % RUN);
+            let heads = count.map_or(0, |_| shape.heads[word] >> bit);
+            let is_counted = heads & 1 != 0;
+            // Up to the next one before which there is something else.
+            let len = (RUN - bit).min((heads & !1).trailing_zeros() as usize).min(code.len() - at);
+            let (start, n_slow) = (self.hot, self.n_slow);
+            if let Some(count) = count.filter(|_| is_counted) {
+                self.hot += count;
+            }
+            let missing = self.run::<B, STACK>(opcodes, function, len);
+            if is_counted {
+                if self.n_bytecodes == at {
+                    self.hot = start;
+                } else {
+                    self.starts[at] = start;
+                    self.counted.push(at as u32);
+                    if self.n_slow > n_slow && self.slow[n_slow] == at as u32 {
+                        self.slow[n_slow] |= COUNTED;
+                    }
+                }
+            }
+            if missing.is_some() {
+                return Ok(missing);
+            }
+            if self.hot as usize > MAX_BYTES {
+                return Err(Error::OutOfCodeMemory);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Goes on for so many bytecodes within a word of targets, or to one whose stencil there is not yet.
+    #[inline(always)]
+    fn run<B: Bytecode, const STACK: bool>(
+        &mut self,
+        opcodes: &Opcodes,
+        function: &Function<'_, B>,
+        len: usize,
+    ) -> Option<(usize, usize)> {
+        let Function { code, registers, shape, .. } = *function;
+        let start = self.n_bytecodes;
+        let mut targets = shape.targets[start / RUN] >> (start % RUN);
+        let ops = &code[start..start + len];
+        let stencils = &mut self.stencils[start..start + len];
+        let starts = &mut self.starts[start..start + len];
+        let depths = if STACK { &shape.depths[start..start + len] } else { &[] };
+        assert!(
+            self.n_slow <= start && start + len <= self.slow.len() && opcodes.plans.len() == B::OPCODES.len()
+        );
+        let slow = self.slow.as_mut_ptr();
+        let (mut hot, mut n_slow, mut held) = (self.hot, self.n_slow, self.held);
+        let mut missing = None;
+        let mut done = 0;
+        while done < len {
+            let op = &ops[done];
+            let mut top = registers;
+            // Whoever jumps here brings nothing along.
+            held |= (targets & 1).wrapping_neg();
+            if STACK {
+                if depths[done] == Shape::UNREACHED {
+                    (stencils[done], starts[done]) = (Packed::NOTHING, hot);
+                    held = NOTHING;
+                    targets >>= 1;
+                    done += 1;
+                    continue;
+                }
+                top = top.wrapping_add(depths[done]);
+            }
+            let here = Here { op: core::ptr::from_ref(op).cast(), top: &top };
+            let opcode = op.opcode();
+            // SAFETY: there is a plan for each opcode, as was looked at above, and `Bytecode` promises that this is one.
+            let plan = unsafe { opcodes.plans.get_unchecked(opcode) };
+            let odd = if STACK { Odd::WIDE.union(Odd::BARE) } else { Odd::all() };
+            // SAFETY: this is a bytecode of that opcode; it is not bare; and where it uses the stack, there is one.
+            let (variant, next) = unsafe {
+                match plan.odd.intersects(odd) {
+                    false => (plan.compare::<STACK>(here, held), plan.carry.of::<STACK>(here)),
+                    true => choose::<STACK>(plan, &opcodes.details[opcode], here, held),
+                }
+            };
+            let choice = plan.variants[variant % VARIANTS];
+            if choice.stencil == MISSING {
+                missing = Some((opcode, variant));
+                break;
+            }
+            (stencils[done], starts[done]) = (choice.stencil & !SLOW, hot);
+            // SAFETY: there is room for all bytecodes, and this is none but one of them.
+            unsafe { slow.add(n_slow).write((start + done) as u32) };
+            n_slow += (choice.stencil / SLOW) as usize;
+            hot += choice.hot;
+            held = next;
+            targets >>= 1;
+            done += 1;
+        }
+        (self.hot, self.n_slow, self.held) = (hot, n_slow, held);
+        self.n_bytecodes += done;
+        missing
+    }
+
+    /// Adds up what there is besides hot parts. `count` is the stencil that counts, if the function counts.
+    pub(super) fn finish<B: Bytecode>(
+        &mut self,
+        packed: &Packed,
+        function: &Function<'_, B>,
+        count: Option<&PackedStencil>,
+    ) {
+        self.cold = self.counted.len() * count.map_or(0, |count| count.cold.len as usize);
+        for at in 0..self.n_slow {
+            let at = (self.slow[at] & !COUNTED) as usize;
+            let stencil = &packed.stencils[self.stencils[at] as usize];
+            self.cold += stencil.cold.len as usize;
+            if stencil.table != Packed::NO_TABLE {
+                let top =
+                    function.shape.depths.get(at).map_or(0, |depth| function.registers.wrapping_add(*depth));
+                let here = Here { op: (&raw const function.code[at]).cast(), top: &top };
+                self.tables.push((at as u32, self.entries as u32));
+                // SAFETY: the stencil is one of this bytecode's opcode.
+                self.entries += unsafe { packed.tables[stencil.table as usize].len(here) };
+            }
+        }
+    }
+
+    /// The stencil of each bytecode.
+    pub(super) fn stencils(&self) -> &[u32] {
+        &self.stencils[..self.n_bytecodes]
+    }
+
+    /// Where the code of each bytecode starts, from where that of the first does.
+    pub(super) fn starts(&self) -> &[u32] {
+        &self.starts[..self.n_bytecodes]
+    }
+
+    /// Those for which there is more to do.
+    pub(super) fn slow(&self) -> impl Iterator<Item = Slow> {
+        let slow = self.slow[..self.n_slow].iter();
+        slow.map(|slow| Slow { at: slow & !COUNTED, is_counted: slow & COUNTED != 0 })
+    }
+}
+
+impl Table {
+    /// How many entries it has.
+    ///
+    /// # Safety
+    ///
+    /// There must be a bytecode of the table's opcode.
+    unsafe fn len(&self, here: Here<'_>) -> usize {
+        match self {
+            // SAFETY: it is an operand of the opcode.
+            Table::Run(run) => unsafe { run.read(here) as usize >> 32 },
+            Table::Operands(operands) => operands.len(),
+        }
+    }
+}
