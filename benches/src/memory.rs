@@ -38,6 +38,11 @@ pub(crate) struct Use {
     pub kept: i64,
 }
 
+/// How many bytes there are now, and how often memory was asked for.
+pub(crate) fn now() -> (u64, u64) {
+    (LIVE.load(Ordering::Relaxed), ALLOCATIONS.load(Ordering::Relaxed))
+}
+
 /// Runs something and counts.
 pub(crate) fn counted<R>(run: impl FnOnce() -> R) -> (R, Use) {
     let (allocations, live) = (ALLOCATIONS.load(Ordering::Relaxed), LIVE.load(Ordering::Relaxed));

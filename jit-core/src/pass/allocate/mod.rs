@@ -219,20 +219,45 @@ impl Allocator<'_> {
         }
         let all = self.regs.of(range.class);
         let hint = latest.or(range.hint).filter(|reg| all.contains(reg));
-        let mut cheapest = (f32::INFINITY, None);
-        let mut room = Room::default();
-        let (later, first) = all.split_at(self.scratch.chaos.below(all.len()));
-        let others = [first, later].into_iter().flatten().copied();
-        let mut others = others.filter(|reg| Some(*reg) != hint);
-        let mut next = hint.or_else(|| others.next());
-        while let Some(reg) = next {
+        let segments = self.scratch.pieces.segments(at);
+        let start = segments[0].start;
+        let first = self.scratch.chaos.below(all.len());
+        let free = self.scratch.occupied.free(range.class, all.len(), segments);
+        let hinted = hint.map(|hint| self.scratch.occupied.number(hint));
+        if let Some(hint) = hint
+            && (hinted.is_some_and(|at| free & 1 << at != 0)
+                || range.hint == Some(hint) && self.is_free(at, hint))
+        {
+            return self.take(hint, at);
+        }
+        if free != 0 {
+            let later = free & u32::MAX << first;
+            let first = if later != 0 { later } else { free }.trailing_zeros();
+            return self.take(all[first as usize], at);
+        }
+        let weights = self.scratch.occupied.weights_at(range.class, start);
+        let (mut cheapest, mut room) = ((f32::INFINITY, None), Room { until: start, reg: None, hint: None });
+        // Most registers are out of the question for who has them at the start.
+        let mut left = lighter(&weights[..all.len()], piece.weight);
+        if left != all_of(all) {
+            room.reg = all.first().copied();
+        }
+        let mut next = hinted.filter(|at| left & 1 << at != 0);
+        while left != 0 {
+            let later = if first == 0 { 0 } else { left & u32::MAX << first };
+            let number =
+                next.take().unwrap_or(if later != 0 { later } else { left }.trailing_zeros() as usize);
+            left &= !(1 << number);
+            if weights[number] >= cheapest.0 {
+                continue;
+            }
+            let reg = all[number];
             match self.look(at, reg, cheapest.0) {
                 Look::Free => return self.take(reg, at),
                 Look::Held(cost) if cost < cheapest.0 => cheapest = (cost, Some(reg)),
                 Look::Held(_) => {}
                 Look::Blocked(from) => room.add(reg, from, Some(reg) == hint),
             }
-            next = others.next();
         }
         match cheapest.1 {
             Some(reg) => {
@@ -256,7 +281,7 @@ impl Allocator<'_> {
         }
     }
 
-    fn is_free(&mut self, at: u32, reg: Reg) -> bool {
+    fn is_free(&self, at: u32, reg: Reg) -> bool {
         matches!(self.look(at, reg, 0.0), Look::Free)
     }
 
@@ -270,14 +295,10 @@ impl Allocator<'_> {
 
     /// What stands in the way of a piece in a register; it does not matter exactly how much that weighs if it is
     /// not below `limit`.
-    fn look(&mut self, at: u32, reg: Reg, limit: f32) -> Look {
-        let Scratch { occupied, pieces, .. } = &mut *self.scratch;
+    fn look(&self, at: u32, reg: Reg, limit: f32) -> Look {
+        let Scratch { occupied, pieces, .. } = &*self.scratch;
         let piece = &pieces.all[at as usize];
         let (segments, weight) = (pieces.segments(at), piece.weight);
-        let start = segments[0].start;
-        if occupied.weight_at(reg, start).is_some_and(|other| other >= weight) {
-            return Look::Blocked(start);
-        }
         let (mut cost, mut blocked) = (None::<f32>, u32::MAX);
         occupied.conflicts(reg, segments, |holder, other, from| {
             let yields = match holder {
@@ -421,6 +442,18 @@ impl Allocator<'_> {
     fn is_at(&self, range: u32, inst: u32) -> bool {
         self.tiles.operands(inst as usize).iter().any(|operand| self.ranges.of[operand.vreg.at()] == range)
     }
+}
+
+/// Which weigh less; a bit for each.
+#[inline]
+fn lighter(weights: &[f32], limit: f32) -> u32 {
+    let weights = weights.iter().enumerate();
+    weights.fold(0, |bits, (at, weight)| bits | ((*weight < limit) as u32) << at)
+}
+
+/// A bit for each register of a list.
+fn all_of(regs: &[Reg]) -> u32 {
+    (u64::MAX >> (u64::BITS as usize - regs.len())) as u32
 }
 
 /// A piece as something that waits, if it is live anywhere.

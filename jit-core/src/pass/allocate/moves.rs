@@ -2,7 +2,7 @@
 //!
 //! In: groups of moves, each group as if all its sources were read before any destination is written. Out: one
 //! list in the order in which they are done. A destination is written once nobody needs what was there; a circle
-//! is broken by way of a register that is free there, or else of a spill slot. Cost: linear, but for sorting.
+//! is broken by way of a register that is free there, or else of a spill slot. Cost: linear in moves and instructions.
 
 use crate::ir::assignment::{Loc, Move, Source};
 use crate::target::{Reg, RegSet};
@@ -27,6 +27,11 @@ pub(super) enum Phase {
 #[derive(Debug, Default)]
 pub(super) struct Moves {
     all: Vec<(u32, Phase, Source, Loc, Type)>,
+    /// By instruction: the first of the moves before it, and for each move the one that was pushed next.
+    first: Vec<u32>,
+    next: Vec<u32>,
+    /// The moves before one instruction, by phase.
+    here: Vec<u32>,
     pending: Vec<Pending>,
     ready: Vec<u32>,
     /// For each place (see [`number`]) how many pending moves read it, and which one writes it.
@@ -70,38 +75,60 @@ impl Moves {
         }
     }
 
-    /// Orders everything. `free` finds a register of a class that nobody has before an instruction and that is not
-    /// in the set.
+    /// Orders everything before so many instructions. `free` finds a register of a class that nobody has before an
+    /// instruction and that is not in the set.
     pub(super) fn finish(
         &mut self,
+        n_insts: usize,
         free: impl Fn(u32, Class, RegSet) -> Option<Reg>,
         slots: &mut u32,
         out: &mut Vec<Move>,
     ) {
-        self.all.sort_by_key(|(before, phase, ..)| (*before, *phase));
+        self.first.clear();
+        self.first.resize(n_insts, NOBODY);
+        self.next.clear();
+        self.next.resize(self.all.len(), NOBODY);
+        for (at, (before, ..)) in self.all.iter().enumerate().rev() {
+            self.next[at] = core::mem::replace(&mut self.first[*before as usize], at as u32);
+        }
         self.places.clear();
         self.places.resize(Reg::COUNT + *slots as usize, (0, NOBODY));
         let mut circle_slot = None;
-        let mut at = 0;
-        while at < self.all.len() {
-            let (before, phase, from, to, ty) = self.all[at];
-            let is_next = |next: &(u32, Phase, Source, Loc, Type)| (next.0, next.1) == (before, phase);
-            let len = self.all[at..].iter().take_while(|next| is_next(next)).count();
-            if len == 1 && matches!((from, to), (Source::Const(_), _) | (_, Loc::Reg(_))) {
-                out.push(Move { before, from, to, ty });
-            } else {
-                self.start(at, len);
-                self.order(before, &free, slots, &mut circle_slot, out);
+        for before in 0..n_insts as u32 {
+            let mut at = self.first[before as usize];
+            if at == NOBODY {
+                continue;
             }
-            at += len;
+            self.here.clear();
+            while at != NOBODY {
+                let phase = self.all[at as usize].1;
+                let later =
+                    self.here.iter().rev().take_while(|one| self.all[**one as usize].1 > phase).count();
+                self.here.insert(self.here.len() - later, at);
+                at = self.next[at as usize];
+            }
+            let mut start = 0;
+            while start < self.here.len() {
+                let (_, phase, from, to, ty) = self.all[self.here[start] as usize];
+                let group = self.here[start..].iter().take_while(|at| self.all[**at as usize].1 == phase);
+                let end = start + group.count();
+                if end == start + 1 && matches!((from, to), (Source::Const(_), _) | (_, Loc::Reg(_))) {
+                    out.push(Move { before, from, to, ty });
+                } else {
+                    self.start(start, end);
+                    self.order(before, &free, slots, &mut circle_slot, out);
+                }
+                start = end;
+            }
         }
     }
 
     /// Makes a group of moves pending; one that is there twice counts once.
-    fn start(&mut self, at: usize, len: usize) {
+    fn start(&mut self, start: usize, end: usize) {
         self.pending.clear();
         self.ready.clear();
-        for &(_, _, from, to, ty) in &self.all[at..at + len] {
+        for &at in &self.here[start..end] {
+            let (_, _, from, to, ty) = self.all[at as usize];
             if let Some(place) = number(to) {
                 if self.places[place].1 != NOBODY {
                     debug_assert_eq!(self.pending[self.places[place].1 as usize].from, from, "{to:?}");

@@ -30,6 +30,9 @@ pub(super) enum Holder {
 const CHUNK: u32 = u64::BITS;
 const _: () = assert!(CHUNK.is_multiple_of(STEP), "an instruction lies in one chunk");
 
+/// How many registers stand in a row.
+const LANES: usize = 16;
+
 /// What one piece or moment takes of one register in one chunk.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -40,42 +43,74 @@ struct Entry {
     next: u32,
 }
 
-/// A register in a chunk.
+/// Registers of one class in a chunk.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
-    /// Where pieces and moments have it.
-    taken: u64,
-    /// Where instructions have it.
-    reserved: u64,
-    /// The first of its entries.
-    entries: u32,
+struct Row {
+    /// For each the first of its entries.
+    entries: [u32; LANES],
+    /// Which of them instructions have somewhere in the chunk.
+    reserved: u16,
 }
 
 const NONE: u32 = u32::MAX;
-const FREE: Cell = Cell { taken: 0, reserved: 0, entries: NONE };
+const FREE: Row = Row { entries: [NONE; LANES], reserved: 0 };
 
-/// Who has a register for some positions around one that was asked for; forgotten when the register changes hands.
+/// For each register of a row who has it, or that nobody has, for some positions around one that was asked for; forgotten
+/// when the register changes hands.
 #[derive(Clone, Copy, Debug)]
 struct Recent {
-    start: u32,
-    end: u32,
-    weight: f32,
+    starts: [u32; LANES],
+    lengths: [u32; LANES],
+    weights: [f32; LANES],
 }
 
-const NOBODY: Recent = Recent { start: 0, end: 0, weight: 0.0 };
+impl Recent {
+    const NONE: Recent = Recent { starts: [0; LANES], lengths: [0; LANES], weights: [0.0; LANES] };
+
+    fn set(&mut self, at: u8, Segment { start, end }: Segment, weight: f32) {
+        self.starts[at as usize] = start;
+        self.lengths[at as usize] = end - start;
+        self.weights[at as usize] = weight;
+    }
+}
+
+/// The most registers that a class may have.
+pub(super) const MAX_REGISTERS: usize = 2 * LANES;
+/// What nobody weighs.
+pub(super) const NOBODY: f32 = -1.0;
+
+/// Where a register's bits are: in which row of a chunk, and where there. Registers of a class stand in the order in which
+/// they are given out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Lane {
+    row: u8,
+    at: u8,
+}
+
+impl Lane {
+    /// Among the lanes of all rows.
+    fn number(self) -> usize {
+        self.row as usize * LANES + self.at as usize
+    }
+}
 
 /// For each register, what is taken.
 #[derive(Debug, Default)]
 pub(super) struct Occupied {
-    /// Where each register is among those of a chunk; there are no cells for classes that nothing uses.
-    lanes: Vec<Option<u8>>,
-    n_lanes: usize,
-    /// By chunk, then by lane.
-    cells: Vec<Cell>,
+    /// Where each register is; those of classes that nothing uses are nowhere.
+    lanes: Vec<Option<Lane>>,
+    /// By class: the first of its rows in a chunk, and how many there are.
+    of_class: [(u8, u8); 2],
+    n_rows: usize,
+    /// By row, then by position: which registers anyone has there.
+    busy: Vec<u16>,
+    n_positions: usize,
+    /// By chunk.
+    rows: Vec<Row>,
     entries: Vec<Entry>,
     /// Entries that are not in use, linked.
     unused: u32,
-    /// By lane: what was asked last.
+    /// By row: what was asked last.
     recent: Vec<Recent>,
     /// By lane: reservations by position.
     reservations: Vec<Vec<(Segment, Holder)>>,
@@ -113,58 +148,101 @@ impl Occupied {
     pub(super) fn clear(&mut self, regs: &RegisterFile, classes: impl Iterator<Item = Class>, end: u32) {
         self.lanes.clear();
         self.lanes.resize(Reg::COUNT, None);
-        self.n_lanes = 0;
-        for reg in classes.flat_map(|class| regs.of(class)) {
-            self.lanes[reg.0 as usize] = Some(self.n_lanes as u8);
-            self.n_lanes += 1;
+        self.n_rows = 0;
+        for class in classes {
+            let of = regs.of(class);
+            self.of_class[class as usize] = (self.n_rows as u8, of.len().div_ceil(LANES) as u8);
+            for (at, reg) in of.iter().enumerate() {
+                let row = (self.n_rows + at / LANES) as u8;
+                self.lanes[reg.0 as usize] = Some(Lane { row, at: (at % LANES) as u8 });
+            }
+            self.n_rows += of.len().div_ceil(LANES);
         }
-        self.cells.clear();
-        self.cells.resize((end / CHUNK + 1) as usize * self.n_lanes, FREE);
+        self.n_positions = end as usize;
+        self.busy.clear();
+        self.busy.resize(self.n_rows * self.n_positions, 0);
+        self.rows.clear();
+        self.rows.resize((end / CHUNK + 1) as usize * self.n_rows, FREE);
         self.entries.clear();
         self.unused = NONE;
+        let n_lanes = self.n_rows * LANES;
         self.recent.clear();
-        self.recent.resize(self.n_lanes, NOBODY);
+        self.recent.resize(self.n_rows, Recent::NONE);
         self.reservations.iter_mut().for_each(Vec::clear);
-        if self.reservations.len() < self.n_lanes {
-            self.reservations.resize_with(self.n_lanes, Vec::new);
+        if self.reservations.len() < n_lanes {
+            self.reservations.resize_with(n_lanes, Vec::new);
         }
     }
 
-    fn lane(&self, reg: Reg) -> usize {
-        self.lanes[reg.0 as usize].expect("only registers that may be given out are asked for") as usize
+    fn lane(&self, reg: Reg) -> Lane {
+        self.lanes[reg.0 as usize].expect("only registers that may be given out are asked for")
+    }
+
+    /// Which one a register is of those of its class.
+    pub(super) fn number(&self, reg: Reg) -> usize {
+        let Lane { row, at } = self.lane(reg);
+        (row - self.of_class[reg.class() as usize].0) as usize * LANES + at as usize
+    }
+
+    fn row(&self, chunk: u32, lane: Lane) -> &Row {
+        &self.rows[chunk as usize * self.n_rows + lane.row as usize]
     }
 
     /// Adds a reservation of an instruction; those of earlier instructions come first.
     pub(super) fn reserve(&mut self, reg: Reg, segment: Segment, holder: Holder) {
         // Nothing is ever put in a register that is not given out.
         let Some(lane) = self.lanes[reg.0 as usize] else { return };
-        let list = &mut self.reservations[lane as usize];
+        let list = &mut self.reservations[lane.number()];
         let mut at = list.len();
         while at > 0 && list[at - 1].0.start > segment.start {
             at -= 1;
         }
         list.insert(at, (segment, holder));
         each_chunk(&[segment], |chunk, positions| {
-            self.cells[chunk as usize * self.n_lanes + lane as usize].reserved |= positions;
+            let _ = positions;
+            self.rows[chunk as usize * self.n_rows + lane.row as usize].reserved |= 1 << lane.at;
             true
         });
+        self.busy_in(lane, segment).iter_mut().for_each(|busy| *busy |= 1 << lane.at);
+    }
+
+    /// Which registers of a lane's row anyone has at some positions.
+    fn busy_in(&mut self, lane: Lane, Segment { start, end }: Segment) -> &mut [u16] {
+        let first = lane.row as usize * self.n_positions;
+        &mut self.busy[first + start as usize..first + end as usize]
+    }
+
+    /// Which of a class's registers nobody has at any position of the segments; a bit for each, in the order of the
+    /// register file.
+    #[inline]
+    pub(super) fn free(&self, class: Class, n_registers: usize, segments: &[Segment]) -> u32 {
+        let (first, count) = self.of_class[class as usize];
+        let mut all = 0;
+        for row in 0..count as usize {
+            let of_row = &self.busy[(first as usize + row) * self.n_positions..];
+            let n_lanes = (n_registers - row * LANES).min(LANES);
+            all |= free_in(&of_row[..self.n_positions], n_lanes, segments) << (row * LANES);
+        }
+        all
     }
 
     /// Gives a register to a piece or moment of this weight, which has to be free for it.
     pub(super) fn take(&mut self, reg: Reg, segments: &[Segment], holder: Holder, weight: f32) {
         let lane = self.lane(reg);
-        self.recent[lane] = NOBODY;
-        let Occupied { cells, entries, unused, n_lanes, .. } = self;
+        self.recent[lane.row as usize].set(lane.at, segments[0], weight);
+        for segment in segments {
+            self.busy_in(lane, *segment).iter_mut().for_each(|busy| *busy |= 1 << lane.at);
+        }
+        let Occupied { rows, entries, unused, n_rows, .. } = self;
         each_chunk(segments, |chunk, positions| {
-            let cell = &mut cells[chunk as usize * *n_lanes + lane];
-            debug_assert_eq!(cell.taken & positions, 0, "{reg:?} is taken twice");
-            cell.taken |= positions;
-            let entry = Entry { positions, holder, weight, next: cell.entries };
+            let row = &mut rows[chunk as usize * *n_rows + lane.row as usize];
+            let first = &mut row.entries[lane.at as usize];
+            let entry = Entry { positions, holder, weight, next: *first };
             if *unused == NONE {
-                cell.entries = entries.len() as u32;
+                *first = entries.len() as u32;
                 entries.push(entry);
             } else {
-                cell.entries = *unused;
+                *first = *unused;
                 *unused = core::mem::replace(&mut entries[*unused as usize], entry).next;
             }
             true
@@ -174,12 +252,23 @@ impl Occupied {
     /// Takes a register away again, at some or all of the positions that a piece or moment has it.
     pub(super) fn give_back(&mut self, reg: Reg, segments: &[Segment], holder: Holder) {
         let lane = self.lane(reg);
-        self.recent[lane] = NOBODY;
-        let Occupied { cells, entries, unused, n_lanes, .. } = self;
+        self.recent[lane.row as usize].lengths[lane.at as usize] = 0;
+        for segment in segments {
+            self.busy_in(lane, *segment).iter_mut().for_each(|busy| *busy &= !(1 << lane.at));
+        }
+        let Occupied { rows, entries, unused, n_rows, reservations, busy, n_positions, .. } = self;
+        let busy = &mut busy[lane.row as usize * *n_positions..];
         each_chunk(segments, |chunk, positions| {
-            let cell = &mut cells[chunk as usize * *n_lanes + lane];
-            cell.taken &= !positions;
-            let (mut before, mut at) = (NONE, cell.entries);
+            let row = &mut rows[chunk as usize * *n_rows + lane.row as usize];
+            if row.reserved & 1 << lane.at != 0 {
+                // An instruction may have the register for the very range that gives it back.
+                for (held, _) in reserved_in(&reservations[lane.number()], chunk) {
+                    busy[held.start as usize..held.end as usize]
+                        .iter_mut()
+                        .for_each(|busy| *busy |= 1 << lane.at);
+                }
+            }
+            let (mut before, mut at) = (NONE, row.entries[lane.at as usize]);
             while entries[at as usize].holder != holder {
                 (before, at) = (at, entries[at as usize].next);
             }
@@ -189,7 +278,7 @@ impl Occupied {
                 let next = core::mem::replace(&mut entry.next, *unused);
                 *unused = at;
                 match before {
-                    NONE => cell.entries = next,
+                    NONE => row.entries[lane.at as usize] = next,
                     before => entries[before as usize].next = next,
                 }
             }
@@ -197,32 +286,46 @@ impl Occupied {
         });
     }
 
-    /// How much the piece or moment weighs that has the register at a position. Most pieces that wait are in the way of
+    /// How much the pieces and moments weigh that have the registers of a class at a position, in the order of the
+    /// register file; [`NOBODY`] where none has, though an instruction may. Most pieces that wait are in the way of
     /// others where they start, and the same answer serves many of them.
     #[inline]
-    pub(super) fn weight_at(&mut self, reg: Reg, position: u32) -> Option<f32> {
-        let lane = self.lane(reg);
-        let recent = &self.recent[lane];
-        if recent.start <= position && position < recent.end {
-            return Some(recent.weight);
+    pub(super) fn weights_at(&mut self, class: Class, position: u32) -> [f32; MAX_REGISTERS] {
+        let (first, count) = self.of_class[class as usize];
+        let mut weights = [NOBODY; MAX_REGISTERS];
+        for (row, weights) in (first..first + count).zip(weights.chunks_exact_mut(LANES)) {
+            let recent = &self.recent[row as usize];
+            let spans = core::iter::zip(&recent.starts, &recent.lengths).enumerate();
+            let is_known = |start: u32, length: u32| position.wrapping_sub(start) < length;
+            let known = spans
+                .fold(0u32, |bits, (at, (&start, &length))| bits | (is_known(start, length) as u32) << at);
+            let mut unknown = !known & ((1 << LANES) - 1);
+            while unknown != 0 {
+                self.find_weight_at(Lane { row, at: unknown.trailing_zeros() as u8 }, position);
+                unknown &= unknown - 1;
+            }
+            weights.copy_from_slice(&self.recent[row as usize].weights);
         }
-        self.find_weight_at(lane, position)
+        weights
     }
 
-    fn find_weight_at(&mut self, lane: usize, position: u32) -> Option<f32> {
+    fn find_weight_at(&mut self, lane: Lane, position: u32) {
         let bit = position % CHUNK;
-        let cell = &self.cells[(position / CHUNK) as usize * self.n_lanes + lane];
-        if cell.taken & 1 << bit == 0 {
-            return None;
+        let row = self.row(position / CHUNK, lane);
+        let (mut taken, mut weight) = (0, NOBODY);
+        let mut at = row.entries[lane.at as usize];
+        while let Some(entry) = self.entries.get(at as usize) {
+            if entry.positions & 1 << bit != 0 {
+                (taken, weight) = (!entry.positions, entry.weight);
+                break;
+            }
+            taken |= entry.positions;
+            at = entry.next;
         }
-        let mut entry = &self.entries[cell.entries as usize];
-        while entry.positions & 1 << bit == 0 {
-            entry = &self.entries[entry.next as usize];
-        }
-        let end = position + (entry.positions >> bit).trailing_ones();
-        let start = position + 1 - (entry.positions << (CHUNK - 1 - bit)).leading_ones();
-        self.recent[lane] = Recent { start, end, weight: entry.weight };
-        Some(entry.weight)
+        // The positions around it that are like it.
+        let end = position + (!taken >> bit).trailing_ones();
+        let start = position + 1 - (!taken << (CHUNK - 1 - bit)).leading_ones();
+        self.recent[lane.row as usize].set(lane.at, Segment { start, end }, weight);
     }
 
     /// Tells everyone who has the register at some position of the segments, how much they weigh, and from which
@@ -237,35 +340,33 @@ impl Occupied {
     ) {
         let lane = self.lane(reg);
         each_chunk(segments, |chunk, positions| {
-            let cell = &self.cells[chunk as usize * self.n_lanes + lane];
-            (cell.taken | cell.reserved) & positions == 0
-                || self.conflicts_in(lane, cell, chunk * CHUNK, positions, &mut go_on)
+            let row = self.row(chunk, lane);
+            let is_empty = row.entries[lane.at as usize] == NONE && row.reserved & 1 << lane.at == 0;
+            is_empty || self.conflicts_in(lane, row, chunk, positions, &mut go_on)
         });
     }
 
     /// The same for positions in one chunk; whether all said yes.
     fn conflicts_in(
         &self,
-        lane: usize,
-        cell: &Cell,
-        start: u32,
+        lane: Lane,
+        row: &Row,
+        chunk: u32,
         positions: u64,
         go_on: &mut impl FnMut(Holder, f32, u32) -> bool,
     ) -> bool {
         let mut all_yes = true;
-        if cell.reserved & positions != 0 {
-            let list = &self.reservations[lane];
-            let first = list.partition_point(|(held, _)| held.start < start);
-            for (held, holder) in list[first..].iter().take_while(|(held, _)| held.start < start + CHUNK) {
+        let start = chunk * CHUNK;
+        if row.reserved & 1 << lane.at != 0 {
+            for &(held, holder) in reserved_in(&self.reservations[lane.number()], chunk) {
                 // A reservation is for one instruction, which lies in one chunk.
-                let length = held.end - held.start;
-                let both = ((1 << length) - 1) << (held.start - start) & positions;
+                let both = ((1 << (held.end - held.start)) - 1) << (held.start - start) & positions;
                 if both != 0 {
-                    all_yes &= go_on(*holder, f32::INFINITY, start + both.trailing_zeros());
+                    all_yes &= go_on(holder, f32::INFINITY, start + both.trailing_zeros());
                 }
             }
         }
-        let mut at = if cell.taken & positions == 0 { NONE } else { cell.entries };
+        let mut at = row.entries[lane.at as usize];
         while let Some(entry) = self.entries.get(at as usize) {
             if entry.positions & positions != 0 {
                 let from = (entry.positions & positions).trailing_zeros();
@@ -294,13 +395,29 @@ impl Occupied {
     pub(super) fn is_free(&self, reg: Reg, segment: Segment) -> bool {
         // Nothing is in registers of a class that nothing uses.
         let Some(lane) = self.lanes[reg.0 as usize] else { return true };
-        let lane = lane as usize;
-        let mut is_free = true;
-        each_chunk(&[segment], |chunk, positions| {
-            let cell = &self.cells[chunk as usize * self.n_lanes + lane];
-            is_free &= (cell.taken | cell.reserved) & positions == 0;
-            is_free
-        });
-        is_free
+        let first = lane.row as usize * self.n_positions;
+        let busy = &self.busy[first + segment.start as usize..first + segment.end as usize];
+        busy.iter().all(|busy| busy & 1 << lane.at == 0)
     }
+}
+
+/// Which of the first registers of a row nobody has at any position of the segments.
+fn free_in(busy: &[u16], n_lanes: usize, segments: &[Segment]) -> u32 {
+    let mut free = (1 << n_lanes) - 1;
+    for segment in segments {
+        for some in busy[segment.start as usize..segment.end as usize].chunks(CHUNK as usize) {
+            free &= !(some.iter().fold(0, |all, busy| all | busy) as u32);
+            if free == 0 {
+                return 0;
+            }
+        }
+    }
+    free
+}
+
+/// The reservations of a register in a chunk.
+fn reserved_in(list: &[(Segment, Holder)], chunk: u32) -> impl Iterator<Item = &(Segment, Holder)> {
+    let start = chunk * CHUNK;
+    let first = list.partition_point(|(held, _)| held.start < start);
+    list[first..].iter().take_while(move |(held, _)| held.start < start + CHUNK)
 }

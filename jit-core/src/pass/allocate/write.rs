@@ -34,6 +34,8 @@ pub(super) struct Scratch {
     /// By block: its predecessors in `preds`.
     first_pred: Vec<u32>,
     preds: Vec<u32>,
+    /// By block: the first and the last position from which it is entered.
+    entered: Vec<(u32, u32)>,
     transitions: Vec<Transition>,
     busy: BinaryHeap<(Reverse<u32>, Reverse<u32>)>,
     moves: Moves,
@@ -93,7 +95,7 @@ pub(super) fn write(allocator: Allocator<'_>, out: &mut Assignment) {
         let mut regs = allocator.regs.of(class).iter();
         regs.find(|reg| !used.contains(**reg) && occupied.is_free(**reg, segment)).copied()
     };
-    scratch.moves.finish(free, &mut out.slots, &mut out.moves);
+    scratch.moves.finish(allocator.tiles.insts.len(), free, &mut out.slots, &mut out.moves);
     for Move { to, .. } in &out.moves {
         if let Loc::Reg(reg) = to {
             out.used.insert(*reg);
@@ -103,6 +105,11 @@ pub(super) fn write(allocator: Allocator<'_>, out: &mut Assignment) {
         out.used = out.used.union(data.clobbers);
     }
     allocator.scratch.write = scratch;
+}
+
+/// The position from which a block is left.
+fn end_of(block: &TileBlock) -> u32 {
+    (block.insts.start + block.insts.len - 1) * STEP + GAP
 }
 
 struct Writer<'a> {
@@ -189,7 +196,7 @@ impl<'a> Writer<'a> {
     /// Predecessors by position.
     fn find_preds(&mut self) {
         let tiles = self.allocator.tiles;
-        let Scratch { first_pred, preds, .. } = &mut *self.scratch;
+        let Scratch { first_pred, preds, entered, .. } = &mut *self.scratch;
         first_pred.clear();
         first_pred.resize(tiles.blocks.len() + 1, 0);
         for edge in &tiles.edges {
@@ -209,6 +216,14 @@ impl<'a> Writer<'a> {
         }
         first_pred.rotate_right(1);
         first_pred[0] = 0;
+        entered.clear();
+        entered.extend(first_pred.windows(2).map(|ends| {
+            let ways = preds[ends[0] as usize..ends[1] as usize].iter();
+            ways.fold((u32::MAX, 0), |(first, last), pred| {
+                let at = end_of(&tiles.blocks[*pred as usize]);
+                (first.min(at), last.max(at))
+            })
+        }));
     }
 
     /// Finds where ranges that were cut change their places, in blocks and over edges.
@@ -244,6 +259,12 @@ impl<'a> Writer<'a> {
                     });
                 }
                 while start_of(next) < segment.end {
+                    // Most blocks are entered from where the range is in the same place.
+                    let (first, last) = self.scratch.entered[next];
+                    if segment.start <= first && last < segment.end {
+                        next += 1;
+                        continue;
+                    }
                     while uses.next_if(|touch| touch.at < start_of(next)).is_some() {}
                     let is_here = |touch: &&Use| touch.at == start_of(next);
                     // Arguments are moved into a parameter.
@@ -266,7 +287,7 @@ impl<'a> Writer<'a> {
             let pred = self.scratch.preds[pred as usize] as usize;
             let data = &tiles.blocks[pred];
             let last = data.insts.start + data.insts.len - 1;
-            let from = self.find_located(self.scratch.cut[range as usize], last * STEP + GAP, located);
+            let from = self.find_located(self.scratch.cut[range as usize], end_of(data), located);
             let from = self.scratch.located[from as usize].1;
             if from != to {
                 let (before, phase) = match data.edges.len {
