@@ -85,30 +85,36 @@ impl Drop for Installed {
 }
 
 impl Free {
-    /// The smallest run that is large enough: large ones stay whole as long as there are others.
+    /// The end of the smallest run that is large enough: large ones stay whole as long as there are others. A run
+    /// stays where it is, whatever is cut from its end or put back there.
     fn take(&mut self, size: usize) -> Option<usize> {
         let &(room, place) = self.by_size.range((size, 0)..).next()?;
-        self.remove(place, room);
-        if room > size {
-            self.insert(place + size, room - size);
+        match room - size {
+            0 => self.remove(place, room),
+            left => self.resize(place, room, left),
         }
-        Some(place)
+        Some(place + room - size)
     }
 
-    fn give_back(&mut self, mut place: usize, mut size: usize) {
-        if let Some((&next, &more)) = self.by_offset.range(place..).next()
-            && next == place + size
-        {
+    fn give_back(&mut self, place: usize, mut size: usize) {
+        let mut before = self.by_offset.range(..=place + size).rev().map(|(&at, &size)| (at, size));
+        let mut last = before.next();
+        if let Some((next, more)) = last.filter(|(next, _)| *next == place + size) {
+            last = before.next();
             self.remove(next, more);
             size += more;
         }
-        if let Some((&last, &more)) = self.by_offset.range(..place).next_back()
-            && last + more == place
-        {
-            self.remove(last, more);
-            (place, size) = (last, size + more);
+        match last {
+            Some((last, more)) if last + more == place => self.resize(last, more, more + size),
+            _ => self.insert(place, size),
         }
-        self.insert(place, size);
+    }
+
+    /// Makes the run at a place longer or shorter.
+    fn resize(&mut self, place: usize, from: usize, to: usize) {
+        self.by_offset.insert(place, to);
+        self.by_size.remove(&(from, place));
+        self.by_size.insert((to, place));
     }
 
     fn insert(&mut self, place: usize, size: usize) {

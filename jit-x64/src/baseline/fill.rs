@@ -9,10 +9,10 @@ use super::pack::{CHUNK, COPIED, HOLE, Packed, PackedStencil, Patch, Quick, Tabl
 use super::plan::{MAX_BYTES, Plan, Slow};
 use crate::emit::BaselineFrame;
 use crate::memory::CodeMemory;
-use crate::stencil::{Bits, COLD_ALIGNMENT, Distance, Hole, Part, Place};
+use crate::stencil::{Bits, COLD_ALIGNMENT, Hole, Part};
 use crate::unwind::Described;
 use azulejo_core::error::Error;
-use azulejo_core::ir::bytecode::{Bytecode, Raw};
+use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::stencil::Source;
 use azulejo_core::verify::Function;
 
@@ -111,7 +111,6 @@ pub(super) fn fill(
         installed,
         frame,
         leaves,
-        first: at.hot as u32,
         positions: at.positions as u32,
         n_bytecodes: around.code.len as u32,
         code_bytes: at.code_end as u32,
@@ -154,20 +153,16 @@ impl Filler<'_> {
         for table in 0..self.plan.tables.len() {
             self.table(table);
         }
-        let positions = self.bytes[self.at.positions..].as_chunks_mut().0;
-        for (position, start) in core::iter::zip(positions, self.plan.starts()) {
-            *position = start.to_le_bytes();
-        }
     }
 
-    /// Puts down all hot parts, each over what was written behind the last.
+    /// Puts down all hot parts, each over what was written behind the last, and notes where.
     fn hot<const STACK: bool>(&mut self) {
         let (mut at, mut to) = (0, self.at.hot);
-        if let Some((count, budget)) = &self.around.count {
-            let count = &self.packed.stencils[*count as usize];
-            for &head in &self.plan.counted {
-                to = self.run::<STACK>(at..head as usize, to);
-                at = head as usize;
+        let mut head = None;
+        for next in self.plan.counted.iter().map(|next| *next as usize).chain([self.around.code.len]) {
+            let start = to;
+            if let Some((count, budget)) = self.around.count.as_ref().filter(|_| head.is_some()) {
+                let count = &self.packed.stencils[*count as usize];
                 let here = Here { op: core::ptr::from_ref(budget).cast(), top: &0 };
                 // SAFETY: the plan has room for it here, and its operand is where it is looked for.
                 unsafe {
@@ -175,33 +170,49 @@ impl Filler<'_> {
                 };
                 to += count.hot as usize;
             }
+            to = self.run::<STACK>(at..next, to);
+            if let Some(head) = head {
+                self.put(self.at.positions + head * POSITION_BYTES, (start as u32).to_le_bytes());
+            }
+            (at, head) = (next, Some(next));
         }
-        to = self.run::<STACK>(at..self.around.code.len, to);
         debug_assert_eq!(to, self.at.epilogue);
     }
 
     /// Puts down the hot parts of some bytecodes, and says where they end.
+    #[inline(never)]
     fn run<const STACK: bool>(&mut self, run: core::ops::Range<usize>, start: usize) -> usize {
         let Around { code, .. } = *self.around;
         let stencils = &self.plan.stencils()[run.clone()];
         let depths = if STACK { &code.depths[run.clone()] } else { &[] };
         let mut op = code.start.wrapping_add(run.start * code.stride);
-        let room = &mut self.bytes[start..self.at.cold];
-        let mut to = 0;
-        for (at, stencil) in stencils.iter().enumerate() {
-            let stencil = &self.packed.stencils[*stencil as usize];
+        let packed = self.packed;
+        let (code_room, behind) = self.bytes.split_at_mut(self.at.code_end);
+        let positions = &mut behind[self.at.positions - self.at.code_end..].as_chunks_mut().0[run];
+        let room = &mut code_room[..self.at.cold];
+        let mut to = start;
+        for (at, (stencil, position)) in core::iter::zip(stencils, positions).enumerate() {
+            // SAFETY: the plan has numbers of stencils.
+            let stencil = unsafe { packed.stencils.get_unchecked(*stencil as usize) };
             let top = if STACK { code.registers.wrapping_add(depths[at]) } else { 0 };
             debug_assert!(to + stencil.hot as usize + SPILL <= room.len());
+            *position = (to as u32).to_le_bytes();
             // SAFETY: the plan added up the sizes of these very stencils, and behind the last of them there is room too.
             // Each is one of its bytecode's opcode.
             unsafe {
                 let to = room.as_mut_ptr().add(to);
-                place::<STACK>(stencil, self.packed, to, Here { op, top: &top });
+                place::<STACK>(stencil, packed, to, Here { op, top: &top });
             }
             to += stencil.hot as usize;
             op = op.wrapping_add(code.stride);
         }
-        start + to
+        to
+    }
+
+    /// Where the code of a bytecode starts, once hot parts are there.
+    fn start(&self, at: usize) -> usize {
+        let positions = self.bytes[self.at.positions..].as_chunks().0;
+        u32::from_le_bytes(positions[at]) as usize
     }
 
     /// Does what else there is to do.
@@ -209,14 +220,13 @@ impl Filler<'_> {
         let Around { code, count, .. } = *self.around;
         let (mut cold, mut table) = (self.at.cold, 0);
         let mut counter = 0;
-        if let Some((count, budget)) = count {
-            let stencil = &self.packed.stencils[count as usize];
+        if let Some((count, budget)) = &count {
+            let stencil = &self.packed.stencils[*count as usize];
             counter = stencil.hot as usize;
             for &at in &self.plan.counted {
                 let at = at as usize;
-                let hot = self.at.hot + self.plan.starts()[at] as usize;
-                let here = Here { op: core::ptr::from_ref(&budget).cast(), top: &0 };
-                self.patch(&Placed { at, here, stencil, hot, cold, table });
+                let here = Here { op: core::ptr::from_ref(budget).cast(), top: &0 };
+                self.patch(&Placed { at, here, stencil, hot: self.start(at), cold, table });
                 cold += stencil.cold.len as usize;
             }
         }
@@ -224,8 +234,7 @@ impl Filler<'_> {
             let at = at as usize;
             let top = code.top(at);
             let stencil = &self.packed.stencils[self.plan.stencils()[at] as usize];
-            let before = if is_counted { counter } else { 0 };
-            let hot = self.at.hot + self.plan.starts()[at] as usize + before;
+            let hot = self.start(at) + if is_counted { counter } else { 0 };
             self.patch(&Placed { at, here: code.here(at, &top), stencil, hot, cold, table });
             cold += stencil.cold.len as usize;
             table += (stencil.table != Packed::NO_TABLE) as usize;
@@ -234,42 +243,41 @@ impl Filler<'_> {
     }
 
     fn put<const N: usize>(&mut self, at: usize, bytes: [u8; N]) {
-        self.bytes[at..at + N].copy_from_slice(&bytes);
+        *self.bytes[at..].first_chunk_mut().expect("it is within the code") = bytes;
     }
 
     /// Copies a cold part, and fills what was not filled yet.
+    #[inline(always)]
     fn patch(&mut self, placed: &Placed<'_>) {
-        let Placed { here, stencil, cold, .. } = *placed;
+        let Placed { here, stencil, hot, cold, .. } = *placed;
         if stencil.cold.len > 0 {
             let part = stencil.cold.of(&self.packed.bytes);
             self.bytes[cold..cold + part.len()].copy_from_slice(part);
         }
-        for Patch { operand, what } in stencil.patches.of(&self.packed.patches) {
-            // SAFETY: it is an operand of this bytecode's opcode.
-            let operand = unsafe { operand.read(here) };
-            match what {
-                What::Distance(distance) => self.distance(placed, distance, operand),
-                What::Hole(hole) => self.hole(placed, hole, operand),
-            }
+        for Patch { part, at, what } in stencil.patches.of(&self.packed.patches) {
+            let place = placed.part(*part) + *at as usize;
+            let to = match *what {
+                // SAFETY: the word is one of this bytecode's opcode, and a field, as labels are.
+                What::Label(label) => self.start(unsafe { label.read::<false>(here) } as usize),
+                What::Next => hot + stencil.hot as usize,
+                What::Out => self.at.epilogue,
+                What::In(part, at) => placed.part(part) + at as usize,
+                What::Address(address) => (address as usize).wrapping_sub(self.address),
+                What::Value(ref hole, operand) => {
+                    self.value(placed, hole, operand);
+                    continue;
+                }
+            };
+            let distance = (to as i64).wrapping_sub(place as i64 + 4);
+            self.put(place, (distance as i32).to_le_bytes());
         }
     }
 
-    fn distance(&mut self, placed: &Placed<'_>, distance: &Distance, label: Raw) {
-        let Distance { part, at, to } = *distance;
-        let to = match to {
-            Place::Next => placed.hot + placed.stencil.hot as usize,
-            Place::Out => self.at.epilogue,
-            Place::Label(_) => self.at.hot + self.plan.starts()[label as usize] as usize,
-            Place::In(part, at) => placed.part(part) + at as usize,
-            Place::Address(address) => (address as usize).wrapping_sub(self.address),
-        };
-        let place = placed.part(part) + at as usize;
-        let distance = (to as i64).wrapping_sub(place as i64 + 4);
-        self.put(place, (distance as i32).to_le_bytes());
-    }
-
-    fn hole(&mut self, placed: &Placed<'_>, hole: &Hole, operand: Raw) {
+    #[inline(never)]
+    fn value(&mut self, placed: &Placed<'_>, hole: &Hole, operand: Operand) {
         let Hole { part, at, source, scale, add, bits } = *hole;
+        // SAFETY: it is an operand of this bytecode's opcode.
+        let operand = unsafe { operand.read(placed.here) };
         let value = match source {
             Source::Operand(_) => operand,
             Source::Count(_) => operand >> 32,
@@ -300,7 +308,7 @@ impl Filler<'_> {
         let stencil = &self.packed.stencils[self.plan.stencils()[at as usize] as usize];
         let mut place = self.at.tables + first as usize * ENTRY_BYTES;
         let mut put = |filler: &mut Self, to: u32| {
-            let target = filler.address + filler.at.hot + filler.plan.starts()[to as usize] as usize;
+            let target = filler.address + filler.start(to as usize);
             filler.put(place, (target as u64).to_le_bytes());
             place += ENTRY_BYTES;
         };

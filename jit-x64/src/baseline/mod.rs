@@ -66,9 +66,7 @@ pub struct BaselineCode {
     installed: Installed,
     frame: Frame,
     leaves: [u32; 1],
-    /// Where the code of the first bytecode starts.
-    first: u32,
-    /// How far behind that the code of each bytecode starts is in a table behind the code: where that is, and how long.
+    /// Where the code of each bytecode starts is in a table behind the code: where that is, and how long.
     positions: u32,
     n_bytecodes: u32,
     code_bytes: u32,
@@ -236,7 +234,7 @@ impl BaselineCode {
     pub fn position(&self, at: u32) -> u32 {
         assert!(at < self.n_bytecodes, "bytecode {at} is not among {}", self.n_bytecodes);
         // SAFETY: the table is as long as there are bytecodes, and nobody writes to it.
-        self.first + unsafe { self.positions().add(at as usize).read_unaligned() }
+        unsafe { self.positions().add(at as usize).read_unaligned() }
     }
 
     fn positions(&self) -> *const u32 {

@@ -121,6 +121,14 @@ impl Operand {
             Operand::Field(..) => None,
         }
     }
+
+    /// The operand's high 32 bits, in the same way.
+    pub(super) fn upper_word(self) -> Option<(Word, i32)> {
+        match self {
+            Operand::Field(at, Form::All) => Some((Word { at: at + 4, is_slot: false }, 0)),
+            Operand::Field(..) | Operand::Slot(_) => None,
+        }
+    }
 }
 
 /// A word that is there whenever a bytecode with these operands is: for whoever reads before he asks whether to.

@@ -74,18 +74,28 @@ pub(super) struct Quick {
     pub(super) add: u32,
 }
 
-/// What else is to be filled in.
+/// What else is to be filled in: so far into a part, this.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patch {
-    /// The operand that it comes from; any, if it comes from none.
-    pub(super) operand: Operand,
+    pub(super) part: Part,
+    pub(super) at: u32,
     pub(super) what: What,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
-    Hole(Hole),
-    Distance(Distance),
+    /// The distance to the bytecode that a label names.
+    Label(Word),
+    /// The distance to the next bytecode.
+    Next,
+    /// The distance to where the function is left.
+    Out,
+    /// The distance into a part of the same stencil.
+    In(Part, u32),
+    /// The distance to something outside of the function.
+    Address(u64),
+    /// A value, and the operand that it is made from; any, if it is made from none.
+    Value(Hole, Operand),
 }
 
 /// Where a switch's labels are.
@@ -124,12 +134,12 @@ impl Packed {
         let mut n_quick = 0;
         let first_patch = self.patches.len();
         for hole in &stencil.holes {
-            match as_quick(hole, operands).filter(|_| n_quick < QUICK) {
-                Some(found) => {
-                    quick[n_quick] = found;
-                    n_quick += 1;
-                }
-                None => self.patches.push(Patch::hole(hole, operands)),
+            let found: Vec<Quick> = as_quick(hole, operands).into_iter().flatten().collect();
+            if found.is_empty() || n_quick + found.len() > QUICK {
+                self.patches.push(Patch::hole(hole, operands));
+            } else {
+                quick[n_quick..][..found.len()].copy_from_slice(&found);
+                n_quick += found.len();
             }
         }
         self.patches.extend(stencil.distances.iter().map(|distance| Patch::distance(distance, operands)));
@@ -170,33 +180,47 @@ impl Packed {
 impl Patch {
     fn hole(hole: &Hole, operands: &[Operand]) -> Patch {
         let operand = match hole.source {
-            Source::Operand(operand) | Source::Count(operand) | Source::Last(operand) => Some(operand),
-            Source::Table | Source::Unit | Source::Here => None,
+            Source::Operand(operand) | Source::Count(operand) | Source::Last(operand) => {
+                operands[operand as usize]
+            }
+            Source::Table | Source::Unit | Source::Here => Operand::TOP,
         };
-        Patch::of(operand, operands, What::Hole(*hole))
+        Patch { part: hole.part, at: hole.at, what: What::Value(*hole, operand) }
     }
 
     fn distance(distance: &Distance, operands: &[Operand]) -> Patch {
-        let operand = match distance.to {
-            Place::Label(operand) => Some(operand),
-            Place::Next | Place::Out | Place::Address(_) | Place::In(..) => None,
+        let what = match distance.to {
+            Place::Label(label) => {
+                let (label, _) = operands[label as usize].word().expect("a label has 32 bits");
+                What::Label(label)
+            }
+            Place::Next => What::Next,
+            Place::Out => What::Out,
+            Place::In(part, at) => What::In(part, at),
+            Place::Address(address) => What::Address(address),
         };
-        Patch::of(operand, operands, What::Distance(*distance))
-    }
-
-    fn of(operand: Option<u8>, operands: &[Operand], what: What) -> Patch {
-        Patch { operand: operand.map_or(Operand::TOP, |operand| operands[operand as usize]), what }
+        Patch { part: distance.part, at: distance.at, what }
     }
 }
 
-fn as_quick(hole: &Hole, operands: &[Operand]) -> Option<Quick> {
-    let &Hole { part: Part::Hot, at, source: Source::Operand(operand), scale, add, bits: Bits::Low32 } = hole
-    else {
-        return None;
+/// A hole as quick ones, one or two, if it can be filled so.
+fn as_quick(hole: &Hole, operands: &[Operand]) -> [Option<Quick>; 2] {
+    let &Hole { part: Part::Hot, at, source: Source::Operand(operand), scale, add, bits } = hole else {
+        return [None; 2];
     };
-    let (word, more) = operands[operand as usize].word()?;
-    let add = (add as u32).wrapping_add((more as u32).wrapping_mul(scale as u32));
-    Some(Quick { at: u16::try_from(at).ok()?, word, scale: scale as u32, add })
+    let operand = operands[operand as usize];
+    let quick = |at: u32, (word, more): (Word, i32)| {
+        let add = (add as u32).wrapping_add((more as u32).wrapping_mul(scale as u32));
+        Some(Quick { at: u16::try_from(at).ok()?, word, scale: scale as u32, add })
+    };
+    let upper = operand.upper_word().filter(|_| (scale, add) == (1, 0));
+    let lower = operand.word();
+    match bits {
+        Bits::Low32 => [lower.and_then(|word| quick(at, word)), None],
+        Bits::High32 => [upper.and_then(|word| quick(at, word)), None],
+        Bits::All if upper.is_some() => [(at, lower), (at + 4, upper)].map(|(at, word)| quick(at, word?)),
+        Bits::All | Bits::Low(_) => [None; 2],
+    }
 }
 
 /// From which operands an opcode's switch makes its table.

@@ -69,14 +69,14 @@ pub(super) struct Opcodes {
     pub(super) details: Vec<Detail>,
 }
 
-/// A stencil's number, with [`SLOW`] if its bytecodes go on the list; and how long the hot part is.
+/// A stencil's number, how long its hot part is, and whether its bytecodes go on the list: how many entries they take.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     stencil: u32,
-    hot: u32,
+    hot: u16,
+    slow: u16,
 }
 
-const SLOW: u32 = 1 << 31;
 const MISSING: u32 = u32::MAX;
 
 /// Makes a [`Held`] of a bytecode.
@@ -91,7 +91,6 @@ struct Key {
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     stencils: Vec<u32>,
-    starts: Vec<u32>,
     slow: Vec<u32>,
     /// Bytecodes before which the stencil that counts stands.
     pub(super) counted: Vec<u32>,
@@ -120,8 +119,8 @@ const COUNTED: u32 = 1 << 31;
 pub(super) const MAX_BYTES: usize = i32::MAX as usize;
 /// So many bytecodes are planned before it is looked how long the code is. (A bit for each is in one word.)
 const RUN: usize = u64::BITS as usize;
-/// How long a part of a stencil may be, so that a run's sizes do not overflow.
-pub(super) const MAX_PART: usize = (u32::MAX as usize - MAX_BYTES) / (RUN + 1);
+/// How long a part of a stencil may be. A run's sizes do not overflow what is below the limit.
+pub(super) const MAX_PART: usize = u16::MAX as usize;
 
 impl Opcodes {
     pub(super) fn of<B: Bytecode>(packed: &mut Packed) -> Opcodes {
@@ -152,9 +151,8 @@ impl Opcodes {
     ) {
         let plan = &mut self.plans[opcode];
         let stencil = &packed.stencils[number as usize];
-        let is_slow = stencil.patches.len > 0 || stencil.cold.len > 0;
-        let flags = if is_slow { SLOW } else { 0 };
-        plan.variants[variant] = Choice { stencil: number | flags, hot: stencil.hot };
+        let slow = (stencil.patches.len > 0 || stencil.cold.len > 0) as u16;
+        plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, slow };
         if let Some(carry) = carry {
             plan.carry = Key::new(carry, &self.details[opcode].operands).unwrap_or(plan.carry);
         }
@@ -190,7 +188,7 @@ impl OpcodePlan {
             reads: [read(0), read(1)],
             carry: none(UNKNOWN),
             odd,
-            variants: [Choice { stencil: MISSING, hot: 0 }; VARIANTS],
+            variants: [Choice { stencil: MISSING, hot: 0, slow: 0 }; VARIANTS],
         }
     }
 
@@ -261,7 +259,7 @@ impl Plan {
         let is_its_own = |words: &[u64]| words.len() == n.div_ceil(RUN);
         assert!(is_its_own(&shape.targets) && is_its_own(&shape.heads), "the function was verified");
         assert!(shape.depths.is_empty() || shape.depths.len() == n, "the function was verified");
-        for list in [&mut self.stencils, &mut self.starts, &mut self.slow] {
+        for list in [&mut self.stencils, &mut self.slow] {
             if list.len() < n {
                 list.resize(n, 0);
             }
@@ -298,7 +296,6 @@ impl Plan {
                 if self.n_bytecodes == at {
                     self.hot = start;
                 } else {
-                    self.starts[at] = start;
                     self.counted.push(at as u32);
                     if self.n_slow > n_slow && self.slow[n_slow] == at as u32 {
                         self.slow[n_slow] |= COUNTED;
@@ -316,43 +313,41 @@ impl Plan {
     }
 
     /// Goes on for so many bytecodes within a word of targets, or to one whose stencil there is not yet.
-    #[inline(always)]
+    #[inline(never)]
     fn run<B: Bytecode, const STACK: bool>(
         &mut self,
         opcodes: &Opcodes,
         function: &Function<'_, B>,
         len: usize,
     ) -> Option<(usize, usize)> {
-        let Function { code, registers, shape, .. } = *function;
-        let start = self.n_bytecodes;
+        let Function { code, registers, shape, .. } = function;
+        let (start, end) = (self.n_bytecodes, self.n_bytecodes + len);
         let mut targets = shape.targets[start / RUN] >> (start % RUN);
-        let ops = &code[start..start + len];
-        let stencils = &mut self.stencils[start..start + len];
-        let starts = &mut self.starts[start..start + len];
-        let depths = if STACK { &shape.depths[start..start + len] } else { &[] };
-        assert!(
-            self.n_slow <= start && start + len <= self.slow.len() && opcodes.plans.len() == B::OPCODES.len()
-        );
-        let slow = self.slow.as_mut_ptr();
-        let (mut hot, mut n_slow, mut held) = (self.hot, self.n_slow, self.held);
+        let depths = if STACK { &shape.depths[..end] } else { &[] };
+        assert!(self.n_slow <= start && end <= code.len() && opcodes.plans.len() == B::OPCODES.len());
+        let stencils = self.stencils[..end].as_mut_ptr();
+        let mut slow = self.slow[..end][self.n_slow..].as_mut_ptr();
+        let (mut hot, mut held) = (self.hot, self.held);
         let mut missing = None;
-        let mut done = 0;
-        while done < len {
-            let op = &ops[done];
-            let mut top = registers;
+        let mut at = start;
+        while at < end {
+            // SAFETY: the bytecode is one of the function's, as was looked at above; so it is below.
+            let op = unsafe { code.get_unchecked(at) };
             // Whoever jumps here brings nothing along.
             held |= (targets & 1).wrapping_neg();
+            targets >>= 1;
+            let mut top = *registers;
             if STACK {
-                if depths[done] == Shape::UNREACHED {
-                    (stencils[done], starts[done]) = (Packed::NOTHING, hot);
+                if depths[at] == Shape::UNREACHED {
+                    // SAFETY: as above.
+                    unsafe { stencils.add(at).write(Packed::NOTHING) };
                     held = NOTHING;
-                    targets >>= 1;
-                    done += 1;
+                    at += 1;
                     continue;
                 }
-                top = top.wrapping_add(depths[done]);
+                top = top.wrapping_add(depths[at]);
             }
-            let here = Here { op: core::ptr::from_ref(op).cast(), top: &top };
+            let here = Here { op: core::ptr::from_ref(op).cast(), top: if STACK { &top } else { registers } };
             let opcode = op.opcode();
             // SAFETY: there is a plan for each opcode, as was looked at above, and `Bytecode` promises that this is one.
             let plan = unsafe { opcodes.plans.get_unchecked(opcode) };
@@ -364,22 +359,24 @@ impl Plan {
                     true => choose::<STACK>(plan, &opcodes.details[opcode], here, held),
                 }
             };
-            let choice = plan.variants[variant % VARIANTS];
-            if choice.stencil == MISSING {
+            let Choice { stencil, hot: size, slow: is_slow } = plan.variants[variant % VARIANTS];
+            if stencil == MISSING {
                 missing = Some((opcode, variant));
                 break;
             }
-            (stencils[done], starts[done]) = (choice.stencil & !SLOW, hot);
-            // SAFETY: there is room for all bytecodes, and this is none but one of them.
-            unsafe { slow.add(n_slow).write((start + done) as u32) };
-            n_slow += (choice.stencil / SLOW) as usize;
-            hot += choice.hot;
+            // SAFETY: the lists are as long as the code, and of each bytecode there is one entry at most.
+            unsafe {
+                stencils.add(at).write(stencil);
+                slow.write(at as u32);
+                slow = slow.add(is_slow as usize);
+            }
+            hot += size as u32;
             held = next;
-            targets >>= 1;
-            done += 1;
+            at += 1;
         }
-        (self.hot, self.n_slow, self.held) = (hot, n_slow, held);
-        self.n_bytecodes += done;
+        (self.n_bytecodes, self.hot, self.held) = (at, hot, held);
+        // SAFETY: it points into the list, or to its end.
+        self.n_slow = unsafe { slow.offset_from_unsigned(self.slow.as_ptr()) };
         missing
     }
 
@@ -409,11 +406,6 @@ impl Plan {
     /// The stencil of each bytecode.
     pub(super) fn stencils(&self) -> &[u32] {
         &self.stencils[..self.n_bytecodes]
-    }
-
-    /// Where the code of each bytecode starts, from where that of the first does.
-    pub(super) fn starts(&self) -> &[u32] {
-        &self.starts[..self.n_bytecodes]
     }
 
     /// Those for which there is more to do.
