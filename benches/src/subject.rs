@@ -7,7 +7,7 @@ use crate::memory::{self, Use};
 use crate::op::{Op, Vm};
 use crate::programs::{Kind, Program};
 use azulejo::prelude::*;
-use azulejo_core::ir::bytecode::Machine;
+use azulejo_core::ir::bytecode::{Machine, NoFunctions};
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::Source;
 use azulejo_core::verify::{Shape, verify};
@@ -87,6 +87,7 @@ fn interpreter(program: &Program) -> Subject<'_> {
             unit: std::ptr::null(),
             labels: &program.code.labels,
             budget: &Cell::new(i32::MAX),
+            functions: &NoFunctions,
         };
         // SAFETY: the code was verified, and the frame has the slots that verification asked for.
         let end = unsafe { Op::interpret(&program.code.ops, &machine, 0, program.code.registers, 0) };

@@ -12,7 +12,7 @@ use std::str::FromStr;
 const ROUNDS: u64 = 1500;
 
 const WORDS: [&str; 48] = [
-    "reg", "num", "flag", "void", "add", "load", "store", "const", "call", "carg", "arglist", "if", "when",
+    "reg", "num", "flag", "void", "add", "load", "store", "const", "call", "invoke", "carg", "arglist", "if", "when",
     "let", "letv", "macro", "use", "unsafe", "pub", "static", "group", "tied", "fixed", "clobber", "temp",
     "early", "needs", "i64", "u8", "f32", "ptr", "int", "value", "In", "Out", "Imm", "Label", "dst", "a",
     "x", "t", "same", "code", "pure", "features", "self", "crate", "_",

@@ -34,10 +34,24 @@ pub static WIN64: Abi = Abi {
     caller_saved: WIN_SCRATCH,
 };
 
+/// One function of bytecode calls another: the context and the number of arguments go before the arguments, and the
+/// callee's record is in `rsi`. `rdx` says whether there is a result. The code that is called may use `r11` before it has
+/// made its frame.
+pub static BYTECODE: Abi = Abi {
+    int_args: &[RDI, RAX, RDX, RCX, R8, R9, R10],
+    float_args: &[],
+    by_position: false,
+    shadow: 0,
+    int_ret: RAX,
+    float_ret: XMM0,
+    caller_saved: SYSV_SCRATCH,
+};
+
 /// The convention's data on this system.
 pub fn of(convention: Convention) -> &'static Abi {
     match resolve(convention) {
         Convention::Win64 => &WIN64,
+        Convention::Bytecode => &BYTECODE,
         _ => &SYSV64,
     }
 }

@@ -5,6 +5,7 @@
 use crate::baseline::{Baseline, BaselineCode, Machinery};
 use crate::emit::{self, Code, Options};
 use crate::features::Features;
+use crate::invoke::{self, Behind, Door};
 use crate::memory::{CodeMemory, Installed};
 use crate::regs::{RBP, REGISTERS, REGISTERS_BUT_RBP};
 use crate::set::Set;
@@ -12,7 +13,7 @@ use crate::tiles::X64;
 use crate::watchers::{Announced, Watchers};
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::pass::build::Source;
+use azulejo_core::pass::build::{Functions, Source};
 use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::target::RegisterFile;
@@ -36,6 +37,7 @@ pub struct Compiler {
     /// What watchers are told that the code is called.
     name: String,
     baseline: Baseline,
+    table: u64,
 }
 
 /// A compiled function.
@@ -117,6 +119,7 @@ impl Compiler {
             watchers: Watchers::default(),
             name: String::new(),
             baseline: Baseline::default(),
+            table: 0,
         })
     }
 
@@ -214,10 +217,23 @@ impl Compiler {
     ) -> Result<BaselineCode, Error> {
         let target = self.target();
         let Compiler { compilation, emission, set, memory, baseline, options, .. } = self;
-        let mut machinery = Machinery { compilation, emission, target, set, options, observer };
+        let functions = Functions { records: &[], table: self.table };
+        let mut machinery =
+            Machinery { compilation, emission, target, set, options, functions, observer };
         let mut code = baseline.compile(function, &mut machinery, memory)?;
         code.announced = self.watchers.tell(&self.name, &code.described(), code.entry());
         Ok(code)
+    }
+
+    /// Makes a way in for calls from other functions of bytecode.
+    pub fn door(&mut self, behind: &Behind<'_>) -> Result<Door, Error> {
+        invoke::door(behind, &self.memory, &self.options)
+    }
+
+    /// Where templates of the baseline compiler that call functions of bytecode find those: the address of a
+    /// [`Table`](azulejo_core::pass::build::Table) that stays where it is.
+    pub fn set_functions(&mut self, table: u64) {
+        self.table = table;
     }
 
     fn install(&mut self) -> Result<Compiled, Error> {

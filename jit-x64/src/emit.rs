@@ -9,6 +9,7 @@
 
 use crate::encode::{Alu, Bits, Mem, Rm};
 use crate::frame::{Frame, MAX_FRAME_BYTES};
+use crate::invoke::Failure;
 use crate::layout::Layout;
 use crate::link::{self, Fixup, Form, Pool, Target};
 use crate::reach::Reach;
@@ -211,6 +212,8 @@ pub struct Emitter {
     outline: Option<Outline>,
     /// Whether the next bytecode stands behind the block that is being emitted.
     falls_through: bool,
+    /// Ways out that are emitted behind all blocks.
+    pub(crate) failures: Vec<Failure>,
 }
 
 fn slot_mem(out_args: u16, slot: u32) -> Mem {
@@ -297,16 +300,30 @@ fn emit_as(
         }
     }
     code.cold = code.cold.min(emitter.bytes.len() as u32);
+    let added = tiles.position.len()..emitter.starts.len();
+    emitter.fail();
     if emitter.outline.is_some() {
         emitter.open_across(code.cold);
     }
     let Emitter { bytes, mut starts, mut fixups, pool, ways, leaves, frame, .. } = emitter;
     (code.bytes, code.leaves, code.frame) = (bytes, leaves, frame);
     let emitted = layout.order.iter().map(|position| tiles.blocks[*position as usize].block);
+    let emitted = emitted.chain(added.map(Block::from));
     link::link(&mut scratch.link, code, &mut fixups, &mut starts, emitted, &pool);
     (scratch.starts, scratch.fixups, scratch.pool) = (starts, fixups, pool);
     (scratch.layout, scratch.ways) = (layout, ways);
     Ok(())
+}
+
+/// Links code that comes from no tile list.
+pub(crate) fn close(emitter: Emitter, code: &mut Code) {
+    let Emitter { bytes, mut starts, mut fixups, pool, leaves, frame, .. } = emitter;
+    code.cold = bytes.len() as u32;
+    (code.bytes, code.leaves, code.frame) = (bytes, leaves, frame);
+    let blocks = (0..starts.len()).map(Block::from);
+    // What stands before the frame is made keeps its size.
+    fixups.iter_mut().for_each(|fixup| fixup.form = Form::Field);
+    link::link(&mut link::Scratch::default(), code, &mut fixups, &mut starts, blocks, &pool);
 }
 
 /// What stands before and behind the stencils of a function.
@@ -323,9 +340,8 @@ pub(crate) struct BaselineFrame {
 
 impl BaselineFrame {
     pub(crate) fn new(room: u32, options: &Options) -> BaselineFrame {
-        let (tiles, assignment) = (TileList::default(), Assignment::default());
-        let mut emitter = Emitter::new(&mut Scratch::default(), Vec::new(), &tiles, &assignment, options);
-        emitter.frame = Frame::new(regs::CALLEE_SAVED, room, true, options.frame_pointers);
+        let frame = |keeps_pointer| Frame::new(regs::CALLEE_SAVED, room, true, keeps_pointer);
+        let mut emitter = Emitter::of_frame(options, frame);
         emitter.prologue();
         let [context, frame, to] = [regs::RDI, regs::RSI, regs::RDX].map(Reg::number);
         emitter.mov(regs::R12.number(), context);
@@ -389,7 +405,27 @@ impl Emitter {
             reach: options.reach.clone(),
             outline: None,
             falls_through: false,
+            failures: Vec::new(),
         }
+    }
+
+    /// A block that is none of the tile list's.
+    pub(crate) fn add_block(&mut self) -> Block {
+        self.starts.push(u32::MAX);
+        Block::from(self.starts.len() - 1)
+    }
+
+    /// Such a block stands here.
+    pub(crate) fn start(&mut self, block: Block) {
+        self.starts[block.at()] = self.bytes.len() as u32;
+    }
+
+    /// An emitter of code that comes from no tile list.
+    pub(crate) fn of_frame(options: &Options, frame: impl FnOnce(bool) -> Frame) -> Emitter {
+        let (tiles, assignment) = (TileList::default(), Assignment::default());
+        let mut emitter = Emitter::new(&mut Scratch::default(), Vec::new(), &tiles, &assignment, options);
+        emitter.frame = frame(options.frame_pointers);
+        emitter
     }
 
     /// An emitter without a function, for tests of single instructions.
@@ -646,13 +682,13 @@ impl Emitter {
         }
     }
 
-    fn jcc(&mut self, condition: Cond, to: Block) {
+    pub(crate) fn jcc(&mut self, condition: Cond, to: Block) {
         self.bytes(&[0x0f, 0x80 | condition as u8]);
         self.distance(to, Form::Branch);
     }
 
     fn distance(&mut self, to: Block, form: Form) {
-        let way = self.outline.as_ref().and_then(|outline| outline.ways[to.at()]);
+        let way = self.outline.as_ref().and_then(|outline| *outline.ways.get(to.at())?);
         match way {
             Some(way) => self.fixup(Target::Way(way), Form::Field),
             None => self.fixup(Target::Block(to), form),

@@ -37,6 +37,8 @@ pub struct Frame {
     /// The bytes below them.
     room: u32,
     keeps_pointer: bool,
+    /// How many bytes of code stand before it is made.
+    lead: u32,
 }
 
 impl Frame {
@@ -46,7 +48,7 @@ impl Frame {
         if keeps_pointer {
             saved.insert(RBP);
         }
-        let mut frame = Frame { saved, room, keeps_pointer };
+        let mut frame = Frame { saved, room, keeps_pointer, lead: 0 };
         // A call wants rsp to be a multiple of 16.
         if has_calls && !frame.size().is_multiple_of(16) {
             frame.room += 8;
@@ -62,6 +64,16 @@ impl Frame {
     /// The bytes below the saved registers.
     pub(crate) fn room(&self) -> u32 {
         self.room
+    }
+
+    /// Says where in the code it is made.
+    pub(crate) fn start_at(&mut self, lead: u32) {
+        self.lead = lead;
+    }
+
+    /// How many bytes of code stand before it is made.
+    pub(crate) fn lead(&self) -> u32 {
+        self.lead
     }
 
     /// Whether `rbp` points to where the caller's is saved.

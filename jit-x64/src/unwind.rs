@@ -108,6 +108,7 @@ pub(crate) fn of_function(code: &Described<'_>, address: usize) -> Box<[u8]> {
     let mut section = Section::new(&[DEF_CFA, dwarf(RSP), 8, OFFSET | RETURN, 1]);
     let (frame, mut rules) = (code.frame, Rules::default());
     let mut depth = 8;
+    rules.advance_to(frame.lead());
     for reg in frame.saved() {
         depth += 8;
         rules.step(push_len(reg));

@@ -8,12 +8,13 @@ mod present {
     use crate::rules::{self, Matcher};
     use azulejo_core::error::{Error, Unsupported};
     use azulejo_core::pass::Blind;
-    use azulejo_core::pass::build::Source;
+    use azulejo_core::pass::build::{Functions, Source};
     use azulejo_core::vocab::Vocabulary;
     use azulejo_x64::{Compiler, Features, Set, Watchers, X64};
 
     use azulejo_core::ir::bytecode::Bytecode;
     use azulejo_core::verify::Function;
+    pub(crate) use azulejo_x64::invoke::{Behind, Door};
     pub(crate) use azulejo_x64::{BaselineCode, Compiled, Status};
 
     /// What to compile with.
@@ -96,8 +97,16 @@ mod present {
             &mut self,
             name: &str,
             function: &Function<'_, B>,
+            functions: Functions<'_>,
         ) -> Result<BaselineCode, Error> {
-            self.compiler(name, Vocabulary { extra: B::OPERATORS })?.baseline(function, &mut Blind)
+            let compiler = self.compiler(name, Vocabulary { extra: B::OPERATORS })?;
+            compiler.set_functions(functions.table);
+            compiler.baseline(function, &mut Blind)
+        }
+
+        /// Where others enter a function whose code this made.
+        pub(crate) fn door(&mut self, behind: &Behind<'_>) -> Result<Door, Error> {
+            self.compiler.as_mut().ok_or(Error::NotCompiled)?.door(behind)
         }
 
         fn compiler(&mut self, name: &str, vocab: Vocabulary) -> Result<&mut Compiler, Error> {
@@ -120,7 +129,7 @@ mod present {
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
 mod absent {
     use azulejo_core::error::{Error, Unsupported};
-    use azulejo_core::pass::build::Source;
+    use azulejo_core::pass::build::{Functions, Source};
     use azulejo_core::verify::Function;
     use azulejo_core::vocab::Trap;
 
@@ -135,6 +144,16 @@ mod absent {
     /// Nor of these.
     #[derive(Debug)]
     pub(crate) enum BaselineCode {}
+
+    /// Nor of these.
+    #[derive(Debug)]
+    pub(crate) enum Door {}
+
+    impl Door {
+        pub(crate) fn addresses(&self) -> std::ops::Range<usize> {
+            match *self {}
+        }
+    }
 
     /// How compiled code would be left.
     #[derive(Debug)]
@@ -177,7 +196,12 @@ mod absent {
             Err(Error::Internal("compile"))
         }
 
-        pub(crate) fn baseline<B>(&mut self, _: &str, _: &Function<'_, B>) -> Result<BaselineCode, Error> {
+        pub(crate) fn baseline<B>(
+            &mut self,
+            _: &str,
+            _: &Function<'_, B>,
+            _: Functions<'_>,
+        ) -> Result<BaselineCode, Error> {
             can_compile()?;
             Err(Error::Internal("compile"))
         }
@@ -229,6 +253,6 @@ mod absent {
 }
 
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
-pub(super) use absent::{Backend, BaselineCode, Choice, Compiled, Status, can_compile};
+pub(super) use absent::{Backend, BaselineCode, Choice, Compiled, Door, Status, can_compile};
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-pub(super) use present::{Backend, BaselineCode, Choice, Compiled, Status, can_compile};
+pub(super) use present::{Backend, BaselineCode, Choice, Compiled, Door, Status, can_compile};

@@ -1,10 +1,10 @@
 //! A function of an engine: verified bytecode, and its machine code once there is some.
 
-use super::backend::{BaselineCode, Compiled};
+use super::backend::{BaselineCode, Compiled, Door};
 use super::tiers::{Tier, Tiers};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::pass::build::Source;
+use azulejo_core::pass::build::{Functions, Source};
 use azulejo_core::verify::{self, Shape};
 use azulejo_core::vocab::Vocabulary;
 use std::cell::{Cell, RefCell};
@@ -35,8 +35,20 @@ impl<B: Clone> From<&[B]> for Code<B> {
     }
 }
 
+/// Nobody has called the function yet.
+const UNKNOWN: u32 = u32::MAX;
+
+/// What ran, and may run still.
+#[derive(Debug)]
+pub(super) struct Retired {
+    door: Rc<Door>,
+    compiled: Option<Rc<Compiled>>,
+    baseline: Option<Rc<BaselineCode>>,
+}
+
 /// Bytecode that was verified.
 pub(super) struct Function<B: Bytecode> {
+    number: u32,
     name: String,
     code: Code<B>,
     registers: u32,
@@ -46,6 +58,10 @@ pub(super) struct Function<B: Bytecode> {
     baseline: RefCell<Option<Rc<BaselineCode>>>,
     /// Code of the optimizer that goes on at these bytecodes.
     inside: RefCell<Vec<(u32, Rc<Compiled>)>>,
+    /// Where other functions of bytecode enter `compiled`, or else `baseline`.
+    door: RefCell<Option<Rc<Door>>>,
+    /// How many arguments other functions of bytecode call this one with, once one has.
+    arguments: Cell<u32>,
     /// There is some in `inside`, and none for calls.
     is_hot_inside: Cell<bool>,
     /// How many calls and times around loops are left before the function climbs. Baseline code counts here too.
@@ -56,8 +72,25 @@ pub(super) struct Function<B: Bytecode> {
     last_call: Cell<u64>,
 }
 
+impl Retired {
+    /// Whether one of these addresses, sorted, is in the code.
+    pub(super) fn is_among(&self, addresses: &[usize]) -> bool {
+        let code = [self.compiled.as_ref().map(|code| code.bytes()), self.baseline.as_ref().map(|code| code.bytes())];
+        let ranges = code.into_iter().flatten().map(|bytes| {
+            let start = bytes.as_ptr().addr();
+            // A return address may stand right behind the last byte.
+            start..start + bytes.len() + 1
+        });
+        ranges.chain([self.door.addresses()]).any(|range| {
+            let first = addresses.partition_point(|address| *address < range.start);
+            addresses.get(first).is_some_and(|address| range.contains(address))
+        })
+    }
+}
+
 impl<B: Bytecode> Function<B> {
     pub(super) fn verified(
+        number: u32,
         name: String,
         code: Code<B>,
         registers: u32,
@@ -66,6 +99,7 @@ impl<B: Bytecode> Function<B> {
         let shape = verify::verify(&code.ops, &code.labels, registers)?;
         let budget = Box::new(Cell::new(tiers.budget(Tier::Interpreter)));
         Ok(Function {
+            number,
             name,
             code,
             registers,
@@ -73,11 +107,17 @@ impl<B: Bytecode> Function<B> {
             compiled: RefCell::default(),
             baseline: RefCell::default(),
             inside: RefCell::default(),
+            door: RefCell::default(),
+            arguments: Cell::new(UNKNOWN),
             is_hot_inside: Cell::new(false),
             budget,
             is_stuck: Cell::new(false),
             last_call: Cell::new(0),
         })
+    }
+
+    pub(super) fn number(&self) -> u32 {
+        self.number
     }
 
     pub(super) fn name(&self) -> &str {
@@ -173,6 +213,28 @@ impl<B: Bytecode> Function<B> {
         self.is_stuck.set(is_stuck);
     }
 
+    pub(super) fn has_door(&self) -> bool {
+        self.door.borrow().is_some()
+    }
+
+    pub(super) fn set_door(&self, door: Rc<Door>) {
+        *self.door.borrow_mut() = Some(door);
+    }
+
+    /// Takes the door away, with the code that it leads to: others may be running that.
+    pub(super) fn retire(&self) -> Option<Retired> {
+        let door = self.door.take()?;
+        Some(Retired { door, compiled: self.compiled(), baseline: self.baseline() })
+    }
+
+    /// Whether this is how many arguments other functions of bytecode call this one with; the first call decides.
+    pub(super) fn expect_arguments(&self, count: u32) -> bool {
+        if self.arguments.get() == UNKNOWN {
+            self.arguments.set(count);
+        }
+        self.arguments.get() == count
+    }
+
     /// Throws all code away; calls that run it keep it until they end.
     pub(super) fn discard(&self, tiers: &Tiers) {
         self.compiled.take();
@@ -202,7 +264,7 @@ impl<B: Bytecode> Function<B> {
     }
 
     /// For going on at this bytecode.
-    pub(super) fn source(&self, entry: u32) -> Source<'_> {
+    pub(super) fn source<'a>(&'a self, entry: u32, functions: Functions<'a>) -> Source<'a> {
         Source {
             vocab: Vocabulary { extra: B::OPERATORS },
             opcodes: B::OPCODES,
@@ -213,6 +275,7 @@ impl<B: Bytecode> Function<B> {
             slots: self.shape.slots,
             depths: &self.shape.depths,
             entry,
+            functions,
         }
     }
 

@@ -7,8 +7,11 @@
 //! Calls nest: a Rust function that a template calls may call the engine again, on either side. That is why
 //! every method takes `&self`. An engine stays on its thread.
 
+#[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+mod arrive;
 mod backend;
 mod function;
+mod links;
 mod listing;
 mod run;
 mod stack;
@@ -24,7 +27,8 @@ pub use value::{Args, Slot};
 use crate::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
 use backend::Backend;
-use function::Function;
+use function::{Function, Retired};
+use links::Links;
 use stack::FrameStack;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -212,6 +216,8 @@ impl Builder {
             functions: RefCell::default(),
             backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
             stack: FrameStack::new(self.stack_slots, self.native_stack),
+            links: RefCell::new(links::links::<B>()),
+            retired: RefCell::default(),
             calls: Cell::new(0),
             tiers: self.tiers,
         }
@@ -225,6 +231,9 @@ pub struct Engine<B: Bytecode> {
     functions: RefCell<Vec<Rc<Function<B>>>>,
     backend: RefCell<Backend>,
     stack: FrameStack,
+    links: RefCell<Links>,
+    /// Code that was thrown away and that calls between functions may still run.
+    retired: RefCell<Vec<Retired>>,
     /// How many calls there were: the age of code is counted in them.
     calls: Cell<u64>,
     tiers: Tiers,
@@ -263,10 +272,12 @@ impl<B: Bytecode> Engine<B> {
         code: impl Into<Code<B>>,
         registers: u32,
     ) -> Result<FunctionId, Error> {
-        let function = Function::verified(name.into(), code.into(), registers, &self.tiers)?;
         let mut functions = self.functions.borrow_mut();
+        let number = functions.len() as u32;
+        let function = Function::verified(number, name.into(), code.into(), registers, &self.tiers)?;
         functions.push(Rc::new(function));
-        Ok(FunctionId(functions.len() as u32 - 1))
+        self.links.borrow_mut().add();
+        Ok(FunctionId(number))
     }
 
     /// What a function was called when it was defined.
@@ -291,22 +302,28 @@ impl<B: Bytecode> Engine<B> {
     /// Compiles a function for going on at a bytecode, unless that has been done.
     fn compile_for(&self, function: &Function<B>, tier: Tier, at: u32) -> Result<(), Error> {
         loop {
-            let mut backend = self.backend.borrow_mut();
+            let (mut backend, links) = (self.backend.borrow_mut(), self.links.borrow());
             let result = match tier {
                 Tier::Interpreter => return Ok(()),
                 Tier::Baseline if function.has_baseline() => return Ok(()),
                 Tier::Optimizer if function.code_at(at).is_some() => return Ok(()),
                 Tier::Baseline => {
-                    let counts = self.tiers.budget(Tier::Baseline) != ENDLESS;
-                    let code = backend.baseline(function.name(), &function.bytecode(counts));
-                    code.map(|code| function.set_baseline(code))
+                    let bytecode = function.bytecode(self.counts());
+                    let code = backend.baseline(function.name(), &bytecode, links.functions());
+                    code.map(|code| {
+                        self.close(function, &links);
+                        function.set_baseline(code);
+                    })
                 }
                 Tier::Optimizer => {
-                    let code = backend.compile(function.name(), &function.source(at));
-                    code.map(|code| function.set_code_at(at, code))
+                    let code = backend.compile(function.name(), &function.source(at, links.functions()));
+                    code.map(|code| {
+                        self.close(function, &links);
+                        function.set_code_at(at, code);
+                    })
                 }
             };
-            drop(backend);
+            drop((backend, links));
             match result {
                 Err(Error::OutOfCodeMemory) if self.evict() => {}
                 result => return result,
@@ -317,8 +334,40 @@ impl<B: Bytecode> Engine<B> {
     /// Throws the machine code of a function away; calls that start from now on are interpreted. Its memory is free for
     /// other functions once the calls that run it have ended.
     pub fn discard(&self, function: FunctionId) -> Result<(), Error> {
-        self.function(function)?.discard(&self.tiers);
+        self.discard_code(&*self.function(function)?);
+        self.free_retired();
         Ok(())
+    }
+
+    fn discard_code(&self, function: &Function<B>) {
+        self.close(function, &self.links.borrow());
+        function.discard(&self.tiers);
+    }
+
+    /// Has calls from other functions come to the engine, until there is a door again.
+    fn close(&self, function: &Function<B>, links: &Links) {
+        if let Some(retired) = function.retire() {
+            links.open(function.number(), None);
+            self.retired.borrow_mut().push(retired);
+        }
+    }
+
+    /// Frees the code that was thrown away and to which no call returns any more.
+    fn free_retired(&self) {
+        let mut retired = self.retired.borrow_mut();
+        if retired.is_empty() {
+            return;
+        }
+        if !self.stack.is_in_use() {
+            retired.clear();
+        } else if let Some(words) = self.stack.words() {
+            retired.retain(|code| code.is_among(&words));
+        }
+    }
+
+    /// Whether baseline code counts calls and loops.
+    fn counts(&self) -> bool {
+        self.tiers.budget(Tier::Baseline) != ENDLESS
     }
 
     /// Throws away an eighth of the code that no call runs, the longest unused first; whether there was any.
@@ -328,7 +377,8 @@ impl<B: Bytecode> Engine<B> {
             functions.iter().filter(|function| function.has_idle_code()).collect();
         idle.sort_by_key(|function| function.last_call());
         let count = idle.len().div_ceil(8);
-        idle[..count].iter().for_each(|function| function.discard(&self.tiers));
+        idle[..count].iter().for_each(|function| self.discard_code(function));
+        self.free_retired();
         count > 0
     }
 

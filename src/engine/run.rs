@@ -10,9 +10,10 @@
 use super::backend::Status;
 use super::function::Function;
 use super::tiers::{ENDLESS, Tier};
-use super::{Args, Engine, stack};
+use super::{Args, Engine, FunctionId};
 use crate::Error;
-use azulejo_core::ir::bytecode::{Bytecode, Flow, Machine};
+use azulejo_core::ir::bytecode::{Bytecode, Flow, Functions, Machine};
+use azulejo_core::vocab::Trap;
 use std::cell::Cell;
 
 /// How many places of one function code of the optimizer is made for, besides its start.
@@ -20,6 +21,38 @@ const MAX_ENTRIES: usize = 8;
 
 /// How many jumps back the interpreter makes before it stops where nobody counts: often enough that tests see it.
 const STRETCH: i32 = 1 << 16;
+
+/// The functions of an engine, as the interpreter calls them: in tiers up to this one.
+struct Calls<'a, B: Bytecode> {
+    engine: &'a Engine<B>,
+    highest: Tier,
+}
+
+impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
+    fn invoke(&self, context: *mut B::Context, function: u32, args: &[u64]) -> Result<u64, Trap> {
+        let function = self.engine.function(FunctionId(function));
+        let result = function.and_then(|function| self.engine.run(&function, context, args, self.highest));
+        result.map_err(|error| as_trap(&error))
+    }
+}
+
+/// Why a function failed, as who called it from outside is told.
+pub(super) fn failed(trap: Trap, at: u32) -> Error {
+    match trap {
+        Trap::StackOverflow => Error::StackOverflow,
+        trap => Error::Trap { trap, at },
+    }
+}
+
+/// Why a function failed, as the function that called it fails.
+pub(super) fn as_trap(error: &Error) -> Trap {
+    match *error {
+        Error::Trap { trap, .. } => trap,
+        Error::StackOverflow => Trap::StackOverflow,
+        // The call was wrong: nothing else keeps a function from running.
+        _ => Trap::BadCall,
+    }
+}
 
 impl<B: Bytecode> Engine<B> {
     /// Runs a function in tiers up to this one.
@@ -33,30 +66,78 @@ impl<B: Bytecode> Engine<B> {
         if args.count() > function.registers() as usize {
             return Err(Error::TooManyArguments { given: args.count(), registers: function.registers() });
         }
+        let is_outermost = !self.stack.is_in_use();
         let frame = self.stack.enter(function.slots()).ok_or(Error::StackOverflow)?;
+        if is_outermost {
+            self.links.borrow().begin(std::ptr::from_ref(self).cast(), self.stack.lowest());
+        }
         // SAFETY: the frame has this many slots, and nobody else knows of it yet.
         args.store(unsafe { std::slice::from_raw_parts_mut(frame.slots(), function.slots()) });
         self.calls.set(self.calls.get() + 1);
         function.called(self.calls.get());
-        if highest == Tier::Interpreter {
-            let (budget, mut at) = (Cell::new(0), 0);
-            loop {
-                budget.set(STRETCH);
-                if let Some(result) = self.interpret_on(function, context, &frame, &mut at, &budget) {
-                    return result;
-                }
+        let result = match highest {
+            Tier::Interpreter => self.interpret_all(function, context, frame.slots()),
+            _ => {
+                self.before_call(function);
+                self.run_on(function, context, frame.slots(), 0, false)
+            }
+        };
+        drop(frame);
+        if is_outermost {
+            self.free_retired();
+        }
+        result
+    }
+
+    fn interpret_all(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        slots: *mut u64,
+    ) -> Result<u64, Error> {
+        let (budget, mut at) = (Cell::new(0), 0);
+        let calls = Calls { engine: self, highest: Tier::Interpreter };
+        loop {
+            budget.set(STRETCH);
+            if let Some(result) = self.interpret_on(function, context, slots, &mut at, &budget, &calls) {
+                return result;
             }
         }
-        self.before_call(function);
-        let (mut at, mut must_interpret) = (0, false);
+    }
+
+    /// Goes on behind an exit of compiled code.
+    pub(super) fn exited(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        slots: *mut u64,
+        at: u32,
+    ) -> Result<u64, Error> {
+        let must_interpret = !function.is_used_up();
+        if !must_interpret {
+            self.climb(function, at);
+        }
+        self.run_on(function, context, slots, at, must_interpret)
+    }
+
+    /// Runs a function from a bytecode to its end. Behind an exit it must be interpreted at first.
+    fn run_on(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        slots: *mut u64,
+        mut at: u32,
+        mut must_interpret: bool,
+    ) -> Result<u64, Error> {
+        let calls = Calls { engine: self, highest: Tier::Optimizer };
         loop {
             let status = match must_interpret {
                 true => None,
-                false => self.enter_code(function, context, &frame, at)?,
+                false => self.enter_code(function, context, slots, at)?,
             };
             match status {
                 Some(Status::Returned(value)) => return Ok(value),
-                Some(Status::Trapped { trap, at }) => return Err(Error::Trap { trap, at }),
+                Some(Status::Trapped { trap, at }) => return Err(failed(trap, at)),
                 Some(Status::Exited { at: next }) => {
                     at = next;
                     must_interpret = !function.is_used_up();
@@ -68,7 +149,9 @@ impl<B: Bytecode> Engine<B> {
                     // Behind an exit code takes over at the next jump back.
                     let nothing = Cell::new(0);
                     let budget = if must_interpret { &nothing } else { function.budget() };
-                    if let Some(result) = self.interpret_on(function, context, &frame, &mut at, budget) {
+                    if let Some(result) =
+                        self.interpret_on(function, context, slots, &mut at, budget, &calls)
+                    {
                         return result;
                     }
                     if !must_interpret {
@@ -108,7 +191,7 @@ impl<B: Bytecode> Engine<B> {
     /// The next tier for a function that is about to go on at a bytecode, if there is a higher one.
     #[cold]
     #[inline(never)]
-    fn climb(&self, function: &Function<B>, at: u32) {
+    pub(super) fn climb(&self, function: &Function<B>, at: u32) {
         let next = match function.has_baseline() {
             _ if !self.tiers.climb() || function.is_stuck() => None,
             false => Some(Tier::Baseline),
@@ -129,10 +212,10 @@ impl<B: Bytecode> Engine<B> {
         &self,
         function: &Function<B>,
         context: *mut B::Context,
-        frame: &stack::Frame<'_>,
+        slots: *mut u64,
         at: u32,
     ) -> Result<Option<Status>, Error> {
-        let (slots, unit) = (frame.slots(), function.unit());
+        let unit = function.unit();
         if let Some(code) = function.code_at(at) {
             self.stack.demand(code.stack_bytes())?;
             // SAFETY: the code was compiled from this function, which was verified, for a frame of this size, to
@@ -151,16 +234,18 @@ impl<B: Bytecode> Engine<B> {
         &self,
         function: &Function<B>,
         context: *mut B::Context,
-        frame: &stack::Frame<'_>,
+        slots: *mut u64,
         at: &mut u32,
         budget: &Cell<i32>,
+        functions: &Calls<'_, B>,
     ) -> Option<Result<u64, Error>> {
         let machine = Machine {
-            frame: frame.slots(),
+            frame: slots,
             context,
             unit: function.unit(),
             labels: function.labels(),
             budget,
+            functions,
         };
         let depth = function.depth(*at);
         // SAFETY: the code was verified, and the frame has the slots that verification asked for.
@@ -168,7 +253,7 @@ impl<B: Bytecode> Engine<B> {
             unsafe { B::interpret(function.code(), &machine, *at, function.registers(), depth) };
         match flow {
             Flow::Return(value) => Some(Ok(value)),
-            Flow::Trap(trap) => Some(Err(Error::Trap { trap, at: end })),
+            Flow::Trap(trap) => Some(Err(failed(trap, end))),
             Flow::Jump(to) => {
                 *at = to;
                 None

@@ -22,6 +22,8 @@ pub(crate) struct FrameStack {
     top: Cell<usize>,
     /// How far down the machine's stack may go, since the outermost call.
     lowest: Cell<usize>,
+    /// Where the outermost call is.
+    outermost: Cell<usize>,
     depth: Cell<u32>,
     native_limit: usize,
 }
@@ -44,13 +46,21 @@ impl FrameStack {
     pub(crate) fn new(capacity: usize, native_limit: usize) -> FrameStack {
         // Zeroed by the system page by page as it is touched: a large stack costs nothing until it is used.
         let slots = Box::into_raw(vec![0u64; capacity].into_boxed_slice()) as *mut u64;
-        let (top, lowest, depth) = (Cell::new(0), Cell::new(0), Cell::new(0));
-        FrameStack { slots, capacity, top, lowest, depth, native_limit }
+        FrameStack {
+            slots,
+            capacity,
+            top: Cell::new(0),
+            lowest: Cell::new(0),
+            outermost: Cell::new(0),
+            depth: Cell::new(0),
+            native_limit,
+        }
     }
 
     /// A frame of zeroed slots; `None` if there is no room for it, or none on the machine's own stack.
     pub(crate) fn enter(&self, n_slots: usize) -> Option<Frame<'_>> {
         if self.depth.get() == 0 {
+            self.outermost.set(here());
             self.lowest.set(self.lowest_from(here()));
         }
         let first = self.top.get();
@@ -69,6 +79,30 @@ impl FrameStack {
     pub(crate) fn demand(&self, native_bytes: usize) -> Result<(), Error> {
         let is_left = here().saturating_sub(native_bytes) >= self.lowest.get();
         is_left.then_some(()).ok_or(Error::StackOverflow)
+    }
+
+    /// How far down the machine's stack may go.
+    pub(crate) fn lowest(&self) -> usize {
+        self.lowest.get()
+    }
+
+    /// Whether there are calls.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.depth.get() > 0
+    }
+
+    /// What is on the machine's stack between the outermost call and here, sorted: the addresses to which calls will return
+    /// are among it. `None` if it is not certain where that is.
+    pub(crate) fn words(&self) -> Option<Vec<usize>> {
+        let marker = 0usize;
+        let (here, outermost) = (&raw const marker, self.outermost.get());
+        let stack = thread::stack().filter(|stack| stack.contains(&here.addr()))?;
+        let bytes = outermost.checked_sub(here.addr()).filter(|_| stack.contains(&outermost))?;
+        // SAFETY: this is the stack of the running thread, which is all there.
+        let word = |at| unsafe { here.add(at).read_volatile() };
+        let mut words: Vec<usize> = (0..bytes / size_of::<usize>()).map(word).collect();
+        words.sort_unstable();
+        Some(words)
     }
 
     /// How far down the machine's stack may go if the outermost call is made from here: as far as it may by the engine's

@@ -136,8 +136,7 @@ impl Run<'_, '_> {
     fn step(&mut self, node: Node) -> Result<(), Violation> {
         let operands = self.operands(node)?;
         let data = self.graph.node(node);
-        let value = if data.op == Op::CALL || data.op == Op::CALLV {
-            let call = &self.graph.calls[data.imm as usize];
+        let value = if let Some(call) = self.graph.call(node) {
             let (callee, args) = match call.target {
                 Target::Direct(address) => (address, &operands[..]),
                 Target::Indirect => (operands[0], &operands[1..]),

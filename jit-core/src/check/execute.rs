@@ -7,7 +7,7 @@
 
 use super::Violation;
 use super::evaluate::{Machine, Outcome};
-use crate::grammar::pattern::{Pattern, Shape, Symbol, is_call, is_const};
+use crate::grammar::pattern::{Pattern, Shape, Symbol, is_const};
 use crate::grammar::{TileSet, text};
 use crate::ir::graph::{Graph, Target};
 use crate::ir::index::Node;
@@ -221,7 +221,7 @@ impl<'a> Run<'a, '_> {
     ) -> Result<u64, Violation> {
         let data = self.graph.node(node);
         let info = self.graph.vocab.info(data.op);
-        if is_call(info) {
+        if info.is_call() {
             let call = &self.graph.calls[data.imm as usize];
             let callee = match call.target {
                 Target::Direct(_) => operands.imm() as u64,

@@ -225,7 +225,7 @@ impl Judge<'_> {
             Key::Result | Key::None => data.sig.ty,
         };
         let n_inputs = self.graph.inputs(node).len();
-        if data.op == Op::CALL || data.op == Op::CALLV {
+        if info.is_call() {
             let call = &self.graph.calls[data.imm as usize];
             let target = (call.target == Target::Indirect).then_some(Some(Type::I64));
             let args = call.signature.args.iter().map(|ty| Some(*ty));
@@ -267,7 +267,7 @@ impl Judge<'_> {
             Op::CONST => data.imm == data.sig.ty.truncate(data.imm),
             Op::ADDR => data.imm as i64 == data.imm as i32 as i64,
             Op::IDX => matches!(data.imm, 1 | 2 | 4 | 8),
-            Op::CALL | Op::CALLV => (data.imm as usize) < self.graph.calls.len(),
+            op if self.graph.vocab.info(op).is_call() => (data.imm as usize) < self.graph.calls.len(),
             _ => true,
         }
     }

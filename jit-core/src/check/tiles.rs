@@ -10,7 +10,7 @@
 
 use super::Violation;
 use crate::grammar::error::MAX_DEPTH;
-use crate::grammar::pattern::{Symbol, is_call};
+use crate::grammar::pattern::Symbol;
 use crate::grammar::{TileInfo, TileSet};
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Vreg};
@@ -165,7 +165,7 @@ impl Judge<'_> {
             }
             return;
         }
-        let call = inst.node.is_some() && is_call(self.graph.vocab.info(self.graph.node(inst.node).op));
+        let call = inst.node.is_some() && self.graph.call(inst.node).is_some();
         let results = info.result.class().is_some() as usize;
         let described = results + info.uses.len() + info.temps.len();
         if operands.len() < described || operands.len() > described && !call {

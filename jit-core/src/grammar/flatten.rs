@@ -11,7 +11,7 @@
 //! only in a variant of the root's operator: the one for nodes where both paths end at the same node.
 
 use super::error::{MAX_VARIANTS, Part, Problem, Refusal};
-use super::pattern::{Clause, Concrete, Grammar, Predicate, Symbol, concrete, has_imm, is_call, is_const};
+use super::pattern::{Clause, Concrete, Grammar, Predicate, Symbol, concrete, has_imm, is_const};
 use crate::vocab::{Op, Props, Sig, Type};
 use std::collections::BTreeMap;
 
@@ -303,7 +303,7 @@ impl Flattener<'_> {
         let symbols: Vec<SymbolId> = node.children.iter().map(|(_, child)| self.symbol(child)).collect();
         let imm = if is_const(info) {
             ImmKind::Signed
-        } else if is_call(info) {
+        } else if info.is_call() {
             if symbols.is_empty() { ImmKind::Callee } else { ImmKind::None }
         } else if has_imm(info) {
             ImmKind::Plain

@@ -297,11 +297,6 @@ pub enum Concrete {
     },
 }
 
-/// Whether a call's operands are appended by its convention: only the callee's address is matched.
-pub fn is_call(info: &OpInfo) -> bool {
-    info.operands.contains(&Kind::Args)
-}
-
 /// Whether a node of this operator is a constant.
 pub fn is_const(info: &OpInfo) -> bool {
     info.params.contains(&Param::Value)
@@ -314,7 +309,7 @@ pub fn has_imm(info: &OpInfo) -> bool {
 
 /// The operands that patterns match.
 pub fn matched(info: &OpInfo) -> impl Iterator<Item = Kind> {
-    let call = is_call(info);
+    let call = info.is_call();
     info.operands
         .iter()
         .copied()
@@ -397,7 +392,7 @@ impl Expander {
                     return Err(self.refuse(pattern, Problem::NotInGraphs(op.clone())));
                 }
                 let expected = matched(info).count();
-                if children.len() != expected && !(is_call(info) && children.is_empty()) {
+                if children.len() != expected && !(info.is_call() && children.is_empty()) {
                     let problem = Problem::Arity { op: op.clone(), expected, found: children.len() };
                     return Err(self.refuse(pattern, problem));
                 }
@@ -411,7 +406,7 @@ impl Expander {
                         self.refuse(pattern, Problem::Suffixes { op: op.clone(), expected: suffixes })
                     );
                 }
-                if !params.is_empty() && !has_imm(info) && !is_call(info) {
+                if !params.is_empty() && !has_imm(info) && !info.is_call() {
                     return Err(self.refuse(pattern, Problem::NoParameter(op.clone())));
                 }
                 if predicate.is_some() && !is_const(info) {
@@ -435,7 +430,7 @@ impl Expander {
             Shape::Node { op, types, children, predicate, .. } => {
                 let op = self.vocab.find(op).expect("checked before");
                 let info = self.vocab.info(op);
-                let indirect = is_call(info) && !children.is_empty();
+                let indirect = info.is_call() && !children.is_empty();
                 let mut trees = Vec::new();
                 for sig in info.sigs() {
                     if expected.is_some_and(|ty| ty != sig.ty) {

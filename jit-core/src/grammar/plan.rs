@@ -1,7 +1,7 @@
 //! Check the clauses of tiles and put them in the form the tables' users read.
 
 use super::error::{Part, Problem, Refusal};
-use super::pattern::{Clause, Grammar, Pattern, Place, Rule, Shape, Symbol, has_imm, is_call};
+use super::pattern::{Clause, Grammar, Pattern, Place, Rule, Shape, Symbol, has_imm};
 use crate::vocab::{Class, Vocabulary};
 
 /// Where an operand or a result must be; registers are still names.
@@ -126,7 +126,7 @@ fn walk(vocab: Vocabulary, pattern: &Pattern, plan: &mut Plan, refuse: &mut impl
             children.iter().for_each(|child| walk(vocab, child, plan, refuse));
             if let Some(op) = vocab.find(op) {
                 let info = vocab.info(op);
-                plan.imms += (has_imm(info) || is_call(info) && children.is_empty()) as u8;
+                plan.imms += (has_imm(info) || info.is_call() && children.is_empty()) as u8;
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use super::error::{Part, Problem, Refusal};
 use super::flatten::{ANY, Flat, FlatRule, MAX_ARITY, NO_TILE, Same, flatten, unpack};
-use super::pattern::{Grammar, Predicate, Symbol, is_call, is_const, matched, operand_type};
+use super::pattern::{Grammar, Predicate, Symbol, is_const, matched, operand_type};
 use super::plan::{Plan, PlannedUse, Where, plan};
 use super::set::{Head, OpTable, TileInfo, TileSet, Use};
 use super::states::{LEAVES, NEVER, NO_RULE, States, close};
@@ -253,7 +253,7 @@ impl Tables {
             }
             for sig in info.sigs() {
                 for indirect in [false, true] {
-                    if indirect && !is_call(info) {
+                    if indirect && !info.is_call() {
                         continue;
                     }
                     if let Some(without) = self.gap(op, sig, indirect) {
@@ -282,7 +282,7 @@ impl Tables {
         let key = (op, super::flatten::pack(super::pattern::key(sig, indirect)));
         let Some(variants) = self.states.variants.get(&key) else { return Some(Vec::new()) };
         let mut operands = [0; MAX_ARITY];
-        let kinds = matched(info).filter(|_| !is_call(info) || indirect);
+        let kinds = matched(info).filter(|_| !info.is_call() || indirect);
         for (place, kind) in kinds.enumerate() {
             let symbol = Symbol::of(operand_type(info, kind, sig));
             operands[place] = LEAVES.iter().find(|(_, leaf)| *leaf == symbol)?.0;
@@ -383,7 +383,7 @@ pub fn form(vocab: Vocabulary, op: Op, sig: Sig, indirect: bool) -> String {
         Key::None => &[],
     };
     types.iter().for_each(|ty| text.push_str(&format!(".{ty}")));
-    for kind in matched(info).filter(|_| !is_call(info) || indirect) {
+    for kind in matched(info).filter(|_| !info.is_call() || indirect) {
         text.push_str(&format!(" {}", Symbol::of(operand_type(info, kind, sig))));
     }
     text.push(')');

@@ -1,7 +1,7 @@
 //! Bytecode as azulejo sees it: what `derive(Bytecode)` tells of an opcode enum.
 
 use super::template::Template;
-use crate::vocab::{OpInfo, Scalar};
+use crate::vocab::{OpInfo, Scalar, Trap};
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
@@ -219,7 +219,29 @@ pub enum Flow {
     /// The function is done; the bits of its result (zero if none).
     Return(u64),
     /// The function failed.
-    Trap(crate::vocab::Trap),
+    Trap(Trap),
+}
+
+/// The functions that templates can call: those of the engine that runs them.
+pub trait Functions<C> {
+    /// Runs a function to its end with these bits in its first VM registers; the bits of its result.
+    fn invoke(&self, context: *mut C, function: u32, args: &[u64]) -> Result<u64, Trap>;
+}
+
+/// There are none.
+#[derive(Clone, Copy, Debug)]
+pub struct NoFunctions;
+
+impl<C> Functions<C> for NoFunctions {
+    fn invoke(&self, _: *mut C, _: u32, _: &[u64]) -> Result<u64, Trap> {
+        Err(Trap::BadCall)
+    }
+}
+
+impl<C> fmt::Debug for dyn Functions<C> + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Functions").finish_non_exhaustive()
+    }
 }
 
 /// What one bytecode's interpreter arm works on.
@@ -235,6 +257,8 @@ pub struct Machine<'a, C> {
     pub labels: &'a [u32],
     /// How many more jumps back may be made before the interpreter stops to be asked whether it is to go on.
     pub budget: &'a Cell<i32>,
+    /// The functions that templates can call.
+    pub functions: &'a dyn Functions<C>,
 }
 
 /// An opcode enum. Implemented by `#[derive(Bytecode)]` only.

@@ -277,10 +277,16 @@ impl Graph {
     /// Whether a node floats: it is pure, not guarded, and no parameter.
     pub fn floats(&self, node: Node) -> bool {
         let data = self.node(node);
-        if data.op == Op::CALL || data.op == Op::CALLV {
+        if self.vocab.info(data.op).is_call() {
             return false;
         }
         self.vocab.info(data.op).is_pure(data.sig)
+    }
+
+    /// What a node that calls does.
+    pub fn call(&self, node: Node) -> Option<&CallData> {
+        let data = self.node(node);
+        self.vocab.info(data.op).is_call().then(|| &self.calls[data.imm as usize])
     }
 
     /// Whether a node may read memory.
@@ -295,7 +301,7 @@ impl Graph {
 
     fn touches(&self, node: Node, what: Props) -> bool {
         let data = self.node(node);
-        if data.op == Op::CALL || data.op == Op::CALLV {
+        if self.vocab.info(data.op).is_call() {
             return self.calls[data.imm as usize].effect != Effect::Pure;
         }
         self.vocab.info(data.op).props.contains(what)
@@ -304,7 +310,7 @@ impl Graph {
     /// Whether a pinned node whose value nobody uses may be dropped.
     pub fn is_removable(&self, node: Node) -> bool {
         let data = self.node(node);
-        if data.op == Op::CALL || data.op == Op::CALLV {
+        if self.vocab.info(data.op).is_call() {
             return self.calls[data.imm as usize].effect == Effect::Pure;
         }
         let props = self.vocab.info(data.op).props;

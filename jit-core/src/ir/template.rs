@@ -31,6 +31,9 @@ pub enum Convention {
     SysV64,
     /// Windows on x86-64.
     Win64,
+    /// How functions of bytecode call each other: the context, the number of the arguments, and each argument as the 64
+    /// bits that its slot would hold. The result is such bits too.
+    Bytecode,
 }
 
 /// What a called function takes and gives.
@@ -120,6 +123,17 @@ pub enum Step {
         args: &'static [Ref],
         /// The convention and types.
         signature: Signature,
+        /// What it may do.
+        effect: Effect,
+    },
+    /// A call of a function of bytecode. Yields a value unless it returns nothing.
+    Invoke {
+        /// The function's number.
+        function: Ref,
+        /// With what.
+        args: &'static [Ref],
+        /// As what the bits of the result are read; `Void` if they are not.
+        ret: Type,
         /// What it may do.
         effect: Effect,
     },

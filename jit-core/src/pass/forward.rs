@@ -140,7 +140,9 @@ impl Forwarder<'_> {
             match data.op {
                 Op::LOAD => false,
                 Op::STORE | Op::ADDR | Op::IDX => inputs.skip(1).any(|input| is_frame[input.at()]),
-                Op::CALL | Op::CALLV if self.graph.calls[data.imm as usize].effect == Effect::Observes => {
+                op if self.graph.vocab.info(op).is_call()
+                    && self.graph.calls[data.imm as usize].effect == Effect::Observes =>
+                {
                     false
                 }
                 _ => inputs.any(|input| is_frame[input.at()]),
@@ -272,7 +274,7 @@ impl Forwarder<'_> {
         match data.op {
             Op::LOAD => self.load(node),
             Op::STORE => self.store(node),
-            Op::CALL | Op::CALLV => match self.graph.calls[data.imm as usize].effect {
+            op if self.graph.vocab.info(op).is_call() => match self.graph.calls[data.imm as usize].effect {
                 Effect::Pure => {}
                 Effect::Memory if !self.frame_escapes => {
                     let is_frame = &self.scratch.is_frame;

@@ -164,7 +164,7 @@ impl GraphParser {
         let head = words.next().ok_or("an operator is missing")?;
         let (op, sig) = self.operator(head)?;
         let mut parts = Parts::default();
-        if op == Op::CALL || op == Op::CALLV {
+        if self.graph.vocab.info(op).is_call() {
             parts.imm = Some(self.call(&mut words, sig.ty)?);
         }
         for word in words {
@@ -249,6 +249,7 @@ impl GraphParser {
             Some("c") => Convention::C,
             Some("sysv64") => Convention::SysV64,
             Some("win64") => Convention::Win64,
+            Some("bytecode") => Convention::Bytecode,
             other => return Err(format!("expected a convention, found `{}`", other.unwrap_or(""))),
         };
         let mut args = Vec::new();

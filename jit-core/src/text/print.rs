@@ -175,8 +175,8 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
     }
     out.push_str(info.name);
     suffix(out, info, data.sig)?;
-    if data.op == Op::CALL || data.op == Op::CALLV {
-        call(out, &graph.calls[data.imm as usize])?;
+    if let Some(data) = graph.call(node) {
+        call(out, data)?;
     }
     for input in graph.inputs(node) {
         write!(out, " {input}")?;
@@ -239,6 +239,7 @@ fn call(out: &mut String, call: &CallData) -> fmt::Result {
         Convention::C => " c",
         Convention::SysV64 => " sysv64",
         Convention::Win64 => " win64",
+        Convention::Bytecode => " bytecode",
     });
     out.push_str(" (");
     for (at, ty) in call.signature.args.iter().enumerate() {

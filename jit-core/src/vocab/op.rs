@@ -146,6 +146,8 @@ impl Types {
     pub const FLOAT: Types = Types(0b0011_0000);
     /// Everything that lives in a register.
     pub const VALUE: Types = Types(0b0011_1111);
+    /// 64 bits.
+    pub const WORD: Types = Types(0b0000_1000);
     /// What a register holds whole: the widest integer, and floats.
     pub const HELD: Types = Types(0b0011_1000);
 
@@ -238,6 +240,12 @@ impl OpInfo {
                 .filter(|sig| legal(sig.from, sig.ty))
                 .collect(),
         }
+    }
+
+    /// Whether it calls: what it does is said by a [`CallData`](crate::ir::graph::CallData), and its operands follow a
+    /// convention.
+    pub const fn is_call(&self) -> bool {
+        matches!(self.operands, [.., Kind::Args])
     }
 
     /// Whether the operator may trap when it works on `ty`.
@@ -512,6 +520,7 @@ operator_table! {
     // Calls.
     CALL "call" (Ptr Args) [Type] -> Param, Key::Result, VALUE, None, [READS WRITES TEMPLATE GRAPH], (none);
     CALLV "callv" (Ptr Args) [] -> Void, Key::None, NONE, None, [READS WRITES TEMPLATE GRAPH], (none);
+    INVOKE "invoke" (Ptr Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES TEMPLATE GRAPH], (none);
     ARGLIST "arglist" (Arg) [] -> Args, Key::None, NONE, None, [VARIADIC TEMPLATE], (none);
     CARG "carg" (Value) [Type] -> Arg, Key::None, NONE, None, [TEMPLATE], (none);
 

@@ -11,6 +11,11 @@ pub enum Trap {
     Overflow,
     /// A float with no integer of the wanted kind.
     BadConversion,
+    /// Calls nest too deep: the stack of frames or the machine's own is used up.
+    StackOverflow,
+    /// A function of bytecode was to be called that is not there, or that has not as many registers as it was given
+    /// arguments.
+    BadCall,
     /// A trap that a template raised with `(trap code)`.
     User(u16),
 }
@@ -25,6 +30,8 @@ impl Trap {
             Trap::DivideByZero => 1,
             Trap::Overflow => 2,
             Trap::BadConversion => 3,
+            Trap::StackOverflow => 4,
+            Trap::BadCall => 5,
             Trap::User(code) => Trap::FIRST_USER + code as u32,
         }
     }
@@ -35,6 +42,8 @@ impl Trap {
             1 => Some(Trap::DivideByZero),
             2 => Some(Trap::Overflow),
             3 => Some(Trap::BadConversion),
+            4 => Some(Trap::StackOverflow),
+            5 => Some(Trap::BadCall),
             Trap::FIRST_USER..=0x1_000f => Some(Trap::User((code - Trap::FIRST_USER) as u16)),
             _ => None,
         }
@@ -47,6 +56,8 @@ impl fmt::Display for Trap {
             Trap::DivideByZero => f.write_str("integer division by zero"),
             Trap::Overflow => f.write_str("integer overflow in division"),
             Trap::BadConversion => f.write_str("float has no integer value in range"),
+            Trap::StackOverflow => f.write_str("calls nest too deep"),
+            Trap::BadCall => f.write_str("no such function for these arguments"),
             Trap::User(code) => write!(f, "trap {code}"),
         }
     }

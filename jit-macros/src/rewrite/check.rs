@@ -321,7 +321,7 @@ impl Checker<'_> {
             return None;
         };
         let info = BUILTIN.info(op);
-        if matches!(op, Op::CALL | Op::CALLV | Op::PARAM) {
+        if info.is_call() || op == Op::PARAM {
             self.errors.add(span, format!("`{name}` has no rules: its operands are not fixed"));
             return None;
         }

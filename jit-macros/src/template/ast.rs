@@ -57,6 +57,7 @@ pub(super) enum Kind {
     Guard(Box<Typed>, Box<Typed>),
     Trap(TokenStream),
     Call(Box<Call>),
+    Invoke(Box<Invoke>),
     Window(usize),
     WindowLength(usize),
 }
@@ -80,6 +81,15 @@ pub(super) struct Call {
     pub(super) effect: &'static str,
     /// Whether the template vouches for addresses, and may call unsafe functions.
     pub(super) is_unsafe: bool,
+}
+
+/// A call of a function of bytecode.
+#[derive(Clone, Debug)]
+pub(super) struct Invoke {
+    /// Its number.
+    pub(super) function: Typed,
+    pub(super) args: Vec<Typed>,
+    pub(super) effect: &'static str,
 }
 
 #[derive(Clone, Debug)]

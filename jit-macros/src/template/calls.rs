@@ -1,13 +1,14 @@
-//! Calls of Rust functions and of addresses.
+//! Calls of Rust functions, of addresses, and of functions of bytecode.
 //!
 //! In: `(call pure f (arglist (carg value type) …) type)`. Out: the call with arguments of the types that it states.
 //! Whether the function agrees is for rustc to say: a function that is written for the call calls it
 //! ([`super::natives`]), or, where a convention is stated, the interpreter calls it by a pointer of that type.
 
-use super::ast::{Call, Callee, Kind, Typed};
+use super::ast::{Call, Callee, Invoke, Kind, Typed};
 use super::check::{Checked, Checker, fail, wrong_count};
 use super::natives::Native;
 use crate::sexpr::Sexpr;
+use azulejo_core::pass::build::MAX_ARGUMENTS;
 use azulejo_core::vocab::{Op, Scalar, Type};
 use proc_macro2::Span;
 
@@ -15,6 +16,38 @@ use proc_macro2::Span;
 const CONVENTIONS: [&str; 6] = ["C", "sysv64", "win64", "C-unwind", "sysv64-unwind", "win64-unwind"];
 
 impl Checker<'_> {
+    /// `(invoke observes function (arglist value …) type)`, and `invokev` without a type.
+    pub(super) fn invoke(&mut self, word: &str, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        let usage = "a function's number, `(arglist value …)`, and for `invoke` the result's type";
+        let (effect, rest) = match rest.split_first() {
+            Some((first, others)) if first.word() == Some("observes") => ("Observes", others),
+            _ => ("Memory", rest),
+        };
+        let [function, Sexpr::List(list, list_span), ret @ ..] = rest else {
+            return wrong_count(span, word, usage, rest);
+        };
+        let ret = match (word, ret) {
+            ("invoke", [ty]) => Some(self.scalar(ty)?),
+            ("invokev", []) => None,
+            _ => return wrong_count(span, word, usage, rest),
+        };
+        let Some(("arglist", values)) =
+            list.split_first().and_then(|(head, values)| Some((head.word()?, values)))
+        else {
+            return fail(*list_span, "the arguments stand in `(arglist value …)`");
+        };
+        if values.len() > MAX_ARGUMENTS {
+            return fail(*list_span, format!("a function takes at most {MAX_ARGUMENTS} arguments"));
+        }
+        let function = self.value(function, Some(Scalar::U32))?;
+        let function = self.coerce(function, Scalar::U32)?;
+        let args = values.iter().map(|value| self.value(value, None)).collect::<Checked<Vec<Typed>>>()?;
+        self.has_effect = true;
+        let (ty, is_signed) = ret.map_or((Type::Void, false), |scalar| (scalar.ty(), scalar.is_signed()));
+        let kind = Kind::Invoke(Box::new(Invoke { function, args, effect }));
+        Ok(Typed { kind, ty, is_signed, leaves: false, is_loose: false, span })
+    }
+
     pub(super) fn call(&mut self, word: &str, rest: &[Sexpr], span: Span) -> Checked<Typed> {
         let (mut abi, mut effect) = (None, "Memory");
         let mut rest = rest;

@@ -242,6 +242,7 @@ impl<'a> Checker<'a> {
         match word {
             "let:" | "letv:" => self.bind(word, rest, span, expect),
             "call" | "callv" => self.call(word, rest, span),
+            "invoke" | "invokev" => self.invoke(word, rest, span),
             "window" | "length" => {
                 let at = self.operand_of(rest.first(), &["Regs", "RegsMut"], "a run of registers", span)?;
                 let kind = if word == "window" { Kind::Window(at) } else { Kind::WindowLength(at) };

@@ -3,7 +3,7 @@
 //! In: a [`Typed`] tree. Out: a Rust expression. Made from the tree alone and not from its lowering, so that rustc's
 //! reading of a template and the compilers' are independent of each other.
 
-use super::ast::{Call, Callee, Constant, Kind, Opcode, Typed};
+use super::ast::{Call, Callee, Constant, Invoke, Kind, Opcode, Typed};
 use azulejo_core::vocab::op::Key;
 use azulejo_core::vocab::{Op, Type, Vocabulary};
 use proc_macro2::{Span, TokenStream};
@@ -118,6 +118,7 @@ impl Writer<'_> {
                 quote!(if !(#flag) { #body })
             }
             Kind::Call(call) => self.call(call, typed),
+            Kind::Invoke(invoke) => self.invoke(invoke, typed),
             Kind::Window(at) => {
                 let field = self.field(*at);
                 quote!(machine.frame.add(#field.first as usize) as usize as i64)
@@ -274,6 +275,25 @@ impl Writer<'_> {
             Type::Void => quote!({ #value; }),
             _ => quote!(<#ty as __meaning::Num>::from_bits(#value)),
         }
+    }
+
+    fn invoke(&self, invoke: &Invoke, typed: &Typed) -> TokenStream {
+        let function = self.expression(&invoke.function);
+        let args = invoke.args.iter().map(|arg| self.expression(arg));
+        let bits = match typed.ty {
+            Type::Void => quote!({ bits; }),
+            ty => {
+                let ty = rust(ty);
+                quote!(<#ty as __meaning::Num>::from_bits(bits))
+            }
+        };
+        quote! {{
+            let function = (#function) as u32;
+            match machine.functions.invoke(machine.context, function, &[#(__meaning::Num::to_bits(#args)),*]) {
+                ::core::result::Result::Ok(bits) => #bits,
+                ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
+            }
+        }}
     }
 
     fn call(&self, call: &Call, typed: &Typed) -> TokenStream {

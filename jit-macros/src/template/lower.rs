@@ -3,7 +3,7 @@
 //! In: a [`Typed`] tree. Out: the tokens of a static `Template`. Values are numbered as the steps yield them;
 //! blocks are numbered as they are opened, block 0 being where the template starts.
 
-use super::ast::{Call, Callee, Constant, Kind, Typed};
+use super::ast::{Call, Callee, Constant, Invoke, Kind, Typed};
 use azulejo_core::vocab::{Op, Sig, Type};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -240,6 +240,7 @@ impl Lowering {
                 self.value(body)
             }
             Kind::Call(call) => self.call(call),
+            Kind::Invoke(invoke) => self.invoke(invoke, typed.ty),
             Kind::Window(at) => {
                 let at = operand(*at);
                 self.yields(quote!(Window { operand: #at }))
@@ -338,6 +339,26 @@ impl Lowering {
         }
         let params: &[Type] = if of.is_value() { &[of] } else { &[] };
         if joined { self.start(join, params, false) } else { 0 }
+    }
+
+    fn invoke(&mut self, invoke: &Invoke, ret: Type) -> u16 {
+        let function = self.value(&invoke.function);
+        let args: Vec<u16> = invoke.args.iter().map(|arg| self.value(arg)).collect();
+        let (function, args) = (number(function), args.into_iter().map(number));
+        let (returned, effect) = (ty(ret), format_ident!("{}", invoke.effect));
+        let step = quote! {
+            Invoke {
+                function: #function,
+                args: &[#(#args),*],
+                ret: #returned,
+                effect: __graph::Effect::#effect,
+            }
+        };
+        if ret == Type::Void {
+            self.step(step);
+            return 0;
+        }
+        self.yields(step)
     }
 
     fn call(&mut self, call: &Call) -> u16 {

@@ -32,7 +32,7 @@ use crate::watchers::Announced;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo};
 use azulejo_core::ir::template::Template;
-use azulejo_core::pass::build::{Constants, Opening};
+use azulejo_core::pass::build::{Constants, Functions, Opening};
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::verify::Function;
 use azulejo_core::vocab::Vocabulary;
@@ -79,6 +79,7 @@ pub(crate) struct Machinery<'a> {
     pub(crate) target: Target<'a>,
     pub(crate) set: &'a Set,
     pub(crate) options: &'a Options,
+    pub(crate) functions: Functions<'a>,
     pub(crate) observer: &'a mut dyn Observer,
 }
 
@@ -144,6 +145,7 @@ impl Baseline {
             template: &count::TEMPLATE,
             carried: 0,
             constants: Constants::Long,
+            functions: machinery.functions,
         };
         let stencil = self.make_stencil(&opening, machinery)?;
         let count = self.packed.add(&stencil, &operands(&count::OPCODE, &[0]), Packed::NO_TABLE);
@@ -168,7 +170,8 @@ impl Baseline {
             .fold(0, |carried, (_, read)| carried | 1 << read.operand);
         let vocab = Vocabulary { extra: operators };
         let constants = if variant & WIDE == 0 { Constants::Short } else { Constants::Long };
-        let mut opening = Opening { vocab, opcode: info, template, carried, constants };
+        let functions = machinery.functions;
+        let mut opening = Opening { vocab, opcode: info, template, carried, constants, functions };
         let stencil = match self.make_stencil(&opening, machinery) {
             Err(Error::Internal("stencil")) => {
                 opening.constants = Constants::Held;
@@ -187,7 +190,7 @@ impl Baseline {
         opening: &Opening<'_>,
         machinery: &mut Machinery<'_>,
     ) -> Result<Stencil, Error> {
-        let Machinery { compilation, emission, target, set, options, observer } = machinery;
+        let Machinery { compilation, emission, target, set, options, observer, .. } = machinery;
         let machine = (&*target, *set, *options);
         let stencil = stencil::make(&mut self.scratch, compilation, emission, machine, opening, *observer)?;
         if stencil.frame_bytes as usize > MAX_FRAME_BYTES {

@@ -167,7 +167,14 @@ impl Verified {
             }
         }
         let machine =
-            Machine { frame: slots, context, unit, labels: &self.code.labels, budget: &Cell::new(i32::MAX) };
+            Machine {
+                frame: slots,
+                context,
+                unit,
+                labels: &self.code.labels,
+                budget: &Cell::new(i32::MAX),
+                functions: &NoFunctions,
+            };
         let depth = depths.get(at as usize).copied().unwrap_or(0);
         // SAFETY: as above; an exit leaves every register in its slot.
         let (flow, at) = unsafe { Op::interpret(&self.code.ops, &machine, at, self.registers, depth) };

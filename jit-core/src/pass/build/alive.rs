@@ -74,7 +74,8 @@ impl Touches {
                 Step::Goto { .. } | Step::Switch { .. } | Step::Return { .. } | Step::Trap { .. } => {
                     written = None;
                 }
-                Step::Call { effect: Effect::Observes, .. } => touches.stores_all = true,
+                Step::Call { effect: Effect::Observes, .. }
+                | Step::Invoke { effect: Effect::Observes, .. } => touches.stores_all = true,
                 Step::Node { op: Op::LOCAL, .. } => touches.stores_all = true,
                 _ => {}
             }

@@ -16,12 +16,14 @@
 
 mod alive;
 mod decode;
+mod invoke;
 mod leave;
 mod open;
 mod reached;
 mod registers;
 mod slots;
 
+pub use invoke::{Functions, MAX_ARGUMENTS, Table};
 pub use open::{Carry, Constants, Opening, first_reads, open};
 
 use super::chaos::Chaos;
@@ -80,6 +82,8 @@ pub struct Source<'a> {
     /// Where the function starts: at its first bytecode, or, to go on with what another tier began, at any that can be
     /// reached. Registers are in their slots there.
     pub entry: u32,
+    /// Where templates that call functions of bytecode find those.
+    pub functions: Functions<'a>,
 }
 
 /// Memory kept between functions.
@@ -422,6 +426,7 @@ impl Builder<'_> {
                 self.scratch.linked.values.push(value);
             }
             Step::Call { callee, args, signature, effect } => self.call(callee, args, signature, effect),
+            Step::Invoke { function, args, ret, effect } => self.invoke(function, args, ret, effect),
             Step::Write { operand, value } => {
                 let value = self.value(value);
                 self.write(self.operand(operand) as u32, value);

@@ -8,7 +8,7 @@
 //! One value may be in a register beside its slot when the opcode starts ([`Opening::carried`]), and when it ends
 //! ([`Carry`]).
 
-use super::{Builder, Instructions, SLOT_BYTES, Scratch, Source, WORD};
+use super::{Builder, Functions, Instructions, SLOT_BYTES, Scratch, Source, WORD};
 use crate::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
 use crate::ir::graph::{Effect, Graph};
 use crate::ir::index::{Block, Node};
@@ -29,6 +29,8 @@ pub struct Opening<'a> {
     pub carried: u16,
     /// What constants of 64 bits may be.
     pub constants: Constants,
+    /// Where templates that call functions of bytecode find those.
+    pub functions: Functions<'a>,
 }
 
 /// How constants are left open.
@@ -75,6 +77,7 @@ pub fn open(
         slots: 0,
         depths: &[],
         entry: 0,
+        functions: opening.functions,
     };
     let here = opens.stand_in(Open { source: From::Here, scale: 1, range: Range::Unsigned });
     let entry = graph.add_block();
@@ -282,6 +285,11 @@ impl<'a> Opener<'a> {
                 self.builder.observed |= effect == Effect::Observes;
                 self.builder.call_node(callee, args, signature, effect);
             }
+            Step::Invoke { function, args, ret, effect } => {
+                self.builder.observed |= effect == Effect::Observes;
+                let context = self.pointer(TC);
+                self.builder.invoke_node(context, function, args, ret, effect);
+            }
             Step::Block { block, params, cold } => _ = self.builder.start_block(block, params, cold),
             Step::Jump { block, args } => {
                 let to = self.builder.bring(block, args);
@@ -308,7 +316,7 @@ impl<'a> Opener<'a> {
     fn forget(&mut self, step: &Step) {
         match *step {
             Step::Block { .. } => (self.is_at_hand, self.last) = (false, None),
-            Step::Call { effect, .. } => {
+            Step::Call { effect, .. } | Step::Invoke { effect, .. } => {
                 self.is_at_hand = false;
                 if effect == Effect::Observes {
                     self.last = None;

@@ -25,6 +25,14 @@ impl Builder<'_> {
             return value;
         }
         debug_assert_eq!(from, Type::I64, "a register used as several types is at home as an integer");
+        self.bits_as(value, ty)
+    }
+
+    /// The low bits of a slot's content as a value of a type.
+    pub(super) fn bits_as(&mut self, value: Node, ty: Type) -> Node {
+        if ty == Type::I64 {
+            return value;
+        }
         let bits = match ty.bits() {
             64 => value,
             32 => self.narrow(value, Type::I32),

@@ -29,7 +29,7 @@ mod label;
 use super::chaos::Chaos;
 use crate::grammar::TileSet;
 use crate::grammar::flatten::{Same, pack};
-use crate::grammar::pattern::{is_call, is_const};
+use crate::grammar::pattern::is_const;
 use crate::ir::graph::{Effect, Graph, Target};
 use crate::ir::index::{Block, Loop, Node, Vreg};
 use crate::ir::schedule::Schedule;
@@ -240,7 +240,7 @@ fn facts(info: &OpInfo) -> Facts {
     Facts {
         repeats: info.props.contains(Props::PURE) && !info.props.contains(Props::GUARDED) && cheap,
         is_const: is_const(info),
-        is_call: is_call(info),
+        is_call: info.is_call(),
         reads: info.props.contains(Props::READS),
         writes: info.props.contains(Props::WRITES),
         stays: info.props.intersects(Props::WRITES | Props::ENDS),

@@ -1,0 +1,193 @@
+//! Code by which one function of bytecode calls another.
+//!
+//! For the caller: a call whose operands are in place becomes the call itself, and behind the function's code a way out for
+//! when the callee failed: the caller fails too.
+//!
+//! For the callee: a [`Door`] takes calls for code that wants its arguments in a frame. It makes the frame on the
+//! machine's stack. [`crate::record`] says how calls are made.
+
+use crate::emit::{self, Code, Cond, Emitter, Options};
+use crate::encode::{Alu, Mem};
+use crate::frame::{Frame, MAX_FRAME_BYTES};
+use crate::memory::{CodeMemory, Installed};
+use crate::record::{Host, REGISTER_ARGUMENTS, Record};
+use crate::regs::*;
+use azulejo_core::error::Error;
+use azulejo_core::ir::index::Block;
+use azulejo_core::target::{Reg, RegSet};
+use azulejo_core::vocab::{Trap, Type};
+
+/// A way out of a function that stands behind all its blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failure {
+    block: Block,
+    origin: u32,
+}
+
+impl Emitter {
+    /// Calls the function whose record is in `rsi`, and leaves if it failed.
+    pub fn invoke(&mut self, origin: u32) {
+        self.call(Mem::at(RSI.number(), 0));
+        self.test(Type::I32, RDX.number(), RDX.number());
+        let block = self.add_block();
+        self.failures.push(Failure { block, origin });
+        self.jcc(Cond::Ne, block);
+    }
+
+    /// Emits what stands behind the blocks. The trap's number is in `edx`.
+    pub(crate) fn fail(&mut self) {
+        for Failure { block, origin } in core::mem::take(&mut self.failures) {
+            self.start(block);
+            self.mov_imm(RAX.number(), 2 << 32);
+            self.alu(Alu::Or, Type::I64, RAX.number(), RDX.number());
+            self.mov_imm(RDX.number(), origin as u64);
+            self.leave();
+        }
+    }
+}
+
+/// Where functions of bytecode come in that others call.
+#[derive(Debug)]
+pub struct Door {
+    installed: Installed,
+    entry: u32,
+}
+
+impl Door {
+    /// Where calls go.
+    pub fn entry(&self) -> *const u8 {
+        self.installed.address().wrapping_add(self.entry as usize)
+    }
+
+    /// The addresses of its code.
+    pub fn addresses(&self) -> core::ops::Range<usize> {
+        let start = self.installed.address().addr();
+        start..start + self.installed.size()
+    }
+}
+
+/// What a door leads to.
+#[derive(Clone, Copy, Debug)]
+pub struct Behind<'a> {
+    /// How many arguments calls have for which it opens; all others are the host's.
+    pub arguments: u32,
+    /// How many slots a frame has.
+    pub slots: u32,
+    /// The code, which is called with context, frame, and the third.
+    pub code: *const u8,
+    /// What it is called with besides.
+    pub third: *const (),
+    /// How much of the machine's stack it takes.
+    pub stack_bytes: usize,
+    /// Where calls are counted down; below zero they are the host's.
+    pub budget: Option<*const i32>,
+    /// For the host's data.
+    pub record: &'a Record,
+}
+
+/// Code that takes no more of the machine's stack than this only compares the stack pointer when it is entered.
+pub(crate) const SLACK: usize = 4096;
+
+/// The most slots for which a frame is made on the machine's stack.
+pub const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
+
+/// Slots that are cleared by a store each; more are cleared by one instruction.
+const FEW: u32 = 12;
+
+/// Makes a door.
+pub(crate) fn door(behind: &Behind<'_>, memory: &CodeMemory, options: &Options) -> Result<Door, Error> {
+    let Behind { arguments, slots, code, third, stack_bytes, budget, record } = *behind;
+    if slots > MAX_SLOTS || arguments > slots {
+        return Err(Error::FrameTooLarge { bytes: slots as usize * 8 });
+    }
+    let mut cx = Emitter::of_frame(options, |keeps_pointer| {
+        Frame::new(RegSet::of(&[RBX, R12]), slots * 8, true, keeps_pointer)
+    });
+    let entry = cx.admit(arguments, budget, record.host(), cx.frame.size() as usize + stack_bytes);
+    cx.prologue();
+    let [rax, rcx, rdx, rbx, rsp] = [RAX, RCX, RDX, RBX, RSP].map(Reg::number);
+    let [rsi, rdi, r8, r12] = [RSI, RDI, R8, R12].map(Reg::number);
+    cx.mov(rbx, rsi);
+    cx.mov(r12, rdi);
+    for (at, reg) in (0..arguments).zip(&crate::abi::BYTECODE.int_args[2..]) {
+        cx.store(Type::I64, slot(at), reg.number());
+    }
+    for at in REGISTER_ARGUMENTS as u32..arguments {
+        let passed = cx.frame.size() as i64 + (at as i64 - REGISTER_ARGUMENTS as i64) * 8;
+        cx.load(Type::I64, rax, Mem::at(rsp, passed));
+        cx.store(Type::I64, slot(at), rax);
+    }
+    cx.mov_imm(rax, 0);
+    match slots - arguments {
+        0..=FEW => (arguments..slots).for_each(|at| cx.store(Type::I64, slot(at), rax)),
+        many => {
+            cx.mov_imm(rcx, many as u64);
+            cx.lea(true, rdi, slot(arguments));
+            cx.bytes(&[0xf3, 0x48, 0xab]); // rep stosq
+            cx.mov(rdi, r12);
+        }
+    }
+    cx.mov(rsi, rsp);
+    cx.mov_imm(rdx, third.addr() as u64);
+    cx.call_address(code.addr() as u64, rax);
+    cx.test(Type::I64, rax, rax);
+    let is_left = cx.skip_if(Cond::Ne);
+    cx.mov(rax, rdx);
+    cx.mov_imm(rdx, 0);
+    cx.leave();
+    cx.land(is_left);
+    cx.mov(r8, rdx);
+    cx.mov(rcx, rax);
+    cx.mov(rdx, rsp);
+    cx.mov(rsi, r12);
+    cx.mov(rdi, rbx);
+    cx.load(Type::I64, rax, Mem::at(rbx, Record::HOST as i64));
+    cx.call(Mem::at(rax, Host::GO_ON as i64));
+    cx.leave();
+    let mut code = Code::default();
+    emit::close(cx, &mut code);
+    Ok(Door { installed: memory.install(&code)?, entry })
+}
+
+fn slot(at: u32) -> Mem {
+    Mem::at(RSP.number(), at as i64 * 8)
+}
+
+impl Emitter {
+    /// What stands before the frame is made; where the entry is. Calls that are not for this code go to the host, and
+    /// those for which there is no room on the stack fail.
+    fn admit(&mut self, arguments: u32, budget: Option<*const i32>, host: &Host, stack_bytes: usize) -> u32 {
+        let [rax, rdx, r11, rsp] = [RAX, RDX, R11, RSP].map(Reg::number);
+        let [is_deep, is_foreign] = [self.add_block(), self.add_block()];
+        self.start(is_deep);
+        self.mov_imm(rdx, Trap::StackOverflow.code() as u64);
+        self.byte(0xc3);
+        self.start(is_foreign);
+        self.mov_imm(r11, Record::nowhere().addr() as u64);
+        self.jmp_to(r11);
+        while !self.here().is_multiple_of(16) {
+            self.byte(0xcc);
+        }
+        let entry = self.here();
+        self.alu_imm(Alu::Cmp, Type::I32, rax, arguments as i64);
+        self.jcc(Cond::Ne, is_foreign);
+        if let Some(budget) = budget {
+            self.mov_imm(r11, budget.addr() as u64);
+            self.alu_imm(Alu::Sub, Type::I32, Mem::at(r11, 0), 1);
+            self.jcc(Cond::S, is_foreign);
+        }
+        self.mov_imm(r11, core::ptr::from_ref(host).addr() as u64);
+        let lowest = Mem::at(r11, Host::LOWEST as i64);
+        match stack_bytes.checked_sub(SLACK) {
+            None | Some(0) => self.alu(Alu::Cmp, Type::I64, rsp, lowest),
+            Some(more) => {
+                self.load(Type::I64, r11, lowest);
+                self.alu_imm(Alu::Add, Type::I64, r11, more as i64);
+                self.alu(Alu::Cmp, Type::I64, rsp, r11);
+            }
+        }
+        self.jcc(Cond::B, is_deep);
+        self.frame.start_at(self.here() as u32);
+        entry as u32
+    }
+}

@@ -1,0 +1,218 @@
+//! Records: by what functions of bytecode call each other.
+//!
+//! Each function has a [`Record`], which stays where it is and says where a call goes: to machine code that takes such
+//! calls, or to [`arrive`], which asks the host. Compiled code has the record's address, so a function can be compiled,
+//! compiled anew and thrown away under its callers by one store.
+//!
+//! A call is made as [`crate::abi::BYTECODE`] says: the record in `rsi`, the context in `rdi`, the number of arguments in
+//! `rax`, five of them in registers and the others where a System V call has them. It ends with the bits of the result in
+//! `rax` and zero in `rdx`, or with [`Trap::code`](azulejo_core::vocab::Trap::code) in `rdx`.
+
+use crate::compile::RawStatus;
+use core::cell::Cell;
+use core::mem::offset_of;
+
+/// How many arguments are passed in registers.
+pub const REGISTER_ARGUMENTS: usize = 5;
+
+/// A function as those see it that call it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Record {
+    /// Where calls go.
+    entry: Cell<*const u8>,
+    host: *const Host,
+    /// The function's number.
+    function: u32,
+}
+
+/// What all records of an engine share.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Host {
+    /// How far down the machine's stack may be when code is entered.
+    lowest: Cell<usize>,
+    arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
+    go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
+    owner: Cell<*const ()>,
+}
+
+/// How a call ended.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// The bits of the result.
+    pub value: u64,
+    /// A trap's code, or zero if there is a result.
+    pub trap: u64,
+}
+
+/// A call that came to a function without code for it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Arrival {
+    /// The context.
+    pub context: *mut (),
+    record: *const Record,
+    count: u64,
+    registers: [u64; REGISTER_ARGUMENTS],
+    on_stack: *const u64,
+    /// Where the call goes on; if it is null, it has ended.
+    pub entry: *const u8,
+    outcome: Outcome,
+}
+
+impl Host {
+    /// For functions that nobody runs yet. `arrive` is called with a function that has no code for a call: it runs the
+    /// function, or says where there is code now. `go_on` is called when code that a [`Door`](crate::invoke::Door) led to was
+    /// left before its end, with the context, the frame, and how it was left: it runs the function to its end.
+    pub fn new(
+        arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
+        go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
+    ) -> Host {
+        Host { lowest: Cell::new(usize::MAX), arrive, go_on, owner: Cell::new(core::ptr::null()) }
+    }
+
+    /// Says whose functions these are now, for the two functions, and how far down the machine's stack may be used.
+    pub fn begin(&self, owner: *const (), lowest: usize) {
+        self.owner.set(owner);
+        self.lowest.set(lowest.saturating_add(crate::invoke::SLACK));
+    }
+
+    /// Whose functions these are.
+    pub fn owner(&self) -> *const () {
+        self.owner.get()
+    }
+
+    /// Where in it `lowest` and `go_on` are.
+    pub(crate) const LOWEST: usize = offset_of!(Host, lowest);
+    pub(crate) const GO_ON: usize = offset_of!(Host, go_on);
+}
+
+impl Record {
+    /// A function that is not compiled.
+    ///
+    /// # Safety
+    ///
+    /// The host must live as long as compiled code can call the function.
+    pub unsafe fn new(host: *const Host, function: u32) -> Record {
+        Record { entry: Cell::new(Self::nowhere()), host, function }
+    }
+
+    /// Where in a record its host is.
+    pub(crate) const HOST: usize = offset_of!(Record, host);
+
+    /// The code of functions that have none.
+    pub(crate) fn nowhere() -> *const u8 {
+        arrive as *const u8
+    }
+
+    /// Which function it is.
+    pub fn function(&self) -> u32 {
+        self.function
+    }
+
+    /// What it shares with others.
+    pub fn host(&self) -> &Host {
+        // SAFETY: who made the record saw to it.
+        unsafe { &*self.host }
+    }
+
+    /// Has calls go to a door, or to the host.
+    pub fn open(&self, door: Option<&crate::invoke::Door>) {
+        self.entry.set(door.map_or_else(Self::nowhere, |door| door.entry()));
+    }
+
+    /// Where calls go.
+    pub fn entry(&self) -> *const u8 {
+        self.entry.get()
+    }
+}
+
+impl Arrival {
+    /// The record of the function that was called.
+    pub fn record(&self) -> &Record {
+        // SAFETY: a call is made with a record, which stays.
+        unsafe { &*self.record }
+    }
+
+    /// How many arguments it was given.
+    pub fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    /// The call has ended so.
+    pub fn end(&mut self, outcome: Outcome) {
+        self.entry = core::ptr::null();
+        self.outcome = outcome;
+    }
+
+    /// An argument's bits.
+    pub fn argument(&self, at: usize) -> u64 {
+        assert!(at < self.count(), "there are {} arguments", self.count);
+        match self.registers.get(at) {
+            Some(bits) => *bits,
+            // SAFETY: the caller stored all others there.
+            None => unsafe { *self.on_stack.add(at - REGISTER_ARGUMENTS) },
+        }
+    }
+}
+
+/// How much of the stack [`arrive`] takes: an [`Arrival`], and what makes it a multiple of 16 with the return address.
+const ROOM: usize = size_of::<Arrival>().next_multiple_of(16) + 8;
+
+/// Writes a call down for the host, and does what it says.
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn arrive() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "sub rsp, {room}",
+        ".cfi_adjust_cfa_offset {room}",
+        "mov [rsp + {context}], rdi",
+        "mov [rsp + {record}], rsi",
+        "mov [rsp + {count}], rax",
+        "mov [rsp + {registers}], rdx",
+        "mov [rsp + {registers} + 8], rcx",
+        "mov [rsp + {registers} + 16], r8",
+        "mov [rsp + {registers} + 24], r9",
+        "mov [rsp + {registers} + 32], r10",
+        "lea rax, [rsp + {room} + 8]",
+        "mov [rsp + {on_stack}], rax",
+        "mov rdi, rsp",
+        "mov rax, [rsi + {host}]",
+        "call [rax + {arrive}]",
+        "mov r11, [rsp + {entry}]",
+        "test r11, r11",
+        "jne 2f",
+        "mov rax, [rsp + {value}]",
+        "mov rdx, [rsp + {trap}]",
+        "add rsp, {room}",
+        ".cfi_adjust_cfa_offset -{room}",
+        "ret",
+        "2:",
+        ".cfi_adjust_cfa_offset {room}",
+        "mov rdi, [rsp + {context}]",
+        "mov rsi, [rsp + {record}]",
+        "mov rax, [rsp + {count}]",
+        "mov rdx, [rsp + {registers}]",
+        "mov rcx, [rsp + {registers} + 8]",
+        "mov r8, [rsp + {registers} + 16]",
+        "mov r9, [rsp + {registers} + 24]",
+        "mov r10, [rsp + {registers} + 32]",
+        "add rsp, {room}",
+        ".cfi_adjust_cfa_offset -{room}",
+        "jmp r11",
+        ".cfi_endproc",
+        room = const ROOM,
+        context = const offset_of!(Arrival, context),
+        record = const offset_of!(Arrival, record),
+        count = const offset_of!(Arrival, count),
+        registers = const offset_of!(Arrival, registers),
+        on_stack = const offset_of!(Arrival, on_stack),
+        entry = const offset_of!(Arrival, entry),
+        value = const offset_of!(Arrival, outcome.value),
+        trap = const offset_of!(Arrival, outcome.trap),
+        host = const offset_of!(Record, host),
+        arrive = const offset_of!(Host, arrive),
+    )
+}

@@ -1,0 +1,102 @@
+//! What functions of bytecode know each other by in compiled code.
+//!
+//! In: functions as they are defined, and doors to their code. Out: a record for each function, and the table of them that
+//! compilers and compiled code read. Records and the table stay where they are as long as the engine lives.
+
+#[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+mod present {
+    use azulejo_core::pass::build::{Functions, Table};
+    use azulejo_x64::RawStatus;
+    use azulejo_x64::invoke::Door;
+    use azulejo_x64::record::{Arrival, Host, Outcome, Record};
+
+    /// The records of an engine's functions.
+    #[derive(Debug)]
+    pub(crate) struct Links {
+        // Boxed, because compiled code has their addresses.
+        host: Box<Host>,
+        records: Vec<Box<Record>>,
+        /// The records' addresses, and behind them that of the record for all other numbers.
+        addresses: Vec<u64>,
+        _nobody: Box<Record>,
+        table: Box<Table>,
+    }
+
+    impl Links {
+        pub(crate) fn new(
+            arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
+            go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
+        ) -> Links {
+            let host = Box::new(Host::new(arrive, go_on));
+            // SAFETY: the host lives as long as the record, and so do all who run code that calls it.
+            let nobody = Box::new(unsafe { Record::new(&raw const *host, u32::MAX) });
+            let addresses = vec![std::ptr::from_ref(&*nobody).addr() as u64];
+            let table = Box::new(Table { records: addresses.as_ptr(), len: 0 });
+            Links { host, records: Vec::new(), addresses, _nobody: nobody, table }
+        }
+
+        /// One more function is there.
+        pub(crate) fn add(&mut self) {
+            let number = self.records.len();
+            // SAFETY: as above.
+            let record = Box::new(unsafe { Record::new(&raw const *self.host, number as u32) });
+            self.addresses.insert(number, std::ptr::from_ref(&*record).addr() as u64);
+            self.records.push(record);
+            *self.table = Table { records: self.addresses.as_ptr(), len: self.records.len() as u64 };
+        }
+
+        /// Whose functions these are, and how far down the machine's stack they may go.
+        pub(crate) fn begin(&self, owner: *const (), lowest: usize) {
+            self.host.begin(owner, lowest);
+        }
+
+        pub(crate) fn record(&self, number: u32) -> &Record {
+            &self.records[number as usize]
+        }
+
+        /// Has calls of a function go to a door, or to the engine.
+        pub(crate) fn open(&self, number: u32, door: Option<&Door>) {
+            self.record(number).open(door);
+        }
+
+        /// For compilers.
+        pub(crate) fn functions(&self) -> Functions<'_> {
+            let records = &self.addresses[..self.records.len()];
+            Functions { records, table: std::ptr::from_ref(&*self.table).addr() as u64 }
+        }
+    }
+
+    pub(crate) use crate::engine::arrive::links;
+}
+
+#[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
+mod absent {
+    use crate::engine::backend::Door;
+    use azulejo_core::ir::bytecode::Bytecode;
+    use azulejo_core::pass::build::Functions;
+
+    /// Nothing is compiled, so nobody asks.
+    #[derive(Debug)]
+    pub(crate) struct Links;
+
+    pub(crate) fn links<B: Bytecode>() -> Links {
+        Links
+    }
+
+    impl Links {
+        pub(crate) fn add(&mut self) {}
+
+        pub(crate) fn begin(&self, _: *const (), _: usize) {}
+
+        pub(crate) fn open(&self, _: u32, _: Option<&Door>) {}
+
+        pub(crate) fn functions(&self) -> Functions<'_> {
+            Functions::default()
+        }
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
+pub(super) use absent::{Links, links};
+#[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+pub(super) use present::{Links, links};

@@ -1,0 +1,332 @@
+//! Functions of bytecode that call each other, in every tier.
+
+use azulejo::prelude::*;
+use azulejo::{Error, FunctionId};
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+#[bytecode(context = Vm)]
+enum Op {
+    Const { dst: Out<i64>, value: Imm<i64> },
+    Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    AddConst { dst: Out<i64>, a: In<i64>, k: Imm<i64> },
+    Half { dst: Out<f64>, a: In<f64> },
+    Divide { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    JumpLess { a: In<i64>, k: Imm<i64>, to: Label },
+    Loop { n: InOut<i64>, to: Label },
+    Call0 { dst: Out<i64>, f: Imm<u32> },
+    Call1 { dst: Out<i64>, f: Imm<u32>, a: In<i64> },
+    CallFloat { dst: Out<f64>, f: Imm<u32>, a: In<f64> },
+    CallNarrow { dst: Out<i32>, f: Imm<u32>, a: In<i8>, b: In<f32> },
+    CallOnly { f: Imm<u32>, a: In<i64> },
+    CallDynamic { dst: Out<i64>, f: In<u32>, a: In<i64> },
+    Call8 { dst: Out<i64>, f: Imm<u32>, a: In<i64>, b: In<i64>, c: In<i64> },
+    Leave { a: In<i64> },
+    Note { a: In<i64> },
+    Panic,
+    Return { a: In<i64> },
+    ReturnFloat { a: In<f64> },
+    Nothing,
+}
+
+#[derive(Default, Debug, PartialEq)]
+struct Vm {
+    notes: Vec<i64>,
+}
+
+extern "C" fn note(vm: &mut Vm, value: i64) {
+    vm.notes.push(value);
+}
+
+fn panic() {
+    std::panic::resume_unwind(Box::new("on purpose"));
+}
+
+template! {
+    Op::Const       => $value
+    Op::Add         => (add $a $b)
+    Op::AddConst    => (add $a $k)
+    Op::Half        => (mul $a 0.5)
+    Op::Divide      => (div $a $b)
+    Op::JumpLess    => (when (lt $a $k) (branch $to))
+    Op::Loop!       => (dov (set $n (sub $n 1)) (when (nz $n) (branch $to)))
+    Op::Call0       => (invoke $f (arglist) i64)
+    Op::Call1       => (invoke $f (arglist $a) i64)
+    Op::CallFloat   => (invoke $f (arglist $a) f64)
+    Op::CallNarrow  => (invoke $f (arglist $a $b) i32)
+    Op::CallOnly    => (invokev $f (arglist $a))
+    Op::CallDynamic => (invoke $f (arglist $a) i64)
+    Op::Call8       => (invoke $f (arglist $a $b $c (add $a 1) (add $b 2) (add $c 3) 7 8) i64)
+    Op::Leave       => (when (lt $a 0) (exit))
+    Op::Note        => (callv note (arglist (carg (tc) ptr) (carg $a i64)))
+    Op::Panic       => (callv panic (arglist))
+    Op::Return      => (return $a)
+    Op::ReturnFloat => (return $a)
+    Op::Nothing     => (return)
+}
+
+/// Every way to run functions.
+fn engines() -> Vec<(&'static str, Engine<Op>)> {
+    let builder = || Engine::<Op>::builder().checks(true);
+    vec![
+        ("interpreter", builder().only(Tier::Interpreter).build()),
+        ("baseline", builder().only(Tier::Baseline).build()),
+        ("optimizer", builder().only(Tier::Optimizer).build()),
+        ("climbing", builder().thresholds(2, 5).build()),
+        ("slowly", builder().thresholds(40, 90).build()),
+        ("to baseline", builder().up_to(Tier::Baseline).thresholds(3, 3).build()),
+    ]
+}
+
+fn reg(index: u32) -> In<i64> {
+    index.into()
+}
+
+fn out(index: u32) -> Out<i64> {
+    index.into()
+}
+
+/// `fib(n)`, whose own number is `f`.
+fn fib(f: u32) -> Vec<Op> {
+    vec![
+        Op::JumpLess { a: reg(0), k: Imm(2), to: Label(6) },
+        Op::AddConst { dst: out(1), a: reg(0), k: Imm(-1) },
+        Op::Call1 { dst: out(1), f: Imm(f), a: reg(1) },
+        Op::AddConst { dst: out(2), a: reg(0), k: Imm(-2) },
+        Op::Call1 { dst: out(2), f: Imm(f), a: reg(2) },
+        Op::Add { dst: out(0), a: reg(1), b: reg(2) },
+        Op::Return { a: reg(0) },
+    ]
+}
+
+#[test]
+fn a_function_calls_itself() {
+    for (name, engine) in engines() {
+        let function = engine.define("fib", fib(0), 3).expect("it is right");
+        for _ in 0..20 {
+            let result: i64 = engine.call(function, &mut Vm::default(), (12i64,)).expect("it ends");
+            assert_eq!(result, 144, "{name}");
+        }
+        let result: i64 = engine.interpret(function, &mut Vm::default(), (10i64,)).expect("it ends");
+        assert_eq!(result, 55, "{name}");
+    }
+}
+
+#[test]
+fn functions_that_come_later_are_called_too() {
+    for (name, engine) in engines() {
+        let caller = vec![Op::Call1 { dst: out(1), f: Imm(1), a: reg(0) }, Op::Return { a: reg(1) }];
+        let caller = engine.define("caller", caller, 2).expect("it is right");
+        let call = |n: i64| engine.call::<_, i64>(caller, &mut Vm::default(), (n,));
+        // The callee is not there yet.
+        for _ in 0..10 {
+            assert_eq!(call(1), Err(Error::Trap { trap: Trap::BadCall, at: 0 }), "{name}");
+        }
+        let callee = vec![Op::AddConst { dst: out(0), a: reg(0), k: Imm(5) }, Op::Return { a: reg(0) }];
+        engine.define("callee", callee, 1).expect("it is right");
+        for n in 0..10 {
+            assert_eq!(call(n), Ok(n + 5), "{name}");
+        }
+    }
+}
+
+#[test]
+fn arguments_and_results_of_every_type_arrive() {
+    for (name, engine) in engines() {
+        // f0 halves, f1 adds an i8 and the bits of an f32, f2 sums eight, f3 has no result, f4 tests all of them.
+        let half = vec![Op::Half { dst: 0.into(), a: 0.into() }, Op::ReturnFloat { a: 0.into() }];
+        engine.define("half", half, 1).expect("it is right");
+        let add = vec![Op::Add { dst: out(2), a: reg(0), b: reg(1) }, Op::Return { a: reg(2) }];
+        engine.define("add", add, 3).expect("it is right");
+        let mut sum: Vec<Op> =
+            (1..8).map(|at| Op::Add { dst: out(0), a: reg(0), b: reg(at) }).collect();
+        // The registers behind the arguments are zero.
+        sum.extend((8..40).map(|at| Op::Add { dst: out(0), a: reg(0), b: reg(at) }));
+        sum.push(Op::Return { a: reg(0) });
+        engine.define("sum", sum, 40).expect("it is right");
+        engine.define("nothing", vec![Op::Note { a: reg(0) }, Op::Nothing], 1).expect("it is right");
+        let all = vec![
+            Op::CallFloat { dst: 3.into(), f: Imm(0), a: 0.into() },
+            Op::CallNarrow { dst: 4.into(), f: Imm(1), a: 1.into(), b: 2.into() },
+            Op::Call8 { dst: out(5), f: Imm(2), a: reg(3), b: reg(4), c: reg(1) },
+            Op::CallOnly { f: Imm(3), a: reg(4) },
+            Op::CallDynamic { dst: out(6), f: 7.into(), a: reg(5) },
+            Op::Return { a: reg(5) },
+        ];
+        let all = engine.define("all", all, 9).expect("it is right");
+        for _ in 0..12 {
+            let mut vm = Vm::default();
+            let args = [3f64.to_slot(), 0xff, 1.5f32.to_slot(), 0, 0, 0, 0, 3];
+            let result: i64 = engine.call(all, &mut vm, &args[..]).expect("it ends");
+            let (half, narrow) = (1.5f64.to_bits() as i64, 0xff + 1.5f32.to_bits() as i64);
+            let eight = half + narrow + 0xff + (half + 1) + (narrow + 2) + (0xff + 3) + 7 + 8;
+            assert_eq!((result, &vm.notes[..]), (eight, &[narrow, eight][..]), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_fails_in_a_callee_fails_in_its_callers() {
+    for (name, engine) in engines() {
+        let divide = vec![
+            Op::Const { dst: out(1), value: Imm(100) },
+            Op::Divide { dst: out(0), a: reg(1), b: reg(0) },
+            Op::Return { a: reg(0) },
+        ];
+        engine.define("divide", divide, 2).expect("it is right");
+        let through = |f| vec![Op::Nothing, Op::Call1 { dst: out(0), f: Imm(f), a: reg(0) }, Op::Return { a: reg(0) }];
+        let mut inner = through(0);
+        inner[0] = Op::Note { a: reg(0) };
+        engine.define("inner", inner, 1).expect("it is right");
+        let mut outer = through(1);
+        outer[0] = Op::AddConst { dst: out(0), a: reg(0), k: Imm(1) };
+        outer.insert(1, Op::AddConst { dst: out(0), a: reg(0), k: Imm(-1) });
+        let outer = engine.define("outer", outer, 1).expect("it is right");
+        let bad = |f| vec![Op::Call0 { dst: out(0), f: Imm(f) }, Op::Return { a: reg(0) }];
+        let nobody = engine.define("nobody", bad(77), 1).expect("it is right");
+        let dynamic = vec![
+            Op::CallDynamic { dst: out(0), f: 0.into(), a: reg(0) },
+            Op::Return { a: reg(0) },
+        ];
+        let dynamic = engine.define("dynamic", dynamic, 1).expect("it is right");
+        let none = engine.define("none", vec![Op::Nothing], 0).expect("it is right");
+        let too_many = vec![Op::CallOnly { f: Imm(5), a: reg(0) }, Op::Nothing];
+        let too_many = engine.define("too many", too_many, 1).expect("it is right");
+        let call = |function, n: i64| engine.call::<_, i64>(function, &mut Vm::default(), (n,));
+        for _ in 0..8 {
+            assert_eq!(call(outer, 7), Ok(14), "{name}");
+            let by_zero = Error::Trap { trap: Trap::DivideByZero, at: 2 };
+            assert_eq!(call(outer, 0), Err(by_zero), "{name}");
+            let bad = Err(Error::Trap { trap: Trap::BadCall, at: 0 });
+            assert_eq!(call(nobody, 0), bad, "{name}");
+            assert_eq!(call(too_many, 0), bad, "{name}");
+            assert_eq!(call(dynamic, 0xffff_ffff), bad, "{name}");
+            assert_eq!(call(dynamic, 7), bad, "{name}");
+        }
+        assert!(engine.call::<_, ()>(none, &mut Vm::default(), ()).is_ok());
+    }
+}
+
+#[test]
+fn calls_without_end_are_an_error() {
+    for (name, engine) in engines() {
+        let forever = vec![
+            Op::AddConst { dst: out(0), a: reg(0), k: Imm(1) },
+            Op::Call1 { dst: out(1), f: Imm(0), a: reg(0) },
+            Op::Return { a: reg(1) },
+        ];
+        let forever = engine.define("forever", forever, 300).expect("it is right");
+        for _ in 0..3 {
+            let result = engine.call::<_, i64>(forever, &mut Vm::default(), (0i64,));
+            assert_eq!(result, Err(Error::StackOverflow), "{name}");
+        }
+    }
+}
+
+/// `sum(n)`: n + sum(n - 1), which leaves compiled code behind the inner call whenever `n` is even, and then loops.
+fn leaving() -> Vec<Op> {
+    vec![
+        Op::JumpLess { a: reg(0), k: Imm(1), to: Label(9) },
+        Op::AddConst { dst: out(1), a: reg(0), k: Imm(-1) },
+        Op::Call1 { dst: out(1), f: Imm(0), a: reg(1) },
+        Op::Const { dst: out(3), value: Imm(-1) },
+        Op::Leave { a: reg(3) },
+        Op::Const { dst: out(2), value: Imm(3) },
+        Op::Add { dst: out(4), a: reg(4), b: reg(0) },
+        Op::Loop { n: 2.into(), to: Label(6) },
+        Op::Add { dst: out(1), a: reg(1), b: reg(4) },
+        Op::Return { a: reg(1) },
+    ]
+}
+
+#[test]
+fn code_is_left_and_taken_up_again_within_calls() {
+    for (name, engine) in engines() {
+        let function = engine.define("leaving", leaving(), 5).expect("it is right");
+        for _ in 0..20 {
+            let result: i64 = engine.call(function, &mut Vm::default(), (9i64,)).expect("it ends");
+            assert_eq!(result, 3 * 45, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_panic_passes_through_calls() {
+    for (name, engine) in engines() {
+        let inner = vec![Op::JumpLess { a: reg(0), k: Imm(1), to: Label(2) }, Op::Return { a: reg(0) }, Op::Panic, Op::Nothing];
+        engine.define("inner", inner, 1).expect("it is right");
+        let outer = vec![Op::Call1 { dst: out(0), f: Imm(0), a: reg(0) }, Op::Return { a: reg(0) }];
+        let outer = engine.define("outer", outer, 1).expect("it is right");
+        let call = |n: i64| {
+            let call = || engine.call::<_, i64>(outer, &mut Vm::default(), (n,));
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(call))
+        };
+        for _ in 0..10 {
+            assert_eq!(call(5).ok(), Some(Ok(5)), "{name}");
+            if cfg!(not(windows)) {
+                assert!(call(0).is_err(), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn code_may_be_thrown_away_while_calls_run_it() {
+    thread_local! {
+        static RUNNING: std::cell::Cell<Option<(*const Engine<Op>, FunctionId)>> = const { std::cell::Cell::new(None) };
+    }
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    enum Churn {
+        Less { a: In<i64>, to: Label },
+        AddConst { dst: Out<i64>, a: In<i64>, k: Imm<i64> },
+        Call { dst: Out<i64>, a: In<i64> },
+        Churn,
+        Return { a: In<i64> },
+    }
+    thread_local! {
+        static ENGINE: std::cell::Cell<Option<(*const Engine<Churn>, [FunctionId; 2])>> = const { std::cell::Cell::new(None) };
+    }
+    fn churn() {
+        let Some((engine, functions)) = ENGINE.get() else { return };
+        // SAFETY: the engine runs this.
+        let engine = unsafe { &*engine };
+        for function in functions {
+            engine.discard(function).expect("it is there");
+        }
+        // The memory is used again at once if it is free.
+        for function in functions {
+            engine.compile_in(function, Tier::Baseline).expect("there is room");
+            engine.compile(function).expect("there is room");
+        }
+    }
+    template! {
+        Churn::Less     => (when (lt $a 1) (branch $to))
+        Churn::AddConst => (add $a $k)
+        Churn::Call     => (invoke 0 (arglist $a) i64)
+        Churn::Churn    => (callv churn (arglist))
+        Churn::Return   => (return $a)
+    }
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let _ = RUNNING.get();
+    for tier in [Tier::Baseline, Tier::Optimizer] {
+        let engine = Engine::<Churn>::builder().only(tier).code_bytes(1 << 16).build();
+        let code = vec![
+            Churn::Less { a: 0.into(), to: Label(5) },
+            Churn::AddConst { dst: 1.into(), a: 0.into(), k: Imm(-1) },
+            Churn::Call { dst: 1.into(), a: 1.into() },
+            Churn::AddConst { dst: 1.into(), a: 1.into(), k: Imm(1) },
+            Churn::Return { a: 1.into() },
+            Churn::Churn,
+            Churn::Return { a: 0.into() },
+        ];
+        let down = engine.define("down", code.clone(), 2).expect("it is right");
+        let other = engine.define("other", code, 2).expect("it is right");
+        ENGINE.set(Some((&raw const engine, [down, other])));
+        for _ in 0..100 {
+            let result: i64 = engine.call(down, &mut (), (10i64,)).expect("it ends");
+            assert_eq!(result, 10);
+        }
+        ENGINE.set(None);
+    }
+}
