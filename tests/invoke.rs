@@ -137,8 +137,7 @@ fn arguments_and_results_of_every_type_arrive() {
         engine.define("half", half, 1).expect("it is right");
         let add = vec![Op::Add { dst: out(2), a: reg(0), b: reg(1) }, Op::Return { a: reg(2) }];
         engine.define("add", add, 3).expect("it is right");
-        let mut sum: Vec<Op> =
-            (1..8).map(|at| Op::Add { dst: out(0), a: reg(0), b: reg(at) }).collect();
+        let mut sum: Vec<Op> = (1..8).map(|at| Op::Add { dst: out(0), a: reg(0), b: reg(at) }).collect();
         // The registers behind the arguments are zero.
         sum.extend((8..40).map(|at| Op::Add { dst: out(0), a: reg(0), b: reg(at) }));
         sum.push(Op::Return { a: reg(0) });
@@ -173,7 +172,8 @@ fn what_fails_in_a_callee_fails_in_its_callers() {
             Op::Return { a: reg(0) },
         ];
         engine.define("divide", divide, 2).expect("it is right");
-        let through = |f| vec![Op::Nothing, Op::Call1 { dst: out(0), f: Imm(f), a: reg(0) }, Op::Return { a: reg(0) }];
+        let through =
+            |f| vec![Op::Nothing, Op::Call1 { dst: out(0), f: Imm(f), a: reg(0) }, Op::Return { a: reg(0) }];
         let mut inner = through(0);
         inner[0] = Op::Note { a: reg(0) };
         engine.define("inner", inner, 1).expect("it is right");
@@ -183,10 +183,7 @@ fn what_fails_in_a_callee_fails_in_its_callers() {
         let outer = engine.define("outer", outer, 1).expect("it is right");
         let bad = |f| vec![Op::Call0 { dst: out(0), f: Imm(f) }, Op::Return { a: reg(0) }];
         let nobody = engine.define("nobody", bad(77), 1).expect("it is right");
-        let dynamic = vec![
-            Op::CallDynamic { dst: out(0), f: 0.into(), a: reg(0) },
-            Op::Return { a: reg(0) },
-        ];
+        let dynamic = vec![Op::CallDynamic { dst: out(0), f: 0.into(), a: reg(0) }, Op::Return { a: reg(0) }];
         let dynamic = engine.define("dynamic", dynamic, 1).expect("it is right");
         let none = engine.define("none", vec![Op::Nothing], 0).expect("it is right");
         let too_many = vec![Op::CallOnly { f: Imm(5), a: reg(0) }, Op::Nothing];
@@ -252,7 +249,12 @@ fn code_is_left_and_taken_up_again_within_calls() {
 #[test]
 fn a_panic_passes_through_calls() {
     for (name, engine) in engines() {
-        let inner = vec![Op::JumpLess { a: reg(0), k: Imm(1), to: Label(2) }, Op::Return { a: reg(0) }, Op::Panic, Op::Nothing];
+        let inner = vec![
+            Op::JumpLess { a: reg(0), k: Imm(1), to: Label(2) },
+            Op::Return { a: reg(0) },
+            Op::Panic,
+            Op::Nothing,
+        ];
         engine.define("inner", inner, 1).expect("it is right");
         let outer = vec![Op::Call1 { dst: out(0), f: Imm(0), a: reg(0) }, Op::Return { a: reg(0) }];
         let outer = engine.define("outer", outer, 1).expect("it is right");
@@ -279,7 +281,7 @@ fn code_may_be_thrown_away_while_calls_run_it() {
         Less { a: In<i64>, to: Label },
         AddConst { dst: Out<i64>, a: In<i64>, k: Imm<i64> },
         Call { dst: Out<i64>, a: In<i64> },
-        Churn,
+        Mill,
         Return { a: In<i64> },
     }
     thread_local! {
@@ -302,7 +304,7 @@ fn code_may_be_thrown_away_while_calls_run_it() {
         Churn::Less     => (when (lt $a 1) (branch $to))
         Churn::AddConst => (add $a $k)
         Churn::Call     => (invoke 0 (arglist $a) i64)
-        Churn::Churn    => (callv churn (arglist))
+        Churn::Mill    => (callv churn (arglist))
         Churn::Return   => (return $a)
     }
     if azulejo::can_compile().is_err() {
@@ -317,7 +319,7 @@ fn code_may_be_thrown_away_while_calls_run_it() {
             Churn::Call { dst: 1.into(), a: 1.into() },
             Churn::AddConst { dst: 1.into(), a: 1.into(), k: Imm(1) },
             Churn::Return { a: 1.into() },
-            Churn::Churn,
+            Churn::Mill,
             Churn::Return { a: 0.into() },
         ];
         let down = engine.define("down", code.clone(), 2).expect("it is right");

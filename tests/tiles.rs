@@ -217,7 +217,7 @@ impl<'a> Example<'a> {
             self.bound.extend(bind.as_deref().map(|name| (name, node)));
             inputs.push(node);
         }
-        if pattern::is_call(info) {
+        if info.is_call() {
             let target = if inputs.is_empty() { Target::Direct(0x1000) } else { Target::Indirect };
             let signature = Signature { convention: Convention::SysV64, args: &[], ret: sig.ty };
             self.graph.calls.push(CallData { target, signature, effect: Effect::Memory });

@@ -147,7 +147,7 @@ impl Assembler {
         jump_lt_float JumpLtFloat(a reg, b reg, to place);
         jump_le_float JumpLeFloat(a reg, b reg, to place);
         call1 Call1(dst reg, a reg);
-        invoke Invoke(dst reg, a reg);
+        invoke Invoke(dst reg, f imm u32, a reg);
         ret Return(a reg);
         ret_float ReturnFloat(a reg);
     }

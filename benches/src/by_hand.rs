@@ -177,7 +177,7 @@ unsafe fn run(code: &Assembled, frame: *mut u64) -> u64 {
                     let [a, b, c, d, e, f, g, h, i, j, k, l] = pop!(12);
                     set!(dst = op::twelve(a, b, c, d, e, f, g, h, i, j, k, l) as u64)
                 }
-                Op::Invoke { dst, a } => {
+                Op::Invoke { dst, a, .. } => {
                     let callee = frame.add(code.registers as usize + PUSHED);
                     *callee = get!(a);
                     set!(dst = run(code, callee))

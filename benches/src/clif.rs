@@ -428,7 +428,7 @@ impl Translator<'_> {
             }
             Op::Call6 { dst, .. } => self.call_pushed(1, dst.index),
             Op::Call12 { dst, .. } => self.call_pushed(2, dst.index),
-            Op::Invoke { dst, a } => {
+            Op::Invoke { dst, a, .. } => {
                 let a = self.get(a.index);
                 self.call(self.own, &[a], dst.index)
             }

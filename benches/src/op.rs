@@ -5,12 +5,9 @@
 
 use azulejo::prelude::*;
 
-/// What bytecode works on besides its registers and memory: the engine, for calls.
+/// What bytecode works on besides its registers and memory: nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Vm {
-    /// The engine that runs the function, and the function itself; `Invoke` calls it again.
-    pub running: Option<(*const Engine<Op>, FunctionId)>,
-}
+pub(crate) struct Vm;
 
 /// One instruction.
 #[allow(dead_code, reason = "a bytecode has what its users might need, not what these programs use")]
@@ -85,8 +82,8 @@ pub(crate) enum Op {
     Call1 { dst: Out<i64>, a: In<i64> },
     Call6 { dst: Out<i64>, a: Pop<i64>, b: Pop<i64>, c: Pop<i64>, d: Pop<i64>, e: Pop<i64>, f: Pop<i64> },
     Call12 { dst: Out<i64>, a: Pop<i64>, b: Pop<i64>, c: Pop<i64>, d: Pop<i64>, e: Pop<i64>, f: Pop<i64>, g: Pop<i64>, h: Pop<i64>, i: Pop<i64>, j: Pop<i64>, k: Pop<i64>, l: Pop<i64> },
-    /// Calls the function that is running, with one argument.
-    Invoke { dst: Out<i64>, a: In<i64> },
+    /// Calls a function of bytecode with one argument.
+    Invoke { dst: Out<i64>, f: Imm<u32>, a: In<i64> },
 
     Return { a: In<i64> },
     ReturnFloat { a: In<f64> },
@@ -160,18 +157,10 @@ template! {
     Op::Call1       => (call one (arglist (carg $a i64)) i64)
     Op::Call6       => (call six (arglist (carg $a i64) (carg $b i64) (carg $c i64) (carg $d i64) (carg $e i64) (carg $f i64)) i64)
     Op::Call12      => (call twelve (arglist (carg $a i64) (carg $b i64) (carg $c i64) (carg $d i64) (carg $e i64) (carg $f i64) (carg $g i64) (carg $h i64) (carg $i i64) (carg $j i64) (carg $k i64) (carg $l i64)) i64)
-    Op::Invoke      => (call invoke (arglist (carg (tc) ptr) (carg $a i64)) i64)
+    Op::Invoke      => (invoke $f (arglist $a) i64)
 
     Op::Return      => (return $a)
     Op::ReturnFloat => (return $a)
-}
-
-/// Calls the running function again: the one place that knows how a function of bytecode calls another.
-pub(crate) extern "C" fn invoke(vm: &mut Vm, a: i64) -> i64 {
-    let (engine, function) = vm.running.expect("only the engine runs functions that call others");
-    // SAFETY: the engine is the one that this call came from, so it is alive.
-    let engine = unsafe { &*engine };
-    engine.call(function, vm, (a,)).expect("the stack is deep enough")
 }
 
 /// A callee with one argument.

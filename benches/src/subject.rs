@@ -9,7 +9,7 @@ use crate::programs::{Kind, Program};
 use azulejo::prelude::*;
 use azulejo_core::ir::bytecode::{Machine, NoFunctions};
 use azulejo_core::pass::Blind;
-use azulejo_core::pass::build::Source;
+use azulejo_core::pass::build::{Functions, Source};
 use azulejo_core::verify::{Shape, verify};
 use azulejo_core::vocab::Vocabulary;
 use azulejo_x64::{Compiled, Compiler, Features, Status};
@@ -60,7 +60,6 @@ fn new<'a>(engine: &'static str, tier: &'static str) -> Subject<'a> {
 struct Defined {
     engine: Box<Engine<Op>>,
     function: FunctionId,
-    vm: Vm,
 }
 
 /// In an engine that stays in one tier.
@@ -68,22 +67,23 @@ fn define(program: &Program, tier: Tier) -> Defined {
     let engine = Box::new(Engine::<Op>::builder().code_bytes(CODE_BYTES).only(tier).build::<Op>());
     let code = Code { ops: program.code.ops.clone(), labels: program.code.labels.clone() };
     let function = engine.define(&*program.name, code, program.code.registers).expect("the program is right");
-    let vm = Vm { running: Some((&*engine as *const _, function)) };
-    Defined { engine, function, vm }
+    Defined { engine, function }
 }
 
 /// The interpreter that the macros generate, entered below the engine.
 fn interpreter(program: &Program) -> Subject<'_> {
-    let mut defined = define(program, Tier::Interpreter);
+    if program.calls_itself() {
+        let Defined { engine, function } = define(program, Tier::Interpreter);
+        let run = move || engine.call(function, &mut Vm, &*program.args).expect("it returns");
+        return Subject { run: Some(Box::new(run)), ..new("azulejo", "interpreter") };
+    }
     let shape = verify(&program.code.ops, &program.code.labels, program.code.registers).expect("as above");
     let mut frame = vec![0; shape.slots as usize];
     let run = move || {
-        // All of it, so that the engine lives as long as its functions are called.
-        let defined = &mut defined;
         frame[..program.args.len()].copy_from_slice(&program.args);
         let machine = Machine {
             frame: frame.as_mut_ptr(),
-            context: &raw mut defined.vm,
+            context: &mut Vm,
             unit: std::ptr::null(),
             labels: &program.code.labels,
             budget: &Cell::new(i32::MAX),
@@ -105,10 +105,9 @@ fn by_hand(program: &Program) -> Subject<'_> {
 
 /// The baseline tier; nothing if it cannot compile the program.
 fn baseline(program: &Program) -> Option<Subject<'_>> {
-    let Defined { engine, function, mut vm } = define(program, Tier::Baseline);
+    let Defined { engine, function } = define(program, Tier::Baseline);
     engine.compile_in(function, Tier::Baseline).ok()?;
     let engine: Rc<Engine<Op>> = Rc::from(engine);
-    vm.running = Some((&*engine as *const _, function));
     let compile = {
         let engine = Rc::clone(&engine);
         move || {
@@ -119,7 +118,7 @@ fn baseline(program: &Program) -> Option<Subject<'_>> {
     let ((), first) = memory::counted(compile.clone());
     let ((), again) = memory::counted(compile.clone());
     let code_bytes = engine.code_len(function);
-    let run = move || engine.call(function, &mut vm, &*program.args).expect("it returns");
+    let run = move || engine.call(function, &mut Vm, &*program.args).expect("it returns");
     let (compile, run) = (Some(Box::new(compile) as _), Some(Box::new(run) as _));
     Some(Subject { compile, run, code_bytes, heap: Some((first, again)), ..new("azulejo", "baseline") })
 }
@@ -136,6 +135,7 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> Source<'a> {
         slots: shape.slots,
         depths: &shape.depths,
         entry: 0,
+        functions: Functions::default(),
     }
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn compiler() -> Compiler {
 }
 
 fn optimizer(program: &Program) -> Subject<'_> {
-    let Defined { engine, function, mut vm } = define(program, Tier::Optimizer);
+    let Defined { engine, function } = define(program, Tier::Optimizer);
     engine.compile(function).expect("it compiles");
     let shape = verify(&program.code.ops, &program.code.labels, program.code.registers).expect("as above");
     let mut pipeline = compiler();
@@ -165,11 +165,10 @@ fn optimizer(program: &Program) -> Subject<'_> {
         }
     };
     let run: Box<dyn FnMut() -> u64> = if program.calls_itself() {
-        vm.running = Some((&*engine as *const _, function));
-        Box::new(move || engine.call(function, &mut vm, &*program.args).expect("it returns"))
+        Box::new(move || engine.call(function, &mut Vm, &*program.args).expect("it returns"))
     } else {
         let mut frame = vec![0; shape.slots as usize];
-        Box::new(move || enter(&code, program, &mut frame, &mut vm))
+        Box::new(move || enter(&code, program, &mut frame))
     };
     Subject {
         compile: Some(Box::new(compile)),
@@ -181,10 +180,10 @@ fn optimizer(program: &Program) -> Subject<'_> {
     }
 }
 
-fn enter(code: &Compiled, program: &Program, frame: &mut [u64], vm: &mut Vm) -> u64 {
+fn enter(code: &Compiled, program: &Program, frame: &mut [u64]) -> u64 {
     frame[..program.args.len()].copy_from_slice(&program.args);
     // SAFETY: the frame has the slots that the function uses, and the context is what templates take it for.
-    match unsafe { code.enter((&raw mut *vm).cast(), frame.as_mut_ptr(), std::ptr::null()) } {
+    match unsafe { code.enter(std::ptr::from_mut(&mut Vm).cast(), frame.as_mut_ptr(), std::ptr::null()) } {
         Status::Returned(value) => value,
         other => panic!("{other:?}"),
     }
@@ -210,7 +209,7 @@ fn cranelift<'a>(program: &'a Program, tier: &'static str, opt_level: &str, allo
     type Direct = unsafe extern "sysv64" fn(u64) -> u64;
     let mut cranelift = Box::new(Cranelift::new(opt_level, allocator));
     let code = cranelift.compile(program);
-    let mut vm = Vm::default();
+    let mut vm = Vm;
     let mut frame = vec![0; program.code.registers as usize];
     let run: Box<dyn FnMut() -> u64> = if program.calls_itself() {
         // SAFETY: such a function was compiled to take its arguments as they are.

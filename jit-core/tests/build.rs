@@ -164,6 +164,7 @@ fn built(code: &[&[Raw]], locals: u32, slots: u32, depths: &[u32]) -> String {
         slots,
         depths,
         entry: 0,
+        functions: azulejo_core::pass::build::Functions::default(),
     };
     let mut graph = Graph::new(Vocabulary::BUILTIN);
     let mut scratch = Scratch::default();
@@ -410,6 +411,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             slots: N_REGISTERS as u32,
             depths: &[],
             entry: 0,
+            functions: azulejo_core::pass::build::Functions::default(),
         };
         build(&mut scratch, &source, &mut graph);
         let judge = |graph: &Graph, stage: &str| {

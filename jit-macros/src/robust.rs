@@ -11,11 +11,11 @@ use std::str::FromStr;
 /// What each macro is tried with.
 const ROUNDS: u64 = 1500;
 
-const WORDS: [&str; 48] = [
-    "reg", "num", "flag", "void", "add", "load", "store", "const", "call", "invoke", "carg", "arglist", "if", "when",
-    "let", "letv", "macro", "use", "unsafe", "pub", "static", "group", "tied", "fixed", "clobber", "temp",
-    "early", "needs", "i64", "u8", "f32", "ptr", "int", "value", "In", "Out", "Imm", "Label", "dst", "a",
-    "x", "t", "same", "code", "pure", "features", "self", "crate", "_",
+const WORDS: [&str; 50] = [
+    "reg", "num", "flag", "void", "add", "load", "store", "const", "call", "invoke", "invokev", "carg",
+    "arglist", "if", "when", "let", "letv", "macro", "use", "unsafe", "pub", "static", "group", "tied",
+    "fixed", "clobber", "temp", "early", "needs", "i64", "u8", "f32", "ptr", "int", "value", "In", "Out",
+    "Imm", "Label", "dst", "a", "x", "t", "same", "code", "pure", "features", "self", "crate", "_",
 ];
 const LITERALS: [&str; 10] =
     ["0", "1", "-1", "9999999999999999999999", "1.5", "\"x\"", "'c'", "7u8", "b\"x\"", "0x8000000000000000"];

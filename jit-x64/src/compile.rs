@@ -218,8 +218,7 @@ impl Compiler {
         let target = self.target();
         let Compiler { compilation, emission, set, memory, baseline, options, .. } = self;
         let functions = Functions { records: &[], table: self.table };
-        let mut machinery =
-            Machinery { compilation, emission, target, set, options, functions, observer };
+        let mut machinery = Machinery { compilation, emission, target, set, options, functions, observer };
         let mut code = baseline.compile(function, &mut machinery, memory)?;
         code.announced = self.watchers.tell(&self.name, &code.described(), code.entry());
         Ok(code)

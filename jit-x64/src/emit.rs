@@ -20,7 +20,6 @@ use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::tiles::{Inst, Role, TileBlock, TileList};
-use azulejo_core::target::Reg;
 use azulejo_core::vocab::{Sig, Type};
 use dynasmrt::DynasmApi;
 
@@ -196,10 +195,10 @@ pub struct Scratch {
 /// The code under construction, as tiles' emitters see it. dynasm writes into it too.
 #[derive(Debug)]
 pub struct Emitter {
-    bytes: Vec<u8>,
-    starts: Vec<u32>,
-    fixups: Vec<Fixup>,
-    pool: Pool,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) starts: Vec<u32>,
+    pub(crate) fixups: Vec<Fixup>,
+    pub(crate) pool: Pool,
     condition: Option<Cond>,
     /// Where the block that is being emitted may go, and the block behind it.
     ways: Vec<Block>,
@@ -315,44 +314,6 @@ fn emit_as(
     Ok(())
 }
 
-/// Links code that comes from no tile list.
-pub(crate) fn close(emitter: Emitter, code: &mut Code) {
-    let Emitter { bytes, mut starts, mut fixups, pool, leaves, frame, .. } = emitter;
-    code.cold = bytes.len() as u32;
-    (code.bytes, code.leaves, code.frame) = (bytes, leaves, frame);
-    let blocks = (0..starts.len()).map(Block::from);
-    // What stands before the frame is made keeps its size.
-    fixups.iter_mut().for_each(|fixup| fixup.form = Form::Field);
-    link::link(&mut link::Scratch::default(), code, &mut fixups, &mut starts, blocks, &pool);
-}
-
-/// What stands before and behind the stencils of a function.
-#[derive(Debug, Default)]
-pub(crate) struct BaselineFrame {
-    pub(crate) frame: Frame,
-    /// How many bytes of it the stencils asked for.
-    pub(crate) room: u32,
-    /// Keeps the machine's own pointers where stencils want them, and goes where it is told.
-    pub(crate) prologue: Vec<u8>,
-    /// Leaves the function.
-    pub(crate) epilogue: Vec<u8>,
-}
-
-impl BaselineFrame {
-    pub(crate) fn new(room: u32, options: &Options) -> BaselineFrame {
-        let frame = |keeps_pointer| Frame::new(regs::CALLEE_SAVED, room, true, keeps_pointer);
-        let mut emitter = Emitter::of_frame(options, frame);
-        emitter.prologue();
-        let [context, frame, to] = [regs::RDI, regs::RSI, regs::RDX].map(Reg::number);
-        emitter.mov(regs::R12.number(), context);
-        emitter.mov(regs::RBX.number(), frame);
-        emitter.jmp_to(to);
-        let prologue = core::mem::take(&mut emitter.bytes);
-        emitter.leave();
-        BaselineFrame { frame: emitter.frame, room, prologue, epilogue: emitter.bytes }
-    }
-}
-
 impl Code {
     pub(crate) fn described(&self) -> Described<'_> {
         Described { frame: &self.frame, leaves: &self.leaves, end: self.end as usize }
@@ -376,7 +337,7 @@ impl Scratch {
 }
 
 impl Emitter {
-    fn new(
+    pub(crate) fn new(
         scratch: &mut Scratch,
         mut bytes: Vec<u8>,
         tiles: &TileList,
@@ -418,14 +379,6 @@ impl Emitter {
     /// Such a block stands here.
     pub(crate) fn start(&mut self, block: Block) {
         self.starts[block.at()] = self.bytes.len() as u32;
-    }
-
-    /// An emitter of code that comes from no tile list.
-    pub(crate) fn of_frame(options: &Options, frame: impl FnOnce(bool) -> Frame) -> Emitter {
-        let (tiles, assignment) = (TileList::default(), Assignment::default());
-        let mut emitter = Emitter::new(&mut Scratch::default(), Vec::new(), &tiles, &assignment, options);
-        emitter.frame = frame(options.frame_pointers);
-        emitter
     }
 
     /// An emitter without a function, for tests of single instructions.

@@ -6,7 +6,8 @@
 //! For the callee: a [`Door`] takes calls for code that wants its arguments in a frame. It makes the frame on the
 //! machine's stack. [`crate::record`] says how calls are made.
 
-use crate::emit::{self, Code, Cond, Emitter, Options};
+use crate::bare;
+use crate::emit::{Code, Cond, Emitter, Options};
 use crate::encode::{Alu, Mem};
 use crate::frame::{Frame, MAX_FRAME_BYTES};
 use crate::memory::{CodeMemory, Installed};
@@ -145,7 +146,7 @@ pub(crate) fn door(behind: &Behind<'_>, memory: &CodeMemory, options: &Options) 
     cx.call(Mem::at(rax, Host::GO_ON as i64));
     cx.leave();
     let mut code = Code::default();
-    emit::close(cx, &mut code);
+    bare::close(cx, &mut code);
     Ok(Door { installed: memory.install(&code)?, entry })
 }
 

@@ -14,6 +14,7 @@ pub mod __private {
 }
 
 pub mod abi;
+mod bare;
 pub mod baseline;
 pub mod compile;
 #[cfg(all(unix, not(target_vendor = "apple")))]

@@ -75,7 +75,10 @@ pub(super) struct Function<B: Bytecode> {
 impl Retired {
     /// Whether one of these addresses, sorted, is in the code.
     pub(super) fn is_among(&self, addresses: &[usize]) -> bool {
-        let code = [self.compiled.as_ref().map(|code| code.bytes()), self.baseline.as_ref().map(|code| code.bytes())];
+        let code = [
+            self.compiled.as_ref().map(|code| code.bytes()),
+            self.baseline.as_ref().map(|code| code.bytes()),
+        ];
         let ranges = code.into_iter().flatten().map(|bytes| {
             let start = bytes.as_ptr().addr();
             // A return address may stand right behind the last byte.

@@ -15,6 +15,7 @@ mod present {
     pub(crate) struct Links {
         // Boxed, because compiled code has their addresses.
         host: Box<Host>,
+        #[allow(clippy::vec_box, reason = "compiled code has the records' addresses")]
         records: Vec<Box<Record>>,
         /// The records' addresses, and behind them that of the record for all other numbers.
         addresses: Vec<u64>,

@@ -149,8 +149,7 @@ impl<B: Bytecode> Engine<B> {
                     // Behind an exit code takes over at the next jump back.
                     let nothing = Cell::new(0);
                     let budget = if must_interpret { &nothing } else { function.budget() };
-                    if let Some(result) =
-                        self.interpret_on(function, context, slots, &mut at, budget, &calls)
+                    if let Some(result) = self.interpret_on(function, context, slots, &mut at, budget, &calls)
                     {
                         return result;
                     }

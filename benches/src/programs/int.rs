@@ -66,9 +66,9 @@ pub(super) fn fib() -> Program {
     let small = a.place();
     a.jump_lt_const(n, 2, small);
     a.add_const(left, n, -1);
-    a.invoke(left, left);
+    a.invoke(left, 0, left);
     a.add_const(right, n, -2);
-    a.invoke(right, right);
+    a.invoke(right, 0, right);
     a.add(left, left, right);
     a.ret(left);
     a.bind(small);

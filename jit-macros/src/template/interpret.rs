@@ -281,7 +281,9 @@ impl Writer<'_> {
         let function = self.expression(&invoke.function);
         let args = invoke.args.iter().map(|arg| self.expression(arg));
         let bits = match typed.ty {
-            Type::Void => quote!({ bits; }),
+            Type::Void => quote!({
+                bits;
+            }),
             ty => {
                 let ty = rust(ty);
                 quote!(<#ty as __meaning::Num>::from_bits(bits))

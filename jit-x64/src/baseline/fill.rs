@@ -7,7 +7,7 @@ use super::BaselineCode;
 use super::operand::{Here, Operand};
 use super::pack::{CHUNK, COPIED, HOLE, Packed, PackedStencil, Patch, Quick, Table, What};
 use super::plan::{MAX_BYTES, Plan, Slow};
-use crate::emit::BaselineFrame;
+use crate::bare::BaselineFrame;
 use crate::memory::CodeMemory;
 use crate::stencil::{Bits, COLD_ALIGNMENT, Hole, Part};
 use crate::unwind::Described;

@@ -21,8 +21,9 @@ mod operand;
 mod pack;
 mod plan;
 
+use crate::bare::BaselineFrame;
 use crate::compile::{Entry, Status};
-use crate::emit::{self, BaselineFrame, Options};
+use crate::emit::{self, Options};
 use crate::frame::{Frame, MAX_FRAME_BYTES};
 use crate::memory::{CodeMemory, Installed};
 use crate::set::Set;

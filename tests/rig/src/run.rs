@@ -112,6 +112,7 @@ impl Verified {
             slots: self.shape.slots,
             depths: &self.shape.depths,
             entry: 0,
+            functions: azulejo::__private::core::pass::build::Functions::default(),
         }
     }
 
@@ -166,15 +167,14 @@ impl Verified {
                 Err(what) => return Seen { end: End::Broke(what), vm },
             }
         }
-        let machine =
-            Machine {
-                frame: slots,
-                context,
-                unit,
-                labels: &self.code.labels,
-                budget: &Cell::new(i32::MAX),
-                functions: &NoFunctions,
-            };
+        let machine = Machine {
+            frame: slots,
+            context,
+            unit,
+            labels: &self.code.labels,
+            budget: &Cell::new(i32::MAX),
+            functions: &azulejo::__private::core::ir::bytecode::NoFunctions,
+        };
         let depth = depths.get(at as usize).copied().unwrap_or(0);
         // SAFETY: as above; an exit leaves every register in its slot.
         let (flow, at) = unsafe { Op::interpret(&self.code.ops, &machine, at, self.registers, depth) };
