@@ -143,6 +143,21 @@ fn cases(writer: &mut Writer, length: usize) {
     }
 }
 
+/// One loop around one choice among all that there is.
+fn dispatch(writer: &mut Writer, length: usize) {
+    let head = Label(writer.here());
+    let value = writer.reg();
+    let count = (length / 8) as u32;
+    writer.code.push(Op::Choose { value, to: Labels { first: 0, count } });
+    for case in 0..count {
+        writer.labels.push(writer.here());
+        (0..7).for_each(|_| writer.arithmetic());
+        if case + 1 < count {
+            writer.code.push(Op::Jump { to: head });
+        }
+    }
+}
+
 /// Notes what time it is after each stage.
 #[derive(Default)]
 struct Clock {
@@ -212,8 +227,13 @@ fn measure(compiler: &mut Compiler, shape: Shape, length: usize) -> Vec<(&'stati
 fn time_grows_no_faster_than_functions() {
     let rules = &azulejo::rules::MATCHERS;
     let mut compiler = Compiler::new(64 << 20, Features::detect(), rules).expect("this system runs code");
-    let shapes: [(&str, Shape); 4] =
-        [("straight", straight), ("branchy", branchy), ("loops", loops), ("cases", cases)];
+    let shapes: [(&str, Shape); 5] = [
+        ("straight", straight),
+        ("branchy", branchy),
+        ("loops", loops),
+        ("cases", cases),
+        ("dispatch", dispatch),
+    ];
     let mut slow = Vec::new();
     for (name, shape) in shapes {
         let times: Vec<_> = LENGTHS.iter().map(|length| measure(&mut compiler, shape, *length)).collect();

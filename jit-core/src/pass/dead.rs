@@ -21,11 +21,21 @@ pub fn dead(scratch: &mut Scratch, graph: &mut Graph) {
     is_live.resize(graph.nodes.len(), false);
     for block in graph.blocks.iter().filter(|block| block.end.is_some()) {
         let body = block.body.iter().filter(|node| !graph.is_removable(**node));
-        work.extend(body.chain([&block.end]));
+        body.chain([&block.end]).for_each(|node| is_live[node.at()] = true);
     }
-    while let Some(node) = work.pop() {
-        if !core::mem::replace(&mut is_live[node.at()], true) {
-            work.extend(graph.inputs(node));
+    // Operands mostly have lower numbers than who uses them, so that one walk from the last to the first finds most; and
+    // nothing is read in another order than it lies in memory.
+    for at in (0..graph.nodes.len()).rev() {
+        if !is_live[at] {
+            continue;
+        }
+        work.push(Node::from(at));
+        while let Some(node) = work.pop() {
+            for input in graph.inputs(node) {
+                if !core::mem::replace(&mut is_live[input.at()], true) && input.at() > at {
+                    work.push(*input);
+                }
+            }
         }
     }
     for block in &mut graph.blocks {

@@ -47,6 +47,9 @@ struct Span {
 /// How many blocks are looked at for each one that is live, before sorting those is quicker.
 const MAX_SPARSE: usize = 4;
 
+/// How many segments of a list are shifted for others at once.
+const MAX_SHIFTED: usize = 32;
+
 const NONE: u32 = u32::MAX;
 const UNDEFINED: Span = Span { block: NONE, start: 0, end: 0, far: NONE };
 
@@ -252,7 +255,7 @@ impl Scratch {
                 if !self.try_join(tiles, operand.vreg, operands[to as usize].vreg) {
                     let base = inst as u32 * STEP;
                     let list = find(&mut self.joined, operand.vreg);
-                    self.lists.merge(list, &[Segment { start: base + EARLY, end: base + STEP }]);
+                    self.lists.insert(list, Segment { start: base + EARLY, end: base + STEP });
                 }
             }
         }
@@ -285,10 +288,10 @@ impl Scratch {
         if a == b {
             return true;
         }
-        if intersect(self.lists.get(a), self.lists.get(b)) {
+        if self.lists.intersect(a, b) {
             return false;
         }
-        let (keep, give) = if self.lists.get(a).len() >= self.lists.get(b).len() { (a, b) } else { (b, a) };
+        let (keep, give) = if self.lists.len(a) >= self.lists.len(b) { (a, b) } else { (b, a) };
         self.lists.give(give, keep);
         self.joined[give as usize] = keep;
         true
@@ -301,7 +304,7 @@ impl Scratch {
             let root = find(&mut self.joined, Vreg::from(vreg)) as usize;
             if out.of[root] == NONE {
                 out.of[root] = out.ranges.len() as u32;
-                let segments = List::push(&mut out.segments, self.lists.get(root as u32));
+                let segments = List::push(&mut out.segments, self.lists.whole(root as u32));
                 let (vreg, class) = (Vreg::from(root), tiles.vregs[root].ty.class());
                 out.ranges.push(Range { segments, vreg, class, hint: None });
             }
@@ -348,76 +351,185 @@ fn ends_by(list: &[Segment], position: u32) -> usize {
     }
 }
 
-/// A sorted list of disjoint segments for each virtual register, all in one pool. A list that grows moves to the pool's
-/// end, with room to grow again.
+/// The segments of each virtual register, all in one pool. Most lists are one run that is sorted and disjoint; one that
+/// grows moves to the pool's end, with room to grow again. Where many segments would have to be shifted, what is added
+/// becomes a run of its own, as where many cases of a switch bring a value to the same loop's head. A run is at least twice
+/// as long as the next one of the same list, so that there are few, and no segment is moved more often than the logarithm
+/// of how many there are.
 #[derive(Debug, Default)]
 struct Lists {
     pool: Vec<Segment>,
-    lists: Vec<Place>,
+    /// The first run of each list, and behind those some more.
+    runs: Vec<Run>,
+    /// The runs of lists that are being joined, the longest first.
+    open: Vec<Run>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Run {
     start: u32,
     len: u32,
     room: u32,
+    /// The next one of the same list; [`NONE`] behind the last.
+    next: u32,
+}
+
+impl Run {
+    fn range(self) -> core::ops::Range<usize> {
+        self.start as usize..(self.start + self.len) as usize
+    }
 }
 
 impl Lists {
     fn clear(&mut self) {
         self.pool.clear();
-        self.lists.clear();
+        self.runs.clear();
     }
 
     fn add(&mut self, list: &[Segment]) {
-        let (start, len) = (self.pool.len() as u32, list.len() as u32);
-        self.pool.extend_from_slice(list);
-        self.lists.push(Place { start, len, room: len });
+        let run = self.append(list);
+        self.runs.push(run);
     }
 
-    fn get(&self, list: u32) -> &[Segment] {
-        let Place { start, len, .. } = self.lists[list as usize];
-        &self.pool[start as usize..(start + len) as usize]
+    fn append(&mut self, list: &[Segment]) -> Run {
+        let List { start, len } = List::push(&mut self.pool, list);
+        Run { start, len, room: len, next: NONE }
+    }
+
+    /// The length of a list's longest run.
+    fn len(&self, list: u32) -> u32 {
+        self.runs[list as usize].len
+    }
+
+    fn each(&self, list: u32) -> impl Iterator<Item = &[Segment]> {
+        let run = |at: u32| self.runs.get(at as usize);
+        core::iter::successors(run(list), move |last| run(last.next)).map(|run| &self.pool[run.range()])
+    }
+
+    /// Whether two lists have a position in common.
+    fn intersect(&self, a: u32, b: u32) -> bool {
+        self.each(a).any(|a| self.each(b).any(|b| intersect(a, b)))
     }
 
     /// Moves all segments of a list to another.
     fn give(&mut self, from: u32, to: u32) {
-        let Place { start, len, .. } = self.lists[from as usize];
-        self.make_room(to, len);
-        let (given, kept) = (start as usize, self.lists[to as usize].start as usize);
-        // The two places are apart.
-        let (low, high) = self.pool.split_at_mut(given.max(kept));
-        let (given, kept) = if given < kept { (&low[given..], high) } else { (&*high, &mut low[kept..]) };
-        let all = merge(kept, self.lists[to as usize].len as usize, &given[..len as usize]);
-        self.lists[to as usize].len = all as u32;
-        self.lists[from as usize].len = 0;
-    }
-
-    /// Adds segments to a list.
-    fn merge(&mut self, to: u32, given: &[Segment]) {
-        self.make_room(to, given.len() as u32);
-        let Place { start, len, .. } = self.lists[to as usize];
-        self.lists[to as usize].len = merge(&mut self.pool[start as usize..], len as usize, given) as u32;
-    }
-
-    fn make_room(&mut self, list: u32, more: u32) {
-        let Place { start, len, room } = self.lists[list as usize];
-        if len + more <= room {
+        let given = self.runs[from as usize];
+        if given.len == 0 || given.next == NONE && self.add_in_place(given, to) {
             return;
         }
-        let new = self.pool.len();
-        let room = (len + more).next_power_of_two();
-        self.pool.extend_from_within(start as usize..(start + len) as usize);
-        self.pool.resize(new + room as usize, Segment { start: 0, end: 0 });
-        self.lists[list as usize] = Place { start: new as u32, len, room };
+        // The last run of the one list goes on with the first of the other.
+        let mut last = to;
+        while self.runs[last as usize].next != NONE {
+            last = self.runs[last as usize].next;
+        }
+        self.runs[last as usize].next = from;
+        self.balance(to);
+    }
+
+    /// Adds a segment to a list.
+    fn insert(&mut self, to: u32, segment: Segment) {
+        let new = self.append(&[segment]);
+        if self.add_in_place(new, to) {
+            return;
+        }
+        let Run { next, .. } = self.runs[to as usize];
+        self.runs.push(Run { next, ..new });
+        self.runs[to as usize].next = self.runs.len() as u32 - 1;
+        self.balance(to);
+    }
+
+    /// Adds a run to the longest one of a list, if few segments are shifted for it.
+    fn add_in_place(&mut self, given: Run, to: u32) -> bool {
+        let Run { start, len, room, next } = self.runs[to as usize];
+        let first = self.pool[given.start as usize].start;
+        let kept = &self.pool[start as usize..(start + len) as usize];
+        let tail = kept.partition_point(|segment| segment.end < first);
+        if kept.len() - tail > MAX_SHIFTED {
+            return false;
+        }
+        let mut kept = start as usize;
+        if len + given.len > room {
+            kept = self.pool.len();
+            let room = (len + given.len).next_power_of_two();
+            self.pool.extend_from_within(start as usize..(start + len) as usize);
+            self.pool.resize(kept + room as usize, Segment { start: 0, end: 0 });
+            self.runs[to as usize] = Run { start: kept as u32, len, room, next };
+        }
+        // The two places are apart.
+        let given = given.range();
+        let (low, high) = self.pool.split_at_mut(given.start.max(kept));
+        let (given, kept) = match given.start < kept {
+            true => (&low[given], high),
+            false => (&high[..given.len()], &mut low[kept..]),
+        };
+        self.runs[to as usize].len = merge(kept, len as usize, tail, given) as u32;
+        true
+    }
+
+    /// Merges runs of a list until each is at least twice as long as the next.
+    fn balance(&mut self, list: u32) {
+        let mut open = core::mem::take(&mut self.open);
+        open.clear();
+        let mut at = list;
+        while let Some(&run) = self.runs.get(at as usize) {
+            at = run.next;
+            let longer = open.partition_point(|other| other.len >= run.len);
+            open.insert(longer, run);
+        }
+        while let Some(pair) = open.windows(2).rposition(|pair| pair[0].len < 2 * pair[1].len) {
+            let merged = self.merge(open[pair], open[pair + 1]);
+            open.drain(pair..pair + 2);
+            let longer = open.partition_point(|other| other.len >= merged.len);
+            open.insert(longer, merged);
+        }
+        self.write(list, &open);
+        self.open = open;
+    }
+
+    /// Makes these the runs of a list that had as many or more.
+    fn write(&mut self, list: u32, runs: &[Run]) {
+        let mut at = list;
+        for (index, run) in runs.iter().enumerate() {
+            let next = if index + 1 < runs.len() { self.runs[at as usize].next } else { NONE };
+            let place = core::mem::replace(&mut self.runs[at as usize], Run { next, ..*run });
+            at = place.next;
+        }
+    }
+
+    /// All segments of a list as one run.
+    fn whole(&mut self, list: u32) -> &[Segment] {
+        let mut whole = self.runs[list as usize];
+        let mut at = whole.next;
+        while let Some(&run) = self.runs.get(at as usize) {
+            at = run.next;
+            whole = self.merge(whole, run);
+        }
+        &self.pool[whole.range()]
+    }
+
+    /// Merges two runs, and joins segments that touch.
+    fn merge(&mut self, a: Run, b: Run) -> Run {
+        let start = self.pool.len();
+        self.pool.reserve((a.len + b.len) as usize);
+        let (mut a, mut b) = (a.range(), b.range());
+        while !a.is_empty() || !b.is_empty() {
+            let is_a = b.is_empty() || !a.is_empty() && self.pool[a.start].start <= self.pool[b.start].start;
+            let from = if is_a { &mut a } else { &mut b };
+            let segment = self.pool[from.start];
+            from.start += 1;
+            match self.pool[start..].last_mut() {
+                Some(last) if segment.start <= last.end => last.end = last.end.max(segment.end),
+                _ => self.pool.push(segment),
+            }
+        }
+        let len = (self.pool.len() - start) as u32;
+        Run { start: start as u32, len, room: len, next: NONE }
     }
 }
 
 /// Merges a sorted list into the first `len` segments of another, behind which there is room; joins those that touch
-/// and gives how many there are. Costs what is given, and what stands behind the first of it.
-fn merge(kept: &mut [Segment], len: usize, given: &[Segment]) -> usize {
-    let Some(first) = given.first() else { return len };
-    let tail = kept[..len].partition_point(|segment| segment.end < first.start);
+/// and gives how many there are. Those before `tail` are not touched.
+fn merge(kept: &mut [Segment], len: usize, tail: usize, given: &[Segment]) -> usize {
     // From behind, so that nothing is overwritten that is still needed.
     let (mut left, mut right, mut to) = (len, given.len(), len + given.len());
     while right > 0 {

@@ -11,6 +11,10 @@ use crate::ir::index::Node;
 use crate::vocab::Props;
 
 /// The floating nodes seen so far, by what they compute; open addressing, memory kept between functions.
+///
+/// Nodes are looked up near those they use, so a node's first place is near that of its last operand: in a long function
+/// the cells that were visited last are those that are visited next, and stay in the cache. Where many nodes have the
+/// same operand, that place fills up; after [`NEAR`] cells the search goes on at a place that the whole hash gives.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     cells: Vec<Cell>,
@@ -22,6 +26,13 @@ struct Cell {
     hash: u32,
     node: Node,
 }
+
+/// How many cells are searched near an operand's place.
+const NEAR: usize = 4;
+/// How far from there they may be.
+const SPREAD: usize = 512;
+/// In how many cells nodes without operands are at first.
+const SPREAD_OF_LEAVES: usize = 1 << 13;
 
 const FREE: Cell = Cell { hash: 0, node: Node::NONE };
 
@@ -37,40 +48,52 @@ impl Table {
     /// The first node looked up that computes what this one does; often the node itself, which is remembered.
     pub fn find(&mut self, graph: &Graph, node: Node) -> Node {
         if self.len * 2 >= self.cells.len() {
-            self.grow();
+            self.grow(graph);
         }
-        let hash = hash(graph, node);
+        let (hash, place) = hash(graph, node);
+        let at = match self.search(graph, node, hash, place) {
+            Ok(known) => return known,
+            Err(free) => free,
+        };
+        self.cells[at] = Cell { hash, node };
+        self.len += 1;
+        node
+    }
+
+    /// The node that computes the same, or the free cell where it would be.
+    #[inline(always)]
+    fn search(&self, graph: &Graph, node: Node, hash: u32, place: usize) -> Result<Node, usize> {
         let mask = self.cells.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = place & mask;
+        let mut n_searched = 0;
         loop {
             let cell = self.cells[at];
             if !cell.node.is_some() {
-                self.cells[at] = Cell { hash, node };
-                self.len += 1;
-                return node;
+                return Err(at);
             }
             if cell.hash == hash && is_equal(graph, cell.node, node) {
-                return cell.node;
+                return Ok(cell.node);
             }
-            at = (at + 1) & mask;
+            n_searched += 1;
+            at = if n_searched == NEAR { hash as usize & mask } else { (at + 1) & mask };
         }
     }
 
-    fn grow(&mut self) {
+    fn grow(&mut self, graph: &Graph) {
         let size = (self.cells.len() * 2).max(64);
         let old = core::mem::replace(&mut self.cells, vec![FREE; size]);
         for cell in old.into_iter().filter(|cell| cell.node.is_some()) {
-            let mut at = cell.hash as usize & (size - 1);
-            while self.cells[at].node.is_some() {
-                at = (at + 1) & (size - 1);
+            let (hash, place) = hash(graph, cell.node);
+            // No two nodes in the table compute the same, though operands may have changed since they came there.
+            if let Err(at) = self.search(graph, cell.node, hash, place) {
+                self.cells[at] = Cell { hash, ..cell };
             }
-            self.cells[at] = cell;
         }
     }
 }
 
-/// Equal for nodes that are, whichever way round operands that commute stand.
-fn hash(graph: &Graph, node: Node) -> u32 {
+/// The hash and the first place of a node: equal for nodes that are, whichever way round operands that commute stand.
+fn hash(graph: &Graph, node: Node) -> (u32, usize) {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let data = graph.node(node);
     let types = (data.sig.from as u64) << 8 | data.sig.ty as u64;
@@ -86,7 +109,12 @@ fn hash(graph: &Graph, node: Node) -> u32 {
             }
         }
     }
-    (hash.wrapping_mul(FACTOR) >> 32) as u32
+    let hash = (hash.wrapping_mul(FACTOR) >> 32) as u32;
+    let place = match graph.inputs(node).iter().max() {
+        Some(last) => 2 * last.at() + hash as usize % SPREAD,
+        None => hash as usize % SPREAD_OF_LEAVES,
+    };
+    (hash, place)
 }
 
 fn is_equal(graph: &Graph, a: Node, b: Node) -> bool {
