@@ -1,8 +1,8 @@
 //! The baseline compiler: copy a stencil for each bytecode and fill its holes.
 //!
-//! In: verified bytecode. Out: [`BaselineCode`], which can be entered at any bytecode, and which has every VM register
-//! in its slot at every bytecode. Cost: linear, a few nanoseconds a bytecode; nothing is allocated once scratch memory
-//! is large enough.
+//! In: verified bytecode. Out: [`BaselineCode`], which can be entered at its start and wherever something jumps to, and
+//! which has every VM register in its slot at every bytecode. Cost: linear, a few nanoseconds a bytecode; nothing is
+//! allocated once scratch memory is large enough.
 //!
 //! Two passes. [`plan`] chooses a stencil for each bytecode and adds up sizes, so that it is known where everything will
 //! be; [`fill`] then copies and patches, into the place where the code will run. Neither takes bytecode apart: each operand is
@@ -211,7 +211,8 @@ impl BaselineCode {
     /// # Safety
     ///
     /// The frame must have the slots that verification asked for, with what the code expects in them; the context must
-    /// be what the templates take it for; and the bytecode must be one that can be reached.
+    /// be what the templates take it for; and the bytecode must be the first, or one that can be reached by a jump: others
+    /// may take from a machine register what the one before left there.
     pub unsafe fn enter(&self, context: *mut (), frame: *mut u64, at: u32) -> Status {
         // SAFETY: this is the start of code that was emitted as a function of this type.
         let entry: Entry = unsafe { core::mem::transmute(self.installed.address()) };

@@ -47,6 +47,8 @@ pub(super) struct PackedStencil {
     pub(super) table: u32,
 }
 
+const _: () = assert!(size_of::<PackedStencil>() == 128, "two lines of the cache");
+
 /// So many of a list's entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Piece {

@@ -50,6 +50,8 @@ bitflags::bitflags! {
     }
 }
 
+const _: () = assert!(size_of::<OpcodePlan>() == 128, "two lines of the cache");
+
 /// What else there is to know of an opcode.
 #[derive(Debug)]
 pub(super) struct Detail {
@@ -154,7 +156,7 @@ impl Opcodes {
         let slow = (stencil.patches.len > 0 || stencil.cold.len > 0) as u16;
         plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, slow };
         if let Some(carry) = carry {
-            plan.carry = Key::new(carry, &self.details[opcode].operands).unwrap_or(plan.carry);
+            plan.carry = Key::new(carry, &self.details[opcode].operands);
         }
     }
 }
@@ -178,8 +180,7 @@ impl OpcodePlan {
         let Detail { operands, reads, wides, .. } = detail;
         let spare = spare(operands);
         let none = |kind: u32| Key { add: (kind as u64) << 32, word: spare.unwrap_or(Word::FIRST) };
-        let read =
-            |at: usize| reads.get(at).and_then(|read| Key::new(*read, operands)).unwrap_or(none(NEVER));
+        let read = |at: usize| reads.get(at).map_or(none(NEVER), |read| Key::new(*read, operands));
         let mut odd = Odd::empty();
         odd.set(Odd::WIDE, !wides.is_empty());
         odd.set(Odd::BARE, spare.is_none());
@@ -206,9 +207,10 @@ impl OpcodePlan {
 }
 
 impl Key {
-    fn new(carry: Carry, operands: &[Operand]) -> Option<Key> {
-        let (word, add) = operands[carry.operand as usize].word()?;
-        Some(Key { add: ((carry.ty as u64 + 1) << 32).wrapping_add_signed(add as i64), word })
+    fn new(carry: Carry, operands: &[Operand]) -> Key {
+        let (word, add) =
+            operands[carry.operand as usize].word().expect("VM registers have numbers of 32 bits");
+        Key { add: ((carry.ty as u64 + 1) << 32).wrapping_add_signed(add as i64), word }
     }
 
     /// # Safety
