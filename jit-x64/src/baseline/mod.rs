@@ -93,8 +93,9 @@ impl Baseline {
         memory: &CodeMemory,
     ) -> Result<BaselineCode, Error> {
         if self.bytecode != Some(TypeId::of::<B>()) {
-            self.bytecode = Some(TypeId::of::<B>());
+            (self.packed, self.count) = (Packed::default(), None);
             self.opcodes = Opcodes::of::<B>(&mut self.packed);
+            self.bytecode = Some(TypeId::of::<B>());
         }
         if function.shape.slots > i32::MAX as u32 / 8 {
             return Err(Error::FrameTooLarge { bytes: function.shape.slots as usize * 8 });

@@ -1,0 +1,199 @@
+//! What the baseline compiler makes of bytecode: operands of every width, from fields and from the operand stack; loop
+//! heads that count, wherever they are; and bytecode of several types in turn.
+
+#![cfg(all(target_arch = "x86_64", any(unix, windows)))]
+
+use azulejo::prelude::*;
+use azulejo_core::pass::Blind;
+use azulejo_core::verify::{Shape, verify};
+use azulejo_x64::{Compiler, Features, Function, Status};
+use std::cell::Cell;
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+enum Op {
+    I8 { dst: Out<i64>, value: Imm<i8> },
+    U8 { value: Imm<u8>, dst: Out<i64> },
+    I16 { dst: Out<i64>, value: Imm<i16> },
+    U16(Imm<u16>, Out<i64>),
+    I32 { dst: Out<i64>, value: Imm<i32> },
+    U32 { dst: Out<i64>, value: Imm<u32> },
+    I64 { dst: Out<i64>, value: Imm<i64> },
+    F32 { dst: Out<f64>, value: Imm<f32> },
+    F64 { dst: Out<f64>, value: Imm<f64> },
+    Pointer { dst: Out<u64>, value: Imm<*const u8> },
+    Three { dst: Out<i64>, a: Imm<i32>, b: Imm<i64>, c: Imm<i32>, d: Imm<i64> },
+    Push { a: In<i64>, value: Push<i64> },
+    Tell { below: Pop<i64>, dst: Out<i64>, top: Pop<i64> },
+    AddTo { dst: InOut<i64>, a: In<i64> },
+    Less { a: In<i64>, b: In<i64>, to: Label },
+    Nothing,
+    Return { a: In<i64> },
+}
+
+template! {
+    Op::I8      => (scast $value i64)
+    Op::U8      => (ucast $value i64)
+    Op::I16     => (scast $value i64)
+    Op::U16     => (ucast $0 i64)
+    Op::I32     => (scast $value i64)
+    Op::U32     => (ucast $value i64)
+    Op::I64     => $value
+    Op::F32     => (fcast $value f64)
+    Op::F64     => $value
+    Op::Pointer => (bitcast $value u64)
+    Op::Three   => (add (mul (scast $a i64) $b) (mul (scast $c i64) $d))
+    Op::Push    => $a
+    Op::Tell    => (sub $below (mul $top 8))
+    Op::AddTo   => (add $dst $a)
+    Op::Less    => (when (lt $a $b) (branch $to))
+    Op::Nothing => (callv nothing (arglist))
+    Op::Return  => (return $a)
+}
+
+extern "C" fn nothing() {}
+
+mod other {
+    use azulejo::prelude::*;
+
+    /// As many opcodes, but others.
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    pub(super) enum Op {
+        Return(Imm<u8>, In<i64>),
+        Double { dst: Out<i64>, a: In<i64> },
+    }
+
+    template! {
+        Op::Return => (return $1)
+        Op::Double => (add $a $a)
+    }
+}
+
+fn compiler() -> Compiler {
+    Compiler::new(1 << 20, Features::detect(), &azulejo::rules::MATCHERS).expect("this machine runs code")
+}
+
+fn function<'a, B: Bytecode>(code: &'a [B], shape: &'a Shape, budget: Option<&Cell<i32>>) -> Function<'a, B> {
+    let budget = budget.map(|budget| &raw const *budget);
+    Function { code, labels: &[], registers: REGISTERS as u32, shape, unit: std::ptr::null(), budget }
+}
+
+const REGISTERS: usize = 4;
+
+/// Compiles verified code and runs it from its start.
+fn run<B: Bytecode>(compiler: &mut Compiler, code: &[B], frame: &mut [u64; 8]) -> Status {
+    let shape = verify(code, &[], REGISTERS as u32).expect("the code is right");
+    assert!(shape.slots as usize <= frame.len());
+    let code = compiler.baseline(&function(code, &shape, None), &mut Blind).expect("it compiles");
+    // SAFETY: the frame has the slots that the code uses.
+    unsafe { code.enter(std::ptr::null_mut(), frame.as_mut_ptr(), 0) }
+}
+
+#[test]
+fn constants_of_every_width_are_what_they_are() {
+    let dst = |register: u32| register.into();
+    let float = |register: u32| register.into();
+    let cases: [(Op, u64); 18] = [
+        (Op::I8 { dst: dst(1), value: Imm(-3) }, -3i64 as u64),
+        (Op::U8 { value: Imm(0xfd), dst: dst(1) }, 0xfd),
+        (Op::I16 { dst: dst(1), value: Imm(-300) }, -300i64 as u64),
+        (Op::U16(Imm(0xfedc), dst(1)), 0xfedc),
+        (Op::I32 { dst: dst(1), value: Imm(i32::MIN) }, i32::MIN as i64 as u64),
+        (Op::U32 { dst: dst(1), value: Imm(7) }, 7),
+        (Op::U32 { dst: dst(1), value: Imm(u32::MAX) }, u32::MAX as u64),
+        (Op::I64 { dst: dst(1), value: Imm(-1) }, u64::MAX),
+        (Op::I64 { dst: dst(1), value: Imm(0x0123_4567_89ab_cdef) }, 0x0123_4567_89ab_cdef),
+        (Op::I64 { dst: dst(1), value: Imm(i64::MIN) }, 1 << 63),
+        (Op::F32 { dst: float(1), value: Imm(1.5) }, 1.5f64.to_bits()),
+        (Op::F64 { dst: float(1), value: Imm(-0.1) }, (-0.1f64).to_bits()),
+        (Op::Pointer { dst: dst_of_pointer(), value: Imm(0x7fff_1234_5678 as *const u8) }, 0x7fff_1234_5678),
+        (Op::Pointer { dst: dst_of_pointer(), value: Imm(16 as *const u8) }, 16),
+        (Op::Three { dst: dst(1), a: Imm(2), b: Imm(3), c: Imm(-5), d: Imm(7) }, -29i64 as u64),
+        (Op::Three { dst: dst(1), a: Imm(2), b: Imm(1 << 40), c: Imm(-5), d: Imm(7) }, (1 << 41) - 35),
+        (
+            Op::Three { dst: dst(1), a: Imm(2), b: Imm(3), c: Imm(-5), d: Imm(1 << 50) },
+            6u64.wrapping_sub(5 << 50),
+        ),
+        (Op::Nothing, 99),
+    ];
+    let mut compiler = compiler();
+    for (op, expected) in cases {
+        let mut frame = [99; 8];
+        let status = run(&mut compiler, &[op, Op::Nothing, Op::Return { a: 1.into() }], &mut frame);
+        assert_eq!((status, frame[1]), (Status::Returned(expected), expected), "{op:?}");
+        assert_eq!([frame[0], frame[2], frame[3]], [99; 3], "{op:?}");
+    }
+}
+
+fn dst_of_pointer() -> Out<u64> {
+    1.into()
+}
+
+#[test]
+fn operands_on_the_stack_are_where_they_were_put() {
+    let push = |a: u32| Op::Push { a: a.into(), value: Push::new() };
+    let tell = Op::Tell { below: Pop::new(), dst: 3.into(), top: Pop::new() };
+    let code = [push(0), push(1), push(2), tell, push(3), tell, Op::Return { a: 3.into() }];
+    let mut frame = [1000, 2, 3, 0, 0, 0, 0, 0];
+    // 2 - 3 * 8 = -22, and 1000 + 22 * 8
+    assert_eq!(run(&mut compiler(), &code, &mut frame), Status::Returned(1176));
+    assert_eq!(frame[..6], [1000, 2, 3, 1176, 1000, -22i64 as u64]);
+}
+
+/// Loop heads before, at and behind the borders of the runs in which bytecode is planned, and one inside another.
+#[test]
+fn loops_count_wherever_they_start() {
+    let mut compiler = compiler();
+    let add = |dst: u32, a: u32| Op::AddTo { dst: dst.into(), a: a.into() };
+    let less = |a: u32, b: u32, to: usize| Op::Less { a: a.into(), b: b.into(), to: Label(to as u32) };
+    for outer in (0..6).chain(60..68).chain(124..132) {
+        for inner in [outer, outer + 1, outer + 2, outer + 63, outer + 64, outer + 65] {
+            // Register 2 goes up to register 3, and that up to register 0.
+            let mut code = vec![Op::I8 { dst: 1.into(), value: Imm(1) }; inner];
+            code.extend([add(2, 1), less(2, 3, inner), add(3, 1), less(3, 0, outer)]);
+            code.push(Op::Return { a: 2.into() });
+            let shape = verify(&code, &[], REGISTERS as u32).expect("the code is right");
+            let budget = Cell::new(0);
+            let function = function(&code, &shape, Some(&budget));
+            let compiled = compiler.baseline(&function, &mut Blind).expect("it compiles");
+            let (mut frame, mut at) = ([8, 1, 0, 5, 0, 0, 0, 0], 0);
+            let mut heads = Vec::new();
+            let end = loop {
+                // SAFETY: the frame has the slots that the code uses; it is entered at its start and at loop heads.
+                match unsafe { compiled.enter(std::ptr::null_mut(), frame.as_mut_ptr(), at) } {
+                    Status::Exited { at: head } => {
+                        // Enough for this head, but not for the next one.
+                        assert_eq!(budget.replace(1), -1);
+                        heads.push(head as usize);
+                        at = head;
+                    }
+                    end => break end,
+                }
+            };
+            assert_eq!(end, Status::Returned(7), "{outer} {inner}");
+            // Three times around the outer loop, and five times, once and once around the inner one.
+            let expected = [outer, inner, inner, inner, inner, inner, outer, inner, outer, inner];
+            let expected = if inner == outer { &[outer; 7][..] } else { &expected };
+            assert_eq!(heads, expected, "{outer} {inner}");
+        }
+    }
+}
+
+#[test]
+fn one_compiler_takes_bytecode_of_several_types() {
+    let mut compiler = compiler();
+    let these = [Op::AddTo { dst: 0.into(), a: 1.into() }, Op::Return { a: 0.into() }];
+    let others = [other::Op::Double { dst: 2.into(), a: 0.into() }, other::Op::Return(Imm(1), 2.into())];
+    for _ in 0..3 {
+        assert_eq!(run(&mut compiler, &these, &mut [7, 5, 0, 0, 0, 0, 0, 0]), Status::Returned(12));
+        assert_eq!(run(&mut compiler, &others, &mut [7, 5, 0, 0, 0, 0, 0, 0]), Status::Returned(14));
+    }
+}
+
+#[test]
+#[should_panic = "verification found all uses of the operand stack"]
+fn code_that_was_not_verified_is_noticed() {
+    let verified = [Op::Nothing, Op::Return { a: 0.into() }];
+    let code = [Op::Push { a: 0.into(), value: Push::new() }, Op::Return { a: 0.into() }];
+    let shape = verify(&verified, &[], REGISTERS as u32).expect("the code is right");
+    let _ = compiler().baseline(&function(&code, &shape, None), &mut Blind);
+}
