@@ -205,6 +205,7 @@ fn measure(compiler: &mut Compiler, shape: Shape, length: usize) -> Vec<(&'stati
         depths: &found.depths,
         entry: 0,
         functions: azulejo::__private::core::pass::build::Functions::default(),
+        called: None,
     };
     let mut best: Vec<(&'static str, Duration)> = Vec::new();
     let repetitions = (50_000 / length).clamp(3, 20);

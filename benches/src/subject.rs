@@ -136,6 +136,7 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> Source<'a> {
         depths: &shape.depths,
         entry: 0,
         functions: Functions::default(),
+        called: None,
     }
 }
 

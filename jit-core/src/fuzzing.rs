@@ -228,7 +228,8 @@ impl Maker<'_> {
             let info = self.graph.vocab.info(op);
             let sigs = info.sigs();
             let sig = sigs[self.random.below(sigs.len())];
-            let is_usable = info.props.contains(Props::GRAPH) && !info.props.contains(Props::STENCIL);
+            let is_usable =
+                info.props.contains(Props::GRAPH) && !info.props.intersects(Props::STENCIL | Props::CALLED);
             if !is_usable || !info.is_pure(sig) || matches!(op, Op::STACK | Op::CONST) {
                 continue;
             }

@@ -165,6 +165,7 @@ fn built(code: &[&[Raw]], locals: u32, slots: u32, depths: &[u32]) -> String {
         depths,
         entry: 0,
         functions: azulejo_core::pass::build::Functions::default(),
+        called: None,
     };
     let mut graph = Graph::new(Vocabulary::BUILTIN);
     let mut scratch = Scratch::default();
@@ -412,6 +413,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             depths: &[],
             entry: 0,
             functions: azulejo_core::pass::build::Functions::default(),
+            called: None,
         };
         build(&mut scratch, &source, &mut graph);
         let judge = |graph: &Graph, stage: &str| {

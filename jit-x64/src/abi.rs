@@ -34,11 +34,11 @@ pub static WIN64: Abi = Abi {
     caller_saved: WIN_SCRATCH,
 };
 
-/// One function of bytecode calls another: the context and the number of arguments go before the arguments, and the
-/// callee's record is in `rsi`. `rdx` says whether there is a result. The code that is called may use `r11` before it has
+/// One function of bytecode calls another: the context goes before the arguments, the callee's record is in `rsi`, and the
+/// number of arguments in `rax`. `rdx` says whether there is a result. The code that is called may use `r11` before it has
 /// made its frame.
 pub static BYTECODE: Abi = Abi {
-    int_args: &[RDI, RAX, RDX, RCX, R8, R9, R10],
+    int_args: &[RDI, RDX, RCX, R8, R9, R10],
     float_args: &[],
     by_position: false,
     shadow: 0,

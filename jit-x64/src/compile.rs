@@ -5,20 +5,22 @@
 use crate::baseline::{Baseline, BaselineCode, Machinery};
 use crate::emit::{self, Code, Options};
 use crate::features::Features;
-use crate::invoke::{self, Behind, Door};
+use crate::invoke::{self, Admission, Behind, Door};
 use crate::memory::{CodeMemory, Installed};
+use crate::record::Record;
 use crate::regs::{RBP, REGISTERS, REGISTERS_BUT_RBP};
 use crate::set::Set;
 use crate::tiles::X64;
 use crate::watchers::{Announced, Watchers};
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::pass::build::{Functions, Source};
+use azulejo_core::ir::tiles::Inst;
+use azulejo_core::pass::build::{Called, Functions, Source};
 use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::target::RegisterFile;
 use azulejo_core::verify::Function;
-use azulejo_core::vocab::Trap;
+use azulejo_core::vocab::{Op, Trap};
 
 /// A compiler and the memory its code goes to.
 #[derive(Debug)]
@@ -46,6 +48,7 @@ pub struct Compiled {
     /// Goes first: what debuggers know of is there.
     _announced: Option<Announced>,
     installed: Installed,
+    entry: u32,
     /// How many bytes are code; constants follow.
     code_bytes: usize,
     map: Box<[(u32, u32)]>,
@@ -193,7 +196,29 @@ impl Compiler {
     pub fn bytecode(&mut self, source: &Source<'_>, observer: &mut dyn Observer) -> Result<Compiled, Error> {
         let target = self.target();
         self.compilation.bytecode(source, &target, observer)?;
-        self.install()
+        self.install(None)
+    }
+
+    /// Compiles verified bytecode for calls of other functions of bytecode, with so many arguments; `unit` is what `(cu)`
+    /// gives. What is made is entered by such a call only: see [`Record::open_to`].
+    pub fn called(
+        &mut self,
+        source: &Source<'_>,
+        arguments: u32,
+        unit: *const (),
+        record: &Record,
+        observer: &mut dyn Observer,
+    ) -> Result<Compiled, Error> {
+        let called = Called {
+            arguments,
+            unit: unit.addr() as u64,
+            record: core::ptr::from_ref(record).addr() as u64,
+            go_on: record.go_on(),
+        };
+        let target = self.target();
+        self.compilation.bytecode(&Source { called: Some(called), ..*source }, &target, observer)?;
+        let admission = Admission { arguments, budget: None, host: record.host() };
+        self.install(Some((&admission, source.slots)))
     }
 
     /// Compiles the graph that `fill` makes.
@@ -206,7 +231,7 @@ impl Compiler {
         self.compilation.graph.clear(self.set.tables.vocab);
         fill(&mut self.compilation.graph);
         self.compilation.graph(&target, observer)?;
-        self.install()
+        self.install(None)
     }
 
     /// Compiles verified bytecode with the baseline compiler.
@@ -235,15 +260,24 @@ impl Compiler {
         self.table = table;
     }
 
-    fn install(&mut self) -> Result<Compiled, Error> {
-        let Compilation { tiles, assignment, .. } = &self.compilation;
-        emit::emit(&mut self.emission, tiles, assignment, self.set, &self.options, &mut self.code)?;
+    fn install(&mut self, called: Option<(&Admission<'_>, u32)>) -> Result<Compiled, Error> {
+        let Compilation { tiles, assignment, graph, .. } = &self.compilation;
+        let Compiler { emission, set, options, code, .. } = self;
+        match called {
+            None => emit::emit(emission, tiles, assignment, set, options, code)?,
+            Some((admission, slots)) => {
+                let is_frame = |inst: &Inst| inst.node.is_some() && graph.node(inst.node).op == Op::FRAME;
+                let slots = if tiles.insts.iter().any(is_frame) { slots } else { 0 };
+                emit::emit_called(emission, tiles, assignment, set, options, (admission, slots), code)?;
+            }
+        }
         let installed = self.memory.install(&self.code)?;
         let origin = |inst: u32| tiles.insts[inst as usize].origin;
         let map = self.code.map.iter().map(|(at, inst)| (*at, origin(*inst))).collect();
         Ok(Compiled {
             _announced: self.watchers.tell(&self.name, &self.code.described(), installed.address()),
             installed,
+            entry: self.code.entry,
             code_bytes: self.code.end as usize,
             map,
             stack_bytes: self.code.frame.size(),
@@ -268,7 +302,7 @@ impl Compiled {
     /// Where it starts: an `extern "sysv64-unwind" fn(context, frame, unit) -> RawStatus`, for callers that enter it in a way of
     /// their own.
     pub fn entry(&self) -> *const u8 {
-        self.installed.address()
+        self.installed.address().wrapping_add(self.entry as usize)
     }
 
     /// The machine code, without the constants behind it.

@@ -7,11 +7,12 @@
 //! The stack of compiled code is as [`mod@crate::frame`] says: `rsp` does not move between prologue and epilogue but for a
 //! push and pop that move one slot to another.
 
+pub use crate::condition::Cond;
 use crate::encode::{Alu, Bits, Mem, Rm};
 use crate::frame::{Frame, MAX_FRAME_BYTES};
-use crate::invoke::Failure;
+use crate::invoke::{Admission, Failure};
 use crate::layout::Layout;
-use crate::link::{self, Fixup, Form, Pool, Target};
+use crate::link::{self, Fixup, Form as Jump, Pool, Target};
 use crate::reach::Reach;
 use crate::regs;
 use crate::set::Set;
@@ -25,62 +26,6 @@ use dynasmrt::DynasmApi;
 
 /// Emits one tile.
 pub type EmitFn = fn(&mut Emitter, &Tile<'_>);
-
-/// A condition of the CPU's flags. The number of the plain ones is the machine's.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-#[allow(missing_docs, reason = "named like the instructions' suffixes")]
-pub enum Cond {
-    O = 0,
-    No = 1,
-    B = 2,
-    Ae = 3,
-    E = 4,
-    Ne = 5,
-    Be = 6,
-    A = 7,
-    S = 8,
-    Ns = 9,
-    P = 10,
-    Np = 11,
-    L = 12,
-    Ge = 13,
-    Le = 14,
-    G = 15,
-    /// Floats are equal: zero, and not unordered.
-    OrderedE = 16,
-    /// Floats differ or are unordered.
-    UnorderedNe = 17,
-}
-
-impl Cond {
-    /// Holds where this one does not.
-    pub fn inverted(self) -> Cond {
-        const PLAIN: [Cond; 16] = [
-            Cond::O,
-            Cond::No,
-            Cond::B,
-            Cond::Ae,
-            Cond::E,
-            Cond::Ne,
-            Cond::Be,
-            Cond::A,
-            Cond::S,
-            Cond::Ns,
-            Cond::P,
-            Cond::Np,
-            Cond::L,
-            Cond::Ge,
-            Cond::Le,
-            Cond::G,
-        ];
-        match self {
-            Cond::OrderedE => Cond::UnorderedNe,
-            Cond::UnorderedNe => Cond::OrderedE,
-            plain => PLAIN[plain as usize ^ 1],
-        }
-    }
-}
 
 /// An instruction with its operands in place, as emitters see it.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +63,11 @@ impl Tile<'_> {
         }
     }
 
+    /// How many operands it reads.
+    pub fn operands(&self) -> usize {
+        self.first_temp - self.n_outs
+    }
+
     /// The n-th scratch register.
     pub fn temp(&self, n: usize) -> u8 {
         self.number(self.first_temp + n)
@@ -147,6 +97,8 @@ pub struct Code {
     pub cold: u32,
     /// Where the code ends and its constants begin.
     pub end: u32,
+    /// Where it is entered.
+    pub entry: u32,
     /// What the function has on the stack.
     pub frame: Frame,
     /// Where it takes that back and returns.
@@ -213,6 +165,10 @@ pub struct Emitter {
     falls_through: bool,
     /// Ways out that are emitted behind all blocks.
     pub(crate) failures: Vec<Failure>,
+    /// Whether the function is called by others of bytecode, by their own convention.
+    pub(crate) is_called: bool,
+    /// Where above `rsp` the slots of VM registers are then.
+    pub(crate) vm_frame: u32,
 }
 
 fn slot_mem(out_args: u16, slot: u32) -> Mem {
@@ -228,7 +184,20 @@ pub fn emit(
     options: &Options,
     code: &mut Code,
 ) -> Result<(), Error> {
-    emit_as(scratch, tiles, assignment, set, options, None, code)
+    emit_as(scratch, tiles, assignment, set, options, Form::Function, code)
+}
+
+/// Emits a function that others of bytecode call. The slots are for the values of its VM registers.
+pub(crate) fn emit_called(
+    scratch: &mut Scratch,
+    tiles: &TileList,
+    assignment: &Assignment,
+    set: &Set,
+    options: &Options,
+    (admission, slots): (&Admission<'_>, u32),
+    code: &mut Code,
+) -> Result<(), Error> {
+    emit_as(scratch, tiles, assignment, set, options, Form::Called(admission, slots), code)
 }
 
 /// Emits a stencil: no prologue, ways out that stay open, the way to the next bytecode at the end of the hot part.
@@ -242,7 +211,14 @@ pub(crate) fn emit_stencil(
     outline: Outline,
     code: &mut Code,
 ) -> Result<(), Error> {
-    emit_as(scratch, tiles, assignment, set, options, Some(outline), code)
+    emit_as(scratch, tiles, assignment, set, options, Form::Stencil(outline), code)
+}
+
+/// What is emitted.
+enum Form<'a> {
+    Function,
+    Called(&'a Admission<'a>, u32),
+    Stencil(Outline),
 }
 
 fn emit_as(
@@ -251,10 +227,16 @@ fn emit_as(
     assignment: &Assignment,
     set: &Set,
     options: &Options,
-    outline: Option<Outline>,
+    form: Form<'_>,
     code: &mut Code,
 ) -> Result<(), Error> {
-    let bytes = (tiles.out_args as usize + assignment.slots as usize) * 8;
+    let (outline, called) = match form {
+        Form::Function => (None, None),
+        Form::Called(admission, slots) => (None, Some((admission, slots))),
+        Form::Stencil(outline) => (Some(outline), None),
+    };
+    let vm_slots = called.map_or(0, |(_, slots)| slots);
+    let bytes = (tiles.out_args as usize + assignment.slots as usize + vm_slots as usize) * 8;
     if bytes > MAX_FRAME_BYTES {
         return Err(Error::FrameTooLarge { bytes });
     }
@@ -268,6 +250,13 @@ fn emit_as(
     emitter.leaves = core::mem::take(&mut code.leaves);
     emitter.leaves.clear();
     emitter.outline = outline;
+    code.entry = 0;
+    if let Some((admission, slots)) = called {
+        emitter.is_called = true;
+        let room = emitter.vm_frame + slots * 8;
+        emitter.frame = Frame::new(assignment.used, room, tiles.has_calls, options.frame_pointers);
+        code.entry = emitter.admit(admission, emitter.frame.size() as usize);
+    }
     if emitter.outline.is_none() {
         emitter.prologue();
     }
@@ -367,6 +356,8 @@ impl Emitter {
             outline: None,
             falls_through: false,
             failures: Vec::new(),
+            is_called: false,
+            vm_frame: room,
         }
     }
 
@@ -502,7 +493,7 @@ impl Emitter {
 
     /// The distance to a constant.
     pub(crate) fn constant_field(&mut self, entry: u32) {
-        self.fixup(Target::Constant(entry), Form::Field);
+        self.fixup(Target::Constant(entry), Jump::Field);
         self.bytes(&[0; 4]);
     }
 
@@ -513,11 +504,11 @@ impl Emitter {
 
     /// The distance to an address outside of the code that is in reach. Only for instructions that end with it.
     pub(crate) fn distance_to(&mut self, address: u64) {
-        self.fixup(Target::Address(address), Form::Field);
+        self.fixup(Target::Address(address), Jump::Field);
         self.bytes(&[0; 4]);
     }
 
-    fn fixup(&mut self, target: Target, form: Form) {
+    fn fixup(&mut self, target: Target, form: Jump) {
         let is_open = matches!(target, Target::Way(_));
         self.fixups.push(Fixup { at: self.bytes.len() as u32, target, form, is_open });
     }
@@ -535,7 +526,7 @@ impl Emitter {
 
     pub(crate) fn jump_out(&mut self, way: u32) {
         self.byte(0xe9);
-        self.fixup(Target::Way(way), Form::Field);
+        self.fixup(Target::Way(way), Jump::Field);
         self.bytes(&[0; 4]);
     }
 
@@ -604,7 +595,7 @@ impl Emitter {
             self.bytes[distance..distance + 4].copy_from_slice(&to_table.to_le_bytes());
             for (entry, &case) in cases.iter().enumerate() {
                 // The distance counts from behind the four bytes; an entry counts from the table's start.
-                self.fixup(Target::Block(case), Form::Field);
+                self.fixup(Target::Block(case), Jump::Field);
                 let correction = (entry as i32 + 1) * 4;
                 self.bytes(&correction.to_le_bytes());
             }
@@ -617,7 +608,7 @@ impl Emitter {
             return;
         }
         self.byte(0xe9);
-        self.distance(to, Form::Jump);
+        self.distance(to, Jump::Jump);
     }
 
     /// `otherwise` is where control goes if not, directly behind or by a jump that follows.
@@ -637,13 +628,13 @@ impl Emitter {
 
     pub(crate) fn jcc(&mut self, condition: Cond, to: Block) {
         self.bytes(&[0x0f, 0x80 | condition as u8]);
-        self.distance(to, Form::Branch);
+        self.distance(to, Jump::Branch);
     }
 
-    fn distance(&mut self, to: Block, form: Form) {
+    fn distance(&mut self, to: Block, form: Jump) {
         let way = self.outline.as_ref().and_then(|outline| *outline.ways.get(to.at())?);
         match way {
-            Some(way) => self.fixup(Target::Way(way), Form::Field),
+            Some(way) => self.fixup(Target::Way(way), Jump::Field),
             None => self.fixup(Target::Block(to), form),
         }
         self.bytes(&[0; 4]);
@@ -731,9 +722,16 @@ impl Emitter {
         self.bytes(&[0xeb, distance as u8]);
     }
 
+    /// As [`skip_back`](Self::skip_back), on a plain condition.
+    pub(crate) fn skip_back_if(&mut self, condition: Cond, to: usize) {
+        self.skip_back(to);
+        let at = self.bytes.len() - 2;
+        self.bytes[at] = 0x70 | condition as u8;
+    }
+
     /// A short jump within a tile lands here.
     pub fn land(&mut self, from: usize) {
-        let is_inside = |fixup: &Fixup| fixup.at as usize >= from && fixup.form != Form::Field;
+        let is_inside = |fixup: &Fixup| fixup.at as usize >= from && fixup.form != Jump::Field;
         debug_assert!(
             !self.fixups.iter().rev().take(4).any(is_inside),
             "a jump that may shrink is jumped over"

@@ -7,7 +7,7 @@
 //! machine's stack. [`crate::record`] says how calls are made.
 
 use crate::bare;
-use crate::emit::{Code, Cond, Emitter, Options};
+use crate::emit::{Code, Cond, Emitter, Options, Tile};
 use crate::encode::{Alu, Mem};
 use crate::frame::{Frame, MAX_FRAME_BYTES};
 use crate::memory::{CodeMemory, Installed};
@@ -26,19 +26,33 @@ pub(crate) struct Failure {
 }
 
 impl Emitter {
-    /// Calls the function whose record is in `rsi`, and leaves if it failed.
-    pub fn invoke(&mut self, origin: u32) {
+    /// Calls the function whose record is in `rsi`, and leaves if it failed. So many of the tile's operands are no arguments.
+    pub fn invoke(&mut self, tile: &Tile<'_>, others: usize) {
+        self.mov_imm(RAX.number(), (tile.operands() - others) as u64);
         self.call(Mem::at(RSI.number(), 0));
         self.test(Type::I32, RDX.number(), RDX.number());
-        let block = self.add_block();
-        self.failures.push(Failure { block, origin });
+        let shared = self.failures.first().filter(|_| self.is_called).map(|failure| failure.block);
+        let block = shared.unwrap_or_else(|| {
+            let block = self.add_block();
+            self.failures.push(Failure { block, origin: tile.origin });
+            block
+        });
         self.jcc(Cond::Ne, block);
+    }
+
+    /// Says that there is a result.
+    pub(crate) fn succeed(&mut self) {
+        self.alu(Alu::Xor, Type::I32, RDX.number(), RDX.number());
     }
 
     /// Emits what stands behind the blocks. The trap's number is in `edx`.
     pub(crate) fn fail(&mut self) {
         for Failure { block, origin } in core::mem::take(&mut self.failures) {
             self.start(block);
+            if self.is_called {
+                self.leave();
+                continue;
+            }
             self.mov_imm(RAX.number(), 2 << 32);
             self.alu(Alu::Or, Type::I64, RAX.number(), RDX.number());
             self.mov_imm(RDX.number(), origin as u64);
@@ -104,13 +118,14 @@ pub(crate) fn door(behind: &Behind<'_>, memory: &CodeMemory, options: &Options) 
     let mut cx = Emitter::of_frame(options, |keeps_pointer| {
         Frame::new(RegSet::of(&[RBX, R12]), slots * 8, true, keeps_pointer)
     });
-    let entry = cx.admit(arguments, budget, record.host(), cx.frame.size() as usize + stack_bytes);
+    let stack_bytes = cx.frame.size() as usize + stack_bytes;
+    let entry = cx.admit(&Admission { arguments, budget, host: record.host() }, stack_bytes);
     cx.prologue();
     let [rax, rcx, rdx, rbx, rsp] = [RAX, RCX, RDX, RBX, RSP].map(Reg::number);
     let [rsi, rdi, r8, r12] = [RSI, RDI, R8, R12].map(Reg::number);
     cx.mov(rbx, rsi);
     cx.mov(r12, rdi);
-    for (at, reg) in (0..arguments).zip(&crate::abi::BYTECODE.int_args[2..]) {
+    for (at, reg) in (0..arguments).zip(&crate::abi::BYTECODE.int_args[1..]) {
         cx.store(Type::I64, slot(at), reg.number());
     }
     for at in REGISTER_ARGUMENTS as u32..arguments {
@@ -134,7 +149,7 @@ pub(crate) fn door(behind: &Behind<'_>, memory: &CodeMemory, options: &Options) 
     cx.test(Type::I64, rax, rax);
     let is_left = cx.skip_if(Cond::Ne);
     cx.mov(rax, rdx);
-    cx.mov_imm(rdx, 0);
+    cx.succeed();
     cx.leave();
     cx.land(is_left);
     cx.mov(r8, rdx);
@@ -157,13 +172,13 @@ fn slot(at: u32) -> Mem {
 impl Emitter {
     /// What stands before the frame is made; where the entry is. Calls that are not for this code go to the host, and
     /// those for which there is no room on the stack fail.
-    fn admit(&mut self, arguments: u32, budget: Option<*const i32>, host: &Host, stack_bytes: usize) -> u32 {
+    pub(crate) fn admit(&mut self, admission: &Admission<'_>, stack_bytes: usize) -> u32 {
+        let Admission { arguments, budget, host } = *admission;
         let [rax, rdx, r11, rsp] = [RAX, RDX, R11, RSP].map(Reg::number);
-        let [is_deep, is_foreign] = [self.add_block(), self.add_block()];
-        self.start(is_deep);
+        let is_deep = self.here();
         self.mov_imm(rdx, Trap::StackOverflow.code() as u64);
         self.byte(0xc3);
-        self.start(is_foreign);
+        let is_foreign = self.here();
         self.mov_imm(r11, Record::nowhere().addr() as u64);
         self.jmp_to(r11);
         while !self.here().is_multiple_of(16) {
@@ -171,11 +186,11 @@ impl Emitter {
         }
         let entry = self.here();
         self.alu_imm(Alu::Cmp, Type::I32, rax, arguments as i64);
-        self.jcc(Cond::Ne, is_foreign);
+        self.skip_back_if(Cond::Ne, is_foreign);
         if let Some(budget) = budget {
             self.mov_imm(r11, budget.addr() as u64);
             self.alu_imm(Alu::Sub, Type::I32, Mem::at(r11, 0), 1);
-            self.jcc(Cond::S, is_foreign);
+            self.skip_back_if(Cond::S, is_foreign);
         }
         self.mov_imm(r11, core::ptr::from_ref(host).addr() as u64);
         let lowest = Mem::at(r11, Host::LOWEST as i64);
@@ -187,8 +202,29 @@ impl Emitter {
                 self.alu(Alu::Cmp, Type::I64, rsp, r11);
             }
         }
-        self.jcc(Cond::B, is_deep);
+        self.skip_back_if(Cond::B, is_deep);
         self.frame.start_at(self.here() as u32);
         entry as u32
     }
+
+    /// A place for the values of VM registers, in a function that makes its own.
+    pub(crate) fn vm_frame(&self) -> Mem {
+        Mem::at(RSP.number(), self.vm_frame as i64)
+    }
+
+    /// An argument that the caller put on the stack.
+    pub(crate) fn argument(&self, offset: i64) -> Mem {
+        Mem::at(RSP.number(), self.frame.size() as i64 + offset)
+    }
+}
+
+/// Which calls a function takes that others of bytecode call.
+#[derive(Clone, Copy, Debug)]
+pub struct Admission<'a> {
+    /// Those with so many arguments; all others are the host's.
+    pub arguments: u32,
+    /// Where they are counted down; below zero they are the host's.
+    pub budget: Option<*const i32>,
+    /// What the function shares with others.
+    pub host: &'a Host,
 }

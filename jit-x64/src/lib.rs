@@ -17,6 +17,7 @@ pub mod abi;
 mod bare;
 pub mod baseline;
 pub mod compile;
+mod condition;
 #[cfg(all(unix, not(target_vendor = "apple")))]
 pub mod debugger;
 #[cfg(all(unix, not(target_vendor = "apple")))]

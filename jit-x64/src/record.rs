@@ -9,6 +9,7 @@
 //! `rax` and zero in `rdx`, or with [`Trap::code`](azulejo_core::vocab::Trap::code) in `rdx`.
 
 use crate::compile::RawStatus;
+use azulejo_core::pass::build::MAX_ARGUMENTS;
 use core::cell::Cell;
 use core::mem::offset_of;
 
@@ -118,9 +119,45 @@ impl Record {
         unsafe { &*self.host }
     }
 
-    /// Has calls go to a door, or to the host.
-    pub fn open(&self, door: Option<&crate::invoke::Door>) {
-        self.entry.set(door.map_or_else(Self::nowhere, |door| door.entry()));
+    /// Has calls go to the host.
+    pub fn close(&self) {
+        self.entry.set(Self::nowhere());
+    }
+
+    /// Has calls go to a door.
+    pub fn open(&self, door: &crate::invoke::Door) {
+        self.entry.set(door.entry());
+    }
+
+    /// Has calls go to code that was compiled for them.
+    ///
+    /// # Safety
+    ///
+    /// The code must have been compiled with a [`Called`](azulejo_core::pass::build::Called), for this record.
+    pub unsafe fn open_to(&self, code: &crate::compile::Compiled) {
+        self.entry.set(code.entry());
+    }
+
+    /// Calls the function as compiled code would.
+    ///
+    /// # Safety
+    ///
+    /// The host's owner must be what its functions take it for, and the context what the function's templates do; there must
+    /// be as much of the machine's stack left as the host was told.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than [`MAX_ARGUMENTS`].
+    pub unsafe fn call(&self, context: *mut (), args: &[u64]) -> Outcome {
+        let mut all = [0; MAX_ARGUMENTS];
+        all[..args.len()].copy_from_slice(args);
+        // SAFETY: the caller promises it.
+        unsafe { call(self, context, all.as_ptr(), args.len()) }
+    }
+
+    /// The address of the function that goes on where code was left.
+    pub fn go_on(&self) -> u64 {
+        self.host().go_on as *const () as u64
     }
 
     /// Where calls go.
@@ -156,6 +193,50 @@ impl Arrival {
             None => unsafe { *self.on_stack.add(at - REGISTER_ARGUMENTS) },
         }
     }
+}
+
+/// Makes a call with arguments from memory, where there are at least as many as are passed in registers.
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn call(
+    record: &Record,
+    context: *mut (),
+    args: *const u64,
+    count: usize,
+) -> Outcome {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "mov r11, rdx",
+        "mov rax, rcx",
+        "xchg rdi, rsi",
+        "sub rcx, {registers}",
+        "jbe 3f",
+        "lea rdx, [rcx * 8 + 15]",
+        "and rdx, -16",
+        "sub rsp, rdx",
+        "2:",
+        "mov rdx, [r11 + rcx * 8 + {registers} * 8 - 8]",
+        "mov [rsp + rcx * 8 - 8], rdx",
+        "dec rcx",
+        "jne 2b",
+        "3:",
+        "mov rdx, [r11]",
+        "mov rcx, [r11 + 8]",
+        "mov r8, [r11 + 16]",
+        "mov r9, [r11 + 24]",
+        "mov r10, [r11 + 32]",
+        "call [rsi + {entry}]",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+        registers = const REGISTER_ARGUMENTS,
+        entry = const offset_of!(Record, entry),
+    )
 }
 
 /// How much of the stack [`arrive`] takes: an [`Arrival`], and what makes it a multiple of 16 with the return address.
@@ -215,4 +296,33 @@ unsafe extern "sysv64-unwind" fn arrive() {
         host = const offset_of!(Record, host),
         arrive = const offset_of!(Host, arrive),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    unsafe extern "sysv64-unwind" fn add_up(arrival: &mut Arrival) {
+        let sum = (0..arrival.count()).map(|at| arrival.argument(at) * (at as u64 + 1)).sum::<u64>();
+        let context = arrival.context.addr() as u64;
+        arrival.end(Outcome { value: sum + context, trap: arrival.record().function() as u64 });
+    }
+
+    unsafe extern "sysv64-unwind" fn never(_: &Record, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
+        unreachable!("no code is left")
+    }
+
+    #[test]
+    fn a_call_arrives_with_all_its_arguments() {
+        let host = Host::new(add_up, never);
+        // SAFETY: the host lives longer.
+        let record = unsafe { Record::new(&host, 9) };
+        for count in 0..=MAX_ARGUMENTS {
+            let args: Vec<u64> = (0..count as u64).map(|at| at * 3 + 1).collect();
+            let sum: u64 = args.iter().zip(1..).map(|(bits, factor)| bits * factor).sum();
+            // SAFETY: the host's functions take any context.
+            let outcome = unsafe { record.call(core::ptr::without_provenance_mut(5), &args) };
+            assert_eq!((outcome.value, outcome.trap), (sum + 5, 9));
+        }
+    }
 }

@@ -15,7 +15,6 @@ use azulejo_core::vocab::Trap;
 use azulejo_x64::invoke::{Behind, MAX_SLOTS};
 use azulejo_x64::record::{Arrival, Outcome, Record};
 use azulejo_x64::{RawStatus, Status};
-use std::rc::Rc;
 
 /// Records for functions of this bytecode.
 pub(crate) fn links<B: Bytecode>() -> Links {
@@ -75,51 +74,95 @@ enum Answer {
 
 impl<B: Bytecode> Engine<B> {
     fn arrived(&self, arrival: &Arrival) -> Result<Answer, Error> {
-        let count = arrival.count();
+        let count = arrival.count() as u32;
         let function = self.function(FunctionId(arrival.record().function()))?;
-        if function.is_used_up() {
-            self.climb(&function, 0);
-        }
-        if function.has_code()
-            && let Some(entry) = self.door_for(&function, count)
+        if function.expect_arguments(count)
+            && count <= function.registers()
+            && let Some(entry) = self.way_in(&function, count)
         {
             function.called(self.calls.get());
             return Ok(Answer::Enter(entry));
         }
         let mut bits = [0; MAX_ARGUMENTS];
-        let bits = bits.get_mut(..count).ok_or(Error::Trap { trap: Trap::BadCall, at: 0 })?;
+        let bits = bits.get_mut(..arrival.count()).ok_or(Error::Trap { trap: Trap::BadCall, at: 0 })?;
         bits.iter_mut().enumerate().for_each(|(at, bits)| *bits = arrival.argument(at));
-        function.expect_arguments(count as u32);
         self.run(&function, arrival.context.cast(), &*bits, Tier::Optimizer).map(Answer::Done)
     }
 
-    /// Where calls with so many arguments enter the best code of a function; `None` if they cannot.
-    fn door_for(&self, function: &Function<B>, count: usize) -> Option<*const u8> {
-        if !function.expect_arguments(count as u32) || function.slots() > MAX_SLOTS as usize {
-            return None;
+    /// Where calls with so many arguments enter a function; `None` if it is to be interpreted. Makes code for them, or
+    /// better code, if it is time.
+    fn way_in(&self, function: &Function<B>, count: u32) -> Option<*const u8> {
+        let is_hot =
+            function.has_baseline() && function.is_used_up() && self.tiers.highest == Tier::Optimizer;
+        if is_hot || function.compiled().is_some() || self.tiers.lowest == Tier::Optimizer {
+            if function.called_code().is_none() && !function.is_stuck() && !function.observes() {
+                self.compile_called(function, count);
+            }
+            if let Some(code) = function.called_code() {
+                return Some(code.entry());
+            }
         }
+        if function.is_used_up() {
+            self.climb(function, 0);
+        }
+        if !function.has_door() {
+            self.make_door(function, count);
+        }
+        function.has_door().then(|| self.links.borrow().record(function.number()).entry())
+    }
+
+    /// Compiles a function for calls of others. If that fails, they enter it by a door.
+    fn compile_called(&self, function: &Function<B>, count: u32) {
+        loop {
+            let links = self.links.borrow();
+            let record = links.record(function.number());
+            let source = function.source(0, links.functions());
+            let mut backend = self.backend.borrow_mut();
+            let result = backend.called(function.name(), &source, count, function.unit(), record);
+            drop(backend);
+            match result {
+                Ok(code) => {
+                    self.close(function, &links);
+                    // SAFETY: it was compiled for this record.
+                    unsafe { record.open_to(&code) };
+                    function.set_called(code);
+                    // Calls from outside go on counting.
+                    return function.budget().set(self.tiers.budget(Tier::Baseline));
+                }
+                Err(Error::OutOfCodeMemory) => {
+                    drop(links);
+                    if !self.evict() {
+                        return;
+                    }
+                }
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Makes a door to a function's code, if there is any and it can have one.
+    fn make_door(&self, function: &Function<B>, arguments: u32) {
+        let (code, third, stack_bytes) = match (function.compiled(), function.baseline()) {
+            _ if function.slots() > MAX_SLOTS as usize => return,
+            (Some(code), _) => (code.entry(), function.unit(), code.stack_bytes()),
+            (None, Some(code)) => (code.entry(), code.address(0), code.stack_bytes()),
+            (None, None) => return,
+        };
+        let counts = function.compiled().is_none() && self.counts();
         let links = self.links.borrow();
         let record = links.record(function.number());
-        if !function.has_door() {
-            let (code, third, stack_bytes) = match (function.compiled(), function.baseline()) {
-                (Some(code), _) => (code.entry(), function.unit(), code.stack_bytes()),
-                (None, Some(code)) => (code.entry(), code.address(0).cast(), code.stack_bytes()),
-                (None, None) => return None,
-            };
-            let counts = function.compiled().is_none() && self.counts();
-            let behind = Behind {
-                arguments: count as u32,
-                slots: function.slots() as u32,
-                code,
-                third,
-                stack_bytes,
-                budget: counts.then(|| function.budget().as_ptr().cast_const()),
-                record,
-            };
-            let door = self.backend.borrow_mut().door(&behind).ok()?;
-            record.open(Some(&door));
-            function.set_door(Rc::new(door));
+        let behind = Behind {
+            arguments,
+            slots: function.slots() as u32,
+            code,
+            third,
+            stack_bytes,
+            budget: counts.then(|| function.budget().as_ptr().cast_const()),
+            record,
+        };
+        if let Ok(door) = self.backend.borrow_mut().door(&behind) {
+            record.open(&door);
+            function.set_door(door);
         }
-        Some(record.entry())
     }
 }

@@ -15,6 +15,7 @@ mod present {
     use azulejo_core::ir::bytecode::Bytecode;
     use azulejo_core::verify::Function;
     pub(crate) use azulejo_x64::invoke::{Behind, Door};
+    use azulejo_x64::record::Record;
     pub(crate) use azulejo_x64::{BaselineCode, Compiled, Status};
 
     /// What to compile with.
@@ -102,6 +103,18 @@ mod present {
             let compiler = self.compiler(name, Vocabulary { extra: B::OPERATORS })?;
             compiler.set_functions(functions.table);
             compiler.baseline(function, &mut Blind)
+        }
+
+        /// For calls of other functions of bytecode, which go by the record.
+        pub(crate) fn called(
+            &mut self,
+            name: &str,
+            source: &Source<'_>,
+            arguments: u32,
+            unit: *const (),
+            record: &Record,
+        ) -> Result<Compiled, Error> {
+            self.compiler(name, source.vocab)?.called(source, arguments, unit, record, &mut Blind)
         }
 
         /// Where others enter a function whose code this made.

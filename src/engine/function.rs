@@ -41,7 +41,8 @@ const UNKNOWN: u32 = u32::MAX;
 /// What ran, and may run still.
 #[derive(Debug)]
 pub(super) struct Retired {
-    door: Rc<Door>,
+    called: Option<Rc<Compiled>>,
+    door: Option<Rc<Door>>,
     compiled: Option<Rc<Compiled>>,
     baseline: Option<Rc<BaselineCode>>,
 }
@@ -58,7 +59,9 @@ pub(super) struct Function<B: Bytecode> {
     baseline: RefCell<Option<Rc<BaselineCode>>>,
     /// Code of the optimizer that goes on at these bytecodes.
     inside: RefCell<Vec<(u32, Rc<Compiled>)>>,
-    /// Where other functions of bytecode enter `compiled`, or else `baseline`.
+    /// Code of the optimizer that other functions of bytecode call.
+    called: RefCell<Option<Rc<Compiled>>>,
+    /// Where they enter `compiled`, or else `baseline`.
     door: RefCell<Option<Rc<Door>>>,
     /// How many arguments other functions of bytecode call this one with, once one has.
     arguments: Cell<u32>,
@@ -75,16 +78,14 @@ pub(super) struct Function<B: Bytecode> {
 impl Retired {
     /// Whether one of these addresses, sorted, is in the code.
     pub(super) fn is_among(&self, addresses: &[usize]) -> bool {
-        let code = [
-            self.compiled.as_ref().map(|code| code.bytes()),
-            self.baseline.as_ref().map(|code| code.bytes()),
-        ];
-        let ranges = code.into_iter().flatten().map(|bytes| {
+        let optimized = [&self.called, &self.compiled].into_iter().flatten().map(|code| code.bytes());
+        let code = optimized.chain(self.baseline.iter().map(|code| code.bytes()));
+        let ranges = code.map(|bytes| {
             let start = bytes.as_ptr().addr();
             // A return address may stand right behind the last byte.
             start..start + bytes.len() + 1
         });
-        ranges.chain([self.door.addresses()]).any(|range| {
+        ranges.chain(self.door.iter().map(|door| door.addresses())).any(|range| {
             let first = addresses.partition_point(|address| *address < range.start);
             addresses.get(first).is_some_and(|address| range.contains(address))
         })
@@ -110,6 +111,7 @@ impl<B: Bytecode> Function<B> {
             compiled: RefCell::default(),
             baseline: RefCell::default(),
             inside: RefCell::default(),
+            called: RefCell::default(),
             door: RefCell::default(),
             arguments: Cell::new(UNKNOWN),
             is_hot_inside: Cell::new(false),
@@ -216,18 +218,37 @@ impl<B: Bytecode> Function<B> {
         self.is_stuck.set(is_stuck);
     }
 
+    /// Code of the optimizer for the whole function.
+    pub(super) fn optimized(&self) -> Option<Rc<Compiled>> {
+        self.compiled().or_else(|| self.called_code())
+    }
+
+    pub(super) fn called_code(&self) -> Option<Rc<Compiled>> {
+        self.called.borrow().clone()
+    }
+
+    pub(super) fn set_called(&self, code: Compiled) {
+        *self.called.borrow_mut() = Some(Rc::new(code));
+    }
+
     pub(super) fn has_door(&self) -> bool {
         self.door.borrow().is_some()
     }
 
-    pub(super) fn set_door(&self, door: Rc<Door>) {
-        *self.door.borrow_mut() = Some(door);
+    pub(super) fn set_door(&self, door: Door) {
+        *self.door.borrow_mut() = Some(Rc::new(door));
     }
 
-    /// Takes the door away, with the code that it leads to: others may be running that.
+    /// Whether a template in it looks at all VM registers at once.
+    pub(super) fn observes(&self) -> bool {
+        self.code.ops.iter().any(|op| B::templates()[op.opcode()].observes())
+    }
+
+    /// Takes what other functions call away, with the code behind it: they may be running that.
     pub(super) fn retire(&self) -> Option<Retired> {
-        let door = self.door.take()?;
-        Some(Retired { door, compiled: self.compiled(), baseline: self.baseline() })
+        let (called, door) = (self.called.take(), self.door.take());
+        let is_there = called.is_some() || door.is_some();
+        is_there.then(|| Retired { called, door, compiled: self.compiled(), baseline: self.baseline() })
     }
 
     /// Whether this is how many arguments other functions of bytecode call this one with; the first call decides.
@@ -250,9 +271,10 @@ impl<B: Bytecode> Function<B> {
 
     /// Whether there is code, and no call runs it: throwing it away frees memory now.
     pub(super) fn has_idle_code(&self) -> bool {
-        let (compiled, baseline, inside) =
-            (self.compiled.borrow(), self.baseline.borrow(), self.inside.borrow());
-        let optimized = compiled.iter().chain(inside.iter().map(|(_, code)| code));
+        let (compiled, called) = (self.compiled.borrow(), self.called.borrow());
+        let (baseline, inside) = (self.baseline.borrow(), self.inside.borrow());
+        let inside = inside.iter().map(|(_, code)| code);
+        let optimized = compiled.iter().chain(called.iter()).chain(inside);
         let mut uses =
             optimized.map(Rc::strong_count).chain(baseline.iter().map(Rc::strong_count)).peekable();
         uses.peek().is_some() && uses.all(|uses| uses == 1)
@@ -279,6 +301,7 @@ impl<B: Bytecode> Function<B> {
             depths: &self.shape.depths,
             entry,
             functions,
+            called: None,
         }
     }
 

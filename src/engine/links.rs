@@ -7,7 +7,6 @@
 mod present {
     use azulejo_core::pass::build::{Functions, Table};
     use azulejo_x64::RawStatus;
-    use azulejo_x64::invoke::Door;
     use azulejo_x64::record::{Arrival, Host, Outcome, Record};
 
     /// The records of an engine's functions.
@@ -55,9 +54,9 @@ mod present {
             &self.records[number as usize]
         }
 
-        /// Has calls of a function go to a door, or to the engine.
-        pub(crate) fn open(&self, number: u32, door: Option<&Door>) {
-            self.record(number).open(door);
+        /// Has calls of a function go to the engine.
+        pub(crate) fn close(&self, number: u32) {
+            self.record(number).close();
         }
 
         /// For compilers.
@@ -72,7 +71,6 @@ mod present {
 
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
 mod absent {
-    use crate::engine::backend::Door;
     use azulejo_core::ir::bytecode::Bytecode;
     use azulejo_core::pass::build::Functions;
 
@@ -89,7 +87,7 @@ mod absent {
 
         pub(crate) fn begin(&self, _: *const (), _: usize) {}
 
-        pub(crate) fn open(&self, _: u32, _: Option<&Door>) {}
+        pub(crate) fn close(&self, _: u32) {}
 
         pub(crate) fn functions(&self) -> Functions<'_> {
             Functions::default()

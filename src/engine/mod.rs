@@ -347,7 +347,7 @@ impl<B: Bytecode> Engine<B> {
     /// Has calls from other functions come to the engine, until there is a door again.
     fn close(&self, function: &Function<B>, links: &Links) {
         if let Some(retired) = function.retire() {
-            links.open(function.number(), None);
+            links.close(function.number());
             self.retired.borrow_mut().push(retired);
         }
     }
@@ -390,7 +390,7 @@ impl<B: Bytecode> Engine<B> {
     /// The highest tier in which calls of a function start now.
     pub fn tier(&self, function: FunctionId) -> Tier {
         match self.function(function) {
-            Ok(function) if function.compiled().is_some() => Tier::Optimizer,
+            Ok(function) if function.optimized().is_some() => Tier::Optimizer,
             Ok(function) if function.has_baseline() => Tier::Baseline,
             _ => Tier::Interpreter,
         }
@@ -398,7 +398,7 @@ impl<B: Bytecode> Engine<B> {
 
     /// How many bytes of machine code a function has in its highest tier; zero if it is only interpreted.
     pub fn code_len(&self, function: FunctionId) -> usize {
-        self.function(function).map_or(0, |function| match (function.compiled(), function.baseline()) {
+        self.function(function).map_or(0, |function| match (function.optimized(), function.baseline()) {
             (Some(code), _) => code.bytes().len(),
             (None, Some(code)) => code.bytes().len(),
             (None, None) => 0,
@@ -409,7 +409,7 @@ impl<B: Bytecode> Engine<B> {
     pub fn disassemble(&self, function: FunctionId) -> Result<Listing, Error> {
         let function = self.function(function)?;
         let bytecode: Vec<String> = function.code().iter().map(|op| format!("{op:?}")).collect();
-        let (entry, bytes, map) = match (function.compiled(), function.baseline()) {
+        let (entry, bytes, map) = match (function.optimized(), function.baseline()) {
             (Some(code), _) => (code.entry(), code.bytes().to_vec(), code.map().to_vec()),
             (None, Some(code)) => {
                 let map = (0..bytecode.len() as u32).map(|at| (code.position(at), at)).collect();

@@ -253,7 +253,7 @@ impl Tables {
             }
             for sig in info.sigs() {
                 for indirect in [false, true] {
-                    if indirect && !info.is_call() {
+                    if indirect && !info.calls_addresses() {
                         continue;
                     }
                     if let Some(without) = self.gap(op, sig, indirect) {

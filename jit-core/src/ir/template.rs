@@ -31,8 +31,8 @@ pub enum Convention {
     SysV64,
     /// Windows on x86-64.
     Win64,
-    /// How functions of bytecode call each other: the context, the number of the arguments, and each argument as the 64
-    /// bits that its slot would hold. The result is such bits too.
+    /// How functions of bytecode call each other: the context, and each argument as the 64 bits that its slot would hold. The
+    /// result is such bits too.
     Bytecode,
 }
 
@@ -211,6 +211,20 @@ pub enum Resume {
     Next,
     /// At the bytecode that a `Label` operand names.
     Label(u8),
+}
+
+impl Template {
+    /// Whether it lets others see all VM registers in their slots.
+    pub fn observes(&self) -> bool {
+        self.steps.iter().any(|step| {
+            matches!(
+                step,
+                Step::Node { op: Op::LOCAL, .. }
+                    | Step::Call { effect: Effect::Observes, .. }
+                    | Step::Invoke { effect: Effect::Observes, .. }
+            )
+        })
+    }
 }
 
 /// What one opcode means.

@@ -128,7 +128,7 @@ impl Forwarder<'_> {
             for at in 0..self.graph.nodes.len() {
                 let data = &self.graph.nodes[at];
                 let is_address = match data.op {
-                    Op::LOCAL => true,
+                    Op::LOCAL | Op::FRAME => true,
                     Op::ADDR | Op::IDX => is_frame[self.graph.links[data.inputs.start as usize].at()],
                     _ => false,
                 };

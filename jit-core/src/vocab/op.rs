@@ -126,6 +126,8 @@ bitflags! {
         const VARIADIC = 1 << 8;
         /// As `VARIADIC`, but one more operand of kind `Same` closes the list.
         const LAST_VALUE = 1 << 9;
+        /// May stand only in the graph of a function that others of bytecode call by their own convention.
+        const CALLED = 1 << 11;
         /// May stand in the graph of a stencil only; without `GRAPH`, only until what is open is closed.
         const STENCIL = 1 << 10;
     }
@@ -246,6 +248,11 @@ impl OpInfo {
     /// convention.
     pub const fn is_call(&self) -> bool {
         matches!(self.operands, [.., Kind::Args])
+    }
+
+    /// Whether it calls what may be known only when the code runs.
+    pub fn calls_addresses(&self) -> bool {
+        self.is_call() && self.operands.contains(&Kind::Ptr)
     }
 
     /// Whether the operator may trap when it works on `ty`.
@@ -537,6 +544,19 @@ operator_table! {
     EXIT_AT "exit_at" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     RET "ret" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
 
+    // What only functions have that others of bytecode call: their arguments, those that are on the stack by number; a
+    // frame of their own; the ends; and what goes on where they leave.
+    ARGUMENT0 "argument0" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
+    ARGUMENT1 "argument1" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
+    ARGUMENT2 "argument2" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
+    ARGUMENT3 "argument3" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
+    ARGUMENT4 "argument4" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
+    ARGUMENT_ON_STACK "argument_on_stack" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
+    FRAME "frame" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
+    GIVE "give" (Same) [] -> Void, Key::Operand, WORD, None, [GRAPH ENDS CALLED], (none);
+    FAIL "fail" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS CALLED], (none);
+    HAND_OVER "hand_over" (Args) [] -> Void, Key::None, NONE, None, [READS WRITES GRAPH ENDS CALLED], (none);
+
     // What only stencils have: one opcode's template with its operands left open. The machine's own pointers are kept
     // in registers from bytecode to bytecode, and so is a value that the next bytecode may want.
     OPEN "open" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
@@ -550,6 +570,10 @@ operator_table! {
 }
 
 impl Op {
+    /// The arguments that a function of bytecode gets in registers when another calls it.
+    pub const ARGUMENTS: [Op; 5] =
+        [Op::ARGUMENT0, Op::ARGUMENT1, Op::ARGUMENT2, Op::ARGUMENT3, Op::ARGUMENT4];
+
     /// How many operators are built in; a user's follow.
     pub const BUILTINS: u16 = BUILTIN.len() as u16;
 }

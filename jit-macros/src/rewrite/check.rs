@@ -310,8 +310,9 @@ impl Checker<'_> {
     fn operator(&mut self, node: &Node, result: TypeVar) -> Option<(Op, TypeVar, TypeVar, Vec<TypeVar>)> {
         let span = node.operator.span();
         let name = node.operator.to_string();
-        let is_known =
-            |info: &OpInfo| info.props.contains(Props::GRAPH) && !info.props.contains(Props::STENCIL);
+        let is_known = |info: &OpInfo| {
+            info.props.contains(Props::GRAPH) && !info.props.intersects(Props::STENCIL | Props::CALLED)
+        };
         let Some(op) = BUILTIN.find(&name).filter(|op| is_known(BUILTIN.info(*op))) else {
             let near = BUILTIN.iter().filter(|(_, info)| is_known(info));
             let near = near.map(|(_, info)| info.name).min_by_key(|known| distance(known, &name));

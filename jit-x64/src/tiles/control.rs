@@ -30,6 +30,17 @@ tile! {
     return_float: (return.$t:float num) -> void, 3 => |cx, t| { cx.bits_to_int(t.sig.from == Type::F64, regs::RDX.number(), t.reg(0)); cx.status(0) },
     exit_at: (exit_at $at) -> void, 3 => |cx, t| cx.status(1 << 32 | t.imm(0) as u64),
     trap: (trap $code) -> void, 3 => |cx, t| { cx.mov_imm(regs::RDX.number(), t.origin as u64); cx.status(2 << 32 | t.imm(0) as u64) },
+    // a function that others of bytecode call by their own convention
+    argument0: (argument0) -> reg, 0, entry, fixed(out = rdx) => |cx, t| { let _ = (cx, t); },
+    argument1: (argument1) -> reg, 0, entry, fixed(out = rcx) => |cx, t| { let _ = (cx, t); },
+    argument2: (argument2) -> reg, 0, entry, fixed(out = r8) => |cx, t| { let _ = (cx, t); },
+    argument3: (argument3) -> reg, 0, entry, fixed(out = r9) => |cx, t| { let _ = (cx, t); },
+    argument4: (argument4) -> reg, 0, entry, fixed(out = r10) => |cx, t| { let _ = (cx, t); },
+    argument_on_stack: (argument_on_stack $at) -> reg, 4 => |cx, t| { let at = cx.argument(t.imm(0)); cx.load(Type::I64, t.out(), at) },
+    frame: (frame) -> reg, 1 => |cx, t| { let start = cx.vm_frame(); cx.lea(true, t.out(), start) },
+    give: (give.i64 reg) -> void, 2, fixed(0 = rax) => |cx, t| { let _ = t; cx.succeed(); cx.leave() },
+    fail: (fail $code) -> void, 3 => |cx, t| { cx.mov_imm(regs::RDX.number(), t.imm(0) as u64); cx.leave() },
+    hand_over: (hand_over $f) -> void, 20 => |cx, t| { call_known(cx, t); cx.leave() },
     // stencils: what is kept in registers from bytecode to bytecode
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = r12) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = rbx) => |cx, t| { let _ = (cx, t); },
@@ -48,8 +59,8 @@ tile! {
     callv: (callv $f) -> void, 20 => |cx, t| call_known(cx, t),
     callv_reg: (callv reg) -> void, 20 => |cx, t| cx.call(t.reg(0)),
     // one function of bytecode calls another
-    invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); cx.invoke(t.origin) },
-    invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = rsi) => |cx, t| cx.invoke(t.origin),
+    invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); cx.invoke(t, 1) },
+    invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = rsi) => |cx, t| cx.invoke(t, 2),
     // call [mem]
     call_int_base: (call.$t:int (load.i64 reg)) -> reg, 23 => |cx, t| cx.call(mem::base(t, 0, 0)),
     call_int_ofs: (call.$t:int (load.i64 (addr reg $o))) -> reg, 23 => |cx, t| cx.call(mem::ofs(t, 0, 0)),

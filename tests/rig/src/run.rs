@@ -113,6 +113,7 @@ impl Verified {
             depths: &self.shape.depths,
             entry: 0,
             functions: azulejo::__private::core::pass::build::Functions::default(),
+            called: None,
         }
     }
 

@@ -115,9 +115,9 @@ pub(super) struct Alive {
     loop_writes: Vec<u64>,
     /// Loops that no other loop holds yet: first stretch, last stretch, set.
     open: Vec<(u32, u32, u32)>,
-    /// Every register that is used, and every one that is written anywhere.
+    /// Every register that is used, and every one that is stored where the frame is looked at.
     used: Vec<u64>,
-    written: Vec<u64>,
+    stored: Vec<u64>,
     /// What the blocks of the template at hand may carry.
     within: Vec<u64>,
     row: Vec<u64>,
@@ -163,14 +163,14 @@ impl Alive {
     ) {
         self.learn_templates(source);
         self.n_words = (source.slots as usize).div_ceil(u64::BITS as usize).max(1);
-        for set in [&mut self.used, &mut self.written] {
+        for set in [&mut self.used, &mut self.stored] {
             set.clear();
             set.resize(self.n_words, 0);
         }
         for register in (0..source.slots).filter(|register| registers.is_used(*register)) {
             insert(&mut self.used, register);
-            if registers.is_written(register) {
-                insert(&mut self.written, register);
+            if source.called.is_some() || registers.is_written(register) {
+                insert(&mut self.stored, register);
             }
         }
         self.find_stretches(source, code, &leads);
@@ -270,7 +270,7 @@ impl Alive {
         let writes = &mut self.writes[start..];
         if touches.stores_all {
             // And they are loaded again.
-            core::iter::zip(&mut *reads, core::iter::zip(&self.written, &*gives))
+            core::iter::zip(&mut *reads, core::iter::zip(&self.stored, &*gives))
                 .for_each(|(reads, (written, gives))| *reads |= written & !gives);
             writes.copy_from_slice(&self.used);
         }
@@ -282,7 +282,7 @@ impl Alive {
             }
             if matches!(info.kind, OperandKind::Regs | OperandKind::RegsMut) {
                 for register in run_of(raw) {
-                    if has(&self.written, register as u32) && !has(gives, register as u32) {
+                    if has(&self.stored, register as u32) && !has(gives, register as u32) {
                         insert(reads, register as u32);
                     }
                     if info.kind == OperandKind::RegsMut {

@@ -1,8 +1,8 @@
 //! Calls from one function of bytecode to another.
 //!
-//! In: a function's number and its arguments, as values. Out: a node that calls it by its record, with the context, the
-//! number of arguments and each argument's bits. The record of a function that is known by now is part of the code;
-//! that of any other is looked up where the functions of an engine say, when the code runs.
+//! In: a function's number and its arguments, as values. Out: a node that calls it by its record, with the context and
+//! each argument's bits. The record of a function that is known by now is part of the code; that of any other is looked up
+//! where the functions of an engine say, when the code runs.
 
 use super::{Builder, SLOT_BYTES, WORD};
 use crate::ir::graph::{CallData, Effect, Target};
@@ -13,8 +13,8 @@ use crate::vocab::{Op, Sig, Type};
 /// The most arguments that one function of bytecode may give to another.
 pub const MAX_ARGUMENTS: usize = 64;
 
-/// What a call takes: the context, a number, and the arguments.
-static TYPES: [Type; 2 + MAX_ARGUMENTS] = [Type::I64; 2 + MAX_ARGUMENTS];
+/// What a call takes: the context, and the arguments.
+static TYPES: [Type; 1 + MAX_ARGUMENTS] = [Type::I64; 1 + MAX_ARGUMENTS];
 
 /// Where functions of bytecode find each other. Where nobody said, there are none.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,7 +59,7 @@ impl Builder<'_> {
         let function = self.value(function);
         let number = self.graph.as_const(function);
         let known = number.and_then(|number| self.source.functions.records.get(number as usize));
-        let mut inputs = Vec::with_capacity(3 + args.len());
+        let mut inputs = Vec::with_capacity(2 + args.len());
         let target = match known {
             Some(record) => Target::Direct(*record),
             None => {
@@ -68,13 +68,12 @@ impl Builder<'_> {
             }
         };
         inputs.push(context);
-        inputs.push(self.graph.constant(Type::I64, args.len() as u64, self.at));
         for &arg in args {
             let value = self.value(arg);
             inputs.push(self.widen(value));
         }
         let signature =
-            Signature { convention: Convention::Bytecode, args: &TYPES[..2 + args.len()], ret: Type::I64 };
+            Signature { convention: Convention::Bytecode, args: &TYPES[..1 + args.len()], ret: Type::I64 };
         self.graph.calls.push(CallData { target, signature, effect });
         let call = self.graph.calls.len() as u64 - 1;
         let bits = self.graph.push(self.current, Op::INVOKE, WORD, &inputs, call, self.at);

@@ -40,7 +40,7 @@ impl Builder<'_> {
         self.arrive(on, Needs::All);
         self.enter_split(out);
         self.flush_all();
-        self.leave(Op::EXIT_AT, Type::Void, &[], self.at as u64);
+        self.exit(self.at as u64);
         self.enter_split(on);
     }
 

@@ -15,6 +15,7 @@
 //! those that the function writes anywhere.
 
 mod alive;
+mod called;
 mod decode;
 mod invoke;
 mod leave;
@@ -23,6 +24,7 @@ mod reached;
 mod registers;
 mod slots;
 
+pub use called::Called;
 pub use invoke::{Functions, MAX_ARGUMENTS, Table};
 pub use open::{Carry, Constants, Opening, first_reads, open};
 
@@ -84,6 +86,9 @@ pub struct Source<'a> {
     pub entry: u32,
     /// Where templates that call functions of bytecode find those.
     pub functions: Functions<'a>,
+    /// Set if the function is to be called by others of bytecode, by their own convention, and not with a frame. It must
+    /// start at its first bytecode, and no template in it may take the frame's address (see [`Template::observes`]).
+    pub called: Option<Called>,
 }
 
 /// Memory kept between functions.
@@ -219,9 +224,12 @@ impl Builder<'_> {
         self.scratch.registers.settle();
         self.scratch.flushes.clear();
         let registers = &self.scratch.registers;
-        self.scratch
-            .flushes
-            .extend((0..self.source.slots).filter(|&register| registers.is_written(register)));
+        let is_called = self.source.called.is_some();
+        let is_elsewhere = |register: &u32| match is_called {
+            true => registers.is_used(*register),
+            false => registers.is_written(*register),
+        };
+        self.scratch.flushes.extend((0..self.source.slots).filter(is_elsewhere));
         let is_jumped_to_first = self.is_jumped_to(0);
         let Scratch { alive, code, registers, leaders, last_jump, chaos, .. } = &mut *self.scratch;
         let leads = |at: usize| {
@@ -246,8 +254,13 @@ impl Builder<'_> {
         self.graph.blocks[Graph::ENTRY.at()].succs.push(leader);
         let pred = crate::ir::graph::Pred { block: Graph::ENTRY, succ: 0 };
         self.graph.blocks[leader.at()].preds.push(pred);
-        let Scratch { alive, registers, .. } = &mut *self.scratch;
-        registers.enter(self.graph, alive.needed(at));
+        match self.source.called {
+            Some(called) => self.take_arguments(called),
+            None => {
+                let Scratch { alive, registers, .. } = &mut *self.scratch;
+                registers.enter(self.graph, alive.needed(at));
+            }
+        }
         self.arrive(leader, Needs::At(at));
     }
 
@@ -457,10 +470,9 @@ impl Builder<'_> {
             }
             Step::Return { value: Some(value) } => {
                 let value = self.value(value);
-                let ty = self.graph.node(value).ty();
-                self.leave(Op::RETURN, ty, &[value], 0);
+                self.give_back(Some(value));
             }
-            Step::Return { value: None } => self.leave(Op::RET, Type::Void, &[], 0),
+            Step::Return { value: None } => self.give_back(None),
             Step::Exit { to } => {
                 let to = match to {
                     Resume::Here => self.at as u64,
@@ -468,9 +480,12 @@ impl Builder<'_> {
                     Resume::Label(operand) => self.operand(operand),
                 };
                 self.flush_all();
-                self.leave(Op::EXIT_AT, Type::Void, &[], to);
+                self.exit(to);
             }
-            Step::Trap { code } => self.leave(Op::TRAP, Type::Void, &[], code as u64),
+            Step::Trap { code } => {
+                let op = if self.source.called.is_some() { Op::FAIL } else { Op::TRAP };
+                self.leave(op, Type::Void, &[], code as u64);
+            }
         }
     }
 
@@ -501,6 +516,11 @@ impl Builder<'_> {
         self.scratch.stack_inputs.clear();
         self.gather(inputs);
         let inputs = &self.scratch.stack_inputs;
+        if let (Op::CU, Some(called)) = (op, self.source.called) {
+            let unit = self.graph.constant(Type::I64, called.unit, self.at);
+            self.scratch.linked.values.push(unit);
+            return;
+        }
         if op == Op::LOCAL {
             self.observed = true;
             self.flush_all();

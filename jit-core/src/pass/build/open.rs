@@ -78,6 +78,7 @@ pub fn open(
         depths: &[],
         entry: 0,
         functions: opening.functions,
+        called: None,
     };
     let here = opens.stand_in(Open { source: From::Here, scale: 1, range: Range::Unsigned });
     let entry = graph.add_block();

@@ -156,10 +156,8 @@ impl Registers {
     }
 
     /// The frame's address.
-    pub(super) fn local(&mut self, graph: &mut Graph) -> Node {
-        *self
-            .local
-            .get_or_insert_with(|| graph.add(Op::LOCAL, Sig { from: Type::Void, ty: Type::I64 }, &[], 0, 0))
+    pub(super) fn local(&mut self, graph: &mut Graph, op: Op) -> Node {
+        *self.local.get_or_insert_with(|| graph.add(op, Sig { from: Type::Void, ty: Type::I64 }, &[], 0, 0))
     }
 
     /// The value of a register in the block that is being linked.
@@ -341,7 +339,7 @@ impl Registers {
         if known.is_some() {
             return known;
         }
-        let local = self.local(graph);
+        let local = self.local(graph, Op::LOCAL);
         let address = graph.add_normal(Op::ADDR, WORD, &[local], register as u64 * SLOT_BYTES, 0);
         let sig = Sig { from: Type::Void, ty: self.home(register) };
         let value = graph.push(Graph::ENTRY, Op::LOAD, sig, &[address], 0, 0);

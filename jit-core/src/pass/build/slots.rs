@@ -15,7 +15,8 @@ impl Builder<'_> {
     }
 
     pub(super) fn local(&mut self) -> Node {
-        self.scratch.registers.local(self.graph)
+        let op = if self.source.called.is_some() { Op::FRAME } else { Op::LOCAL };
+        self.scratch.registers.local(self.graph, op)
     }
 
     pub(super) fn read(&mut self, register: u32, ty: Type) -> Node {
@@ -115,7 +116,7 @@ impl Builder<'_> {
     /// The address of a run of registers, which are in their slots from here on.
     pub(super) fn window(&mut self, run: core::ops::Range<usize>) -> Node {
         for register in run.clone() {
-            if self.scratch.registers.is_written(register as u32) {
+            if self.is_elsewhere(register as u32) {
                 self.flush(register as u32);
             }
         }

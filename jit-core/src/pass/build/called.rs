@@ -1,0 +1,99 @@
+//! How a function starts and ends that others of bytecode call by their own convention.
+//!
+//! In: a function whose arguments are in machine registers and on the stack. Out: a graph in which VM registers have those
+//! values, or are zero, from the start. There is no frame to begin with. One is there for what must be in memory: register
+//! windows, and what the interpreter needs where compiled code is left. It is then called, and what it returns is returned.
+
+use super::alive::has;
+use super::{Builder, SLOT_BYTES, Scratch, WORD};
+use crate::ir::graph::{CallData, Effect, Target};
+use crate::ir::index::Node;
+use crate::ir::template::{Convention, Signature};
+use crate::vocab::{Op, Type};
+
+/// How a function is called.
+#[derive(Clone, Copy, Debug)]
+pub struct Called {
+    /// With how many arguments.
+    pub arguments: u32,
+    /// What `(cu)` is.
+    pub unit: u64,
+    /// The address of the function's record.
+    pub record: u64,
+    /// The address of a function that runs this one to its end where its code is left. It takes the record, the
+    /// context, the frame, and a status and a value as compiled code returns them.
+    pub go_on: u64,
+}
+
+impl Builder<'_> {
+    /// Gives the registers that are needed at the start the arguments, and zero behind those.
+    pub(super) fn take_arguments(&mut self, called: Called) {
+        let at = self.source.entry as usize;
+        debug_assert_eq!(at, 0, "a call starts at the start");
+        for register in 0..self.source.slots {
+            if !has(self.scratch.alive.needed(at), register) {
+                continue;
+            }
+            let home = self.scratch.registers.home(register);
+            let value = match register < called.arguments {
+                true => {
+                    let argument = self.argument(register);
+                    self.bits_as(argument, home)
+                }
+                false => self.graph.constant(home, 0, self.at),
+            };
+            self.scratch.registers.write(register, value);
+        }
+    }
+
+    fn argument(&mut self, number: u32) -> Node {
+        match Op::ARGUMENTS.get(number as usize) {
+            Some(op) => self.graph.add(*op, WORD, &[], 0, self.at),
+            None => {
+                let number = number as u64 - Op::ARGUMENTS.len() as u64;
+                self.graph.add(Op::ARGUMENT_ON_STACK, WORD, &[], number * SLOT_BYTES, self.at)
+            }
+        }
+    }
+
+    /// Ends the function with a result, or zero.
+    pub(super) fn give_back(&mut self, value: Option<Node>) {
+        match (value, self.source.called) {
+            (None, None) => self.leave(Op::RET, Type::Void, &[], 0),
+            (Some(value), None) => {
+                let ty = self.graph.node(value).ty();
+                self.leave(Op::RETURN, ty, &[value], 0);
+            }
+            (value, Some(_)) => {
+                let bits = match value {
+                    Some(value) => self.widen(value),
+                    None => self.graph.constant(Type::I64, 0, self.at),
+                };
+                self.leave(Op::GIVE, Type::I64, &[bits], 0);
+            }
+        }
+    }
+
+    /// Leaves compiled code for the interpreter, which finds all registers in their slots.
+    pub(super) fn exit(&mut self, to: u64) {
+        let Some(called) = self.source.called else {
+            return self.leave(Op::EXIT_AT, Type::Void, &[], to);
+        };
+        let context = self.graph.add(Op::TC, WORD, &[], 0, self.at);
+        let frame = self.local();
+        let mut number = |bits| self.graph.constant(Type::I64, bits, self.at);
+        let inputs = [number(called.record), context, frame, number(1 << 32 | to), number(0)];
+        static TYPES: [Type; 5] = [Type::I64; 5];
+        let signature = Signature { convention: Convention::SysV64, args: &TYPES, ret: Type::Void };
+        let target = Target::Direct(called.go_on);
+        self.graph.calls.push(CallData { target, signature, effect: Effect::Memory });
+        let call = self.graph.calls.len() as u64 - 1;
+        self.leave(Op::HAND_OVER, Type::Void, &inputs, call);
+    }
+
+    /// Whether a register's slot may hold something else than the register does.
+    pub(super) fn is_elsewhere(&self, register: u32) -> bool {
+        let Scratch { registers, .. } = &*self.scratch;
+        self.source.called.is_some() || registers.is_written(register)
+    }
+}

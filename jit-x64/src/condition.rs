@@ -1,0 +1,57 @@
+//! Conditions: what the CPU's flags can say of a comparison.
+
+/// A condition of the CPU's flags. The number of the plain ones is the machine's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "named like the instructions' suffixes")]
+pub enum Cond {
+    O = 0,
+    No = 1,
+    B = 2,
+    Ae = 3,
+    E = 4,
+    Ne = 5,
+    Be = 6,
+    A = 7,
+    S = 8,
+    Ns = 9,
+    P = 10,
+    Np = 11,
+    L = 12,
+    Ge = 13,
+    Le = 14,
+    G = 15,
+    /// Floats are equal: zero, and not unordered.
+    OrderedE = 16,
+    /// Floats differ or are unordered.
+    UnorderedNe = 17,
+}
+
+impl Cond {
+    /// Holds where this one does not.
+    pub fn inverted(self) -> Cond {
+        const PLAIN: [Cond; 16] = [
+            Cond::O,
+            Cond::No,
+            Cond::B,
+            Cond::Ae,
+            Cond::E,
+            Cond::Ne,
+            Cond::Be,
+            Cond::A,
+            Cond::S,
+            Cond::Ns,
+            Cond::P,
+            Cond::Np,
+            Cond::L,
+            Cond::Ge,
+            Cond::Le,
+            Cond::G,
+        ];
+        match self {
+            Cond::OrderedE => Cond::UnorderedNe,
+            Cond::UnorderedNe => Cond::OrderedE,
+            plain => PLAIN[plain as usize ^ 1],
+        }
+    }
+}
