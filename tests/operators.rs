@@ -556,6 +556,11 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
     let elsewhere = [
         "call",
         "invoke",
+        "argument",
+        "frame",
+        "give",
+        "fail",
+        "hand_over",
         "store_",
         "tc",
         "cu",
