@@ -222,6 +222,9 @@ impl<'a> Example<'a> {
             let signature = Signature { convention: Convention::SysV64, args: &[], ret: sig.ty };
             self.graph.calls.push(CallData { target, signature, effect: Effect::Memory });
             let imm = self.graph.calls.len() as u64 - 1;
+            if info.props.contains(Props::ENDS) {
+                return self.graph.end(self.block, op, Type::Void, &inputs, imm, &[], 0);
+            }
             return self.graph.push(self.block, op, Sig { from: Type::Void, ty: sig.ty }, &inputs, imm, 0);
         }
         let imm = match info.params.first() {
