@@ -3,8 +3,8 @@
 use super::backend::{BaselineCode, Compiled, Door};
 use super::tiers::{Tier, Tiers};
 use crate::Error;
-use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::pass::build::{Functions, Source};
+use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
+use azulejo_core::pass::build::{self, Source};
 use azulejo_core::verify::{self, Shape};
 use azulejo_core::vocab::Vocabulary;
 use std::cell::{Cell, RefCell};
@@ -155,6 +155,17 @@ impl<B: Bytecode> Function<B> {
         self.code.ops.as_ptr().cast()
     }
 
+    /// What the interpreter runs it with.
+    pub(super) fn machine<'a>(
+        &'a self,
+        frame: *mut u64,
+        context: *mut B::Context,
+        budget: &'a Cell<i32>,
+        functions: &'a dyn Functions<B::Context>,
+    ) -> Machine<'a, B::Context> {
+        Machine { frame, context, unit: self.unit(), labels: self.labels(), budget, functions }
+    }
+
     pub(super) fn compiled(&self) -> Option<Rc<Compiled>> {
         self.compiled.borrow().clone()
     }
@@ -289,7 +300,7 @@ impl<B: Bytecode> Function<B> {
     }
 
     /// For going on at this bytecode.
-    pub(super) fn source<'a>(&'a self, entry: u32, functions: Functions<'a>) -> Source<'a> {
+    pub(super) fn source<'a>(&'a self, entry: u32, functions: build::Functions<'a>) -> Source<'a> {
         Source {
             vocab: Vocabulary { extra: B::OPERATORS },
             opcodes: B::OPCODES,

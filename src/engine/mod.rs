@@ -334,7 +334,7 @@ impl<B: Bytecode> Engine<B> {
     /// Throws the machine code of a function away; calls that start from now on are interpreted. Its memory is free for
     /// other functions once the calls that run it have ended.
     pub fn discard(&self, function: FunctionId) -> Result<(), Error> {
-        self.discard_code(&*self.function(function)?);
+        self.discard_code(self.function(function)?);
         self.free_retired();
         Ok(())
     }
@@ -445,7 +445,10 @@ impl<B: Bytecode> Engine<B> {
         self.run(&function, context, args, Tier::Interpreter).map(R::from_slot)
     }
 
-    fn function(&self, id: FunctionId) -> Result<Rc<Function<B>>, Error> {
-        self.functions.borrow().get(id.0 as usize).cloned().ok_or(Error::UnknownFunction)
+    #[inline(always)]
+    fn function(&self, id: FunctionId) -> Result<&Function<B>, Error> {
+        let function = self.functions.borrow().get(id.0 as usize).map(Rc::as_ptr);
+        // SAFETY: functions stay as long as the engine, which is borrowed, and where they are.
+        function.map(|function| unsafe { &*function }).ok_or(Error::UnknownFunction)
     }
 }

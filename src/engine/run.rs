@@ -12,7 +12,7 @@ use super::function::Function;
 use super::tiers::{ENDLESS, Tier};
 use super::{Args, Engine, FunctionId};
 use crate::Error;
-use azulejo_core::ir::bytecode::{Bytecode, Flow, Functions, Machine};
+use azulejo_core::ir::bytecode::{Bytecode, Flow, Functions};
 use azulejo_core::vocab::Trap;
 use std::cell::Cell;
 
@@ -30,8 +30,40 @@ struct Calls<'a, B: Bytecode> {
 
 impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
     fn invoke(&self, context: *mut B::Context, function: u32, args: &[u64]) -> Result<u64, Trap> {
-        let function = self.engine.function(FunctionId(function));
-        let result = function.and_then(|function| self.engine.run(&function, context, args, self.highest));
+        let Calls { engine, highest } = *self;
+        let Ok(function) = engine.function(FunctionId(function)) else { return Err(Trap::BadCall) };
+        let left = function.budget().get();
+        let is_cold = left > 0 && !function.has_code() && engine.tiers.lowest == Tier::Interpreter;
+        if highest > Tier::Interpreter && !is_cold {
+            return engine.run(function, context, args, highest).map_err(|error| as_trap(&error));
+        }
+        if args.len() > function.registers() as usize {
+            return Err(Trap::BadCall);
+        }
+        let frame = engine.stack.enter(function.slots()).ok_or(Trap::StackOverflow)?;
+        let slots = frame.slots();
+        // SAFETY: there are as many slots as registers at least, and nobody else knows of them yet.
+        unsafe { slots.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
+        let stretch = Cell::new(STRETCH);
+        let budget = match highest {
+            Tier::Interpreter => &stretch,
+            _ => {
+                function.budget().set(if left == ENDLESS { left } else { left - 1 });
+                function.budget()
+            }
+        };
+        let machine = function.machine(slots, context, budget, self);
+        // SAFETY: the code was verified, and the frame has the slots that verification asked for.
+        let (flow, at) = unsafe { B::interpret(function.code(), &machine, 0, function.registers(), 0) };
+        let result = match flow {
+            Flow::Return(value) => return Ok(value),
+            Flow::Trap(trap) => return Err(trap),
+            _ if highest == Tier::Interpreter => engine.interpret_all(function, context, slots, at),
+            _ => {
+                engine.climb(function, at);
+                engine.run_on(function, context, slots, at, false)
+            }
+        };
         result.map_err(|error| as_trap(&error))
     }
 }
@@ -76,7 +108,7 @@ impl<B: Bytecode> Engine<B> {
         self.calls.set(self.calls.get() + 1);
         function.called(self.calls.get());
         let result = match highest {
-            Tier::Interpreter => self.interpret_all(function, context, frame.slots()),
+            Tier::Interpreter => self.interpret_all(function, context, frame.slots(), 0),
             _ => {
                 self.before_call(function);
                 self.run_on(function, context, frame.slots(), 0, false)
@@ -94,8 +126,9 @@ impl<B: Bytecode> Engine<B> {
         function: &Function<B>,
         context: *mut B::Context,
         slots: *mut u64,
+        mut at: u32,
     ) -> Result<u64, Error> {
-        let (budget, mut at) = (Cell::new(0), 0);
+        let budget = Cell::new(0);
         let calls = Calls { engine: self, highest: Tier::Interpreter };
         loop {
             budget.set(STRETCH);
@@ -238,14 +271,7 @@ impl<B: Bytecode> Engine<B> {
         budget: &Cell<i32>,
         functions: &Calls<'_, B>,
     ) -> Option<Result<u64, Error>> {
-        let machine = Machine {
-            frame: slots,
-            context,
-            unit: function.unit(),
-            labels: function.labels(),
-            budget,
-            functions,
-        };
+        let machine = function.machine(slots, context, budget, functions);
         let depth = function.depth(*at);
         // SAFETY: the code was verified, and the frame has the slots that verification asked for.
         let (flow, end) =
