@@ -52,7 +52,7 @@ unsafe extern "sysv64-unwind" fn go_on<B: Bytecode>(
     let result = engine.function(FunctionId(record.function())).and_then(|function| match status.into() {
         Status::Returned(value) => Ok(value),
         Status::Trapped { trap, at } => Err(failed(trap, at)),
-        Status::Exited { at } => engine.exited(&function, context.cast(), frame, at),
+        Status::Exited { at } => engine.exited(function, context.cast(), frame, at),
     });
     match result {
         Ok(value) => Outcome { value, trap: 0 },
@@ -78,7 +78,7 @@ impl<B: Bytecode> Engine<B> {
         let function = self.function(FunctionId(arrival.record().function()))?;
         if function.expect_arguments(count)
             && count <= function.registers()
-            && let Some(entry) = self.way_in(&function, count)
+            && let Some(entry) = self.way_in(function, count)
         {
             function.called(self.calls.get());
             return Ok(Answer::Enter(entry));
@@ -86,7 +86,7 @@ impl<B: Bytecode> Engine<B> {
         let mut bits = [0; MAX_ARGUMENTS];
         let bits = bits.get_mut(..arrival.count()).ok_or(Error::Trap { trap: Trap::BadCall, at: 0 })?;
         bits.iter_mut().enumerate().for_each(|(at, bits)| *bits = arrival.argument(at));
-        self.run(&function, arrival.context.cast(), &*bits, Tier::Optimizer).map(Answer::Done)
+        self.run(function, arrival.context.cast(), &*bits, Tier::Optimizer).map(Answer::Done)
     }
 
     /// Where calls with so many arguments enter a function; `None` if it is to be interpreted. Makes code for them, or

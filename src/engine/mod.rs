@@ -296,7 +296,7 @@ impl<B: Bytecode> Engine<B> {
     pub fn compile_in(&self, function: FunctionId, tier: Tier) -> Result<(), Error> {
         let function = self.function(function)?;
         function.called(self.calls.get());
-        self.compile_for(&function, tier, 0)
+        self.compile_for(function, tier, 0)
     }
 
     /// Compiles a function for going on at a bytecode, unless that has been done.
@@ -431,7 +431,7 @@ impl<B: Bytecode> Engine<B> {
         args: A,
     ) -> Result<R, Error> {
         let function = self.function(function)?;
-        self.run(&function, context, args, Tier::Optimizer).map(R::from_slot)
+        self.run(function, context, args, Tier::Optimizer).map(R::from_slot)
     }
 
     /// Runs a function in the interpreter, whether or not it has machine code.
@@ -442,7 +442,7 @@ impl<B: Bytecode> Engine<B> {
         args: A,
     ) -> Result<R, Error> {
         let function = self.function(function)?;
-        self.run(&function, context, args, Tier::Interpreter).map(R::from_slot)
+        self.run(function, context, args, Tier::Interpreter).map(R::from_slot)
     }
 
     #[inline(always)]
