@@ -321,7 +321,7 @@ const OPERANDS: [Damage; 8] = [
     ("constraints.txt", |list, _| operand(list, 2, 2).constraint = Constraint::Any, &["operand 1 is not as"]),
     (
         "call.txt",
-        |list, _| operand(list, 3, 4).constraint = Constraint::OutArg(99),
+        |list, _| operand(list, 3, 4).constraint = Constraint::OutArg(99.into()),
         &["argument r0 is not where conventions put one"],
     ),
     ("constraints.txt", |list, _| list.vregs[5].ty = Type::F64, &["scratch r5 is not as described"]),

@@ -9,7 +9,7 @@
 use super::Violation;
 use crate::ir::assignment::{Assignment, Loc, Source};
 use crate::ir::index::Vreg;
-use crate::ir::tiles::{Constraint, Edge, Operand, Remat, Role, TileBlock, TileList};
+use crate::ir::tiles::{Constraint, Edge, Operand, Role, TileBlock, TileList};
 use crate::target::Reg;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -138,8 +138,8 @@ impl<'a> Judge<'a> {
     fn new(tiles: &'a TileList, assignment: &'a Assignment) -> Judge<'a> {
         let mut sets = Sets::new(tiles.vregs.len());
         let mut constants: HashMap<u64, Vec<u32>> = HashMap::new();
-        for (vreg, data) in tiles.vregs.iter().enumerate() {
-            if let Remat::Const(bits) = data.remat {
+        for vreg in 0..tiles.vregs.len() {
+            if let Some(bits) = tiles.constant(Vreg::from(vreg)) {
                 constants.entry(bits).or_default().push(vreg as u32);
             }
         }
@@ -263,7 +263,7 @@ impl<'a> Judge<'a> {
                 (Constraint::Tied(to), loc) => {
                     locs.get(to as usize) == Some(loc) && matches!(loc, Loc::Reg(_))
                 }
-                (Constraint::OutArg(at), loc) => *loc == Loc::OutArg(at),
+                (Constraint::OutArg(unit), loc) => *loc == Loc::OutArg(unit.number()),
                 _ => false,
             };
             if !is_right {

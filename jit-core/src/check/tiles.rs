@@ -193,7 +193,7 @@ impl Judge<'_> {
             let outside = |unit: u16| unit >= self.list.out_args;
             match argument.constraint {
                 Constraint::Fixed(reg) if reg.class() == class(argument) => {}
-                Constraint::OutArg(unit) if !outside(unit) => {}
+                Constraint::OutArg(unit) if !outside(unit.number()) => {}
                 _ => problems.push(format!("argument {} is not where conventions put one", argument.vreg)),
             }
         }

@@ -159,7 +159,8 @@ impl Graph {
     pub fn clear(&mut self, vocab: Vocabulary) {
         self.vocab = vocab;
         self.nodes.clear();
-        self.spare.append(&mut self.blocks);
+        // The next function gets each block as it was here, so that its lists have about the room they need.
+        self.spare.extend(self.blocks.drain(..).rev());
         self.links.clear();
         self.calls.clear();
     }

@@ -5,7 +5,7 @@
 //! Segments are half-open, sorted and disjoint; what lies between them is a hole.
 
 use super::index::{List, Vreg};
-use super::tiles::{Remat, TileList};
+use super::tiles::TileList;
 use crate::target::Reg;
 use crate::vocab::Class;
 
@@ -70,10 +70,7 @@ impl Ranges {
     /// The constant that a range is; constants share no range with anything else.
     #[inline]
     pub fn constant(&self, range: u32, tiles: &TileList) -> Option<u64> {
-        match tiles.vregs[self.ranges[range as usize].vreg.at()].remat {
-            Remat::Const(bits) => Some(bits),
-            Remat::No => None,
-        }
+        tiles.constant(self.ranges[range as usize].vreg)
     }
 
     /// The range that a virtual register is part of.

@@ -37,8 +37,27 @@ pub enum Constraint {
     /// A result: in the same register as the use that is operand number this.
     Tied(u8),
     /// A use: stored in this 8-byte unit of the outgoing argument area (the allocator puts it there).
-    OutArg(u16),
+    OutArg(Unit),
 }
+
+/// A unit of the outgoing argument area; in bytes, so that an operand takes eight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unit([u8; 2]);
+
+impl Unit {
+    /// Its number.
+    pub const fn number(self) -> u16 {
+        u16::from_le_bytes(self.0)
+    }
+}
+
+impl From<u16> for Unit {
+    fn from(number: u16) -> Unit {
+        Unit(number.to_le_bytes())
+    }
+}
+
+const _: () = assert!(size_of::<Operand>() == 8 && size_of::<VregData>() == 8);
 
 /// An operand of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,23 +94,14 @@ pub struct Inst {
     pub origin: u32,
 }
 
-/// How a value can be made again instead of being kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Remat {
-    /// It cannot.
-    #[default]
-    No,
-    /// It is this constant.
-    Const(u64),
-}
-
 /// A virtual register. Defined once (by an instruction or as a block parameter).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VregData {
     /// Its type; never a flag or nothing.
     pub ty: Type,
-    /// How it can be made again.
-    pub remat: Remat,
+    /// In [`TileList::constants`]: the constant that it is, which can be made again instead of being kept; `u32::MAX` if
+    /// it is none.
+    pub constant: u32,
 }
 
 /// A way out of a block.
@@ -141,6 +151,8 @@ pub struct TileList {
     pub args: Vec<Vreg>,
     /// Every virtual register.
     pub vregs: Vec<VregData>,
+    /// The pool of constants that virtual registers are.
+    pub constants: Vec<u64>,
     /// Size in 8-byte units of the outgoing argument area, shadow space included.
     pub out_args: u16,
     /// Whether there is any call.
@@ -159,6 +171,7 @@ impl TileList {
         self.edges.clear();
         self.args.clear();
         self.vregs.clear();
+        self.constants.clear();
         self.out_args = 0;
         self.has_calls = false;
     }
@@ -208,8 +221,21 @@ impl TileList {
     /// Adds a virtual register.
     pub fn add_vreg(&mut self, ty: Type) -> Vreg {
         debug_assert!(ty.is_value());
-        self.vregs.push(VregData { ty, remat: Remat::No });
+        self.vregs.push(VregData { ty, constant: u32::MAX });
         Vreg::from(self.vregs.len() - 1)
+    }
+
+    /// Adds a virtual register that is a constant.
+    pub fn add_constant(&mut self, ty: Type, bits: u64) -> Vreg {
+        self.vregs.push(VregData { ty, constant: self.constants.len() as u32 });
+        self.constants.push(bits);
+        Vreg::from(self.vregs.len() - 1)
+    }
+
+    /// The constant that a virtual register is, if it is one.
+    #[inline(always)]
+    pub fn constant(&self, vreg: Vreg) -> Option<u64> {
+        self.constants.get(self.vregs[vreg.at()].constant as usize).copied()
     }
 }
 

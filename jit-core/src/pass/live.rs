@@ -11,7 +11,7 @@
 
 use crate::ir::index::{List, Vreg};
 use crate::ir::ranges::{AFTER, EARLY, GAP, LATE, Range, Ranges, STEP, Segment};
-use crate::ir::tiles::{Constraint, Operand, Remat, Role, TileList};
+use crate::ir::tiles::{Constraint, Operand, Role, TileList};
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
@@ -279,7 +279,7 @@ impl Scratch {
     }
 
     fn try_join(&mut self, tiles: &TileList, a: Vreg, b: Vreg) -> bool {
-        let is_constant = |vreg: Vreg| tiles.vregs[vreg.at()].remat != Remat::No;
+        let is_constant = |vreg: Vreg| tiles.constant(vreg).is_some();
         let (data_a, data_b) = (&tiles.vregs[a.at()], &tiles.vregs[b.at()]);
         if is_constant(a) || is_constant(b) || data_a.ty.class() != data_b.ty.class() {
             return false;

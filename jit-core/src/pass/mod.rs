@@ -65,12 +65,17 @@ pub struct Blind;
 
 impl Observer for Blind {}
 
+/// A function with this many nodes is long: it does not keep what a pass is done with, so that the next pass gets the same
+/// memory, and a single long function does not leave a compiler with as much for good. Shorter ones do not ask for memory
+/// at all once some were compiled.
+const LONG: usize = 1 << 14;
+
 /// A compiler's memory: the data between passes and each pass's own, kept from function to function.
 #[derive(Debug)]
 pub struct Compilation {
-    /// The function as a graph.
+    /// The function as a graph; that of a long function is gone when its tiles are chosen.
     pub graph: Graph,
-    /// Its nodes in order.
+    /// Its nodes in order; of a long function like the graph.
     pub schedule: Schedule,
     /// Its tiles.
     pub tiles: TileList,
@@ -124,6 +129,9 @@ impl Compilation {
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         build::build(&mut self.build, source, &mut self.graph);
+        if self.is_long() {
+            self.build.release();
+        }
         self.judge_graph("build", target, observer)?;
         self.graph(target, observer)
     }
@@ -163,13 +171,22 @@ impl Compilation {
             rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         }
         observer.graph("rewrite", &self.graph);
+        if self.is_long() {
+            self.rewrite = rewrite::Scratch::default();
+            self.forward = forward::Scratch::default();
+        }
         dead::dead(&mut self.dead, &mut self.graph);
         self.judge_graph("dead", target, observer)
     }
 
     /// From a graph to instructions with registers.
     fn select(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
+        let is_long = self.is_long();
         place::place(&mut self.place, &self.graph, &mut self.schedule);
+        if is_long {
+            self.dead = dead::Scratch::default();
+            self.place = place::Scratch::default();
+        }
         observer.schedule(&self.graph, &self.schedule);
         let text = || print::schedule(&self.graph, &self.schedule);
         judge(target, "place", || check::schedule::schedule(&self.graph, &self.schedule), text)?;
@@ -179,14 +196,30 @@ impl Compilation {
         observer.tiles(set, &self.tiles);
         let text = || print::tiles(&self.tiles, print::Names::NUMBERS);
         judge(target, "tile", || check::tiles::tiles(&self.graph, &self.tiles, set), text)?;
+        if is_long {
+            self.tile.release();
+            self.schedule = Schedule::default();
+            self.graph = Graph::new(self.graph.vocab);
+        }
 
         live::live(&mut self.live, &self.tiles, &mut self.ranges);
+        if is_long {
+            self.live = live::Scratch::default();
+        }
         observer.ranges(&self.tiles, &self.ranges);
         allocate::allocate(&mut self.allocate, &self.tiles, &self.ranges, registers, &mut self.assignment)
             .map_err(|_| Error::Internal("allocate"))?;
+        if is_long {
+            self.allocate.release();
+            self.ranges = Ranges::default();
+        }
         observer.assignment(set, &self.tiles, &self.assignment);
         let text = || print::assignment(&self.tiles, &self.assignment, print::Names::NUMBERS);
         judge(target, "allocate", || check::assignment::assignment(&self.tiles, &self.assignment), text)
+    }
+
+    fn is_long(&self) -> bool {
+        self.graph.nodes.len() >= LONG
     }
 
     fn judge_graph(

@@ -25,6 +25,9 @@ use crate::ir::schedule::{LoopData, Schedule, ScheduledBlock};
 use crate::vocab::Type;
 use crate::vocab::op::Yields;
 
+/// How many bytecodes there may be for each node for the nodes to be sorted by counting.
+const MAX_SPARSE: usize = 8;
+
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Scratch {
@@ -32,7 +35,7 @@ pub struct Scratch {
     /// By rank.
     is_cold: Vec<bool>,
     lines: Lines,
-    /// For each node the rank of its early block, [`NONE`] if it was not reached.
+    /// For each node the rank of its early block, [`NONE`] if it was not reached; then the one before from its bytecode.
     early: Vec<u32>,
     /// For each node the rank of its late block and then of the block it stands in; [`NONE`] once it is listed.
     home: Vec<u32>,
@@ -43,6 +46,8 @@ pub struct Scratch {
     /// The first floating node of each block by rank, and the next one of each node.
     first: Vec<Node>,
     next: Vec<Node>,
+    /// The last floating node from each bytecode.
+    of_origin: Vec<u32>,
     stack: Vec<(Node, u32)>,
 }
 
@@ -195,16 +200,45 @@ impl Scratch {
                 self.use_in(graph, input, home);
             }
         }
-        // Nearly sorted already, which this sort is quick with.
-        self.floating.sort_by_key(|node| graph.node(*node).origin);
+        self.sort_by_origin(graph);
+    }
+
+    /// Lists the floating nodes of each block in the order of the bytecodes they are from; those from one bytecode with
+    /// operands first.
+    fn sort_by_origin(&mut self, graph: &Graph) {
         self.first.clear();
         self.first.resize(self.flow.order.len(), Node::NONE);
         self.next.clear();
         self.next.resize(graph.nodes.len(), Node::NONE);
-        for &node in self.floating.iter().rev() {
-            let home = self.home[node.at()];
-            self.next[node.at()] = core::mem::replace(&mut self.first[home as usize], node);
+        let origins = self.floating.iter().map(|node| graph.node(*node).origin);
+        let (least, most) = origins.fold((u32::MAX, 0), |(least, most), at| (least.min(at), most.max(at)));
+        let n_origins = most.saturating_sub(least) as usize;
+        if n_origins > MAX_SPARSE * self.floating.len() {
+            // Numbers of bytecodes that are not known yet are far apart.
+            self.floating.sort_by_key(|node| graph.node(*node).origin);
+            (0..self.floating.len()).rev().for_each(|at| self.list_first(self.floating[at]));
+            return;
         }
+        self.of_origin.clear();
+        self.of_origin.resize(n_origins + 1, NONE);
+        // Nobody asks any more how high a node may stand: `early` links those from one bytecode, the last first.
+        for &node in &self.floating {
+            let last = &mut self.of_origin[(graph.node(node).origin - least) as usize];
+            self.early[node.at()] = core::mem::replace(last, node.0);
+        }
+        for origin in (0..self.of_origin.len()).rev() {
+            let mut at = self.of_origin[origin];
+            while at != NONE {
+                self.list_first(Node(at));
+                at = self.early[at as usize];
+            }
+        }
+    }
+
+    /// Puts a node before the others that stand in the same block.
+    fn list_first(&mut self, node: Node) {
+        let first = &mut self.first[self.home[node.at()] as usize];
+        self.next[node.at()] = core::mem::replace(first, node);
     }
 
     fn use_in(&mut self, graph: &Graph, node: Node, rank: u32) {

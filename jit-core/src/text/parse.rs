@@ -8,7 +8,7 @@ use crate::ir::graph::{BlockData, CallData, Effect, Graph, Heat, NodeData, Pred,
 use crate::ir::index::{Block, List, Loop, Node, Vreg};
 use crate::ir::schedule::LoopData;
 use crate::ir::template::{Convention, Signature};
-use crate::ir::tiles::{Constraint, Edge, Inst, Operand, Remat, Role, TileBlock, TileId, TileList, VregData};
+use crate::ir::tiles::{Constraint, Edge, Inst, Operand, Role, TileBlock, TileId, TileList};
 use crate::target::{Reg, RegSet};
 use crate::vocab::op::{Key, Yields};
 use crate::vocab::{Op, Props, Sig, Type, Vocabulary};
@@ -382,11 +382,10 @@ impl TileParser<'_> {
                 return Err(format!("expected r{}", self.list.vregs.len()));
             }
             let ty = ty(words.next().unwrap_or(""))?;
-            let remat = match words.next() {
-                Some(word) => Remat::Const(constant(ty, word)?),
-                None => Remat::No,
+            match words.next() {
+                Some(word) => self.list.add_constant(ty, constant(ty, word)?),
+                None => self.list.add_vreg(ty),
             };
-            self.list.vregs.push(VregData { ty, remat });
             return Ok(());
         }
         let Some(open) = self.list.blocks.last_mut() else { return Err("no block is open".into()) };
@@ -502,7 +501,8 @@ impl TileParser<'_> {
             Some(("%", reg)) => Constraint::Fixed(self.register(reg)?),
             Some(("/", index)) => Constraint::Tied(number(index, "", "an operand's number")? as u8),
             Some((_, unit)) => {
-                Constraint::OutArg(number(unit.trim_end_matches(']'), "", "an argument unit")? as u16)
+                let unit = number(unit.trim_end_matches(']'), "", "an argument unit")? as u16;
+                Constraint::OutArg(unit.into())
             }
         };
         Ok(Operand { vreg: vreg(name)?, role, constraint })

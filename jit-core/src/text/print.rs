@@ -10,10 +10,10 @@
 
 use crate::ir::assignment::{Assignment, Loc, Source};
 use crate::ir::graph::{CallData, Effect, Graph, Heat, Target};
-use crate::ir::index::{Block, Node};
+use crate::ir::index::{Block, Node, Vreg};
 use crate::ir::schedule::Schedule;
 use crate::ir::template::Convention;
-use crate::ir::tiles::{Constraint, Operand, Remat, Role, TileId, TileList};
+use crate::ir::tiles::{Constraint, Operand, Role, TileId, TileList};
 use crate::target::Reg;
 use crate::vocab::op::{Key, Param};
 use crate::vocab::{Op, OpInfo, Sig, Type};
@@ -259,7 +259,7 @@ fn tile_list(
     writeln!(out, "out_args {}{}", list.out_args, if list.has_calls { " calls" } else { "" })?;
     for (at, vreg) in list.vregs.iter().enumerate() {
         write!(out, "r{at} {}", vreg.ty)?;
-        if let Remat::Const(bits) = vreg.remat {
+        if let Some(bits) = list.constant(Vreg::from(at)) {
             constant(out, vreg.ty, bits)?;
         }
         out.push('\n');
@@ -362,7 +362,7 @@ fn operand(out: &mut String, operand: Operand, names: Names<'_>) -> fmt::Result 
         Constraint::Any => write!(out, "?"),
         Constraint::Fixed(reg) => write!(out, "%{}", (names.reg)(reg)),
         Constraint::Tied(index) => write!(out, "/{index}"),
-        Constraint::OutArg(unit) => write!(out, "[{unit}]"),
+        Constraint::OutArg(unit) => write!(out, "[{}]", unit.number()),
     }
 }
 

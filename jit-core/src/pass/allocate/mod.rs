@@ -56,6 +56,13 @@ pub struct Scratch {
     pub(super) chaos: Chaos,
 }
 
+impl Scratch {
+    /// Gives its memory back.
+    pub(super) fn release(&mut self) {
+        *self = Scratch { chaos: core::mem::take(&mut self.chaos), ..Scratch::default() };
+    }
+}
+
 /// There is an instruction whose constraints cannot all be met.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Impossible {
@@ -89,6 +96,9 @@ enum Look {
     /// Something that does not go, from this position on.
     Blocked(u32),
 }
+
+/// How many positions a piece covers at most that waits again.
+const MAX_LENGTH: u32 = 1024 * STEP;
 
 /// How much of a piece the registers have room for that cannot have all of it.
 #[derive(Clone, Copy, Default)]
@@ -194,9 +204,21 @@ impl Allocator<'_> {
         }
     }
 
+    /// Lets a piece wait again. It is cut so that what it gives up and gets again is not long: a loop around many cases
+    /// may take a register from it in each.
     fn queue(&mut self, piece: u32) {
-        let task = task(&self.scratch.pieces, piece);
-        self.scratch.queue.extend(task);
+        let Scratch { pieces, queue, .. } = &mut *self.scratch;
+        let mut rest = piece;
+        while let (Some(first), Some(last)) = (pieces.segments(rest).first(), pieces.segments(rest).last()) {
+            let stop = before(first.start) + MAX_LENGTH;
+            let front = rest;
+            if last.end <= stop {
+                queue.extend(task(pieces, front));
+                return;
+            }
+            rest = pieces.cut_before(front, stop);
+            queue.extend(task(pieces, front));
+        }
     }
 
     fn next(&mut self) -> Option<Task> {

@@ -107,6 +107,9 @@ pub(super) fn write(allocator: Allocator<'_>, out: &mut Assignment) {
     allocator.scratch.write = scratch;
 }
 
+/// How many blocks are looked at one by one before others are searched.
+const MAX_STEPS: usize = 8;
+
 /// The position from which a block is left.
 fn end_of(block: &TileBlock) -> u32 {
     (block.insts.start + block.insts.len - 1) * STEP + GAP
@@ -171,7 +174,7 @@ impl<'a> Writer<'a> {
         self.scratch.located[near as usize].1
     }
 
-    /// The entry of a cut range for a position; most often it is the one that is said to be near, or the next.
+    /// The entry of a cut range for a position; most often it is the one that is said to be near, or beside it.
     fn find_located(&self, cut: List, position: u32, near: u32) -> u32 {
         let entries = &self.scratch.located[cut.range()];
         let near = (near - cut.start) as usize;
@@ -182,6 +185,8 @@ impl<'a> Writer<'a> {
             near
         } else if is_at(near + 1) {
             near + 1
+        } else if is_at(near.wrapping_sub(1)) {
+            near - 1
         } else {
             entries.partition_point(|(segment, _)| segment.end <= position)
         };
@@ -244,7 +249,9 @@ impl<'a> Writer<'a> {
             let mut next = 0;
             for index in cut.range() {
                 let (segment, place) = self.scratch.located[index];
-                if start_of(next) <= segment.start {
+                // It is mostly one of the next.
+                next += (0..MAX_STEPS).take_while(|step| start_of(next + step) < segment.start).count();
+                if start_of(next) < segment.start {
                     next = pieces.block_at(segment.start);
                     next += (start_of(next) < segment.start) as usize;
                 }
@@ -461,7 +468,7 @@ impl<'a> Writer<'a> {
         let operand = &tiles.operands[index];
         let loc = match operand.constraint {
             Constraint::Fixed(reg) => Loc::Reg(reg),
-            Constraint::OutArg(at) => Loc::OutArg(at),
+            Constraint::OutArg(unit) => Loc::OutArg(unit.number()),
             _ => self.register(at, tied_result.unwrap_or(index)),
         };
         let ty = tiles.vregs[operand.vreg.at()].ty;

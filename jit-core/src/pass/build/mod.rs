@@ -109,6 +109,13 @@ pub struct Scratch {
     reached: reached::Scratch,
 }
 
+impl Scratch {
+    /// Gives its memory back.
+    pub(super) fn release(&mut self) {
+        *self = Scratch { chaos: core::mem::take(&mut self.chaos), ..Scratch::default() };
+    }
+}
+
 /// The template being linked.
 #[derive(Debug, Default)]
 struct Linked {

@@ -6,9 +6,7 @@ use crate::grammar::pattern::Symbol;
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, List, Node, Vreg};
 use crate::ir::schedule::{Schedule, ScheduledBlock};
-use crate::ir::tiles::{
-    Constraint, Edge, Inst, Operand, Remat, Role, TileBlock, TileId, TileList, VregData, resolve,
-};
+use crate::ir::tiles::{Constraint, Edge, Inst, Operand, Role, TileBlock, TileId, TileList, resolve};
 use crate::target::{RegSet, RegisterFile};
 use crate::vocab::{Class, Op, Sig, Type};
 
@@ -216,10 +214,10 @@ impl Emitter<'_> {
             return known;
         }
         let data = self.graph.node(node);
-        let constant = self.scratch.facts[data.op.0 as usize].is_const;
-        let remat = if constant { Remat::Const(data.imm) } else { Remat::No };
-        self.out.vregs.push(VregData { ty: data.ty(), remat });
-        let vreg = Vreg::from(self.out.vregs.len() - 1);
+        let vreg = match self.scratch.facts[data.op.0 as usize].is_const {
+            true => self.out.add_constant(data.ty(), data.imm),
+            false => self.out.add_vreg(data.ty()),
+        };
         self.scratch.vregs[node.at()] = vreg;
         vreg
     }
@@ -278,7 +276,7 @@ impl Emitter<'_> {
                 Some(reg) => Constraint::Fixed(*reg),
                 None => {
                     stack += 1;
-                    Constraint::OutArg(stack - 1)
+                    Constraint::OutArg((stack - 1).into())
                 }
             };
             taken[class as usize] += 1;

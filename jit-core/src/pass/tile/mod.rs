@@ -176,6 +176,12 @@ struct Split {
 }
 
 impl Scratch {
+    /// Gives its memory back, but for the tables.
+    pub(super) fn release(&mut self) {
+        let Scratch { resolved, forms, facts, chaos, .. } = core::mem::take(self);
+        *self = Scratch { resolved, forms, facts, chaos, ..Scratch::default() };
+    }
+
     fn prepare(&mut self, set: &TileSet, graph: &Graph, features: u32) {
         debug_assert!(set.stranger(graph.vocab).is_none(), "the set was made for other operators");
         let key = (set.tiles.as_ptr() as usize, features);
