@@ -126,6 +126,26 @@ impl Compiler {
         })
     }
 
+    /// Another one that puts code into the same memory and makes all choices alike; for another thread.
+    pub fn beside(&self) -> Compiler {
+        Compiler {
+            memory: self.memory.clone(),
+            compilation: Compilation::default(),
+            emission: emit::Scratch::default(),
+            code: Code::default(),
+            options: self.options.clone(),
+            features: self.features,
+            rules: self.rules,
+            set: self.set,
+            registers: self.registers,
+            checks: self.checks,
+            watchers: self.watchers,
+            name: String::new(),
+            baseline: Baseline::default(),
+            table: self.table,
+        }
+    }
+
     /// Gives out other registers than all there are: some that a host keeps for itself can be left out. The
     /// five that instructions and calls want by name (`rax rcx rdx rsi rdi`) must be among them.
     pub fn with_registers(mut self, registers: &'static RegisterFile) -> Self {

@@ -8,13 +8,14 @@ use super::function::{Function, FunctionId};
 use super::links::Links;
 use super::run::{as_trap, failed};
 use super::tiers::Tier;
+use super::worker::Purpose;
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::pass::build::MAX_ARGUMENTS;
 use azulejo_core::vocab::Trap;
 use azulejo_x64::invoke::{Behind, MAX_SLOTS};
 use azulejo_x64::record::{Arrival, Outcome, Record};
-use azulejo_x64::{RawStatus, Status};
+use azulejo_x64::{Compiled, RawStatus, Status};
 
 /// Records for functions of this bytecode.
 pub(crate) fn links<B: Bytecode>() -> Links {
@@ -94,6 +95,9 @@ impl<B: Bytecode> Engine<B> {
     fn way_in(&self, function: &Function<B>, count: u32) -> Option<*const u8> {
         let is_hot =
             function.has_baseline() && function.is_used_up() && self.tiers.highest == Tier::Optimizer;
+        if is_hot {
+            self.collect();
+        }
         if is_hot || function.compiled().is_some() || self.tiers.lowest == Tier::Optimizer {
             if function.called_code().is_none() && !function.is_stuck() && !function.observes() {
                 self.compile_called(function, count);
@@ -116,28 +120,30 @@ impl<B: Bytecode> Engine<B> {
         loop {
             let links = self.links.borrow();
             let record = links.record(function.number());
-            let source = function.source(0, links.functions());
+            if function.has_door() && self.request(function, Purpose::Calls(count, record)) {
+                return;
+            }
+            let source = function.body().source(0, links.functions());
             let mut backend = self.backend.borrow_mut();
             let result = backend.called(function.name(), &source, count, function.unit(), record);
-            drop(backend);
+            drop((backend, links));
             match result {
-                Ok(code) => {
-                    self.close(function, &links);
-                    // SAFETY: it was compiled for this record.
-                    unsafe { record.open_to(&code) };
-                    function.set_called(code);
-                    // Calls from outside go on counting.
-                    return function.budget().set(self.tiers.budget(Tier::Baseline));
-                }
-                Err(Error::OutOfCodeMemory) => {
-                    drop(links);
-                    if !self.evict() {
-                        return;
-                    }
-                }
+                Ok(code) => return self.open_to_calls(function, code),
+                Err(Error::OutOfCodeMemory) if self.evict() => {}
                 Err(_) => return,
             }
         }
+    }
+
+    /// Has other functions call this code.
+    pub(super) fn open_to_calls(&self, function: &Function<B>, code: Compiled) {
+        let links = self.links.borrow();
+        self.close(function, &links);
+        // SAFETY: it was compiled for this record.
+        unsafe { links.record(function.number()).open_to(&code) };
+        function.set_called(code);
+        // Calls from outside go on counting.
+        function.budget().set(self.tiers.budget(Tier::Baseline));
     }
 
     /// Makes a door to a function's code, if there is any and it can have one.

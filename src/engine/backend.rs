@@ -117,6 +117,11 @@ mod present {
             self.compiler(name, source.vocab)?.called(source, arguments, unit, record, &mut Blind)
         }
 
+        /// A compiler for another thread, if there is one for this.
+        pub(crate) fn compiler_beside(&self) -> Option<Compiler> {
+            self.compiler.as_ref().map(Compiler::beside)
+        }
+
         /// Where others enter a function whose code this made.
         pub(crate) fn door(&mut self, behind: &Behind<'_>) -> Result<Door, Error> {
             self.compiler.as_mut().ok_or(Error::NotCompiled)?.door(behind)

@@ -9,6 +9,7 @@ use azulejo_core::verify::{self, Shape};
 use azulejo_core::vocab::Vocabulary;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Names a function of one engine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -47,13 +48,46 @@ pub(super) struct Retired {
     baseline: Option<Rc<BaselineCode>>,
 }
 
-/// Bytecode that was verified.
-pub(super) struct Function<B: Bytecode> {
-    number: u32,
+/// Bytecode that was verified: what a compiler needs of a function, on whatever thread.
+pub(super) struct Body<B: Bytecode> {
     name: String,
     code: Code<B>,
     registers: u32,
     shape: Shape,
+}
+
+impl<B: Bytecode> Body<B> {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What `(cu)` is: the bytecode itself, by which a template can tell functions apart.
+    pub(super) fn unit(&self) -> *const () {
+        self.code.ops.as_ptr().cast()
+    }
+
+    /// For going on at this bytecode.
+    pub(super) fn source<'a>(&'a self, entry: u32, functions: build::Functions<'a>) -> Source<'a> {
+        Source {
+            vocab: Vocabulary { extra: B::OPERATORS },
+            opcodes: B::OPCODES,
+            templates: B::templates(),
+            code: &self.code.ops,
+            labels: &self.code.labels,
+            locals: self.registers,
+            slots: self.shape.slots,
+            depths: &self.shape.depths,
+            entry,
+            functions,
+            called: None,
+        }
+    }
+}
+
+/// A function of an engine.
+pub(super) struct Function<B: Bytecode> {
+    number: u32,
+    body: Arc<Body<B>>,
     /// Shared with the calls that run it, as all code: they keep it if it is thrown away.
     compiled: RefCell<Option<Rc<Compiled>>>,
     baseline: RefCell<Option<Rc<BaselineCode>>>,
@@ -71,6 +105,8 @@ pub(super) struct Function<B: Bytecode> {
     budget: Box<Cell<i32>>,
     /// It could not be compiled; nobody tries again.
     is_stuck: Cell<bool>,
+    generation: Cell<u32>,
+    is_awaited: Cell<bool>,
     /// When it was called last, in calls of the engine.
     last_call: Cell<u64>,
 }
@@ -104,10 +140,7 @@ impl<B: Bytecode> Function<B> {
         let budget = Box::new(Cell::new(tiers.budget(Tier::Interpreter)));
         Ok(Function {
             number,
-            name,
-            code,
-            registers,
-            shape,
+            body: Arc::new(Body { name, code, registers, shape }),
             compiled: RefCell::default(),
             baseline: RefCell::default(),
             inside: RefCell::default(),
@@ -117,6 +150,8 @@ impl<B: Bytecode> Function<B> {
             is_hot_inside: Cell::new(false),
             budget,
             is_stuck: Cell::new(false),
+            generation: Cell::new(0),
+            is_awaited: Cell::new(false),
             last_call: Cell::new(0),
         })
     }
@@ -125,34 +160,37 @@ impl<B: Bytecode> Function<B> {
         self.number
     }
 
+    pub(super) fn body(&self) -> &Arc<Body<B>> {
+        &self.body
+    }
+
     pub(super) fn name(&self) -> &str {
-        &self.name
+        self.body.name()
     }
 
     pub(super) fn code(&self) -> &[B] {
-        &self.code.ops
+        &self.body.code.ops
     }
 
     pub(super) fn labels(&self) -> &[u32] {
-        &self.code.labels
+        &self.body.code.labels
     }
 
     pub(super) fn registers(&self) -> u32 {
-        self.registers
+        self.body.registers
     }
 
     pub(super) fn slots(&self) -> usize {
-        self.shape.slots as usize
+        self.body.shape.slots as usize
     }
 
     /// The height of the operand stack before a bytecode.
     pub(super) fn depth(&self, at: u32) -> u32 {
-        self.shape.depths.get(at as usize).copied().unwrap_or(0)
+        self.body.shape.depths.get(at as usize).copied().unwrap_or(0)
     }
 
-    /// What `(cu)` is: the bytecode itself, by which a template can tell functions apart.
     pub(super) fn unit(&self) -> *const () {
-        self.code.ops.as_ptr().cast()
+        self.body.unit()
     }
 
     /// What the interpreter runs it with.
@@ -221,6 +259,20 @@ impl<B: Bytecode> Function<B> {
         self.budget.get() < 0
     }
 
+    /// How often all code was thrown away: code that was asked for before is of no use.
+    pub(super) fn generation(&self) -> u32 {
+        self.generation.get()
+    }
+
+    /// Whether another thread is compiling it.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.is_awaited.get()
+    }
+
+    pub(super) fn set_awaited(&self, is_awaited: bool) {
+        self.is_awaited.set(is_awaited);
+    }
+
     pub(super) fn is_stuck(&self) -> bool {
         self.is_stuck.get()
     }
@@ -252,7 +304,7 @@ impl<B: Bytecode> Function<B> {
 
     /// Whether a template in it looks at all VM registers at once.
     pub(super) fn observes(&self) -> bool {
-        self.code.ops.iter().any(|op| B::templates()[op.opcode()].observes())
+        self.body.code.ops.iter().any(|op| B::templates()[op.opcode()].observes())
     }
 
     /// Takes what other functions call away, with the code behind it: they may be running that.
@@ -277,6 +329,8 @@ impl<B: Bytecode> Function<B> {
         self.inside.take();
         self.is_hot_inside.set(false);
         self.is_stuck.set(false);
+        self.generation.set(self.generation.get() + 1);
+        self.is_awaited.set(false);
         self.budget.set(tiers.budget(Tier::Interpreter));
     }
 
@@ -299,30 +353,13 @@ impl<B: Bytecode> Function<B> {
         self.last_call.set(now);
     }
 
-    /// For going on at this bytecode.
-    pub(super) fn source<'a>(&'a self, entry: u32, functions: build::Functions<'a>) -> Source<'a> {
-        Source {
-            vocab: Vocabulary { extra: B::OPERATORS },
-            opcodes: B::OPCODES,
-            templates: B::templates(),
-            code: &self.code.ops,
-            labels: &self.code.labels,
-            locals: self.registers,
-            slots: self.shape.slots,
-            depths: &self.shape.depths,
-            entry,
-            functions,
-            called: None,
-        }
-    }
-
     /// As the baseline compiler takes it; `counts` is whether its loops use the budget up.
     pub(super) fn bytecode(&self, counts: bool) -> verify::Function<'_, B> {
         verify::Function {
-            code: &self.code.ops,
-            labels: &self.code.labels,
-            registers: self.registers,
-            shape: &self.shape,
+            code: &self.body.code.ops,
+            labels: &self.body.code.labels,
+            registers: self.body.registers,
+            shape: &self.body.shape,
             unit: self.unit(),
             budget: counts.then(|| std::ptr::from_ref(&*self.budget)),
         }

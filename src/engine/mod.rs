@@ -10,6 +10,8 @@
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod arrive;
 mod backend;
+#[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+mod background;
 mod function;
 mod links;
 mod listing;
@@ -18,6 +20,8 @@ mod stack;
 mod thread;
 mod tiers;
 mod value;
+#[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+mod worker;
 
 pub use function::{Code, FunctionId};
 pub use listing::Listing;
@@ -69,6 +73,7 @@ pub struct Builder {
     code_bytes: usize,
     machine: backend::Choice,
     tiers: Tiers,
+    is_patient: bool,
 }
 
 impl Default for Builder {
@@ -79,6 +84,7 @@ impl Default for Builder {
             code_bytes: 64 << 20,
             machine: backend::Choice::default(),
             tiers: Tiers::default(),
+            is_patient: false,
         }
     }
 }
@@ -190,6 +196,24 @@ impl Builder {
         self
     }
 
+    /// Has the optimizer compile hot functions on a thread of its own. Running code never waits for it: it goes on in the
+    /// baseline's code until the better one is there. What is compiled by hand is compiled at once, as ever.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Return { a: In<i64> } }
+    /// # template! { Op::Return => (return $a) }
+    /// let engine: Engine<Op> = Engine::<Op>::builder().background(true).build();
+    /// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
+    /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn background(mut self, background: bool) -> Self {
+        self.is_patient = background;
+        self
+    }
+
     /// Uses only these of the CPU's features (by name, such as `bmi2`); names the CPU lacks are left out.
     pub fn only_features(mut self, names: &[&str]) -> Self {
         self.machine.only_features(names);
@@ -213,6 +237,10 @@ impl Builder {
     /// Makes the engine.
     pub fn build<B: Bytecode>(self) -> Engine<B> {
         Engine {
+            #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+            worker: RefCell::new(None),
+            #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+            is_patient: self.is_patient,
             functions: RefCell::default(),
             backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
             stack: FrameStack::new(self.stack_slots, self.native_stack),
@@ -228,6 +256,12 @@ impl Builder {
 ///
 /// The README's tutorial shows one at work.
 pub struct Engine<B: Bytecode> {
+    /// Goes first: it ends before what it looks at.
+    #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+    worker: RefCell<Option<worker::Worker<B>>>,
+    /// Whether hot functions are compiled on a thread of their own.
+    #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+    is_patient: bool,
     functions: RefCell<Vec<Rc<Function<B>>>>,
     backend: RefCell<Backend>,
     stack: FrameStack,
@@ -316,7 +350,8 @@ impl<B: Bytecode> Engine<B> {
                     })
                 }
                 Tier::Optimizer => {
-                    let code = backend.compile(function.name(), &function.source(at, links.functions()));
+                    let code =
+                        backend.compile(function.name(), &function.body().source(at, links.functions()));
                     code.map(|code| {
                         self.close(function, &links);
                         function.set_code_at(at, code);

@@ -230,6 +230,13 @@ impl<B: Bytecode> Engine<B> {
             true if self.tiers.highest < Tier::Optimizer || function.entries() >= MAX_ENTRIES => None,
             true => Some(Tier::Optimizer),
         };
+        #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+        if next == Some(Tier::Optimizer) {
+            self.collect();
+            if function.code_at(at).is_none() && self.request(function, super::worker::Purpose::Entry(at)) {
+                return;
+            }
+        }
         let is_done = next.is_none_or(|next| {
             let result = self.compile_for(function, next, at);
             function.set_stuck(result.is_err());

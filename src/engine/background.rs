@@ -1,0 +1,66 @@
+//! Climbing without waiting: another thread compiles, and this one looks now and then whether it is done.
+//!
+//! In: a hot function. Out: a request, and later its code put to use.
+
+use super::function::Function;
+use super::tiers::Tier;
+use super::worker::{Done, Job, Purpose, Request, Worker};
+use super::{Engine, FunctionId};
+use crate::Error;
+use azulejo_core::ir::bytecode::Bytecode;
+
+/// How many calls and times around loops it takes until a function looks again.
+const PATIENCE: i32 = 200;
+
+impl<B: Bytecode> Engine<B> {
+    /// Asks for code of the optimizer, unless the function waits for some already. Whether there is somebody to ask.
+    pub(super) fn request(&self, function: &Function<B>, purpose: Purpose) -> bool {
+        if !self.is_patient {
+            return false;
+        }
+        let mut worker = self.worker.borrow_mut();
+        if worker.as_ref().is_some_and(Worker::is_over) {
+            return false;
+        }
+        function.budget().set(PATIENCE);
+        if function.is_awaited() {
+            return true;
+        }
+        if worker.is_none() {
+            let compiler = self.backend.borrow().compiler_beside();
+            *worker = compiler.and_then(Worker::start);
+        }
+        let links = self.links.borrow();
+        let functions = links.functions();
+        let (number, generation) = (function.number(), function.generation());
+        let request = Request { function: number, generation, purpose };
+        let body = function.body().clone();
+        let job = Job { request, body, records: functions.records.to_vec(), table: functions.table };
+        let is_taken = worker.as_ref().is_some_and(|worker| worker.hand_over(job));
+        function.set_awaited(is_taken);
+        is_taken
+    }
+
+    /// Puts to use what has been compiled meanwhile.
+    pub(super) fn collect(&self) {
+        let next = || self.worker.borrow().as_ref().and_then(Worker::finished);
+        while let Some(Done { request, result }) = next() {
+            let Ok(function) = self.function(FunctionId(request.function)) else { continue };
+            if function.generation() != request.generation {
+                continue;
+            }
+            function.set_awaited(false);
+            match (result, request.purpose) {
+                (Ok(code), Purpose::Entry(at)) => {
+                    self.close(function, &self.links.borrow());
+                    function.set_code_at(at, code);
+                    function.budget().set(self.tiers.budget(Tier::Baseline));
+                }
+                (Ok(code), Purpose::Calls(..)) => self.open_to_calls(function, code),
+                // It asks again, when there may be room.
+                (Err(Error::OutOfCodeMemory), _) if self.evict() => {}
+                (Err(_), _) => function.set_stuck(true),
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! A thread that compiles while the engine runs.
+//!
+//! In: functions that have become hot. Out: their code, whenever it is ready; nobody waits for it. The engine looks now and
+//! then, and is the one that puts code to use: all that other threads see is bytecode and the memory for code.
+
+use super::function::Body;
+use crate::Error;
+use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::pass::Blind;
+use azulejo_core::pass::build::Functions;
+use azulejo_x64::record::Record;
+use azulejo_x64::{Compiled, Compiler};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+/// What code is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Purpose {
+    /// Going on at a bytecode.
+    Entry(u32),
+    /// Calls of other functions, with so many arguments, by this record.
+    Calls(u32, *const Record),
+}
+
+/// A function to compile.
+pub(super) struct Job<B: Bytecode> {
+    pub(super) request: Request,
+    pub(super) body: Arc<Body<B>>,
+    /// The records of all functions there are, and where later ones are looked up.
+    pub(super) records: Vec<u64>,
+    pub(super) table: u64,
+}
+
+/// By what the engine knows a job again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) function: u32,
+    pub(super) generation: u32,
+    pub(super) purpose: Purpose,
+}
+
+/// What became of a job.
+pub(super) struct Done {
+    pub(super) request: Request,
+    pub(super) result: Result<Compiled, Error>,
+}
+
+/// What goes from one thread to another.
+struct Parcel<T>(T);
+
+// SAFETY: bytecode consists of numbers, whatever their types (`Bytecode` is implemented by its derive only), and is only
+// read. Records stay where they are until the thread has ended, and of a record only what never changes is read.
+unsafe impl<T> Send for Parcel<T> {}
+
+impl<T> Parcel<T> {
+    fn open(self) -> T {
+        self.0
+    }
+}
+
+/// The thread, and the ways to it and back.
+pub(super) struct Worker<B: Bytecode> {
+    jobs: Option<Sender<Parcel<Job<B>>>>,
+    done: Receiver<Parcel<Done>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl<B: Bytecode> Worker<B> {
+    /// Starts a thread; `None` if the system has none to give.
+    pub(super) fn start(compiler: Compiler) -> Option<Worker<B>> {
+        let (jobs, to_do) = channel::<Parcel<Job<B>>>();
+        let (ready, done) = channel();
+        let work = move || {
+            let mut compiler = compiler;
+            for job in to_do {
+                let job = job.open();
+                let result = job.compile(&mut compiler);
+                if ready.send(Parcel(Done { request: job.request, result })).is_err() {
+                    break;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("azulejo".into()).spawn(work).ok()?;
+        Some(Worker { jobs: Some(jobs), done, thread: Some(thread) })
+    }
+
+    /// Hands a job over; whether the thread is still there to take it.
+    pub(super) fn hand_over(&self, job: Job<B>) -> bool {
+        self.jobs.as_ref().is_some_and(|jobs| jobs.send(Parcel(job)).is_ok())
+    }
+
+    /// Whether the thread has ended, which it does only if the compiler fails.
+    pub(super) fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// What has been compiled since somebody asked.
+    pub(super) fn finished(&self) -> Option<Done> {
+        self.done.try_recv().ok().map(Parcel::open)
+    }
+}
+
+impl<B: Bytecode> Drop for Worker<B> {
+    fn drop(&mut self) {
+        // Without jobs to come the thread ends. It has a function in hand at most, besides those in the queue.
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<B: Bytecode> Job<B> {
+    fn compile(&self, compiler: &mut Compiler) -> Result<Compiled, Error> {
+        let functions = Functions { records: &self.records, table: self.table };
+        compiler.set_name(self.body.name());
+        match self.request.purpose {
+            Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), &mut Blind),
+            Purpose::Calls(arguments, record) => {
+                // SAFETY: the engine, whose record it is, waits for this thread before it ends.
+                let record = unsafe { &*record };
+                let source = self.body.source(0, functions);
+                compiler.called(&source, arguments, self.body.unit(), record, &mut Blind)
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Functions that are compiled on another thread while they run.
+
+use azulejo::prelude::*;
+use std::time::{Duration, Instant};
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+enum Op {
+    Const { dst: Out<i64>, value: Imm<i64> },
+    Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    AddConst { dst: Out<i64>, a: In<i64>, k: Imm<i64> },
+    Less { a: In<i64>, k: Imm<i64>, to: Label },
+    Loop { n: InOut<i64>, to: Label },
+    Call { dst: Out<i64>, f: Imm<u32>, a: In<i64> },
+    Return { a: In<i64> },
+}
+
+template! {
+    Op::Const    => $value
+    Op::Add      => (add $a $b)
+    Op::AddConst => (add $a $k)
+    Op::Less     => (when (lt $a $k) (branch $to))
+    Op::Loop!    => (dov (set $n (sub $n 1)) (when (nz $n) (branch $to)))
+    Op::Call     => (invoke $f (arglist $a) i64)
+    Op::Return   => (return $a)
+}
+
+fn engine() -> Engine<Op> {
+    Engine::<Op>::builder().background(true).thresholds(5, 50).build()
+}
+
+/// Counts `n` down and adds all numbers up, some work in between.
+fn sum(work: usize) -> Vec<Op> {
+    let mut code = vec![Op::Const { dst: 1.into(), value: Imm(0) }];
+    code.push(Op::Add { dst: 1.into(), a: 1.into(), b: 0.into() });
+    for at in 0..work {
+        let k = if at % 2 == 0 { 3 } else { -3 };
+        code.push(Op::AddConst { dst: 1.into(), a: 1.into(), k: Imm(k) });
+    }
+    code.push(Op::Loop { n: 0.into(), to: Label(1) });
+    code.push(Op::Return { a: 1.into() });
+    code
+}
+
+fn fib(f: u32) -> Vec<Op> {
+    vec![
+        Op::Less { a: 0.into(), k: Imm(2), to: Label(6) },
+        Op::AddConst { dst: 1.into(), a: 0.into(), k: Imm(-1) },
+        Op::Call { dst: 1.into(), f: Imm(f), a: 1.into() },
+        Op::AddConst { dst: 2.into(), a: 0.into(), k: Imm(-2) },
+        Op::Call { dst: 2.into(), f: Imm(f), a: 2.into() },
+        Op::Add { dst: 0.into(), a: 1.into(), b: 2.into() },
+        Op::Return { a: 0.into() },
+    ]
+}
+
+/// Calls until the optimizer's code is there, and says whether it came.
+fn climb(engine: &Engine<Op>, function: FunctionId, call: impl Fn()) -> bool {
+    let end = Instant::now() + Duration::from_secs(60);
+    while engine.tier(function) < Tier::Optimizer && Instant::now() < end {
+        call();
+        std::thread::yield_now();
+    }
+    engine.tier(function) == Tier::Optimizer
+}
+
+#[test]
+fn hot_functions_climb_while_they_run() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let engine = engine();
+    let loops = engine.define("loops", sum(10), 2).expect("it is right");
+    let calls = engine.define("calls", fib(1), 3).expect("it is right");
+    let sums = || assert_eq!(engine.call::<_, i64>(loops, &mut (), (100i64,)), Ok(5050));
+    let fibs = || assert_eq!(engine.call::<_, i64>(calls, &mut (), (11i64,)), Ok(89));
+    assert!(climb(&engine, calls, fibs));
+    // The loop has code of its own; calls count on until there is some for the whole function.
+    assert!(climb(&engine, loops, sums));
+    (0..50).for_each(|_| sums());
+    (0..50).for_each(|_| fibs());
+}
+
+#[test]
+fn nobody_waits_for_the_compiler() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    // Compiling this takes the optimizer some time, and running it once takes none.
+    let engine = engine();
+    let long = engine.define("long", sum(20_000), 2).expect("it is right");
+    let start = Instant::now();
+    engine.compile(long).expect("it compiles");
+    let compiling = start.elapsed();
+    engine.discard(long).expect("it is there");
+    let mut longest = Duration::ZERO;
+    let mut calls = 0;
+    while engine.tier(long) < Tier::Optimizer && calls < 100_000 {
+        let start = Instant::now();
+        assert_eq!(engine.call::<_, i64>(long, &mut (), (1i64,)), Ok(1));
+        longest = longest.max(start.elapsed());
+        calls += 1;
+    }
+    assert!(engine.tier(long) == Tier::Optimizer, "{calls} calls");
+    // It is called while it is compiled. (How long a call takes depends on what else the machine does.)
+    assert!(calls > 56, "{calls} calls, the longest {longest:?}, compiling {compiling:?}");
+}
+
+#[test]
+fn what_is_thrown_away_meanwhile_stays_away() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    for rounds in 0..20 {
+        let engine = engine();
+        let function = engine.define("f", sum(300), 2).expect("it is right");
+        let call = || assert_eq!(engine.call::<_, i64>(function, &mut (), (9i64,)), Ok(45));
+        // Now it is being compiled, or about to be.
+        (0..10 + rounds).for_each(|_| call());
+        engine.discard(function).expect("it is there");
+        assert_eq!(engine.tier(function), Tier::Interpreter);
+        call();
+        assert!(engine.tier(function) <= Tier::Baseline);
+        // And an engine may end while its thread works.
+    }
+}
