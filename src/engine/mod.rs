@@ -12,9 +12,17 @@ mod arrive;
 mod backend;
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod background;
+#[cfg_attr(
+    not(all(target_arch = "x86_64", any(unix, windows))),
+    allow(dead_code, reason = "where nothing is compiled, nothing calls it")
+)]
 mod function;
 mod links;
 mod listing;
+#[cfg_attr(
+    not(all(target_arch = "x86_64", any(unix, windows))),
+    allow(dead_code, reason = "where nothing is compiled, nothing calls it")
+)]
 mod run;
 mod stack;
 mod thread;
