@@ -6,8 +6,10 @@
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod present {
     use azulejo_core::pass::build::{Functions, Table};
+    use azulejo_core::vocab::Trap;
     use azulejo_x64::RawStatus;
     use azulejo_x64::record::{Arrival, Host, Outcome, Record};
+    use std::cell::RefCell;
 
     /// The records of an engine's functions.
     #[derive(Debug)]
@@ -59,6 +61,23 @@ mod present {
             self.record(number).close();
         }
 
+        /// Calls a function as compiled code does.
+        ///
+        /// # Safety
+        ///
+        /// The engine must be running, and the context be what its templates take it for. It must not be borrowed.
+        pub(crate) unsafe fn call(
+            links: &RefCell<Links>,
+            number: u32,
+            context: *mut (),
+            args: &[u64],
+        ) -> Option<Result<u64, Trap>> {
+            let record: *const Record = links.borrow().record(number);
+            // SAFETY: records stay where they are, and the caller promises the rest.
+            let Outcome { value, trap } = unsafe { (*record).call(context, args) };
+            Some(Trap::from_code(trap as u32).map_or(Ok(value), Err))
+        }
+
         /// For compilers.
         pub(crate) fn functions(&self) -> Functions<'_> {
             let records = &self.addresses[..self.records.len()];
@@ -73,6 +92,8 @@ mod present {
 mod absent {
     use azulejo_core::ir::bytecode::Bytecode;
     use azulejo_core::pass::build::Functions;
+    use azulejo_core::vocab::Trap;
+    use std::cell::RefCell;
 
     /// Nothing is compiled, so nobody asks.
     #[derive(Debug)]
@@ -88,6 +109,15 @@ mod absent {
         pub(crate) fn begin(&self, _: *const (), _: usize) {}
 
         pub(crate) fn close(&self, _: u32) {}
+
+        pub(crate) unsafe fn call(
+            _: &RefCell<Links>,
+            _: u32,
+            _: *mut (),
+            _: &[u64],
+        ) -> Option<Result<u64, Trap>> {
+            None
+        }
 
         pub(crate) fn functions(&self) -> Functions<'_> {
             Functions::default()

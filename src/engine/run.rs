@@ -9,6 +9,7 @@
 
 use super::backend::Status;
 use super::function::Function;
+use super::links::Links;
 use super::tiers::{ENDLESS, Tier};
 use super::{Args, Engine, FunctionId};
 use crate::Error;
@@ -35,6 +36,11 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         let left = function.budget().get();
         let is_cold = left > 0 && !function.has_code() && engine.tiers.lowest == Tier::Interpreter;
         if highest > Tier::Interpreter && !is_cold {
+            // SAFETY: this is called while the engine runs a function, with that one's context.
+            let called = unsafe { Links::call(&engine.links, function.number(), context.cast(), args) };
+            if let Some(result) = called {
+                return result;
+            }
             return engine.run(function, context, args, highest).map_err(|error| as_trap(&error));
         }
         if args.len() > function.registers() as usize {
