@@ -46,7 +46,9 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         if args.len() > function.registers() as usize {
             return Err(Trap::BadCall);
         }
-        let frame = engine.stack.enter(function.slots()).ok_or(Trap::StackOverflow)?;
+        let caller = 0u8;
+        let frame = engine.stack.enter(function.slots(), (&raw const caller).addr());
+        let frame = frame.ok_or(Trap::StackOverflow)?;
         let slots = frame.slots();
         // SAFETY: there are as many slots as registers at least, and nobody else knows of them yet.
         unsafe { slots.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
@@ -105,7 +107,9 @@ impl<B: Bytecode> Engine<B> {
             return Err(Error::TooManyArguments { given: args.count(), registers: function.registers() });
         }
         let is_outermost = !self.stack.is_in_use();
-        let frame = self.stack.enter(function.slots()).ok_or(Error::StackOverflow)?;
+        let caller = 0u8;
+        let frame = self.stack.enter(function.slots(), (&raw const caller).addr());
+        let frame = frame.ok_or(Error::StackOverflow)?;
         if is_outermost {
             self.links.borrow().begin(std::ptr::from_ref(self).cast(), self.stack.lowest());
         }

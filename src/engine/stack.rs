@@ -57,11 +57,12 @@ impl FrameStack {
         }
     }
 
-    /// A frame of zeroed slots; `None` if there is no room for it, or none on the machine's own stack.
-    pub(crate) fn enter(&self, n_slots: usize) -> Option<Frame<'_>> {
+    /// A frame of zeroed slots; `None` if there is no room for it, or none on the machine's own stack. The address is one in
+    /// the caller's frame: what the caller calls is below it.
+    pub(crate) fn enter(&self, n_slots: usize, caller: usize) -> Option<Frame<'_>> {
         if self.depth.get() == 0 {
-            self.outermost.set(here());
-            self.lowest.set(self.lowest_from(here()));
+            self.outermost.set(caller);
+            self.lowest.set(self.lowest_from(caller));
         }
         let first = self.top.get();
         if first + n_slots > self.capacity || self.demand(0).is_err() {
@@ -95,11 +96,14 @@ impl FrameStack {
     /// are among it. `None` if it is not certain where that is.
     pub(crate) fn words(&self) -> Option<Vec<usize>> {
         let marker = 0usize;
-        let (here, outermost) = (&raw const marker, self.outermost.get());
-        let stack = thread::stack().filter(|stack| stack.contains(&here.addr()))?;
-        let bytes = outermost.checked_sub(here.addr()).filter(|_| stack.contains(&outermost))?;
+        // An address like any other: a pointer to the variable must not be used for what is around it.
+        let here = std::hint::black_box((&raw const marker).expose_provenance());
+        let outermost = self.outermost.get();
+        let stack = thread::stack().filter(|stack| stack.contains(&here))?;
+        let bytes = outermost.checked_sub(here).filter(|_| stack.contains(&outermost))?;
+        let here = std::ptr::with_exposed_provenance::<usize>(here);
         // SAFETY: this is the stack of the running thread, which is all there.
-        let word = |at| unsafe { here.add(at).read_volatile() };
+        let word = |at| unsafe { here.wrapping_add(at).read_volatile() };
         let mut words: Vec<usize> = (0..bytes / size_of::<usize>()).map(word).collect();
         words.sort_unstable();
         Some(words)
@@ -146,32 +150,46 @@ mod tests {
     #[test]
     fn frames_are_given_back_in_order_and_room_is_bounded() {
         let stack = FrameStack::new(10, 1 << 20);
-        let outer = stack.enter(4).expect("there is room");
+        let outer = stack.enter(4, here()).expect("there is room");
         {
-            let inner = stack.enter(6).expect("there is room");
+            let inner = stack.enter(6, here()).expect("there is room");
             assert_eq!(inner.slots(), outer.slots().wrapping_add(4));
-            assert!(stack.enter(1).is_none());
+            assert!(stack.enter(1, here()).is_none());
         }
-        assert!(stack.enter(6).is_some());
-        assert!(stack.enter(7).is_none());
+        assert!(stack.enter(6, here()).is_some());
+        assert!(stack.enter(7, here()).is_none());
     }
 
     #[test]
     fn a_frame_starts_zeroed() {
         let stack = FrameStack::new(4, 1 << 20);
-        let frame = stack.enter(4).expect("there is room");
+        let frame = stack.enter(4, here()).expect("there is room");
         // SAFETY: the frame has four slots.
         unsafe { frame.slots().add(2).write(7) };
         drop(frame);
-        let frame = stack.enter(4).expect("there is room");
+        let frame = stack.enter(4, here()).expect("there is room");
         // SAFETY: as above.
         assert_eq!(unsafe { frame.slots().add(2).read() }, 0);
     }
 
     #[test]
+    fn what_is_in_frames_below_the_outermost_call_is_among_the_words() {
+        #[inline(never)]
+        fn below(stack: &FrameStack) -> bool {
+            let word = std::hint::black_box(0x0123_4567_89ab_cdefusize);
+            std::hint::black_box(&word);
+            stack.words().is_none_or(|words| words.contains(&word))
+        }
+        let stack = FrameStack::new(1, 64 << 10);
+        let caller = 0u8;
+        let _frame = stack.enter(1, (&raw const caller).addr());
+        assert!(below(&stack));
+    }
+
+    #[test]
     fn deep_native_recursion_is_refused() {
         fn recurse(stack: &FrameStack, depth: u32) -> u32 {
-            let Some(_frame) = stack.enter(1) else { return depth };
+            let Some(_frame) = stack.enter(1, here()) else { return depth };
             recurse(stack, depth + 1) + std::hint::black_box(0)
         }
         let stack = FrameStack::new(1 << 20, 64 << 10);
@@ -180,7 +198,7 @@ mod tests {
         // What the engine allows does not count where the thread has less.
         let stack = FrameStack::new(1 << 20, 64 << 20);
         assert!(recurse(&stack, 0) > depth);
-        let frame = stack.enter(1);
+        let frame = stack.enter(1, here());
         assert!(frame.is_some() && stack.demand(32 << 20).is_err());
     }
 }

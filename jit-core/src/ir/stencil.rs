@@ -65,7 +65,7 @@ pub const fn stand_in(number: usize, range: Range, round: usize) -> i64 {
         Range::Signed => {
             [0x8a00_0000u32 as i32 as i64, 0xc540_0000u32 as i32 as i64, 0x3180_0000][round] + low
         }
-        Range::Unsigned => [0x9a00_0000, 0xd540_0000, 0xa180_0000][round] + low,
+        Range::Unsigned => [0x9a00_0000, 0xd540_0000, 0x2180_0000][round] + low,
         Range::Any => [0x5ac3_91e7_7b00_0000, 0x2c95_3a6e_e840_0000, -0x3d6c_4b19_5580_0000][round] + low,
     }
 }

@@ -143,8 +143,16 @@ pub fn build(scratch: &mut Scratch, source: &Source<'_>, graph: &mut Graph) {
         graph.clear(source.vocab);
         scratch.registers.set_cautious(is_cautious);
         let current = Block::NONE;
-        let mut builder =
-            Builder { source, graph, scratch, current, at: 0, observed: false, has_blind_ends: false };
+        let mut builder = Builder {
+            source,
+            graph,
+            scratch,
+            current,
+            at: 0,
+            observed: false,
+            has_window: false,
+            has_blind_ends: false,
+        };
         builder.scan();
         builder.link_all();
         if is_cautious || !builder.scratch.registers.is_entered_aside() {
@@ -163,6 +171,8 @@ struct Builder<'a> {
     at: u32,
     /// Whether the template being linked took the frame's address: registers are reloaded after it.
     observed: bool,
+    /// Whether the template at hand has handed out the address of a run of registers.
+    has_window: bool,
     /// Whether a block may be there that nothing leads to.
     has_blind_ends: bool,
 }
@@ -366,7 +376,7 @@ impl Builder<'_> {
     fn link(&mut self, at: usize) {
         let opcode = self.scratch.code.opcode(at);
         let template = self.source.templates[opcode];
-        self.observed = false;
+        (self.observed, self.has_window) = (false, false);
         self.open_blocks(template);
         if template.blocks > 1 {
             let Scratch { alive, code, registers, .. } = &mut *self.scratch;
@@ -438,6 +448,7 @@ impl Builder<'_> {
             Step::Window { operand } => {
                 let run = run_of(self.operand(operand));
                 let value = self.window(run);
+                self.has_window = true;
                 self.scratch.linked.values.push(value);
             }
             Step::WindowLength { operand } => {
@@ -449,7 +460,12 @@ impl Builder<'_> {
             Step::Invoke { function, args, ret, effect } => self.invoke(function, args, ret, effect),
             Step::Write { operand, value } => {
                 let value = self.value(value);
-                self.write(self.operand(operand) as u32, value);
+                let register = self.operand(operand) as u32;
+                self.write(register, value);
+                if self.observed || self.is_in_window(register) {
+                    // Whoever looks at its slot from now on finds it there.
+                    self.flush(register);
+                }
             }
             Step::Block { block, params, cold } => self.start(block, params, cold),
             Step::Jump { block, args } => {

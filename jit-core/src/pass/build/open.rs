@@ -89,6 +89,7 @@ pub fn open(
         current: entry,
         at: here as u32,
         observed: false,
+        has_window: false,
         has_blind_ends: false,
     };
     let mut opener = Opener {

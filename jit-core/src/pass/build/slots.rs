@@ -123,6 +123,16 @@ impl Builder<'_> {
         self.slot_address(run.start as u32)
     }
 
+    /// Whether a register is in a run whose address the template has handed out, for others to write there.
+    pub(super) fn is_in_window(&self, register: u32) -> bool {
+        let operands = self.source.opcodes[self.scratch.code.opcode(self.at as usize)].operands;
+        self.has_window
+            && operands.iter().enumerate().any(|(operand, info)| {
+                let is_written = info.kind == OperandKind::RegsMut;
+                is_written && run_of(self.operand(operand as u8)).contains(&(register as usize))
+            })
+    }
+
     /// After a template that handed out addresses of slots, the registers have what is there.
     pub(super) fn reload_observed(&mut self, opcode: usize) {
         if self.observed {
