@@ -42,12 +42,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
 /// What has no machine code in an interpreter that sees undefined behavior. Where it cannot be had, this says so.
 fn miri(root: &Path) -> Result<(), String> {
     match run(root, "rustup component add miri rust-src --toolchain nightly", &[]) {
-        // Golden tests read files; what parsers of text and builders of tables leave behind is static, for tests.
-        Ok(()) => run(
-            root,
-            "cargo +nightly miri test -p azulejo-core",
-            &[("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-ignore-leaks")],
-        ),
+        Ok(()) => run(root, "cargo +nightly miri test -p azulejo-core", &[]),
         Err(reason) => {
             eprintln!("nothing is run in Miri: {reason}");
             Ok(())
