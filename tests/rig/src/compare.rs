@@ -5,8 +5,9 @@
 
 use crate::case::Case;
 use crate::frame::Frame;
+use crate::home::{Home, Tiers};
 use crate::kept::Kept;
-use crate::machine::Op;
+use crate::library::links;
 use crate::minimise::minimise;
 use crate::program::Program;
 use crate::reached::{COUNTED, Reached};
@@ -15,10 +16,9 @@ use crate::ties::SHUFFLED;
 use azulejo::rules::Matcher;
 use azulejo::x64::regs::*;
 use azulejo::x64::{Compiler, Features, X64};
-use azulejo::{Engine, Error, rules};
+use azulejo::{Error, Tier, rules};
 use azulejo_core::check::evaluate::Outcome;
 use azulejo_core::pass::Observer;
-use azulejo_core::random::Random;
 use azulejo_core::target::{RegSet, RegisterFile};
 use std::any::Any;
 use std::fmt;
@@ -36,9 +36,11 @@ pub struct Way {
     /// Of tiles that cost the same others are chosen.
     has_other_ties: bool,
     is_baseline: bool,
+    /// It is compiled for calls of other functions.
+    is_called: bool,
     keeps_frame_pointers: bool,
-    /// Functions climb from tier to tier, soon and at random.
-    climbs: bool,
+    /// An engine runs it, in these tiers.
+    engine: Option<Tiers>,
     rules: &'static [Matcher],
 }
 
@@ -57,13 +59,14 @@ const USUAL: Way = Way {
     has_chaos: false,
     has_other_ties: false,
     is_baseline: false,
+    is_called: false,
     keeps_frame_pointers: false,
-    climbs: false,
+    engine: None,
     rules: &rules::MATCHERS,
 };
 
 /// Every way.
-pub const WAYS: [Way; 12] = [
+pub const WAYS: [Way; 17] = [
     USUAL,
     Way { name: "optimizer on the oldest processor", has_features: false, rules: &COUNTED, ..USUAL },
     Way { name: "optimizer with few registers", registers: &FEW, rules: &COUNTED, ..USUAL },
@@ -78,14 +81,26 @@ pub const WAYS: [Way; 12] = [
     Way { name: "no rules", rules: &[], ..USUAL },
     Way { name: "no rules on the oldest processor", has_features: false, rules: &[], ..USUAL },
     Way { name: "optimizer with frame pointers", keeps_frame_pointers: true, rules: &COUNTED, ..USUAL },
-    Way { name: "climbing", climbs: true, ..USUAL },
+    Way { name: "optimizer for calls", is_called: true, ..USUAL },
+    Way {
+        name: "optimizer for calls with few registers and chaos",
+        is_called: true,
+        registers: &FEW,
+        has_chaos: true,
+        rules: &COUNTED,
+        ..USUAL
+    },
+    Way { name: "climbing", engine: Some(Tiers::All), ..USUAL },
+    Way { name: "climbing to the baseline", engine: Some(Tiers::UpToBaseline), ..USUAL },
+    Way { name: "engine with the baseline", engine: Some(Tiers::Only(Tier::Baseline)), ..USUAL },
+    Way { name: "engine with the optimizer", engine: Some(Tiers::Only(Tier::Optimizer)), ..USUAL },
     Way { name: "baseline", is_baseline: true, ..USUAL },
     Way { name: "baseline with frame pointers", is_baseline: true, keeps_frame_pointers: true, ..USUAL },
     Way { name: "baseline on the oldest processor", is_baseline: true, has_features: false, ..USUAL },
 ];
 
-/// So many programs climb in one engine.
-const CLIMBERS: usize = 64;
+/// So many programs run in one engine.
+const PROGRAMS: usize = 64;
 
 /// Code memory of a compiler: so little that a few hundred functions fill it.
 const CODE_BYTES: usize = 1 << 18;
@@ -96,9 +111,8 @@ pub struct Rig {
     /// What is in each compiler's code memory.
     kept: Vec<Kept>,
     frame: Frame,
-    /// Where functions climb, and how many did.
-    engine: Engine<Op>,
-    n_climbed: usize,
+    /// For each way its engine, if it has one, and how many more programs that is for.
+    homes: Vec<Option<(Home, usize)>>,
     /// Which ways are gone, by position in [`WAYS`].
     pub ways: Vec<usize>,
     /// How many bytecodes were compiled.
@@ -119,8 +133,7 @@ impl Default for Rig {
             compilers: WAYS.iter().map(compiler).collect(),
             kept: WAYS.iter().map(|_| Kept::new()).collect(),
             frame: Frame::default(),
-            engine: Engine::new(),
-            n_climbed: 0,
+            homes: WAYS.iter().map(|_| None).collect(),
             ways: (0..WAYS.len()).collect(),
             bytecodes: 0,
             tiles: Reached::default(),
@@ -133,7 +146,9 @@ fn compiler(way: &Way) -> Compiler {
     let compiler = Compiler::new(CODE_BYTES, features, way.rules).expect("this machine runs code");
     let set = if way.has_other_ties { &SHUFFLED.set } else { &X64 };
     let compiler = compiler.with_registers(way.registers).with_tiles(set).with_checks(true);
-    compiler.with_frame_pointers(way.keeps_frame_pointers)
+    let mut compiler = compiler.with_frame_pointers(way.keeps_frame_pointers);
+    compiler.set_functions(links().table);
+    compiler
 }
 
 /// Why a program failed.
@@ -204,14 +219,19 @@ impl Rig {
         let expected = program.run(&mut self.frame, start, None);
         for index in 0..self.ways.len() {
             let (at, way) = (self.ways[index], &WAYS[self.ways[index]]);
-            if way.climbs {
-                self.compare_climbing(way.name, program, start, &expected)?;
+            if let Some(tiers) = way.engine {
+                self.compare_engine(at, tiers, program, start, &expected)?;
+                continue;
+            }
+            if way.is_called && program.observes() {
+                // An engine does not do that either.
                 continue;
             }
             let made = self.make(at, start.chaos, program)?;
             self.bytecodes += program.len() as u64;
             let found = program.run(&mut self.frame, start, Some(&made));
             self.keep(at, made);
+            let expected = if way.is_called { expected.of_callee() } else { expected.clone() };
             if found != expected {
                 let (expected, found) = (Box::new(expected), Box::new(found));
                 return Err(Failure::Differs { way: way.name, expected, found });
@@ -220,26 +240,27 @@ impl Rig {
         Ok(())
     }
 
-    /// Runs a program in an engine in which it changes its tier.
-    fn compare_climbing(
+    /// Runs a program in an engine.
+    fn compare_engine(
         &mut self,
-        way: &'static str,
+        at: usize,
+        tiers: Tiers,
         program: &Verified,
         start: &Start,
         expected: &Seen,
     ) -> Result<(), Failure> {
-        if self.n_climbed.is_multiple_of(CLIMBERS) {
-            let mut random = Random::new(start.chaos);
-            let builder = Engine::<Op>::builder().checks(true).code_bytes(CODE_BYTES).stack_slots(1 << 12);
-            self.engine = builder.thresholds(random.below(4) as u32, random.below(8) as u32).build();
-        }
-        self.n_climbed += 1;
+        let way = WAYS[at].name;
         self.bytecodes += program.len() as u64;
-        let attempt = catch_unwind(AssertUnwindSafe(|| program.climb(&self.engine, start)));
-        let all = attempt.map_err(|panic| {
-            self.n_climbed = 0;
-            Failure::Panicked(way, text(&*panic))
-        })?;
+        let attempt = catch_unwind(AssertUnwindSafe(|| {
+            let (home, left) = match self.homes[at].take() {
+                Some(kept) => kept,
+                None => (Home::new(tiers, CODE_BYTES, start.chaos)?, PROGRAMS),
+            };
+            let all = program.climb(&home, start);
+            self.homes[at] = (left > 1).then_some((home, left - 1));
+            all
+        }));
+        let all = attempt.map_err(|panic| Failure::Panicked(way, text(&*panic)))?;
         match all.map_err(|error| Failure::Refused(way, error))?.into_iter().find(|found| found != expected) {
             None => Ok(()),
             Some(found) => {
@@ -257,13 +278,17 @@ impl Rig {
     /// Compiles a program in every way without running it.
     pub fn compile(&mut self, program: &Verified) -> Result<(), Failure> {
         for index in 0..self.ways.len() {
-            self.make(self.ways[index], 1, program)?;
+            let at = self.ways[index];
+            if !(WAYS[at].is_called && program.observes()) {
+                self.make(at, 1, program)?;
+            }
         }
         Ok(())
     }
 
     fn make(&mut self, at: usize, chaos: u64, program: &Verified) -> Result<Made, Failure> {
         self.compile_in(at, chaos, |to, tiles| match WAYS[at].is_baseline {
+            _ if WAYS[at].is_called => program.called(to, tiles).map(Made::Called),
             true => to.baseline(&program.function(), tiles).map(Made::Baseline),
             false => to.bytecode(&program.source(), tiles).map(Made::Optimized),
         })

@@ -1,5 +1,6 @@
 //! The bytecode: every operator on every type (see `build.rs`), and what control and calls need beyond.
 
+use crate::home::Running;
 use azulejo::prelude::*;
 use azulejo_core::ir::bytecode::Raw;
 
@@ -27,6 +28,8 @@ pub struct Vm {
     nan_f64: u64,
     /// As above.
     nan_f32: u32,
+    /// Where code comes and goes meanwhile.
+    pub running: Running,
 }
 
 impl Default for Vm {
@@ -43,6 +46,7 @@ impl Default for Vm {
             notes_by: &NOTES,
             nan_f64,
             nan_f32,
+            running: Running::default(),
         }
     }
 }
@@ -118,6 +122,10 @@ extern "C" fn note(vm: &mut Vm, a: i64) {
     vm.notes = mix(vm.notes, a as u64);
 }
 
+extern "C" fn churn(vm: &mut Vm, a: i64) {
+    vm.running.churn(mix(vm.notes, a as u64));
+}
+
 extern "C" fn halfway(x: f64, y: f64) -> f64 {
     (x + y) / 2.0
 }
@@ -184,6 +192,8 @@ from_raw! {
     Imm<i16>: raw => Imm(raw as i16);
     Imm<i32>: raw => Imm(raw as i32);
     Imm<i64>: raw => Imm(raw as i64);
+    Imm<u32>: raw => Imm(raw as u32);
+    Imm<u64>: raw => Imm(raw);
     Imm<f32>: raw => Imm(f32::from_bits(raw as u32));
     Imm<f64>: raw => Imm(f64::from_bits(raw));
     Label: raw => Label(raw as u32);

@@ -3,7 +3,7 @@
 //! In: a program and whether one fails. Out: one that fails too, has no part that could be left out, and surely ends.
 
 use crate::machine::Op;
-use crate::program::{FIRST_COUNTER, Instruction, N_REGISTERS, Program};
+use crate::program::{FIRST_COUNTER, Instruction, N_REGISTERS, Program, is_for_anybody};
 use azulejo::{Bytecode, OperandKind as Kind};
 use std::ops::Range;
 
@@ -45,7 +45,7 @@ fn remove(program: &mut Program, gone: Range<usize>) {
     program.labels.iter_mut().for_each(|label| *label = moved(*label as u64) as u32);
 }
 
-/// Whether a program surely ends, and soon. Only counted loops go back; they nest; and their counters hold small numbers,
+/// Whether a program surely ends, and soon, and can be run. Only counted loops go back; they nest; and their counters hold small numbers,
 /// which nobody else writes inside of the loop.
 pub fn ends(program: &Program) -> bool {
     let is_counter = |register: u64| (FIRST_COUNTER..N_REGISTERS as u64).contains(&register);
@@ -66,6 +66,9 @@ pub fn ends(program: &Program) -> bool {
         }
         let is_small = info.name == "ConstI32" && operands[1] < 8;
         if !is_small && (FIRST_COUNTER..N_REGISTERS as u64).any(|counter| writes(instruction, counter)) {
+            return false;
+        }
+        if !is_for_anybody(instruction) {
             return false;
         }
         let goes_on = std::iter::zip(operands, info.operands).all(|(operand, info)| match info.kind {

@@ -3,6 +3,7 @@
 //! In: random numbers. Out: a [`Program`] that ends: jumps go forward, except those of counted loops, whose counters
 //! nobody else writes. Jumps into loops from outside are made too; then the counter is what it happens to be.
 
+use crate::library::{FOR_ANYBODY, NOBODY};
 use crate::machine::{self, Op};
 use azulejo::{Bytecode, Code, OperandInfo, OperandKind};
 use azulejo_core::fuzzing::Random;
@@ -42,9 +43,32 @@ pub const N_REGISTERS: u32 = (INTS + DOUBLES + FLOATS + COUNTERS) as u32;
 /// The first of the registers that only loops write.
 pub const FIRST_COUNTER: u64 = INTS + DOUBLES + FLOATS;
 
+/// The constant that is a function's number.
+const FUNCTION: &str = "f";
+
 /// Opcodes that the plan places, and others place never.
-const PLANNED: [&str; 10] =
-    ["Count", "Return", "PushOne", "PushFloat", "StackAdd", "StackLess", "Dup", "PopOne", "PopJump", "Jump"];
+const PLANNED: [&str; 20] = [
+    "Count",
+    "Return",
+    "PushOne",
+    "PushFloat",
+    "PushWide",
+    "StackAdd",
+    "StackLess",
+    "StackWide",
+    "InvokePop",
+    "ReturnNothing",
+    "ReturnFloat",
+    "ReturnSingle",
+    "SumAt",
+    "FillAt",
+    "StackWides",
+    "Dup",
+    "PopOne",
+    "PopJump",
+    "PopWide",
+    "Jump",
+];
 /// Opcodes that often end the program: they are taken only now and then.
 const ENDINGS: [&str; 10] =
     ["Div", "Udiv", "Rem", "Urem", "FtosTrap", "FtouTrap", "TrapIf", "ReturnIf", "Exit", "Guard"];
@@ -70,11 +94,15 @@ enum Plan {
 }
 
 /// What is done on the operand stack without a branch in between.
-const STACK_WORK: [&[&str]; 4] = [
+const STACK_WORK: [&[&str]; 8] = [
     &["PushOne", "PopOne"],
     &["PushOne", "PushOne", "StackAdd", "Dup", "PopOne", "PopJump"],
     &["PushFloat", "PushFloat", "StackLess", "PopJump"],
     &["PushOne", "Dup", "StackAdd", "PopOne"],
+    &["PushOne", "StackWide", "PushWide", "StackAdd", "PopOne"],
+    &["PushWide", "StackWides", "PopWide"],
+    &["PushOne", "PushOne", "InvokePop", "StackAdd", "PopOne"],
+    &["PushOne", "StackWides", "StackWide", "PopOne"],
 ];
 
 /// Makes a program with about this many bytecodes.
@@ -211,7 +239,8 @@ impl<'a> Maker<'a> {
             OperandKind::In => self.register(ty, true),
             OperandKind::Out | OperandKind::InOut => self.register(ty, false),
             OperandKind::Pop | OperandKind::Push => 0,
-            OperandKind::Imm => self.constant(ty),
+            OperandKind::Imm if info.name == FUNCTION => self.function(),
+            OperandKind::Imm => self.constant(info.scalar.unwrap_or(Scalar::I64)),
             OperandKind::Label => self.target(at),
             OperandKind::Labels => {
                 let (first, count) = (self.labels.len() as u64, 1 + self.random.below(5));
@@ -252,7 +281,15 @@ impl<'a> Maker<'a> {
         target as u64
     }
 
-    fn constant(&mut self, ty: Type) -> Raw {
+    /// A function of the library's; now and then one that there is not.
+    fn function(&mut self) -> Raw {
+        match self.random.below(64) {
+            0 => NOBODY as u64 + self.random.below(99) as u64,
+            other => other as u64 % FOR_ANYBODY as u64,
+        }
+    }
+
+    fn constant(&mut self, scalar: Scalar) -> Raw {
         const INTS: [i64; 14] = [0, 1, -1, 2, 3, 7, 13, 31, 63, 64, 77, i64::MAX, i64::MIN, 0x7fff_ffff];
         const DOUBLES: [f64; 14] = [
             0.0,
@@ -270,22 +307,37 @@ impl<'a> Maker<'a> {
             255.9,
             1e300,
         ];
-        match ty {
+        match scalar.ty() {
             Type::F64 if self.random.one_in(3) => self.random.number(),
             Type::F64 => DOUBLES[self.random.below(DOUBLES.len())].to_bits(),
             Type::F32 if self.random.one_in(3) => self.random.number() as u32 as u64,
             Type::F32 => (DOUBLES[self.random.below(DOUBLES.len())] as f32).to_bits() as u64,
-            _ => {
+            ty => {
                 let bits = match self.random.below(3) {
                     0 => INTS[self.random.below(INTS.len())],
                     1 => self.random.below(256) as i64 - 128,
                     _ => (self.random.number() >> self.random.below(64)) as i64,
                 };
-                // As the enum would give it: extended by its sign.
-                (bits << (64 - ty.bits()) >> (64 - ty.bits())) as u64
+                // As the enum would give it: extended by its sign, if it has one.
+                let bits = bits << (64 - ty.bits());
+                if scalar.is_signed() {
+                    (bits >> (64 - ty.bits())) as u64
+                } else {
+                    bits as u64 >> (64 - ty.bits())
+                }
             }
         }
     }
+}
+
+/// Whether a bytecode may be run whatever is in registers, and does the same wherever it runs.
+pub fn is_for_anybody(at: &Instruction) -> bool {
+    let Instruction { opcode, operands } = at;
+    let info = &Op::OPCODES[*opcode];
+    let is_anybodys = |number: u64| number < FOR_ANYBODY as u64 || number >= NOBODY as u64;
+    let is_function = |info: &OperandInfo| info.name == FUNCTION && info.kind == OperandKind::Imm;
+    std::iter::zip(operands, info.operands).all(|(operand, info)| !is_function(info) || is_anybodys(*operand))
+        && !["SumAt", "FillAt"].contains(&info.name)
 }
 
 fn opcode_named(name: &str) -> usize {

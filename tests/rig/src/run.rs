@@ -5,15 +5,54 @@
 
 use crate::enter::enter;
 use crate::frame::Frame;
+use crate::home::{Home, Running};
+use crate::library::{library, links};
 use crate::machine::{Op, Vm};
 use crate::program::{FIRST_COUNTER, N_REGISTERS, Program};
-use azulejo::x64::{BaselineCode, Compiled, Function, Status};
-use azulejo::{Bytecode, Code, Engine, Error, Flow, Machine, Trap, verify};
+use azulejo::x64::record::{Arrival, Host, Outcome, Record};
+use azulejo::x64::{BaselineCode, Compiled, Compiler, Function, RawStatus, Status};
+use azulejo::{Bytecode, Code, Engine, Error, Flow, FunctionId, Machine, Trap, verify};
+use azulejo_core::pass::Observer;
 use azulejo_core::pass::build::Source;
 use azulejo_core::random::Random;
 use azulejo_core::verify::Shape;
 use azulejo_core::vocab::Vocabulary;
 use std::cell::Cell;
+
+thread_local! {
+    /// What a program is called by. Compiled code has its address, so it stays.
+    static PROGRAM: &'static Record = {
+        let host = Box::leak(Box::new(Host::new(nobody, go_on)));
+        // SAFETY: the host stays too.
+        Box::leak(Box::new(unsafe { Record::new(host, 0) }))
+    };
+}
+
+/// A program is called when it has code for that.
+unsafe extern "sysv64-unwind" fn nobody(arrival: &mut Arrival) {
+    unreachable!("no code is there for {arrival:?}")
+}
+
+/// Runs a program on where its code was left.
+unsafe extern "sysv64-unwind" fn go_on(
+    record: &Record,
+    context: *mut (),
+    frame: *mut u64,
+    status: RawStatus,
+) -> Outcome {
+    // SAFETY: who calls a program says which it is.
+    let program: &Verified = unsafe { &*record.host().owner().cast() };
+    let end = match Status::from(status) {
+        // SAFETY: every register is in its slot.
+        Status::Exited { at } => unsafe { program.interpret(context.cast(), frame, at) },
+        status => unreachable!("it has not ended: {status:?}"),
+    };
+    match end {
+        End::Returned(value) => Outcome { value, trap: 0 },
+        End::Trapped(trap, _) | End::Failed(trap) => Outcome { value: 0, trap: trap.code() as u64 },
+        End::Broke(what) => unreachable!("the interpreter changed {what}"),
+    }
+}
 
 /// How often a program is called in an engine.
 const CALLS: usize = 3;
@@ -25,13 +64,15 @@ pub enum Made {
     Optimized(Compiled),
     /// The baseline compiler.
     Baseline(BaselineCode),
+    /// The optimizer, for calls of other functions.
+    Called(Compiled),
 }
 
 impl Made {
     /// The machine code.
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Made::Optimized(code) => code.bytes(),
+            Made::Optimized(code) | Made::Called(code) => code.bytes(),
             Made::Baseline(code) => code.bytes(),
         }
     }
@@ -44,6 +85,8 @@ pub enum End {
     Returned(u64),
     /// With a trap, at a bytecode.
     Trapped(Trap, u32),
+    /// As above; who called it is not told at which.
+    Failed(Trap),
     /// As no function may: it left something of its caller's changed.
     Broke(&'static str),
 }
@@ -55,6 +98,17 @@ pub struct Seen {
     pub end: End,
     /// What it left in memory.
     pub vm: Vm,
+}
+
+impl Seen {
+    /// What those see of it that call the function.
+    pub fn of_callee(&self) -> Seen {
+        let end = match self.end {
+            End::Trapped(trap, _) => End::Failed(trap),
+            end => end,
+        };
+        Seen { end, vm: self.vm.clone() }
+    }
 }
 
 /// What a program starts with.
@@ -112,7 +166,7 @@ impl Verified {
             slots: self.shape.slots,
             depths: &self.shape.depths,
             entry: 0,
-            functions: azulejo::__private::core::pass::build::Functions::default(),
+            functions: links(),
             called: None,
         }
     }
@@ -130,13 +184,48 @@ impl Verified {
         Function { code: &code.ops, labels: &code.labels, registers: *registers, shape, unit, budget: None }
     }
 
-    /// Runs it in an engine, several times, so that it climbs.
-    pub fn climb(&self, engine: &Engine<Op>, start: &Start) -> Result<Vec<Seen>, Error> {
-        let function = engine.define("program", self.code.clone(), self.registers)?;
+    /// Whether a template in it looks at all VM registers at once.
+    pub fn observes(&self) -> bool {
+        self.code.ops.iter().any(|op| Op::templates()[op.opcode()].observes())
+    }
+
+    /// Compiles it for calls that give it all its registers.
+    pub fn called(&self, compiler: &mut Compiler, observer: &mut dyn Observer) -> Result<Compiled, Error> {
+        let unit = self.code.ops.as_ptr().cast();
+        let arguments = self.registers.min(N_REGISTERS);
+        PROGRAM.with(|record| compiler.called(&self.source(), arguments, unit, record, observer))
+    }
+
+    /// Calls it.
+    fn call(&self, code: &Compiled, context: *mut Vm, args: &[u64]) -> End {
+        let outcome = PROGRAM.with(|record| {
+            record.host().begin(std::ptr::from_ref(self).cast(), 0);
+            // SAFETY: it was compiled for this record; the owner is there, and a thread's stack is large.
+            unsafe {
+                record.open_to(code);
+                record.call(context.cast(), args)
+            }
+        });
+        match Trap::from_code(outcome.trap as u32) {
+            Some(trap) => End::Failed(trap),
+            None => End::Returned(outcome.value),
+        }
+    }
+
+    /// Makes it a function of an engine.
+    pub fn define(&self, engine: &Engine<Op>) -> Result<FunctionId, Error> {
+        engine.define("program", self.code.clone(), self.registers)
+    }
+
+    /// Runs it in an engine that has the library, several times, so that it climbs.
+    pub fn climb(&self, home: &Home, start: &Start) -> Result<Vec<Seen>, Error> {
+        let function = self.define(&home.engine)?;
         let registers = &start.registers[..start.registers.len().min(self.registers as usize)];
         let call = |_| {
             let mut vm = start.vm.clone();
-            let end = match engine.call(function, &mut vm, registers) {
+            // SAFETY: it is there until the call ends.
+            vm.running = unsafe { Running::within(home) };
+            let end = match home.engine.call(function, &mut vm, registers) {
                 Ok(bits) => End::Returned(bits),
                 Err(Error::Trap { trap, at }) => End::Trapped(trap, at),
                 Err(error) => return Err(error),
@@ -148,7 +237,7 @@ impl Verified {
 
     /// Runs it as machine code, and from where that leaves, or without any, in the interpreter.
     pub fn run(&self, frame: &mut Frame, start: &Start, compiled: Option<&Made>) -> Seen {
-        let Shape { slots: n_slots, ref depths, .. } = self.shape;
+        let n_slots = self.shape.slots;
         let mut vm = start.vm.clone();
         let context: *mut Vm = &mut vm;
         let registers = &start.registers[..start.registers.len().min(self.registers as usize)];
@@ -157,6 +246,7 @@ impl Verified {
         let mut at = 0;
         if let Some(compiled) = compiled {
             let (entry, third) = match compiled {
+                Made::Called(code) => return Seen { end: self.call(code, context, registers), vm },
                 Made::Optimized(code) => (code.entry(), unit),
                 Made::Baseline(code) => (code.entry(), code.address(0)),
             };
@@ -168,22 +258,47 @@ impl Verified {
                 Err(what) => return Seen { end: End::Broke(what), vm },
             }
         }
+        // SAFETY: as above; an exit leaves every register in its slot.
+        let end = unsafe { self.interpret(context, slots, at) };
+        Seen { end, vm }
+    }
+
+    /// Runs it as a function that another one invokes, in the interpreter.
+    pub fn invoked(&self, context: *mut Vm, args: &[u64]) -> Result<u64, Trap> {
+        if args.len() > self.registers as usize {
+            return Err(Trap::BadCall);
+        }
+        let mut slots = vec![0; self.shape.slots as usize];
+        slots[..args.len()].copy_from_slice(args);
+        // SAFETY: it was verified, and these are the slots that it asks for; the context is its caller's.
+        match unsafe { self.interpret(context, slots.as_mut_ptr(), 0) } {
+            End::Returned(bits) => Ok(bits),
+            End::Trapped(trap, _) => Err(trap),
+            end => unreachable!("machine code only ends so: {end:?}"),
+        }
+    }
+
+    /// Interprets from a bytecode to the end.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Bytecode::interpret`].
+    unsafe fn interpret(&self, context: *mut Vm, frame: *mut u64, at: u32) -> End {
         let machine = Machine {
-            frame: slots,
+            frame,
             context,
-            unit,
+            unit: self.code.ops.as_ptr().cast(),
             labels: &self.code.labels,
             budget: &Cell::new(i32::MAX),
-            functions: &azulejo::__private::core::ir::bytecode::NoFunctions,
+            functions: library(),
         };
-        let depth = depths.get(at as usize).copied().unwrap_or(0);
-        // SAFETY: as above; an exit leaves every register in its slot.
+        let depth = self.shape.depths.get(at as usize).copied().unwrap_or(0);
+        // SAFETY: the caller promises it.
         let (flow, at) = unsafe { Op::interpret(&self.code.ops, &machine, at, self.registers, depth) };
-        let end = match flow {
+        match flow {
             Flow::Return(bits) => End::Returned(bits),
             Flow::Trap(trap) => End::Trapped(trap, at),
             Flow::Next | Flow::Jump(_) => unreachable!("the interpreter runs until it returns or traps"),
-        };
-        Seen { end, vm }
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! In: how many compilations. Out: one line for each tenth of them, and a last one that sums it up. The functions together
 //! are larger than the code memory, so most compilations throw the code of others away.
 
+use crate::library::library;
 use crate::machine::{Op, Vm};
 use crate::program::{N_REGISTERS, program};
 use azulejo::{Engine, Error, FunctionId};
@@ -16,6 +17,8 @@ const FUNCTIONS: u64 = 12_000;
 pub fn soak(compilations: u64) -> Result<bool, Error> {
     let engine: Engine<Op> = Engine::<Op>::builder().code_bytes(CODE_BYTES).build();
     let mut random = Random::new(1);
+    // Programs call these by their numbers.
+    library().functions().iter().try_for_each(|function| function.define(&engine).map(drop))?;
     let mut functions = Vec::new();
     for seed in 0..FUNCTIONS {
         let size = if random.one_in(20) { 600 } else { 4 + random.below(90) };

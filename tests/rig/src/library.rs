@@ -1,0 +1,100 @@
+//! The functions that programs invoke, where there is no engine.
+//!
+//! In: a number and arguments, from the interpreter or, through records, from compiled code. Out: what the function does; the
+//! interpreter runs it.
+
+use crate::machine::Vm;
+use crate::program::Program;
+use crate::run::Verified;
+use azulejo::x64::record::{Arrival, Host, Outcome, Record};
+use azulejo::x64::{RawStatus, Status};
+use azulejo::{Functions, Trap};
+use azulejo_core::pass::build::{self, Table};
+use std::sync::LazyLock;
+
+/// So many of them may be given any arguments.
+pub const FOR_ANYBODY: u32 = 8;
+/// No engine has functions of this number and above.
+pub const NOBODY: u32 = 1 << 24;
+
+/// The functions, by number.
+#[derive(Debug)]
+pub struct Library(Vec<Verified>);
+
+static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
+    let texts = include_str!("library.txt").split("\n\n").skip(1);
+    let read = |text| Program::parse(text).map(|program| Verified::new(&program).expect("it is verified"));
+    Library(texts.map(read).collect::<Result<_, _>>().expect("it can be read"))
+});
+
+impl Library {
+    /// The functions, by number.
+    pub fn functions(&self) -> &[Verified] {
+        &self.0
+    }
+}
+
+/// All of them.
+pub fn library() -> &'static Library {
+    &LIBRARY
+}
+
+impl Functions<Vm> for Library {
+    fn invoke(&self, context: *mut Vm, function: u32, args: &[u64]) -> Result<u64, Trap> {
+        let function = self.0.get(function as usize).ok_or(Trap::BadCall)?;
+        function.invoked(context, args)
+    }
+}
+
+/// What compiled code knows them by.
+struct Links {
+    addresses: Vec<u64>,
+    table: Table,
+}
+
+// SAFETY: nobody changes what is in it, and what it points to lives as long as the process.
+unsafe impl Send for Links {}
+// SAFETY: as above.
+unsafe impl Sync for Links {}
+
+static LINKS: LazyLock<Links> = LazyLock::new(|| {
+    let host = Box::leak(Box::new(Host::new(arrive, go_on)));
+    let record = |function: u32| {
+        // SAFETY: the host lives as long as the process.
+        let record = Box::leak(Box::new(unsafe { Record::new(host, function) }));
+        std::ptr::from_ref(record).addr() as u64
+    };
+    let count = LIBRARY.0.len() as u32;
+    // Behind them that for all other numbers.
+    let addresses: Vec<u64> = (0..count).chain([u32::MAX]).map(record).collect();
+    let table = Table { records: addresses.as_ptr(), len: count as u64 };
+    Links { addresses, table }
+});
+
+/// For compilers.
+pub fn links() -> build::Functions<'static> {
+    let Links { addresses, table } = &*LINKS;
+    build::Functions {
+        records: &addresses[..table.len as usize],
+        table: std::ptr::from_ref(table).addr() as u64,
+    }
+}
+
+unsafe extern "sysv64-unwind" fn arrive(arrival: &mut Arrival) {
+    let args: Vec<u64> = (0..arrival.count()).map(|at| arrival.argument(at)).collect();
+    let result = LIBRARY.invoke(arrival.context.cast(), arrival.record().function(), &args);
+    arrival.end(match result {
+        Ok(value) => Outcome { value, trap: 0 },
+        Err(trap) => Outcome { value: 0, trap: trap.code() as u64 },
+    });
+}
+
+/// Only doors lead here, and there are none.
+unsafe extern "sysv64-unwind" fn go_on(
+    record: &Record,
+    _: *mut (),
+    _: *mut u64,
+    status: RawStatus,
+) -> Outcome {
+    unreachable!("function {} was left: {:?}", record.function(), Status::from(status))
+}
