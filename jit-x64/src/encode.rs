@@ -320,20 +320,6 @@ impl Emitter {
         }
     }
 
-    /// A number that stands for others to a register: in the form that is for all of 32 bits and a sign, for all of 32 bits
-    /// without one, or for all, whichever is the first that it has.
-    pub fn mov_open(&mut self, dst: u8, number: i64) {
-        if number == number as i32 as i64 {
-            self.encode(op(0xc7).wide(true), 0, dst.into());
-            self.bytes(&(number as u32).to_le_bytes());
-        } else if number == number as u32 as i64 {
-            self.mov_imm(dst, number as u64);
-        } else {
-            self.bytes(&[0x48 | dst >> 3, 0xb8 | dst & 7]);
-            self.bytes(&number.to_le_bytes());
-        }
-    }
-
     /// Loads an integer; what is above a narrow one is zero.
     pub fn load(&mut self, ty: Type, dst: u8, mem: Mem) {
         match ty {

@@ -44,7 +44,7 @@ tile! {
     // stencils: what is kept in registers from bytecode to bytecode
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = r12) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = rbx) => |cx, t| { let _ = (cx, t); },
-    open: (open $v) -> reg, 1 => |cx, t| cx.mov_open(t.out(), t.imm(0)),
+    open: (open $v) -> reg, 1 => |cx, t| cx.mov_imm(t.out(), t.imm(0) as u64),
     carried: (carried.i64) -> reg, 0, entry, fixed(out = rax) => |cx, t| { let _ = (cx, t); },
     carriedf: (carried.$t:float) -> num, 0, entry, fixed(out = xmm0) => |cx, t| { let _ = (cx, t); },
     onward: (onward reg reg $way) -> void, 1, fixed(0 = r12), fixed(1 = rbx) => |cx, t| cx.onward(t.imm(0)),
