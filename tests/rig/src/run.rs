@@ -264,7 +264,7 @@ impl Verified {
     }
 
     /// Runs it as a function that another one invokes, in the interpreter.
-    pub fn invoked(&self, context: *mut Vm, args: &[u64]) -> Result<u64, Trap> {
+    pub(crate) fn invoked(&self, context: *mut Vm, args: &[u64]) -> Result<u64, Trap> {
         if args.len() > self.registers as usize {
             return Err(Trap::BadCall);
         }
