@@ -332,3 +332,23 @@ fn code_may_be_thrown_away_while_calls_run_it() {
         ENGINE.set(None);
     }
 }
+
+#[test]
+fn arguments_and_results_stay_in_registers() {
+    if azulejo::can_compile().is_err() || cfg!(not(target_arch = "x86_64")) {
+        return;
+    }
+    let engine = Engine::<Op>::builder().only(Tier::Optimizer).build();
+    let caller = vec![Op::Call1 { dst: out(0), f: Imm(1), a: reg(0) }, Op::Return { a: reg(0) }];
+    let caller = engine.define("caller", caller, 1).expect("it is right");
+    let callee = engine.define("fib", fib(1), 3).expect("it is right");
+    assert_eq!(engine.call::<_, i64>(caller, &mut Vm::default(), (9i64,)), Ok(34));
+    // Only a function that others call has been compiled, since nobody called it from outside.
+    let code = engine.disassemble(callee).expect("it was called").to_string();
+    assert_eq!(code.matches("call qword [rsi]").count(), 2, "{code}");
+    let touches_memory = |line: &str| line.contains('[') && !line.contains("lea ") && !line.contains("rsi]");
+    let touching: Vec<&str> = code.lines().filter(|line| touches_memory(line)).collect();
+    // The end of the stack is looked up.
+    assert_eq!(touching.len(), 1, "{code}");
+    assert!(touching[0].contains("cmp rsp,[r11]"), "{code}");
+}
