@@ -15,7 +15,31 @@ use proc_macro2::Span;
 /// The conventions that a call may state; a panic may pass through those that say so.
 const CONVENTIONS: [&str; 6] = ["C", "sysv64", "win64", "C-unwind", "sysv64-unwind", "win64-unwind"];
 
+/// A call's word, what stands behind it, and where.
+type Written<'a> = (&'a str, &'a [Sexpr], Span);
+
 impl Checker<'_> {
+    /// What every call has: who is called, the arguments, and the result's type, unless the word ends with `v`.
+    fn parts<'a>(
+        &self,
+        (word, rest, span): Written<'a>,
+        usage: &str,
+        arglist: &str,
+    ) -> Checked<(&'a Sexpr, &'a [Sexpr], Option<Scalar>)> {
+        let [callee, Sexpr::List(list, list_span), ret @ ..] = rest else {
+            return wrong_count(span, word, usage, rest);
+        };
+        let ret = match (word.ends_with('v'), ret) {
+            (false, [ty]) => Some(self.scalar(ty)?),
+            (true, []) => None,
+            _ => return wrong_count(span, word, usage, rest),
+        };
+        match list.split_first() {
+            Some((head, args)) if head.word() == Some("arglist") => Ok((callee, args, ret)),
+            _ => fail(*list_span, format!("the arguments stand in `{arglist}`")),
+        }
+    }
+
     /// `(invoke observes function (arglist value …) type)`, and `invokev` without a type.
     pub(super) fn invoke(&mut self, word: &str, rest: &[Sexpr], span: Span) -> Checked<Typed> {
         let usage = "a function's number, `(arglist value …)`, and for `invoke` the result's type";
@@ -23,21 +47,9 @@ impl Checker<'_> {
             Some((first, others)) if first.word() == Some("observes") => ("Observes", others),
             _ => ("Memory", rest),
         };
-        let [function, Sexpr::List(list, list_span), ret @ ..] = rest else {
-            return wrong_count(span, word, usage, rest);
-        };
-        let ret = match (word, ret) {
-            ("invoke", [ty]) => Some(self.scalar(ty)?),
-            ("invokev", []) => None,
-            _ => return wrong_count(span, word, usage, rest),
-        };
-        let Some(("arglist", values)) =
-            list.split_first().and_then(|(head, values)| Some((head.word()?, values)))
-        else {
-            return fail(*list_span, "the arguments stand in `(arglist value …)`");
-        };
+        let (function, values, ret) = self.parts((word, rest, span), usage, "(arglist value …)")?;
         if values.len() > MAX_ARGUMENTS {
-            return fail(*list_span, format!("a function takes at most {MAX_ARGUMENTS} arguments"));
+            return fail(span, format!("a function takes at most {MAX_ARGUMENTS} arguments"));
         }
         let function = self.value(function, Some(Scalar::U32))?;
         let function = self.coerce(function, Scalar::U32)?;
@@ -72,18 +84,7 @@ impl Checker<'_> {
             rest = others;
         }
         let usage = "a function, `(arglist (carg value type) …)`, and for `call` the result's type";
-        let [callee, Sexpr::List(list, list_span), ret @ ..] = rest else {
-            return wrong_count(span, word, usage, rest);
-        };
-        let ret = match (word, ret) {
-            ("call", [ty]) => Some(self.scalar(ty)?),
-            ("callv", []) => None,
-            _ => return wrong_count(span, word, usage, rest),
-        };
-        let Some(("arglist", args)) = list.split_first().and_then(|(head, args)| Some((head.word()?, args)))
-        else {
-            return fail(*list_span, "the arguments stand in `(arglist (carg value type) …)`");
-        };
+        let (callee, args, ret) = self.parts((word, rest, span), usage, "(arglist (carg value type) …)")?;
         let callee = match callee {
             Sexpr::Word(path, ..) => Callee::Path(path.clone()),
             value => {

@@ -341,6 +341,15 @@ impl Lowering {
         if joined { self.start(join, params, false) } else { 0 }
     }
 
+    /// A step that calls; the number of its value, if it has one.
+    fn called(&mut self, step: TokenStream, ret: Type) -> u16 {
+        if ret == Type::Void {
+            self.step(step);
+            return 0;
+        }
+        self.yields(step)
+    }
+
     fn invoke(&mut self, invoke: &Invoke, ret: Type) -> u16 {
         let function = self.value(&invoke.function);
         let args: Vec<u16> = invoke.args.iter().map(|arg| self.value(arg)).collect();
@@ -354,11 +363,7 @@ impl Lowering {
                 effect: __graph::Effect::#effect,
             }
         };
-        if ret == Type::Void {
-            self.step(step);
-            return 0;
-        }
-        self.yields(step)
+        self.called(step, ret)
     }
 
     fn call(&mut self, call: &Call) -> u16 {
@@ -412,10 +417,6 @@ impl Lowering {
                 effect: __graph::Effect::#effect,
             }
         };
-        if ret == Type::Void {
-            self.step(step);
-            return 0;
-        }
-        self.yields(step)
+        self.called(step, ret)
     }
 }
