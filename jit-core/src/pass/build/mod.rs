@@ -382,6 +382,7 @@ impl Builder<'_> {
             let Scratch { alive, code, registers, .. } = &mut *self.scratch;
             alive.find_within(self.source, code, at);
             registers.fill(self.graph, alive.within(), alive.needed(at), self.at);
+            self.store_shared(template, opcode);
         }
         let mut next = Block::NONE;
         for step in template.steps {

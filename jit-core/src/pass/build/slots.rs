@@ -5,6 +5,7 @@ use super::decode::run_of;
 use super::{Builder, SLOT_BYTES, WORD};
 use crate::ir::bytecode::OperandKind;
 use crate::ir::index::Node;
+use crate::ir::template::Template;
 use crate::vocab::{Op, Sig, Type};
 
 impl Builder<'_> {
@@ -121,6 +122,23 @@ impl Builder<'_> {
             }
         }
         self.slot_address(run.start as u32)
+    }
+
+    /// Before a template that looks at registers on some ways only: on the others slots must have, too, what is loaded from
+    /// them afterwards.
+    pub(super) fn store_shared(&mut self, template: &Template, opcode: usize) {
+        if template.observes() {
+            self.observed = true;
+            self.flush_all();
+            return;
+        }
+        for (operand, info) in self.source.opcodes[opcode].operands.iter().enumerate() {
+            if info.kind == OperandKind::RegsMut {
+                self.has_window = true;
+                let run = run_of(self.operand(operand as u8));
+                self.window(run);
+            }
+        }
     }
 
     /// Whether a register is in a run whose address the template has handed out, for others to write there.
