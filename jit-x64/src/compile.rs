@@ -287,7 +287,9 @@ impl Compiler {
             None => emit::emit(emission, tiles, assignment, set, options, code)?,
             Some((admission, slots)) => {
                 let is_frame = |inst: &Inst| inst.node.is_some() && graph.node(inst.node).op == Op::FRAME;
-                let slots = if tiles.insts.iter().any(is_frame) { slots } else { 0 };
+                // The graph of a long function is gone by now; that one has a frame in any case.
+                let has_frame = graph.nodes.is_empty() || tiles.insts.iter().any(is_frame);
+                let slots = if has_frame { slots } else { 0 };
                 emit::emit_called(emission, tiles, assignment, set, options, (admission, slots), code)?;
             }
         }
