@@ -439,7 +439,12 @@ impl Builder<'_> {
         match *step {
             Step::Node { op, sig, inputs, imm } => self.node(op, sig, inputs, imm),
             Step::Read { operand, ty } => {
-                let value = self.read(self.operand(operand) as u32, ty);
+                let register = self.operand(operand) as u32;
+                if self.observed || self.is_in_window(register) {
+                    // Whoever has its slot's address may have written there.
+                    self.reload(register);
+                }
+                let value = self.read(register, ty);
                 self.scratch.linked.values.push(value);
             }
             Step::Constant { operand, ty } => {
