@@ -273,9 +273,6 @@ fn a_panic_passes_through_calls() {
 
 #[test]
 fn code_may_be_thrown_away_while_calls_run_it() {
-    thread_local! {
-        static RUNNING: std::cell::Cell<Option<(*const Engine<Op>, FunctionId)>> = const { std::cell::Cell::new(None) };
-    }
     #[derive(Bytecode, Clone, Copy, Debug)]
     enum Churn {
         Less { a: In<i64>, to: Label },
@@ -310,7 +307,6 @@ fn code_may_be_thrown_away_while_calls_run_it() {
     if azulejo::can_compile().is_err() {
         return;
     }
-    let _ = RUNNING.get();
     for tier in [Tier::Baseline, Tier::Optimizer] {
         let engine = Engine::<Churn>::builder().only(tier).code_bytes(1 << 16).build();
         let code = vec![
@@ -351,4 +347,25 @@ fn arguments_and_results_stay_in_registers() {
     // The end of the stack is looked up.
     assert_eq!(touching.len(), 1, "{code}");
     assert!(touching[0].contains("cmp rsp,[r11]"), "{code}");
+}
+
+#[test]
+fn a_function_without_a_door_is_called_by_the_engine() {
+    for builder in [Engine::<Op>::builder(), Engine::<Op>::builder().only(Tier::Optimizer)] {
+        let engine = builder.build();
+        let callee =
+            [Op::AddConst { dst: 4_999.into(), a: 0.into(), k: Imm(1) }, Op::Return { a: 4_999.into() }];
+        // No frame of so many slots is made on the machine's stack.
+        let callee = engine.define("wide", callee.to_vec(), 5_000).expect("it is right");
+        let caller = [
+            Op::Call1 { dst: 1.into(), f: Imm(callee.number()), a: 1.into() },
+            Op::Loop { n: 0.into(), to: Label(0) },
+            Op::Return { a: 1.into() },
+        ];
+        let caller = engine.define("caller", caller.to_vec(), 2).expect("it is right");
+        for _ in 0..3 {
+            let result: i64 = engine.call(caller, &mut Vm::default(), (10_000i64,)).expect("it ends");
+            assert_eq!(result, 10_000);
+        }
+    }
 }

@@ -15,6 +15,7 @@ use crate::record::{Host, REGISTER_ARGUMENTS, Record};
 use crate::regs::*;
 use azulejo_core::error::Error;
 use azulejo_core::ir::index::Block;
+use azulejo_core::pass::build::TRAPPED;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::{Trap, Type};
 
@@ -53,7 +54,7 @@ impl Emitter {
                 self.leave();
                 continue;
             }
-            self.mov_imm(RAX.number(), 2 << 32);
+            self.mov_imm(RAX.number(), TRAPPED);
             self.alu(Alu::Or, Type::I64, RAX.number(), RDX.number());
             self.mov_imm(RDX.number(), origin as u64);
             self.leave();
@@ -104,7 +105,7 @@ pub struct Behind<'a> {
 pub(crate) const SLACK: usize = 4096;
 
 /// The most slots for which a frame is made on the machine's stack.
-pub const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
+const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
 
 /// Slots that are cleared by a store each; more are cleared by one instruction.
 const FEW: u32 = 12;

@@ -9,7 +9,6 @@
 //! `rax` and zero in `rdx`, or with [`Trap::code`](azulejo_core::vocab::Trap::code) in `rdx`.
 
 use crate::compile::RawStatus;
-use azulejo_core::pass::build::MAX_ARGUMENTS;
 use core::cell::Cell;
 use core::mem::offset_of;
 
@@ -145,13 +144,16 @@ impl Record {
     /// The host's owner must be what its functions take it for, and the context what the function's templates do; there must
     /// be as much of the machine's stack left as the host was told.
     ///
-    /// # Panics
-    ///
-    /// If there are more than [`MAX_ARGUMENTS`].
     pub unsafe fn call(&self, context: *mut (), args: &[u64]) -> Outcome {
-        let mut all = [0; MAX_ARGUMENTS];
-        all[..args.len()].copy_from_slice(args);
-        // SAFETY: the caller promises it.
+        let mut few = [0; REGISTER_ARGUMENTS];
+        let all = match few.get_mut(..args.len()) {
+            Some(first) => {
+                first.copy_from_slice(args);
+                &few[..]
+            }
+            None => args,
+        };
+        // SAFETY: the caller promises it, and there are as many in memory as registers.
         unsafe { call(self, context, all.as_ptr(), args.len()) }
     }
 
@@ -301,6 +303,7 @@ unsafe extern "sysv64-unwind" fn arrive() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use azulejo_core::pass::build::MAX_ARGUMENTS;
 
     unsafe extern "sysv64-unwind" fn add_up(arrival: &mut Arrival) {
         let sum = (0..arrival.count()).map(|at| arrival.argument(at) * (at as u64 + 1)).sum::<u64>();

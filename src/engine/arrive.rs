@@ -13,7 +13,7 @@ use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::pass::build::MAX_ARGUMENTS;
 use azulejo_core::vocab::Trap;
-use azulejo_x64::invoke::{Behind, MAX_SLOTS};
+use azulejo_x64::invoke::Behind;
 use azulejo_x64::record::{Arrival, Outcome, Record};
 use azulejo_x64::{Compiled, RawStatus, Status};
 
@@ -109,66 +109,63 @@ impl<B: Bytecode> Engine<B> {
         if function.is_used_up() {
             self.climb(function, 0);
         }
-        if !function.has_door() {
-            self.make_door(function, count);
+        if !function.has_door() && function.has_code() && self.make_door(function, count).is_err() {
+            // There is code, and no way to call it: nobody tries again before it is thrown away.
+            function.refuse_calls();
         }
         function.has_door().then(|| self.links.borrow().record(function.number()).entry())
     }
 
-    /// Compiles a function for calls of others. If that fails, they enter it by a door.
+    /// Compiles a function for calls of others, or has it compiled. If that fails, they enter it by a door.
     fn compile_called(&self, function: &Function<B>, count: u32) {
-        loop {
+        let record: *const Record = self.links.borrow().record(function.number());
+        if function.has_door() && self.request(function, Purpose::Calls(count, record)) {
+            return;
+        }
+        let code = self.making_room(|| {
             let links = self.links.borrow();
-            let record = links.record(function.number());
-            if function.has_door() && self.request(function, Purpose::Calls(count, record)) {
-                return;
-            }
             let source = function.body().source(0, links.functions());
-            let mut backend = self.backend.borrow_mut();
-            let result = backend.called(function.name(), &source, count, function.unit(), record);
-            drop((backend, links));
-            match result {
-                Ok(code) => return self.open_to_calls(function, code),
-                Err(Error::OutOfCodeMemory) if self.evict() => {}
-                Err(_) => return,
-            }
+            let record = links.record(function.number());
+            self.backend.borrow_mut().called(function.name(), &source, count, function.unit(), record)
+        });
+        if let Ok(code) = code {
+            self.open_to_calls(function, code);
         }
     }
 
     /// Has other functions call this code.
     pub(super) fn open_to_calls(&self, function: &Function<B>, code: Compiled) {
-        let links = self.links.borrow();
-        self.close(function, &links);
+        self.close(function);
         // SAFETY: it was compiled for this record.
-        unsafe { links.record(function.number()).open_to(&code) };
+        unsafe { self.links.borrow().record(function.number()).open_to(&code) };
         function.set_called(code);
         // Calls from outside go on counting.
         function.budget().set(self.tiers.budget(Tier::Baseline));
     }
 
-    /// Makes a door to a function's code, if there is any and it can have one.
-    fn make_door(&self, function: &Function<B>, arguments: u32) {
-        let (code, third, stack_bytes) = match (function.compiled(), function.baseline()) {
-            _ if function.slots() > MAX_SLOTS as usize => return,
-            (Some(code), _) => (code.entry(), function.unit(), code.stack_bytes()),
-            (None, Some(code)) => (code.entry(), code.address(0), code.stack_bytes()),
-            (None, None) => return,
-        };
-        let counts = function.compiled().is_none() && self.counts();
-        let links = self.links.borrow();
-        let record = links.record(function.number());
-        let behind = Behind {
-            arguments,
-            slots: function.slots() as u32,
-            code,
-            third,
-            stack_bytes,
-            budget: counts.then(|| function.budget().as_ptr().cast_const()),
-            record,
-        };
-        if let Ok(door) = self.backend.borrow_mut().door(&behind) {
-            record.open(&door);
-            function.set_door(door);
-        }
+    /// Makes a door to the best code of a function.
+    fn make_door(&self, function: &Function<B>, arguments: u32) -> Result<(), Error> {
+        let door = self.making_room(|| {
+            let (code, third, stack_bytes) = match (function.compiled(), function.baseline()) {
+                (Some(code), _) => (code.entry(), function.unit(), code.stack_bytes()),
+                (None, Some(code)) => (code.entry(), code.address(0), code.stack_bytes()),
+                (None, None) => return Err(Error::NotCompiled),
+            };
+            let counts = function.compiled().is_none() && self.counts();
+            let links = self.links.borrow();
+            let behind = Behind {
+                arguments,
+                slots: function.slots() as u32,
+                code,
+                third,
+                stack_bytes,
+                budget: counts.then(|| function.budget().as_ptr().cast_const()),
+                record: links.record(function.number()),
+            };
+            self.backend.borrow_mut().door(&behind)
+        })?;
+        self.links.borrow().record(function.number()).open(&door);
+        function.set_door(door);
+        Ok(())
     }
 }

@@ -52,8 +52,7 @@ impl<B: Bytecode> Engine<B> {
             function.set_awaited(false);
             match (result, request.purpose) {
                 (Ok(code), Purpose::Entry(at)) => {
-                    self.close(function, &self.links.borrow());
-                    function.set_code_at(at, code);
+                    self.go_on_in(function, at, code);
                     function.budget().set(self.tiers.budget(Tier::Baseline));
                 }
                 (Ok(code), Purpose::Calls(..)) => self.open_to_calls(function, code),

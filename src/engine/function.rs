@@ -15,6 +15,37 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct FunctionId(pub(super) u32);
 
+impl FunctionId {
+    /// The function's number, by which bytecode calls it with `(invoke f …)`: functions count from zero, in the order
+    /// in which they are defined.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// enum Op {
+    ///     Call { dst: Out<i64>, function: Imm<u32>, a: In<i64> },
+    ///     Double { dst: Out<i64>, a: In<i64> },
+    ///     Return { a: In<i64> },
+    /// }
+    /// template! {
+    ///     Op::Call   => (invoke $function (arglist $a) i64)
+    ///     Op::Double => (add $a $a)
+    ///     Op::Return => (return $a)
+    /// }
+    ///
+    /// let engine = Engine::<Op>::new();
+    /// let double = vec![Op::Double { dst: 0.into(), a: 0.into() }, Op::Return { a: 0.into() }];
+    /// let double = engine.define("double", double, 1)?;
+    /// let call = Op::Call { dst: 0.into(), function: Imm(double.number()), a: 0.into() };
+    /// let fourfold = engine.define("fourfold", vec![call, call, Op::Return { a: 0.into() }], 1)?;
+    /// assert_eq!(engine.call::<_, i64>(fourfold, &mut (), (3i64,))?, 12);
+    /// # Ok::<(), azulejo::Error>(())
+    /// ```
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// The bytecode of a function, with the lists of labels that its `Labels` operands name.
 #[derive(Clone, Debug)]
 pub struct Code<B> {
@@ -38,6 +69,8 @@ impl<B: Clone> From<&[B]> for Code<B> {
 
 /// Nobody has called the function yet.
 const UNKNOWN: u32 = u32::MAX;
+/// It cannot be called by compiled code: more arguments than any call has.
+const NONE: u32 = u32::MAX - 1;
 
 /// What ran, and may run still.
 #[derive(Debug)]
@@ -322,6 +355,11 @@ impl<B: Bytecode> Function<B> {
         self.arguments.get() == count
     }
 
+    /// Has no call take this function's code: whoever calls it comes to the engine.
+    pub(super) fn refuse_calls(&self) {
+        self.arguments.set(NONE);
+    }
+
     /// Throws all code away; calls that run it keep it until they end.
     pub(super) fn discard(&self, tiers: &Tiers) {
         self.compiled.take();
@@ -329,6 +367,9 @@ impl<B: Bytecode> Function<B> {
         self.inside.take();
         self.is_hot_inside.set(false);
         self.is_stuck.set(false);
+        if self.arguments.get() == NONE {
+            self.arguments.set(UNKNOWN);
+        }
         self.generation.set(self.generation.get() + 1);
         self.is_awaited.set(false);
         self.budget.set(tiers.budget(Tier::Interpreter));

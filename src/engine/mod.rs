@@ -38,7 +38,7 @@ pub use value::{Args, Slot};
 
 use crate::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
-use backend::Backend;
+use backend::{Backend, Compiled};
 use function::{Function, Retired};
 use links::Links;
 use stack::FrameStack;
@@ -343,34 +343,44 @@ impl<B: Bytecode> Engine<B> {
 
     /// Compiles a function for going on at a bytecode, unless that has been done.
     fn compile_for(&self, function: &Function<B>, tier: Tier, at: u32) -> Result<(), Error> {
-        loop {
-            let (mut backend, links) = (self.backend.borrow_mut(), self.links.borrow());
-            let result = match tier {
-                Tier::Interpreter => return Ok(()),
-                Tier::Baseline if function.has_baseline() => return Ok(()),
-                Tier::Optimizer if function.code_at(at).is_some() => return Ok(()),
-                Tier::Baseline => {
+        match tier {
+            Tier::Baseline if !function.has_baseline() => {
+                let code = self.making_room(|| {
                     let bytecode = function.bytecode(self.counts());
-                    let code = backend.baseline(function.name(), &bytecode, links.functions());
-                    code.map(|code| {
-                        self.close(function, &links);
-                        function.set_baseline(code);
-                    })
-                }
-                Tier::Optimizer => {
-                    let code =
-                        backend.compile(function.name(), &function.body().source(at, links.functions()));
-                    code.map(|code| {
-                        self.close(function, &links);
-                        function.set_code_at(at, code);
-                    })
-                }
-            };
-            drop((backend, links));
-            match result {
+                    let mut backend = self.backend.borrow_mut();
+                    backend.baseline(function.name(), &bytecode, self.links.borrow().functions())
+                })?;
+                function.set_baseline(code);
+            }
+            Tier::Optimizer if function.code_at(at).is_none() => {
+                let code = self.making_room(|| {
+                    let links = self.links.borrow();
+                    let source = function.body().source(at, links.functions());
+                    self.backend.borrow_mut().compile(function.name(), &source)
+                })?;
+                self.go_on_in(function, at, code);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Makes something that takes memory for code; again, as long as that is full and code can be thrown away.
+    fn making_room<T>(&self, make: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+        loop {
+            match make() {
                 Err(Error::OutOfCodeMemory) if self.evict() => {}
                 result => return result,
             }
+        }
+    }
+
+    /// Has a function go on at a bytecode in this code from now on.
+    fn go_on_in(&self, function: &Function<B>, at: u32, code: Compiled) {
+        function.set_code_at(at, code);
+        if at == 0 && function.called_code().is_none() {
+            // If other functions call it, then by a door to the baseline's code.
+            self.close(function);
         }
     }
 
@@ -383,14 +393,14 @@ impl<B: Bytecode> Engine<B> {
     }
 
     fn discard_code(&self, function: &Function<B>) {
-        self.close(function, &self.links.borrow());
+        self.close(function);
         function.discard(&self.tiers);
     }
 
     /// Has calls from other functions come to the engine, until there is a door again.
-    fn close(&self, function: &Function<B>, links: &Links) {
+    fn close(&self, function: &Function<B>) {
         if let Some(retired) = function.retire() {
-            links.close(function.number());
+            self.links.borrow().close(function.number());
             self.retired.borrow_mut().push(retired);
         }
     }

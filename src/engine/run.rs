@@ -156,11 +156,17 @@ impl<B: Bytecode> Engine<B> {
         slots: *mut u64,
         at: u32,
     ) -> Result<u64, Error> {
-        let must_interpret = !function.is_used_up();
-        if !must_interpret {
+        let must_interpret = self.must_interpret(function, at);
+        self.run_on(function, context, slots, at, must_interpret)
+    }
+
+    /// Whether a function whose code was left at a bytecode is interpreted from there: if its budget is used up, it climbs.
+    fn must_interpret(&self, function: &Function<B>, at: u32) -> bool {
+        let is_used_up = function.is_used_up();
+        if is_used_up {
             self.climb(function, at);
         }
-        self.run_on(function, context, slots, at, must_interpret)
+        !is_used_up
     }
 
     /// Runs a function from a bytecode to its end. Behind an exit it must be interpreted at first.
@@ -183,10 +189,7 @@ impl<B: Bytecode> Engine<B> {
                 Some(Status::Trapped { trap, at }) => return Err(failed(trap, at)),
                 Some(Status::Exited { at: next }) => {
                     at = next;
-                    must_interpret = !function.is_used_up();
-                    if !must_interpret {
-                        self.climb(function, at);
-                    }
+                    must_interpret = self.must_interpret(function, at);
                 }
                 None => {
                     // Behind an exit code takes over at the next jump back.

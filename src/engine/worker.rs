@@ -62,7 +62,7 @@ impl<T> Parcel<T> {
 /// The thread, and the ways to it and back.
 pub(super) struct Worker<B: Bytecode> {
     jobs: Option<Sender<Parcel<Job<B>>>>,
-    done: Receiver<Parcel<Done>>,
+    done: Option<Receiver<Parcel<Done>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -82,7 +82,7 @@ impl<B: Bytecode> Worker<B> {
             }
         };
         let thread = std::thread::Builder::new().name("azulejo".into()).spawn(work).ok()?;
-        Some(Worker { jobs: Some(jobs), done, thread: Some(thread) })
+        Some(Worker { jobs: Some(jobs), done: Some(done), thread: Some(thread) })
     }
 
     /// Hands a job over; whether the thread is still there to take it.
@@ -97,14 +97,15 @@ impl<B: Bytecode> Worker<B> {
 
     /// What has been compiled since somebody asked.
     pub(super) fn finished(&self) -> Option<Done> {
-        self.done.try_recv().ok().map(Parcel::open)
+        self.done.as_ref()?.try_recv().ok().map(Parcel::open)
     }
 }
 
 impl<B: Bytecode> Drop for Worker<B> {
     fn drop(&mut self) {
-        // Without jobs to come the thread ends. It has a function in hand at most, besides those in the queue.
+        // Nobody wants the results any more, so the thread ends with the function that it has in hand.
         self.jobs = None;
+        self.done = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

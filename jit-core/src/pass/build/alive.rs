@@ -169,7 +169,7 @@ impl Alive {
         }
         for register in (0..source.slots).filter(|register| registers.is_used(*register)) {
             insert(&mut self.used, register);
-            if source.called.is_some() || registers.is_written(register) {
+            if registers.is_elsewhere(register) {
                 insert(&mut self.stored, register);
             }
         }

@@ -5,11 +5,16 @@
 //! windows, and what the interpreter needs where compiled code is left. It is then called, and what it returns is returned.
 
 use super::alive::has;
-use super::{Builder, SLOT_BYTES, Scratch, WORD};
+use super::{Builder, SLOT_BYTES, WORD};
 use crate::ir::graph::{CallData, Effect, Target};
 use crate::ir::index::Node;
 use crate::ir::template::{Convention, Signature};
 use crate::vocab::{Op, Type};
+
+/// The first word that compiled code returns is this, and the bytecode to go on at, where it is left before its end.
+pub const EXITED: u64 = 1 << 32;
+/// It is this, and the trap's code, where it trapped. The second word is the bytecode that did.
+pub const TRAPPED: u64 = 2 << 32;
 
 /// How a function is called.
 #[derive(Clone, Copy, Debug)]
@@ -82,18 +87,12 @@ impl Builder<'_> {
         let context = self.graph.add(Op::TC, WORD, &[], 0, self.at);
         let frame = self.local();
         let mut number = |bits| self.graph.constant(Type::I64, bits, self.at);
-        let inputs = [number(called.record), context, frame, number(1 << 32 | to), number(0)];
+        let inputs = [number(called.record), context, frame, number(EXITED | to), number(0)];
         static TYPES: [Type; 5] = [Type::I64; 5];
         let signature = Signature { convention: Convention::SysV64, args: &TYPES, ret: Type::Void };
         let target = Target::Direct(called.go_on);
         self.graph.calls.push(CallData { target, signature, effect: Effect::Memory });
         let call = self.graph.calls.len() as u64 - 1;
         self.leave(Op::HAND_OVER, Type::Void, &inputs, call);
-    }
-
-    /// Whether a register's slot may hold something else than the register does.
-    pub(super) fn is_elsewhere(&self, register: u32) -> bool {
-        let Scratch { registers, .. } = &*self.scratch;
-        self.source.called.is_some() || registers.is_written(register)
     }
 }

@@ -59,24 +59,21 @@ impl Builder<'_> {
         let function = self.value(function);
         let number = self.graph.as_const(function);
         let known = number.and_then(|number| self.source.functions.records.get(number as usize));
-        let mut inputs = Vec::with_capacity(2 + args.len());
-        let target = match known {
-            Some(record) => Target::Direct(*record),
-            None => {
-                inputs.push(self.record(function));
-                Target::Indirect
-            }
-        };
-        inputs.push(context);
+        let target = known.map_or(Target::Indirect, |record| Target::Direct(*record));
+        let record = known.is_none().then(|| self.record(function));
+        self.scratch.stack_inputs.clear();
+        self.scratch.stack_inputs.extend(record);
+        self.scratch.stack_inputs.push(context);
         for &arg in args {
             let value = self.value(arg);
-            inputs.push(self.widen(value));
+            let bits = self.widen(value);
+            self.scratch.stack_inputs.push(bits);
         }
         let signature =
             Signature { convention: Convention::Bytecode, args: &TYPES[..1 + args.len()], ret: Type::I64 };
         self.graph.calls.push(CallData { target, signature, effect });
         let call = self.graph.calls.len() as u64 - 1;
-        let bits = self.graph.push(self.current, Op::INVOKE, WORD, &inputs, call, self.at);
+        let bits = self.graph.push(self.current, Op::INVOKE, WORD, &self.scratch.stack_inputs, call, self.at);
         if ret != Type::Void {
             let value = self.bits_as(bits, ret);
             self.scratch.linked.values.push(value);

@@ -24,7 +24,7 @@ mod reached;
 mod registers;
 mod slots;
 
-pub use called::Called;
+pub use called::{Called, EXITED, TRAPPED};
 pub use invoke::{Functions, MAX_ARGUMENTS, Table};
 pub use open::{Carry, Constants, Opening, first_reads, open};
 
@@ -238,15 +238,10 @@ impl Builder<'_> {
                 }
             }
         }
-        self.scratch.registers.settle();
-        self.scratch.flushes.clear();
-        let registers = &self.scratch.registers;
-        let is_called = self.source.called.is_some();
-        let is_elsewhere = |register: &u32| match is_called {
-            true => registers.is_used(*register),
-            false => registers.is_written(*register),
-        };
-        self.scratch.flushes.extend((0..self.source.slots).filter(is_elsewhere));
+        let Scratch { registers, flushes, .. } = &mut *self.scratch;
+        registers.settle(self.source.called.is_some());
+        flushes.clear();
+        flushes.extend((0..self.source.slots).filter(|register| registers.is_elsewhere(*register)));
         let is_jumped_to_first = self.is_jumped_to(0);
         let Scratch { alive, code, registers, leaders, last_jump, chaos, .. } = &mut *self.scratch;
         let leads = |at: usize| {

@@ -19,13 +19,14 @@ use super::{SLOT_BYTES, WORD};
 struct Register {
     home: Type,
     is_used: bool,
-    is_written: bool,
+    /// Its slot may hold something else than it does.
+    is_elsewhere: bool,
     /// The value it has on entry, once somebody asked.
     initial: Node,
 }
 
 const UNUSED: Register =
-    Register { home: Type::Void, is_used: false, is_written: false, initial: Node::NONE };
+    Register { home: Type::Void, is_used: false, is_elsewhere: false, initial: Node::NONE };
 
 /// The values of the registers that a block needs, in the order of the registers, as one way in brings them.
 #[derive(Clone, Copy, Debug)]
@@ -127,12 +128,13 @@ impl Registers {
         let Some(data) = self.registers.get_mut(register as usize) else { return };
         data.home = if !data.is_used || data.home == ty { ty } else { Type::I64 };
         data.is_used = true;
-        data.is_written |= written;
+        data.is_elsewhere |= written;
     }
 
-    /// No more notes follow.
-    pub(super) fn settle(&mut self) {
+    /// No more notes follow. Nobody has put the registers of a function that others call in their slots.
+    pub(super) fn settle(&mut self, is_called: bool) {
         for register in &mut self.registers {
+            register.is_elsewhere |= is_called && register.is_used;
             if !register.is_used {
                 register.home = Type::I64;
             }
@@ -143,8 +145,8 @@ impl Registers {
         self.registers[register as usize].home
     }
 
-    pub(super) fn is_written(&self, register: u32) -> bool {
-        self.registers[register as usize].is_written
+    pub(super) fn is_elsewhere(&self, register: u32) -> bool {
+        self.registers[register as usize].is_elsewhere
     }
 
     pub(super) fn is_used(&self, register: u32) -> bool {

@@ -117,7 +117,7 @@ impl Builder<'_> {
     /// The address of a run of registers, which are in their slots from here on.
     pub(super) fn window(&mut self, run: core::ops::Range<usize>) -> Node {
         for register in run.clone() {
-            if self.is_elsewhere(register as u32) {
+            if self.scratch.registers.is_elsewhere(register as u32) {
                 self.flush(register as u32);
             }
         }
