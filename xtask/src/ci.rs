@@ -33,6 +33,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     // With optimization it compiles functions of a hundred thousand bytecodes.
     run(root, "cargo test --release --test scaling", &[])?;
     miri(root)?;
+    crate::wasm_programs::programs(root, [String::from("--check")].into_iter())?;
     // The same programs each time: what fails in CI fails everywhere.
     let minute = ["--seed", "1", "--seconds", "60"];
     crate::fuzz::rig(root, "fuzz", minute.into_iter().map(String::from))?;

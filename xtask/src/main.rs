@@ -8,6 +8,7 @@ mod sabotage;
 mod tidy;
 #[cfg(target_arch = "x86_64")]
 mod tiles;
+mod wasm_programs;
 
 use std::process::ExitCode;
 
@@ -22,6 +23,8 @@ usage: cargo xtask <command>
   sabotage
           break the compiler in every listed way, one at a time, and see that tests or fuzzing notice
   soak    compile and throw away a million functions in 16 MiB of code memory
+  wasm-programs
+          compile the C programs of examples/wasm again; --check only compares
   tidy    check what no other tool checks: module docs, sizes, links, reasons";
 
 fn main() -> ExitCode {
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         Some("bless") => ci::bless(root),
         #[cfg(target_arch = "x86_64")]
         Some("tiles") => tiles::tiles(azulejo_x64::X64.tables, azulejo_x64::X64.rows),
+        Some("wasm-programs") => wasm_programs::programs(root, std::env::args().skip(2)),
         Some("tidy") => tidy::tidy(root),
         _ => Err(USAGE.to_string()),
     };
