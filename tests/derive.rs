@@ -75,7 +75,7 @@ macro_rules! meaning {
     ($number:literal, |$op:ident, $machine:ident, $stack:ident| $run:expr) => {
         // SAFETY: nothing compiles these; the interpreter runs `run` only.
         unsafe impl Semantics<Op> for <Op as Opcode<$number>>::Marker {
-            const TEMPLATE: &'static Template = &Template { steps: &[], blocks: 1 };
+            const TEMPLATE: &'static Template = &Template { steps: &[], blocks: 1, guarded: None };
             unsafe fn run($op: &Op, $machine: &Machine<'_, ()>, _: u32, $stack: *mut u64) -> azulejo::Flow {
                 $run
             }

@@ -19,6 +19,8 @@ enum Op {
     Checked { dst: InOut<i64>, a: In<i64> },
     AddToElement { array: In<u64>, index: In<i64>, k: In<i64> },
     Body { dst: Out<u64>, object: In<u64> },
+    Gather { sum: InOut<i64>, index: In<i64> },
+    Scatter { index: In<i64>, k: In<i64> },
     Call,
     Return { a: In<i64> },
 }
@@ -39,6 +41,8 @@ template! {
     Op::AddToElement => unsafe
         (let: (($at (idx $array $index 8))) (store $at (add (load $at i64) $k) i64))
     Op::Body         => unsafe (let: (($v (load (addr $object 8) u64))) (if (nz $v) $v (^vmnull)))
+    Op::Gather       => unsafe (add $sum (load (idx (load pure (addr (tc) 8) ptr) $index 8) i64))
+    Op::Scatter      => unsafe (store (idx (load pure (addr (tc) 8) ptr) $index 8) $k i64)
     Op::Call         => (callv nothing (arglist))
     Op::Return       => (return $a)
 }
@@ -233,4 +237,24 @@ fn baseline_code_takes_from_a_register_what_the_bytecode_before_left_there() {
     // The first addition reads two registers of the bytecode, the others one each, and `return` none.
     assert_eq!(text.matches(",[rbx").count(), 4, "{text}");
     assert_eq!(text.matches("mov [rbx+").count(), 3, "each result is in its slot:\n{text}");
+}
+
+#[test]
+fn what_never_changes_is_loaded_once_before_the_loop() {
+    // for i in 0..n { sum += m[i]; m[i] = n }, where the context says once and for all where m is
+    let code = compiled(
+        vec![
+            Op::Const { dst: r(1), value: Imm(0) },
+            Op::Const { dst: r(2), value: Imm(0) },
+            Op::Const { dst: r(3), value: Imm(1) },
+            Op::Gather { sum: r(2), index: r(1) },
+            Op::Scatter { index: r(1), k: r(0) },
+            Op::Add { dst: r(1), a: r(1), b: r(3) },
+            Op::JumpLess { a: r(1), b: r(0), to: Label(3) },
+            Op::Return { a: r(2) },
+        ],
+        4,
+    );
+    let body = loop_body(&code);
+    assert_eq!(body.iter().filter(|instruction| touches_memory(instruction)).count(), 2, "{}", text(&body));
 }

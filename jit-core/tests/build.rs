@@ -97,10 +97,12 @@ static TEMPLATES: &[&Template] = &[
     &Template {
         steps: &[Step::Constant { operand: 1, ty: Type::I64 }, Step::Write { operand: 0, value: 0 }],
         blocks: 1,
+        guarded: None,
     },
     &Template {
         steps: &[read(1, Type::I64), read(2, Type::I64), ADD_I64, Step::Write { operand: 0, value: 2 }],
         blocks: 1,
+        guarded: None,
     },
     &Template {
         steps: &[
@@ -113,8 +115,9 @@ static TEMPLATES: &[&Template] = &[
             Step::Block { block: 2, params: &[], cold: false },
         ],
         blocks: 3,
+        guarded: None,
     },
-    &Template { steps: &[read(0, Type::I64), Step::Return { value: Some(0) }], blocks: 1 },
+    &Template { steps: &[read(0, Type::I64), Step::Return { value: Some(0) }], blocks: 1, guarded: None },
     &Template {
         steps: &[
             read(0, Type::I64),
@@ -125,6 +128,7 @@ static TEMPLATES: &[&Template] = &[
             Step::Block { block: 2, params: &[], cold: false },
         ],
         blocks: 3,
+        guarded: None,
     },
     &Template {
         steps: &[
@@ -134,14 +138,24 @@ static TEMPLATES: &[&Template] = &[
             Step::Write { operand: 0, value: 2 },
         ],
         blocks: 1,
+        guarded: None,
     },
-    &Template { steps: &[read(1, Type::I64), Step::Write { operand: 0, value: 0 }], blocks: 1 },
+    &Template {
+        steps: &[read(1, Type::I64), Step::Write { operand: 0, value: 0 }],
+        blocks: 1,
+        guarded: None,
+    },
     &Template {
         steps: &[read(0, Type::I64), read(1, Type::I64), ADD_I64, Step::Write { operand: 2, value: 2 }],
         blocks: 1,
+        guarded: None,
     },
-    &Template { steps: &[read(1, Type::I64), Step::Write { operand: 0, value: 0 }], blocks: 1 },
-    &Template { steps: &[Step::Goto { operand: 0 }], blocks: 1 },
+    &Template {
+        steps: &[read(1, Type::I64), Step::Write { operand: 0, value: 0 }],
+        blocks: 1,
+        guarded: None,
+    },
+    &Template { steps: &[Step::Goto { operand: 0 }], blocks: 1, guarded: None },
     &Template {
         steps: &[
             read(1, Type::F64),
@@ -149,6 +163,7 @@ static TEMPLATES: &[&Template] = &[
             Step::Write { operand: 0, value: 1 },
         ],
         blocks: 1,
+        guarded: None,
     },
 ];
 

@@ -189,11 +189,13 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     let raws = opcodes.iter().map(|opcode| raw_arm(name, opcode));
     let offsets = opcodes.iter().map(|opcode| offsets(name, opcode));
     let arms = opcodes.iter().enumerate().map(|(number, opcode)| interpreter_arm(name, number, opcode));
-    let templates = opcodes.iter().enumerate().map(|(number, opcode)| {
+    let template = |(number, opcode): (usize, &Opcode)| {
         let span = opcode.variant.ident.span();
         let marker = marker_of(name, number, span);
         quote_spanned!(span=> <#marker as __bytecode::Semantics<#name>>::TEMPLATE)
-    });
+    };
+    let templates = opcodes.iter().enumerate().map(template);
+    let guarded = opcodes.iter().enumerate().map(template).map(|template| quote!(#template.guarded()));
     let markers = opcodes.iter().enumerate().map(|(number, opcode)| {
         let variant = &opcode.variant.ident;
         // An opcode called like the enum must not hide it.
@@ -235,6 +237,11 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
 
                 fn templates() -> &'static [&'static #core::ir::template::Template] {
                     const TEMPLATES: &[&#core::ir::template::Template] = &[#(#templates),*];
+                    TEMPLATES
+                }
+
+                fn guarded_templates() -> &'static [&'static #core::ir::template::Template] {
+                    const TEMPLATES: &[&#core::ir::template::Template] = &[#(#guarded),*];
                     TEMPLATES
                 }
 

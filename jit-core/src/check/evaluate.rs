@@ -5,7 +5,7 @@
 //! pinned node that needs it, so nothing depends on where `place` would put it.
 
 use super::Violation;
-use crate::ir::graph::{CallData, Graph, Target};
+use crate::ir::graph::{Access, CallData, Graph, Target};
 use crate::ir::index::{Block, Node};
 use crate::vocab::op::Param;
 use crate::vocab::{Op, Props, Type};
@@ -235,6 +235,9 @@ impl Run<'_, '_> {
             _ => {}
         }
         let info = self.graph.vocab.info(data.op);
+        if self.graph.access(node) == Access::Pure {
+            return Ok(self.machine.memory.read(operands[0], data.ty().bytes()));
+        }
         let mut all = operands.to_vec();
         if info.params.iter().any(|param| *param != Param::Type) {
             all.push(data.imm);

@@ -7,10 +7,10 @@
 
 use super::Violation;
 use super::dominance::{Dominance, Point};
-use crate::ir::graph::{Graph, Target};
+use crate::ir::graph::{Access, Graph, Target};
 use crate::ir::index::{Block, Node};
 use crate::vocab::op::{Key, Kind};
-use crate::vocab::{Op, Props, Type};
+use crate::vocab::{Op, Props, Trap, Type};
 
 /// Everything that is wrong with a graph.
 pub fn graph(graph: &Graph) -> Vec<Violation> {
@@ -268,6 +268,13 @@ impl Judge<'_> {
             Op::ADDR => data.imm as i64 == data.imm as i32 as i64,
             Op::IDX => matches!(data.imm, 1 | 2 | 4 | 8),
             op if self.graph.vocab.info(op).is_call() => (data.imm as usize) < self.graph.calls.len(),
+            op if self.graph.vocab.info(op).props.contains(Props::ACCESS) => match Access::of(data.imm) {
+                Access::Plain => true,
+                Access::Pure => data.ty() != Type::Void,
+                Access::Within(code) => {
+                    Access::Within(code).bits() == data.imm && Trap::from_code(code).is_some()
+                }
+            },
             _ => true,
         }
     }

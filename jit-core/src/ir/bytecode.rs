@@ -284,6 +284,8 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     fn operands(&self) -> [Raw; MAX_OPERANDS];
     /// What each opcode means, by number.
     fn templates() -> &'static [&'static Template];
+    /// The same for code whose accesses in `(within …)` may fault.
+    fn guarded_templates() -> &'static [&'static Template];
     /// Runs `code` from `pc` until it returns or traps; also says at which bytecode that was. Ends with a `Jump` before a
     /// jump back for which there is no budget. `depth` is the height of the operand stack at `pc`, whose first slot
     /// is number `locals`.

@@ -19,7 +19,7 @@ pub struct NodeData {
     /// Its operands, in [`Graph::links`].
     pub inputs: List,
     /// Its constant: the bits of a `const`, the offset of an `addr`, the scale of an `idx`, the index in
-    /// [`Graph::calls`] of a call, the code of a `trap`, the bytecode index of an `exit`.
+    /// [`Graph::calls`] of a call, the code of a `trap`, the bytecode index of an `exit`, the [`Access`] of a load or store.
     pub imm: u64,
     /// The block it is pinned in; `NONE` while it floats.
     pub block: Block,
@@ -93,6 +93,40 @@ impl BlockData {
         self.succs.clear();
         self.preds.clear();
         self.heat = Heat::Normal;
+    }
+}
+
+/// How a load or store touches memory: the constant of its node, so that tiles and rules need not tell such nodes apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Access {
+    /// It does not fault, and keeps its order with others.
+    #[default]
+    Plain,
+    /// A load of what never changes while the function runs, from where it may be read at any time: a value like any
+    /// other.
+    Pure,
+    /// It may fault, which is a trap with this code. So it is an effect: it is done once, and in its order with others.
+    Within(u32),
+}
+
+impl Access {
+    /// The constant that says so.
+    pub const fn bits(self) -> u64 {
+        match self {
+            Access::Plain => 0,
+            Access::Pure => 1,
+            Access::Within(code) => 1 << 32 | code as u64,
+        }
+    }
+
+    /// What a constant says.
+    #[inline]
+    pub const fn of(bits: u64) -> Access {
+        match bits {
+            0 => Access::Plain,
+            1 => Access::Pure,
+            within => Access::Within(within as u32),
+        }
     }
 }
 
@@ -278,10 +312,31 @@ impl Graph {
     /// Whether a node floats: it is pure, not guarded, and no parameter.
     pub fn floats(&self, node: Node) -> bool {
         let data = self.node(node);
-        if self.vocab.info(data.op).is_call() {
-            return false;
+        self.would_float(data.op, data.sig, data.imm)
+    }
+
+    /// Whether a node of this operator with these types and this constant floats.
+    pub fn would_float(&self, op: Op, sig: Sig, imm: u64) -> bool {
+        let info = self.vocab.info(op);
+        match info.props.contains(Props::ACCESS) {
+            true => Access::of(imm) == Access::Pure,
+            false => !info.is_call() && info.is_pure(sig),
         }
-        self.vocab.info(data.op).is_pure(data.sig)
+    }
+
+    /// How a node touches memory, if that is special.
+    #[inline]
+    pub fn access(&self, node: Node) -> Access {
+        let data = self.node(node);
+        match self.vocab.info(data.op).props.contains(Props::ACCESS) {
+            true => Access::of(data.imm),
+            false => Access::Plain,
+        }
+    }
+
+    /// Whether a node may fault.
+    pub fn may_fault(&self, node: Node) -> bool {
+        matches!(self.access(node), Access::Within(_))
     }
 
     /// What a node that calls does.
@@ -290,9 +345,9 @@ impl Graph {
         self.vocab.info(data.op).is_call().then(|| &self.calls[data.imm as usize])
     }
 
-    /// Whether a node may read memory.
+    /// Whether a node may read memory that changes.
     pub fn reads(&self, node: Node) -> bool {
-        self.touches(node, Props::READS)
+        self.touches(node, Props::READS) && self.access(node) != Access::Pure
     }
 
     /// Whether a node may write memory.
@@ -315,7 +370,7 @@ impl Graph {
             return self.calls[data.imm as usize].effect == Effect::Pure;
         }
         let props = self.vocab.info(data.op).props;
-        !props.intersects(Props::WRITES | Props::ENDS)
+        !props.intersects(Props::WRITES | Props::ENDS) && !self.may_fault(node)
     }
 
     /// The trap that a `trap` node raises.

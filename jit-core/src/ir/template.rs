@@ -234,4 +234,16 @@ pub struct Template {
     pub steps: &'static [Step],
     /// How many blocks there are, block 0 included.
     pub blocks: u16,
+    /// The same for code whose accesses in `(within …)` may fault, if there are any: without the comparisons.
+    pub guarded: Option<&'static Template>,
+}
+
+impl Template {
+    /// What code is made from in which accesses may fault.
+    pub const fn guarded(&'static self) -> &'static Template {
+        match self.guarded {
+            Some(guarded) => guarded,
+            None => self,
+        }
+    }
 }

@@ -181,7 +181,10 @@ impl Forwarder<'_> {
             let mut body = core::mem::take(&mut self.graph.blocks[block.at()].body);
             body.retain(|&node| {
                 let is_load = self.graph.node(node).op == Op::LOAD;
-                if !is_load || !self.is_known_in(self.graph.inputs(node)[0], before) {
+                if !is_load
+                    || self.graph.may_fault(node)
+                    || !self.is_known_in(self.graph.inputs(node)[0], before)
+                {
                     return true;
                 }
                 self.changed = true;

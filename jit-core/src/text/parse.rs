@@ -4,7 +4,7 @@
 //! text skips is a dead node, an unreachable block. Ways into a block may be left out; they are then in the order
 //! in which blocks stand. Argument types of calls are leaked, which is why this is for tests and tools only.
 
-use crate::ir::graph::{BlockData, CallData, Effect, Graph, Heat, NodeData, Pred, Target};
+use crate::ir::graph::{Access, BlockData, CallData, Effect, Graph, Heat, NodeData, Pred, Target};
 use crate::ir::index::{Block, List, Loop, Node, Vreg};
 use crate::ir::schedule::LoopData;
 use crate::ir::template::{Convention, Signature};
@@ -265,6 +265,10 @@ impl GraphParser {
     fn part(&self, parts: &mut Parts, op: Op, sig: Sig, word: &str) -> Parsed<()> {
         if let Some(origin) = word.strip_prefix('@') {
             parts.origin = number(origin, "", "a bytecode's number")?;
+        } else if self.graph.vocab.info(op).props.contains(Props::ACCESS) && word == "pure" {
+            parts.imm = Some(Access::Pure.bits());
+        } else if let Some(code) = word.strip_prefix("within:") {
+            parts.imm = Some(Access::Within(number(code, "", "a trap's code")?).bits());
         } else if word.starts_with('v') {
             parts.inputs.push(node(word)?);
         } else if word.starts_with('b') {

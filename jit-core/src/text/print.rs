@@ -9,7 +9,7 @@
 //! way in. A floating node stands in the first block that needs it, which says nothing of where it will go.
 
 use crate::ir::assignment::{Assignment, Loc, Source};
-use crate::ir::graph::{CallData, Effect, Graph, Heat, Target};
+use crate::ir::graph::{Access, CallData, Effect, Graph, Heat, Target};
 use crate::ir::index::{Block, Node, Vreg};
 use crate::ir::schedule::Schedule;
 use crate::ir::template::Convention;
@@ -185,6 +185,11 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
         constant(out, data.sig.ty, data.imm)?;
     } else if has_constant(info) {
         write!(out, " {}", data.imm as i64)?;
+    }
+    match graph.access(node) {
+        Access::Plain => {}
+        Access::Pure => out.push_str(" pure"),
+        Access::Within(code) => write!(out, " within:{code}")?,
     }
     if data.block.is_some() && graph.block(data.block).end == node {
         for succ in &graph.block(data.block).succs {

@@ -130,6 +130,9 @@ bitflags! {
         const CALLED = 1 << 11;
         /// May stand in the graph of a stencil only; without `GRAPH`, only until what is open is closed.
         const STENCIL = 1 << 10;
+        /// A node's constant says how it touches memory: an [`Access`](crate::ir::graph::Access). `READS` and `WRITES` say what
+        /// it does if that is nothing special.
+        const ACCESS = 1 << 12;
     }
 }
 
@@ -421,8 +424,8 @@ const OUT_OF_UNSIGNED: Check =
 
 operator_table! {
     // Memory. A load or store of any type through an address.
-    LOAD "load" (Ptr) [Type] -> Param, Key::Result, VALUE, None, [READS TEMPLATE GRAPH], (none);
-    STORE "store" (Ptr Same) [Type] -> Void, Key::Operand, VALUE, None, [WRITES TEMPLATE GRAPH], (none);
+    LOAD "load" (Ptr) [Type] -> Param, Key::Result, VALUE, None, [READS ACCESS TEMPLATE GRAPH], (none);
+    STORE "store" (Ptr Same) [Type] -> Void, Key::Operand, VALUE, None, [WRITES ACCESS TEMPLATE GRAPH], (none);
     CONST "const" () [Value Type] -> Param, Key::Result, VALUE, None, [PURE TEMPLATE GRAPH], (const);
     ADDR "addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, Unsigned, [PURE TEMPLATE GRAPH], (addr);
     IDX "idx" (Ptr Word) [Scale] -> Ptr, Key::None, NONE, Unsigned, [PURE TEMPLATE GRAPH], (idx);

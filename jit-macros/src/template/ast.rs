@@ -56,6 +56,9 @@ pub(super) enum Kind {
     Exit(Option<usize>),
     Guard(Box<Typed>, Box<Typed>),
     Trap(TokenStream),
+    /// A flag, the code of the trap that there is without it, and an expression with an access ([`Constant::Within`]) that
+    /// may fault instead.
+    Within(Box<Typed>, TokenStream, Box<Typed>),
     Call(Box<Call>),
     Invoke(Box<Invoke>),
     Window(usize),
@@ -67,6 +70,10 @@ pub(super) enum Kind {
 pub(super) enum Constant {
     Tokens(TokenStream),
     Operand(usize),
+    /// Of a load: nothing ever changes there.
+    Pure,
+    /// Of a load or store: it is what a `(within …)` is about, with this code.
+    Within(TokenStream),
 }
 
 #[derive(Clone, Debug)]

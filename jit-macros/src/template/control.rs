@@ -43,6 +43,7 @@ impl Checker<'_> {
             "switch" => self.switch(rest, span),
             "set" => self.set(rest, span),
             "guard" => self.guard(rest, span),
+            "within" => self.within(rest, span, expect),
             _ => return None,
         })
     }

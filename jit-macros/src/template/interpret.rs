@@ -43,6 +43,10 @@ fn rust(ty: Type) -> TokenStream {
     }
 }
 
+fn trap(code: &TokenStream) -> TokenStream {
+    quote!(return __bytecode::Flow::Trap(__vocab::Trap::User(#code)))
+}
+
 fn variable(number: usize) -> syn::Ident {
     format_ident!("value{number}")
 }
@@ -116,6 +120,11 @@ impl Writer<'_> {
             Kind::Guard(flag, body) => {
                 let (flag, body) = (self.expression(flag), self.expression(body));
                 quote!(if !(#flag) { #body })
+            }
+            Kind::Within(flag, code, access) => {
+                let (flag, access) = (self.expression(flag), self.expression(access));
+                let trap = trap(code);
+                quote!({ if !(#flag) { #trap } #access })
             }
             Kind::Call(call) => self.call(call, typed),
             Kind::Invoke(invoke) => self.invoke(invoke, typed),
@@ -197,7 +206,7 @@ impl Writer<'_> {
                 let value = self.expression(value);
                 quote!(return __bytecode::Flow::Return(__meaning::Num::to_bits(#value)))
             }
-            Kind::Trap(code) => quote!(return __bytecode::Flow::Trap(__vocab::Trap::User(#code))),
+            Kind::Trap(code) => trap(code),
             other => unreachable!("{other:?} has a value"),
         }
     }
@@ -213,6 +222,7 @@ impl Writer<'_> {
                     _ => quote!((#field.0 as #rust)),
                 }
             }
+            Constant::Pure | Constant::Within(_) => unreachable!("loads and stores have no constant here"),
         }
     }
 

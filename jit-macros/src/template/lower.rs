@@ -9,9 +9,22 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::HashMap;
 
-/// The tokens of a `Template`.
+/// The tokens of a `Template`, with what is made from it where accesses may fault.
 pub(super) fn lower(body: &Typed) -> TokenStream {
+    let none = quote!(::core::option::Option::None);
+    let (compares, has_within) = form(body, false, none.clone());
+    if !has_within {
+        return compares;
+    }
+    let (faults, _) = form(body, true, none);
+    form(body, false, quote!(::core::option::Option::Some(&#faults))).0
+}
+
+/// A template in one of its two forms, and whether there are two.
+fn form(body: &Typed, faults: bool, guarded: TokenStream) -> (TokenStream, bool) {
     let mut lowering = Lowering {
+        faults,
+        has_within: false,
         steps: Vec::new(),
         n_values: 0,
         n_blocks: 1,
@@ -20,11 +33,16 @@ pub(super) fn lower(body: &Typed) -> TokenStream {
         marks: HashMap::new(),
     };
     lowering.value(body);
-    let (steps, blocks) = (lowering.steps, Literal::u16_unsuffixed(lowering.n_blocks));
-    quote! { __template::Template { steps: &[#(#steps),*], blocks: #blocks } }
+    let (steps, blocks) = (&lowering.steps, Literal::u16_unsuffixed(lowering.n_blocks));
+    let template =
+        quote! { __template::Template { steps: &[#(#steps),*], blocks: #blocks, guarded: #guarded } };
+    (template, lowering.has_within)
 }
 
 struct Lowering {
+    /// Whether the accesses of `(within …)` may fault, so that nothing is compared.
+    faults: bool,
+    has_within: bool,
     steps: Vec<TokenStream>,
     n_values: u16,
     n_blocks: u16,
@@ -47,6 +65,11 @@ pub(super) fn sig(sig: Sig) -> TokenStream {
 
 fn number(n: u16) -> Literal {
     Literal::u16_unsuffixed(n)
+}
+
+/// The constant of a load or store.
+fn access(how: TokenStream) -> TokenStream {
+    quote!(__template::Imm::Known(__graph::Access::#how.bits() as i64))
 }
 
 fn operand(at: usize) -> Literal {
@@ -173,6 +196,11 @@ impl Lowering {
                         let at = operand(*at);
                         quote!(__template::Imm::Operand(#at))
                     }
+                    Some(Constant::Pure) => access(quote!(Pure)),
+                    Some(Constant::Within(code)) if self.faults => {
+                        access(quote!(Within(__vocab::Trap::User(#code).code())))
+                    }
+                    Some(Constant::Within(_)) => access(quote!(Plain)),
                 };
                 if sig.ty == Type::Void {
                     let before = self.n_values;
@@ -197,6 +225,14 @@ impl Lowering {
             Kind::Constant(Constant::Operand(at)) => {
                 let (at, of) = (operand(*at), ty(typed.ty));
                 self.yields(quote!(Constant { operand: #at, ty: #of }))
+            }
+            Kind::Constant(_) => unreachable!("only accesses have such constants"),
+            Kind::Within(flag, code, access) => {
+                self.has_within = true;
+                if !self.faults {
+                    self.trap_unless(flag, code);
+                }
+                self.value(access)
             }
             Kind::Variable(variable) => self.variables[variable],
             Kind::Let(bound, body) => {
@@ -299,11 +335,21 @@ impl Lowering {
                 self.leave(quote!(Exit { to: __template::Resume::Here }));
                 self.start(goes_on, &[], false);
             }
-            Kind::Trap(code) => {
-                self.leave(quote!(Trap { code: __vocab::Trap::User(#code).code() }));
-            }
+            Kind::Trap(code) => self.trap(code),
             other => unreachable!("{other:?} has a value"),
         }
+    }
+
+    fn trap(&mut self, code: &TokenStream) {
+        self.leave(quote!(Trap { code: __vocab::Trap::User(#code).code() }));
+    }
+
+    fn trap_unless(&mut self, flag: &Typed, code: &TokenStream) {
+        let (fails, goes_on) = (self.block(), self.block());
+        self.decide(flag, goes_on, fails, Some(true));
+        self.start(fails, &[], true);
+        self.trap(code);
+        self.start(goes_on, &[], false);
     }
 
     /// Branches to a trap for each condition under which the operator traps.

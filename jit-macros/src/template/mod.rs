@@ -14,6 +14,7 @@ mod macros;
 mod natives;
 pub(crate) mod shared;
 mod values;
+mod within;
 mod words;
 
 use crate::sexpr::{Reader, Sexpr};
@@ -247,7 +248,8 @@ fn placeholder(row: &Row, description: &Description) -> TokenStream {
     quote! {
         // SAFETY: it is never run, because the crate does not compile.
         #implementation {
-            const TEMPLATE: &'static #core::template::Template = &#core::template::Template { steps: &[], blocks: 1 };
+            const TEMPLATE: &'static #core::template::Template =
+                &#core::template::Template { steps: &[], blocks: 1, guarded: ::core::option::Option::None };
 
             unsafe fn run(
                 _: &#path,

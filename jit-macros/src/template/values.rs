@@ -28,6 +28,11 @@ impl Checker<'_> {
             let hint = closest(word, names.chain(["let:", "letv:", "window", "length"]));
             return fail(head, format!("there is no operator `{word}`{hint}"));
         };
+        let is_load = info.props.contains(Props::ACCESS | Props::READS);
+        let (is_pure, rest) = match rest.split_first() {
+            Some((first, others)) if is_load && first.word() == Some("pure") => (true, others),
+            _ => (false, rest),
+        };
         let n_operands = info.operands.len();
         let n_params = info.params.len();
         if rest.len() != n_operands + n_params {
@@ -46,7 +51,11 @@ impl Checker<'_> {
             self.has_effect |= info.props.contains(Props::WRITES);
         }
         let (operands, params) = rest.split_at(n_operands);
-        self.apply(op, info, operands, params, span, expect)
+        let mut typed = self.apply(op, info, operands, params, span, expect)?;
+        if let (true, Kind::Op { imm, .. }) = (is_pure, &mut typed.kind) {
+            *imm = Some(Constant::Pure);
+        }
+        Ok(typed)
     }
 
     fn apply(

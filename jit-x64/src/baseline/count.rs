@@ -38,4 +38,5 @@ pub(super) static TEMPLATE: Template = Template {
         Step::Block { block: 2, params: &[], cold: false },
     ],
     blocks: 3,
+    guarded: None,
 };

@@ -552,8 +552,7 @@ impl Builder<'_> {
             self.scratch.linked.values.push(node);
             return;
         }
-        let info = self.graph.vocab.info(op);
-        let node = if info.is_pure(sig) {
+        let node = if self.graph.would_float(op, sig, imm) {
             self.graph.add_normal(op, sig, inputs, imm, self.at)
         } else {
             self.graph.push(self.current, op, sig, inputs, imm, self.at)

@@ -270,10 +270,13 @@ impl Walk<'_> {
         if self.scratch.is_done.len() <= node.at() {
             self.scratch.is_done.resize(self.graph.nodes.len(), false);
         }
-        if let Some(other) = self.simplify(node).filter(|other| *other != node) {
-            self.scratch.is_done[node.at()] = true;
-            self.replace(node, other);
-            // Whoever waits for `node` stands below on the stack, and resumes when `other` is settled.
+        if let Some(other) = self.simplify(node) {
+            // Whoever waits for `node` stands below on the stack, and resumes when `other` is settled; that may be `node`
+            // itself, with other operands.
+            if other != node {
+                self.scratch.is_done[node.at()] = true;
+                self.replace(node, other);
+            }
             if self.is_open(other) {
                 self.scratch.stack.push((other, 0));
             }

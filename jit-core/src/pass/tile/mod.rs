@@ -30,7 +30,7 @@ use super::chaos::Chaos;
 use crate::grammar::TileSet;
 use crate::grammar::flatten::{Same, pack};
 use crate::grammar::pattern::is_const;
-use crate::ir::graph::{Effect, Graph, Target};
+use crate::ir::graph::{Access, Effect, Graph, Target};
 use crate::ir::index::{Block, Loop, Node, Vreg};
 use crate::ir::schedule::Schedule;
 use crate::ir::tiles::TileList;
@@ -107,12 +107,16 @@ struct Facts {
     is_const: bool,
     /// Its operands follow a convention.
     is_call: bool,
+    /// Its constant says how it touches memory.
+    is_access: bool,
     /// Depends on memory; of a call its own data decides.
     reads: bool,
     /// Changes memory; of a call its own data decides.
     writes: bool,
     /// Must be done even if nobody uses its result.
     stays: bool,
+    /// May fault; of an access its node decides.
+    faults: bool,
 }
 
 /// What is known of a node.
@@ -219,6 +223,12 @@ impl Scratch {
         if facts.is_call {
             let touches = graph.calls[data.imm as usize].effect != Effect::Pure;
             (facts.reads, facts.writes, facts.stays) = (touches, touches, touches);
+        } else if facts.is_access {
+            match Access::of(data.imm) {
+                Access::Plain => {}
+                Access::Pure => facts.reads = false,
+                Access::Within(_) => (facts.faults, facts.stays) = (true, true),
+            }
         }
         facts
     }
@@ -247,9 +257,11 @@ fn facts(info: &OpInfo) -> Facts {
         repeats: info.props.contains(Props::PURE) && !info.props.contains(Props::GUARDED) && cheap,
         is_const: is_const(info),
         is_call: info.is_call(),
+        is_access: info.props.contains(Props::ACCESS),
         reads: info.props.contains(Props::READS),
         writes: info.props.contains(Props::WRITES),
         stays: info.props.intersects(Props::WRITES | Props::ENDS),
+        faults: false,
     }
 }
 

@@ -1,0 +1,113 @@
+//! `(within flag code access)`: what traps unless the flag holds, and what may fault instead.
+//!
+//! In: the words after `within`. Out: a [`Typed`] tree in which the access that it is about is marked, or what is wrong.
+//! Code in which accesses may fault does not compute the flag and does all else in the same order. So besides the access
+//! there is nothing in here whose order or absence anyone could notice.
+
+use super::ast::{Constant, Kind, Typed};
+use super::check::{Checked, Checker, fail, wrong_count};
+use crate::sexpr::Sexpr;
+use azulejo_core::vocab::{Props, Scalar, Vocabulary};
+use proc_macro2::{Span, TokenStream};
+
+const ONE_ACCESS: &str = "expected a load or a store, or a value computed from one";
+const QUIET: &str =
+    "beside its access a `within` only computes: no calls but pure ones, no traps, no other stores";
+
+impl Checker<'_> {
+    pub(super) fn within(&mut self, rest: &[Sexpr], span: Span, expect: Option<Scalar>) -> Checked<Typed> {
+        let [condition, code, access] = rest else {
+            return wrong_count(span, "within", "a flag, a trap's code, and a load or store", rest);
+        };
+        let (condition, code) = (self.flag(condition)?, self.number(code)?);
+        let mut access = self.expression(access, expect)?;
+        if let Some(noise) = noise(&condition, self.vocab) {
+            return fail(noise, QUIET);
+        }
+        mark(&mut access, &code, self.vocab)?;
+        let (ty, is_signed) = (access.ty, access.is_signed);
+        let kind = Kind::Within(Box::new(condition), code, Box::new(access));
+        Ok(Typed { kind, ty, is_signed, leaves: false, is_loose: false, span })
+    }
+}
+
+/// Marks the outermost access, of which there must be one.
+fn mark(typed: &mut Typed, code: &TokenStream, vocab: Vocabulary) -> Checked<()> {
+    let span = typed.span;
+    match &mut typed.kind {
+        Kind::Op { op, args, imm, checks, .. } if checks.is_empty() => {
+            if vocab.info(*op).props.contains(Props::ACCESS) && !matches!(imm, Some(Constant::Pure)) {
+                *imm = Some(Constant::Within(code.clone()));
+                return args
+                    .iter()
+                    .find_map(|arg| noise(arg, vocab))
+                    .map_or(Ok(()), |noise| fail(noise, QUIET));
+            }
+            one_of(args.iter_mut(), span, code, vocab)
+        }
+        Kind::Let(bound, body) => {
+            one_of(bound.iter_mut().map(|(_, value)| value).chain([&mut **body]), span, code, vocab)
+        }
+        _ => fail(span, ONE_ACCESS),
+    }
+}
+
+/// Marks the access in one of these, which is the only one with an access.
+fn one_of<'a>(
+    parts: impl Iterator<Item = &'a mut Typed>,
+    span: Span,
+    code: &TokenStream,
+    vocab: Vocabulary,
+) -> Checked<()> {
+    let (mut with, without): (Vec<&mut Typed>, Vec<&mut Typed>) =
+        parts.partition(|part| touches(part, vocab));
+    if let Some(noise) = without.iter().find_map(|part| noise(part, vocab)) {
+        return fail(noise, QUIET);
+    }
+    match &mut with[..] {
+        [only] => mark(only, code, vocab),
+        [] => fail(span, ONE_ACCESS),
+        [_, second, ..] => fail(second.span, "one `within` is about one access; write one for each"),
+    }
+}
+
+/// Whether there is an access in an expression.
+fn touches(typed: &Typed, vocab: Vocabulary) -> bool {
+    let is_access = |typed: &Typed| match &typed.kind {
+        Kind::Op { op, imm, .. } => {
+            vocab.info(*op).props.contains(Props::ACCESS) && !matches!(imm, Some(Constant::Pure))
+        }
+        Kind::Within(..) => true,
+        _ => false,
+    };
+    is_access(typed) || parts(typed).iter().any(|part| touches(part, vocab))
+}
+
+/// Where an expression does more than compute.
+fn noise(typed: &Typed, vocab: Vocabulary) -> Option<Span> {
+    let is_quiet = match &typed.kind {
+        Kind::Op { op, checks, .. } => checks.is_empty() && !vocab.info(*op).props.contains(Props::WRITES),
+        Kind::Call(call) => call.effect == "Pure",
+        Kind::Read(_) | Kind::Constant(_) | Kind::Variable(_) | Kind::Window(_) | Kind::WindowLength(_) => {
+            true
+        }
+        Kind::Let(..) | Kind::If(..) | Kind::All(_) | Kind::Any(_) | Kind::Not(_) | Kind::Likely(..) => true,
+        _ => false,
+    };
+    match is_quiet {
+        true => parts(typed).into_iter().find_map(|part| noise(part, vocab)),
+        false => Some(typed.span),
+    }
+}
+
+/// What an expression that computes is computed from.
+fn parts(typed: &Typed) -> Vec<&Typed> {
+    match &typed.kind {
+        Kind::Op { args, .. } | Kind::All(args) | Kind::Any(args) => args.iter().collect(),
+        Kind::Call(call) => call.args.iter().map(|(arg, _)| arg).collect(),
+        Kind::Let(bound, body) => bound.iter().map(|(_, value)| value).chain([&**body]).collect(),
+        Kind::If(flag, so, not) => vec![flag, so, not],
+        Kind::Not(inner) | Kind::Likely(inner, _) => vec![inner],
+        _ => Vec::new(),
+    }
+}
