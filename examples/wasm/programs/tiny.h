@@ -17,7 +17,7 @@ typedef long long i64;
 /* What the host may call. */
 #ifdef __wasm__
 #define EXPORT(name) __attribute__((export_name(#name)))
-#define IMPORT(module, name) __attribute__((import_module(#module), import_name(#name)))
+#define IMPORT(module, name) __attribute__((import_module(#module), import_name(name)))
 #else
 #define EXPORT(name)
 #endif

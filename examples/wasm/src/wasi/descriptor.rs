@@ -1,0 +1,431 @@
+//! Descriptors: the streams, open files and folders, and what is done with them by their numbers.
+
+use super::guest::Guest;
+use super::{Errno, Stop, Wasi};
+use std::fs::{self, File, FileType, Metadata};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// As many as a process has of its own, by default.
+const MOST_DESCRIPTORS: usize = 1024;
+
+/// How many bytes an entry of a folder takes, without its name.
+const ENTRY: usize = 24;
+
+/// What a descriptor is for, in the bits of the interface.
+pub(super) mod rights {
+    pub(super) const READ: u64 = 1 << 1;
+    pub(super) const SEEK: u64 = 1 << 2;
+    pub(super) const TELL: u64 = 1 << 5;
+    pub(in super::super) const WRITE: u64 = 1 << 6;
+    pub(super) const ADVISE: u64 = 1 << 7;
+    pub(super) const OPEN: u64 = 1 << 13;
+    pub(super) const READ_FOLDER: u64 = 1 << 14;
+    pub(super) const READ_LINK: u64 = 1 << 15;
+    pub(super) const PATH_STATUS: u64 = 1 << 18;
+    pub(super) const STATUS: u64 = 1 << 21;
+    pub(super) const POLL: u64 = 1 << 27;
+
+    pub(super) const OF_FILE: u64 = READ | SEEK | TELL | ADVISE | STATUS | POLL;
+    pub(super) const OF_FOLDER: u64 = OPEN | READ_FOLDER | READ_LINK | PATH_STATUS | STATUS;
+}
+
+/// Kinds of files, by the numbers of the interface.
+mod kind {
+    pub(super) const UNKNOWN: u8 = 0;
+    pub(super) const CHARACTERS: u8 = 2;
+    pub(super) const FOLDER: u8 = 3;
+    pub(super) const FILE: u8 = 4;
+    pub(super) const LINK: u8 = 7;
+}
+
+fn kind_of(kind: FileType) -> u8 {
+    match kind {
+        kind if kind.is_dir() => kind::FOLDER,
+        kind if kind.is_file() => kind::FILE,
+        kind if kind.is_symlink() => kind::LINK,
+        _ => kind::UNKNOWN,
+    }
+}
+
+/// What a descriptor stands for.
+pub(super) enum Descriptor {
+    /// A stream that is read.
+    Input(Box<dyn Read>),
+    /// A stream that is written.
+    Output(Box<dyn Write>),
+    /// A file, open for reading.
+    File(File),
+    /// A folder.
+    Folder(Folder),
+}
+
+/// A folder by its place, below which the paths that start from it stay.
+pub(super) struct Folder {
+    path: PathBuf,
+    /// The guest's name for it, if it was there from the start.
+    name: Option<Box<str>>,
+    /// What was in it when its reading began.
+    entries: Vec<Entry>,
+}
+
+/// Something in a folder.
+struct Entry {
+    name: String,
+    node: u64,
+    kind: u8,
+}
+
+impl Descriptor {
+    pub(super) fn input(stream: impl Read + 'static) -> Descriptor {
+        Descriptor::Input(Box::new(stream))
+    }
+
+    pub(super) fn output(stream: impl Write + 'static) -> Descriptor {
+        Descriptor::Output(Box::new(stream))
+    }
+
+    pub(super) fn folder(path: PathBuf, name: Option<Box<str>>) -> Descriptor {
+        Descriptor::Folder(Folder { path, name, entries: Vec::new() })
+    }
+
+    /// The kind of file, what may be done with it, and with what is opened from it.
+    fn kind_and_rights(&self) -> (u8, u64, u64) {
+        match self {
+            Descriptor::Input(_) => (kind::CHARACTERS, rights::READ | rights::POLL, 0),
+            Descriptor::Output(_) => (kind::CHARACTERS, rights::WRITE | rights::POLL, 0),
+            Descriptor::File(_) => (kind::FILE, rights::OF_FILE, 0),
+            Descriptor::Folder(_) => (kind::FOLDER, rights::OF_FOLDER, rights::OF_FOLDER | rights::OF_FILE),
+        }
+    }
+}
+
+impl Folder {
+    /// Reads what is in the folder, in the order of names; two names are in every folder. A name that is not UTF-8
+    /// cannot be said to the guest.
+    fn read(&mut self) -> Result<(), Errno> {
+        self.entries =
+            [".", ".."].map(|name| Entry { name: name.into(), node: 0, kind: kind::FOLDER }).into();
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            if let Ok(name) = entry.file_name().into_string() {
+                self.entries.push(Entry { name, node: node(&entry), kind: kind_of(entry.file_type()?) });
+            }
+        }
+        self.entries[2..].sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn node(entry: &fs::DirEntry) -> u64 {
+    std::os::unix::fs::DirEntryExt::ino(entry)
+}
+
+#[cfg(not(unix))]
+fn node(_entry: &fs::DirEntry) -> u64 {
+    0
+}
+
+/// Device, number and count of links, where the system has such.
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> [u64; 3] {
+    use std::os::unix::fs::MetadataExt;
+    [metadata.dev(), metadata.ino(), metadata.nlink()]
+}
+
+#[cfg(not(unix))]
+fn identity(_metadata: &Metadata) -> [u64; 3] {
+    [0, 0, 1]
+}
+
+/// Writes what is known of a file, as the interface lays it out.
+pub(super) fn put_status(guest: &mut Guest<'_>, at: u32, metadata: &Metadata) -> Result<(), Errno> {
+    let [device, node, links] = identity(metadata);
+    let time = |time: std::io::Result<SystemTime>| {
+        let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0)
+    };
+    let (accessed, modified) = (time(metadata.accessed()), time(metadata.modified()));
+    let kind = u64::from(kind_of(metadata.file_type()));
+    put_words(guest, at, [device, node, kind, links, metadata.len(), accessed, modified, modified])
+}
+
+fn put_words<const N: usize>(guest: &mut Guest<'_>, at: u32, words: [u64; N]) -> Result<(), Errno> {
+    guest.put(at.into(), words.map(u64::to_le_bytes).as_flattened())
+}
+
+/// Reads into the parts one after another, until one is not filled. A stream is asked only once: asking again for
+/// more than there is would wait.
+fn read_parts(
+    guest: &mut Guest<'_>,
+    parts: &[(u64, u64)],
+    source: &mut dyn Read,
+    is_stream: bool,
+) -> Result<u32, Errno> {
+    let mut total = 0u32;
+    for &(address, length) in parts.iter().filter(|(_, length)| *length > 0) {
+        let buffer = guest.bytes_mut(address, length)?;
+        let count = loop {
+            match source.read(buffer) {
+                Ok(count) => break count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) if total > 0 => return Ok(total),
+                Err(error) => return Err(error.into()),
+            }
+        };
+        total += count as u32;
+        if is_stream || (count as u64) < length {
+            break;
+        }
+    }
+    Ok(total)
+}
+
+impl Wasi {
+    /// The descriptor with this number.
+    pub(super) fn descriptor(&mut self, fd: u32) -> Result<&mut Descriptor, Errno> {
+        let slot = self.descriptors.get_mut(fd as usize).and_then(Option::as_mut);
+        slot.ok_or(Errno::BadDescriptor)
+    }
+
+    /// Where the folder with this number is.
+    pub(super) fn folder_at(&mut self, fd: u32) -> Result<&Path, Errno> {
+        match self.descriptor(fd)? {
+            Descriptor::Folder(folder) => Ok(&folder.path),
+            _ => Err(Errno::NotDirectory),
+        }
+    }
+
+    fn file(&mut self, fd: u32) -> Result<&mut File, Errno> {
+        match self.descriptor(fd)? {
+            Descriptor::File(file) => Ok(file),
+            Descriptor::Folder(_) => Err(Errno::IsDirectory),
+            Descriptor::Input(_) | Descriptor::Output(_) => Err(Errno::NoSeek),
+        }
+    }
+
+    /// The guest's name of a folder that was there from the start.
+    fn given(&mut self, fd: u32) -> Result<&str, Errno> {
+        match self.descriptor(fd)? {
+            Descriptor::Folder(Folder { name: Some(name), .. }) => Ok(name),
+            _ => Err(Errno::BadDescriptor),
+        }
+    }
+
+    /// Gives a descriptor the lowest number that is free.
+    pub(super) fn insert(&mut self, descriptor: Descriptor) -> Result<u32, Errno> {
+        let free = self.descriptors.iter().position(Option::is_none);
+        let fd = free.unwrap_or(self.descriptors.len());
+        if fd >= MOST_DESCRIPTORS {
+            return Err(Errno::TooManyFiles);
+        }
+        if fd == self.descriptors.len() {
+            self.descriptors.push(None);
+        }
+        self.descriptors[fd] = Some(descriptor);
+        Ok(fd as u32)
+    }
+
+    pub(super) fn fd_advise(
+        &mut self,
+        _guest: &mut Guest<'_>,
+        fd: u32,
+        _offset: u64,
+        _length: u64,
+        advice: u32,
+    ) -> Result<(), Stop> {
+        self.file(fd)?;
+        // Six are known; none changes what is read.
+        if advice < 6 { Ok(()) } else { Err(Errno::Invalid.into()) }
+    }
+
+    pub(super) fn fd_close(&mut self, _guest: &mut Guest<'_>, fd: u32) -> Result<(), Stop> {
+        self.descriptor(fd)?;
+        self.descriptors[fd as usize] = None;
+        Ok(())
+    }
+
+    pub(super) fn fd_sync(&mut self, _guest: &mut Guest<'_>, fd: u32) -> Result<(), Stop> {
+        if let Descriptor::Output(stream) = self.descriptor(fd)? {
+            stream.flush()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn fd_fdstat_get(&mut self, guest: &mut Guest<'_>, fd: u32, result: u32) -> Result<(), Stop> {
+        let (kind, base, inheriting) = self.descriptor(fd)?.kind_and_rights();
+        // The flags, behind the kind, are all off.
+        Ok(put_words(guest, result, [kind.into(), base, inheriting])?)
+    }
+
+    pub(super) fn fd_fdstat_set_flags(
+        &mut self,
+        _guest: &mut Guest<'_>,
+        fd: u32,
+        flags: u32,
+    ) -> Result<(), Stop> {
+        self.descriptor(fd)?;
+        if flags == 0 { Ok(()) } else { Err(Errno::Unsupported.into()) }
+    }
+
+    pub(super) fn fd_filestat_get(
+        &mut self,
+        guest: &mut Guest<'_>,
+        fd: u32,
+        result: u32,
+    ) -> Result<(), Stop> {
+        let metadata = match self.descriptor(fd)? {
+            Descriptor::File(file) => file.metadata()?,
+            Descriptor::Folder(folder) => fs::symlink_metadata(&folder.path)?,
+            stream => {
+                let kind = u64::from(stream.kind_and_rights().0);
+                return Ok(put_words(guest, result, [0, 0, kind, 0, 0, 0, 0, 0])?);
+            }
+        };
+        Ok(put_status(guest, result, &metadata)?)
+    }
+
+    pub(super) fn fd_prestat_get(&mut self, guest: &mut Guest<'_>, fd: u32, result: u32) -> Result<(), Stop> {
+        let length = self.given(fd)?.len() as u64;
+        // A folder, the only kind there is, has the number zero; the length is behind it.
+        Ok(put_words(guest, result, [length << 32])?)
+    }
+
+    pub(super) fn fd_prestat_dir_name(
+        &mut self,
+        guest: &mut Guest<'_>,
+        fd: u32,
+        path: u32,
+        length: u32,
+    ) -> Result<(), Stop> {
+        let name = self.given(fd)?;
+        if (length as usize) < name.len() {
+            return Err(Errno::NameTooLong.into());
+        }
+        Ok(guest.put(path.into(), name.as_bytes())?)
+    }
+
+    pub(super) fn fd_read(
+        &mut self,
+        guest: &mut Guest<'_>,
+        fd: u32,
+        parts: u32,
+        count: u32,
+        result: u32,
+    ) -> Result<(), Stop> {
+        let parts = guest.parts(parts, count)?;
+        let total = match self.descriptor(fd)? {
+            Descriptor::Input(stream) => read_parts(guest, &parts, stream, true)?,
+            Descriptor::File(file) => read_parts(guest, &parts, file, false)?,
+            Descriptor::Folder(_) => return Err(Errno::IsDirectory.into()),
+            Descriptor::Output(_) => return Err(Errno::NotCapable.into()),
+        };
+        Ok(guest.put_u32(result, total)?)
+    }
+
+    pub(super) fn fd_pread(
+        &mut self,
+        guest: &mut Guest<'_>,
+        fd: u32,
+        parts: u32,
+        count: u32,
+        offset: u64,
+        result: u32,
+    ) -> Result<(), Stop> {
+        let parts = guest.parts(parts, count)?;
+        let file = self.file(fd)?;
+        let place = file.stream_position()?;
+        file.seek(SeekFrom::Start(offset))?;
+        let total = read_parts(guest, &parts, file, false);
+        file.seek(SeekFrom::Start(place))?;
+        Ok(guest.put_u32(result, total?)?)
+    }
+
+    pub(super) fn fd_write(
+        &mut self,
+        guest: &mut Guest<'_>,
+        fd: u32,
+        parts: u32,
+        count: u32,
+        result: u32,
+    ) -> Result<(), Stop> {
+        let parts = guest.parts(parts, count)?;
+        let Descriptor::Output(stream) = self.descriptor(fd)? else { return Err(Errno::NotCapable.into()) };
+        let mut total = 0u32;
+        for (address, length) in parts {
+            stream.write_all(guest.bytes(address, length)?)?;
+            total += length as u32;
+        }
+        // The guest collects what it wants collected.
+        stream.flush()?;
+        Ok(guest.put_u32(result, total)?)
+    }
+
+    pub(super) fn fd_readdir(
+        &mut self,
+        guest: &mut Guest<'_>,
+        fd: u32,
+        buffer: u32,
+        length: u32,
+        cookie: u64,
+        result: u32,
+    ) -> Result<(), Stop> {
+        let out = guest.bytes_mut(buffer.into(), length.into())?;
+        let Descriptor::Folder(folder) = self.descriptor(fd)? else { return Err(Errno::NotDirectory.into()) };
+        if cookie == 0 {
+            folder.read()?;
+        }
+        let mut used = 0;
+        let start = usize::try_from(cookie).unwrap_or(usize::MAX);
+        for (at, entry) in folder.entries.iter().enumerate().skip(start) {
+            let mut head = [0; ENTRY];
+            head[..8].copy_from_slice(&(at as u64 + 1).to_le_bytes());
+            head[8..16].copy_from_slice(&entry.node.to_le_bytes());
+            head[16..20].copy_from_slice(&(entry.name.len() as u32).to_le_bytes());
+            head[20] = entry.kind;
+            // The last entry is cut where the room ends, which tells the guest that there is more.
+            for bytes in [&head[..], entry.name.as_bytes()] {
+                let count = bytes.len().min(out.len() - used);
+                out[used..used + count].copy_from_slice(&bytes[..count]);
+                used += count;
+            }
+            if used == out.len() {
+                break;
+            }
+        }
+        Ok(guest.put_u32(result, used as u32)?)
+    }
+
+    pub(super) fn fd_renumber(&mut self, _guest: &mut Guest<'_>, fd: u32, to: u32) -> Result<(), Stop> {
+        self.descriptor(fd)?;
+        self.descriptor(to)?;
+        let moved = self.descriptors[fd as usize].take();
+        self.descriptors[to as usize] = moved;
+        Ok(())
+    }
+
+    pub(super) fn fd_seek(
+        &mut self,
+        guest: &mut Guest<'_>,
+        fd: u32,
+        offset: u64,
+        whence: u32,
+        result: u32,
+    ) -> Result<(), Stop> {
+        let from = match whence {
+            0 => SeekFrom::Start(u64::try_from(offset as i64).map_err(|_| Errno::Invalid)?),
+            1 => SeekFrom::Current(offset as i64),
+            2 => SeekFrom::End(offset as i64),
+            _ => return Err(Errno::Invalid.into()),
+        };
+        let place = self.file(fd)?.seek(from)?;
+        Ok(guest.put_u64(result, place)?)
+    }
+
+    pub(super) fn fd_tell(&mut self, guest: &mut Guest<'_>, fd: u32, result: u32) -> Result<(), Stop> {
+        let place = self.file(fd)?.stream_position()?;
+        Ok(guest.put_u64(result, place)?)
+    }
+}

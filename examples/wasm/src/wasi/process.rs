@@ -1,0 +1,111 @@
+//! What a program knows of itself and of the machine: arguments, environment, clocks, random numbers, its end.
+
+use super::guest::Guest;
+use super::{Errno, Stop, Wasi};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The clock of the calendar, from 1970 on.
+const REALTIME: u32 = 0;
+/// The clock that is never set.
+const MONOTONIC: u32 = 1;
+
+/// Both clocks count nanoseconds.
+const RESOLUTION: u64 = 1;
+
+/// Writes strings one after another, and where each begins.
+fn put_strings(guest: &mut Guest<'_>, strings: &[Vec<u8>], pointers: u32, text: u32) -> Result<(), Stop> {
+    let (mut pointers, mut text) = (u64::from(pointers), u64::from(text));
+    for string in strings {
+        let address = u32::try_from(text).map_err(|_| Errno::Fault)?;
+        guest.put(pointers, &address.to_le_bytes())?;
+        guest.put(text, string)?;
+        pointers += 4;
+        text += string.len() as u64;
+    }
+    Ok(())
+}
+
+/// Writes how many strings there are, and how many bytes they take.
+fn put_sizes(guest: &mut Guest<'_>, strings: &[Vec<u8>], count: u32, size: u32) -> Result<(), Stop> {
+    let total: usize = strings.iter().map(Vec::len).sum();
+    guest.put_u32(count, u32::try_from(strings.len()).map_err(|_| Errno::Overflow)?)?;
+    guest.put_u32(size, u32::try_from(total).map_err(|_| Errno::Overflow)?)?;
+    Ok(())
+}
+
+impl Wasi {
+    pub(super) fn args_get(&mut self, guest: &mut Guest<'_>, pointers: u32, text: u32) -> Result<(), Stop> {
+        put_strings(guest, &self.arguments, pointers, text)
+    }
+
+    pub(super) fn args_sizes_get(
+        &mut self,
+        guest: &mut Guest<'_>,
+        count: u32,
+        size: u32,
+    ) -> Result<(), Stop> {
+        put_sizes(guest, &self.arguments, count, size)
+    }
+
+    pub(super) fn environ_get(
+        &mut self,
+        guest: &mut Guest<'_>,
+        pointers: u32,
+        text: u32,
+    ) -> Result<(), Stop> {
+        put_strings(guest, &self.environment, pointers, text)
+    }
+
+    pub(super) fn environ_sizes_get(
+        &mut self,
+        guest: &mut Guest<'_>,
+        count: u32,
+        size: u32,
+    ) -> Result<(), Stop> {
+        put_sizes(guest, &self.environment, count, size)
+    }
+
+    pub(super) fn clock_res_get(
+        &mut self,
+        guest: &mut Guest<'_>,
+        clock: u32,
+        result: u32,
+    ) -> Result<(), Stop> {
+        self.time(clock)?;
+        Ok(guest.put_u64(result, RESOLUTION)?)
+    }
+
+    pub(super) fn clock_time_get(
+        &mut self,
+        guest: &mut Guest<'_>,
+        clock: u32,
+        _precision: u64,
+        result: u32,
+    ) -> Result<(), Stop> {
+        let time = u64::try_from(self.time(clock)?.as_nanos()).map_err(|_| Errno::Overflow)?;
+        Ok(guest.put_u64(result, time)?)
+    }
+
+    /// What a clock shows. Those of the processor's time are not told, as the interface allows.
+    pub(super) fn time(&self, clock: u32) -> Result<Duration, Errno> {
+        match clock {
+            REALTIME => SystemTime::now().duration_since(UNIX_EPOCH).map_err(|_| Errno::Overflow),
+            MONOTONIC => Ok(self.start.elapsed()),
+            _ => Err(Errno::Invalid),
+        }
+    }
+
+    pub(super) fn random_get(&mut self, guest: &mut Guest<'_>, buffer: u32, length: u32) -> Result<(), Stop> {
+        getrandom::fill(guest.bytes_mut(buffer.into(), length.into())?).map_err(|_| Errno::Io)?;
+        Ok(())
+    }
+
+    pub(super) fn sched_yield(&mut self, _guest: &mut Guest<'_>) -> Result<(), Stop> {
+        std::thread::yield_now();
+        Ok(())
+    }
+
+    pub(super) fn proc_exit(&mut self, _guest: &mut Guest<'_>, status: u32) -> Result<(), Stop> {
+        Err(Stop::Exit(status))
+    }
+}

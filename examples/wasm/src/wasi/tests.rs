@@ -1,0 +1,389 @@
+//! Calls as a guest makes them, with arguments as bits and structures laid out by hand.
+
+use super::*;
+use std::cell::RefCell;
+use std::fs;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+const SIZE: usize = 65536;
+
+/// A program's world and memory.
+struct World {
+    wasi: Wasi,
+    memory: Vec<u8>,
+}
+
+impl World {
+    fn new(wasi: Wasi) -> World {
+        World { wasi, memory: vec![0; SIZE] }
+    }
+
+    fn try_call(&mut self, name: &str, arguments: &[u64]) -> Result<Errno, Exit> {
+        let function =
+            FUNCTIONS.iter().find(|function| function.name == name).expect("there is such a function");
+        assert_eq!(function.parameters.len(), arguments.len(), "{name}");
+        function.call(&mut self.wasi, &mut self.memory, arguments)
+    }
+
+    fn call(&mut self, name: &str, arguments: &[u64]) -> Errno {
+        self.try_call(name, arguments).expect("it does not end the program")
+    }
+
+    /// A call that must work.
+    fn good(&mut self, name: &str, arguments: &[u64]) {
+        assert_eq!(self.call(name, arguments), Errno::Success, "{name}");
+    }
+
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        self.memory[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn put_u32(&mut self, at: usize, value: u32) {
+        self.put(at, &value.to_le_bytes());
+    }
+
+    fn u32(&self, at: usize) -> u32 {
+        u32::from_le_bytes(self.memory[at..at + 4].try_into().expect("four bytes"))
+    }
+
+    fn u64(&self, at: usize) -> u64 {
+        u64::from_le_bytes(self.memory[at..at + 8].try_into().expect("eight bytes"))
+    }
+
+    fn text(&self, at: usize, length: usize) -> &str {
+        std::str::from_utf8(&self.memory[at..at + length]).expect("it is text")
+    }
+
+    /// Opens a path from the folder 3, for reading; links at the end are followed.
+    fn open(&mut self, path: &str) -> Result<u64, Errno> {
+        self.open_as(3, path, 1, 0, 1 << 1)
+    }
+
+    fn open_as(&mut self, folder: u64, path: &str, lookup: u64, how: u64, rights: u64) -> Result<u64, Errno> {
+        self.put(1024, path.as_bytes());
+        let arguments = [folder, lookup, 1024, path.len() as u64, how, rights, 0, 0, 2048];
+        match self.call("path_open", &arguments) {
+            Errno::Success => Ok(self.u32(2048).into()),
+            errno => Err(errno),
+        }
+    }
+
+    /// Reads at most so many bytes, in two parts.
+    fn read(&mut self, fd: u64, length: u32) -> Result<String, Errno> {
+        let first = length / 3;
+        [8192, first, 8192 + first, length - first]
+            .iter()
+            .enumerate()
+            .for_each(|(at, word)| self.put_u32(4096 + at * 4, *word));
+        match self.call("fd_read", &[fd, 4096, 2, 4200]) {
+            Errno::Success => Ok(self.text(8192, self.u32(4200) as usize).to_string()),
+            errno => Err(errno),
+        }
+    }
+}
+
+/// A stream into a vector that the test keeps.
+#[derive(Clone, Default)]
+struct Printed(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Printed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A folder that is gone after the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    /// With `inner`, which guests are given, and a secret beside it.
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("azulejo-wasi-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(path.join("inner/deep")).expect("there is room");
+        fs::write(path.join("secret"), "secret").expect("there is room");
+        fs::write(path.join("inner/poem"), "roses are red").expect("there is room");
+        fs::write(path.join("inner/deep/below"), "water").expect("there is room");
+        Scratch(path)
+    }
+
+    fn world(&self) -> World {
+        World::new(Wasi::new().folder(&self.0.join("inner"), "/data").expect("it is there"))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn arguments_and_environment_are_written_with_pointers() {
+    let mut world = World::new(Wasi::new().argument("tile").argument(*b"a\0b").variable("HOME", "/nest"));
+    world.good("args_sizes_get", &[8, 12]);
+    assert_eq!((world.u32(8), world.u32(12)), (2, 7));
+    world.good("args_get", &[16, 32]);
+    assert_eq!((world.u32(16), world.u32(20)), (32, 37));
+    assert_eq!(world.text(32, 7), "tile\0a\0");
+    world.good("environ_sizes_get", &[8, 12]);
+    assert_eq!((world.u32(8), world.u32(12)), (1, 11));
+    world.good("environ_get", &[16, 64]);
+    assert_eq!(world.text(64, 11), "HOME=/nest\0");
+    assert_eq!(world.call("args_get", &[SIZE as u64 - 7, 32]), Errno::Fault);
+    assert_eq!(world.call("args_get", &[16, SIZE as u64 - 6]), Errno::Fault);
+}
+
+#[test]
+fn clocks_run_and_have_a_resolution() {
+    let mut world = World::new(Wasi::new());
+    world.good("clock_time_get", &[0, 0, 8]);
+    assert!(world.u64(8) > 1_600_000_000_000_000_000, "it is later than 2020");
+    world.good("clock_time_get", &[1, 0, 8]);
+    world.good("clock_time_get", &[1, 0, 16]);
+    assert!(world.u64(16) >= world.u64(8));
+    world.good("clock_res_get", &[1, 24]);
+    assert_ne!(world.u64(24), 0);
+    assert_eq!(world.call("clock_time_get", &[7, 0, 8]), Errno::Invalid);
+}
+
+#[test]
+fn random_bytes_stay_within_their_buffer() {
+    let mut world = World::new(Wasi::new());
+    world.good("random_get", &[100, 64]);
+    assert!(world.memory[100..164].iter().any(|byte| *byte != 0));
+    assert!(world.memory[..100].iter().chain(&world.memory[164..]).all(|byte| *byte == 0));
+    assert_eq!(world.call("random_get", &[SIZE as u64 - 1, 2]), Errno::Fault);
+}
+
+#[test]
+fn streams_are_read_and_written_in_parts() {
+    let (out, err) = (Printed::default(), Printed::default());
+    let wasi = Wasi::new().stdin(&b"twelve bytes"[..]).stdout(out.clone()).stderr(err.clone());
+    let mut world = World::new(wasi);
+    assert_eq!(world.read(0, 9).expect("it is read"), "twe");
+    assert_eq!(world.read(0, 300).expect("it is read"), "lve bytes");
+    assert_eq!(world.read(0, 9).expect("the end is read"), "");
+    world.put(100, b"red, blue");
+    [105, 4, 100, 3].iter().enumerate().for_each(|(at, word)| world.put_u32(200 + at * 4, *word));
+    world.good("fd_write", &[1, 200, 2, 300]);
+    assert_eq!(world.u32(300), 7);
+    world.good("fd_write", &[2, 208, 1, 300]);
+    assert_eq!((&out.0.borrow()[..], &err.0.borrow()[..]), (&b"bluered"[..], &b"red"[..]));
+    assert_eq!(world.call("fd_write", &[0, 200, 2, 300]), Errno::NotCapable);
+    assert_eq!(world.call("fd_write", &[9, 200, 2, 300]), Errno::BadDescriptor);
+    assert_eq!(world.call("fd_seek", &[1, 0, 0, 300]), Errno::NoSeek);
+    world.put_u32(204, u32::MAX);
+    assert_eq!(world.call("fd_write", &[1, 200, 2, 300]), Errno::Fault);
+    assert_eq!(world.call("fd_write", &[1, 200, 1025, 300]), Errno::Invalid);
+    world.good("fd_close", &[1]);
+    assert_eq!(world.call("fd_close", &[1]), Errno::BadDescriptor);
+}
+
+#[test]
+fn files_in_folders_that_were_given_are_read() {
+    let scratch = Scratch::new("files");
+    let mut world = scratch.world();
+    world.good("fd_prestat_get", &[3, 8]);
+    assert_eq!((world.u32(8), world.u32(12)), (0, 5));
+    world.good("fd_prestat_dir_name", &[3, 16, 5]);
+    assert_eq!(world.text(16, 5), "/data");
+    assert_eq!(world.call("fd_prestat_dir_name", &[3, 16, 4]), Errno::NameTooLong);
+    assert_eq!(world.call("fd_prestat_get", &[4, 8]), Errno::BadDescriptor);
+    let poem = world.open("./deep/../poem").expect("it is there");
+    assert_eq!(world.read(poem, 9).expect("it is read"), "roses are");
+    world.good("fd_tell", &[poem, 8]);
+    assert_eq!(world.u64(8), 9);
+    world.good("fd_seek", &[poem, -3i64 as u64, 2, 8]);
+    assert_eq!(world.u64(8), 10);
+    assert_eq!(world.read(poem, 9).expect("it is read"), "red");
+    assert_eq!(world.call("fd_seek", &[poem, -1i64 as u64, 0, 8]), Errno::Invalid);
+    [8192, 5].iter().enumerate().for_each(|(at, word)| world.put_u32(200 + at * 4, *word));
+    world.good("fd_pread", &[poem, 200, 1, 6, 300]);
+    assert_eq!(world.text(8192, world.u32(300) as usize), "are r");
+    world.good("fd_filestat_get", &[poem, 400]);
+    assert_eq!((world.memory[416], world.u64(432)), (4, 13));
+    world.good("fd_fdstat_get", &[poem, 400]);
+    assert_eq!((world.memory[400], world.u64(408) & (1 << 6)), (4, 0));
+    world.put(1024, b"deep");
+    world.good("path_filestat_get", &[3, 0, 1024, 4, 400]);
+    assert_eq!(world.memory[416], 3);
+    world.good("fd_renumber", &[poem, 0]);
+    world.good("fd_seek", &[0, 0, 0, 8]);
+    assert_eq!(world.read(0, 5).expect("it is read"), "roses");
+    assert_eq!(world.read(poem, 5), Err(Errno::BadDescriptor));
+}
+
+#[test]
+fn nothing_is_changed() {
+    let scratch = Scratch::new("changes");
+    let mut world = scratch.world();
+    assert_eq!(world.open_as(3, "new", 1, 1, 1 << 6), Err(Errno::ReadOnly));
+    assert_eq!(world.open_as(3, "poem", 1, 8, 1 << 1), Err(Errno::ReadOnly));
+    assert_eq!(world.open_as(3, "poem", 1, 0, 1 << 6), Err(Errno::ReadOnly));
+    let poem = world.open("poem").expect("it is there");
+    assert_eq!(world.call("fd_write", &[poem, 0, 0, 300]), Errno::NotCapable);
+    assert_eq!(world.call("path_unlink_file", &[3, 1024, 4]), Errno::ReadOnly);
+    assert_eq!(fs::read_to_string(scratch.0.join("inner/poem")).expect("it is there"), "roses are red");
+}
+
+#[test]
+fn paths_do_not_lead_out() {
+    let scratch = Scratch::new("paths");
+    let mut world = scratch.world();
+    for path in ["..", "../secret", "deep/../../secret", "/etc/passwd", "/", "./../inner/poem"] {
+        assert_eq!(world.open(path), Err(Errno::NotCapable), "{path}");
+    }
+    for path in ["nothing", "", "deep/nothing/../../poem"] {
+        assert_eq!(world.open(path), Err(Errno::NoEntry), "{path}");
+    }
+    for path in ["poem/", "poem/.", "poem/..", "poem/below"] {
+        assert_eq!(world.open(path), Err(Errno::NotDirectory), "{path}");
+    }
+    assert_eq!(world.open_as(3, "poem", 1, 2, 0), Err(Errno::NotDirectory));
+    assert_eq!(world.open_as(0, "poem", 1, 0, 0), Err(Errno::NotDirectory));
+    assert_eq!(world.open("po\0em"), Err(Errno::NotCapable));
+    world.put(1024, &[0xff, 0xfe]);
+    assert_eq!(world.call("path_open", &[3, 0, 1024, 2, 0, 0, 0, 0, 2048]), Errno::IllegalBytes);
+    // What is opened from an open folder stays below that one.
+    let deep = world.open("deep").expect("it is there");
+    let below = world.open_as(deep, "below", 1, 0, 0).expect("it is there");
+    assert_eq!(world.read(below, 9).expect("it is read"), "water");
+    assert_eq!(world.open_as(deep, "../poem", 1, 0, 0), Err(Errno::NotCapable));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_do_not_lead_out() {
+    use std::os::unix::fs::symlink;
+    let scratch = Scratch::new("links");
+    let links = [
+        ("good", "deep/below"),
+        ("deep/up", "../poem"),
+        ("folder", "deep"),
+        ("out", "../secret"),
+        ("absolute", "/etc/passwd"),
+        ("sly", "deep/../../secret"),
+        ("round", "round"),
+        ("nowhere", "nothing"),
+    ];
+    for (link, target) in links {
+        symlink(target, scratch.0.join("inner").join(link)).expect("there is room");
+    }
+    let mut world = scratch.world();
+    for (path, text) in [("good", "water"), ("deep/up", "roses are red"), ("folder/below", "water")] {
+        let file = world.open(path).expect(path);
+        assert_eq!(world.read(file, 99).expect("it is read"), text);
+    }
+    for (path, errno) in [
+        ("out", Errno::NotCapable),
+        ("absolute", Errno::NotCapable),
+        ("sly", Errno::NotCapable),
+        ("round", Errno::Loop),
+        ("nowhere", Errno::NoEntry),
+    ] {
+        assert_eq!(world.open(path), Err(errno), "{path}");
+    }
+    assert_eq!(world.open_as(3, "good", 0, 0, 0), Err(Errno::Loop), "it is not followed");
+    assert_eq!(world.open_as(3, "folder/", 0, 0, 0), Ok(7), "a slash asks for what is behind the link");
+    world.put(1024, b"good");
+    world.good("path_readlink", &[3, 1024, 4, 64, 4, 128]);
+    assert_eq!((world.text(64, 4), world.u32(128)), ("deep", 4));
+    world.put(1024, b"absolute");
+    assert_eq!(world.call("path_readlink", &[3, 1024, 8, 64, 99, 128]), Errno::NotCapable);
+    // From within the folder the link leads out of what may be seen there.
+    let deep = world.open("deep").expect("it is there");
+    assert_eq!(world.open_as(deep, "up", 1, 0, 0), Err(Errno::NotCapable));
+}
+
+#[test]
+fn folders_are_read_in_pieces() {
+    let scratch = Scratch::new("folders");
+    let mut world = scratch.world();
+    let mut seen = Vec::new();
+    let mut cookie = 0;
+    loop {
+        // Room for one entry and a part of the next.
+        world.good("fd_readdir", &[3, 64, 40, cookie, 8]);
+        let used = world.u32(8) as usize;
+        let length = world.u32(64 + 16) as usize;
+        if used < 24 + length {
+            assert_eq!(used, 0, "there was room for every name");
+            break;
+        }
+        seen.push((world.text(64 + 24, length).to_string(), world.memory[64 + 20]));
+        cookie = world.u64(64);
+    }
+    let expected = [(".", 3), ("..", 3), ("deep", 3), ("poem", 4)];
+    assert_eq!(seen, expected.map(|(name, kind)| (name.to_string(), kind)));
+    world.good("fd_readdir", &[3, 64, 40, u64::MAX, 8]);
+    assert_eq!(world.u32(8), 0);
+    assert_eq!(world.call("fd_readdir", &[1, 64, 40, 0, 8]), Errno::NotDirectory);
+}
+
+#[test]
+fn waiting_ends_with_the_first_event() {
+    let mut world = World::new(Wasi::new());
+    let clock = |world: &mut World, at: usize, user: u64, nanoseconds: u64| {
+        world.put(at, &[0; 48]);
+        world.put(at, &user.to_le_bytes());
+        world.put_u32(at + 16, 1);
+        world.put(at + 24, &nanoseconds.to_le_bytes());
+    };
+    clock(&mut world, 0, 11, 3_600_000_000_000);
+    clock(&mut world, 48, 22, 2_000_000);
+    let start = Instant::now();
+    world.good("poll_oneoff", &[0, 1024, 2, 2048]);
+    assert!(start.elapsed().as_nanos() >= 2_000_000);
+    assert_eq!((world.u32(2048), world.u64(1024), world.memory[1034]), (1, 22, 0));
+    // A descriptor is ready at once, or wrong at once.
+    world.memory[56] = 1;
+    world.put_u32(64, 0);
+    world.good("poll_oneoff", &[0, 1024, 2, 2048]);
+    assert_eq!((world.u32(2048), world.u32(1032), world.memory[1034]), (1, 0x1_0000, 1));
+    world.put_u32(64, 77);
+    world.good("poll_oneoff", &[0, 1024, 2, 2048]);
+    assert_eq!(world.memory[1032], Errno::BadDescriptor as u8);
+    assert_eq!(world.call("poll_oneoff", &[0, 1024, 0, 2048]), Errno::Invalid);
+    assert_eq!(world.call("poll_oneoff", &[0, 1024, u64::from(u32::MAX), 2048]), Errno::Fault);
+}
+
+#[test]
+fn a_program_ends_itself() {
+    let mut world = World::new(Wasi::new());
+    assert_eq!(world.try_call("proc_exit", &[42]), Err(Exit(42)));
+    world.good("sched_yield", &[]);
+    let ends = FUNCTIONS.iter().filter(|function| !function.returns).map(|function| function.name);
+    assert_eq!(ends.collect::<Vec<_>>(), ["proc_exit"]);
+}
+
+/// Whatever the arguments are, a call comes back, and where an address is wrong it says so.
+#[test]
+fn no_arguments_lead_beyond_the_memory() {
+    let scratch = Scratch::new("arguments");
+    let values =
+        [0, 1, 3, 8, 4096, SIZE as u64 - 8, SIZE as u64 - 1, SIZE as u64, 0x7fff_ffff, 0xffff_ffff, u64::MAX];
+    let mut state = 1u64;
+    for function in FUNCTIONS {
+        for _ in 0..400 {
+            let mut world = scratch.world();
+            let arguments: Vec<u64> = function
+                .parameters
+                .iter()
+                .map(|_| {
+                    state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    values[(state >> 33) as usize % values.len()]
+                })
+                .collect();
+            // A count of parts or subscriptions above the memory's size is refused before it is believed.
+            let result = function.call(&mut world.wasi, &mut world.memory, &arguments);
+            assert_eq!(result.is_err(), !function.returns, "{} {arguments:?}", function.name);
+        }
+    }
+}
