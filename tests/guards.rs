@@ -1,7 +1,9 @@
 //! Accesses within bounds that are checked, or that fault instead: the same results, traps and effects in every tier.
 
+#![cfg(unix)]
+
+use azulejo::memory::Reserved;
 use azulejo::prelude::*;
-use azulejo::{Error, Trap};
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 #[bytecode(context = Vm)]
@@ -94,29 +96,46 @@ template! {
     Op::ReturnF  => (return $a)
 }
 
-/// A page of memory, and what an access of it gives or does.
-const SIZE: u64 = 4096;
+/// What can be touched of the memory.
+const SIZE: u64 = 1 << 16;
 
-struct Memory(Vec<u8>);
+/// Memory behind which all faults that bytecode can name.
+struct Memory(Reserved);
 
 impl Memory {
     fn new() -> Memory {
-        Memory((0..SIZE).map(|at| (at * 7 + (at >> 8)) as u8).collect())
+        let mut memory =
+            Memory(Reserved::new(SIZE as usize, (8 << 30) + SIZE as usize).expect("there is room"));
+        memory.bytes().iter_mut().zip(0u64..).for_each(|(byte, at)| *byte = (at * 7 + (at >> 8)) as u8);
+        memory
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: it can be touched, and is nobody else's while this is borrowed.
+        unsafe { std::slice::from_raw_parts_mut(self.0.start(), self.0.accessible()) }
     }
 
     fn vm(&mut self) -> Vm {
-        Vm { start: self.0.as_mut_ptr(), size: SIZE, notes: Vec::new() }
+        Vm { start: self.0.start(), size: self.0.accessible() as u64, notes: Vec::new() }
     }
 }
 
-/// Every way to run functions.
+/// Every way to run functions, with and without comparisons.
 fn engines() -> Vec<(&'static str, Engine<Op>)> {
     let builder = || Engine::<Op>::builder().checks(true);
+    // SAFETY: tests run functions on memory behind which all faults.
+    let guarded = || unsafe { builder().guards(true) };
     vec![
         ("interpreter", builder().only(Tier::Interpreter).build()),
         ("baseline", builder().only(Tier::Baseline).build()),
         ("optimizer", builder().only(Tier::Optimizer).build()),
         ("climbing", builder().thresholds(2, 5).build()),
+        ("guarded interpreter", guarded().only(Tier::Interpreter).build()),
+        ("guarded baseline", guarded().only(Tier::Baseline).build()),
+        ("guarded optimizer", guarded().only(Tier::Optimizer).build()),
+        ("guarded and climbing", guarded().thresholds(2, 5).build()),
+        ("guarded, with frame pointers", guarded().frame_pointers(true).only(Tier::Optimizer).build()),
+        ("guarded, in pages of its own", guarded().perf_map(true).only(Tier::Baseline).build()),
     ]
 }
 
@@ -162,7 +181,7 @@ fn accesses_of_every_width_are_done_or_trap() {
             let mut vm = memory.vm();
             let result: Result<i64, Error> =
                 engine.call(function, &mut vm, (at as i64, -0x7fed_cba9_8765_4322i64));
-            (result, vm.notes, memory.0)
+            (result, vm.notes, memory.bytes().to_vec())
         };
         let reference = Engine::<Op>::builder().only(Tier::Interpreter).build();
         let reference_function = reference.define("access", ops.clone(), 3).expect("it is right");
@@ -198,4 +217,201 @@ fn of_two_accesses_the_first_that_fails_traps() {
         let result: Result<i64, Error> = engine.call(forget, &mut memory.vm(), (SIZE as i64,));
         assert_eq!(result, Err(Error::Trap { trap: Trap::User(23), at: 0 }), "{name}");
     }
+}
+
+fn trap(code: u16, at: u32) -> Error {
+    Error::Trap { trap: Trap::User(code), at }
+}
+
+/// Adds up 8 bytes at a time, from 0 up to an address.
+fn sum() -> Vec<Op> {
+    vec![
+        Op::Const { dst: r(1), value: Imm(0) },
+        Op::Const { dst: r(2), value: Imm(0) },
+        Op::Load64 { dst: r(3), at: r(1), offset: Imm(16) },
+        Op::Add { dst: r(2), a: r(2), b: r(3) },
+        Op::AddConst { dst: r(1), a: r(1), k: Imm(8) },
+        Op::JumpLess { a: r(1), b: r(0), to: Label(2) },
+        Op::Return { a: r(2) },
+    ]
+}
+
+/// Writes the address in each 8 bytes, from an address up to another.
+fn fill() -> Vec<Op> {
+    vec![
+        Op::Store64 { at: r(0), value: r(0), offset: Imm(0) },
+        Op::AddConst { dst: r(0), a: r(0), k: Imm(8) },
+        Op::JumpLess { a: r(0), b: r(1), to: Label(0) },
+        Op::Return { a: r(0) },
+    ]
+}
+
+#[test]
+fn a_guarded_load_in_a_loop_is_an_operand_and_nothing_else() {
+    use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind};
+    if !azulejo::can_guard() {
+        return;
+    }
+    // SAFETY: nothing is run.
+    let engine = unsafe { Engine::<Op>::builder().guards(true) }.build();
+    let function = engine.define("sum", sum(), 4).expect("it is right");
+    engine.compile(function).expect("it compiles");
+    let listing = engine.disassemble(function).expect("it was compiled");
+    let all: Vec<_> = Decoder::with_ip(64, listing.bytes(), 0, DecoderOptions::NONE).iter().collect();
+    let back = all
+        .iter()
+        .find(|jump| jump.op0_kind() == OpKind::NearBranch64 && jump.near_branch_target() < jump.ip());
+    let back = back.expect("there is a loop");
+    let in_loop = all.iter().filter(|one| (back.near_branch_target()..=back.ip()).contains(&one.ip()));
+    let body: Vec<_> = in_loop.collect();
+    let in_memory = |of: Mnemonic| {
+        body.iter().filter(|one| one.mnemonic() == of && one.op1_kind() == OpKind::Memory).count()
+    };
+    assert_eq!(in_memory(Mnemonic::Add), 1, "{listing}");
+    assert_eq!(in_memory(Mnemonic::Mov), 0, "{listing}");
+    let compares = body.iter().filter(|one| one.mnemonic() == Mnemonic::Cmp).count();
+    assert_eq!(compares, 1, "{listing}");
+    assert!(body.len() <= 6, "{listing}");
+}
+
+#[test]
+fn faults_in_loops_and_in_called_functions_are_traps_there() {
+    for (name, engine) in engines() {
+        let sum = engine.define("sum", sum(), 4).expect("it is right");
+        let fill = engine.define("fill", fill(), 2).expect("it is right");
+        let call = |f: FunctionId| {
+            let call = Op::Call { dst: r(1), f: Imm(f.number()), a: r(0) };
+            vec![Op::Note { a: r(0) }, call, Op::Note { a: r(1) }, Op::Return { a: r(1) }]
+        };
+        let caller = engine.define("caller", call(sum), 2).expect("it is right");
+        let outer = engine.define("outer", call(caller), 2).expect("it is right");
+        for turn in 0..12 {
+            let mut memory = Memory::new();
+            let mut vm = memory.vm();
+            let whole: i64 = engine.call(sum, &mut vm, (SIZE as i64 - 16,)).expect("it is inside");
+            let called: i64 = engine.call(outer, &mut vm, (SIZE as i64 - 16,)).expect("it is inside");
+            assert_eq!(whole, called, "{name}");
+            assert_eq!(vm.notes, [SIZE as i64 - 16, SIZE as i64 - 16, whole, whole], "{name}");
+            vm.notes.clear();
+            let past: Result<i64, Error> = engine.call(sum, &mut vm, (SIZE as i64,));
+            assert_eq!(past, Err(trap(7, 2)), "{name}, {turn}");
+            let past: Result<i64, Error> = engine.call(outer, &mut vm, (SIZE as i64,));
+            assert_eq!(past, Err(trap(7, 1)), "{name}, {turn}");
+            assert_eq!(vm.notes, [SIZE as i64; 2], "{name}");
+            let from = SIZE as i64 - 80 - turn;
+            let past: Result<i64, Error> = engine.call(fill, &mut vm, (from, i64::MAX));
+            assert_eq!(past, Err(trap(14, 0)), "{name}, {turn}");
+            let written = memory.bytes()[from as usize..].chunks_exact(8).zip((from..).step_by(8));
+            assert!(written.into_iter().all(|(bytes, at)| bytes == at.to_le_bytes()), "{name}");
+        }
+    }
+}
+
+/// Numbers that a seed decides.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        (self.next() >> 32) % end
+    }
+}
+
+/// Some accesses, most of them in bounds, and a loop around some of them.
+fn program(random: &mut Random) -> Vec<Op> {
+    let mut code = Vec::new();
+    // Registers 0 and 1 are addresses near the end, 2 and 3 near the start.
+    let len = 3 + random.below(14);
+    for _ in 0..len {
+        let (dst, value) = (random.below(3) as u32 + 4, random.below(8) as u32);
+        let at = random.below(4) as u32;
+        let offset = Imm(match random.below(12) {
+            0 => 0x8000_0000,
+            1 => SIZE as u32 - 8,
+            2 => 80,
+            _ => random.below(24) as u32,
+        });
+        let address = r(at);
+        code.push(match random.below(22) {
+            0 => Op::Load8 { dst: r(dst), at: address, offset },
+            1 => Op::Load8S { dst: r(dst), at: address, offset },
+            2 => Op::Load16 { dst: r(dst), at: address, offset },
+            3 => Op::Load16S { dst: r(dst), at: address, offset },
+            4 => Op::Load32S { dst: r(dst), at: address, offset },
+            5 | 6 => Op::Load64 { dst: r(dst), at: address, offset },
+            7 => Op::LoadF64 { dst: r(dst), at: address, offset },
+            8 => Op::Store8 { at: address, value: r(value), offset },
+            9 => Op::Store16 { at: address, value: r(value), offset },
+            10 => Op::Store32 { at: address, value: r(value), offset },
+            11 | 12 => Op::Store64 { at: address, value: r(value), offset },
+            13 => Op::StoreF32 { at: address, value: r(value), offset },
+            14 => Op::StoreK { at: address, offset },
+            15 => Op::Low { dst: r(dst), at: address, offset },
+            16 => Op::AddTo { at: address, value: r(value), offset },
+            17 => Op::Both { dst: r(dst), a: address, b: r(random.below(4) as u32) },
+            18 => Op::Forget { at: address },
+            19 => Op::Note { a: r(value) },
+            20 => Op::Add { dst: r(dst), a: r(value), b: r(random.below(8) as u32) },
+            _ => Op::AddConst { dst: r(at), a: r(at), k: Imm(random.below(16) as i64) },
+        });
+    }
+    if random.below(2) == 0 {
+        code.push(Op::AddConst { dst: r(7), a: r(7), k: Imm(1) });
+        code.push(Op::AddConst { dst: r(0), a: r(0), k: Imm(3) });
+        let to = Label(random.below(len) as u32);
+        code.push(Op::JumpLess { a: r(7), b: r(8), to });
+    }
+    code.push(Op::Return { a: r(4 + random.below(4) as u32) });
+    code
+}
+
+#[test]
+fn programs_do_the_same_in_every_tier_with_and_without_guards() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let (engines, mut memory) = (engines(), Memory::new());
+    let image = memory.bytes().to_vec();
+    let (mut n_traps, mut n_returns) = (0, 0);
+    for round in 0..400 {
+        let code = program(&mut random);
+        let near = SIZE as i64 - 100 - random.below(100) as i64;
+        let args = [near, near + random.below(90) as i64, 0, random.below(64) as i64, -1, 5, round, 0, 20];
+        let mut run = |engine: &Engine<Op>, function, times| {
+            let mut outcome = None;
+            for _ in 0..times {
+                memory.bytes().copy_from_slice(&image);
+                let mut vm = memory.vm();
+                let [a, b, c, d, e, f, g, h, i] = args;
+                let result: Result<i64, Error> = engine.call(function, &mut vm, (a, b, c, d, e, f, g, h, i));
+                let now = (result, vm.notes, memory.bytes().to_vec());
+                assert!(outcome.is_none_or(|before| before == now), "{code:?}");
+                outcome = Some(now);
+            }
+            outcome.expect("it ran")
+        };
+        let mut expected = None;
+        for (name, engine) in &engines {
+            let function = engine.define("program", code.clone(), 9).expect("it is right");
+            let times = if name.contains("climbing") { 4 } else { 1 };
+            let found = run(engine, function, times);
+            let expected = expected.get_or_insert_with(|| found.clone());
+            assert!(
+                found == *expected,
+                "{name}: {:?}, not {:?}, with {args:?}: {code:#?}",
+                found.0,
+                expected.0
+            );
+            engine.discard(function).expect("it was defined");
+        }
+        match expected.expect("there is an engine").0 {
+            Ok(_) => n_returns += 1,
+            Err(_) => n_traps += 1,
+        }
+    }
+    assert!(n_traps > 50 && n_returns > 50, "{n_traps} traps, {n_returns} results");
 }

@@ -4,6 +4,7 @@
 
 use crate::baseline::{Baseline, BaselineCode, Machinery};
 use crate::emit::{self, Code, Options};
+use crate::faults::{Guarded, Registered, Site};
 use crate::features::Features;
 use crate::invoke::{self, Admission, Behind, Door};
 use crate::memory::{CodeMemory, Installed};
@@ -40,6 +41,7 @@ pub struct Compiler {
     name: String,
     baseline: Baseline,
     table: u64,
+    guards: bool,
 }
 
 /// A compiled function.
@@ -47,6 +49,8 @@ pub struct Compiler {
 pub struct Compiled {
     /// Goes first: what debuggers know of is there.
     _announced: Option<Announced>,
+    /// So does who catches its faults.
+    _faults: Option<Registered>,
     installed: Installed,
     entry: u32,
     /// How many bytes are code; constants follow.
@@ -123,6 +127,7 @@ impl Compiler {
             name: String::new(),
             baseline: Baseline::default(),
             table: 0,
+            guards: false,
         })
     }
 
@@ -143,6 +148,7 @@ impl Compiler {
             name: String::new(),
             baseline: Baseline::default(),
             table: self.table,
+            guards: self.guards,
         }
     }
 
@@ -173,6 +179,13 @@ impl Compiler {
             self.registers = &REGISTERS_BUT_RBP;
         }
         debug_assert!(!frame_pointers || !self.registers.int.contains(&RBP));
+        self
+    }
+
+    /// Has the baseline compile the templates whose accesses may fault, where [`can_trap`](crate::faults::can_trap). The
+    /// optimizer compiles those that its source has.
+    pub fn with_guards(mut self, guards: bool) -> Self {
+        self.guards = guards && crate::faults::can_trap();
         self
     }
 
@@ -261,9 +274,11 @@ impl Compiler {
         observer: &mut dyn Observer,
     ) -> Result<BaselineCode, Error> {
         let target = self.target();
-        let Compiler { compilation, emission, set, memory, baseline, options, .. } = self;
+        let Compiler { compilation, emission, set, memory, baseline, options, guards, .. } = self;
+        let templates = if *guards { B::guarded_templates() } else { B::templates() };
         let functions = Functions { records: &[], table: self.table };
-        let mut machinery = Machinery { compilation, emission, target, set, options, functions, observer };
+        let mut machinery =
+            Machinery { compilation, emission, target, set, options, functions, templates, observer };
         let mut code = baseline.compile(function, &mut machinery, memory)?;
         code.announced = self.watchers.tell(&self.name, &code.described(), code.entry());
         Ok(code)
@@ -294,10 +309,20 @@ impl Compiler {
             }
         }
         let installed = self.memory.install(&self.code)?;
+        let faults = (!self.code.sites.is_empty()).then(|| {
+            Registered::new(Guarded {
+                start: installed.address().addr(),
+                len: self.code.end as usize,
+                leave: self.code.leaves[0],
+                is_called: called.is_some(),
+                sites: Box::new(Box::<[Site]>::from(&self.code.sites[..])),
+            })
+        });
         let origin = |inst: u32| tiles.insts[inst as usize].origin;
         let map = self.code.map.iter().map(|(at, inst)| (*at, origin(*inst))).collect();
         Ok(Compiled {
             _announced: self.watchers.tell(&self.name, &self.code.described(), installed.address()),
+            _faults: faults,
             installed,
             entry: self.code.entry,
             code_bytes: self.code.end as usize,

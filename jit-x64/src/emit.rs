@@ -9,6 +9,7 @@
 
 pub use crate::condition::Cond;
 use crate::encode::{Alu, Bits, Mem, Rm};
+use crate::faults::Site;
 use crate::frame::{Frame, MAX_FRAME_BYTES};
 use crate::invoke::{Admission, Failure};
 use crate::layout::Layout;
@@ -20,7 +21,7 @@ use crate::unwind::Described;
 use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
 use azulejo_core::ir::index::Block;
-use azulejo_core::ir::tiles::{Inst, Role, TileBlock, TileList};
+use azulejo_core::ir::tiles::{Fault, Inst, Role, TileBlock, TileList};
 use azulejo_core::vocab::{Sig, Type};
 use dynasmrt::DynasmApi;
 
@@ -105,6 +106,8 @@ pub struct Code {
     pub leaves: Vec<u32>,
     /// Where four bytes are to hold the distance from behind them to an address.
     pub addresses: Vec<(u32, u64)>,
+    /// Where accesses may fault, in order.
+    pub sites: Vec<Site>,
 }
 
 /// How code is emitted.
@@ -241,6 +244,7 @@ fn emit_as(
         return Err(Error::FrameTooLarge { bytes });
     }
     code.map.clear();
+    code.sites.clear();
     let mut layout = core::mem::take(&mut scratch.layout);
     layout.find(tiles, assignment);
     if let Some(outline) = &outline {
@@ -276,12 +280,19 @@ fn emit_as(
         emitter.enter(tiles, block, &layout, next);
         let first_move = assignment.moves.partition_point(|next| next.before < block.insts.start);
         let mut moves = assignment.moves[first_move..].iter().peekable();
+        let first_fault = tiles.faults.partition_point(|fault| fault.inst < block.insts.start);
+        let mut faults = tiles.faults[first_fault..].iter().peekable();
         for inst in block.insts.range() {
             let before = emitter.bytes.len() as u32;
             while let Some(next) = moves.next_if(|next| next.before as usize == inst) {
                 emitter.shuffle(next, tiles.out_args);
             }
+            let start = emitter.bytes.len() as u32;
             emitter.inst(tiles, assignment, inst, set);
+            if let Some(fault) = faults.next_if(|fault| fault.inst as usize == inst) {
+                let Fault { code: trap, origin, .. } = *fault;
+                code.sites.push(Site { start, end: emitter.bytes.len() as u32, code: trap, origin });
+            }
             if emitter.bytes.len() as u32 > before {
                 code.map.push((before, inst as u32));
             }
@@ -290,6 +301,10 @@ fn emit_as(
     code.cold = code.cold.min(emitter.bytes.len() as u32);
     let added = tiles.position.len()..emitter.starts.len();
     emitter.fail();
+    if !code.sites.is_empty() && emitter.leaves.is_empty() && emitter.outline.is_none() {
+        // A function without an end has one where it faults.
+        emitter.leave();
+    }
     if emitter.outline.is_some() {
         emitter.open_across(code.cold);
     }

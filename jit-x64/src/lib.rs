@@ -24,6 +24,7 @@ pub mod debugger;
 mod elf;
 pub mod emit;
 pub mod encode;
+pub mod faults;
 pub mod features;
 pub mod frame;
 pub mod invoke;

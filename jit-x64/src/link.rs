@@ -107,6 +107,10 @@ pub(crate) fn link(
         code.map.iter_mut().for_each(|(at, _)| *at = moved(*at));
         let mut moved = self::moved(&scratch.cuts);
         code.leaves.iter_mut().for_each(|at| *at = moved(*at));
+        let mut moved = self::moved(&scratch.cuts);
+        for site in &mut code.sites {
+            (site.start, site.end) = (moved(site.start), moved(site.end));
+        }
         code.cold = self::moved(&scratch.cuts)(code.cold);
     }
     code.end = code.bytes.len() as u32;

@@ -31,6 +31,8 @@ pub(crate) struct Stencil {
     pub(crate) cold: Vec<u8>,
     pub(crate) holes: Vec<Hole>,
     pub(crate) distances: Vec<Distance>,
+    /// Where accesses may fault: the part, where it starts and ends there, and the trap's code.
+    pub(crate) sites: Vec<(Part, u32, u32, u32)>,
     /// What is at hand at the end.
     pub(crate) carry: Option<Carry>,
     /// How much of the machine's stack it uses.
@@ -147,11 +149,16 @@ pub(crate) fn make(
         cold: Vec::new(),
         holes: scratch.find_holes(&distances, place).ok_or(Error::Internal("stencil"))?,
         distances: Vec::new(),
+        sites: Vec::new(),
         carry,
         frame_bytes: (compilation.tiles.out_args as u32 + compilation.assignment.slots) * 8,
     };
     if code.bytes.len() > code.cold as usize {
         stencil.cold = code.bytes[cold_start..].to_vec();
+    }
+    for site in &code.sites {
+        let (part, start) = place(site.start);
+        stencil.sites.push((part, start, start + site.end - site.start, site.code));
     }
     for (at, target, to) in distances {
         let (part, at) = place(at);

@@ -26,6 +26,7 @@ mod present {
         tiles: &'static Set,
         checks: bool,
         frame_pointers: bool,
+        guards: bool,
         watchers: Watchers,
     }
 
@@ -37,6 +38,7 @@ mod present {
                 tiles: &X64,
                 checks: false,
                 frame_pointers: false,
+                guards: false,
                 watchers: Watchers::default(),
             }
         }
@@ -53,6 +55,15 @@ mod present {
 
         pub(crate) fn set_frame_pointers(&mut self, frame_pointers: bool) {
             self.frame_pointers = frame_pointers;
+        }
+
+        pub(crate) fn set_guards(&mut self, guards: bool) {
+            self.guards = guards && can_guard();
+        }
+
+        /// Whether accesses may fault in what is compiled.
+        pub(crate) fn guards(&self) -> bool {
+            self.guards
         }
 
         pub(crate) fn set_debugger(&mut self, debugger: bool) {
@@ -83,6 +94,15 @@ mod present {
     /// Reserving a little memory tells whether code can be run at all.
     pub(crate) fn can_compile() -> Result<(), Unsupported> {
         azulejo_x64::CodeMemory::new(1 << 16).map(drop)
+    }
+
+    pub(crate) fn can_guard() -> bool {
+        azulejo_x64::faults::can_trap()
+    }
+
+    /// Has this thread run code whose accesses may fault.
+    pub(crate) fn prepare_thread() {
+        azulejo_x64::faults::prepare_thread();
     }
 
     impl Backend {
@@ -128,13 +148,13 @@ mod present {
         }
 
         fn compiler(&mut self, name: &str, vocab: Vocabulary) -> Result<&mut Compiler, Error> {
-            let Choice { features, rules, tiles, checks, frame_pointers, watchers } = self.choice;
+            let Choice { features, rules, tiles, checks, frame_pointers, guards, watchers } = self.choice;
             if let Some(operator) = tiles.tables.stranger(vocab) {
                 return Err(Error::NoTiles { operator });
             }
             if self.compiler.is_none() {
                 let compiler = Compiler::new(self.code_bytes, features, rules)?;
-                let compiler = compiler.with_tiles(tiles).with_checks(checks);
+                let compiler = compiler.with_tiles(tiles).with_checks(checks).with_guards(guards);
                 self.compiler = Some(compiler.with_frame_pointers(frame_pointers).with_watchers(watchers));
             }
             let compiler = self.compiler.as_mut().expect("it is there by now");
@@ -186,6 +206,12 @@ mod absent {
         Err(if cfg!(target_arch = "x86_64") { Unsupported::System } else { Unsupported::Architecture })
     }
 
+    pub(crate) fn can_guard() -> bool {
+        false
+    }
+
+    pub(crate) fn prepare_thread() {}
+
     /// There is nothing to choose.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Choice;
@@ -194,6 +220,12 @@ mod absent {
         pub(crate) fn only_features(&mut self, _: &[&str]) {}
 
         pub(crate) fn set_checks(&mut self, _: bool) {}
+
+        pub(crate) fn set_guards(&mut self, _: bool) {}
+
+        pub(crate) fn guards(&self) -> bool {
+            false
+        }
 
         pub(crate) fn set_frame_pointers(&mut self, _: bool) {}
 
@@ -271,6 +303,10 @@ mod absent {
 }
 
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
-pub(super) use absent::{Backend, BaselineCode, Choice, Compiled, Door, Status, can_compile};
+pub(super) use absent::{
+    Backend, BaselineCode, Choice, Compiled, Door, Status, can_compile, can_guard, prepare_thread,
+};
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-pub(super) use present::{Backend, BaselineCode, Choice, Compiled, Door, Status, can_compile};
+pub(super) use present::{
+    Backend, BaselineCode, Choice, Compiled, Door, Status, can_compile, can_guard, prepare_thread,
+};

@@ -87,6 +87,8 @@ pub(super) struct Body<B: Bytecode> {
     code: Code<B>,
     registers: u32,
     shape: Shape,
+    /// Whether it is compiled so that accesses may fault.
+    guards: bool,
 }
 
 impl<B: Bytecode> Body<B> {
@@ -104,7 +106,7 @@ impl<B: Bytecode> Body<B> {
         Source {
             vocab: Vocabulary { extra: B::OPERATORS },
             opcodes: B::OPCODES,
-            templates: B::templates(),
+            templates: if self.guards { B::guarded_templates() } else { B::templates() },
             code: &self.code.ops,
             labels: &self.code.labels,
             locals: self.registers,
@@ -168,12 +170,13 @@ impl<B: Bytecode> Function<B> {
         code: Code<B>,
         registers: u32,
         tiers: &Tiers,
+        guards: bool,
     ) -> Result<Self, Error> {
         let shape = verify::verify(&code.ops, &code.labels, registers)?;
         let budget = Box::new(Cell::new(tiers.budget(Tier::Interpreter)));
         Ok(Function {
             number,
-            body: Arc::new(Body { name, code, registers, shape }),
+            body: Arc::new(Body { name, code, registers, shape, guards }),
             compiled: RefCell::default(),
             baseline: RefCell::default(),
             inside: RefCell::default(),

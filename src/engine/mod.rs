@@ -61,6 +61,16 @@ pub fn can_compile() -> Result<(), Unsupported> {
     backend::can_compile()
 }
 
+/// Whether faults in compiled code can become traps on this machine, as [`Builder::guards`] has it.
+///
+/// ```
+/// // On Linux they can.
+/// assert!(azulejo::can_guard() || !cfg!(all(target_os = "linux", target_arch = "x86_64")));
+/// ```
+pub fn can_guard() -> bool {
+    backend::can_guard()
+}
+
 /// How an engine is set up.
 ///
 /// ```
@@ -173,6 +183,62 @@ impl Builder {
         self
     }
 
+    /// Has compiled code leave out the comparisons of `(within …)`: what would be out of bounds must fault, by lying in memory that
+    /// may not be touched, and is then the trap that the comparison would have been. See [`crate::memory::Reserved`] for such
+    /// memory.
+    ///
+    /// Asks for a handler of the signals `SIGSEGV` and `SIGBUS`, which hands on all other faults to the one before it, and
+    /// for a stack for signal handlers on threads that have none. Where there is no such handler
+    /// ([`can_guard`]) compiled code compares. The interpreter always does.
+    ///
+    /// # Safety
+    ///
+    /// Templates say by `unsafe` that the addresses of their accesses are right. With this it is the addresses whose flag
+    /// does *not* hold that must be right: each of them must fault, whatever operands a bytecode has.
+    ///
+    /// ```
+    /// use azulejo::memory::Reserved;
+    /// use azulejo::prelude::*;
+    ///
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// #[bytecode(context = Vm)]
+    /// enum Op {
+    ///     Load { dst: Out<u8>, at: In<u32> },
+    ///     Return { a: In<u8> },
+    /// }
+    /// struct Vm {
+    ///     start: *mut u8,
+    ///     size: u64,
+    /// }
+    /// template! {
+    ///     Op::Load => unsafe
+    ///         (within (ult (ucast $at u64) (load (addr (tc) (&offset_of Vm, size)) u64)) 1
+    ///             (load (idx (load pure (addr (tc) (&offset_of Vm, start)) ptr) (ucast $at u64) 1) u8))
+    ///     Op::Return => (return $a)
+    /// }
+    ///
+    /// // Every address that 32 bits can name lies in the reserved memory; the first 64 KiB can be read.
+    /// # if azulejo::can_guard() {
+    /// let memory = Reserved::new(1 << 16, 1 << 32)?;
+    /// // SAFETY: what lies behind the size faults.
+    /// let engine: Engine<Op> = unsafe { Engine::<Op>::builder().guards(true) }.build();
+    /// let code = vec![Op::Load { dst: 0.into(), at: 0.into() }, Op::Return { a: 0.into() }];
+    /// let function = engine.define("load", code, 1)?;
+    /// if azulejo::can_compile().is_ok() {
+    ///     engine.compile(function)?;
+    /// }
+    /// let mut vm = Vm { start: memory.start(), size: memory.accessible() as u64 };
+    /// assert_eq!(engine.call::<_, u8>(function, &mut vm, (0xffffu32,))?, 0);
+    /// let past: Result<u8, Error> = engine.call(function, &mut vm, (0x10000u32,));
+    /// assert_eq!(past, Err(Error::Trap { trap: Trap::User(1), at: 0 }));
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub unsafe fn guards(mut self, guards: bool) -> Self {
+        self.machine.set_guards(guards);
+        self
+    }
+
     /// Runs functions in this tier and no other: they are compiled at their first call, and do not climb. What leaves
     /// compiled code is interpreted until code can take over; and so is everything where nothing can be compiled.
     ///
@@ -250,6 +316,7 @@ impl Builder {
             #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
             is_patient: self.is_patient,
             functions: RefCell::default(),
+            guards: self.machine.guards(),
             backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
             stack: FrameStack::new(self.stack_slots, self.native_stack),
             links: RefCell::new(links::links::<B>()),
@@ -279,6 +346,8 @@ pub struct Engine<B: Bytecode> {
     /// How many calls there were: the age of code is counted in them.
     calls: Cell<u64>,
     tiers: Tiers,
+    /// Whether accesses may fault in what is compiled.
+    guards: bool,
 }
 
 impl<B: Bytecode> Default for Engine<B> {
@@ -316,7 +385,8 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<FunctionId, Error> {
         let mut functions = self.functions.borrow_mut();
         let number = functions.len() as u32;
-        let function = Function::verified(number, name.into(), code.into(), registers, &self.tiers)?;
+        let function =
+            Function::verified(number, name.into(), code.into(), registers, &self.tiers, self.guards)?;
         functions.push(Rc::new(function));
         self.links.borrow_mut().add();
         Ok(FunctionId(number))

@@ -111,6 +111,9 @@ impl<B: Bytecode> Engine<B> {
         let frame = self.stack.enter(function.slots(), (&raw const caller).addr());
         let frame = frame.ok_or(Error::StackOverflow)?;
         if is_outermost {
+            if self.guards {
+                super::backend::prepare_thread();
+            }
             self.links.borrow().begin(std::ptr::from_ref(self).cast(), self.stack.lowest());
         }
         // SAFETY: the frame has this many slots, and nobody else knows of it yet.

@@ -4,6 +4,7 @@ pub mod assignment;
 pub(crate) mod dominance;
 pub mod evaluate;
 pub mod execute;
+mod faults;
 pub mod graph;
 pub mod rules;
 pub mod schedule;

@@ -3,7 +3,8 @@
 //! In: a tile list, the graph it was made of and the tile set. Out: everything that is wrong: operands that are
 //! not as their tile describes them, a flag that is not consumed by the very next instruction, a register read
 //! where it may not have been written, written twice, or of another class, edges whose arguments do not fit,
-//! critical edges, a block that stands nowhere or twice.
+//! critical edges, a block that stands nowhere or twice; an access that may fault and is done by no instruction, by several, or
+//! not in its order with what else has an effect.
 //!
 //! That a register has been written on every way to its use is found by the usual equations (what is written
 //! before a block is what is written at the end of *all* its predecessors), not by dominance as the passes do.
@@ -22,6 +23,7 @@ pub fn tiles(graph: &Graph, list: &TileList, set: &TileSet) -> Vec<Violation> {
     judge.blocks();
     if judge.found.is_empty() {
         judge.insts();
+        super::faults::faults(graph, list, &mut judge.found);
         if judge.edges_lead_somewhere() {
             judge.edges();
             judge.registers();

@@ -94,6 +94,19 @@ pub struct Inst {
     pub origin: u32,
 }
 
+/// That an instruction may fault, and what that is then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// Which instruction.
+    pub inst: u32,
+    /// The access in it.
+    pub node: Node,
+    /// The trap's code.
+    pub code: u32,
+    /// The bytecode that traps.
+    pub origin: u32,
+}
+
 /// A virtual register. Defined once (by an instruction or as a block parameter).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VregData {
@@ -139,6 +152,8 @@ pub struct TileList {
     pub operands: Vec<Operand>,
     /// The pool of constants.
     pub imms: Vec<i64>,
+    /// Which instructions may fault, in order.
+    pub faults: Vec<Fault>,
     /// Blocks in emission order, the entry first.
     pub blocks: Vec<TileBlock>,
     /// Position in `blocks` of each block number (`u32::MAX` if absent).
@@ -165,6 +180,7 @@ impl TileList {
         self.insts.clear();
         self.operands.clear();
         self.imms.clear();
+        self.faults.clear();
         self.blocks.clear();
         self.position.clear();
         self.loops.clear();

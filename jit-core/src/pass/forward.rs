@@ -5,6 +5,9 @@
 //! time, with nothing in it that writes, is done before the loop. Needs: equal addresses are one node (`number`,
 //! `rewrite`). Keeps: the order of effects. Cost: linear, as no more than [`MAX_KNOWN`] values are remembered.
 //!
+//! An access that may fault ends a function like a trap: stores before it are read by whoever sees that, loads behind it are
+//! not done before it. It goes only if memory was touched in the same place before, and does what was done then.
+//!
 //! Two accesses are apart if their addresses are the same node plus constant offsets that do not overlap; of
 //! different nodes nothing is known. Calls say what they touch. One that does not observe the frame leaves it
 //! alone, as long as the frame's address was never given away.
@@ -179,12 +182,11 @@ impl Forwarder<'_> {
             let block = self.scratch.flow.order[head as usize];
             let Some(before) = self.block_before(block, head) else { continue };
             let mut body = core::mem::take(&mut self.graph.blocks[block.at()].body);
+            let mut may_have_faulted = false;
             body.retain(|&node| {
                 let is_load = self.graph.node(node).op == Op::LOAD;
-                if !is_load
-                    || self.graph.may_fault(node)
-                    || !self.is_known_in(self.graph.inputs(node)[0], before)
-                {
+                may_have_faulted |= self.graph.may_fault(node);
+                if !is_load || may_have_faulted || !self.is_known_in(self.graph.inputs(node)[0], before) {
                     return true;
                 }
                 self.changed = true;
@@ -325,7 +327,10 @@ impl Forwarder<'_> {
             self.scratch.replaced[node.at()] = value;
             return;
         }
-        self.scratch.pending.retain(|store| store.place.is_apart(place));
+        match self.graph.may_fault(node) {
+            true => self.scratch.pending.clear(),
+            false => self.scratch.pending.retain(|store| store.place.is_apart(place)),
+        }
         self.remember(Known { place, ty, value: node });
     }
 
@@ -355,12 +360,17 @@ impl Forwarder<'_> {
         }
         let Scratch { known, pending, is_dead, .. } = &mut *self.scratch;
         known.retain(|known| known.place.is_apart(place));
-        pending.retain(|store| {
-            let is_overwritten = place.covers(store.place);
-            is_dead[store.node.at()] |= is_overwritten;
-            !is_overwritten
-        });
-        pending.push(Pending { place, node });
+        if self.graph.may_fault(node) {
+            // Whoever gets the trap sees all stores before it; and this one must be tried whatever comes behind it.
+            pending.clear();
+        } else {
+            pending.retain(|store| {
+                let is_overwritten = place.covers(store.place);
+                is_dead[store.node.at()] |= is_overwritten;
+                !is_overwritten
+            });
+            pending.push(Pending { place, node });
+        }
         self.remember(written);
     }
 

@@ -4,10 +4,12 @@
 //! quickly filled, all in a row; then follow the bytecodes on the plan's list, for which there is more to do.
 
 use super::BaselineCode;
+use super::faults::Sites;
 use super::operand::{Here, Operand};
 use super::pack::{CHUNK, COPIED, HOLE, Packed, PackedStencil, Patch, Quick, Table, What};
 use super::plan::{MAX_BYTES, Plan, Slow};
 use crate::bare::BaselineFrame;
+use crate::faults::{Guarded, Registered};
 use crate::memory::CodeMemory;
 use crate::stencil::{Bits, COLD_ALIGNMENT, Hole, Part};
 use crate::unwind::Described;
@@ -15,6 +17,7 @@ use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::stencil::Source;
 use azulejo_core::verify::Function;
+use std::sync::Arc;
 
 /// What stands around the stencils, and what bytecode refers to beside itself.
 #[derive(Clone, Copy, Debug)]
@@ -106,8 +109,26 @@ pub(super) fn fill(
         bytes[..at.hot].copy_from_slice(&around.frame.prologue);
         Filler { plan, packed, around: &around, at, address, bytes }.fill();
     })?;
+    let faults = packed.faulty.any().then(|| {
+        let counter = around.count.map_or(0, |(count, _)| packed.stencils[count as usize].cold.len);
+        let sites = Sites {
+            faulty: Arc::clone(&packed.faulty),
+            stencils: plan.stencils().into(),
+            positions: installed.address().addr() + at.positions,
+            hot_end: at.epilogue as u32,
+            cold: at.cold as u32 + plan.counted.len() as u32 * counter,
+        };
+        Registered::new(Guarded {
+            start: installed.address().addr(),
+            len: at.code_end,
+            leave: leaves[0],
+            is_called: false,
+            sites: Box::new(sites),
+        })
+    });
     Ok(BaselineCode {
         announced: None,
+        _faults: faults,
         installed,
         frame,
         leaves,

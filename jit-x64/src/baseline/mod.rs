@@ -16,6 +16,7 @@
 //! ```
 
 mod count;
+mod faults;
 mod fill;
 mod operand;
 mod pack;
@@ -24,6 +25,7 @@ mod plan;
 use crate::bare::BaselineFrame;
 use crate::compile::{Entry, Status};
 use crate::emit::{self, Options};
+use crate::faults::Registered;
 use crate::frame::{Frame, MAX_FRAME_BYTES};
 use crate::memory::{CodeMemory, Installed};
 use crate::set::Set;
@@ -64,6 +66,7 @@ pub struct Baseline {
 pub struct BaselineCode {
     /// Goes first: nobody may look for code that is not there any more.
     pub(crate) announced: Option<Announced>,
+    _faults: Option<Registered>,
     installed: Installed,
     frame: Frame,
     leaves: [u32; 1],
@@ -81,6 +84,8 @@ pub(crate) struct Machinery<'a> {
     pub(crate) set: &'a Set,
     pub(crate) options: &'a Options,
     pub(crate) functions: Functions<'a>,
+    /// By opcode.
+    pub(crate) templates: &'static [&'static Template],
     pub(crate) observer: &'a mut dyn Observer,
 }
 
@@ -94,7 +99,7 @@ impl Baseline {
     ) -> Result<BaselineCode, Error> {
         if self.bytecode != Some(TypeId::of::<B>()) {
             (self.packed, self.count) = (Packed::default(), None);
-            self.opcodes = Opcodes::of::<B>(&mut self.packed);
+            self.opcodes = Opcodes::of::<B>(&mut self.packed, machinery.templates);
             self.bytecode = Some(TypeId::of::<B>());
         }
         if function.shape.slots > i32::MAX as u32 / 8 {
@@ -128,7 +133,7 @@ impl Baseline {
         let count = self.count.filter(|_| counts);
         let size = count.map(|count| self.packed.stencils[count as usize].hot);
         while let Some((opcode, variant)) = self.plan.go_on::<B, STACK>(&self.opcodes, function, size)? {
-            let (info, template) = (&B::OPCODES[opcode], B::templates()[opcode]);
+            let (info, template) = (&B::OPCODES[opcode], machinery.templates[opcode]);
             self.make(opcode, variant, (info, template), B::OPERATORS, machinery)?;
         }
         let count = count.map(|count| &self.packed.stencils[count as usize]);

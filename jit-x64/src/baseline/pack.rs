@@ -1,10 +1,12 @@
 //! Stencils as copying and patching wants them: flat, and the usual holes where no question need be asked.
 
+use super::faults::Faulty;
 use super::operand::{Operand, Word, spare};
 use crate::stencil::{Bits, Distance, Hole, Part, Place, Stencil};
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandKind};
 use azulejo_core::ir::stencil::Source;
 use azulejo_core::ir::template::{Step, Template};
+use std::sync::Arc;
 
 /// So many bytes are always copied: what stands behind a stencil is written over.
 pub(super) const COPIED: usize = 32;
@@ -23,6 +25,8 @@ pub(super) struct Packed {
     pub(super) bytes: Vec<u8>,
     pub(super) patches: Vec<Patch>,
     pub(super) tables: Vec<Table>,
+    /// Which of their accesses may fault; code that was made of them knows it for as long as it is there.
+    pub(super) faulty: Arc<Faulty>,
 }
 
 /// A stencil. The first half is all that most need.
@@ -111,8 +115,8 @@ pub(super) enum Table {
 
 impl Default for Packed {
     fn default() -> Self {
-        let (bytes, patches, tables) = Default::default();
-        let mut packed = Packed { stencils: Vec::new(), bytes, patches, tables };
+        let (bytes, patches, tables, faulty) = Default::default();
+        let mut packed = Packed { stencils: Vec::new(), bytes, patches, tables, faulty };
         packed.add(&Stencil::default(), &[], Packed::NO_TABLE);
         packed
     }
@@ -131,6 +135,7 @@ impl Packed {
         bytes[..start].copy_from_slice(&stencil.hot[..start]);
         let more = self.add_chunks(&stencil.hot[start..]);
         let cold = self.add_chunks(&stencil.cold);
+        Arc::make_mut(&mut self.faulty).add(stencil, cold.len);
 
         let mut quick = [Quick { at: hot as u16, word: Word::FIRST, scale: 0, add: 0 }; QUICK];
         let mut n_quick = 0;

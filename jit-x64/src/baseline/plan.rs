@@ -8,6 +8,7 @@ use super::operand::{Here, Operand, Word, operands, spare, use_stack};
 use super::pack::{self, Packed, PackedStencil, Table};
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo, OperandKind, Raw};
+use azulejo_core::ir::template::Template;
 use azulejo_core::pass::build::{Carry, first_reads};
 use azulejo_core::verify::{Function, Shape};
 use azulejo_core::vocab::Scalar;
@@ -125,9 +126,9 @@ const RUN: usize = u64::BITS as usize;
 pub(super) const MAX_PART: usize = u16::MAX as usize;
 
 impl Opcodes {
-    pub(super) fn of<B: Bytecode>(packed: &mut Packed) -> Opcodes {
+    pub(super) fn of<B: Bytecode>(packed: &mut Packed, templates: &[&'static Template]) -> Opcodes {
         let mut opcodes = Opcodes::default();
-        for ((info, offsets), template) in B::OPCODES.iter().zip(B::OFFSETS).zip(B::templates()) {
+        for ((info, offsets), template) in B::OPCODES.iter().zip(B::OFFSETS).zip(templates) {
             let operands = operands(info, offsets);
             let table = pack::table(info, template, &operands).map(|table| packed.add_table(table));
             let detail = Detail {

@@ -16,7 +16,8 @@ pub(super) fn choose(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, 
     for &node in schedule.nodes.iter().rev() {
         // A flag is made where it is consumed, and what nobody needs is not made at all.
         let facts = chooser.scratch.facts(graph, node);
-        let needed = facts.stays || chooser.scratch.labels[node.at()].needed;
+        let label = &chooser.scratch.labels[node.at()];
+        let needed = facts.stays && !label.covered || label.needed;
         if !needed || graph.node(node).ty() == Type::Flag {
             continue;
         }
@@ -38,6 +39,12 @@ struct Chooser<'a> {
     set: &'a TileSet,
 }
 
+/// What a tile covers besides the values that it reads.
+struct Covered {
+    flag: Node,
+    fault: Node,
+}
+
 impl Chooser<'_> {
     /// Chooses the tile by which a node yields what its type says, and those of the flags it consumes.
     fn root(&mut self, mut node: Node) -> u16 {
@@ -49,11 +56,12 @@ impl Chooser<'_> {
             if label.state == 0 || rule == NO_RULE {
                 super::uncovered(self.graph, node);
             }
-            let mut flag = Node::NONE;
-            self.cover(node, rule, &mut flag);
+            let mut covered = Covered { flag: Node::NONE, fault: Node::NONE };
+            self.cover(node, rule, &mut covered);
+            let Covered { flag, fault } = covered;
             let tile = self.set.rules[rule as usize].tile;
             self.scratch.labels[node.at()].chosen = self.scratch.chosen.len() as u32;
-            self.scratch.chosen.push(Chosen { tile, flag, leaves, imms });
+            self.scratch.chosen.push(Chosen { tile, flag, fault, leaves, imms });
             if first == NO_TILE {
                 first = tile;
             }
@@ -66,22 +74,29 @@ impl Chooser<'_> {
     }
 
     /// Collects what a rule and those below it read, in the order of the tile's pattern.
-    fn cover(&mut self, node: Node, rule: u16, flag: &mut Node) {
+    fn cover(&mut self, node: Node, rule: u16, covered: &mut Covered) {
         let flat = &self.set.rules[rule as usize];
         let inputs = self.graph.inputs(node);
         for place in &flat.order[..flat.arity as usize] {
             let child = inputs[*place as usize];
             let symbol = flat.children[*place as usize];
             if symbol > ANY {
-                self.cover(child, self.set.rule(self.scratch.labels[child.at()].state, symbol), flag);
+                self.cover(child, self.set.rule(self.scratch.labels[child.at()].state, symbol), covered);
             } else if symbol == Symbol::Flag as u16 {
-                *flag = child;
+                covered.flag = child;
             } else if symbol != ANY {
                 self.scratch.labels[child.at()].needed = true;
                 self.scratch.leaves.push(child);
             }
         }
         let data = self.graph.node(node);
+        if data.imm != 0 && self.scratch.facts(self.graph, node).faults {
+            self.scratch.labels[node.at()].covered = true;
+            // What is below comes first.
+            if !covered.fault.is_some() {
+                covered.fault = node;
+            }
+        }
         self.scratch.imms.push(match flat.imm {
             ImmKind::None => return,
             ImmKind::Plain => data.imm as i64,

@@ -3,10 +3,10 @@
 use super::{Chosen, Scratch, Split, fixed_operands};
 use crate::grammar::TileSet;
 use crate::grammar::pattern::Symbol;
-use crate::ir::graph::Graph;
+use crate::ir::graph::{Access, Graph};
 use crate::ir::index::{Block, List, Node, Vreg};
 use crate::ir::schedule::{Schedule, ScheduledBlock};
-use crate::ir::tiles::{Constraint, Edge, Inst, Operand, Role, TileBlock, TileId, TileList, resolve};
+use crate::ir::tiles::{Constraint, Edge, Fault, Inst, Operand, Role, TileBlock, TileId, TileList, resolve};
 use crate::target::{RegSet, RegisterFile};
 use crate::vocab::{Class, Op, Sig, Type};
 
@@ -224,7 +224,7 @@ impl Emitter<'_> {
 
     /// An instruction, behind the one that makes the flag it consumes.
     fn inst(&mut self, node: Node) {
-        let Chosen { tile, flag, leaves, imms } = self.chosen(node);
+        let Chosen { tile, flag, fault, leaves, imms } = self.chosen(node);
         let info = &self.set.tiles[tile as usize];
         if flag.is_some() {
             self.inst(flag);
@@ -250,6 +250,12 @@ impl Emitter<'_> {
             self.out.operands.push(Operand { vreg, role: Role::Temp, constraint: Constraint::Reg });
         }
         let operands = List { start: first, len: self.out.operands.len() as u32 - first };
+        if fault.is_some()
+            && let Access::Within(code) = self.graph.access(fault)
+        {
+            let inst = self.out.insts.len() as u32;
+            self.out.faults.push(Fault { inst, node: fault, code, origin: self.graph.node(fault).origin });
+        }
         self.push(TileId(tile), node, operands, first_imm, clobbers);
     }
 

@@ -12,17 +12,20 @@ use crate::vocab::Type;
 /// Labels every node of the schedule.
 pub(super) fn label(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, set: &TileSet) {
     count(scratch, graph, schedule);
-    let mut labeler = Labeler { scratch, graph, set, block: 0, epoch: 0 };
+    let mut labeler = Labeler { scratch, graph, set, block: 0, epoch: 0, effects: 0 };
     for (at, block) in schedule.blocks.iter().enumerate() {
         labeler.block = at as u32;
         labeler.epoch += 1;
+        labeler.effects += 1;
         for &node in schedule.nodes(block) {
             // A flag is labeled where it is consumed.
             if graph.node(node).ty() == Type::Flag {
                 continue;
             }
             labeler.node(node);
-            labeler.epoch += labeler.scratch.facts(graph, node).writes as u32;
+            let facts = labeler.scratch.facts(graph, node);
+            labeler.epoch += facts.writes as u32;
+            labeler.effects += (facts.writes || facts.faults) as u32;
         }
     }
 }
@@ -55,6 +58,13 @@ fn count(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule) {
     }
 }
 
+/// To what a node is tied by what is seen through from it: [`Label`](super::Label) says what this means.
+struct Tied {
+    bound: bool,
+    epoch: u32,
+    fault: u32,
+}
+
 struct Labeler<'a> {
     scratch: &'a mut Scratch,
     graph: &'a Graph,
@@ -63,6 +73,8 @@ struct Labeler<'a> {
     block: u32,
     /// Grows with each block and each write.
     epoch: u32,
+    /// Grows with each block, each write, and each access that may fault.
+    effects: u32,
 }
 
 impl Labeler<'_> {
@@ -70,8 +82,12 @@ impl Labeler<'_> {
     fn node(&mut self, node: Node) {
         let data = self.graph.node(node);
         let facts = self.scratch.facts(self.graph, node);
-        let mut bound = !facts.repeats;
-        let mut epoch = if facts.reads { self.epoch } else { 0 };
+        let mut tied = Tied {
+            bound: !facts.repeats,
+            epoch: if facts.reads { self.epoch } else { 0 },
+            // Nothing is between it and what comes right behind it.
+            fault: if facts.faults { self.effects + 1 } else { 0 },
+        };
         let state = if facts.is_const {
             self.set.constant(data.ty(), data.imm)
         } else {
@@ -82,7 +98,7 @@ impl Labeler<'_> {
             let op = &self.set.ops[table as usize];
             let mut operands = [0; MAX_ARITY];
             for (place, input) in self.graph.inputs(node).iter().take(op.arity as usize).enumerate() {
-                operands[place] = self.operand(*input, &mut bound, &mut epoch);
+                operands[place] = self.operand(*input, data.ty(), &mut tied);
             }
             self.set.state(op, operands)
         };
@@ -91,14 +107,15 @@ impl Labeler<'_> {
         let label = &mut self.scratch.labels[node.at()];
         label.state = state;
         label.block = self.block;
-        label.epoch = epoch;
-        label.bound = bound;
+        label.epoch = tied.epoch;
+        label.fault = tied.fault;
+        label.bound = tied.bound;
         label.opaque = facts.is_call || facts.writes || cut_off;
     }
 
-    /// The state in which an operand is seen; what seeing it through ties the node to is added.
+    /// The state in which an operand is seen by what yields this type; what seeing it through ties that to is added.
     #[inline]
-    fn operand(&mut self, node: Node, bound: &mut bool, epoch: &mut u32) -> u16 {
+    fn operand(&mut self, node: Node, user: Type, tied: &mut Tied) -> u16 {
         let data = self.graph.node(node);
         if data.ty() == Type::Flag {
             self.node(node);
@@ -107,12 +124,15 @@ impl Labeler<'_> {
         let leaf = label.opaque
             || label.multi && !self.scratch.facts[data.op.0 as usize].repeats
             || label.bound && label.block != self.block
-            || label.epoch != 0 && label.epoch != self.epoch;
+            || label.epoch != 0 && label.epoch != self.epoch
+            || label.fault != 0
+                && (label.fault != self.effects || user.is_value() && user.bits() < data.ty().bits());
         if leaf {
             return TileSet::leaf(Symbol::of(data.ty()));
         }
-        *bound |= label.bound;
-        *epoch = (*epoch).max(label.epoch);
+        tied.bound |= label.bound;
+        tied.epoch = tied.epoch.max(label.epoch);
+        tied.fault = tied.fault.max(label.fault);
         label.state
     }
 }

@@ -17,7 +17,12 @@
 //!   often as that node.
 //! - In another block, directly or below it: a leaf, because the work would move, perhaps into a loop.
 //! - It reads memory, directly or below it, and something has been written since: a leaf.
+//! - It may fault, and since then something else was done that others see (a write, an access that may fault): a leaf.
+//!   The same if its consumer yields fewer bits than it takes: that instruction may read fewer bytes, and not fault.
 //! - It writes memory, or is a block parameter: a leaf.
+//!
+//! What may fault is done whether or not its value is needed, by the tile that covers it or by one of its own; the tile list
+//! says which ([`TileList::faults`]).
 //!
 //! A flag has no register to be a leaf in. It is labeled anew at each consumer, as if it stood there; then only
 //! its own operands can be leaves.
@@ -130,6 +135,8 @@ struct Label {
     block: u32,
     /// The stretch of code without writes that a read in its subtree belongs to; 0 if there is none.
     epoch: u32,
+    /// The stretch of code without effects that begins with an access in its subtree that may fault; 0 if there is none.
+    fault: u32,
     /// How often it is used; stops counting at 2.
     uses: u8,
     /// It is used more than once, or below something that is made more than once.
@@ -140,6 +147,8 @@ struct Label {
     opaque: bool,
     /// Something reads it from a register.
     needed: bool,
+    /// It may fault, and a consumer's tile does it.
+    covered: bool,
 }
 
 impl Label {
@@ -148,11 +157,13 @@ impl Label {
         chosen: u32::MAX,
         block: u32::MAX,
         epoch: 0,
+        fault: 0,
         uses: 0,
         multi: false,
         bound: true,
         opaque: true,
         needed: false,
+        covered: false,
     };
 }
 
@@ -163,6 +174,8 @@ struct Chosen {
     tile: u16,
     /// The flag it consumes.
     flag: Node,
+    /// The access that may fault and that it does; of several the first.
+    fault: Node,
     /// In [`Scratch::leaves`]: the nodes it reads from registers, as many as it says.
     leaves: u32,
     /// In [`Scratch::imms`]: the constants it is handed, as many as it says.

@@ -1,0 +1,122 @@
+//! Accesses that may fault: where they are in machine code, and how a fault becomes a trap.
+//!
+//! In: installed code and its [`Site`]s. Out: a fault at one of them ends the function like a trap of its template would. The
+//! signal handler ([`signal`]) looks the program counter up in the [`registry`], and has the function go on at one
+//! of its ways out, with `rax` and `rdx` as that wants them. There the stack pointer is what it is everywhere in the body, so
+//! nothing else is to be restored, and whoever unwinds finds what the tables of that place say.
+//!
+//! Where there is no such handler, [`can_trap`] says so; code must then compare.
+
+mod registry;
+#[cfg(target_os = "linux")]
+mod signal;
+#[cfg(target_os = "linux")]
+mod stack;
+
+use azulejo_core::pass::build::TRAPPED;
+pub(crate) use registry::Registered;
+
+/// A piece of code in which an access may fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// Where it starts.
+    pub start: u32,
+    /// Where it ends.
+    pub end: u32,
+    /// The code of the trap that a fault is.
+    pub code: u32,
+    /// The bytecode that traps.
+    pub origin: u32,
+}
+
+/// Tells which trap a fault is.
+pub(crate) trait Locate: Send + Sync {
+    /// For a place in the code the trap's code and the bytecode. Asked by a signal handler: it may only look.
+    fn locate(&self, at: u32) -> Option<(u32, u32)>;
+}
+
+impl Locate for Box<[Site]> {
+    fn locate(&self, at: u32) -> Option<(u32, u32)> {
+        let site = self[..self.partition_point(|site| site.start <= at)].last()?;
+        (at < site.end).then_some((site.code, site.origin))
+    }
+}
+
+/// A function in whose code accesses may fault.
+pub(crate) struct Guarded {
+    /// Where its code starts.
+    pub(crate) start: usize,
+    pub(crate) len: usize,
+    /// How far into it a way out of it is.
+    pub(crate) leave: u32,
+    /// Whether it ends like functions that others of bytecode call, instead of with a status.
+    pub(crate) is_called: bool,
+    pub(crate) sites: Box<dyn Locate>,
+}
+
+/// How a function goes on that faulted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Landing {
+    rip: usize,
+    rax: u64,
+    rdx: u64,
+}
+
+impl Guarded {
+    fn land(&self, pc: usize) -> Option<Landing> {
+        let (code, origin) = self.sites.locate((pc - self.start) as u32)?;
+        let rip = self.start + self.leave as usize;
+        Some(match self.is_called {
+            true => Landing { rip, rax: 0, rdx: code as u64 },
+            false => Landing { rip, rax: TRAPPED | code as u64, rdx: origin as u64 },
+        })
+    }
+}
+
+/// Whether faults in compiled code can become traps here. Where they can, they do from the first call of this on: a handler
+/// of `SIGSEGV` and `SIGBUS` is there then, which hands on to the one before it what it does not know.
+pub fn can_trap() -> bool {
+    #[cfg(target_os = "linux")]
+    return signal::is_installed();
+    #[cfg(not(target_os = "linux"))]
+    return false;
+}
+
+/// Gives the running thread a stack for signal handlers, if it has none.
+#[inline]
+pub fn prepare_thread() {
+    #[cfg(target_os = "linux")]
+    stack::prepare();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(start: u32, end: u32) -> Site {
+        Site { start, end, code: start + 1, origin: start + 2 }
+    }
+
+    #[test]
+    fn a_fault_is_found_by_where_it_is_and_nowhere_else() {
+        let sites: Box<[Site]> = [site(4, 8), site(8, 11), site(20, 21)].into();
+        let found: Vec<u32> = (0..30).filter(|at| sites.locate(*at).is_some()).collect();
+        assert_eq!(found, [4, 5, 6, 7, 8, 9, 10, 20]);
+        assert_eq!(sites.locate(9), Some((9, 10)));
+        let registered = |start, is_called| {
+            Registered::new(Guarded { start, len: 30, leave: 25, is_called, sites: Box::new(sites.clone()) })
+        };
+        let first = registered(0x7000_0000, false);
+        let second = registered(0x7000_0100, true);
+        assert_eq!(
+            registry::find(0x7000_0008),
+            Some(Landing { rip: 0x7000_0019, rax: TRAPPED | 9, rdx: 10 })
+        );
+        assert_eq!(registry::find(0x7000_0114), Some(Landing { rip: 0x7000_0119, rax: 0, rdx: 21 }));
+        let nowhere = [0x7000_000b, 0x7000_0020, 0x6fff_ffff, 0x7000_0100, 0x7000_0200];
+        assert!(nowhere.into_iter().all(|pc| registry::find(pc).is_none()));
+        drop(first);
+        assert_eq!(registry::find(0x7000_0008), None);
+        drop(second);
+    }
+}

@@ -1,0 +1,215 @@
+//! Memory whose end is guarded: address space of which a part can be touched, and the rest faults.
+//!
+//! What [`Builder::guards`](crate::Builder::guards) relies on: where an access that would be out of bounds lies in such memory
+//! behind what is accessible, it faults.
+
+use std::io::{Error, ErrorKind, Result};
+use std::ptr::NonNull;
+
+/// Address space that is this one's alone. A part at its start can be read and written, and is zero at first; all
+/// else faults. The part can grow in place.
+///
+/// ```
+/// use azulejo::memory::Reserved;
+/// # if cfg!(unix) {
+/// // 64 KiB, which may grow to 4 GiB.
+/// let mut memory = Reserved::new(1 << 16, 1 << 32)?;
+/// let start = memory.start();
+/// // SAFETY: nobody else has the memory.
+/// unsafe { start.add(0xffff).write(7) };
+/// memory.grow(1 << 17)?;
+/// assert_eq!((memory.start(), memory.accessible()), (start, 1 << 17));
+/// // SAFETY: as above.
+/// assert_eq!(unsafe { (start.add(0xffff).read(), start.add(0x1ffff).read()) }, (7, 0));
+/// # }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Reserved {
+    start: NonNull<u8>,
+    accessible: usize,
+    size: usize,
+}
+
+// SAFETY: it is memory; who touches it sees to it that others do not at the same time.
+unsafe impl Send for Reserved {}
+// SAFETY: as above; nothing changes by a shared reference.
+unsafe impl Sync for Reserved {}
+
+impl Reserved {
+    /// Reserves so many bytes of addresses, of which the first can be touched. Both are multiples of [`page_size`]. Fails if the
+    /// system does not have as much, or does not let programs do that.
+    ///
+    /// Little memory is used for addresses alone: several times 8 GiB can be reserved, if the system does not limit it.
+    pub fn new(accessible: usize, size: usize) -> Result<Reserved> {
+        let is_right = size > 0 && size.is_multiple_of(page_size()) && size <= isize::MAX as usize;
+        if !is_right {
+            return Err(Error::new(ErrorKind::InvalidInput, "the size is not a number of whole pages"));
+        }
+        let mut reserved = Reserved { start: system::reserve(size)?, accessible: 0, size };
+        reserved.grow(accessible)?;
+        Ok(reserved)
+    }
+
+    /// Where it starts.
+    pub fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// How many bytes can be touched.
+    pub fn accessible(&self) -> usize {
+        self.accessible
+    }
+
+    /// How many bytes of addresses are reserved.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Lets more be touched: so many bytes in all, a multiple of [`page_size`]. What there was stays as it is, and where. Fails
+    /// if that is more than what is reserved, or less than what can be touched, or if the system has no memory left.
+    pub fn grow(&mut self, accessible: usize) -> Result<()> {
+        if !(self.accessible..=self.size).contains(&accessible) || !accessible.is_multiple_of(page_size()) {
+            let problem = "not a number of whole pages between what is accessible and what is reserved";
+            return Err(Error::new(ErrorKind::InvalidInput, problem));
+        }
+        if accessible > self.accessible {
+            // SAFETY: the pages are this one's, and nobody could touch them.
+            unsafe { system::allow(self.start.add(self.accessible), accessible - self.accessible)? };
+            self.accessible = accessible;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        // SAFETY: it was reserved with this size, and is nobody else's.
+        unsafe { system::release(self.start, self.size) };
+    }
+}
+
+/// What the sizes of reserved memory are multiples of.
+pub fn page_size() -> usize {
+    system::page_size()
+}
+
+#[cfg(unix)]
+mod system {
+    use std::ffi::{c_int, c_void};
+    use std::io::{Error, Result};
+    use std::ptr::NonNull;
+
+    unsafe extern "C" {
+        fn mmap(
+            address: *mut c_void,
+            len: usize,
+            protection: c_int,
+            flags: c_int,
+            file: c_int,
+            offset: i64,
+        ) -> *mut c_void;
+        fn mprotect(address: *mut c_void, len: usize, protection: c_int) -> c_int;
+        fn munmap(address: *mut c_void, len: usize) -> c_int;
+        fn getpagesize() -> c_int;
+    }
+
+    const NOTHING: c_int = 0;
+    const READ_AND_WRITE: c_int = 1 | 2;
+    const PRIVATE: c_int = 2;
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    const ANONYMOUS: c_int = 0x20;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    const ANONYMOUS: c_int = 0x1000;
+    /// Addresses alone are not counted as memory.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    const NOT_COUNTED: c_int = 0x4000;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    const NOT_COUNTED: c_int = 0;
+
+    pub(super) fn reserve(size: usize) -> Result<NonNull<u8>> {
+        let flags = PRIVATE | ANONYMOUS | NOT_COUNTED;
+        // SAFETY: a new mapping, wherever the system likes.
+        let start = unsafe { mmap(std::ptr::null_mut(), size, NOTHING, flags, -1, 0) };
+        match start.addr() {
+            usize::MAX => Err(Error::last_os_error()),
+            _ => Ok(NonNull::new(start.cast()).expect("the system maps nothing at zero unless told")),
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The pages must have been reserved, and be nobody else's.
+    pub(super) unsafe fn allow(start: NonNull<u8>, len: usize) -> Result<()> {
+        // SAFETY: as the caller promises.
+        match unsafe { mprotect(start.as_ptr().cast(), len, READ_AND_WRITE) } {
+            0 => Ok(()),
+            _ => Err(Error::last_os_error()),
+        }
+    }
+
+    /// # Safety
+    ///
+    /// This must have been reserved with this size, and nobody may touch it any more.
+    pub(super) unsafe fn release(start: NonNull<u8>, size: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { munmap(start.as_ptr().cast(), size) };
+    }
+
+    pub(super) fn page_size() -> usize {
+        // SAFETY: it takes nothing and changes nothing.
+        unsafe { getpagesize() as usize }
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::io::{Error, ErrorKind, Result};
+    use std::ptr::NonNull;
+
+    pub(super) fn reserve(_: usize) -> Result<NonNull<u8>> {
+        Err(Error::new(ErrorKind::Unsupported, "addresses cannot be reserved on this system"))
+    }
+
+    pub(super) unsafe fn allow(_: NonNull<u8>, _: usize) -> Result<()> {
+        unreachable!("nothing is reserved")
+    }
+
+    pub(super) unsafe fn release(_: NonNull<u8>, _: usize) {}
+
+    pub(super) fn page_size() -> usize {
+        4096
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_an_error() {
+        let kind = |result: Result<Reserved>| result.expect_err("it is wrong").kind();
+        let page = page_size();
+        assert_eq!(kind(Reserved::new(0, 0)), ErrorKind::InvalidInput);
+        assert_eq!(kind(Reserved::new(page, page + 1)), ErrorKind::InvalidInput);
+        assert_eq!(kind(Reserved::new(page - 1, page)), ErrorKind::InvalidInput);
+        assert_eq!(kind(Reserved::new(2 * page, page)), ErrorKind::InvalidInput);
+        // More than any machine can name.
+        assert!(Reserved::new(0, 1 << 60).is_err());
+        let mut memory = Reserved::new(page, 4 * page).expect("there is room");
+        assert!(memory.grow(0).is_err() && memory.grow(5 * page).is_err());
+        assert_eq!((memory.accessible(), memory.size()), (page, 4 * page));
+        memory.grow(4 * page).expect("there is room");
+        // SAFETY: it can be touched, and is nobody else's.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(memory.start(), 4 * page) };
+        assert!(bytes.iter().all(|byte| *byte == 0));
+        bytes.fill(1);
+    }
+
+    #[test]
+    fn addresses_are_given_back() {
+        for _ in 0..10_000 {
+            Reserved::new(page_size(), 1 << 40).expect("there is room again");
+        }
+    }
+}
