@@ -1,0 +1,79 @@
+//! Makes a valid module from random numbers, with `wasm-smith`.
+//!
+//! Most modules are of the kind whose addresses and divisors are put in order before use: one whose first access traps says
+//! nothing about the second. NaNs are made canonical by the module itself, so that they are the same everywhere; and
+//! every loop and function counts, and traps when the count is used up.
+
+use crate::sections;
+use arbitrary::Unstructured;
+use azulejo_core::random::Random;
+use wasm_smith::{Config, Module};
+
+/// How many loops and calls a call from outside may go through: the global of this name is set to it before each call.
+pub const FUEL: u32 = 900;
+/// The name of that global.
+pub const FUEL_EXPORT: &str = "fuel";
+
+/// How many random bytes become one module, at most.
+const MOST_BYTES: usize = 8_000;
+
+/// A module, encoded.
+pub fn module(random: &mut Random) -> Vec<u8> {
+    loop {
+        let config = config(random);
+        let length = 1000 + random.below(MOST_BYTES - 1000);
+        let bytes: Vec<u8> = (0..length).map(|_| random.number() as u8).collect();
+        // What does not become a module of this shape is not worth a look.
+        let Ok(mut module) = Module::new(config, &mut Unstructured::new(&bytes)) else { continue };
+        let Ok(fuel) = module.ensure_termination(FUEL) else { continue };
+        if let Some(bytes) = sections::export_global(&module.to_bytes(), FUEL_EXPORT, fuel) {
+            return bytes;
+        }
+    }
+}
+
+/// The features of WebAssembly 2.0 without vectors, with tail calls and extended constants. Memories and tables have a
+/// greatest size, so that growing fails at the same size everywhere.
+fn config(random: &mut Random) -> Config {
+    Config {
+        disallow_traps: !random.one_in(6),
+        canonicalize_nans: true,
+        export_everything: true,
+        min_funcs: 2,
+        max_funcs: 12,
+        min_types: 2,
+        max_types: 12,
+        max_imports: 0,
+        min_globals: 1,
+        max_globals: 6,
+        min_memories: 1,
+        max_memories: 1,
+        memory_max_size_required: true,
+        max_memory32_bytes: 4 << 16,
+        min_tables: u32::from(!random.one_in(4)),
+        max_tables: 2,
+        table_max_size_required: true,
+        max_table_elements: 100,
+        max_data_segments: 4,
+        max_element_segments: 6,
+        max_elements: 20,
+        max_instructions: 20 + random.below(400),
+        allow_start_export: random.one_in(8),
+        bulk_memory_enabled: true,
+        reference_types_enabled: true,
+        multi_value_enabled: true,
+        saturating_float_to_int_enabled: true,
+        sign_extension_ops_enabled: true,
+        tail_call_enabled: true,
+        extended_const_enabled: true,
+        compact_imports_enabled: false,
+        exceptions_enabled: false,
+        gc_enabled: false,
+        memory64_enabled: false,
+        relaxed_simd_enabled: false,
+        simd_enabled: false,
+        threads_enabled: false,
+        wide_arithmetic_enabled: false,
+        ..Config::default()
+    }
+}

@@ -1,0 +1,71 @@
+//! Breaks a module a little: what comes out is often no module any more, and if it is one, it does something else.
+//!
+//! A changed byte seldom leaves a module valid, so most changes here put an instruction in the place of another one of the
+//! same shape, or change a byte in the code only.
+
+use crate::sections;
+use azulejo_core::random::Random;
+use std::ops::Range;
+
+/// Ranges of opcodes with the same operands, results and immediates; all are one byte long.
+const SHAPES: [&[Range<u8>]; 16] = [
+    &[0x28..0x29, 0x2c..0x30],
+    &[0x29..0x2a, 0x30..0x36],
+    &[0x36..0x37, 0x3a..0x3c],
+    &[0x37..0x38, 0x3c..0x3f],
+    &[0x46..0x50, 0x6a..0x79],
+    &[0x51..0x5b],
+    &[0x5b..0x61],
+    &[0x61..0x67],
+    &[0x45..0x46, 0x67..0x6a, 0xc0..0xc2],
+    &[0x79..0x7c, 0xc2..0xc5],
+    &[0x7c..0x8b],
+    &[0x8b..0x92],
+    &[0x92..0x99],
+    &[0x99..0xa0],
+    &[0xa0..0xa7],
+    &[0xa8..0xaa, 0xbc..0xbd],
+];
+
+/// Makes one to four changes.
+pub fn mutate(module: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..1 + random.below(4) {
+        let code =
+            sections::find(module, sections::CODE).filter(|code| !code.is_empty()).unwrap_or(0..module.len());
+        if code.is_empty() {
+            return;
+        }
+        let at = code.start + random.below(code.len());
+        match random.below(12) {
+            0 => {
+                let anywhere = random.below(module.len());
+                module[anywhere] ^= 1 << random.below(8);
+            }
+            1 => module[at] = random.number() as u8,
+            2 => module.truncate(random.below(module.len()).max(8)),
+            3 => {
+                module.remove(at);
+            }
+            4 => module.insert(at, random.number() as u8),
+            5 => {
+                // A piece of the code over another piece.
+                let length = 1 + random.below(8).min(code.len() - 1);
+                let [from, to] = [(); 2].map(|()| code.start + random.below(code.len() - length + 1));
+                module.copy_within(from..from + length, to);
+            }
+            6 => module[at] = module[at].wrapping_add(1),
+            7 => module[at] = module[at].wrapping_sub(1),
+            _ => {
+                let first = module[at..code.end].iter().position(|byte| same_shape(*byte).is_some());
+                let Some(at) = first.map(|first| at + first) else { continue };
+                let shape: Vec<u8> =
+                    same_shape(module[at]).into_iter().flatten().cloned().flatten().collect();
+                module[at] = shape[random.below(shape.len())];
+            }
+        }
+    }
+}
+
+fn same_shape(opcode: u8) -> Option<&'static [Range<u8>]> {
+    SHAPES.into_iter().find(|shape| shape.iter().any(|range| range.contains(&opcode)))
+}
