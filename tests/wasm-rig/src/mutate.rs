@@ -5,9 +5,8 @@
 
 use crate::sections;
 use azulejo_core::random::Random;
-use std::ops::Range;
 
-/// Ranges of opcodes with the same operands, results and immediates; all are one byte long.
+/// First and last of ranges of opcodes with the same operands, results and immediates; all are one byte long.
 const SHAPES: [&[Range<u8>]; 16] = [
     &[0x28..0x29, 0x2c..0x30],
     &[0x29..0x2a, 0x30..0x36],
@@ -66,6 +65,6 @@ pub fn mutate(module: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-fn same_shape(opcode: u8) -> Option<&'static [Range<u8>]> {
-    SHAPES.into_iter().find(|shape| shape.iter().any(|range| range.contains(&opcode)))
+fn same_shape(opcode: u8) -> Option<&'static [(u8, u8)]> {
+    SHAPES.into_iter().find(|shape| shape.iter().any(|&(first, last)| (first..=last).contains(&opcode)))
 }
