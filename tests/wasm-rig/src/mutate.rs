@@ -7,7 +7,7 @@ use crate::sections;
 use azulejo_core::random::Random;
 
 /// First and last of ranges of opcodes with the same operands, results and immediates; all are one byte long.
-const SHAPES: [&[Range<u8>]; 16] = [
+const SHAPES: [&[(u8, u8)]; 16] = [
     &[(0x28, 0x28), (0x2c, 0x2f)],
     &[(0x29, 0x29), (0x30, 0x35)],
     &[(0x36, 0x36), (0x3a, 0x3b)],
