@@ -85,7 +85,13 @@ impl List {
     #[inline]
     pub fn push<T: Copy>(pool: &mut Vec<T>, items: &[T]) -> List {
         let start = pool.len() as u32;
-        pool.extend_from_slice(items);
+        // Most are short, and copied quicker than a copying function is called.
+        match *items {
+            [] => {}
+            [only] => pool.push(only),
+            [first, second] => pool.extend([first, second]),
+            _ => pool.extend_from_slice(items),
+        }
         List { start, len: items.len() as u32 }
     }
 }

@@ -34,10 +34,14 @@ struct Touches {
     reads: u16,
     /// Surely written when control goes on at the next bytecode.
     gives: u16,
+    /// Written perhaps.
+    writes: u16,
     /// It stores registers: every one that is written anywhere.
     stores_all: bool,
     goes_on: bool,
     has_labels: bool,
+    /// Operands name runs of registers.
+    has_runs: bool,
     /// It is a stretch of its own.
     is_split: bool,
 }
@@ -81,7 +85,15 @@ impl Touches {
             }
         }
         touches.go_on(written);
-        touches.has_labels = opcode.operands.iter().any(|info| is_label(info.kind));
+        for (operand, info) in opcode.operands.iter().enumerate() {
+            touches.has_labels |= is_label(info.kind);
+            touches.has_runs |= matches!(info.kind, OperandKind::Regs | OperandKind::RegsMut);
+            if matches!(info.kind, OperandKind::Out | OperandKind::InOut | OperandKind::Push) {
+                touches.writes |= 1 << operand;
+            }
+        }
+        // Jumps may do so before it writes.
+        touches.gives &= if touches.has_labels { 0 } else { touches.writes };
         touches.is_split = template.blocks > 1 || touches.has_labels || !touches.goes_on;
         touches
     }
@@ -120,22 +132,46 @@ pub(super) struct Alive {
     stored: Vec<u64>,
     /// What the blocks of the template at hand may carry.
     within: Vec<u64>,
-    row: Vec<u64>,
+    /// For each stretch whether control may go on at the next, and where its other ways are in `ways`.
+    goes_on: Vec<bool>,
+    first_way: Vec<u32>,
+    /// Stretches that others jump to.
+    ways: Vec<u32>,
+    /// For each stretch whether control comes back to it from one behind.
+    is_head: Vec<bool>,
 }
 
 /// The members of a set of registers in order.
-pub(super) fn members(set: &[u64]) -> impl Iterator<Item = u32> {
-    set.iter().enumerate().flat_map(|(word, bits)| {
-        let mut bits = *bits;
-        core::iter::from_fn(move || {
-            if bits == 0 {
-                return None;
-            }
-            let bit = bits.trailing_zeros();
-            bits &= bits - 1;
-            Some(word as u32 * u64::BITS + bit)
-        })
-    })
+#[inline]
+pub(super) fn members(set: &[u64]) -> Members<'_> {
+    let (&bits, others) = set.split_first().unwrap_or((&0, &[]));
+    Members { bits, word: 0, others }
+}
+
+/// See [`members`].
+#[derive(Clone, Debug)]
+pub(super) struct Members<'a> {
+    /// What is left of the word at hand.
+    bits: u64,
+    /// Which word that is.
+    word: u32,
+    others: &'a [u64],
+}
+
+impl Iterator for Members<'_> {
+    type Item = u32;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u32> {
+        while self.bits == 0 {
+            let (&bits, others) = self.others.split_first()?;
+            (self.bits, self.others) = (bits, others);
+            self.word += 1;
+        }
+        let bit = self.bits.trailing_zeros();
+        self.bits &= self.bits - 1;
+        Some(self.word * u64::BITS + bit)
+    }
 }
 
 fn insert(set: &mut [u64], register: u32) {
@@ -144,6 +180,22 @@ fn insert(set: &mut [u64], register: u32) {
 
 pub(super) fn has(set: &[u64], register: u32) -> bool {
     set[(register / u64::BITS) as usize] & 1 << (register % u64::BITS) != 0
+}
+
+fn insert_but(set: &mut [u64], others: &[u64], register: u32) {
+    let word = (register / u64::BITS) as usize;
+    set[word] |= 1 << (register % u64::BITS) & !others[word];
+}
+
+/// The positions of a word's bits.
+#[inline(always)]
+fn bits(word: u16) -> impl Iterator<Item = usize> {
+    members_of(word as u64).map(|bit| bit as usize)
+}
+
+#[inline(always)]
+fn members_of(bits: u64) -> Members<'static> {
+    Members { bits, word: 0, others: &[] }
 }
 
 fn add_all(set: &mut [u64], others: &[u64]) {
@@ -221,6 +273,11 @@ impl Alive {
         }
     }
 
+    /// Whether bytecodes with this opcode name others that they may jump to.
+    pub(super) fn may_jump(&self, opcode: usize) -> bool {
+        self.touches[opcode].has_labels
+    }
+
     /// What [`find_within`](Self::find_within) found last.
     pub(super) fn within(&self) -> &[u64] {
         &self.within
@@ -274,6 +331,28 @@ impl Alive {
                 .for_each(|(reads, (written, gives))| *reads |= written & !gives);
             writes.copy_from_slice(&self.used);
         }
+        let raws = code.operands(at);
+        if touches.has_runs {
+            self.add_reads(source, code, at, touches);
+        } else {
+            for operand in bits(touches.reads) {
+                insert_but(reads, gives, raws[operand] as u32);
+            }
+        }
+        let (gives, writes) = (&mut self.gives[start..], &mut self.writes[start..]);
+        for operand in bits(touches.writes) {
+            insert(writes, raws[operand] as u32);
+        }
+        for operand in bits(touches.gives) {
+            insert(gives, raws[operand] as u32);
+        }
+    }
+
+    /// Adds what a bytecode with runs of registers reads, and what it writes of those.
+    fn add_reads(&mut self, source: &Source<'_>, code: &Decoded, at: usize, touches: Touches) {
+        let start = self.reads.len() - self.n_words;
+        let (reads, gives) = (&mut self.reads[start..], &self.gives[start..]);
+        let writes = &mut self.writes[start..];
         let infos = source.opcodes[code.opcode(at)].operands;
         let raws = code.operands(at);
         for (operand, (info, &raw)) in core::iter::zip(infos, raws).enumerate() {
@@ -291,48 +370,60 @@ impl Alive {
                 }
             }
         }
-        for (operand, (info, &raw)) in core::iter::zip(infos, raws).enumerate() {
-            if matches!(info.kind, OperandKind::Out | OperandKind::InOut | OperandKind::Push) {
-                insert(writes, raw as u32);
-                // What jumps may do so before it writes.
-                if touches.gives & 1 << operand != 0 && !touches.has_labels {
-                    insert(gives, raw as u32);
-                }
-            }
-        }
     }
 
     /// Whether it was found in good time.
     fn find_needed(&mut self, source: &Source<'_>, code: &Decoded) -> bool {
         let n_words = self.n_words;
+        self.find_ways(source, code);
+        let Alive { needed, gives, reads, ways, first_way, is_head, goes_on, .. } = self;
         for _ in 0..MAX_ROUNDS {
-            let mut jumps_back = false;
+            // Only what is needed at a loop's head can be news to those visited before it.
             let mut changed = false;
-            for stretch in (0..self.first.len() - 1).rev() {
-                let last = self.first[stretch + 1] as usize - 1;
-                let touches = self.touches[code.opcode(last)];
-                self.row.clear();
-                self.row.resize(n_words, 0);
-                if touches.goes_on {
-                    add_all(&mut self.row, row(&self.needed, n_words, stretch as u32 + 1));
-                }
-                if touches.has_labels {
-                    for to in code.targets(source, last) {
-                        jumps_back |= self.number[to] as usize <= stretch;
-                        add_all(&mut self.row, row(&self.needed, n_words, self.number[to]));
-                    }
-                }
-                let start = stretch * n_words;
+            for stretch in (0..goes_on.len()).rev() {
+                let ways = &ways[first_way[stretch] as usize..first_way[stretch + 1] as usize];
                 for word in 0..n_words {
-                    let needed = self.row[word] & !self.gives[start + word] | self.reads[start + word];
-                    changed |= core::mem::replace(&mut self.needed[start + word], needed) != needed;
+                    let place = stretch * n_words + word;
+                    let mut all = if goes_on[stretch] { needed[place + n_words] } else { 0 };
+                    for &to in ways {
+                        all |= needed[to as usize * n_words + word];
+                    }
+                    let all = all & !gives[place] | reads[place];
+                    let before = core::mem::replace(&mut needed[place], all);
+                    changed |= is_head[stretch] && before != all;
                 }
             }
-            if !changed || !jumps_back {
+            if !changed {
                 return true;
             }
         }
         false
+    }
+
+    /// Finds where control goes from each stretch.
+    fn find_ways(&mut self, source: &Source<'_>, code: &Decoded) {
+        let Alive { touches, first, number, ways, first_way, is_head, goes_on, .. } = self;
+        let n_stretches = first.len() - 1;
+        ways.clear();
+        first_way.clear();
+        goes_on.clear();
+        is_head.clear();
+        is_head.resize(n_stretches, false);
+        for stretch in 0..n_stretches {
+            let last = first[stretch + 1] as usize - 1;
+            let touches = &touches[code.opcode(last)];
+            goes_on.push(touches.goes_on);
+            first_way.push(ways.len() as u32);
+            if touches.has_labels {
+                for to in code.targets(source, last) {
+                    ways.push(number[to]);
+                    if number[to] as usize <= stretch {
+                        is_head[number[to] as usize] = true;
+                    }
+                }
+            }
+        }
+        first_way.push(ways.len() as u32);
     }
 
     /// Finds what loops write, those that begin last first: a loop takes in those inside it, and those it overlaps.

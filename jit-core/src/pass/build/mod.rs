@@ -323,6 +323,9 @@ impl Builder<'_> {
 
     /// A loop's head is complete once the last bytecode that jumps back has been linked.
     fn seal_loops_ending_at(&mut self, at: usize) {
+        if !self.scratch.alive.may_jump(self.scratch.code.opcode(at)) {
+            return;
+        }
         let infos = self.source.opcodes[self.scratch.code.opcode(at)].operands;
         for (operand, info) in infos.iter().enumerate() {
             let raw = self.scratch.code.operand(at as u32, operand as u8);

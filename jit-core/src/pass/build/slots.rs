@@ -143,12 +143,14 @@ impl Builder<'_> {
 
     /// Whether a register is in a run whose address the template has handed out, for others to write there.
     pub(super) fn is_in_window(&self, register: u32) -> bool {
+        if !self.has_window {
+            return false;
+        }
         let operands = self.source.opcodes[self.scratch.code.opcode(self.at as usize)].operands;
-        self.has_window
-            && operands.iter().enumerate().any(|(operand, info)| {
-                let is_written = info.kind == OperandKind::RegsMut;
-                is_written && run_of(self.operand(operand as u8)).contains(&(register as usize))
-            })
+        operands.iter().enumerate().any(|(operand, info)| {
+            let is_written = info.kind == OperandKind::RegsMut;
+            is_written && run_of(self.operand(operand as u8)).contains(&(register as usize))
+        })
     }
 
     /// After a template that handed out addresses of slots, the registers have what is there.
