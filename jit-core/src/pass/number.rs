@@ -93,28 +93,34 @@ impl Table {
 }
 
 /// The hash and the first place of a node: equal for nodes that are, whichever way round operands that commute stand.
+#[inline]
 fn hash(graph: &Graph, node: Node) -> (u32, usize) {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let data = graph.node(node);
     let types = (data.sig.from as u64) << 8 | data.sig.ty as u64;
     let mut hash = ((data.op.0 as u64) << 16 | types).wrapping_mul(FACTOR) ^ data.imm;
-    match *graph.inputs(node) {
+    let last = match *graph.inputs(node) {
+        [] => {
+            let hash = (hash.wrapping_mul(FACTOR) >> 32) as u32;
+            return (hash, hash as usize % SPREAD_OF_LEAVES);
+        }
         [a, b] => {
-            hash = hash.wrapping_mul(FACTOR) ^ (a.0.min(b.0) as u64);
-            hash = hash.wrapping_mul(FACTOR) ^ (a.0.max(b.0) as u64);
+            let (least, last) = (a.0.min(b.0), a.0.max(b.0));
+            hash = hash.wrapping_mul(FACTOR) ^ least as u64;
+            hash = hash.wrapping_mul(FACTOR) ^ last as u64;
+            last
         }
         ref inputs => {
+            let mut last = 0;
             for input in inputs {
                 hash = hash.wrapping_mul(FACTOR) ^ input.0 as u64;
+                last = last.max(input.0);
             }
+            last
         }
-    }
-    let hash = (hash.wrapping_mul(FACTOR) >> 32) as u32;
-    let place = match graph.inputs(node).iter().max() {
-        Some(last) => 2 * last.at() + hash as usize % SPREAD,
-        None => hash as usize % SPREAD_OF_LEAVES,
     };
-    (hash, place)
+    let hash = (hash.wrapping_mul(FACTOR) >> 32) as u32;
+    (hash, 2 * last as usize + hash as usize % SPREAD)
 }
 
 fn is_equal(graph: &Graph, a: Node, b: Node) -> bool {

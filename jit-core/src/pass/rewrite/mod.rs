@@ -17,7 +17,7 @@ pub mod predicate;
 
 use super::flow::Flow;
 use super::number::Table;
-use crate::ir::graph::Graph;
+use crate::ir::graph::{Graph, NodeData};
 use crate::ir::index::{Block, Node};
 use crate::vocab::op::{Key, Param};
 use crate::vocab::{Op, Props, Sig, Type, Vocabulary};
@@ -91,10 +91,9 @@ const MAX_FOLDED: usize = 8;
 pub struct Scratch {
     flow: Flow,
     table: Table,
-    /// What stands for a node; `NONE` if it stands for itself.
-    replaced: Vec<Node>,
-    /// Whether a floating node was visited.
-    is_done: Vec<bool>,
+    /// What stands for a node: itself, or what replaced it. `NONE` for a floating node that was not visited; those made
+    /// since the walk began may be missing.
+    stands: Vec<Node>,
     /// Whether a block was visited, joined to another, or dropped.
     is_past: Vec<bool>,
     stack: Vec<(Node, u32)>,
@@ -107,14 +106,22 @@ pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) -> b
     let n_nodes = graph.nodes.len();
     scratch.flow.find_order(graph);
     scratch.table.clear(n_nodes);
-    scratch.replaced.clear();
-    scratch.replaced.resize(n_nodes, Node::NONE);
-    scratch.is_done.clear();
-    scratch.is_done.resize(n_nodes, false);
+    let pinned = graph.nodes.iter().enumerate();
+    scratch.stands.clear();
+    scratch
+        .stands
+        .extend(pinned.map(|(at, node)| if node.block.is_some() { Node::from(at) } else { Node::NONE }));
     scratch.is_past.clear();
     scratch.is_past.resize(graph.blocks.len(), false);
-    let mut walk =
-        Walk { graph, scratch, rules, fuel: FUEL * (n_nodes + 4), n_computed: 0, has_dropped_edges: false };
+    let mut walk = Walk {
+        graph,
+        scratch,
+        rules,
+        fuel: FUEL * (n_nodes + 4),
+        n_computed: 0,
+        has_dropped_edges: false,
+        has_constant_flags: false,
+    };
     // What decided control flow cuts off is never visited. A block that only a later one leads to, into a loop
     // with several ways in, takes another round.
     let mut found = true;
@@ -138,6 +145,8 @@ struct Walk<'a> {
     /// How many different values other than constants were visited.
     n_computed: usize,
     has_dropped_edges: bool,
+    /// Whether a constant flag was ever made.
+    has_constant_flags: bool,
 }
 
 impl Walk<'_> {
@@ -224,7 +233,11 @@ impl Walk<'_> {
 
     fn visit_operands(&mut self, node: Node) {
         for link in self.graph.node(node).inputs.range() {
-            self.graph.links[link] = self.visit(self.graph.links[link]);
+            let input = self.graph.links[link];
+            // Most were visited before, or are pinned.
+            if self.stands_for(input) != input {
+                self.graph.links[link] = self.visit(input);
+            }
         }
     }
 
@@ -237,45 +250,60 @@ impl Walk<'_> {
         }
         let bottom = self.scratch.stack.len();
         self.scratch.stack.push((root, 0));
-        while self.scratch.stack.len() > bottom {
-            let &(node, next) = self.scratch.stack.last().expect("it is longer than it was");
-            let inputs = self.graph.node(node).inputs;
-            if next < inputs.len && self.is_open(node) {
-                self.scratch.stack.last_mut().expect("it was just read").1 += 1;
-                let input = self.current(self.graph.links[inputs.start as usize + next as usize]);
-                if self.is_open(input) {
-                    self.scratch.stack.push((input, 0));
-                }
-                continue;
-            }
-            self.scratch.stack.pop();
+        'nodes: while self.scratch.stack.len() > bottom {
+            let &(node, first) = self.scratch.stack.last().expect("it is longer than it was");
             if self.is_open(node) {
+                let inputs = self.graph.node(node).inputs;
+                for next in first..inputs.len {
+                    let link = (inputs.start + next) as usize;
+                    let input = self.graph.links[link];
+                    let stands = self.stands_for(input);
+                    if stands == input {
+                        continue;
+                    }
+                    let input = self.current(input);
+                    self.graph.links[link] = input;
+                    if self.is_open(input) {
+                        self.scratch.stack.last_mut().expect("it was just read").1 = next;
+                        self.scratch.stack.push((input, 0));
+                        continue 'nodes;
+                    }
+                }
+                self.scratch.stack.pop();
                 self.settle(node);
+            } else {
+                self.scratch.stack.pop();
             }
         }
         self.current(root)
     }
 
+    /// What is noted of a node.
+    #[inline(always)]
+    fn stands_for(&self, node: Node) -> Node {
+        self.scratch.stands.get(node.at()).copied().unwrap_or(Node::NONE)
+    }
+
     /// Whether a node floats and was not visited.
+    #[inline(always)]
     fn is_open(&self, node: Node) -> bool {
-        !self.graph.node(node).block.is_some()
-            && !self.scratch.is_done.get(node.at()).is_some_and(|done| *done)
+        !self.stands_for(node).is_some()
+    }
+
+    fn note(&mut self, node: Node, stands: Node) {
+        if self.scratch.stands.len() <= node.at() {
+            self.scratch.stands.resize(self.graph.nodes.len(), Node::NONE);
+        }
+        self.scratch.stands[node.at()] = stands;
     }
 
     /// Finds what stands for a node whose operands were visited.
     fn settle(&mut self, node: Node) {
-        for link in self.graph.node(node).inputs.range() {
-            self.graph.links[link] = self.current(self.graph.links[link]);
-        }
-        if self.scratch.is_done.len() <= node.at() {
-            self.scratch.is_done.resize(self.graph.nodes.len(), false);
-        }
         if let Some(other) = self.simplify(node) {
             // Whoever waits for `node` stands below on the stack, and resumes when `other` is settled; that may be `node`
             // itself, with other operands.
             if other != node {
-                self.scratch.is_done[node.at()] = true;
-                self.replace(node, other);
+                self.note(node, other);
             }
             if self.is_open(other) {
                 self.scratch.stack.push((other, 0));
@@ -283,11 +311,9 @@ impl Walk<'_> {
             return;
         }
         self.compare_constant_flags(node);
-        self.scratch.is_done[node.at()] = true;
         let leader = self.scratch.table.find(self.graph, node);
-        if leader != node {
-            self.replace(node, leader);
-        } else if self.graph.node(node).inputs.len > 0 {
+        self.note(node, leader);
+        if leader == node && self.graph.node(node).inputs.len > 0 {
             self.n_computed += 1;
         }
     }
@@ -313,7 +339,9 @@ impl Walk<'_> {
         if self.fuel == 0 {
             return None;
         }
+        let n_nodes = self.graph.nodes.len();
         let made = self.rules.iter().find_map(|rules| rules(self.graph, node))?;
+        self.has_constant_flags |= self.graph.nodes[n_nodes..].iter().any(is_constant_flag);
         debug_assert_eq!(self.graph.node(made).ty(), self.graph.node(node).ty(), "a rule keeps the type");
         self.fuel -= 1;
         Some(made)
@@ -341,14 +369,18 @@ impl Walk<'_> {
             n_operands += 1;
         }
         let bits = reference(data.sig, &operands[..n_operands]).ok()?;
+        self.has_constant_flags |= data.sig.ty == Type::Flag;
         Some(self.graph.constant(data.sig.ty, bits, data.origin))
     }
 
     /// Gives a node that could not be decided by a constant flag a comparison in its place.
     fn compare_constant_flags(&mut self, node: Node) {
+        if !self.has_constant_flags {
+            return;
+        }
         for link in self.graph.node(node).inputs.range() {
             let data = *self.graph.node(self.graph.links[link]);
-            if data.sig.ty != Type::Flag || data.op != Op::CONST {
+            if !is_constant_flag(&data) {
                 continue;
             }
             let zero = self.graph.constant(Type::I64, 0, data.origin);
@@ -358,29 +390,34 @@ impl Walk<'_> {
             let flag = self.graph.add(op, sig, &[zero], 0, data.origin);
             self.graph.links[link] = flag;
             // Not visited, or it would fold again.
-            self.scratch.is_done.resize(self.graph.nodes.len(), false);
-            self.scratch.is_done[flag.at()] = true;
+            self.note(flag, flag);
         }
     }
 
     fn replace(&mut self, node: Node, by: Node) {
-        if self.scratch.replaced.len() <= node.at() {
-            self.scratch.replaced.resize(self.graph.nodes.len(), Node::NONE);
-        }
         debug_assert!(node != by);
-        self.scratch.replaced[node.at()] = by;
+        self.note(node, by);
     }
 
     /// What stands for a node after replacements.
+    #[inline]
     fn current(&mut self, node: Node) -> Node {
-        let replaced = &mut self.scratch.replaced;
+        let next = self.stands_for(node);
+        if next == node || !next.is_some() { node } else { self.last_of(node) }
+    }
+
+    fn last_of(&mut self, node: Node) -> Node {
         let mut last = node;
-        while let Some(&next) = replaced.get(last.at()).filter(|next| next.is_some()) {
+        loop {
+            let next = self.stands_for(last);
+            if next == last || !next.is_some() {
+                break;
+            }
             last = next;
         }
         let mut node = node;
         while node != last {
-            node = core::mem::replace(&mut replaced[node.at()], last);
+            node = core::mem::replace(&mut self.scratch.stands[node.at()], last);
         }
         last
     }
@@ -407,4 +444,8 @@ impl Walk<'_> {
         }
         found_more
     }
+}
+
+fn is_constant_flag(data: &NodeData) -> bool {
+    data.sig.ty == Type::Flag && data.op == Op::CONST
 }
