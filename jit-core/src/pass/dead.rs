@@ -1,8 +1,9 @@
 //! Drop what nobody needs.
 //!
 //! In and out: a graph. Out: no unused parameter, load, guarded operator or pure call is left in a block; of two
-//! parameters that only feed each other around a loop, neither. Keeps: effects and their order. Floating nodes
-//! need no dropping: nobody lists them. Cost: linear.
+//! parameters that only feed each other around a loop, neither. Nor is any floating node left that nobody uses: the
+//! others are numbered anew, in the order they had, so that the passes behind this one keep nothing for what is gone, and
+//! find what is left side by side. Keeps: effects and their order. Cost: linear.
 
 use crate::ir::graph::Graph;
 use crate::ir::index::Node;
@@ -12,11 +13,13 @@ use crate::ir::index::Node;
 pub struct Scratch {
     is_live: Vec<bool>,
     work: Vec<Node>,
+    /// For each node its new number.
+    numbers: Vec<Node>,
 }
 
-/// Drops pinned nodes whose value nobody needs.
+/// Drops nodes whose value nobody needs.
 pub fn dead(scratch: &mut Scratch, graph: &mut Graph) {
-    let Scratch { is_live, work } = scratch;
+    let Scratch { is_live, work, numbers } = scratch;
     is_live.clear();
     is_live.resize(graph.nodes.len(), false);
     for block in graph.blocks.iter().filter(|block| block.end.is_some()) {
@@ -38,8 +41,28 @@ pub fn dead(scratch: &mut Scratch, graph: &mut Graph) {
             }
         }
     }
+    number(is_live, numbers, graph);
+}
+
+/// Takes the others out, and gives those that are live numbers without gaps.
+fn number(is_live: &[bool], numbers: &mut Vec<Node>, graph: &mut Graph) {
+    numbers.clear();
+    let mut n_live = 0;
+    for (at, &is_live) in is_live.iter().enumerate() {
+        numbers.push(if is_live { Node::from(n_live) } else { Node::NONE });
+        graph.nodes[n_live] = graph.nodes[at];
+        n_live += is_live as usize;
+    }
+    graph.nodes.truncate(n_live);
+    let number = |node: Node| numbers.get(node.at()).copied().unwrap_or(Node::NONE);
+    graph.links.iter_mut().for_each(|link| *link = number(*link));
     for block in &mut graph.blocks {
-        block.body.retain(|node| is_live[node.at()]);
-        block.params.retain(|param| is_live[param.at()]);
+        for list in [&mut block.params, &mut block.body] {
+            list.retain_mut(|node| {
+                *node = number(*node);
+                node.is_some()
+            });
+        }
+        block.end = number(block.end);
     }
 }

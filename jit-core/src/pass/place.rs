@@ -1,7 +1,8 @@
 //! Place every value in a block, and put blocks and nodes in order.
 //!
-//! In: a graph. Out: a [`Schedule`]. Needs: no edges from unreachable blocks. Keeps: the order of pinned nodes.
-//! Cost: linear in nodes, plus logarithms of the dominator tree's depth.
+//! In: a graph. Out: a [`Schedule`]. Needs: no edges from unreachable blocks, and no floating node that nobody needs
+//! ([`super::dead`]). Keeps: the order of pinned nodes. Cost: linear in nodes, plus logarithms of the dominator tree's
+//! depth.
 //!
 //! Which block: a floating value may stand anywhere between the lowest block that its operands dominate from
 //! (*early*) and the nearest block that dominates all of its uses (*late*). It stands as late as it may, so that
@@ -19,7 +20,7 @@
 //! behind all others. A block all of whose ways in (back edges aside) or all of whose ways out are cold is cold.
 
 use super::flow::{Flow, NONE};
-use crate::ir::graph::{Graph, Heat};
+use crate::ir::graph::{Graph, Heat, NodeData};
 use crate::ir::index::{List, Loop, Node};
 use crate::ir::schedule::{LoopData, Schedule, ScheduledBlock};
 use crate::vocab::Type;
@@ -35,13 +36,13 @@ pub struct Scratch {
     /// By rank.
     is_cold: Vec<bool>,
     lines: Lines,
-    /// For each node the rank of its early block, [`NONE`] if it was not reached; then the one before from its bytecode.
+    /// For each node the rank of its early block, of a pinned one that of its block; then the one before from its bytecode.
     early: Vec<u32>,
     /// For each node the rank of its late block and then of the block it stands in; [`NONE`] once it is listed.
     home: Vec<u32>,
     /// For each node how many registers its computation takes.
     need: Vec<u8>,
-    /// Live floating nodes, operands before users.
+    /// Floating nodes, operands before users.
     floating: Vec<Node>,
     /// The first floating node of each block by rank, and the next one of each node.
     first: Vec<Node>,
@@ -118,47 +119,41 @@ impl Scratch {
         }
     }
 
-    /// Lists live floating nodes with operands first, and finds the highest block each may stand in.
+    /// Lists floating nodes with operands first, and finds the highest block each may stand in.
     fn find_early(&mut self, graph: &Graph) {
         let n_nodes = graph.nodes.len();
         self.early.clear();
-        self.early.resize(n_nodes, NONE);
+        let ranks = &self.flow.rank;
+        let rank = |node: &NodeData| match ranks.get(node.block.at()) {
+            // What nothing leads to may need something as well.
+            Some(&NONE) => 0,
+            Some(&rank) => rank,
+            None => NONE,
+        };
+        self.early.extend(graph.nodes.iter().map(rank));
         self.need.clear();
         self.need.resize(n_nodes, 0);
         self.floating.clear();
-        for rank in 0..self.flow.order.len() {
-            let block = graph.block(self.flow.order[rank]);
-            for &node in block.params.iter().chain(&block.body).chain([&block.end]) {
-                for &input in graph.inputs(node) {
-                    self.reach(graph, input);
-                }
+        for at in 0..n_nodes {
+            // Operands mostly have lower numbers.
+            if self.early[at] == NONE {
+                self.reach(graph, Node::from(at));
             }
         }
     }
 
     fn reach(&mut self, graph: &Graph, root: Node) {
-        let floats = |node: Node| !graph.node(node).block.is_some();
-        if !floats(root) || self.early[root.at()] != NONE {
-            return;
-        }
-        self.stack.push((root, 0));
-        while let Some((node, next)) = self.stack.last_mut() {
-            let inputs = graph.inputs(*node);
-            if let Some(&input) = inputs.get(*next as usize) {
-                *next += 1;
-                if floats(input) && self.early[input.at()] == NONE {
-                    self.stack.push((input, 0));
-                }
-                continue;
-            }
-            let node = *node;
-            self.stack.pop();
+        let mut next = Some(root);
+        while let Some(node) = next {
             let (mut early, mut need, mut rivals) = (0, 0u8, 0u8);
+            let inputs = graph.inputs(node);
+            let mut missing = None;
             for &input in inputs {
-                let from = match floats(input) {
-                    true => self.early[input.at()],
-                    false => self.flow.rank[graph.node(input).block.at()],
-                };
+                let from = self.early[input.at()];
+                if from == NONE {
+                    missing = Some(input);
+                    break;
+                }
                 if self.flow.height(from) > self.flow.height(early) {
                     early = from;
                 }
@@ -168,14 +163,20 @@ impl Scratch {
                     _ => {}
                 }
             }
+            if let Some(missing) = missing {
+                self.stack.push((node, 0));
+                next = Some(missing);
+                continue;
+            }
             // While the hungriest operand is computed nothing else is held; each equal rival holds one more.
             self.need[node.at()] = need.saturating_add(rivals).max(!inputs.is_empty() as u8);
             self.early[node.at()] = early;
             self.floating.push(node);
+            next = self.stack.pop().map(|(node, _)| node);
         }
     }
 
-    /// Gives each live floating node the block it stands in, users before operands.
+    /// Gives each floating node the block it stands in, users before operands.
     fn find_homes(&mut self, graph: &Graph) {
         self.home.clear();
         self.home.resize(graph.nodes.len(), NONE);
@@ -194,6 +195,10 @@ impl Scratch {
         }
         for index in (0..self.floating.len()).rev() {
             let node = self.floating[index];
+            if self.home[node.at()] == NONE {
+                // Only what nothing leads to needs it.
+                continue;
+            }
             let home = self.choose(graph, node);
             self.home[node.at()] = home;
             for &input in graph.inputs(node) {
@@ -237,6 +242,9 @@ impl Scratch {
 
     /// Puts a node before the others that stand in the same block.
     fn list_first(&mut self, node: Node) {
+        if self.home[node.at()] == NONE {
+            return;
+        }
         let first = &mut self.first[self.home[node.at()] as usize];
         self.next[node.at()] = core::mem::replace(first, node);
     }

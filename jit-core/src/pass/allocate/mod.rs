@@ -80,11 +80,37 @@ struct Moment {
     reg: Option<Reg>,
 }
 
-/// What waits for a register: earliest first, moments before pieces.
+/// What waits for a register: earliest first, moments before pieces, what is newer before what is older. In one number,
+/// since waiting is mostly being compared: from the highest bits down how early it starts, whether it is a moment, and
+/// which.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Task {
-    start: core::cmp::Reverse<u32>,
-    holder: Holder,
+struct Task(u64);
+
+/// What gets a register.
+enum Waiting {
+    Piece(u32),
+    Moment(u32),
+}
+
+impl Task {
+    const MOMENT: u32 = 1 << 31;
+
+    fn piece(start: u32, at: u32) -> Task {
+        debug_assert!(at < Task::MOMENT);
+        Task((!start as u64) << 32 | at as u64)
+    }
+
+    fn moment(start: u32, at: u32) -> Task {
+        debug_assert!(at < Task::MOMENT);
+        Task((!start as u64) << 32 | (Task::MOMENT | at) as u64)
+    }
+
+    fn what(self) -> Waiting {
+        match self.0 as u32 {
+            at if at >= Task::MOMENT => Waiting::Moment(at - Task::MOMENT),
+            at => Waiting::Piece(at),
+        }
+    }
 }
 
 /// What stands in the way of a piece in a register.
@@ -148,10 +174,9 @@ pub fn allocate(
     allocator.reserve();
     allocator.queue_ranges();
     while let Some(task) = allocator.next() {
-        match task.holder {
-            Holder::Piece(at) => allocator.place_piece(at),
-            Holder::Moment(at) => allocator.place_moment(at)?,
-            Holder::Machine | Holder::Owned(_) => unreachable!("reservations do not wait"),
+        match task.what() {
+            Waiting::Piece(at) => allocator.place_piece(at),
+            Waiting::Moment(at) => allocator.place_moment(at)?,
         }
     }
     write::write(allocator, out);
@@ -209,11 +234,13 @@ impl Allocator<'_> {
     fn queue(&mut self, piece: u32) {
         let Scratch { pieces, queue, .. } = &mut *self.scratch;
         let mut rest = piece;
-        while let (Some(first), Some(last)) = (pieces.segments(rest).first(), pieces.segments(rest).last()) {
+        while let [first, ..] = *pieces.segments(rest)
+            && let [.., last] = *pieces.segments(rest)
+        {
             let stop = before(first.start) + MAX_LENGTH;
             let front = rest;
             if last.end <= stop {
-                queue.extend(task(pieces, front));
+                queue.push(Task::piece(first.start, front));
                 return;
             }
             rest = pieces.cut_before(front, stop);
@@ -421,8 +448,7 @@ impl Allocator<'_> {
                 let segment = moment(operand, inst * STEP);
                 let class = self.tiles.vregs[operand.vreg.at()].ty.class();
                 moment_of[index as usize] = moments.len() as u32;
-                let start = core::cmp::Reverse(segment.start);
-                queue.push(Task { start, holder: Holder::Moment(moments.len() as u32) });
+                queue.push(Task::moment(segment.start, moments.len() as u32));
                 moments.push(Moment { operand: index, inst, segment, class, reg: None });
             }
         }
@@ -481,7 +507,7 @@ fn all_of(regs: &[Reg]) -> u32 {
 /// A piece as something that waits, if it is live anywhere.
 fn task(pieces: &Pieces, piece: u32) -> Option<Task> {
     let first = pieces.segments(piece).first()?;
-    Some(Task { start: core::cmp::Reverse(first.start), holder: Holder::Piece(piece) })
+    Some(Task::piece(first.start, piece))
 }
 
 /// The position before the instruction that a position belongs to.

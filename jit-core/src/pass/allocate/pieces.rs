@@ -155,9 +155,11 @@ impl Pieces {
     /// A new piece of these segments.
     fn measure(&self, range: u32, segments: List, uses: List) -> Piece {
         let length = self.segments[segments.range()].iter().map(|segment| segment.end - segment.start).sum();
-        let is_operand = |touch: &&Use| matches!(touch.touch, Touch::Operand(_));
-        let n_operands = self.uses[uses.range()].iter().filter(is_operand).count() as u32;
-        let cost = self.uses[uses.range()].iter().map(|a| a.cost).sum();
+        let (mut n_operands, mut cost) = (0, 0.0);
+        for touch in &self.uses[uses.range()] {
+            n_operands += matches!(touch.touch, Touch::Operand(_)) as u32;
+            cost += touch.cost;
+        }
         let (is_level, place) = (false, Place::Waiting);
         Piece { range, segments, uses, n_operands, cost, length, weight: 0.0, is_level, place }.weighed()
     }

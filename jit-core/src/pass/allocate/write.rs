@@ -8,7 +8,7 @@
 //! moved if they are in different places.
 
 use super::moves::{Moves, Phase};
-use super::pieces::{Pieces, Place, Touch, Use};
+use super::pieces::{Piece, Pieces, Place, Touch, Use};
 use super::{Allocator, tied_result};
 use crate::ir::assignment::{Assignment, Loc, Move, Source};
 use crate::ir::index::{List, Vreg};
@@ -22,12 +22,10 @@ use std::collections::BinaryHeap;
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// By range: its entries in `located`, if it was cut.
-    cut: Vec<List>,
+    /// By range: where it is.
+    whereabouts: Vec<Whereabouts>,
     /// Where the ranges that were cut are, sorted by position.
     located: Vec<(Segment, Place)>,
-    /// By range: where in `located` its next entry goes, and then the one that was asked for last.
-    near: Vec<u32>,
     slots: Vec<Slot>,
     spilled: Vec<Spilled>,
     cost_of_leaving: Vec<f32>,
@@ -39,6 +37,17 @@ pub(super) struct Scratch {
     transitions: Vec<Transition>,
     busy: BinaryHeap<(Reverse<u32>, Reverse<u32>)>,
     moves: Moves,
+}
+
+/// Where a range is.
+#[derive(Clone, Copy, Debug)]
+struct Whereabouts {
+    /// Its entries in `located`; none if it was not cut.
+    cut: List,
+    /// Where in `located` its next entry goes, and then the one that was asked for last.
+    near: u32,
+    /// Where all of it is, if it was not cut.
+    place: Place,
 }
 
 /// What there is to know of a range's spill slot.
@@ -129,48 +138,58 @@ impl<'a> Writer<'a> {
     fn locate(&mut self) {
         let pieces = self.pieces();
         let n_ranges = self.allocator.ranges.ranges.len();
-        let Scratch { cut, located, near, .. } = &mut *self.scratch;
-        cut.clear();
-        cut.resize(n_ranges, List::EMPTY);
-        for piece in &pieces.all[n_ranges..] {
-            cut[piece.range as usize].len += piece.segments.len;
-        }
-        near.clear();
-        near.resize(n_ranges, 0);
-        let mut total = 0;
-        for (range, cut) in cut.iter_mut().enumerate().filter(|(_, cut)| cut.len > 0) {
-            (cut.start, cut.len) = (total, cut.len + pieces.all[range].segments.len);
-            near[range] = total;
-            total += cut.len;
-        }
+        let Scratch { whereabouts, located, .. } = &mut *self.scratch;
+        let (wholes, cut_off) = pieces.all.split_at(n_ranges);
+        whereabouts.clear();
+        let whole = |piece: &Piece| Whereabouts { cut: List::EMPTY, near: 0, place: piece.place };
+        whereabouts.extend(wholes.iter().map(whole));
         located.clear();
+        if cut_off.is_empty() {
+            return;
+        }
+        for piece in cut_off {
+            whereabouts[piece.range as usize].cut.len += piece.segments.len;
+        }
+        let mut total = 0;
+        for (whole, Whereabouts { cut, near, .. }) in core::iter::zip(wholes, &mut *whereabouts) {
+            if cut.len > 0 {
+                *cut = List { start: total, len: cut.len + whole.segments.len };
+                *near = total;
+                total += cut.len;
+            }
+        }
         located.resize(total as usize, (Segment { start: 0, end: 0 }, Place::Waiting));
         for (at, piece) in pieces.all.iter().enumerate() {
-            if cut[piece.range as usize].len > 0 {
-                let next = &mut near[piece.range as usize];
+            let Whereabouts { cut, near, .. } = &mut whereabouts[piece.range as usize];
+            if cut.len > 0 {
                 for segment in pieces.segments(at as u32) {
-                    located[*next as usize] = (*segment, piece.place);
-                    *next += 1;
+                    located[*near as usize] = (*segment, piece.place);
+                    *near += 1;
                 }
             }
         }
-        for (range, cut) in cut.iter().enumerate().filter(|(_, cut)| cut.len > 0) {
+        for Whereabouts { cut, near, .. } in whereabouts.iter_mut().filter(|range| range.cut.len > 0) {
             let entries = &mut located[cut.range()];
             if !entries.is_sorted_by_key(|(segment, _)| segment.start) {
                 entries.sort_unstable_by_key(|(segment, _)| segment.start);
             }
-            near[range] = cut.start;
+            *near = cut.start;
         }
     }
 
     /// Where a range is at a position where it is live.
+    #[inline]
     fn place(&mut self, range: u32, position: u32) -> Place {
-        let cut = self.scratch.cut[range as usize];
+        let Whereabouts { cut, near, place } = self.scratch.whereabouts[range as usize];
         if cut.len == 0 {
-            return self.pieces().all[range as usize].place;
+            return place;
         }
-        let near = self.find_located(cut, position, self.scratch.near[range as usize]);
-        self.scratch.near[range as usize] = near;
+        let (segment, place) = self.scratch.located[near as usize];
+        if segment.start <= position && position < segment.end {
+            return place;
+        }
+        let near = self.find_located(cut, position, near);
+        self.scratch.whereabouts[range as usize].near = near;
         self.scratch.located[near as usize].1
     }
 
@@ -241,8 +260,11 @@ impl<'a> Writer<'a> {
         }
         self.find_preds();
         let start_of = |block: usize| blocks.get(block).map_or(u32::MAX, |block| block.insts.start * STEP);
-        for range in 0..self.scratch.cut.len() as u32 {
-            let cut = self.scratch.cut[range as usize];
+        for range in 0..self.scratch.whereabouts.len() as u32 {
+            let cut = self.scratch.whereabouts[range as usize].cut;
+            if cut.len == 0 {
+                continue;
+            }
             let mut uses = pieces.uses_of_range(range).iter().peekable();
             let mut before = (Segment { start: u32::MAX, end: u32::MAX }, Place::Waiting);
             // The first block that starts behind what was looked at.
@@ -294,7 +316,7 @@ impl<'a> Writer<'a> {
             let pred = self.scratch.preds[pred as usize] as usize;
             let data = &tiles.blocks[pred];
             let last = data.insts.start + data.insts.len - 1;
-            let from = self.find_located(self.scratch.cut[range as usize], end_of(data), located);
+            let from = self.find_located(self.scratch.whereabouts[range as usize].cut, end_of(data), located);
             let from = self.scratch.located[from as usize].1;
             if from != to {
                 let (before, phase) = match data.edges.len {
@@ -427,16 +449,26 @@ impl<'a> Writer<'a> {
     /// Places the operands of an instruction, and what must be moved before and behind it.
     fn inst(&mut self, inst: usize, out: &mut Assignment) {
         let tiles = self.allocator.tiles;
-        let operands = tiles.insts[inst].operands.range();
-        let is_tied = |index: &usize| matches!(tiles.operands[*index].constraint, Constraint::Tied(_));
-        let has_tied = operands.clone().any(|index| is_tied(&index));
-        for index in operands.clone() {
-            let operand = &tiles.operands[index];
+        let range = tiles.insts[inst].operands.range();
+        let operands = &tiles.operands[range.clone()];
+        // Operands that something is tied to.
+        let mut with_results = 0u32;
+        for operand in operands {
+            if let Constraint::Tied(to) = operand.constraint {
+                with_results |= 1 << to.min(u32::BITS as u8 - 1);
+            }
+        }
+        for (number, operand) in operands.iter().enumerate() {
+            let index = range.start + number;
             debug_assert_eq!(out.locs.len(), index);
-            let result = if has_tied { tied_result(tiles, operands.clone(), index) } else { None };
-            let loc = match self.home_register(inst as u32, operand) {
-                Some(reg) if result.is_none() => Loc::Reg(reg),
-                _ => self.operand(inst as u32, index, result),
+            let home = self.home_register(inst as u32, operand);
+            let loc = match home {
+                Some(reg) if with_results >> number.min(u32::BITS as usize - 1) & 1 == 0 => Loc::Reg(reg),
+                _ if with_results == 0 => self.operand(inst as u32, index, None),
+                _ => match (home, tied_result(tiles, range.clone(), index)) {
+                    (Some(reg), None) => Loc::Reg(reg),
+                    (_, result) => self.operand(inst as u32, index, result),
+                },
             };
             out.locs.push(loc);
             if let (Role::Def | Role::EarlyDef | Role::Temp, Loc::Reg(reg)) = (operand.role, loc) {
