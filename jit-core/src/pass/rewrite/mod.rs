@@ -106,11 +106,12 @@ pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) -> b
     let n_nodes = graph.nodes.len();
     scratch.flow.find_order(graph);
     scratch.table.clear(n_nodes);
-    let pinned = graph.nodes.iter().enumerate();
+    let mut has_constant_flags = false;
     scratch.stands.clear();
-    scratch
-        .stands
-        .extend(pinned.map(|(at, node)| if node.block.is_some() { Node::from(at) } else { Node::NONE }));
+    scratch.stands.extend(graph.nodes.iter().enumerate().map(|(at, node)| {
+        has_constant_flags |= is_constant_flag(node);
+        if node.block.is_some() { Node::from(at) } else { Node::NONE }
+    }));
     scratch.is_past.clear();
     scratch.is_past.resize(graph.blocks.len(), false);
     let mut walk = Walk {
@@ -120,7 +121,7 @@ pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) -> b
         fuel: FUEL * (n_nodes + 4),
         n_computed: 0,
         has_dropped_edges: false,
-        has_constant_flags: false,
+        has_constant_flags,
     };
     // What decided control flow cuts off is never visited. A block that only a later one leads to, into a loop
     // with several ways in, takes another round.
@@ -145,7 +146,7 @@ struct Walk<'a> {
     /// How many different values other than constants were visited.
     n_computed: usize,
     has_dropped_edges: bool,
-    /// Whether a constant flag was ever made.
+    /// Whether there ever was a constant flag.
     has_constant_flags: bool,
 }
 
