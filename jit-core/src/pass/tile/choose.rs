@@ -1,6 +1,6 @@
 //! Choose rules from the last node to the first: what is read from a register is needed there.
 
-use super::{Chosen, Scratch};
+use super::{Chosen, Facts, Marks, Scratch};
 use crate::grammar::TileSet;
 use crate::grammar::flatten::{ANY, ImmKind, NO_TILE};
 use crate::grammar::pattern::Symbol;
@@ -16,8 +16,9 @@ pub(super) fn choose(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, 
     for &node in schedule.nodes.iter().rev() {
         // A flag is made where it is consumed, and what nobody needs is not made at all.
         let facts = chooser.scratch.facts(graph, node);
-        let label = &chooser.scratch.labels[node.at()];
-        let needed = facts.stays && !label.covered || label.needed;
+        let marks = chooser.scratch.labels[node.at()].marks;
+        let stays = facts.contains(Facts::STAYS) && !marks.contains(Marks::COVERED);
+        let needed = stays || marks.contains(Marks::NEEDED);
         if !needed || graph.node(node).ty() == Type::Flag {
             continue;
         }
@@ -25,9 +26,10 @@ pub(super) fn choose(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, 
         if set.tiles[tile as usize].entry {
             chooser.scratch.entries.push(node);
         }
-        if facts.is_call {
+        if facts.contains(Facts::IS_CALL) {
             let arguments = &graph.inputs(node)[super::fixed_operands(graph, node)..];
-            arguments.iter().for_each(|argument| chooser.scratch.labels[argument.at()].needed = true);
+            let labels = &mut chooser.scratch.labels;
+            arguments.iter().for_each(|argument| labels[argument.at()].marks.insert(Marks::NEEDED));
         }
     }
     chooser.scratch.entries.reverse();
@@ -85,13 +87,13 @@ impl Chooser<'_> {
             } else if symbol == Symbol::Flag as u16 {
                 covered.flag = child;
             } else if symbol != ANY {
-                self.scratch.labels[child.at()].needed = true;
+                self.scratch.labels[child.at()].marks.insert(Marks::NEEDED);
                 self.scratch.leaves.push(child);
             }
         }
         let data = self.graph.node(node);
-        if data.imm != 0 && self.scratch.facts(self.graph, node).faults {
-            self.scratch.labels[node.at()].covered = true;
+        if data.imm != 0 && self.scratch.facts(self.graph, node).contains(Facts::FAULTS) {
+            self.scratch.labels[node.at()].marks.insert(Marks::COVERED);
             // What is below comes first.
             if !covered.fault.is_some() {
                 covered.fault = node;

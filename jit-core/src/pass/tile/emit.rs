@@ -1,6 +1,6 @@
 //! Write the chosen tiles down in order.
 
-use super::{Chosen, Scratch, Split, fixed_operands};
+use super::{Chosen, Facts, Scratch, Split, fixed_operands};
 use crate::grammar::TileSet;
 use crate::grammar::pattern::Symbol;
 use crate::ir::graph::{Access, Graph};
@@ -214,7 +214,7 @@ impl Emitter<'_> {
             return known;
         }
         let data = self.graph.node(node);
-        let vreg = match self.scratch.facts[data.op.0 as usize].is_const {
+        let vreg = match self.scratch.facts[data.op.0 as usize].contains(Facts::IS_CONST) {
             true => self.out.add_constant(data.ty(), data.imm),
             false => self.out.add_vreg(data.ty()),
         };
@@ -241,8 +241,8 @@ impl Emitter<'_> {
             self.out.operands.push(Operand { vreg, role, constraint });
         }
         let first_imm = self.out.imms.len() as u32;
-        self.out.imms.extend_from_slice(&self.scratch.imms[imms as usize..][..info.imms as usize]);
-        if self.scratch.facts[self.graph.node(node).op.0 as usize].is_call {
+        List::push(&mut self.out.imms, &self.scratch.imms[imms as usize..][..info.imms as usize]);
+        if self.scratch.facts[self.graph.node(node).op.0 as usize].contains(Facts::IS_CALL) {
             clobbers = clobbers.union(self.call(node, first));
         }
         for temp in info.temps {

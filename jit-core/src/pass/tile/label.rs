@@ -1,6 +1,6 @@
 //! Give each node its state, operands first.
 
-use super::Scratch;
+use super::{Facts, Label, Marks, Scratch};
 use crate::grammar::TileSet;
 use crate::grammar::flatten::MAX_ARITY;
 use crate::grammar::pattern::Symbol;
@@ -22,10 +22,9 @@ pub(super) fn label(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, s
             if graph.node(node).ty() == Type::Flag {
                 continue;
             }
-            labeler.node(node);
-            let facts = labeler.scratch.facts(graph, node);
-            labeler.epoch += facts.writes as u32;
-            labeler.effects += (facts.writes || facts.faults) as u32;
+            let facts = labeler.node(node);
+            labeler.epoch += facts.contains(Facts::WRITES) as u32;
+            labeler.effects += facts.intersects(Facts::WRITES | Facts::FAULTS) as u32;
         }
     }
 }
@@ -33,10 +32,10 @@ pub(super) fn label(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, s
 /// Finds out what is used more than once. Goes backward: a node's users, parameters aside, stand behind it.
 fn count(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule) {
     let labels = &mut scratch.labels;
-    let add = |labels: &mut Vec<super::Label>, node: Node, multi: bool| {
-        let label = &mut labels[node.at()];
-        label.uses = (label.uses + 1).min(2);
-        label.multi |= multi || label.uses > 1;
+    let add = |labels: &mut [Label], node: Node, multi: bool| {
+        let marks = &mut labels[node.at()].marks;
+        marks.set(Marks::MULTI, marks.intersects(Marks::USED | Marks::MULTI) || multi);
+        marks.insert(Marks::USED);
     };
     for block in &schedule.blocks {
         let data = graph.block(block.block);
@@ -44,14 +43,15 @@ fn count(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule) {
             for (input, pred) in graph.inputs(*param).iter().zip(&data.preds) {
                 if schedule.position[pred.block.at()] != u32::MAX {
                     add(labels, *input, false);
-                    labels[input.at()].needed = true;
+                    labels[input.at()].marks.insert(Marks::NEEDED);
                 }
             }
         }
     }
     for &node in schedule.nodes.iter().rev() {
         let data = graph.node(node);
-        let made_again = scratch.facts[data.op.0 as usize].repeats && labels[node.at()].multi;
+        let made_again = scratch.facts[data.op.0 as usize].contains(Facts::REPEATS)
+            && labels[node.at()].marks.contains(Marks::MULTI);
         for input in graph.inputs(node) {
             add(labels, *input, made_again);
         }
@@ -79,16 +79,16 @@ struct Labeler<'a> {
 
 impl Labeler<'_> {
     /// Labels a node as if it stood where the walk is.
-    fn node(&mut self, node: Node) {
+    fn node(&mut self, node: Node) -> Facts {
         let data = self.graph.node(node);
         let facts = self.scratch.facts(self.graph, node);
         let mut tied = Tied {
-            bound: !facts.repeats,
-            epoch: if facts.reads { self.epoch } else { 0 },
+            bound: !facts.contains(Facts::REPEATS),
+            epoch: if facts.contains(Facts::READS) { self.epoch } else { 0 },
             // Nothing is between it and what comes right behind it.
-            fault: if facts.faults { self.effects + 1 } else { 0 },
+            fault: if facts.contains(Facts::FAULTS) { self.effects + 1 } else { 0 },
         };
-        let state = if facts.is_const {
+        let state = if facts.contains(Facts::IS_CONST) {
             self.set.constant(data.ty(), data.imm)
         } else {
             let table = self.scratch.table(self.graph, self.set, node);
@@ -97,20 +97,22 @@ impl Labeler<'_> {
             }
             let op = &self.set.ops[table as usize];
             let mut operands = [0; MAX_ARITY];
-            for (place, input) in self.graph.inputs(node).iter().take(op.arity as usize).enumerate() {
-                operands[place] = self.operand(*input, data.ty(), &mut tied);
+            let inputs = core::iter::zip(&mut operands[..op.arity as usize], self.graph.inputs(node));
+            for (operand, &input) in inputs {
+                *operand = self.operand(input, data.ty(), &mut tied);
             }
             self.set.state(op, operands)
         };
         let has_register = data.ty() != Type::Flag && data.ty() != Type::Void;
-        let cut_off = has_register && !facts.repeats && self.scratch.chaos.one_in(6);
+        let cut_off = has_register && !facts.contains(Facts::REPEATS) && self.scratch.chaos.one_in(6);
         let label = &mut self.scratch.labels[node.at()];
         label.state = state;
         label.block = self.block;
         label.epoch = tied.epoch;
         label.fault = tied.fault;
-        label.bound = tied.bound;
-        label.opaque = facts.is_call || facts.writes || cut_off;
+        label.marks.set(Marks::BOUND, tied.bound);
+        label.marks.set(Marks::OPAQUE, facts.intersects(Facts::IS_CALL | Facts::WRITES) || cut_off);
+        facts
     }
 
     /// The state in which an operand is seen by what yields this type; what seeing it through ties that to is added.
@@ -120,19 +122,19 @@ impl Labeler<'_> {
         if data.ty() == Type::Flag {
             self.node(node);
         }
-        let label = &self.scratch.labels[node.at()];
-        let leaf = label.opaque
-            || label.multi && !self.scratch.facts[data.op.0 as usize].repeats
-            || label.bound && label.block != self.block
-            || label.epoch != 0 && label.epoch != self.epoch
-            || label.fault != 0
-                && (label.fault != self.effects || user.is_value() && user.bits() < data.ty().bits());
+        let Label { marks, block, epoch, fault, state, .. } = self.scratch.labels[node.at()];
+        let repeats = || self.scratch.facts[data.op.0 as usize].contains(Facts::REPEATS);
+        let leaf = marks.contains(Marks::OPAQUE)
+            || marks.contains(Marks::MULTI) && !repeats()
+            || marks.contains(Marks::BOUND) && block != self.block
+            || epoch != 0 && epoch != self.epoch
+            || fault != 0 && (fault != self.effects || user.is_value() && user.bits() < data.ty().bits());
         if leaf {
             return TileSet::leaf(Symbol::of(data.ty()));
         }
-        tied.bound |= label.bound;
-        tied.epoch = tied.epoch.max(label.epoch);
-        tied.fault = tied.fault.max(label.fault);
-        label.state
+        tied.bound |= marks.contains(Marks::BOUND);
+        tied.epoch = tied.epoch.max(epoch);
+        tied.fault = tied.fault.max(fault);
+        state
     }
 }

@@ -35,13 +35,14 @@ use super::chaos::Chaos;
 use crate::grammar::TileSet;
 use crate::grammar::flatten::{Same, pack};
 use crate::grammar::pattern::is_const;
-use crate::ir::graph::{Access, Effect, Graph, Target};
+use crate::ir::graph::{Access, Effect, Graph, NodeData, Target};
 use crate::ir::index::{Block, Loop, Node, Vreg};
 use crate::ir::schedule::Schedule;
 use crate::ir::tiles::TileList;
 use crate::target::RegisterFile;
 use crate::vocab::op::Yields;
 use crate::vocab::{OpInfo, Props, Sig, Type};
+use bitflags::bitflags;
 
 /// Chooses tiles for a scheduled graph.
 pub fn tile(
@@ -103,25 +104,44 @@ impl Form {
     const NONE: Form = Form { table: u16::MAX, head: u16::MAX };
 }
 
-/// What this pass asks of an operator.
-#[derive(Clone, Copy, Debug, Default)]
-struct Facts {
-    /// Cheap to make again, without effect.
-    repeats: bool,
-    /// Its state depends on its value.
-    is_const: bool,
-    /// Its operands follow a convention.
-    is_call: bool,
-    /// Its constant says how it touches memory.
-    is_access: bool,
-    /// Depends on memory; of a call its own data decides.
-    reads: bool,
-    /// Changes memory; of a call its own data decides.
-    writes: bool,
-    /// Must be done even if nobody uses its result.
-    stays: bool,
-    /// May fault; of an access its node decides.
-    faults: bool,
+bitflags! {
+    /// What this pass asks of an operator.
+    #[derive(Clone, Copy, Debug, Default)]
+    struct Facts: u8 {
+        /// Cheap to make again, without effect.
+        const REPEATS = 1 << 0;
+        /// Its state depends on its value.
+        const IS_CONST = 1 << 1;
+        /// Its operands follow a convention.
+        const IS_CALL = 1 << 2;
+        /// Its constant says how it touches memory.
+        const IS_ACCESS = 1 << 3;
+        /// Depends on memory; of a call its own data decides.
+        const READS = 1 << 4;
+        /// Changes memory; of a call its own data decides.
+        const WRITES = 1 << 5;
+        /// Must be done even if nobody uses its result.
+        const STAYS = 1 << 6;
+        /// May fault; of an access its node decides.
+        const FAULTS = 1 << 7;
+    }
+
+    /// What is noted of a node.
+    #[derive(Clone, Copy, Debug)]
+    struct Marks: u8 {
+        /// It is used.
+        const USED = 1 << 0;
+        /// It is used more than once, or below something that is made more than once.
+        const MULTI = 1 << 1;
+        /// Its subtree holds what may not be made again elsewhere.
+        const BOUND = 1 << 2;
+        /// It is a leaf for everyone.
+        const OPAQUE = 1 << 3;
+        /// Something reads it from a register.
+        const NEEDED = 1 << 4;
+        /// It may fault, and a consumer's tile does it.
+        const COVERED = 1 << 5;
+    }
 }
 
 /// What is known of a node.
@@ -137,18 +157,7 @@ struct Label {
     epoch: u32,
     /// The stretch of code without effects that begins with an access in its subtree that may fault; 0 if there is none.
     fault: u32,
-    /// How often it is used; stops counting at 2.
-    uses: u8,
-    /// It is used more than once, or below something that is made more than once.
-    multi: bool,
-    /// Its subtree holds what may not be made again elsewhere.
-    bound: bool,
-    /// It is a leaf for everyone.
-    opaque: bool,
-    /// Something reads it from a register.
-    needed: bool,
-    /// It may fault, and a consumer's tile does it.
-    covered: bool,
+    marks: Marks,
 }
 
 impl Label {
@@ -158,12 +167,7 @@ impl Label {
         block: u32::MAX,
         epoch: 0,
         fault: 0,
-        uses: 0,
-        multi: false,
-        bound: true,
-        opaque: true,
-        needed: false,
-        covered: false,
+        marks: Marks::BOUND.union(Marks::OPAQUE),
     };
 }
 
@@ -232,25 +236,22 @@ impl Scratch {
     #[inline]
     fn facts(&self, graph: &Graph, node: Node) -> Facts {
         let data = graph.node(node);
-        let mut facts = self.facts[data.op.0 as usize];
-        if facts.is_call {
-            let touches = graph.calls[data.imm as usize].effect != Effect::Pure;
-            (facts.reads, facts.writes, facts.stays) = (touches, touches, touches);
-        } else if facts.is_access {
-            match Access::of(data.imm) {
-                Access::Plain => {}
-                Access::Pure => facts.reads = false,
-                Access::Within(_) => (facts.faults, facts.stays) = (true, true),
-            }
+        let facts = self.facts[data.op.0 as usize];
+        match facts.intersects(Facts::IS_CALL.union(Facts::IS_ACCESS)) {
+            true => special(graph, data, facts),
+            false => facts,
         }
-        facts
     }
 
     /// The table that gives a node's state.
     #[inline]
     fn table(&self, graph: &Graph, set: &TileSet, node: Node) -> u16 {
         let data = graph.node(node);
-        let sig = if self.facts[data.op.0 as usize].is_call { call_key(graph, node) } else { data.sig };
+        let sig = if self.facts[data.op.0 as usize].contains(Facts::IS_CALL) {
+            call_key(graph, node)
+        } else {
+            data.sig
+        };
         let form = self.forms[(data.op.0 as usize) << 6 | pack(sig) as usize];
         if form.head == u16::MAX {
             return form.table;
@@ -266,16 +267,31 @@ impl Scratch {
 
 fn facts(info: &OpInfo) -> Facts {
     let cheap = matches!(info.yields, Yields::Ptr | Yields::Flag) || info.operands.is_empty();
-    Facts {
-        repeats: info.props.contains(Props::PURE) && !info.props.contains(Props::GUARDED) && cheap,
-        is_const: is_const(info),
-        is_call: info.is_call(),
-        is_access: info.props.contains(Props::ACCESS),
-        reads: info.props.contains(Props::READS),
-        writes: info.props.contains(Props::WRITES),
-        stays: info.props.intersects(Props::WRITES | Props::ENDS),
-        faults: false,
+    let is_free = info.props.contains(Props::PURE) && !info.props.contains(Props::GUARDED);
+    let mut facts = Facts::empty();
+    facts.set(Facts::REPEATS, is_free && cheap);
+    facts.set(Facts::IS_CONST, is_const(info));
+    facts.set(Facts::IS_CALL, info.is_call());
+    facts.set(Facts::IS_ACCESS, info.props.contains(Props::ACCESS));
+    facts.set(Facts::READS, info.props.contains(Props::READS));
+    facts.set(Facts::WRITES, info.props.contains(Props::WRITES));
+    facts.set(Facts::STAYS, info.props.intersects(Props::WRITES | Props::ENDS));
+    facts
+}
+
+/// What its own data says of a call or an access.
+fn special(graph: &Graph, data: &NodeData, mut facts: Facts) -> Facts {
+    if facts.contains(Facts::IS_CALL) {
+        let touches = graph.calls[data.imm as usize].effect != Effect::Pure;
+        facts.set(Facts::READS | Facts::WRITES | Facts::STAYS, touches);
+        return facts;
     }
+    match Access::of(data.imm) {
+        Access::Plain => {}
+        Access::Pure => facts.remove(Facts::READS),
+        Access::Within(_) => facts.insert(Facts::FAULTS | Facts::STAYS),
+    }
+    facts
 }
 
 fn call_key(graph: &Graph, node: Node) -> Sig {
