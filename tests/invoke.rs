@@ -20,6 +20,12 @@ enum Op {
     CallOnly { f: Imm<u32>, a: In<i64> },
     CallDynamic { dst: Out<i64>, f: In<u32>, a: In<i64> },
     Call8 { dst: Out<i64>, f: Imm<u32>, a: In<i64>, b: In<i64>, c: In<i64> },
+    CallRun { dst: Out<i64>, f: Imm<u32>, args: Regs },
+    CallRunDynamic { dst: Out<i64>, f: In<u32>, args: Regs },
+    CallRunFloat { dst: Out<f64>, f: Imm<u32>, args: RegsMut },
+    Shift { dst: Out<i64>, run: RegsMut },
+    ShiftAndCall { dst: Out<i64>, f: Imm<u32>, run: RegsMut },
+    ShiftAndLook { run: RegsMut, all: Regs },
     Leave { a: In<i64> },
     Note { a: In<i64> },
     Panic,
@@ -35,6 +41,19 @@ struct Vm {
 
 extern "C" fn note(vm: &mut Vm, value: i64) {
     vm.notes.push(value);
+}
+
+/// Each register gets what was in the next one, the last one zero.
+fn shift(run: *mut u64, count: u64) {
+    // SAFETY: the templates give a run of registers.
+    let run = unsafe { std::slice::from_raw_parts_mut(run, count as usize) };
+    run.rotate_left(1);
+    run[count as usize - 1] = 0;
+}
+
+fn look(vm: &mut Vm, run: *const i64, count: u64) {
+    // SAFETY: as above.
+    vm.notes.extend_from_slice(unsafe { std::slice::from_raw_parts(run, count as usize) });
 }
 
 fn panic() {
@@ -56,6 +75,19 @@ template! {
     Op::CallOnly    => (invokev $f (arglist $a))
     Op::CallDynamic => (invoke $f (arglist $a) i64)
     Op::Call8       => (invoke $f (arglist $a $b $c (add $a 1) (add $b 2) (add $c 3) 7 8) i64)
+    Op::CallRun     => (invoke $f (arglist $args) i64)
+    Op::CallRunDynamic => (invoke $f (arglist $args) i64)
+    Op::CallRunFloat   => (invoke $f (arglist $args) f64)
+    Op::Shift => unsafe (do
+        (callv shift (arglist (carg (window $run) ptr) (carg (length $run) u64)))
+        (callv shift (arglist (carg (window $run) ptr) (carg (length $run) u64)))
+        (load (window $run) i64))
+    Op::ShiftAndCall => (do
+        (callv shift (arglist (carg (window $run) ptr) (carg (length $run) u64)))
+        (invoke $f (arglist $run) i64))
+    Op::ShiftAndLook => (dov
+        (callv shift (arglist (carg (window $run) ptr) (carg (length $run) u64)))
+        (callv look (arglist (carg (tc) ptr) (carg (window $all) ptr) (carg (length $all) u64))))
     Op::Leave       => (when (lt $a 0) (exit))
     Op::Note        => (callv note (arglist (carg (tc) ptr) (carg $a i64)))
     Op::Panic       => (callv panic (arglist))
@@ -366,6 +398,119 @@ fn a_function_without_a_door_is_called_by_the_engine() {
         for _ in 0..3 {
             let result: i64 = engine.call(caller, &mut Vm::default(), (10_000i64,)).expect("it ends");
             assert_eq!(result, 10_000);
+        }
+    }
+}
+
+/// `a - 2 * b + 3 * c - …`, of so many arguments.
+fn weighted(count: u32) -> Vec<Op> {
+    let mut code = vec![Op::Const { dst: out(count), value: Imm(0) }];
+    for at in 0..count {
+        for _ in 0..=at % 4 {
+            code.push(Op::Add { dst: out(count), a: reg(count), b: reg(at) });
+        }
+        code.push(Op::AddConst { dst: out(count), a: reg(count), k: Imm(at as i64) });
+    }
+    code.push(Op::Return { a: reg(count) });
+    code
+}
+
+#[test]
+fn a_run_of_registers_is_the_arguments() {
+    for count in [0, 1, 2, 4, 5, 6, 7, 8, 63, 64, 65, 66, 300] {
+        for (name, engine) in engines() {
+            let callee = engine.define("weighted", weighted(count), count + 1).expect("it is right");
+            let args = Regs { first: 3, count };
+            let mut code: Vec<Op> = (0..count)
+                .map(|at| Op::AddConst { dst: out(3 + at), a: reg(0), k: Imm(at as i64 * 7 - 20) })
+                .collect();
+            code.extend([
+                Op::CallRun { dst: out(2), f: Imm(callee.number()), args },
+                Op::CallRunDynamic { dst: out(1), f: 1.into(), args },
+                Op::Add { dst: out(2), a: reg(2), b: reg(1) },
+                Op::Return { a: reg(2) },
+            ]);
+            let caller = engine.define("caller", code, 3 + count).expect("it is right");
+            let expected = |n: i64| -> i64 {
+                (0..count as i64).map(|at| (n + at * 7 - 20) * (at % 4 + 1) + at).sum::<i64>() * 2
+            };
+            for n in 0..10 {
+                let result: i64 =
+                    engine.call(caller, &mut Vm::default(), (n, callee.number())).expect("it ends");
+                assert_eq!(result, expected(n), "{name}, {count} arguments");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_too_long_for_the_callee_is_a_bad_call() {
+    for (name, engine) in engines() {
+        let callee = engine.define("callee", weighted(2), 3).expect("it is right");
+        for count in [4, 70] {
+            let args = Regs { first: 1, count };
+            let code = vec![
+                Op::CallRun { dst: out(0), f: Imm(callee.number()), args },
+                Op::Return { a: reg(0) },
+            ];
+            let caller = engine.define("caller", code, 80).expect("it is right");
+            for _ in 0..5 {
+                let result = engine.call::<_, i64>(caller, &mut Vm::default(), (1i64,));
+                assert_eq!(result, Err(Error::Trap { trap: Trap::BadCall, at: 0 }), "{name}, {count}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_with_floats_goes_around_a_loop() {
+    for (name, engine) in engines() {
+        let callee = vec![
+            Op::Half { dst: 2.into(), a: 1.into() },
+            Op::ReturnFloat { a: 2.into() },
+        ];
+        let callee = engine.define("half", callee, 3).expect("it is right");
+        let code = vec![
+            Op::CallRunFloat { dst: 3.into(), f: Imm(callee.number()), args: RegsMut { first: 2, count: 2 } },
+            Op::Loop { n: 0.into(), to: Label(0) },
+            Op::ReturnFloat { a: 3.into() },
+        ];
+        let caller = engine.define("caller", code, 4).expect("it is right");
+        let args = (10i64, 0i64, 0i64, 4096.0f64);
+        let result: f64 = engine.call(caller, &mut Vm::default(), args).expect("it ends");
+        assert_eq!(result, 4.0, "{name}");
+    }
+}
+
+#[test]
+fn what_is_written_through_a_window_is_there_for_the_next_step() {
+    for (name, engine) in engines() {
+        let callee = engine.define("weighted", weighted(3), 4).expect("it is right");
+        let run = RegsMut { first: 1, count: 3 };
+        let start = |code: &[Op]| -> Vec<Op> {
+            let first = (1..=4).map(|at| Op::AddConst { dst: out(at), a: reg(0), k: Imm(at as i64 * 10) });
+            first.chain(code.iter().copied()).collect()
+        };
+        let shifts = start(&[Op::Shift { dst: out(4), run }, Op::Return { a: reg(4) }]);
+        let overlaps = start(&[Op::Shift { dst: out(3), run }, Op::Return { a: reg(3) }]);
+        let calls = start(&[
+            Op::ShiftAndCall { dst: out(2), f: Imm(callee.number()), run },
+            Op::Add { dst: out(4), a: reg(1), b: reg(2) },
+            Op::Return { a: reg(4) },
+        ]);
+        let all = Regs { first: 0, count: 5 };
+        let looks = start(&[Op::ShiftAndLook { run, all }, Op::Return { a: reg(2) }]);
+        let [shifts, overlaps, calls, looks] =
+            [shifts, overlaps, calls, looks].map(|code| engine.define("f", code, 5).expect("it is right"));
+        for n in 0..5i64 {
+            let mut vm = Vm::default();
+            let mut call = |function| engine.call::<_, i64>(function, &mut vm, (n,)).expect("it ends");
+            assert_eq!(call(shifts), n + 30, "{name}");
+            assert_eq!(call(overlaps), n + 30, "{name}");
+            // The callee had 20, 30, 0.
+            assert_eq!(call(calls), n + 20 + (n + 20) + 2 * (n + 30) + 1 + 2, "{name}");
+            assert_eq!(call(looks), n + 30, "{name}");
+            assert_eq!(vm.notes, [n, n + 20, n + 30, 0, n + 40], "{name}");
         }
     }
 }

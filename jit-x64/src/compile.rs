@@ -276,7 +276,7 @@ impl Compiler {
         let target = self.target();
         let Compiler { compilation, emission, set, memory, baseline, options, guards, .. } = self;
         let templates = if *guards { B::guarded_templates() } else { B::templates() };
-        let functions = Functions { records: &[], table: self.table };
+        let functions = Functions { records: &[], table: self.table, spread: Record::spread() };
         let mut machinery =
             Machinery { compilation, emission, target, set, options, functions, templates, observer };
         let mut code = baseline.compile(function, &mut machinery, memory)?;

@@ -31,6 +31,11 @@ impl Emitter {
     pub fn invoke(&mut self, tile: &Tile<'_>, others: usize) {
         self.mov_imm(RAX.number(), (tile.operands() - others) as u64);
         self.call(Mem::at(RSI.number(), 0));
+        self.expect_result(tile);
+    }
+
+    /// Behind a call of a function of bytecode: leaves if it failed.
+    pub(crate) fn expect_result(&mut self, tile: &Tile<'_>) {
         self.test(Type::I32, RDX.number(), RDX.number());
         let shared = self.failures.first().filter(|_| self.is_called).map(|failure| failure.block);
         let block = shared.unwrap_or_else(|| {

@@ -9,6 +9,7 @@
 //! `rax` and zero in `rdx`, or with [`Trap::code`](azulejo_core::vocab::Trap::code) in `rdx`.
 
 use crate::compile::RawStatus;
+use azulejo_core::vocab::Trap;
 use core::cell::Cell;
 use core::mem::offset_of;
 
@@ -157,6 +158,12 @@ impl Record {
         unsafe { call(self, context, all.as_ptr(), args.len()) }
     }
 
+    /// The address of a function that calls one with arguments from memory, for compiled code: it takes a record, the
+    /// context, where the arguments are, and how many. At least [`REGISTER_ARGUMENTS`] words can be read there.
+    pub fn spread() -> u64 {
+        call as *const () as u64
+    }
+
     /// The address of the function that goes on where code was left.
     pub fn go_on(&self) -> u64 {
         self.host().go_on as *const () as u64
@@ -219,7 +226,12 @@ unsafe extern "sysv64-unwind" fn call(
         "jbe 3f",
         "lea rdx, [rcx * 8 + 15]",
         "and rdx, -16",
-        "sub rsp, rdx",
+        "neg rdx",
+        "add rdx, rsp",
+        "mov r8, [rsi + {host}]",
+        "cmp rdx, [r8 + {lowest}]",
+        "jb 4f",
+        "mov rsp, rdx",
         "2:",
         "mov rdx, [r11 + rcx * 8 + {registers} * 8 - 8]",
         "mov [rsp + rcx * 8 - 8], rdx",
@@ -233,10 +245,20 @@ unsafe extern "sysv64-unwind" fn call(
         "mov r10, [r11 + 32]",
         "call [rsi + {entry}]",
         "leave",
+        ".cfi_remember_state",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        "4:",
+        ".cfi_restore_state",
+        "mov edx, {overflow}",
+        "leave",
         ".cfi_def_cfa rsp, 8",
         "ret",
         ".cfi_endproc",
         registers = const REGISTER_ARGUMENTS,
+        host = const offset_of!(Record, host),
+        lowest = const Host::LOWEST,
+        overflow = const Trap::StackOverflow.code(),
         entry = const offset_of!(Record, entry),
     )
 }

@@ -8,11 +8,10 @@ use super::function::{Function, FunctionId};
 use super::links::Links;
 use super::run::{as_trap, failed};
 use super::tiers::Tier;
+use super::value::Args;
 use super::worker::Purpose;
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::pass::build::MAX_ARGUMENTS;
-use azulejo_core::vocab::Trap;
 use azulejo_x64::invoke::Behind;
 use azulejo_x64::record::{Arrival, Outcome, Record};
 use azulejo_x64::{Compiled, RawStatus, Status};
@@ -65,6 +64,20 @@ fn failure(error: &Error) -> Outcome {
     Outcome { value: 0, trap: as_trap(error).code() as u64 }
 }
 
+/// The arguments that a call came with.
+struct Given<'a>(&'a Arrival);
+
+impl Args for Given<'_> {
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn store(self, frame: &mut [u64]) {
+        let frame = &mut frame[..self.0.count()];
+        frame.iter_mut().enumerate().for_each(|(at, slot)| *slot = self.0.argument(at));
+    }
+}
+
 /// What becomes of a call.
 enum Answer {
     /// There is code.
@@ -84,10 +97,7 @@ impl<B: Bytecode> Engine<B> {
             function.called(self.calls.get());
             return Ok(Answer::Enter(entry));
         }
-        let mut bits = [0; MAX_ARGUMENTS];
-        let bits = bits.get_mut(..arrival.count()).ok_or(Error::Trap { trap: Trap::BadCall, at: 0 })?;
-        bits.iter_mut().enumerate().for_each(|(at, bits)| *bits = arrival.argument(at));
-        self.run(function, arrival.context.cast(), &*bits, Tier::Optimizer).map(Answer::Done)
+        self.run(function, arrival.context.cast(), Given(arrival), Tier::Optimizer).map(Answer::Done)
     }
 
     /// Where calls with so many arguments enter a function; `None` if it is to be interpreted. Makes code for them, or

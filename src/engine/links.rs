@@ -81,7 +81,8 @@ mod present {
         /// For compilers.
         pub(crate) fn functions(&self) -> Functions<'_> {
             let records = &self.addresses[..self.records.len()];
-            Functions { records, table: std::ptr::from_ref(&*self.table).addr() as u64 }
+            let table = std::ptr::from_ref(&*self.table).addr() as u64;
+            Functions { records, table, spread: Record::spread() }
         }
     }
 

@@ -14,6 +14,9 @@ use std::cell::Cell;
 /// an interpreter takes more than a hundred bytes for each opcode there is.
 const ROOM: usize = if cfg!(debug_assertions) { 128 << 10 } else { 64 << 10 };
 
+/// How many words behind the last frame can be read.
+const MARGIN: usize = 8;
+
 /// Memory for frames.
 #[derive(Debug)]
 pub(crate) struct FrameStack {
@@ -44,8 +47,9 @@ fn here() -> usize {
 
 impl FrameStack {
     pub(crate) fn new(capacity: usize, native_limit: usize) -> FrameStack {
-        // Zeroed by the system page by page as it is touched: a large stack costs nothing until it is used.
-        let slots = Box::into_raw(vec![0u64; capacity].into_boxed_slice()) as *mut u64;
+        // Zeroed by the system page by page as it is touched: a large stack costs nothing until it is used. What is behind
+        // the last frame can be read, as calls do that take arguments from a frame's last slots.
+        let slots = Box::into_raw(vec![0u64; capacity + MARGIN].into_boxed_slice()) as *mut u64;
         FrameStack {
             slots,
             capacity,
@@ -122,7 +126,7 @@ impl FrameStack {
 
 impl Drop for FrameStack {
     fn drop(&mut self) {
-        let slots = std::ptr::slice_from_raw_parts_mut(self.slots, self.capacity);
+        let slots = std::ptr::slice_from_raw_parts_mut(self.slots, self.capacity + MARGIN);
         // SAFETY: this is the allocation that `new` made, and no frame borrows it any more.
         drop(unsafe { Box::from_raw(slots) });
     }

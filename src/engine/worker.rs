@@ -114,7 +114,7 @@ impl<B: Bytecode> Drop for Worker<B> {
 
 impl<B: Bytecode> Job<B> {
     fn compile(&self, compiler: &mut Compiler) -> Result<Compiled, Error> {
-        let functions = Functions { records: &self.records, table: self.table };
+        let functions = Functions { records: &self.records, table: self.table, spread: Record::spread() };
         compiler.set_name(self.body.name());
         match self.request.purpose {
             Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), &mut Blind),

@@ -131,7 +131,7 @@ pub enum Step {
         /// The function's number.
         function: Ref,
         /// With what.
-        args: &'static [Ref],
+        args: Arguments,
         /// As what the bits of the result are read; `Void` if they are not.
         ret: Type,
         /// What it may do.
@@ -200,6 +200,15 @@ pub enum Step {
         /// [`crate::vocab::Trap::code`].
         code: u32,
     },
+}
+
+/// What a function of bytecode is given.
+#[derive(Clone, Copy, Debug)]
+pub enum Arguments {
+    /// These values.
+    Values(&'static [Ref]),
+    /// The registers of the run that an operand names.
+    Run(u8),
 }
 
 /// Where the interpreter goes on after an exit.

@@ -546,6 +546,8 @@ operator_table! {
     BR "br" (Flag) [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     EXIT_AT "exit_at" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     RET "ret" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
+    // A call of a function of bytecode with arguments from memory.
+    INVOKE_SPREAD "invoke_spread" (Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
 
     // What only functions have that others of bytecode call: their arguments, those that are on the stack by number; a
     // frame of their own; the ends; and what goes on where they leave.

@@ -95,8 +95,16 @@ pub(super) struct Call {
 pub(super) struct Invoke {
     /// Its number.
     pub(super) function: Typed,
-    pub(super) args: Vec<Typed>,
+    pub(super) args: Arguments,
     pub(super) effect: &'static str,
+}
+
+/// What a function of bytecode is given.
+#[derive(Clone, Debug)]
+pub(super) enum Arguments {
+    Values(Vec<Typed>),
+    /// The registers of a run.
+    Run(usize),
 }
 
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! Whether the function agrees is for rustc to say: a function that is written for the call calls it
 //! ([`super::natives`]), or, where a convention is stated, the interpreter calls it by a pointer of that type.
 
-use super::ast::{Call, Callee, Invoke, Kind, Typed};
+use super::ast::{Arguments, Call, Callee, Invoke, Kind, Typed};
 use super::check::{Checked, Checker, fail, wrong_count};
 use super::natives::Native;
 use crate::sexpr::Sexpr;
@@ -48,16 +48,37 @@ impl Checker<'_> {
             _ => ("Memory", rest),
         };
         let (function, values, ret) = self.parts((word, rest, span), usage, "(arglist value …)")?;
-        if values.len() > MAX_ARGUMENTS {
-            return fail(span, format!("a function takes at most {MAX_ARGUMENTS} arguments"));
-        }
         let function = self.value(function, Some(Scalar::U32))?;
         let function = self.coerce(function, Scalar::U32)?;
-        let args = values.iter().map(|value| self.value(value, None)).collect::<Checked<Vec<Typed>>>()?;
+        let args = self.arguments(values, span)?;
         self.has_effect = true;
         let (ty, is_signed) = ret.map_or((Type::Void, false), |scalar| (scalar.ty(), scalar.is_signed()));
         let kind = Kind::Invoke(Box::new(Invoke { function, args, effect }));
         Ok(Typed { kind, ty, is_signed, leaves: false, is_loose: false, span })
+    }
+
+    /// What a function of bytecode is given: values, or the registers of one run.
+    fn arguments(&mut self, values: &[Sexpr], span: Span) -> Checked<Arguments> {
+        let run = values.iter().position(|value| self.is_run(value));
+        if let Some(run) = run {
+            let at = self.operand_of(Some(&values[run]), &["Regs", "RegsMut"], "a run of registers", span)?;
+            if values.len() > 1 {
+                let why = "a run of registers is all the arguments of a call; put the others in the run, too";
+                return fail(values[run].span(), why);
+            }
+            return Ok(Arguments::Run(at));
+        }
+        if values.len() > MAX_ARGUMENTS {
+            return fail(span, format!("there are at most {MAX_ARGUMENTS} arguments; a run of registers may be longer"));
+        }
+        let values = values.iter().map(|value| self.value(value, None));
+        values.collect::<Checked<Vec<Typed>>>().map(Arguments::Values)
+    }
+
+    fn is_run(&self, value: &Sexpr) -> bool {
+        let Sexpr::Operand(name, place) = value else { return false };
+        let operand = self.find_operand(name, *place).ok().map(|at| &self.opcode.operands[at]);
+        operand.is_some_and(|operand| matches!(operand.kind.as_str(), "Regs" | "RegsMut"))
     }
 
     pub(super) fn call(&mut self, word: &str, rest: &[Sexpr], span: Span) -> Checked<Typed> {

@@ -3,7 +3,7 @@
 //! In: a [`Typed`] tree. Out: a Rust expression. Made from the tree alone and not from its lowering, so that rustc's
 //! reading of a template and the compilers' are independent of each other.
 
-use super::ast::{Call, Callee, Constant, Invoke, Kind, Opcode, Typed};
+use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Opcode, Typed};
 use azulejo_core::vocab::op::Key;
 use azulejo_core::vocab::{Op, Type, Vocabulary};
 use proc_macro2::{Span, TokenStream};
@@ -289,7 +289,7 @@ impl Writer<'_> {
 
     fn invoke(&self, invoke: &Invoke, typed: &Typed) -> TokenStream {
         let function = self.expression(&invoke.function);
-        let args = invoke.args.iter().map(|arg| self.expression(arg));
+        let args = self.arguments(&invoke.args);
         let bits = match typed.ty {
             Type::Void => quote!({
                 bits;
@@ -301,11 +301,27 @@ impl Writer<'_> {
         };
         quote! {{
             let function = (#function) as u32;
-            match machine.functions.invoke(machine.context, function, &[#(__meaning::Num::to_bits(#args)),*]) {
+            match machine.functions.invoke(machine.context, function, #args) {
                 ::core::result::Result::Ok(bits) => #bits,
                 ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
             }
         }}
+    }
+
+    /// The bits of a function's arguments, as a slice.
+    fn arguments(&self, args: &Arguments) -> TokenStream {
+        match args {
+            Arguments::Values(values) => {
+                let values = values.iter().map(|value| self.expression(value));
+                quote!(&[#(__meaning::Num::to_bits(#values)),*])
+            }
+            Arguments::Run(at) => {
+                let run = self.field(*at);
+                quote! {
+                    ::core::slice::from_raw_parts(machine.frame.add(#run.first as usize), #run.count as usize)
+                }
+            }
+        }
     }
 
     fn call(&self, call: &Call, typed: &Typed) -> TokenStream {

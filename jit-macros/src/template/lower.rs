@@ -3,7 +3,7 @@
 //! In: a [`Typed`] tree. Out: the tokens of a static `Template`. Values are numbered as the steps yield them;
 //! blocks are numbered as they are opened, block 0 being where the template starts.
 
-use super::ast::{Call, Callee, Constant, Invoke, Kind, Typed};
+use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Typed};
 use azulejo_core::vocab::{Op, Sig, Type};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -398,13 +398,23 @@ impl Lowering {
 
     fn invoke(&mut self, invoke: &Invoke, ret: Type) -> u16 {
         let function = self.value(&invoke.function);
-        let args: Vec<u16> = invoke.args.iter().map(|arg| self.value(arg)).collect();
-        let (function, args) = (number(function), args.into_iter().map(number));
+        let args = match &invoke.args {
+            Arguments::Values(values) => {
+                let values: Vec<u16> = values.iter().map(|value| self.value(value)).collect();
+                let values = values.into_iter().map(number);
+                quote!(Values(&[#(#values),*]))
+            }
+            Arguments::Run(at) => {
+                let at = operand(*at);
+                quote!(Run(#at))
+            }
+        };
+        let function = number(function);
         let (returned, effect) = (ty(ret), format_ident!("{}", invoke.effect));
         let step = quote! {
             Invoke {
                 function: #function,
-                args: &[#(#args),*],
+                args: __template::Arguments::#args,
                 ret: #returned,
                 effect: __graph::Effect::#effect,
             }

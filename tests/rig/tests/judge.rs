@@ -42,7 +42,7 @@ fn assignments(count: u64) -> Vec<(TileList, Assignment)> {
 #[track_caller]
 fn notices(words: &str, mut damage: impl FnMut(&TileList, &mut Assignment, usize) -> bool) {
     let (mut damaged, mut told) = (0, 0);
-    for (tiles, right) in assignments(12) {
+    for (tiles, right) in assignments(24) {
         assert_eq!(judge(&tiles, &right), []);
         let n_places = right.locs.len().max(right.moves.len()) + 1;
         for at in (0..n_places).step_by(1 + n_places / 40) {
@@ -252,7 +252,7 @@ fn two_operands_in_one_register() {
 #[test]
 fn what_an_instruction_destroys() {
     let mut noticed = 0;
-    for (mut tiles, right) in assignments(12) {
+    for (mut tiles, right) in assignments(24) {
         for at in 0..tiles.insts.len() {
             let operands = tiles.insts[at].operands.range();
             let late = operands.clone().find(|index| {

@@ -17,7 +17,7 @@ use super::decode::{Decoded, run_of};
 use super::registers::Registers;
 use crate::ir::bytecode::{OpcodeInfo, OperandKind};
 use crate::ir::graph::Effect;
-use crate::ir::template::{Step, Template};
+use crate::ir::template::{Arguments, Step, Template};
 use crate::verify::Shape;
 use crate::vocab::Op;
 
@@ -78,8 +78,13 @@ impl Touches {
                 Step::Goto { .. } | Step::Switch { .. } | Step::Return { .. } | Step::Trap { .. } => {
                     written = None;
                 }
-                Step::Call { effect: Effect::Observes, .. }
-                | Step::Invoke { effect: Effect::Observes, .. } => touches.stores_all = true,
+                Step::Call { effect: Effect::Observes, .. } => touches.stores_all = true,
+                Step::Invoke { effect, args, .. } => {
+                    touches.stores_all |= effect == Effect::Observes;
+                    if let Arguments::Run(operand) = args {
+                        touches.reads |= 1 << operand;
+                    }
+                }
                 Step::Node { op: Op::LOCAL, .. } => touches.stores_all = true,
                 _ => {}
             }
@@ -356,12 +361,15 @@ impl Alive {
         let infos = source.opcodes[code.opcode(at)].operands;
         let raws = code.operands(at);
         for (operand, (info, &raw)) in core::iter::zip(infos, raws).enumerate() {
-            if touches.reads & 1 << operand != 0 && !has(gives, raw as u32) {
-                insert(reads, raw as u32);
-            }
-            if matches!(info.kind, OperandKind::Regs | OperandKind::RegsMut) {
+            let is_read = touches.reads & 1 << operand != 0;
+            if !matches!(info.kind, OperandKind::Regs | OperandKind::RegsMut) {
+                if is_read && !has(gives, raw as u32) {
+                    insert(reads, raw as u32);
+                }
+            } else {
                 for register in run_of(raw) {
-                    if has(&self.stored, register as u32) && !has(gives, register as u32) {
+                    let is_read = is_read || has(&self.stored, register as u32);
+                    if is_read && !has(gives, register as u32) {
                         insert(reads, register as u32);
                     }
                     if info.kind == OperandKind::RegsMut {

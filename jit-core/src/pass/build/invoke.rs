@@ -1,16 +1,17 @@
 //! Calls from one function of bytecode to another.
 //!
-//! In: a function's number and its arguments, as values. Out: a node that calls it by its record, with the context and
-//! each argument's bits. The record of a function that is known by now is part of the code; that of any other is looked up
+//! In: a function's number and its arguments, as values or as a run of VM registers. Out: a node that calls it by its
+//! record, with the context and each argument's bits, or with where those stand in memory. The record of a function that is known by now is part of the code; that of any other is looked up
 //! where the functions of an engine say, when the code runs.
 
+use super::decode::run_of;
 use super::{Builder, SLOT_BYTES, WORD};
 use crate::ir::graph::{CallData, Effect, Target};
 use crate::ir::index::Node;
-use crate::ir::template::{Convention, Ref, Signature};
+use crate::ir::template::{Arguments, Convention, Ref, Signature};
 use crate::vocab::{Op, Sig, Type};
 
-/// The most arguments that one function of bytecode may give to another.
+/// The most arguments that one function of bytecode gives to another in registers and on the stack. More come from memory.
 pub const MAX_ARGUMENTS: usize = 64;
 
 /// What a call takes: the context, and the arguments.
@@ -23,6 +24,9 @@ pub struct Functions<'a> {
     pub records: &'a [u64],
     /// The address of a [`Table`] that stays where it is: it tells of functions that will be there later.
     pub table: u64,
+    /// The address of a function that makes a call with arguments from memory. It takes the record, the context, where the
+    /// arguments are, and how many.
+    pub spread: u64,
 }
 
 /// The records of all functions, as compiled code sees them.
@@ -36,13 +40,18 @@ pub struct Table {
 }
 
 impl Builder<'_> {
-    pub(super) fn invoke(&mut self, function: Ref, args: &[Ref], ret: Type, effect: Effect) {
+    pub(super) fn invoke(&mut self, function: Ref, args: Arguments, ret: Type, effect: Effect) {
         if effect == Effect::Observes {
             self.observed = true;
             self.flush_all();
         }
         let context = self.graph.add(Op::TC, WORD, &[], 0, self.at);
-        self.invoke_node(context, function, args, ret, effect);
+        match args {
+            Arguments::Values(args) => self.invoke_node(context, function, args, ret, effect),
+            Arguments::Run(operand) => {
+                self.invoke_run(context, function, operand, ret, effect);
+            }
+        }
         if effect == Effect::Observes {
             self.reload_all();
         }
@@ -56,32 +65,90 @@ impl Builder<'_> {
         ret: Type,
         effect: Effect,
     ) {
-        let function = self.value(function);
-        let number = self.graph.as_const(function);
-        let known = number.and_then(|number| self.source.functions.records.get(number as usize));
-        let target = known.map_or(Target::Indirect, |record| Target::Direct(*record));
-        let record = known.is_none().then(|| self.record(function));
-        self.scratch.stack_inputs.clear();
-        self.scratch.stack_inputs.extend(record);
-        self.scratch.stack_inputs.push(context);
+        let target = self.start_call(context, function);
         for &arg in args {
             let value = self.value(arg);
             let bits = self.widen(value);
             self.scratch.stack_inputs.push(bits);
         }
-        let signature =
-            Signature { convention: Convention::Bytecode, args: &TYPES[..1 + args.len()], ret: Type::I64 };
+        self.end_call(target, args.len(), ret, effect);
+    }
+
+    /// A call with the registers of a run: as values or, if those are many or others write them, from their slots.
+    fn invoke_run(&mut self, context: Node, function: Ref, operand: u8, ret: Type, effect: Effect) {
+        let run = run_of(self.operand(operand));
+        let is_written = run.clone().any(|register| self.is_in_window(register as u32));
+        if run.len() > MAX_ARGUMENTS || self.observed || is_written {
+            let count = self.graph.constant(Type::I64, run.len() as u64, self.at);
+            let first = self.window(operand);
+            return self.invoke_spread(context, function, [first, count], ret, effect);
+        }
+        let target = self.start_call(context, function);
+        for register in run.clone() {
+            let bits = self.read(register as u32, Type::I64);
+            self.scratch.stack_inputs.push(bits);
+        }
+        self.end_call(target, run.len(), ret, effect);
+    }
+
+    /// A call with arguments from memory: where they start, and how many there are.
+    pub(super) fn invoke_spread(
+        &mut self,
+        context: Node,
+        function: Ref,
+        [first, count]: [Node; 2],
+        ret: Type,
+        effect: Effect,
+    ) {
+        let record = match self.known(function) {
+            Some(record) => self.graph.constant(Type::I64, record, self.at),
+            None => self.record(function),
+        };
+        let signature = Signature { convention: Convention::SysV64, args: &TYPES[..4], ret: Type::I64 };
+        let target = Target::Direct(self.source.functions.spread);
         self.graph.calls.push(CallData { target, signature, effect });
         let call = self.graph.calls.len() as u64 - 1;
-        let bits = self.graph.push(self.current, Op::INVOKE, WORD, &self.scratch.stack_inputs, call, self.at);
+        let inputs = [record, context, first, count];
+        let bits = self.graph.push(self.current, Op::INVOKE_SPREAD, WORD, &inputs, call, self.at);
+        self.result(bits, ret);
+    }
+
+    /// Collects what a call takes before its arguments.
+    fn start_call(&mut self, context: Node, function: Ref) -> Target {
+        let known = self.known(function);
+        let record = known.is_none().then(|| self.record(function));
+        self.scratch.stack_inputs.clear();
+        self.scratch.stack_inputs.extend(record);
+        self.scratch.stack_inputs.push(context);
+        known.map_or(Target::Indirect, Target::Direct)
+    }
+
+    fn end_call(&mut self, target: Target, args: usize, ret: Type, effect: Effect) {
+        let signature =
+            Signature { convention: Convention::Bytecode, args: &TYPES[..1 + args], ret: Type::I64 };
+        self.graph.calls.push(CallData { target, signature, effect });
+        let call = self.graph.calls.len() as u64 - 1;
+        let inputs = &self.scratch.stack_inputs;
+        let bits = self.graph.push(self.current, Op::INVOKE, WORD, inputs, call, self.at);
+        self.result(bits, ret);
+    }
+
+    fn result(&mut self, bits: Node, ret: Type) {
         if ret != Type::Void {
             let value = self.bits_as(bits, ret);
             self.scratch.linked.values.push(value);
         }
     }
 
+    /// The record of a function that is there already, and is known by number.
+    fn known(&self, function: Ref) -> Option<u64> {
+        let number = self.graph.as_const(self.value(function))?;
+        self.source.functions.records.get(number as usize).copied()
+    }
+
     /// The record of a function whose number is found out when the code runs.
-    fn record(&mut self, function: Node) -> Node {
+    fn record(&mut self, function: Ref) -> Node {
+        let function = self.value(function);
         let function = self.widen(function);
         let table = self.graph.constant(Type::I64, self.source.functions.table, self.at);
         let second = core::mem::offset_of!(Table, len) as u64;

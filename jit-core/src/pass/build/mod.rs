@@ -450,9 +450,7 @@ impl Builder<'_> {
                 self.scratch.linked.values.push(value);
             }
             Step::Window { operand } => {
-                let run = run_of(self.operand(operand));
-                let value = self.window(run);
-                self.has_window = true;
+                let value = self.window(operand);
                 self.scratch.linked.values.push(value);
             }
             Step::WindowLength { operand } => {

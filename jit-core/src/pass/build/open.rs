@@ -13,7 +13,7 @@ use crate::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
 use crate::ir::graph::{Effect, Graph};
 use crate::ir::index::{Block, Node};
 use crate::ir::stencil::{Open, Opens, Range, Source as From};
-use crate::ir::template::{Imm, Resume, Step, Template};
+use crate::ir::template::{Arguments, Imm, Resume, Step, Template};
 use crate::vocab::{Op, Props, Scalar, Sig, Type, Vocabulary};
 
 /// What is opened, and how.
@@ -290,7 +290,16 @@ impl<'a> Opener<'a> {
             Step::Invoke { function, args, ret, effect } => {
                 self.builder.observed |= effect == Effect::Observes;
                 let context = self.pointer(TC);
-                self.builder.invoke_node(context, function, args, ret, effect);
+                match args {
+                    Arguments::Values(args) => {
+                        self.builder.invoke_node(context, function, args, ret, effect);
+                    }
+                    Arguments::Run(operand) => {
+                        let open = Open { source: From::Count(operand), scale: 1, range: Range::Unsigned };
+                        let run = [self.slot(operand), self.open(open)];
+                        self.builder.invoke_spread(context, function, run, ret, effect);
+                    }
+                }
             }
             Step::Block { block, params, cold } => _ = self.builder.start_block(block, params, cold),
             Step::Jump { block, args } => {

@@ -94,7 +94,9 @@ impl Builder<'_> {
     pub(super) fn flush_all(&mut self) {
         for index in 0..self.scratch.flushes.len() {
             let register = self.scratch.flushes[index];
-            self.flush(register);
+            if !self.is_in_window(register) {
+                self.flush(register);
+            }
         }
     }
 
@@ -115,29 +117,58 @@ impl Builder<'_> {
     }
 
     /// The address of a run of registers, which are in their slots from here on.
-    pub(super) fn window(&mut self, run: core::ops::Range<usize>) -> Node {
-        for register in run.clone() {
-            if self.scratch.registers.is_elsewhere(register as u32) {
-                self.flush(register as u32);
-            }
+    pub(super) fn window(&mut self, operand: u8) -> Node {
+        let run = run_of(self.operand(operand));
+        match self.operand_kind(operand) {
+            OperandKind::RegsMut => self.hand_out(),
+            _ => self.flush_run(run.clone()),
         }
         self.slot_address(run.start as u32)
+    }
+
+    /// Puts the registers of all runs that the template may write in their slots, where they are from here on. Only once:
+    /// then others may write there.
+    fn hand_out(&mut self) {
+        if self.has_window || self.observed {
+            return;
+        }
+        let count = self.source.opcodes[self.opcode()].operands.len() as u8;
+        for operand in 0..count {
+            if self.operand_kind(operand) == OperandKind::RegsMut {
+                self.flush_run(run_of(self.operand(operand)));
+            }
+        }
+        self.has_window = true;
+    }
+
+    /// Puts the registers of a run in their slots, but for those that are there.
+    fn flush_run(&mut self, run: core::ops::Range<usize>) {
+        for register in run {
+            let register = register as u32;
+            let is_there = self.observed || self.is_in_window(register);
+            if !is_there && self.scratch.registers.is_elsewhere(register) {
+                self.flush(register);
+            }
+        }
+    }
+
+    fn opcode(&self) -> usize {
+        self.scratch.code.opcode(self.at as usize)
+    }
+
+    fn operand_kind(&self, operand: u8) -> OperandKind {
+        self.source.opcodes[self.opcode()].operands[operand as usize].kind
     }
 
     /// Before a template that looks at registers on some ways only: on the others slots must have, too, what is loaded from
     /// them afterwards.
     pub(super) fn store_shared(&mut self, template: &Template, opcode: usize) {
+        let operands = self.source.opcodes[opcode].operands;
         if template.observes() {
             self.observed = true;
             self.flush_all();
-            return;
-        }
-        for (operand, info) in self.source.opcodes[opcode].operands.iter().enumerate() {
-            if info.kind == OperandKind::RegsMut {
-                self.has_window = true;
-                let run = run_of(self.operand(operand as u8));
-                self.window(run);
-            }
+        } else if operands.iter().any(|info| info.kind == OperandKind::RegsMut) {
+            self.hand_out();
         }
     }
 
@@ -157,6 +188,9 @@ impl Builder<'_> {
     pub(super) fn reload_observed(&mut self, opcode: usize) {
         if self.observed {
             self.reload_all();
+            return;
+        }
+        if !self.has_window {
             return;
         }
         for (operand, info) in self.source.opcodes[opcode].operands.iter().enumerate() {
