@@ -449,10 +449,8 @@ fn a_run_that_is_too_long_for_the_callee_is_a_bad_call() {
         let callee = engine.define("callee", weighted(2), 3).expect("it is right");
         for count in [4, 70] {
             let args = Regs { first: 1, count };
-            let code = vec![
-                Op::CallRun { dst: out(0), f: Imm(callee.number()), args },
-                Op::Return { a: reg(0) },
-            ];
+            let code =
+                vec![Op::CallRun { dst: out(0), f: Imm(callee.number()), args }, Op::Return { a: reg(0) }];
             let caller = engine.define("caller", code, 80).expect("it is right");
             for _ in 0..5 {
                 let result = engine.call::<_, i64>(caller, &mut Vm::default(), (1i64,));
@@ -465,10 +463,7 @@ fn a_run_that_is_too_long_for_the_callee_is_a_bad_call() {
 #[test]
 fn a_run_with_floats_goes_around_a_loop() {
     for (name, engine) in engines() {
-        let callee = vec![
-            Op::Half { dst: 2.into(), a: 1.into() },
-            Op::ReturnFloat { a: 2.into() },
-        ];
+        let callee = vec![Op::Half { dst: 2.into(), a: 1.into() }, Op::ReturnFloat { a: 2.into() }];
         let callee = engine.define("half", callee, 3).expect("it is right");
         let code = vec![
             Op::CallRunFloat { dst: 3.into(), f: Imm(callee.number()), args: RegsMut { first: 2, count: 2 } },
@@ -511,6 +506,62 @@ fn what_is_written_through_a_window_is_there_for_the_next_step() {
             assert_eq!(call(calls), n + 20 + (n + 20) + 2 * (n + 30) + 1 + 2, "{name}");
             assert_eq!(call(looks), n + 30, "{name}");
             assert_eq!(vm.notes, [n, n + 20, n + 30, 0, n + 40], "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_function_is_made_when_it_is_first_called() {
+    for (name, engine) in engines() {
+        let made = std::rc::Rc::new(std::cell::Cell::new(0));
+        let count = made.clone();
+        let caller = vec![Op::Call1 { dst: out(1), f: Imm(1), a: reg(0) }, Op::Return { a: reg(1) }];
+        let caller = engine.define("caller", caller, 2).expect("it is right");
+        let late = engine.declare("late", move || {
+            count.set(count.get() + 1);
+            let code = vec![Op::AddConst { dst: out(0), a: reg(0), k: Imm(5) }, Op::Return { a: reg(0) }];
+            Some((code.into(), 1))
+        });
+        assert_eq!(engine.name(late).as_deref(), Ok("late"));
+        assert_eq!(
+            (engine.tier(late), engine.code_len(late), made.get()),
+            (Tier::Interpreter, 0, 0),
+            "{name}"
+        );
+        for n in 0..20 {
+            assert_eq!(engine.call::<_, i64>(caller, &mut Vm::default(), (n,)), Ok(n + 5), "{name}");
+        }
+        assert_eq!(made.get(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_function_that_cannot_be_made_is_told_of() {
+    for (name, engine) in engines() {
+        let engine = std::rc::Rc::new(engine);
+        let again = std::rc::Rc::downgrade(&engine);
+        let nothing = engine.declare("nothing", || None);
+        let wrong = engine.declare("wrong", || Some((vec![Op::Return { a: reg(7) }].into(), 1)));
+        let itself = engine.declare("itself", move || {
+            let engine = again.upgrade().expect("it is there");
+            let result = engine.call::<_, i64>(engine.declare("other", || None), &mut Vm::default(), ());
+            assert_eq!(result, Err(Error::NotMade));
+            None
+        });
+        for function in [nothing, wrong, itself] {
+            let code = vec![
+                Op::Call1 { dst: out(1), f: Imm(function.number()), a: reg(0) },
+                Op::Return { a: reg(1) },
+            ];
+            let caller = engine.define("caller", code, 2).expect("it is right");
+            for _ in 0..3 {
+                let call = |function| engine.call::<_, i64>(function, &mut Vm::default(), (1i64,));
+                assert_eq!(call(caller), Err(Error::Trap { trap: Trap::BadCall, at: 0 }), "{name}");
+                match function == wrong {
+                    true => assert!(matches!(call(function), Err(Error::Verify(_))), "{name}"),
+                    false => assert_eq!(call(function), Err(Error::NotMade), "{name}"),
+                }
+            }
         }
     }
 }

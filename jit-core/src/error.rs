@@ -28,6 +28,8 @@ pub enum Error {
     },
     /// The function belongs to another engine.
     UnknownFunction,
+    /// Whoever was to make the function's bytecode gave none, or asked for the function while making it.
+    NotMade,
     /// The function has no machine code.
     NotCompiled,
     /// There is no room left for machine code; the function can still be interpreted.
@@ -83,6 +85,7 @@ impl fmt::Display for Error {
                 write!(f, "{given} arguments for a function with {registers} registers")
             }
             Error::UnknownFunction => f.write_str("the function belongs to another engine"),
+            Error::NotMade => f.write_str("the function's bytecode could not be made"),
             Error::NotCompiled => f.write_str("the function has not been compiled"),
             Error::OutOfCodeMemory => f.write_str("no room left for machine code"),
             Error::FrameTooLarge { bytes } => {

@@ -45,7 +45,7 @@ impl<B: Bytecode> Engine<B> {
     pub(super) fn collect(&self) {
         let next = || self.worker.borrow().as_ref().and_then(Worker::finished);
         while let Some(Done { request, result }) = next() {
-            let Ok(function) = self.function(FunctionId(request.function)) else { continue };
+            let Ok(function) = self.known(FunctionId(request.function)) else { continue };
             if function.generation() != request.generation {
                 continue;
             }

@@ -7,7 +7,7 @@ use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
 use azulejo_core::pass::build::{self, Source};
 use azulejo_core::verify::{self, Shape};
 use azulejo_core::vocab::Vocabulary;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -53,17 +53,51 @@ pub struct Code<B> {
     pub ops: Vec<B>,
     /// What `Labels` operands are runs of.
     pub labels: Vec<u32>,
+    /// What `(cu)` is in this function's templates; the address of the bytecode if nobody says.
+    pub unit: Option<*const ()>,
+}
+
+impl<B> Code<B> {
+    /// Says what `(cu)` is in this function's templates: the address of something that all functions of a module share, say.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// enum Op {
+    ///     Limit { dst: Out<i64> },
+    ///     Return { a: In<i64> },
+    /// }
+    /// #[repr(C)]
+    /// struct Module {
+    ///     limit: i64,
+    /// }
+    /// template! {
+    ///     Op::Limit  => unsafe (load (addr (cu) (&offset_of Module, limit)) i64)
+    ///     Op::Return => (return $a)
+    /// }
+    ///
+    /// let module = Box::new(Module { limit: 80 });
+    /// let engine = Engine::<Op>::new();
+    /// let code = Code::from(vec![Op::Limit { dst: 0.into() }, Op::Return { a: 0.into() }]);
+    /// let function = engine.define("limit", code.with_unit(&raw const *module), 1)?;
+    /// assert_eq!(engine.call::<_, i64>(function, &mut (), ())?, 80);
+    /// # Ok::<(), azulejo::Error>(())
+    /// ```
+    pub fn with_unit<T>(mut self, unit: *const T) -> Self {
+        self.unit = Some(unit.cast());
+        self
+    }
 }
 
 impl<B> From<Vec<B>> for Code<B> {
     fn from(ops: Vec<B>) -> Self {
-        Code { ops, labels: Vec::new() }
+        Code { ops, labels: Vec::new(), unit: None }
     }
 }
 
 impl<B: Clone> From<&[B]> for Code<B> {
     fn from(ops: &[B]) -> Self {
-        Code { ops: ops.to_vec(), labels: Vec::new() }
+        Code { ops: ops.to_vec(), labels: Vec::new(), unit: None }
     }
 }
 
@@ -83,7 +117,7 @@ pub(super) struct Retired {
 
 /// Bytecode that was verified: what a compiler needs of a function, on whatever thread.
 pub(super) struct Body<B: Bytecode> {
-    name: String,
+    name: Arc<str>,
     code: Code<B>,
     registers: u32,
     shape: Shape,
@@ -91,14 +125,27 @@ pub(super) struct Body<B: Bytecode> {
     guards: bool,
 }
 
+/// What makes a function's bytecode.
+pub(super) type Maker<B> = Box<dyn FnOnce() -> Result<Body<B>, Error>>;
+
 impl<B: Bytecode> Body<B> {
+    pub(super) fn verified(
+        name: Arc<str>,
+        code: Code<B>,
+        registers: u32,
+        guards: bool,
+    ) -> Result<Self, Error> {
+        let shape = verify::verify(&code.ops, &code.labels, registers)?;
+        Ok(Body { name, code, registers, shape, guards })
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// What `(cu)` is: the bytecode itself, by which a template can tell functions apart.
+    /// What `(cu)` is.
     pub(super) fn unit(&self) -> *const () {
-        self.code.ops.as_ptr().cast()
+        self.code.unit.unwrap_or(self.code.ops.as_ptr().cast())
     }
 
     /// For going on at this bytecode.
@@ -122,7 +169,11 @@ impl<B: Bytecode> Body<B> {
 /// A function of an engine.
 pub(super) struct Function<B: Bytecode> {
     number: u32,
-    body: Arc<Body<B>>,
+    name: Arc<str>,
+    /// Nothing before it was made, or what was wrong with it.
+    body: OnceCell<Result<Arc<Body<B>>, Error>>,
+    /// Who makes it; nobody any more once it is being made.
+    maker: Cell<Option<Maker<B>>>,
     /// Shared with the calls that run it, as all code: they keep it if it is thrown away.
     compiled: RefCell<Option<Rc<Compiled>>>,
     baseline: RefCell<Option<Rc<BaselineCode>>>,
@@ -164,19 +215,29 @@ impl Retired {
 }
 
 impl<B: Bytecode> Function<B> {
-    pub(super) fn verified(
+    /// A function with its bytecode.
+    pub(super) fn of(number: u32, body: Body<B>, tiers: &Tiers) -> Self {
+        Function::new(number, body.name.clone(), OnceCell::from(Ok(Arc::new(body))), None, tiers)
+    }
+
+    /// A function whose bytecode is made when somebody asks for it.
+    pub(super) fn declared(number: u32, name: Arc<str>, maker: Maker<B>, tiers: &Tiers) -> Self {
+        Function::new(number, name, OnceCell::new(), Some(maker), tiers)
+    }
+
+    fn new(
         number: u32,
-        name: String,
-        code: Code<B>,
-        registers: u32,
+        name: Arc<str>,
+        body: OnceCell<Result<Arc<Body<B>>, Error>>,
+        maker: Option<Maker<B>>,
         tiers: &Tiers,
-        guards: bool,
-    ) -> Result<Self, Error> {
-        let shape = verify::verify(&code.ops, &code.labels, registers)?;
+    ) -> Self {
         let budget = Box::new(Cell::new(tiers.budget(Tier::Interpreter)));
-        Ok(Function {
+        Function {
             number,
-            body: Arc::new(Body { name, code, registers, shape, guards }),
+            name,
+            body,
+            maker: Cell::new(maker),
             compiled: RefCell::default(),
             baseline: RefCell::default(),
             inside: RefCell::default(),
@@ -189,44 +250,71 @@ impl<B: Bytecode> Function<B> {
             generation: Cell::new(0),
             is_awaited: Cell::new(false),
             last_call: Cell::new(0),
-        })
+        }
+    }
+
+    /// Has the bytecode made, if that has not been done.
+    #[inline(always)]
+    pub(super) fn make(&self) -> Result<(), Error> {
+        match self.body.get() {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(error)) => Err(*error),
+            None => self.make_now(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_now(&self) -> Result<(), Error> {
+        // Whoever makes it may call other functions, but not this one.
+        let maker = self.maker.take().ok_or(Error::NotMade)?;
+        let body = maker().map(Arc::new);
+        let result = body.as_ref().map(|_| ()).map_err(|error| *error);
+        // Nobody else had the maker.
+        let _ = self.body.set(body);
+        result
     }
 
     pub(super) fn number(&self) -> u32 {
         self.number
     }
 
+    /// The bytecode, which was made.
+    #[inline(always)]
     pub(super) fn body(&self) -> &Arc<Body<B>> {
-        &self.body
+        match self.body.get() {
+            Some(Ok(body)) => body,
+            _ => unreachable!("whoever finds a function has its bytecode made"),
+        }
     }
 
     pub(super) fn name(&self) -> &str {
-        self.body.name()
+        &self.name
     }
 
     pub(super) fn code(&self) -> &[B] {
-        &self.body.code.ops
+        &self.body().code.ops
     }
 
     pub(super) fn labels(&self) -> &[u32] {
-        &self.body.code.labels
+        &self.body().code.labels
     }
 
     pub(super) fn registers(&self) -> u32 {
-        self.body.registers
+        self.body().registers
     }
 
     pub(super) fn slots(&self) -> usize {
-        self.body.shape.slots as usize
+        self.body().shape.slots as usize
     }
 
     /// The height of the operand stack before a bytecode.
     pub(super) fn depth(&self, at: u32) -> u32 {
-        self.body.shape.depths.get(at as usize).copied().unwrap_or(0)
+        self.body().shape.depths.get(at as usize).copied().unwrap_or(0)
     }
 
     pub(super) fn unit(&self) -> *const () {
-        self.body.unit()
+        self.body().unit()
     }
 
     /// What the interpreter runs it with.
@@ -340,7 +428,7 @@ impl<B: Bytecode> Function<B> {
 
     /// Whether a template in it looks at all VM registers at once.
     pub(super) fn observes(&self) -> bool {
-        self.body.code.ops.iter().any(|op| B::templates()[op.opcode()].observes())
+        self.body().code.ops.iter().any(|op| B::templates()[op.opcode()].observes())
     }
 
     /// Takes what other functions call away, with the code behind it: they may be running that.
@@ -400,10 +488,10 @@ impl<B: Bytecode> Function<B> {
     /// As the baseline compiler takes it; `counts` is whether its loops use the budget up.
     pub(super) fn bytecode(&self, counts: bool) -> verify::Function<'_, B> {
         verify::Function {
-            code: &self.body.code.ops,
-            labels: &self.body.code.labels,
-            registers: self.body.registers,
-            shape: &self.body.shape,
+            code: &self.body().code.ops,
+            labels: &self.body().code.labels,
+            registers: self.body().registers,
+            shape: &self.body().shape,
             unit: self.unit(),
             budget: counts.then(|| std::ptr::from_ref(&*self.budget)),
         }

@@ -39,12 +39,13 @@ pub use value::{Args, Slot};
 use crate::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
 use backend::{Backend, Compiled};
-use function::{Function, Retired};
+use function::{Body, Function, Retired};
 use links::Links;
 use stack::FrameStack;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 use tiers::{ENDLESS, Tiers};
 
 /// Whether this machine can run compiled code, and if not, why not.
@@ -385,16 +386,57 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<FunctionId, Error> {
         let mut functions = self.functions.borrow_mut();
         let number = functions.len() as u32;
-        let function =
-            Function::verified(number, name.into(), code.into(), registers, &self.tiers, self.guards)?;
-        functions.push(Rc::new(function));
+        let body = Body::verified(name.into().into(), code.into(), registers, self.guards)?;
+        functions.push(Rc::new(Function::of(number, body, &self.tiers)));
         self.links.borrow_mut().add();
         Ok(FunctionId(number))
     }
 
+    /// Adds a function whose bytecode is made when it is first called or compiled: `make` gives it, and how many VM
+    /// registers it has. A large program starts at once so, and what never runs is never translated.
+    ///
+    /// If `make` gives nothing, whoever asks for the function is told [`Error::NotMade`], now and later; if the code is
+    /// wrong, what is wrong with it. In a call from bytecode either is a [`Trap::BadCall`].
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Double { dst: Out<i64>, a: In<i64> }, Return { a: In<i64> } }
+    /// # template! {
+    /// #     Op::Double => (add $a $a)
+    /// #     Op::Return => (return $a)
+    /// # }
+    /// let engine = Engine::<Op>::new();
+    /// let source = "double";
+    /// let function = engine.declare("double", move || {
+    ///     println!("translating {source}");
+    ///     let code = vec![Op::Double { dst: 0.into(), a: 0.into() }, Op::Return { a: 0.into() }];
+    ///     Some((code.into(), 1))
+    /// });
+    /// assert_eq!(engine.call::<_, i64>(function, &mut (), (21i64,))?, 42);
+    /// # Ok::<(), azulejo::Error>(())
+    /// ```
+    pub fn declare(
+        &self,
+        name: impl Into<String>,
+        make: impl FnOnce() -> Option<(Code<B>, u32)> + 'static,
+    ) -> FunctionId {
+        let mut functions = self.functions.borrow_mut();
+        let number = functions.len() as u32;
+        let (name, guards): (Arc<str>, bool) = (name.into().into(), self.guards);
+        let named = name.clone();
+        let maker = move || {
+            let (code, registers) = make().ok_or(Error::NotMade)?;
+            Body::verified(named, code, registers, guards)
+        };
+        functions.push(Rc::new(Function::declared(number, name, Box::new(maker), &self.tiers)));
+        self.links.borrow_mut().add();
+        FunctionId(number)
+    }
+
     /// What a function was called when it was defined.
     pub fn name(&self, function: FunctionId) -> Result<String, Error> {
-        Ok(self.function(function)?.name().to_string())
+        Ok(self.known(function)?.name().to_string())
     }
 
     /// Compiles a function with the optimizer; calls that start from now on run the machine code.
@@ -457,7 +499,7 @@ impl<B: Bytecode> Engine<B> {
     /// Throws the machine code of a function away; calls that start from now on are interpreted. Its memory is free for
     /// other functions once the calls that run it have ended.
     pub fn discard(&self, function: FunctionId) -> Result<(), Error> {
-        self.discard_code(self.function(function)?);
+        self.discard_code(self.known(function)?);
         self.free_retired();
         Ok(())
     }
@@ -512,7 +554,7 @@ impl<B: Bytecode> Engine<B> {
 
     /// The highest tier in which calls of a function start now.
     pub fn tier(&self, function: FunctionId) -> Tier {
-        match self.function(function) {
+        match self.known(function) {
             Ok(function) if function.optimized().is_some() => Tier::Optimizer,
             Ok(function) if function.has_baseline() => Tier::Baseline,
             _ => Tier::Interpreter,
@@ -521,7 +563,7 @@ impl<B: Bytecode> Engine<B> {
 
     /// How many bytes of machine code a function has in its highest tier; zero if it is only interpreted.
     pub fn code_len(&self, function: FunctionId) -> usize {
-        self.function(function).map_or(0, |function| match (function.optimized(), function.baseline()) {
+        self.known(function).map_or(0, |function| match (function.optimized(), function.baseline()) {
             (Some(code), _) => code.bytes().len(),
             (None, Some(code)) => code.bytes().len(),
             (None, None) => 0,
@@ -568,8 +610,17 @@ impl<B: Bytecode> Engine<B> {
         self.run(function, context, args, Tier::Interpreter).map(R::from_slot)
     }
 
+    /// A function, with its bytecode.
     #[inline(always)]
     fn function(&self, id: FunctionId) -> Result<&Function<B>, Error> {
+        let function = self.known(id)?;
+        function.make()?;
+        Ok(function)
+    }
+
+    /// A function, whose bytecode may not be made yet.
+    #[inline(always)]
+    fn known(&self, id: FunctionId) -> Result<&Function<B>, Error> {
         let function = self.functions.borrow().get(id.0 as usize).map(Rc::as_ptr);
         // SAFETY: functions stay as long as the engine, which is borrowed, and where they are.
         function.map(|function| unsafe { &*function }).ok_or(Error::UnknownFunction)

@@ -69,7 +69,10 @@ impl Checker<'_> {
             return Ok(Arguments::Run(at));
         }
         if values.len() > MAX_ARGUMENTS {
-            return fail(span, format!("there are at most {MAX_ARGUMENTS} arguments; a run of registers may be longer"));
+            return fail(
+                span,
+                format!("there are at most {MAX_ARGUMENTS} arguments; a run of registers may be longer"),
+            );
         }
         let values = values.iter().map(|value| self.value(value, None));
         values.collect::<Checked<Vec<Typed>>>().map(Arguments::Values)
