@@ -53,8 +53,8 @@ pub struct Code<B> {
     pub ops: Vec<B>,
     /// What `Labels` operands are runs of.
     pub labels: Vec<u32>,
-    /// What `(cu)` is in this function's templates; the address of the bytecode if nobody says.
-    pub unit: Option<*const ()>,
+    /// The address that `(cu)` is in this function's templates; that of the bytecode if nobody says.
+    pub unit: Option<usize>,
 }
 
 impl<B> Code<B> {
@@ -84,7 +84,7 @@ impl<B> Code<B> {
     /// # Ok::<(), azulejo::Error>(())
     /// ```
     pub fn with_unit<T>(mut self, unit: *const T) -> Self {
-        self.unit = Some(unit.cast());
+        self.unit = Some(unit.expose_provenance());
         self
     }
 }
@@ -145,7 +145,10 @@ impl<B: Bytecode> Body<B> {
 
     /// What `(cu)` is.
     pub(super) fn unit(&self) -> *const () {
-        self.code.unit.unwrap_or(self.code.ops.as_ptr().cast())
+        match self.code.unit {
+            Some(address) => std::ptr::with_exposed_provenance(address),
+            None => self.code.ops.as_ptr().cast(),
+        }
     }
 
     /// For going on at this bytecode.
