@@ -186,3 +186,41 @@ fn a_sequence_with_a_mark_has_a_value() {
         check(Op::Classify { dst: r(0), a: r(1) }, [0, a, 0], expected);
     }
 }
+
+/// A table from which a user's macro makes the opcodes and their templates.
+macro_rules! table {
+    ($($name:ident($ty:ident) = $means:tt)*) => {
+        #[derive(Bytecode, Clone, Copy, Debug)]
+        enum Row {
+            $($name { dst: Out<$ty>, a: In<$ty>, b: In<$ty> },)*
+            Return { a: In<i64> },
+        }
+
+        template! {
+            $(Row::$name => $means)*
+            Row::Return => (return $a)
+        }
+    };
+}
+
+table! {
+    Add(i64) = (add $a $b)
+    Larger(i32) = (if (gt $a $b) $a $b)
+}
+
+#[test]
+fn opcodes_and_templates_may_come_from_a_table() -> Result<(), Error> {
+    let engine = Engine::<Row>::new();
+    let code = vec![
+        Row::Larger { dst: r(2), a: r(0), b: r(1) },
+        Row::Add { dst: r(2), a: r(2), b: r(0) },
+        Row::Return { a: r(2) },
+    ];
+    let function = engine.define("table", code, 3)?;
+    assert_eq!(engine.interpret::<_, i64>(function, &mut (), (4i64, 9i64))?, 13);
+    if azulejo::can_compile().is_ok() {
+        engine.compile(function)?;
+        assert_eq!(engine.call::<_, i64>(function, &mut (), (4i64, 9i64))?, 13);
+    }
+    Ok(())
+}

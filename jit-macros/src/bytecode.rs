@@ -381,7 +381,9 @@ fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStr
     let marker = marker_of(name, number, variant.span());
     let count = |kind: &str| opcode.operands.iter().filter(|operand| operand.kind == kind).count();
     let (pops, pushes) = (count("Pop"), count("Push"));
-    let run = quote_spanned! {variant.span()=>
+    // Shown at the variant, but of this macro's making: variants may come from another macro than the derive does.
+    let shown = Span::call_site().located_at(variant.span());
+    let run = quote_spanned! {shown=>
         <#marker as __bytecode::Semantics<Self>>::run(&*op, machine, op.offset_from_unsigned(start) as u32, stack)
     };
     let pop = (pops > 0).then(|| quote!(stack = unsafe { stack.sub(#pops) };));

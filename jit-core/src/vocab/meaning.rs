@@ -276,13 +276,13 @@ meanings! {
     /// The larger; NaN if either is; -0.0 is less than 0.0.
     max<T: Float>(a: T, b: T) -> T = maximum(a, b);
     /// Rounded down.
-    floor<T: Float>(a: T) -> T = T::from_f64(a.to_f64().floor());
+    floor<T: Float>(a: T) -> T = rounded(a, f64::floor);
     /// Rounded up.
-    ceil<T: Float>(a: T) -> T = T::from_f64(a.to_f64().ceil());
+    ceil<T: Float>(a: T) -> T = rounded(a, f64::ceil);
     /// Rounded toward zero.
-    trunc<T: Float>(a: T) -> T = T::from_f64(a.to_f64().trunc());
+    trunc<T: Float>(a: T) -> T = rounded(a, f64::trunc);
     /// Rounded to nearest, ties to even.
-    nearest<T: Float>(a: T) -> T = T::from_f64(a.to_f64().round_ties_even());
+    nearest<T: Float>(a: T) -> T = rounded(a, f64::round_ties_even);
     /// The first with the sign of the second.
     copysign<T: Float>(a: T, b: T) -> T = {
         let magnitude = T::TYPE.mask() >> 1;
@@ -392,6 +392,13 @@ fn saturate_unsigned(value: f64, bits: u32) -> u64 {
     (value as u64).min(u64::MAX >> (64 - bits))
 }
 
+/// A rounding function of Rust may hand a signaling NaN on; arithmetic makes it a quiet one.
+#[inline(always)]
+fn rounded<T: Float>(a: T, round: fn(f64) -> f64) -> T {
+    let value = a.to_f64();
+    if value.is_nan() { a.add(a) } else { T::from_f64(round(value)) }
+}
+
 #[inline(always)]
 fn minimum<T: Float>(a: T, b: T) -> T {
     let (x, y) = (a.to_f64(), b.to_f64());
@@ -413,5 +420,22 @@ fn maximum<T: Float>(a: T, b: T) -> T {
         a
     } else {
         b
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_gives_no_signaling_nan() {
+        let signaling = f64::from_bits(0x7ff4_0000_0000_0001);
+        for round in [floor::<f64>, ceil, trunc, nearest] {
+            // Not known to whoever compiles this.
+            let rounded = round(core::hint::black_box(signaling)).to_bits();
+            assert_eq!(rounded >> 51, 0xfff, "{rounded:x}");
+        }
+        assert_eq!([floor(-0.5), ceil(-0.5), trunc(-0.5), nearest(2.5)], [-1.0, -0.0, -0.0, 2.0]);
+        assert!(ceil(-0.5f64).is_sign_negative());
     }
 }
