@@ -1,0 +1,404 @@
+//! The virtual machine's bytecode: what each instruction of WebAssembly means.
+//!
+//! Locals are VM registers, parameters first, and so are the places of the operand stack behind them. A plain
+//! instruction takes its operands from registers and gives its result to one; its row below is all there is of it: its
+//! name, the type of its operands, that of its result, and its meaning. The macro makes three things of a row: an
+//! opcode, its template, and how the translator makes the one of the instruction.
+//!
+//! References are numbers: zero is null, and a function's is its engine's number plus one.
+
+use crate::runtime::{self as run, Table, Unit, Vm};
+use crate::trap::code;
+use azulejo::prelude::*;
+use wasmparser::{Operator, ValType};
+
+/// What a register's bits are. References are integers of 64 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    I32,
+    I64,
+    F32,
+    F64,
+}
+
+impl From<ValType> for Kind {
+    fn from(ty: ValType) -> Kind {
+        match ty {
+            ValType::I32 => Kind::I32,
+            ValType::F32 => Kind::F32,
+            ValType::F64 => Kind::F64,
+            _ => Kind::I64,
+        }
+    }
+}
+
+/// The kind of a Rust type.
+macro_rules! kind {
+    (i32) => {
+        Kind::I32
+    };
+    (i64) => {
+        Kind::I64
+    };
+    (f32) => {
+        Kind::F32
+    };
+    (f64) => {
+        Kind::F64
+    };
+}
+
+/// An instruction that only computes: how its bytecode is made from numbers of registers, and the kind of its result.
+#[derive(Clone, Copy)]
+pub(crate) enum Plain {
+    /// Of the result and the operand.
+    Unary(fn(u32, u32) -> Op, Kind),
+    /// Of the result and both operands.
+    Binary(fn(u32, u32, u32) -> Op, Kind),
+    /// Of the result, the address and the constant offset.
+    Load(fn(u32, u32, u64) -> Op, Kind, u64),
+    /// Of the address, the value and the constant offset.
+    Store(fn(u32, u32, u64) -> Op, u64),
+}
+
+macro_rules! instructions {
+    (
+        unary { $($unary:ident ($unary_from:ident) -> $unary_to:ident = $unary_means:tt)* }
+        binary { $($binary:ident ($binary_from:ident) -> $binary_to:ident = $binary_means:tt)* }
+        load { $($load:ident -> $load_to:ident = $load_means:tt)* }
+        store { $($store:ident ($store_from:ident) = $store_means:tt)* }
+        other { $($other:ident $other_fields:tt = $other_means:tt)* }
+        machine { $($machine:ident $machine_fields:tt = $machine_means:tt)* }
+    ) => {
+        /// The opcodes.
+        #[derive(Bytecode, Clone, Copy, Debug)]
+        #[bytecode(context = Vm)]
+        #[allow(missing_docs, reason = "the rows say it")]
+        pub enum Op {
+            $($unary { dst: Out<$unary_to>, a: In<$unary_from> },)*
+            $($binary { dst: Out<$binary_to>, a: In<$binary_from>, b: In<$binary_from> },)*
+            $($load { dst: Out<$load_to>, address: In<u32>, offset: Imm<u64> },)*
+            $($store { address: In<u32>, value: In<$store_from>, offset: Imm<u64> },)*
+            $($other $other_fields,)*
+            $($machine $machine_fields,)*
+        }
+
+        template! {
+            use access;
+            $(Op::$unary => $unary_means)*
+            $(Op::$binary => $binary_means)*
+            $(Op::$load => unsafe $load_means)*
+            $(Op::$store => unsafe $store_means)*
+            $(Op::$other => $other_means)*
+            $(Op::$machine => unsafe $machine_means)*
+        }
+
+        impl Plain {
+            /// What a plain instruction becomes; `None` of one that has to do with control, locals or the module.
+            pub(crate) fn of(operator: &Operator<'_>) -> Option<Plain> {
+                Some(match operator {
+                    $(Operator::$unary => {
+                        Plain::Unary(|dst, a| Op::$unary { dst: dst.into(), a: a.into() }, kind!($unary_to))
+                    })*
+                    $(Operator::$binary => Plain::Binary(
+                        |dst, a, b| Op::$binary { dst: dst.into(), a: a.into(), b: b.into() },
+                        kind!($binary_to),
+                    ),)*
+                    $(Operator::$load { memarg } => Plain::Load(
+                        |dst, address, offset| {
+                            Op::$load { dst: dst.into(), address: address.into(), offset: offset.into() }
+                        },
+                        kind!($load_to),
+                        memarg.offset,
+                    ),)*
+                    $(Operator::$store { memarg } => Plain::Store(
+                        |address, value, offset| {
+                            Op::$store { address: address.into(), value: value.into(), offset: offset.into() }
+                        },
+                        memarg.offset,
+                    ),)*
+                    _ => return None,
+                })
+            }
+        }
+    };
+}
+
+template_macros! {
+    access {
+        // An access to so many bytes of memory, unless it reaches beyond the end. A memory never moves.
+        macro ^within (,size ,access) (within
+            (ule (add (add $address $offset) ,size) (load (addr (cu) (&offset_of Unit, length)) u64))
+            &code::OUT_OF_BOUNDS_MEMORY ,access)
+        macro ^place () (add (load pure (addr (cu) (&offset_of Unit, memory)) ptr) (add $address $offset))
+
+        // Where an element of a table is, unless there is none; that is a trap of this kind.
+        macro ^element (,table ,index ,otherwise) (do
+            (when (unlikely (uge ,index (load (addr ,table (&offset_of Table, length)) u32))) (trap ,otherwise))
+            (idx (load (addr ,table (&offset_of Table, elements)) ptr) ,index 8))
+
+        // A conversion, whose own trap is for what is out of range.
+        macro ^truncate (,converted) (do (when (unlikely (ne $a $a)) (trap &code::INVALID_CONVERSION)) ,converted)
+
+        // What a function of Rust said: whether it failed.
+        macro ^check (,failed ,otherwise) (when (unlikely (nz ,failed)) (trap ,otherwise))
+    }
+}
+
+instructions! {
+    unary {
+        I32Eqz(i32) -> i32 = (flagval (zr $a) i32)
+        I64Eqz(i64) -> i32 = (flagval (zr $a) i32)
+        RefIsNull(i64) -> i32 = (flagval (zr $a) i32)
+        I32Clz(i32) -> i32 = (clz $a)
+        I32Ctz(i32) -> i32 = (ctz $a)
+        I32Popcnt(i32) -> i32 = (popcnt $a)
+        I64Clz(i64) -> i64 = (clz $a)
+        I64Ctz(i64) -> i64 = (ctz $a)
+        I64Popcnt(i64) -> i64 = (popcnt $a)
+        I32Extend8S(i32) -> i32 = (scast (ucast $a u8) i32)
+        I32Extend16S(i32) -> i32 = (scast (ucast $a u16) i32)
+        I64Extend8S(i64) -> i64 = (scast (ucast $a u8) i64)
+        I64Extend16S(i64) -> i64 = (scast (ucast $a u16) i64)
+        I64Extend32S(i64) -> i64 = (scast (ucast $a u32) i64)
+        I32WrapI64(i64) -> i32 = (ucast $a u32)
+        I64ExtendI32S(i32) -> i64 = (scast $a i64)
+        I64ExtendI32U(i32) -> i64 = (ucast $a i64)
+        F32Abs(f32) -> f32 = (abs $a)
+        F32Neg(f32) -> f32 = (neg $a)
+        F32Ceil(f32) -> f32 = (ceil $a)
+        F32Floor(f32) -> f32 = (floor $a)
+        F32Trunc(f32) -> f32 = (trunc $a)
+        F32Nearest(f32) -> f32 = (nearest $a)
+        F32Sqrt(f32) -> f32 = (sqrt $a)
+        F64Abs(f64) -> f64 = (abs $a)
+        F64Neg(f64) -> f64 = (neg $a)
+        F64Ceil(f64) -> f64 = (ceil $a)
+        F64Floor(f64) -> f64 = (floor $a)
+        F64Trunc(f64) -> f64 = (trunc $a)
+        F64Nearest(f64) -> f64 = (nearest $a)
+        F64Sqrt(f64) -> f64 = (sqrt $a)
+        I32TruncF32S(f32) -> i32 = (^truncate (ftos_trap $a i32))
+        I32TruncF32U(f32) -> i32 = (^truncate (ftou_trap $a i32))
+        I32TruncF64S(f64) -> i32 = (^truncate (ftos_trap $a i32))
+        I32TruncF64U(f64) -> i32 = (^truncate (ftou_trap $a i32))
+        I64TruncF32S(f32) -> i64 = (^truncate (ftos_trap $a i64))
+        I64TruncF32U(f32) -> i64 = (^truncate (ftou_trap $a i64))
+        I64TruncF64S(f64) -> i64 = (^truncate (ftos_trap $a i64))
+        I64TruncF64U(f64) -> i64 = (^truncate (ftou_trap $a i64))
+        I32TruncSatF32S(f32) -> i32 = (ftos_sat $a i32)
+        I32TruncSatF32U(f32) -> i32 = (ftou_sat $a i32)
+        I32TruncSatF64S(f64) -> i32 = (ftos_sat $a i32)
+        I32TruncSatF64U(f64) -> i32 = (ftou_sat $a i32)
+        I64TruncSatF32S(f32) -> i64 = (ftos_sat $a i64)
+        I64TruncSatF32U(f32) -> i64 = (ftou_sat $a i64)
+        I64TruncSatF64S(f64) -> i64 = (ftos_sat $a i64)
+        I64TruncSatF64U(f64) -> i64 = (ftou_sat $a i64)
+        F32ConvertI32S(i32) -> f32 = (stof $a f32)
+        F32ConvertI32U(i32) -> f32 = (utof $a f32)
+        F32ConvertI64S(i64) -> f32 = (stof $a f32)
+        F32ConvertI64U(i64) -> f32 = (utof $a f32)
+        F64ConvertI32S(i32) -> f64 = (stof $a f64)
+        F64ConvertI32U(i32) -> f64 = (utof $a f64)
+        F64ConvertI64S(i64) -> f64 = (stof $a f64)
+        F64ConvertI64U(i64) -> f64 = (utof $a f64)
+        F32DemoteF64(f64) -> f32 = (fcast $a f32)
+        F64PromoteF32(f32) -> f64 = (fcast $a f64)
+        I32ReinterpretF32(f32) -> i32 = (bitcast $a i32)
+        I64ReinterpretF64(f64) -> i64 = (bitcast $a i64)
+        F32ReinterpretI32(i32) -> f32 = (bitcast $a f32)
+        F64ReinterpretI64(i64) -> f64 = (bitcast $a f64)
+    }
+
+    binary {
+        I32Add(i32) -> i32 = (add $a $b)
+        I32Sub(i32) -> i32 = (sub $a $b)
+        I32Mul(i32) -> i32 = (mul $a $b)
+        I32DivS(i32) -> i32 = (div $a $b)
+        I32DivU(i32) -> i32 = (udiv $a $b)
+        I32RemS(i32) -> i32 = (rem $a $b)
+        I32RemU(i32) -> i32 = (urem $a $b)
+        I32And(i32) -> i32 = (and $a $b)
+        I32Or(i32) -> i32 = (or $a $b)
+        I32Xor(i32) -> i32 = (xor $a $b)
+        I32Shl(i32) -> i32 = (shl $a $b)
+        I32ShrS(i32) -> i32 = (sar $a $b)
+        I32ShrU(i32) -> i32 = (shr $a $b)
+        I32Rotl(i32) -> i32 = (rotl $a $b)
+        I32Rotr(i32) -> i32 = (rotr $a $b)
+        I64Add(i64) -> i64 = (add $a $b)
+        I64Sub(i64) -> i64 = (sub $a $b)
+        I64Mul(i64) -> i64 = (mul $a $b)
+        I64DivS(i64) -> i64 = (div $a $b)
+        I64DivU(i64) -> i64 = (udiv $a $b)
+        I64RemS(i64) -> i64 = (rem $a $b)
+        I64RemU(i64) -> i64 = (urem $a $b)
+        I64And(i64) -> i64 = (and $a $b)
+        I64Or(i64) -> i64 = (or $a $b)
+        I64Xor(i64) -> i64 = (xor $a $b)
+        I64Shl(i64) -> i64 = (shl $a $b)
+        I64ShrS(i64) -> i64 = (sar $a $b)
+        I64ShrU(i64) -> i64 = (shr $a $b)
+        I64Rotl(i64) -> i64 = (rotl $a $b)
+        I64Rotr(i64) -> i64 = (rotr $a $b)
+        F32Add(f32) -> f32 = (add $a $b)
+        F32Sub(f32) -> f32 = (sub $a $b)
+        F32Mul(f32) -> f32 = (mul $a $b)
+        F32Div(f32) -> f32 = (div $a $b)
+        F32Min(f32) -> f32 = (min $a $b)
+        F32Max(f32) -> f32 = (max $a $b)
+        F32Copysign(f32) -> f32 = (copysign $a $b)
+        F64Add(f64) -> f64 = (add $a $b)
+        F64Sub(f64) -> f64 = (sub $a $b)
+        F64Mul(f64) -> f64 = (mul $a $b)
+        F64Div(f64) -> f64 = (div $a $b)
+        F64Min(f64) -> f64 = (min $a $b)
+        F64Max(f64) -> f64 = (max $a $b)
+        F64Copysign(f64) -> f64 = (copysign $a $b)
+        I32Eq(i32) -> i32 = (flagval (eq $a $b) i32)
+        I32Ne(i32) -> i32 = (flagval (ne $a $b) i32)
+        I32LtS(i32) -> i32 = (flagval (lt $a $b) i32)
+        I32LtU(i32) -> i32 = (flagval (ult $a $b) i32)
+        I32GtS(i32) -> i32 = (flagval (gt $a $b) i32)
+        I32GtU(i32) -> i32 = (flagval (ugt $a $b) i32)
+        I32LeS(i32) -> i32 = (flagval (le $a $b) i32)
+        I32LeU(i32) -> i32 = (flagval (ule $a $b) i32)
+        I32GeS(i32) -> i32 = (flagval (ge $a $b) i32)
+        I32GeU(i32) -> i32 = (flagval (uge $a $b) i32)
+        I64Eq(i64) -> i32 = (flagval (eq $a $b) i32)
+        I64Ne(i64) -> i32 = (flagval (ne $a $b) i32)
+        I64LtS(i64) -> i32 = (flagval (lt $a $b) i32)
+        I64LtU(i64) -> i32 = (flagval (ult $a $b) i32)
+        I64GtS(i64) -> i32 = (flagval (gt $a $b) i32)
+        I64GtU(i64) -> i32 = (flagval (ugt $a $b) i32)
+        I64LeS(i64) -> i32 = (flagval (le $a $b) i32)
+        I64LeU(i64) -> i32 = (flagval (ule $a $b) i32)
+        I64GeS(i64) -> i32 = (flagval (ge $a $b) i32)
+        I64GeU(i64) -> i32 = (flagval (uge $a $b) i32)
+        F32Eq(f32) -> i32 = (flagval (eq $a $b) i32)
+        F32Ne(f32) -> i32 = (flagval (ne $a $b) i32)
+        F32Lt(f32) -> i32 = (flagval (lt $a $b) i32)
+        F32Gt(f32) -> i32 = (flagval (gt $a $b) i32)
+        F32Le(f32) -> i32 = (flagval (le $a $b) i32)
+        F32Ge(f32) -> i32 = (flagval (ge $a $b) i32)
+        F64Eq(f64) -> i32 = (flagval (eq $a $b) i32)
+        F64Ne(f64) -> i32 = (flagval (ne $a $b) i32)
+        F64Lt(f64) -> i32 = (flagval (lt $a $b) i32)
+        F64Gt(f64) -> i32 = (flagval (gt $a $b) i32)
+        F64Le(f64) -> i32 = (flagval (le $a $b) i32)
+        F64Ge(f64) -> i32 = (flagval (ge $a $b) i32)
+    }
+
+    load {
+        I32Load -> i32 = (^within 4 (load (^place) i32))
+        I64Load -> i64 = (^within 8 (load (^place) i64))
+        F32Load -> f32 = (^within 4 (load (^place) f32))
+        F64Load -> f64 = (^within 8 (load (^place) f64))
+        I32Load8S -> i32 = (^within 1 (load (^place) i8))
+        I32Load8U -> i32 = (^within 1 (load (^place) u8))
+        I32Load16S -> i32 = (^within 2 (load (^place) i16))
+        I32Load16U -> i32 = (^within 2 (load (^place) u16))
+        I64Load8S -> i64 = (^within 1 (load (^place) i8))
+        I64Load8U -> i64 = (^within 1 (load (^place) u8))
+        I64Load16S -> i64 = (^within 2 (load (^place) i16))
+        I64Load16U -> i64 = (^within 2 (load (^place) u16))
+        I64Load32S -> i64 = (^within 4 (load (^place) i32))
+        I64Load32U -> i64 = (^within 4 (load (^place) u32))
+    }
+
+    store {
+        I32Store(i32) = (^within 4 (store (^place) $value i32))
+        I64Store(i64) = (^within 8 (store (^place) $value i64))
+        F32Store(f32) = (^within 4 (store (^place) $value f32))
+        F64Store(f64) = (^within 8 (store (^place) $value f64))
+        I32Store8(i32) = (^within 1 (store (^place) (ucast $value u8) u8))
+        I32Store16(i32) = (^within 2 (store (^place) (ucast $value u16) u16))
+        I64Store8(i64) = (^within 1 (store (^place) (ucast $value u8) u8))
+        I64Store16(i64) = (^within 2 (store (^place) (ucast $value u16) u16))
+        I64Store32(i64) = (^within 4 (store (^place) (ucast $value u32) u32))
+    }
+
+    other {
+        // Constants, copies and choices, for each kind of value.
+        ConstI32 { dst: Out<i32>, value: Imm<i32> } = (copy $value)
+        ConstI64 { dst: Out<i64>, value: Imm<i64> } = (copy $value)
+        ConstF32 { dst: Out<f32>, value: Imm<i32> } = (bitcast $value f32)
+        ConstF64 { dst: Out<f64>, value: Imm<i64> } = (bitcast $value f64)
+        CopyI32 { dst: Out<i32>, a: In<i32> } = (copy $a)
+        CopyI64 { dst: Out<i64>, a: In<i64> } = (copy $a)
+        CopyF32 { dst: Out<f32>, a: In<f32> } = (copy $a)
+        CopyF64 { dst: Out<f64>, a: In<f64> } = (copy $a)
+        SelectI32 { dst: Out<i32>, a: In<i32>, b: In<i32>, flag: In<u32> } = (select (nz $flag) $a $b)
+        SelectI64 { dst: Out<i64>, a: In<i64>, b: In<i64>, flag: In<u32> } = (select (nz $flag) $a $b)
+        SelectF32 { dst: Out<f32>, a: In<f32>, b: In<f32>, flag: In<u32> } = (select (nz $flag) $a $b)
+        SelectF64 { dst: Out<f64>, a: In<f64>, b: In<f64>, flag: In<u32> } = (select (nz $flag) $a $b)
+
+        // Control.
+        Goto { to: Label } = (branch $to)
+        GotoIf { flag: In<u32>, to: Label } = (when (nz $flag) (branch $to))
+        GotoUnless { flag: In<u32>, to: Label } = (when (zr $flag) (branch $to))
+        Switch { value: In<u32>, table: Labels } = (switch $value $table)
+        Unreachable {} = (trap &code::UNREACHABLE)
+        Return {} = (return)
+        ReturnI32 { a: In<i32> } = (return $a)
+        ReturnI64 { a: In<i64> } = (return $a)
+        ReturnF32 { a: In<f32> } = (return $a)
+        ReturnF64 { a: In<f64> } = (return $a)
+
+        // Calls. Arguments are in registers in a row.
+        Call { function: Imm<u32>, args: Regs } = (invokev $function (arglist $args))
+        CallFor { dst: Out<i64>, function: Imm<u32>, args: Regs } = (invoke $function (arglist $args) i64)
+        CallAny { function: In<u32>, args: Regs } = (invokev $function (arglist $args))
+        CallAnyFor { dst: Out<i64>, function: In<u32>, args: Regs } = (invoke $function (arglist $args) i64)
+    }
+
+    machine {
+        // The first result of a call is in a register, the others are in the store.
+        Give { index: Imm<u32>, a: In<i64> } = (store (idx (addr (tc) (&offset_of Vm, results)) $index 8) $a i64)
+        Take { dst: Out<i64>, index: Imm<u32> } = (load (idx (addr (tc) (&offset_of Vm, results)) $index 8) i64)
+        // Which function an element of a table is, if it has the type that is wanted.
+        Callee { dst: Out<u32>, index: In<u32>, table: Imm<u64>, ty: Imm<u32> } = (let: (
+            ($function (load (^element $table $index &code::UNDEFINED_ELEMENT) u64)))
+            (do (when (unlikely (ne (load (idx (load (addr (tc) (&offset_of Vm, types)) ptr) $function 4) u32) $ty))
+                    (ifv (zr $function) (trap &code::UNINITIALIZED_ELEMENT) (trap &code::TYPE_MISMATCH)))
+                (ucast (sub $function 1) u32)))
+        CallHost { host: Imm<u32>, window: RegsMut } = (^check (call run::call_host
+            (arglist (carg (tc) ptr) (carg (cu) ptr) (carg $host u32) (carg (window $window) ptr)) u32) &code::HOST)
+
+        // Globals and tables do not move: bytecode has their addresses.
+        GlobalGet { dst: Out<i64>, global: Imm<u64> } = (load $global i64)
+        GlobalSet { a: In<i64>, global: Imm<u64> } = (store $global $a i64)
+        TableGet { dst: Out<i64>, index: In<u32>, table: Imm<u64> } =
+            (load (^element $table $index &code::OUT_OF_BOUNDS_TABLE) i64)
+        TableSet { index: In<u32>, a: In<i64>, table: Imm<u64> } =
+            (store (^element $table $index &code::OUT_OF_BOUNDS_TABLE) $a i64)
+        TableSize { dst: Out<u32>, table: Imm<u64> } = (load (addr $table (&offset_of Table, length)) u32)
+        MemorySize { dst: Out<u32> } = (ucast (shr (load (addr (cu) (&offset_of Unit, length)) u64) 16) u32)
+
+        // What takes long is done by functions.
+        TableGrow { dst: Out<u32>, value: In<u64>, count: In<u32>, table: Imm<u64> } = (call run::table_grow
+            (arglist (carg $table ptr) (carg $value u64) (carg $count u32)) u32)
+        TableFill { to: In<u32>, value: In<u64>, count: In<u32>, table: Imm<u64> } = (^check (call run::table_fill
+            (arglist (carg $table ptr) (carg $to u32) (carg $value u64) (carg $count u32)) u32)
+            &code::OUT_OF_BOUNDS_TABLE)
+        TableCopy { to: In<u32>, from: In<u32>, count: In<u32>, tables: Imm<u64> } = (^check (call run::table_copy
+            (arglist (carg (cu) ptr) (carg $to u32) (carg $from u32) (carg $count u32) (carg $tables u64)) u32)
+            &code::OUT_OF_BOUNDS_TABLE)
+        TableInit { to: In<u32>, from: In<u32>, count: In<u32>, which: Imm<u64> } = (^check (call run::table_init
+            (arglist (carg (cu) ptr) (carg $to u32) (carg $from u32) (carg $count u32) (carg $which u64)) u32)
+            &code::OUT_OF_BOUNDS_TABLE)
+        ElemDrop { segment: Imm<u32> } = (callv run::elem_drop (arglist (carg (cu) ptr) (carg $segment u32)))
+        MemoryGrow { dst: Out<u32>, count: In<u32> } = (call run::memory_grow
+            (arglist (carg (tc) ptr) (carg (cu) ptr) (carg $count u32)) u32)
+        MemoryFill { to: In<u32>, value: In<u32>, count: In<u32> } = (^check (call run::memory_fill
+            (arglist (carg (cu) ptr) (carg $to u32) (carg $value u32) (carg $count u32)) u32)
+            &code::OUT_OF_BOUNDS_MEMORY)
+        MemoryCopy { to: In<u32>, from: In<u32>, count: In<u32> } = (^check (call run::memory_copy
+            (arglist (carg (cu) ptr) (carg $to u32) (carg $from u32) (carg $count u32)) u32)
+            &code::OUT_OF_BOUNDS_MEMORY)
+        MemoryInit { to: In<u32>, from: In<u32>, count: In<u32>, segment: Imm<u32> } = (^check (call run::memory_init
+            (arglist (carg (cu) ptr) (carg $to u32) (carg $from u32) (carg $count u32) (carg $segment u32)) u32)
+            &code::OUT_OF_BOUNDS_MEMORY)
+        DataDrop { segment: Imm<u32> } = (callv run::data_drop (arglist (carg (cu) ptr) (carg $segment u32)))
+    }
+}

@@ -1,0 +1,335 @@
+//! A store: instances, what they share, and the engine that runs their functions.
+//!
+//! All functions of all instances are functions of one engine, and a function is named everywhere by its number there:
+//! calls between instances are like any others. A function of the host is one too; its bytecode calls Rust.
+
+use crate::Error;
+use crate::bytecode::Op;
+use crate::link::Linker;
+use crate::memory::{Memory, MemoryMode};
+use crate::module::Module;
+use crate::runtime::{Global, NO_TYPE, Table, Unit, Vm};
+use crate::trap::{Trap, code};
+use azulejo::{Engine, FunctionId, Tier};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt;
+use wasmparser::{FuncType, GlobalType, MemoryType, TableType, ValType};
+
+/// In which tiers functions run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tiers {
+    /// In this one only.
+    Only(Tier),
+    /// They start in the interpreter and climb after so many calls and times around loops, to the baseline's code and then to
+    /// the optimizer's.
+    Climb(u32, u32),
+}
+
+/// How a store is set up.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// In which tiers functions run.
+    pub tiers: Tiers,
+    /// How accesses beyond the end of a memory are found.
+    pub memory: MemoryMode,
+    /// Whether the compiler verifies the result of each of its stages.
+    pub checks: bool,
+    /// How many registers all active calls may have together.
+    pub stack_slots: usize,
+    /// How many bytes of the thread's own stack calls may use.
+    pub native_stack: usize,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            tiers: Tiers::Climb(50, 1000),
+            checks: false,
+            stack_slots: 1 << 20,
+            native_stack: 4 << 20,
+            memory: MemoryMode::Guarded,
+        }
+    }
+}
+
+/// A value that functions take and give.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Value {
+    /// An integer of 32 bits.
+    I32(i32),
+    /// An integer of 64 bits.
+    I64(i64),
+    /// A float of 32 bits.
+    F32(f32),
+    /// A float of 64 bits.
+    F64(f64),
+    /// A function, by the engine's number, or null.
+    FuncRef(Option<u32>),
+    /// What the host names by a number, or null.
+    ExternRef(Option<u32>),
+}
+
+impl Value {
+    /// The value of a type with these bits.
+    pub fn from_bits(ty: ValType, bits: u64) -> Value {
+        let reference = (bits as u32).checked_sub(1);
+        match ty {
+            ValType::I32 => Value::I32(bits as i32),
+            ValType::I64 => Value::I64(bits as i64),
+            ValType::F32 => Value::F32(f32::from_bits(bits as u32)),
+            ValType::F64 => Value::F64(f64::from_bits(bits)),
+            ValType::Ref(ty) if ty.is_func_ref() => Value::FuncRef(reference),
+            _ => Value::ExternRef(reference),
+        }
+    }
+
+    /// The bits that stand for the value in a register.
+    pub fn to_bits(self) -> u64 {
+        match self {
+            Value::I32(value) => value as u32 as u64,
+            Value::I64(value) => value as u64,
+            Value::F32(value) => value.to_bits() as u64,
+            Value::F64(value) => value.to_bits(),
+            Value::FuncRef(value) | Value::ExternRef(value) => value.map_or(0, |value| value as u64 + 1),
+        }
+    }
+
+    /// The type.
+    pub fn ty(self) -> ValType {
+        match self {
+            Value::I32(_) => ValType::I32,
+            Value::I64(_) => ValType::I64,
+            Value::F32(_) => ValType::F32,
+            Value::F64(_) => ValType::F64,
+            Value::FuncRef(_) => ValType::FUNCREF,
+            Value::ExternRef(_) => ValType::EXTERNREF,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::I32(value) => value.fmt(f),
+            Value::I64(value) => value.fmt(f),
+            Value::F32(value) => value.fmt(f),
+            Value::F64(value) => value.fmt(f),
+            Value::FuncRef(None) | Value::ExternRef(None) => f.write_str("null"),
+            Value::FuncRef(Some(number)) => write!(f, "function {number}"),
+            Value::ExternRef(Some(number)) => write!(f, "extern {number}"),
+        }
+    }
+}
+
+/// What can be exported and imported, by its number in the store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extern {
+    /// A function.
+    Func(u32),
+    /// A table.
+    Table(usize),
+    /// A memory.
+    Memory(usize),
+    /// A global.
+    Global(usize),
+}
+
+/// An instance of a store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Instance(pub(crate) usize);
+
+/// Instances and what they share.
+#[derive(Debug)]
+pub struct Store {
+    pub(crate) engine: Engine<Op>,
+    pub(crate) vm: Box<Vm>,
+    /// The engine's functions by number.
+    pub(crate) functions: Vec<FunctionId>,
+    /// Whether accesses beyond the end of a memory fault.
+    is_guarded: bool,
+    /// What each instance exports.
+    pub(crate) exports: Vec<HashMap<String, Extern>>,
+}
+
+impl Store {
+    /// An empty store.
+    pub fn new(config: Config) -> Store {
+        let builder = Engine::<Op>::builder()
+            .checks(config.checks)
+            .stack_slots(config.stack_slots)
+            .native_stack(config.native_stack);
+        let builder = match config.tiers {
+            Tiers::Only(tier) => builder.only(tier),
+            Tiers::Climb(baseline, optimizer) => builder.thresholds(baseline, optimizer),
+        };
+        let is_guarded = config.memory.is_guarded();
+        // SAFETY: whatever a load or store can name lies in what its memory has reserved, and faults behind its end.
+        let builder = unsafe { builder.guards(is_guarded) };
+        let mut vm = Box::new(Vm {
+            types: std::ptr::null(),
+            results: [0; _],
+            function_types: vec![NO_TYPE],
+            signatures: Vec::new(),
+            signature_numbers: HashMap::new(),
+            units: Vec::new(),
+            memories: Vec::new(),
+            tables: Vec::new(),
+            globals: Vec::new(),
+            hosts: Vec::new(),
+            failure: None,
+        });
+        vm.types = vm.function_types.as_ptr();
+        Store { engine: builder.build(), vm, functions: Vec::new(), is_guarded, exports: Vec::new() }
+    }
+
+    /// Makes an instance of a module, whose imports are what the linker has under their names, and runs its start function.
+    pub fn instantiate(&mut self, module: &Module, linker: &Linker) -> Result<Instance, Error> {
+        crate::link::instantiate(self, module, linker)
+    }
+
+    /// What an instance exports under a name.
+    pub fn export(&self, instance: Instance, name: &str) -> Option<Extern> {
+        self.exports[instance.0].get(name).copied()
+    }
+
+    /// Adds a memory of the host.
+    pub fn memory(&mut self, ty: MemoryType) -> Result<Extern, Error> {
+        let memory = Memory::new(ty, self.is_guarded);
+        self.vm.memories.push(memory.ok_or_else(|| Error::Limit("no room for a memory".into()))?);
+        Ok(Extern::Memory(self.vm.memories.len() - 1))
+    }
+
+    /// Adds a table, whose elements are null.
+    pub fn table(&mut self, ty: TableType) -> Result<Extern, Error> {
+        self.table_of(ty, 0)
+    }
+
+    pub(crate) fn table_of(&mut self, ty: TableType, value: u64) -> Result<Extern, Error> {
+        let table = Table::new(ty, value).ok_or_else(|| Error::Limit("no room for a table".into()))?;
+        self.vm.tables.push(Box::new(table));
+        Ok(Extern::Table(self.vm.tables.len() - 1))
+    }
+
+    /// Adds a global.
+    pub fn global(&mut self, value: Value, mutable: bool) -> Extern {
+        self.global_of(GlobalType { content_type: value.ty(), mutable, shared: false }, value.to_bits())
+    }
+
+    pub(crate) fn global_of(&mut self, ty: GlobalType, bits: u64) -> Extern {
+        self.vm.globals.push(Box::new(Global { value: Cell::new(bits), ty }));
+        Extern::Global(self.vm.globals.len() - 1)
+    }
+
+    /// A global's value.
+    pub fn global_value(&self, global: Extern) -> Option<Value> {
+        let Extern::Global(number) = global else { return None };
+        let global = &self.vm.globals[number];
+        Some(Value::from_bits(global.ty.content_type, global.value.get()))
+    }
+
+    /// The bytes of a memory.
+    pub fn memory_bytes(&mut self, memory: Extern) -> Option<&mut [u8]> {
+        let Extern::Memory(number) = memory else { return None };
+        let memory = &mut self.vm.memories[number];
+        let (start, length) = (memory.start(), memory.length() as usize);
+        // SAFETY: that many bytes are there, and nothing runs while the store is borrowed.
+        Some(unsafe { std::slice::from_raw_parts_mut(start, length) })
+    }
+
+    /// The type of a function.
+    pub fn function_type(&self, function: u32) -> &FuncType {
+        &self.vm.signatures[self.vm.function_types[function as usize + 1] as usize]
+    }
+
+    /// Calls a function by its number.
+    pub fn call(&mut self, function: u32, args: &[Value]) -> Result<Vec<Value>, Error> {
+        let ty = self.function_type(function).clone();
+        if !ty.params().iter().copied().eq(args.iter().map(|arg| arg.ty())) {
+            let given: Vec<ValType> = args.iter().map(|arg| arg.ty()).collect();
+            let message = format!("a function of {:?} was called with {given:?}", ty.params());
+            return Err(Error::Arguments(message));
+        }
+        let bits: Vec<u64> = args.iter().map(|arg| arg.to_bits()).collect();
+        let first = self.call_bits(function, &bits)?;
+        self.vm.results[0] = first;
+        let results = ty.results().iter().zip(&self.vm.results);
+        Ok(results.map(|(&ty, &bits)| Value::from_bits(ty, bits)).collect())
+    }
+
+    pub(crate) fn call_bits(&mut self, function: u32, args: &[u64]) -> Result<u64, Error> {
+        let result = self.engine.call(self.id(function), &mut *self.vm, args);
+        result.map_err(|error| match error {
+            azulejo::Error::Trap { trap: azulejo::Trap::User(code::HOST), .. } => {
+                let unknown = || Trap::Host("a function of the host failed".into());
+                Error::Trap(self.vm.failure.take().unwrap_or_else(unknown))
+            }
+            error => error.into(),
+        })
+    }
+
+    fn id(&self, function: u32) -> FunctionId {
+        self.functions[function as usize]
+    }
+
+    /// What becomes of the function of this name: machine code, each piece with the bytecode it comes from.
+    pub fn dump(&self, name: &str) -> Result<String, Error> {
+        let named = |id: &&FunctionId| self.engine.name(**id).is_ok_and(|known| known == name);
+        let &function = self.functions.iter().find(named).ok_or_else(|| Error::NoExport(name.into()))?;
+        self.engine.compile(function)?;
+        Ok(self.engine.disassemble(function)?.to_string())
+    }
+
+    /// The engine that runs the store's functions.
+    pub fn engine(&self) -> &Engine<Op> {
+        &self.engine
+    }
+
+    /// The engine's functions, by their numbers.
+    pub fn functions(&self) -> &[FunctionId] {
+        &self.functions
+    }
+
+    /// The number of a type: equal types have equal ones.
+    pub(crate) fn signature(&mut self, ty: &FuncType) -> u32 {
+        if let Some(&number) = self.vm.signature_numbers.get(ty) {
+            return number;
+        }
+        let number = self.vm.signatures.len() as u32;
+        self.vm.signatures.push(ty.clone());
+        self.vm.signature_numbers.insert(ty.clone(), number);
+        number
+    }
+}
+
+impl Instance {
+    /// Calls an exported function.
+    pub fn invoke(self, store: &mut Store, name: &str, args: &[Value]) -> Result<Vec<Value>, Error> {
+        match store.export(self, name) {
+            Some(Extern::Func(function)) => store.call(function, args),
+            _ => Err(Error::NoExport(name.into())),
+        }
+    }
+
+    /// The type of an exported function.
+    pub fn function_type<'a>(self, store: &'a Store, name: &str) -> Option<&'a FuncType> {
+        match store.export(self, name) {
+            Some(Extern::Func(function)) => Some(store.function_type(function)),
+            _ => None,
+        }
+    }
+
+    /// The value of an exported global.
+    pub fn global(self, store: &Store, name: &str) -> Option<Value> {
+        store.global_value(store.export(self, name)?)
+    }
+
+    /// The bytes of an exported memory.
+    pub fn memory<'a>(self, store: &'a mut Store, name: &str) -> Option<&'a mut [u8]> {
+        store.memory_bytes(store.export(self, name)?)
+    }
+
+    pub(crate) fn unit(self, store: &Store) -> &Unit {
+        &store.vm.units[self.0]
+    }
+}
