@@ -2,13 +2,15 @@
 
 use azulejo::__private::core::check::evaluate::{Machine, Memory, Outcome, evaluate};
 use azulejo::__private::core::check::{self, Violation};
-use azulejo::__private::core::fuzzing::{self, Options, Random};
+use azulejo::__private::core::fuzzing::{self, AT_EDGE, Options, Random};
 use azulejo::__private::core::ir::graph::{CallData, Effect, Graph};
 use azulejo::__private::core::ir::schedule::Schedule;
 use azulejo::__private::core::pass;
 use azulejo::__private::core::text::{parse, print};
 
 const FRAME: u64 = 0x10_0000;
+/// Nothing else is near.
+const UNIT: u64 = 0x7654_3210_0000;
 const N_GRAPHS: u64 = 1500;
 
 /// What a graph did: how it ended, what memory then was, and which calls saw what.
@@ -35,8 +37,8 @@ fn run(graph: &Graph, overlaps: bool) -> Result<Trace, Violation> {
         result
     };
     let context = if overlaps { FRAME + 12 } else { 0x9000 };
-    let memory = Memory::default();
-    let mut machine = Machine { context, unit: 0x77, frame: FRAME, memory, callee: &mut callee };
+    let memory = Memory::ending_at(UNIT + AT_EDGE);
+    let mut machine = Machine { context, unit: UNIT, frame: FRAME, memory, callee: &mut callee };
     let outcome = evaluate(graph, &mut machine, 400)?;
     let memory = machine.memory.written().collect();
     Ok(Trace { outcome, memory, calls })

@@ -5,10 +5,10 @@
 
 use azulejo::__private::core::check::evaluate::{Machine, Memory, Outcome, evaluate};
 use azulejo::__private::core::check::{self, Violation, execute};
-use azulejo::__private::core::fuzzing::{self, Options, Random};
+use azulejo::__private::core::fuzzing::{self, AT_EDGE, Options, Random};
 use azulejo::__private::core::grammar::pattern::{self, Concrete};
 use azulejo::__private::core::grammar::{Grammar, Predicate, Symbol, TileSet, build, explain, text};
-use azulejo::__private::core::ir::graph::{CallData, Effect, Graph, Target};
+use azulejo::__private::core::ir::graph::{Access, CallData, Effect, Graph, Target};
 use azulejo::__private::core::ir::index::{Block, Node};
 use azulejo::__private::core::ir::schedule::Schedule;
 use azulejo::__private::core::ir::template::{Convention, Signature};
@@ -16,9 +16,10 @@ use azulejo::__private::core::ir::tiles::TileList;
 use azulejo::__private::core::pass;
 use azulejo::__private::core::text::{parse, print};
 use azulejo::__private::core::vocab::op::Param;
-use azulejo::__private::core::vocab::{Op, Props, Sig, Type, Vocabulary};
+use azulejo::__private::core::vocab::{Op, Props, Sig, Trap, Type, Vocabulary};
 use azulejo::x64::regs::REGISTERS;
-use azulejo::x64::{Features, X64};
+use azulejo::x64::{Features, X64, emit};
+use iced_x86::{Mnemonic, OpKind, Register};
 
 /// Operators of a user, in a module of their own.
 mod my_ops {
@@ -98,6 +99,8 @@ impl<'a> Bench<'a> {
 }
 
 const FRAME: u64 = 0x10_0000;
+/// Nothing else is near.
+const UNIT: u64 = 0x7654_3210_0000;
 
 /// What a function did: how it ended, what memory then was, and which calls saw what.
 #[derive(PartialEq, Debug)]
@@ -118,8 +121,8 @@ fn trace(run: impl FnOnce(&mut Machine<'_>) -> Result<Outcome, Violation>) -> Re
         }
         result
     };
-    let memory = Memory::default();
-    let mut machine = Machine { context: FRAME + 12, unit: 0x77, frame: FRAME, memory, callee: &mut callee };
+    let memory = Memory::ending_at(UNIT + AT_EDGE);
+    let mut machine = Machine { context: FRAME + 12, unit: UNIT, frame: FRAME, memory, callee: &mut callee };
     let outcome = run(&mut machine)?;
     let memory = machine.memory.written().collect();
     Ok(Trace { outcome, memory, calls })
@@ -371,4 +374,74 @@ fn a_users_operator_gets_the_users_tile() {
     assert_eq!(MINE.tables.stranger(Vocabulary::BUILTIN), None);
     assert_eq!(X64.tables.stranger(graph.vocab), Some("pdep"));
     assert_eq!(MINE.tables.tiles.len(), X64.tables.tiles.len() + 2);
+}
+
+/// Marks the accesses of a tile's pattern as such that may fault: those behind the store that keeps the leaves apart.
+fn with_faults(mut graph: Graph) -> Graph {
+    for at in 0..graph.blocks.len() {
+        let body = graph.blocks[at].body.clone();
+        let barrier = body.iter().position(|node| graph.node(*node).op == Op::STORE).unwrap_or(body.len());
+        for node in body.into_iter().skip(barrier + 1) {
+            if graph.vocab.info(graph.node(node).op).props.contains(Props::ACCESS) {
+                graph.nodes[node.at()].imm = Access::Within(Trap::User(1).code()).bits();
+            }
+        }
+    }
+    graph
+}
+
+/// What may fault does so if any of its bytes is out of bounds, whichever tile does it: the instruction touches just those
+/// bytes.
+#[test]
+fn an_access_that_may_fault_touches_its_bytes_and_no_others() {
+    let rules = text::rules(X64.rows).expect("the rows are text");
+    let features = X64.tables.features.iter().map(|feature| feature.to_string()).collect();
+    let grammar = Grammar { vocab: Vocabulary::BUILTIN, features, own: rules.len(), rules, complete: true };
+    let (mut compilation, mut scratch, mut code) =
+        (pass::Compilation::default(), emit::Scratch::default(), emit::Code::default());
+    let mut n_checked = 0;
+    for (at, rule) in grammar.rules.iter().enumerate() {
+        let touches_memory = rule.to_string().contains("(load") || rule.to_string().contains("(store");
+        for (_, tree) in pattern::concrete(&grammar, at).expect("the set is sound") {
+            let graph = with_faults(Example::of(&tree));
+            let elsewhere = Props::STENCIL | Props::CALLED;
+            let is_elsewhere = |op| Vocabulary::BUILTIN.info(op).props.intersects(elsewhere);
+            if !touches_memory || matches!(&tree, Concrete::Node { op, .. } if is_elsewhere(*op)) {
+                continue;
+            }
+            let target = pass::Target {
+                set: X64.tables,
+                features: Features::all().bits(),
+                registers: &REGISTERS,
+                rules: &[],
+                check: true,
+            };
+            compilation.graph = graph;
+            compilation.graph(&target, &mut pass::Blind).expect("it compiles");
+            let (tiles, assignment) = (&compilation.tiles, &compilation.assignment);
+            emit::emit(&mut scratch, tiles, assignment, &X64, &emit::Options::default(), &mut code)
+                .expect("it is small");
+            assert_eq!(code.sites.len(), tiles.faults.len(), "{rule}");
+            // Sites stand in the order of the blocks, and there is one with instructions that touch memory.
+            for (site, fault) in std::iter::zip(&code.sites, &tiles.faults) {
+                let data = compilation.graph.node(fault.node);
+                let bytes = data.ty().bytes().max(data.sig.from.bytes()) as usize;
+                let range = site.start as usize..site.end as usize;
+                let mut sizes = iced_x86::Decoder::new(64, &code.bytes[range], 0)
+                    .iter()
+                    .filter(|one| {
+                        let is_data = one.memory_base() != Register::RSP && !one.is_ip_rel_memory_operand();
+                        is_data
+                            && one.mnemonic() != Mnemonic::Lea
+                            && (0..one.op_count()).any(|at| one.op_kind(at) == OpKind::Memory)
+                    })
+                    .map(|one| one.memory_size().size())
+                    .collect::<Vec<_>>();
+                sizes.dedup();
+                assert_eq!(sizes, [bytes], "{rule}\n{}", print::graph(&compilation.graph));
+                n_checked += 1;
+            }
+        }
+    }
+    assert!(n_checked > 1000, "only {n_checked} were looked at");
 }

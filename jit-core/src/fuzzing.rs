@@ -5,12 +5,12 @@
 //! not trap. Any number may serve as an address: it is meant for [`crate::check::evaluate`].
 
 use crate::check::dominance::Dominance;
-use crate::ir::graph::{CallData, Effect, Graph, Heat, Target};
+use crate::ir::graph::{Access, CallData, Effect, Graph, Heat, Target};
 use crate::ir::index::{Block, Node};
 use crate::ir::template::{Convention, Signature};
 pub use crate::random::Random;
 use crate::vocab::op::{Key, Kind, Param};
-use crate::vocab::{Op, Props, Sig, Type, Vocabulary};
+use crate::vocab::{Op, Props, Sig, Trap, Type, Vocabulary};
 
 /// What random graphs are like.
 #[derive(Clone, Copy, Debug)]
@@ -24,14 +24,21 @@ pub struct Options {
     /// Whether all loads and stores are of the first [`OWN_SLOTS`] slots at `local` and at `tc`, so that the graph
     /// can run on real memory.
     pub own_memory: bool,
+    /// Whether there are accesses that may fault: of [`AT_EDGE`] bytes from `cu` on, and of some behind them, which is where
+    /// they do; and loads of what never changes, in as many bytes before `cu`.
+    pub edge: bool,
 }
+
+/// How many bytes there are at `cu` before accesses fault, and how many before it that never change.
+pub const AT_EDGE: u64 = 64;
 
 /// How many slots a graph with memory of its own uses.
 pub const OWN_SLOTS: usize = 16;
 
 impl Options {
     /// Small graphs of every kind.
-    pub const SMALL: Options = Options { max_blocks: 8, max_nodes: 8, calls: true, own_memory: false };
+    pub const SMALL: Options =
+        Options { max_blocks: 8, max_nodes: 8, calls: true, own_memory: false, edge: true };
 }
 
 const VOID: Sig = Sig { from: Type::Void, ty: Type::Void };
@@ -114,6 +121,7 @@ impl Maker<'_> {
         }
         for _ in 0..self.random.below(self.options.max_nodes + 1) {
             match self.random.below(8) {
+                0 | 1 if self.options.edge && self.random.one_in(3) => self.access_edge(),
                 0 => self.load(),
                 1 | 2 => self.store(),
                 3 if self.options.calls && self.random.one_in(2) => self.call(),
@@ -283,6 +291,37 @@ impl Maker<'_> {
         let (address, from) = (self.address(), self.value_type());
         let value = self.value(from);
         self.graph.push(self.block, Op::STORE, Sig { from, ty: Type::Void }, &[address, value], 0, 0);
+    }
+
+    /// A load or store that may fault, or a load of what never changes.
+    fn access_edge(&mut self) {
+        let (unit, ty) = (self.graph.add(Op::CU, WORD, &[], 0, 0), self.value_type());
+        let offset = self.random.below(AT_EDGE as usize) as u64;
+        let place = |maker: &mut Self, offset| {
+            let element = maker.small_word();
+            let base = maker.graph.add(Op::IDX, WORD, &[unit, element], 8, 0);
+            maker.graph.add(Op::ADDR, WORD, &[base], offset, 0)
+        };
+        let (load, store) = (Sig { from: Type::Void, ty }, Sig { from: ty, ty: Type::Void });
+        if self.random.one_in(4) && !ty.is_float() {
+            let address = place(self, (offset / 2).wrapping_sub(AT_EDGE));
+            self.add(Op::LOAD, load, &[address], Access::Pure.bits());
+            return;
+        }
+        // Mostly within bounds, and often in the same place.
+        let address = match self.random.one_in(4) {
+            true => place(self, offset),
+            false => self.graph.add(Op::ADDR, WORD, &[unit], offset & !7, 0),
+        };
+        let imm = Access::Within(Trap::User(self.random.below(99) as u16).code()).bits();
+        let origin = 1 + self.random.below(99) as u32;
+        if self.random.one_in(2) {
+            let value = self.value(ty);
+            self.graph.push(self.block, Op::STORE, store, &[address, value], imm, origin);
+        } else if !ty.is_float() {
+            let node = self.graph.push(self.block, Op::LOAD, load, &[address], imm, origin);
+            self.values[self.block.at()].push(node);
+        }
     }
 
     fn call(&mut self) {

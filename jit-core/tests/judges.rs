@@ -4,7 +4,7 @@ mod messages;
 
 use azulejo_core::check;
 use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
-use azulejo_core::ir::graph::{Graph, Pred};
+use azulejo_core::ir::graph::{Access, Graph, Pred};
 use azulejo_core::ir::index::{Block, Node};
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::pass::place;
@@ -68,7 +68,9 @@ const EDGES: [Damage<Graph>; 7] = [
     ("one operand for each", |graph| graph.set_inputs(Node(3), &[Node(1)])),
 ];
 
-const MEMBERS: [Damage<Graph>; 3] = [
+const MEMBERS: [Damage<Graph>; 4] = [
+    // A load of what never changes has no place of its own.
+    ("may not stand here", |graph| graph.nodes[7].imm = Access::Pure.bits()),
     ("stands twice", |graph| {
         let twice = graph.blocks[2].body[0];
         graph.blocks[2].body.push(twice);
@@ -80,7 +82,7 @@ const MEMBERS: [Damage<Graph>; 3] = [
     }),
 ];
 
-const TYPES: [Damage<Graph>; 4] = [
+const TYPES: [Damage<Graph>; 6] = [
     ("means nothing", |graph| graph.nodes[4].sig.from = Type::Void),
     ("takes v6, which is i64", |graph| {
         let end = graph.blocks[1].end;
@@ -88,6 +90,8 @@ const TYPES: [Damage<Graph>; 4] = [
     }),
     ("has 1 operands, not 2", |graph| graph.set_inputs(Node(6), &[Node(1)])),
     ("has the constant", |graph| graph.nodes[8].imm = 1 << 40),
+    ("has the constant", |graph| graph.nodes[7].imm = Access::Within(0).bits()),
+    ("has the constant", |graph| graph.nodes[7].imm = 2),
 ];
 
 const ORDER: [Damage<Graph>; 5] = [

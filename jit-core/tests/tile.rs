@@ -7,7 +7,7 @@ mod messages;
 
 use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
 use azulejo_core::check::{self, Violation, execute};
-use azulejo_core::fuzzing::{self, Options, Random};
+use azulejo_core::fuzzing::{self, AT_EDGE, Options, Random};
 use azulejo_core::grammar::{Grammar, Problem, Rule, Symbol, TileSet, build, text};
 use azulejo_core::ir::graph::{CallData, Effect, Graph};
 use azulejo_core::ir::index::{Block, Node, Vreg};
@@ -196,6 +196,8 @@ fn the_cpu_decides_which_tile() {
 }
 
 const FRAME: u64 = 0x10_0000;
+/// Nothing else is near.
+const UNIT: u64 = 0x7654_3210_0000;
 
 /// What a function did: how it ended, what memory then was, and which calls saw what.
 #[derive(PartialEq, Debug)]
@@ -218,8 +220,8 @@ fn trace(run: impl FnOnce(&mut Machine<'_>) -> Result<Outcome, Violation>) -> Re
         calls.push((callee, args.to_vec(), result));
         result
     };
-    let memory = Memory::default();
-    let mut machine = Machine { context: FRAME + 12, unit: 0x77, frame: FRAME, memory, callee: &mut callee };
+    let memory = Memory::ending_at(UNIT + AT_EDGE);
+    let mut machine = Machine { context: FRAME + 12, unit: UNIT, frame: FRAME, memory, callee: &mut callee };
     let outcome = run(&mut machine)?;
     let memory = machine.memory.written().collect();
     Ok(Trace { outcome, memory, calls })
@@ -363,12 +365,32 @@ const CONSTRAINTS: [Damage; 7] = [
     ("call.txt", |list, _| operand(list, 8, 0).vreg = Vreg(4), &["writes r4 again"]),
 ];
 
+const FAULTS: [Damage; 6] = [
+    // A load that may fault and that nobody does any more: its value is made by another one.
+    ("faults.txt", |list, _| list.insts[4].node = list.insts[3].node, &["to memory, and not"]),
+    ("faults.txt", |list, _| _ = list.faults.remove(3), &["to memory, and not"]),
+    // One that is done behind a store, and behind another one.
+    (
+        "faults.txt",
+        |list, _| {
+            list.insts.swap(6, 7);
+            list.faults[4].inst = 7;
+        },
+        &["to memory, and not"],
+    ),
+    ("faults.txt", |list, _| list.faults[1].origin = 5, &["is to fault like v6, but by another trap"]),
+    ("faults.txt", |list, _| list.faults[5].code = 16, &["is to fault like v16, but by another trap"]),
+    ("faults.txt", |list, _| list.faults.swap(6, 7), &["does not have what may fault in order"]),
+];
+
 /// Damages a right tile list in each way the judge claims to notice: it notices that, and nothing else.
 #[test]
 fn the_judge_notices() {
     let mut bench = Bench::new();
     let mut said = Vec::new();
-    for (name, damage, expected) in BLOCKS.into_iter().chain(FLAGS).chain(OPERANDS).chain(CONSTRAINTS) {
+    for (name, damage, expected) in
+        BLOCKS.into_iter().chain(FLAGS).chain(OPERANDS).chain(CONSTRAINTS).chain(FAULTS)
+    {
         let (graph, ..) = case(name);
         bench.tile(&graph, 0);
         assert_eq!(bench.violations(&graph), Vec::<String>::new(), "{name}");
@@ -378,4 +400,5 @@ fn the_judge_notices() {
         said.extend(found);
     }
     all_were_said(include_str!("../src/check/tiles.rs"), &said);
+    all_were_said(include_str!("../src/check/faults.rs"), &said);
 }

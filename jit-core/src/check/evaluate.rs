@@ -33,13 +33,24 @@ pub enum Outcome {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     bytes: BTreeMap<u64, u8>,
+    edge: Option<u64>,
 }
 
 impl Memory {
+    /// One in which accesses that may fault do so from this address on.
+    pub fn ending_at(edge: u64) -> Memory {
+        Memory { edge: Some(edge), ..Memory::default() }
+    }
+
     /// The byte at an address.
     pub fn byte(&self, address: u64) -> u8 {
         let arbitrary = || (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
         self.bytes.get(&address).copied().unwrap_or_else(arbitrary)
+    }
+
+    /// Whether an access of so many bytes faults, if it may.
+    pub fn faults(&self, address: u64, bytes: u32) -> bool {
+        self.edge.is_some_and(|edge| address.wrapping_add(bytes as u64) > edge)
     }
 
     /// A little-endian value of so many bytes.
@@ -88,13 +99,16 @@ impl core::fmt::Debug for Machine<'_> {
 pub fn evaluate(graph: &Graph, machine: &mut Machine<'_>, max_steps: usize) -> Result<Outcome, Violation> {
     let values = vec![None; graph.nodes.len()];
     let known = vec![(0, 0); graph.nodes.len()];
-    let mut run = Run { graph, machine, values, known, now: 0, stack: Vec::new() };
+    let mut run = Run { graph, machine, values, known, now: 0, stack: Vec::new(), fault: None };
     let mut block = Graph::ENTRY;
     let mut steps = 0;
     loop {
         for &node in &graph.block(block).body {
             steps += 1;
             run.step(node)?;
+            if let Some(trap) = run.fault {
+                return Ok(trap);
+            }
         }
         steps += 1;
         if steps > max_steps {
@@ -121,6 +135,8 @@ struct Run<'a, 'm> {
     known: Vec<(u64, u64)>,
     now: u64,
     stack: Vec<Node>,
+    /// The trap that an access was.
+    fault: Option<Outcome>,
 }
 
 impl Run<'_, '_> {
@@ -144,7 +160,12 @@ impl Run<'_, '_> {
             data.ty().truncate((self.machine.callee)(call, callee, args, &mut self.machine.memory))
         } else {
             let props = self.graph.vocab.info(data.op).props;
-            if props.contains(Props::READS) {
+            if let Access::Within(code) = self.graph.access(node)
+                && self.machine.memory.faults(operands[0], data.ty().bytes().max(data.sig.from.bytes()))
+            {
+                self.fault = Some(Outcome::Trapped { code: code as u64, origin: data.origin });
+                0
+            } else if props.contains(Props::READS) {
                 self.machine.memory.read(operands[0], data.ty().bytes())
             } else if props.contains(Props::WRITES) {
                 self.machine.memory.write(operands[0], data.sig.from.bytes(), operands[1]);

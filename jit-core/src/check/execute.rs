@@ -45,7 +45,7 @@ pub fn execute(
     max_steps: usize,
 ) -> Result<Outcome, Violation> {
     let values = vec![None; list.vregs.len()];
-    let mut run = Run { graph, list, set, patterns, machine, values, flag: None };
+    let mut run = Run { graph, list, set, patterns, machine, values, flag: None, fault: None };
     let mut block = &list.blocks[0];
     let mut steps = 0;
     loop {
@@ -53,6 +53,9 @@ pub fn execute(
         for inst in block.insts.range() {
             steps += 1;
             end = run.inst(inst)?;
+            if let Some(trap) = run.fault {
+                return Ok(trap);
+            }
         }
         if steps > max_steps {
             return Ok(Outcome::OutOfSteps);
@@ -86,6 +89,8 @@ struct Run<'a, 'm> {
     machine: &'a mut Machine<'m>,
     values: Vec<Option<u64>>,
     flag: Option<u64>,
+    /// The trap that an access was.
+    fault: Option<Outcome>,
 }
 
 /// What an instruction still has to read, in pattern order.
@@ -238,10 +243,22 @@ impl<'a> Run<'a, '_> {
         if is_const(info) {
             return Ok(data.ty().truncate(operands.imm() as u64));
         }
+        if self.graph.may_fault(node)
+            && self.machine.memory.faults(values[0], data.ty().bytes().max(data.sig.from.bytes()))
+        {
+            let Some(fault) = self.list.faults.iter().find(|fault| fault.inst as usize == at) else {
+                return self.wrong(at, "faults, and nobody knows of it");
+            };
+            self.fault = Some(Outcome::Trapped { code: fault.code as u64, origin: fault.origin });
+            return Ok(0);
+        }
         if info.props.contains(Props::READS) {
             return Ok(self.machine.memory.read(values[0], data.ty().bytes()));
         }
         if info.props.contains(Props::WRITES) {
+            if self.fault.is_some() {
+                return Ok(0);
+            }
             self.machine.memory.write(values[0], data.sig.from.bytes(), values[1]);
             return Ok(0);
         }

@@ -8,7 +8,7 @@ use crate::ir::graph::{Access, BlockData, CallData, Effect, Graph, Heat, NodeDat
 use crate::ir::index::{Block, List, Loop, Node, Vreg};
 use crate::ir::schedule::LoopData;
 use crate::ir::template::{Convention, Signature};
-use crate::ir::tiles::{Constraint, Edge, Inst, Operand, Role, TileBlock, TileId, TileList};
+use crate::ir::tiles::{Constraint, Edge, Fault, Inst, Operand, Role, TileBlock, TileId, TileList};
 use crate::target::{Reg, RegSet};
 use crate::vocab::op::{Key, Yields};
 use crate::vocab::{Op, Props, Sig, Type, Vocabulary};
@@ -466,6 +466,9 @@ impl TileParser<'_> {
                 in_clobbers = true;
             } else if in_clobbers {
                 clobbers.insert(self.register(word)?);
+            } else if let Some(fault) = word.strip_prefix("faults:") {
+                let inst = self.list.insts.len() as u32;
+                self.list.faults.push(a_fault(inst, fault)?);
             } else if let Some(bytecode) = word.strip_prefix('@') {
                 origin = number(bytecode, "", "a bytecode's number")?;
             } else if word.starts_with('v') {
@@ -511,6 +514,14 @@ impl TileParser<'_> {
         };
         Ok(Operand { vreg: vreg(name)?, role, constraint })
     }
+}
+
+/// `v7:17:3`: the access, the trap's code, the bytecode.
+fn a_fault(inst: u32, word: &str) -> Parsed<Fault> {
+    let parts: Vec<&str> = word.split(':').collect();
+    let [access, code, origin] = parts[..] else { return Err(format!("expected a fault, found `{word}`")) };
+    let code = number(code, "", "a trap's code")?;
+    Ok(Fault { inst, node: node(access)?, code, origin: number(origin, "", "a bytecode's number")? })
 }
 
 fn vregs<'a>(pool: &mut Vec<Vreg>, words: impl Iterator<Item = &'a str>) -> Parsed<List> {

@@ -347,6 +347,9 @@ fn inst(
     if inst.origin != 0 {
         write!(out, " @{}", inst.origin)?;
     }
+    for fault in list.faults.iter().filter(|fault| fault.inst as usize == at) {
+        write!(out, " faults:{}:{}:{}", fault.node, fault.code, fault.origin)?;
+    }
     out.push('\n');
     Ok(())
 }

@@ -34,9 +34,10 @@ fn main() {
         memory(ty, &mut opcodes);
         branches(ty, &mut opcodes);
         in_memory(ty, &mut opcodes);
+        at_edge(ty, &mut opcodes);
     }
     calls(&mut opcodes);
-    opcodes.extend(templates::mixes(160));
+    opcodes.extend(templates::mixes(200));
     let text = fs::read_to_string("src/opcodes.txt").expect("the opcodes are there");
     opcodes.extend(text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(written));
     let out = env::var_os("OUT_DIR").expect("cargo says where to write");
@@ -152,6 +153,53 @@ fn memory(ty: Type, opcodes: &mut Vec<Opcode>) {
         template: "$value".into(),
         ..Opcode::default()
     });
+}
+
+/// What is done with `(place $at)`, where that is an address of the memory's edge, in which these bytes may be out of bounds.
+fn within(index: &str, bytes: usize, code: usize, access: impl FnOnce(&str) -> String) -> String {
+    let place = "(idx (load pure (addr (tc) (&offset_of Vm, edge)) ptr) $at 1)";
+    let inside = format!("(ule $at {})", 128 - bytes);
+    format!("(let: (($at (add (and {index} 127) 1))) (within {inside} {code} {}))", access(place))
+}
+
+/// Accesses of the memory's edge, alone and as operands of what takes them from memory.
+fn at_edge(ty: Type, opcodes: &mut Vec<Opcode>) {
+    let name = ty.name();
+    let bytes = ty.bits() as usize / 8;
+    let (index, value) = (field("i", "In", "i64"), field("b", "In", name));
+    let load = |code| within("$i", bytes, code, |place| format!("(load {place} {name})"));
+    let mut add = |of: &str, out: Option<&str>, template: String| {
+        let mut fields = vec![index.clone(), value.clone()];
+        fields.splice(..0, out.map(|out| field("dst", "Out", out)));
+        let what = if out.is_some() { "do" } else { "dov" };
+        opcodes.push(Opcode {
+            name: camel(&format!("edge_{of}_{name}")),
+            fields,
+            template: format!("unsafe ({what} (discard $i) (discard $b) {template})"),
+            ..Opcode::default()
+        });
+    };
+    add("load", Some(name), load(21));
+    add("forget", None, format!("(discard {})", load(22)));
+    let store =
+        within("$i", bytes, 23, |place| format!("(store {place} $b {name})")).replacen("let:", "letv:", 1);
+    add("store", None, store);
+    let (mut sum, mut changed) = (format!("(add $b {})", load(24)), format!("(add {} $b)", load(25)));
+    if name.starts_with('f') {
+        (sum, changed) = (one_nan(&sum, name), one_nan(&changed, name));
+    } else {
+        add("test", Some("u8"), format!("(flagval (nz (and {} 6)) u8)", load(26)));
+        if bytes > 1 {
+            add("low", Some("i8"), format!("(ucast {} i8)", load(27)));
+        }
+    }
+    add("add", Some(name), sum);
+    add("less", Some("u8"), format!("(flagval (lt {} $b) u8)", load(28)));
+    let change = within("$i", bytes, 29, |place| format!("(store {place} $sum {name})"));
+    add("change", None, format!("(letv: (($sum {changed})) {})", change.replacen("let:", "letv:", 1)));
+    if name == "i64" {
+        add("both", Some(name), format!("(sub {} {})", load(30), load(31).replace("$i", "$b")));
+    }
 }
 
 /// Comparisons and arithmetic on memory, by each form of address.

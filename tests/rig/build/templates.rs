@@ -31,6 +31,9 @@ const INT_UNARY: [&str; 5] = ["neg", "not", "clz", "ctz", "popcnt"];
 const FLOAT_BINARY: [&str; 6] = ["add", "sub", "mul", "div", "min", "max"];
 const FLOAT_UNARY: [&str; 5] = ["sqrt", "floor", "ceil", "trunc", "nearest"];
 
+/// So many do not touch the edge of memory; programs that were found stay what they are.
+const WITHOUT_EDGE: usize = 160;
+
 /// This many opcodes `Mix0`, `Mix1`, ….
 pub(crate) fn mixes(count: usize) -> Vec<Opcode> {
     (0..count).map(|number| mix(number, &mut Random::new(number as u64))).collect()
@@ -38,7 +41,9 @@ pub(crate) fn mixes(count: usize) -> Vec<Opcode> {
 
 fn mix(number: usize, random: &mut Random) -> Opcode {
     let out = TYPES[random.below(TYPES.len())];
-    let mut maker = Maker { random, names: Vec::new(), next: 0, out, stores: false, has_label: false };
+    let has_edge = number >= WITHOUT_EDGE;
+    let mut maker =
+        Maker { random, names: Vec::new(), next: 0, out, stores: false, has_label: false, has_edge };
     (maker.stores, maker.has_label) = (maker.random.one_in(3), maker.random.one_in(4));
     let kind = if maker.stores && maker.random.one_in(2) { "InOut" } else { "Out" };
     if kind == "InOut" {
@@ -75,6 +80,10 @@ fn mix(number: usize, random: &mut Random) -> Opcode {
     Opcode { name: format!("Mix{number}"), fields, template, stores }
 }
 
+fn bytes_of(ty: &str) -> usize {
+    ty[1..].parse::<usize>().expect("a type ends in its width") / 8
+}
+
 struct Maker<'a> {
     random: &'a mut Random,
     /// What can be named here, and its type.
@@ -84,6 +93,8 @@ struct Maker<'a> {
     out: &'static str,
     stores: bool,
     has_label: bool,
+    /// Whether it may touch the edge of memory.
+    has_edge: bool,
 }
 
 impl Maker<'_> {
@@ -127,7 +138,7 @@ impl Maker<'_> {
     }
 
     fn element(&mut self, ty: &str) -> String {
-        let bytes = ty[1..].parse::<usize>().expect("a type ends in its width") / 8;
+        let bytes = bytes_of(ty);
         let index = self.leaf("i64");
         format!("(addr (idx (addr (tc) (&offset_of Vm, buffer)) (and {index} 7) {bytes}) 8)")
     }
@@ -164,6 +175,10 @@ impl Maker<'_> {
             5 => {
                 let (step, value) = (self.step(less), self.expr(ty, less));
                 format!("(do {step} {value})")
+            }
+            6 if self.has_edge && self.random.one_in(2) => {
+                let (index, code) = (self.leaf("i64"), self.random.below(1000));
+                super::within(&index, bytes_of(ty), code, |place| format!("(load {place} {ty})"))
             }
             6 => {
                 let element = self.element(ty);
@@ -270,6 +285,14 @@ impl Maker<'_> {
     fn step(&mut self, depth: usize) -> String {
         let less = depth.saturating_sub(1);
         match self.random.below(if depth == 0 { 2 } else { 12 }) {
+            0 if self.has_edge && self.random.one_in(3) => {
+                let ty = self.one_of(&TYPES);
+                let (index, value, code) = (self.leaf("i64"), self.expr(ty, less), self.random.below(1000));
+                let name = self.fresh();
+                let store = |place: &str| format!("(store {place} ${name} {ty})");
+                let store = super::within(&index, bytes_of(ty), code, store).replacen("let:", "letv:", 1);
+                format!("(letv: ((${name} {value})) {store})")
+            }
             0 => {
                 let ty = self.one_of(&TYPES);
                 let (element, value) = (self.element(ty), self.expr(ty, less));

@@ -39,6 +39,8 @@ pub struct Way {
     /// It is compiled for calls of other functions.
     is_called: bool,
     keeps_frame_pointers: bool,
+    /// Accesses may fault.
+    has_guards: bool,
     /// An engine runs it, in these tiers.
     engine: Option<Tiers>,
     rules: &'static [Matcher],
@@ -61,12 +63,13 @@ const USUAL: Way = Way {
     is_baseline: false,
     is_called: false,
     keeps_frame_pointers: false,
+    has_guards: false,
     engine: None,
     rules: &rules::MATCHERS,
 };
 
 /// Every way.
-pub const WAYS: [Way; 17] = [
+pub const WAYS: [Way; 22] = [
     USUAL,
     Way { name: "optimizer on the oldest processor", has_features: false, rules: &COUNTED, ..USUAL },
     Way { name: "optimizer with few registers", registers: &FEW, rules: &COUNTED, ..USUAL },
@@ -97,6 +100,19 @@ pub const WAYS: [Way; 17] = [
     Way { name: "baseline", is_baseline: true, ..USUAL },
     Way { name: "baseline with frame pointers", is_baseline: true, keeps_frame_pointers: true, ..USUAL },
     Way { name: "baseline on the oldest processor", is_baseline: true, has_features: false, ..USUAL },
+    Way { name: "optimizer with guards", has_guards: true, ..USUAL },
+    Way {
+        name: "optimizer with guards, few registers and chaos",
+        has_guards: true,
+        registers: &FEW,
+        has_chaos: true,
+        has_other_ties: true,
+        rules: &COUNTED,
+        ..USUAL
+    },
+    Way { name: "optimizer for calls with guards", has_guards: true, is_called: true, ..USUAL },
+    Way { name: "climbing with guards", has_guards: true, engine: Some(Tiers::All), ..USUAL },
+    Way { name: "baseline with guards", has_guards: true, is_baseline: true, ..USUAL },
 ];
 
 /// So many programs run in one engine.
@@ -146,7 +162,7 @@ fn compiler(way: &Way) -> Compiler {
     let compiler = Compiler::new(CODE_BYTES, features, way.rules).expect("this machine runs code");
     let set = if way.has_other_ties { &SHUFFLED.set } else { &X64 };
     let compiler = compiler.with_registers(way.registers).with_tiles(set).with_checks(true);
-    let mut compiler = compiler.with_frame_pointers(way.keeps_frame_pointers);
+    let mut compiler = compiler.with_frame_pointers(way.keeps_frame_pointers).with_guards(way.has_guards);
     compiler.set_functions(links().table);
     compiler
 }
@@ -252,9 +268,10 @@ impl Rig {
         let way = WAYS[at].name;
         self.bytecodes += program.len() as u64;
         let attempt = catch_unwind(AssertUnwindSafe(|| {
+            let guards = WAYS[at].has_guards;
             let (home, left) = match self.homes[at].take() {
                 Some(kept) => kept,
-                None => (Home::new(tiers, CODE_BYTES, start.chaos)?, PROGRAMS),
+                None => (Home::new(tiers, guards, CODE_BYTES, start.chaos)?, PROGRAMS),
             };
             let all = program.climb(&home, start);
             self.homes[at] = (left > 1).then_some((home, left - 1));
@@ -272,7 +289,9 @@ impl Rig {
 
     /// Compiles a program in the first of the ways for someone to look on.
     pub fn show(&mut self, program: &Verified, observer: &mut dyn Observer) -> Result<(), Error> {
-        self.compilers[self.ways[0]].bytecode(&program.source(), observer).map(drop)
+        self.compilers[self.ways[0]]
+            .bytecode(&program.source(WAYS[self.ways[0]].has_guards), observer)
+            .map(drop)
     }
 
     /// Compiles a program in every way without running it.
@@ -288,9 +307,9 @@ impl Rig {
 
     fn make(&mut self, at: usize, chaos: u64, program: &Verified) -> Result<Made, Failure> {
         self.compile_in(at, chaos, |to, tiles| match WAYS[at].is_baseline {
-            _ if WAYS[at].is_called => program.called(to, tiles).map(Made::Called),
+            _ if WAYS[at].is_called => program.called(to, WAYS[at].has_guards, tiles).map(Made::Called),
             true => to.baseline(&program.function(), tiles).map(Made::Baseline),
-            false => to.bytecode(&program.source(), tiles).map(Made::Optimized),
+            false => to.bytecode(&program.source(WAYS[at].has_guards), tiles).map(Made::Optimized),
         })
     }
 

@@ -1,17 +1,18 @@
 //! Random graphs as machine code and in the reference evaluator: what bytecode cannot say, such as loops with several
 //! ways in.
 //!
-//! In: a graph that touches only the slots of its own frame and context. Out: agreement, or the pass that changed
+//! In: a graph that touches only the slots of its own frame and context, and the edge of memory. Out: agreement, or the pass that changed
 //! what the graph means.
 
 use crate::compare::{Failure, Rig, WAYS};
+use crate::edge::{self, Edge};
 use crate::enter::enter;
 use crate::run::Made;
 use crate::shrink::shrink;
 use azulejo::rules::BUILTIN;
 use azulejo::x64::Status;
 use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
-use azulejo_core::fuzzing::{OWN_SLOTS, Random};
+use azulejo_core::fuzzing::{AT_EDGE, OWN_SLOTS, Random};
 use azulejo_core::grammar::TileSet;
 use azulejo_core::ir::assignment::Assignment;
 use azulejo_core::ir::graph::Graph;
@@ -45,17 +46,21 @@ impl Observer for Stages {
 
 /// How a graph ends on these slots, and what is in them then; nothing if it executes a division that has no result: what
 /// was planted may have made a divisor something else.
-fn meaning(graph: &Graph, slots: &[u64], frame: u64) -> Option<(Outcome, Vec<u64>)> {
-    let mut memory = Memory::default();
-    for (at, slot) in slots.iter().enumerate() {
-        memory.write(frame + at as u64 * 8, 8, *slot);
+fn meaning(graph: &Graph, room: &Room, frame: u64) -> Option<(Outcome, Vec<u64>)> {
+    let unit = Edge::default().middle();
+    let mut memory = Memory::ending_at(unit + AT_EDGE);
+    let in_frame = (0..room.slots.len() as u64).map(|at| frame + at * 8);
+    let at_edge = (0..room.at_edge.len() as u64).map(|at| unit - AT_EDGE + at * 8);
+    let addresses: Vec<u64> = in_frame.chain(at_edge).collect();
+    for (address, slot) in std::iter::zip(&addresses, room.slots.iter().chain(&room.at_edge)) {
+        memory.write(*address, 8, *slot);
     }
     let mut callee = |_: &_, _, _: &[u64], _: &mut Memory| unreachable!("there are no calls");
     let context = frame + OWN_SLOTS as u64 * 8;
-    let mut machine = Machine { context, unit: 0, frame, memory, callee: &mut callee };
+    let mut machine = Machine { context, unit, frame, memory, callee: &mut callee };
     let outcome = evaluate(graph, &mut machine, STEPS).ok()?;
-    let after = (0..slots.len() as u64).map(|at| machine.memory.read(frame + at * 8, 8)).collect();
-    Some((outcome, after))
+    let after = addresses.iter().map(|address| machine.memory.read(*address, 8));
+    Some((outcome, after.collect()))
 }
 
 /// Puts the left side of some rewrite rule in the place of some value.
@@ -177,6 +182,7 @@ pub(crate) fn values(graph: &Graph, node: Node) -> impl Iterator<Item = usize> {
 /// What a graph is run on.
 struct Room {
     slots: [u64; 2 * OWN_SLOTS],
+    at_edge: [u64; edge::BYTES / 8],
     chaos: u64,
 }
 
@@ -184,7 +190,8 @@ impl Room {
     fn new(seed: u64) -> Room {
         let mut random = Random::new(seed);
         let slots = std::array::from_fn(|_| random.number() >> random.below(64));
-        Room { slots, chaos: random.number() | 1 }
+        let chaos = random.number() | 1;
+        Room { slots, at_edge: std::array::from_fn(|_| random.number() >> random.below(64)), chaos }
     }
 }
 
@@ -205,21 +212,23 @@ impl Rig {
     }
 
     fn compare_graph(&mut self, graph: &Graph, start: u64) -> Result<bool, Failure> {
-        let Room { slots, chaos } = Room::new(start);
-        let mut real = slots;
-        let Some(expected) = meaning(graph, &slots, real.as_mut_ptr() as u64) else { return Ok(false) };
+        let room = Room::new(start);
+        let (mut real, at_edge) = (room.slots, Edge::default());
+        let Some(expected) = meaning(graph, &room, real.as_mut_ptr() as u64) else { return Ok(false) };
         if expected.0 == Outcome::OutOfSteps {
             return Ok(false);
         }
         for index in 0..self.ways.len() {
             let way = self.ways[index];
-            let compiled = self.compile_in(way, chaos, |compiler, observer| {
+            let compiled = self.compile_in(way, room.chaos, |compiler, observer| {
                 compiler.graph(|to| *to = graph.clone(), observer)
             })?;
-            real = slots;
+            real = room.slots;
+            at_edge.write(room.at_edge);
+            let unit = std::ptr::with_exposed_provenance(at_edge.middle() as usize);
             let (frame, context) = (real.as_mut_ptr(), real[OWN_SLOTS..].as_mut_ptr());
-            // SAFETY: the graph uses only the slots there are.
-            let outcome = match unsafe { enter(compiled.entry(), context.cast(), frame, std::ptr::null()) } {
+            // SAFETY: the graph uses only the slots there are, and what faults behind the edge.
+            let outcome = match unsafe { enter(compiled.entry(), context.cast(), frame, unit) } {
                 Ok(Status::Returned(bits)) => Ok(Outcome::Returned(bits)),
                 Ok(Status::Exited { at }) => Ok(Outcome::Exited(at as u64)),
                 Ok(Status::Trapped { trap, at }) => {
@@ -228,7 +237,7 @@ impl Rig {
                 Err(what) => Err(what),
             };
             self.keep(way, Made::Optimized(compiled));
-            let found = (outcome, real.to_vec());
+            let found = (outcome, [&real[..], &at_edge.read()].concat());
             if found.0.as_ref() != Ok(&expected.0) || found.1 != expected.1 {
                 return Err(Failure::Graph { way: WAYS[way].name, found, expected });
             }
@@ -240,20 +249,20 @@ impl Rig {
     fn blame(&mut self, failure: &Failure, graph: &Graph, start: u64) -> String {
         let Failure::Graph { way, expected, .. } = failure else { return String::new() };
         let way = WAYS.iter().position(|known| known.name == *way).expect("it failed in one of them");
-        let Room { slots, chaos } = Room::new(start);
-        let frame = slots.as_ptr() as u64;
-        let Some(expected) = meaning(graph, &slots, frame).filter(|now| now.0 == expected.0) else {
+        let room = Room::new(start);
+        let frame = room.slots.as_ptr() as u64;
+        let Some(expected) = meaning(graph, &room, frame).filter(|now| now.0 == expected.0) else {
             return "what it means depends on where its frame is\n".into();
         };
         let mut stages = Stages::default();
-        let again =
-            self.compile_in(way, chaos, |compiler, _| compiler.graph(|to| *to = graph.clone(), &mut stages));
+        let again = self
+            .compile_in(way, room.chaos, |compiler, _| compiler.graph(|to| *to = graph.clone(), &mut stages));
         if again.is_err() {
             return String::new();
         }
         let mut before = graph;
         for (pass, after) in &stages.graphs {
-            if meaning(after, &slots, frame).as_ref() != Some(&expected) {
+            if meaning(after, &room, frame).as_ref() != Some(&expected) {
                 let (before, after) = (print::graph(before), print::graph(after));
                 return format!("{pass} changes what this means:\n{before}----\n{after}");
             }

@@ -35,8 +35,8 @@ impl fmt::Debug for Home {
 }
 
 impl Home {
-    /// An engine with memory for so many bytes of code.
-    pub fn new(tiers: Tiers, code_bytes: usize, seed: u64) -> Result<Home, Error> {
+    /// An engine with memory for so many bytes of code. With guards, accesses may fault in it.
+    pub fn new(tiers: Tiers, guards: bool, code_bytes: usize, seed: u64) -> Result<Home, Error> {
         let mut random = Random::new(seed);
         let builder = Engine::<Op>::builder().checks(true).code_bytes(code_bytes).stack_slots(1 << 12);
         let builder = builder.thresholds(random.below(4) as u32, random.below(8) as u32);
@@ -45,7 +45,8 @@ impl Home {
             Tiers::UpToBaseline => builder.up_to(Tier::Baseline),
             Tiers::Only(tier) => builder.only(tier),
         };
-        let engine = builder.build();
+        // SAFETY: what is out of bounds is behind the edge.
+        let engine = unsafe { builder.guards(guards) }.build();
         let library = library().functions().iter().map(|function| function.define(&engine));
         let library = library.collect::<Result<_, _>>()?;
         Ok(Home { engine, library })

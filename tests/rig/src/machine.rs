@@ -1,5 +1,6 @@
 //! The bytecode: every operator on every type (see `build.rs`), and what control and calls need beyond.
 
+use crate::edge::{self, Edge};
 use crate::home::Running;
 use azulejo::prelude::*;
 use azulejo_core::ir::bytecode::Raw;
@@ -28,6 +29,10 @@ pub struct Vm {
     nan_f64: u64,
     /// As above.
     nan_f32: u32,
+    /// Where memory ends; this never changes while a program runs.
+    pub edge: Edge,
+    /// What is there before a run and after it.
+    pub at_edge: [u64; edge::BYTES / 8],
     /// Where code comes and goes meanwhile.
     pub running: Running,
 }
@@ -46,6 +51,8 @@ impl Default for Vm {
             notes_by: &NOTES,
             nan_f64,
             nan_f32,
+            edge: Edge::default(),
+            at_edge: [0; edge::BYTES / 8],
             running: Running::default(),
         }
     }

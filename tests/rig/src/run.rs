@@ -127,7 +127,8 @@ impl Start {
     pub fn new(seed: u64) -> Start {
         let mut random = Random::new(seed);
         let mut vm = Vm::default();
-        vm.buffer.iter_mut().for_each(|slot| *slot = random.number() >> random.below(64));
+        let Vm { buffer, at_edge, .. } = &mut vm;
+        buffer.iter_mut().chain(at_edge).for_each(|slot| *slot = random.number() >> random.below(64));
         // Counters are small, for jumps into loops.
         let register = |at| match at {
             0..FIRST_COUNTER => random.number() >> random.below(64),
@@ -154,12 +155,12 @@ impl Verified {
         Some(Verified { code, registers: program.registers, shape })
     }
 
-    /// As compilers take it.
-    pub fn source(&self) -> Source<'_> {
+    /// As compilers take it; with guards, accesses may fault.
+    pub fn source(&self, guards: bool) -> Source<'_> {
         Source {
             vocab: Vocabulary::BUILTIN,
             opcodes: Op::OPCODES,
-            templates: Op::templates(),
+            templates: if guards { Op::guarded_templates() } else { Op::templates() },
             code: &self.code.ops,
             labels: &self.code.labels,
             locals: self.registers,
@@ -190,10 +191,15 @@ impl Verified {
     }
 
     /// Compiles it for calls that give it all its registers.
-    pub fn called(&self, compiler: &mut Compiler, observer: &mut dyn Observer) -> Result<Compiled, Error> {
+    pub fn called(
+        &self,
+        compiler: &mut Compiler,
+        guards: bool,
+        observer: &mut dyn Observer,
+    ) -> Result<Compiled, Error> {
         let unit = self.code.ops.as_ptr().cast();
         let arguments = self.registers.min(N_REGISTERS);
-        PROGRAM.with(|record| compiler.called(&self.source(), arguments, unit, record, observer))
+        PROGRAM.with(|record| compiler.called(&self.source(guards), arguments, unit, record, observer))
     }
 
     /// Calls it.
@@ -225,11 +231,13 @@ impl Verified {
             let mut vm = start.vm.clone();
             // SAFETY: it is there until the call ends.
             vm.running = unsafe { Running::within(home) };
+            vm.edge.write(vm.at_edge);
             let end = match home.engine.call(function, &mut vm, registers) {
                 Ok(bits) => End::Returned(bits),
                 Err(Error::Trap { trap, at }) => End::Trapped(trap, at),
                 Err(error) => return Err(error),
             };
+            vm.at_edge = vm.edge.read();
             Ok(Seen { end, vm })
         };
         (0..CALLS).map(call).collect()
@@ -237,30 +245,35 @@ impl Verified {
 
     /// Runs it as machine code, and from where that leaves, or without any, in the interpreter.
     pub fn run(&self, frame: &mut Frame, start: &Start, compiled: Option<&Made>) -> Seen {
-        let n_slots = self.shape.slots;
         let mut vm = start.vm.clone();
-        let context: *mut Vm = &mut vm;
+        vm.edge.write(vm.at_edge);
+        let end = self.run_on(&mut vm, frame, start, compiled);
+        vm.at_edge = vm.edge.read();
+        Seen { end, vm }
+    }
+
+    fn run_on(&self, context: *mut Vm, frame: &mut Frame, start: &Start, compiled: Option<&Made>) -> End {
+        let n_slots = self.shape.slots;
         let registers = &start.registers[..start.registers.len().min(self.registers as usize)];
         let slots = frame.slots(n_slots as usize, registers, n_slots.is_multiple_of(2));
         let unit: *const () = self.code.ops.as_ptr().cast();
         let mut at = 0;
         if let Some(compiled) = compiled {
             let (entry, third) = match compiled {
-                Made::Called(code) => return Seen { end: self.call(code, context, registers), vm },
+                Made::Called(code) => return self.call(code, context, registers),
                 Made::Optimized(code) => (code.entry(), unit),
                 Made::Baseline(code) => (code.entry(), code.address(0)),
             };
             // SAFETY: the code was verified, and the frame has the slots it asks for.
             match unsafe { enter(entry, context.cast(), slots, third) } {
-                Ok(Status::Returned(bits)) => return Seen { end: End::Returned(bits), vm },
-                Ok(Status::Trapped { trap, at }) => return Seen { end: End::Trapped(trap, at), vm },
+                Ok(Status::Returned(bits)) => return End::Returned(bits),
+                Ok(Status::Trapped { trap, at }) => return End::Trapped(trap, at),
                 Ok(Status::Exited { at: next }) => at = next,
-                Err(what) => return Seen { end: End::Broke(what), vm },
+                Err(what) => return End::Broke(what),
             }
         }
         // SAFETY: as above; an exit leaves every register in its slot.
-        let end = unsafe { self.interpret(context, slots, at) };
-        Seen { end, vm }
+        unsafe { self.interpret(context, slots, at) }
     }
 
     /// Runs it as a function that another one invokes, in the interpreter.

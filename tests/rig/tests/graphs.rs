@@ -44,5 +44,5 @@ fn small_graphs_do_what_they_mean() {
 
 #[test]
 fn large_graphs_do_what_they_mean() {
-    run(6000..6400, &Options { max_blocks: 20, max_nodes: 60, calls: false, own_memory: true });
+    run(6000..6400, &Options { max_blocks: 20, max_nodes: 60, calls: false, own_memory: true, edge: true });
 }
