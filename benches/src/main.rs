@@ -1,7 +1,8 @@
 //! Measures how fast azulejo compiles and what it compiles runs, beside others in the same run.
 //!
 //! In: `--json FILE`, `--quick`, `--only NAME` (part of a program's name), `--rounds N`, `--passes` (time of each pass
-//! of the optimizer instead), `--code` (machine code of ours and Cranelift's instead). Out: tables of medians, and means
+//! of the optimizer instead), `--code` (machine code of ours and Cranelift's instead), `--suite wasm` (WebAssembly modules
+//! beside wasmtime and wasmi instead; built only with the feature of that name). Out: tables of medians, and means
 //! of ratios, which are what counts on a machine that does other things as well.
 
 mod assembler;
@@ -17,6 +18,8 @@ mod passes;
 mod programs;
 mod report;
 mod subject;
+#[cfg(feature = "wasm")]
+mod wasm;
 
 use measure::Effort;
 use std::io::Write;
@@ -34,6 +37,7 @@ struct Options {
     is_quick: bool,
     passes: bool,
     code: bool,
+    suite: Option<String>,
 }
 
 fn options() -> Result<Options, String> {
@@ -45,11 +49,12 @@ fn options() -> Result<Options, String> {
             "--json" => options.json = Some(value()?),
             "--only" => options.only = Some(value()?),
             "--rounds" => options.rounds = Some(value()?.parse().map_err(|_| "`--rounds` wants a number")?),
+            "--suite" => options.suite = Some(value()?),
             "--quick" => options.is_quick = true,
             "--passes" => options.passes = true,
             "--code" => options.code = true,
             _ => {
-                let known = "--json FILE, --only NAME, --rounds N, --quick, --passes, --code";
+                let known = "--json FILE, --only NAME, --rounds N, --quick, --passes, --code, --suite wasm";
                 return Err(format!("unknown: `{word}`; known are {known}"));
             }
         }
@@ -65,6 +70,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         false => Effort { rounds: 15, sample: Duration::from_millis(1) },
     };
     effort.rounds = options.rounds.unwrap_or(effort.rounds);
+    match options.suite.as_deref() {
+        None => {}
+        #[cfg(feature = "wasm")]
+        Some("wasm") => return wasm::measure(&options, effort),
+        Some(other) => return Err(format!("there is no suite `{other}` in this build").into()),
+    }
     if options.passes {
         passes::print(&programs, effort);
         return Ok(());

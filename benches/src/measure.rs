@@ -97,14 +97,14 @@ pub(crate) fn measure(program: &Program, effort: Effort) -> Vec<Row> {
 }
 
 /// Something that is timed again and again.
-struct Series<'a> {
+pub(crate) struct Series<'a> {
     action: Option<Box<dyn FnMut() + 'a>>,
     repetitions: u32,
     times: Vec<f64>,
 }
 
 impl<'a> Series<'a> {
-    fn new(mut action: Option<Box<dyn FnMut() + 'a>>, sample: Duration) -> Series<'a> {
+    pub(crate) fn new(mut action: Option<Box<dyn FnMut() + 'a>>, sample: Duration) -> Series<'a> {
         let mut repetitions = 1;
         if let Some(action) = &mut action {
             // Doubled until it takes long enough; warms up as well.
@@ -115,13 +115,13 @@ impl<'a> Series<'a> {
         Series { action, repetitions, times: Vec::new() }
     }
 
-    fn round(&mut self) {
+    pub(crate) fn round(&mut self) {
         if let Some(action) = &mut self.action {
             self.times.push(time(action, self.repetitions) / self.repetitions as f64);
         }
     }
 
-    fn sample(&self) -> Option<Sample> {
+    pub(crate) fn sample(&self) -> Option<Sample> {
         let mut times = self.times.clone();
         times.sort_by(f64::total_cmp);
         let at = |tenths: usize| times.get((times.len().max(1) - 1) * tenths / 10).copied();

@@ -5,6 +5,15 @@ use std::path::Path;
 
 /// Runs the rig's command of this name with these arguments.
 pub(crate) fn rig(root: &Path, name: &str, arguments: impl Iterator<Item = String>) -> Result<(), String> {
-    let line = format!("cargo run --quiet --release -p azulejo-rig --bin {name} --");
+    built(root, &format!("-p azulejo-rig --bin {name}"), arguments)
+}
+
+/// Compares the WebAssembly example with wasmi.
+pub(crate) fn wasm_rig(root: &Path, arguments: impl Iterator<Item = String>) -> Result<(), String> {
+    built(root, "-p azulejo-wasm-rig --bin wasm-fuzz", arguments)
+}
+
+fn built(root: &Path, program: &str, arguments: impl Iterator<Item = String>) -> Result<(), String> {
+    let line = format!("cargo run --quiet --release {program} --");
     command::run(root, &arguments.fold(line, |line, argument| line + " " + &argument), &[])
 }

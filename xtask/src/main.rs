@@ -16,8 +16,10 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
   ci      format, lints, docs, other targets, Miri, a minute of fuzzing, tidy: all that must hold besides the tests
   bench   measure beside Cranelift, Rust and an interpreter written by hand; --json FILE, --quick, --only NAME,
-          --passes (where the optimizer spends its time)
+          --passes (where the optimizer spends its time), --suite wasm (beside wasmtime and wasmi instead)
   fuzz    run random programs in every tier and compare; --seconds N, --seed N, --programs N
+  wasm-fuzz
+          run generated WebAssembly modules in every tier and in wasmi, and compare; --modules N, --seed N, --seconds N
   bless   rewrite the expected output of golden and compile-error tests
   tiles   print the tile set: flattened rules, symbols, states, sizes
   sabotage
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     let result = match command.as_deref() {
         Some("ci") => ci::ci(root),
         Some("bench") => bench::bench(root, std::env::args().skip(2)),
+        Some("wasm-fuzz") => fuzz::wasm_rig(root, std::env::args().skip(2)),
         Some("fuzz") => fuzz::rig(root, "fuzz", std::env::args().skip(2)),
         Some("soak") => fuzz::rig(root, "soak", std::env::args().skip(2)),
         Some("sabotage") => sabotage::sabotage(root, std::env::args().skip(2)),

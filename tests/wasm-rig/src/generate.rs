@@ -14,22 +14,29 @@ pub const FUEL: u32 = 900;
 /// The name of that global.
 pub const FUEL_EXPORT: &str = "fuel";
 
+/// Whether modules call in tail position.
+pub const TAIL_CALLS: bool = false;
+
 /// How many random bytes become one module, at most.
 const MOST_BYTES: usize = 8_000;
 
 /// A module, encoded.
 pub fn module(random: &mut Random) -> Vec<u8> {
     loop {
-        let config = config(random);
         let length = 1000 + random.below(MOST_BYTES - 1000);
         let bytes: Vec<u8> = (0..length).map(|_| random.number() as u8).collect();
         // What does not become a module of this shape is not worth a look.
-        let Ok(mut module) = Module::new(config, &mut Unstructured::new(&bytes)) else { continue };
-        let Ok(fuel) = module.ensure_termination(FUEL) else { continue };
-        if let Some(bytes) = sections::export_global(&module.to_bytes(), FUEL_EXPORT, fuel) {
-            return bytes;
+        if let Some(module) = of_bytes(&bytes, random) {
+            return module;
         }
     }
+}
+
+/// The module that these bytes decide, of a kind that random numbers choose.
+pub fn of_bytes(bytes: &[u8], random: &mut Random) -> Option<Vec<u8>> {
+    let mut module = Module::new(config(random), &mut Unstructured::new(bytes)).ok()?;
+    let fuel = module.ensure_termination(FUEL).ok()?;
+    sections::export_global(&module.to_bytes(), FUEL_EXPORT, fuel)
 }
 
 /// The features of WebAssembly 2.0 without vectors, with tail calls and extended constants. Memories and tables have a
@@ -64,7 +71,7 @@ fn config(random: &mut Random) -> Config {
         multi_value_enabled: true,
         saturating_float_to_int_enabled: true,
         sign_extension_ops_enabled: true,
-        tail_call_enabled: true,
+        tail_call_enabled: TAIL_CALLS,
         extended_const_enabled: true,
         compact_imports_enabled: false,
         exceptions_enabled: false,

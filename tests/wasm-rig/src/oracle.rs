@@ -4,7 +4,10 @@ use crate::generate::{self, FUEL_EXPORT};
 use crate::outcome::{End, Kind, Outcome, Seen};
 use crate::plan::{self, Call, Plan, Type};
 use azulejo_core::random::Random;
-use wasmi::{Config, Engine, ExternType, Instance, Linker, Module, Nullable, Store, TrapCode, Val, ValType};
+use wasmi::errors::{ErrorKind, InstantiationError};
+use wasmi::{
+    Config, Engine, Error, ExternType, Instance, Linker, Module, Ref, Store, TrapCode, Val, ValType,
+};
 
 /// What one call may take, in wasmi's measure: about one for an instruction.
 const FUEL: u64 = 500_000;
@@ -29,7 +32,11 @@ impl Default for Oracle {
         let mut config = Config::default();
         config.consume_fuel(true);
         // The features of the example, and no others.
-        config.wasm_multi_memory(false).wasm_custom_page_sizes(false).wasm_wide_arithmetic(false);
+        config
+            .wasm_tail_call(generate::TAIL_CALLS)
+            .wasm_multi_memory(false)
+            .wasm_custom_page_sizes(false)
+            .wasm_wide_arithmetic(false);
         Oracle { engine: Engine::new(&config) }
     }
 }
@@ -63,7 +70,7 @@ impl Oracle {
         let instance = match Linker::new(&self.engine).instantiate_and_start(&mut store, module) {
             Ok(instance) => instance,
             Err(error) => {
-                outcome.start = error.as_trap_code().map(|code| Err(kind_of(code)));
+                outcome.start = of_start(&error).map(Err);
                 plan.calls.clear();
                 return Judged { plan, outcome, spent };
             }
@@ -94,6 +101,17 @@ impl Oracle {
     }
 }
 
+/// Why a module does not start; `None` if it cannot be linked. Segments that do not fit are errors of their own kind.
+fn of_start(error: &Error) -> Option<Kind> {
+    match error.kind() {
+        ErrorKind::TrapCode(code) => Some(kind_of(*code)),
+        ErrorKind::Instantiation(InstantiationError::ElementSegmentDoesNotFit { .. }) => Some(Kind::Table),
+        ErrorKind::Table(_) => Some(Kind::Table),
+        ErrorKind::Memory(_) => Some(Kind::Memory),
+        _ => None,
+    }
+}
+
 fn refuel(store: &mut Store<()>) {
     store.set_fuel(FUEL).expect("the engine counts");
 }
@@ -101,8 +119,7 @@ fn refuel(store: &mut Store<()>) {
 fn make(store: &mut Store<()>, instance: Instance, call: &Call) -> End {
     let function = instance.get_func(&*store, &call.name).expect("it is exported");
     let arguments: Vec<Val> = call.arguments.iter().map(|&(ty, bits)| value(ty, bits)).collect();
-    let mut results: Vec<Val> =
-        function.ty(&*store).results().iter().map(|ty| Val::default_for_ty(*ty)).collect();
+    let mut results: Vec<Val> = function.ty(&*store).results().iter().map(|ty| Val::default(*ty)).collect();
     refuel(store);
     match function.call(store, &arguments, &mut results) {
         Ok(()) => Ok(results.iter().map(seen).collect()),
@@ -128,8 +145,8 @@ fn value(ty: Type, bits: u64) -> Val {
         Type::I64 => Val::I64(bits as i64),
         Type::F32 => Val::F32(f32::from_bits(bits as u32).into()),
         Type::F64 => Val::F64(f64::from_bits(bits).into()),
-        Type::Func => Val::FuncRef(Nullable::Null),
-        Type::Extern => Val::ExternRef(Nullable::Null),
+        Type::Func => Val::FuncRef(Ref::Null),
+        Type::Extern => Val::ExternRef(Ref::Null),
     }
 }
 
@@ -157,6 +174,6 @@ fn kind_of(code: TrapCode) -> Kind {
         TrapCode::StackOverflow => Kind::Stack,
         TrapCode::BadSignature => Kind::Signature,
         TrapCode::OutOfFuel => Kind::Fuel,
-        TrapCode::GrowthOperationLimited | TrapCode::OutOfSystemMemory => Kind::Other,
+        TrapCode::GrowthOperationLimited => Kind::Other,
     }
 }

@@ -1,0 +1,131 @@
+//! The suite of WebAssembly modules: the example beside wasmtime and wasmi.
+//!
+//! In: the programs of the example with their results, and a generated module of more than a megabyte. Out: for each engine
+//! how long it takes to compile a module, from its bytes to machine code for every function, on one thread; to
+//! start, from its bytes to the end of a short first call; and to run once everything is compiled; and how long the
+//! code is. All engines give the same results, or nothing is measured.
+
+mod report;
+mod subject;
+
+use crate::Options;
+use crate::measure::{Effort, Sample, Series};
+use azulejo_wasm_rig::{large, programs};
+use std::io::Write;
+use subject::Subject;
+
+/// How many functions the large module has: they make more than a megabyte.
+const FUNCTIONS: u32 = 3000;
+
+/// A module that is measured.
+pub(crate) struct Input {
+    /// Its name.
+    pub name: &'static str,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// How many functions it has.
+    pub functions: usize,
+    /// What `run` is called with when only the start counts, and what it gives.
+    pub few: (i32, i64),
+    /// What it is called with when running counts.
+    pub many: (i32, i64),
+    /// Whether it is there for compile times, and says nothing about running.
+    pub is_large: bool,
+}
+
+/// What was learned of one engine with one module.
+pub(crate) struct Row {
+    pub bench: &'static str,
+    pub engine: &'static str,
+    pub tier: &'static str,
+    pub bytes: usize,
+    pub functions: usize,
+    pub code_bytes: usize,
+    pub is_large: bool,
+    pub compile: Option<Sample>,
+    pub start: Option<Sample>,
+    pub run: Option<Sample>,
+}
+
+/// Measures everything and prints it.
+pub(crate) fn measure(options: &Options, effort: Effort) -> Result<(), Box<dyn std::error::Error>> {
+    let mut rows = Vec::new();
+    for input in inputs(options.only.as_deref().unwrap_or("")) {
+        eprintln!("{}", input.name);
+        rows.extend(rows_of(&input, effort));
+    }
+    if let Some(file) = &options.json {
+        let mut file = std::fs::File::create(file)?;
+        for row in &rows {
+            writeln!(file, "{}", report::json(row))?;
+        }
+    }
+    report::print(&rows);
+    Ok(())
+}
+
+fn inputs(only: &str) -> Vec<Input> {
+    let mut inputs: Vec<Input> = programs::all()
+        .into_iter()
+        .map(|program| Input {
+            name: program.name,
+            bytes: program.module.to_vec(),
+            functions: subject::functions(program.module),
+            few: program.few,
+            many: program.many,
+            is_large: false,
+        })
+        .collect();
+    let bytes = large::module(FUNCTIONS);
+    let result = subject::result(&bytes, 1);
+    inputs.push(Input {
+        name: "large",
+        functions: subject::functions(&bytes),
+        bytes,
+        few: (1, result),
+        many: (1, result),
+        is_large: true,
+    });
+    inputs.retain(|input| input.name.contains(only));
+    inputs
+}
+
+fn rows_of(input: &Input, effort: Effort) -> Vec<Row> {
+    let mut series: Vec<[Series<'_>; 3]> = Vec::new();
+    let mut rows = Vec::new();
+    for subject in subject::all(input) {
+        let Subject { engine, tier, compile, mut start, run, code_bytes } = subject;
+        assert_eq!(start(), input.few.1, "{} in {engine} {tier}", input.name);
+        let start: Box<dyn FnMut() + '_> = Box::new(move || {
+            std::hint::black_box(start());
+        });
+        let run = run.filter(|_| !input.is_large).map(|mut run| -> Box<dyn FnMut() + '_> {
+            assert_eq!(run(), input.many.1, "{} in {engine} {tier}", input.name);
+            Box::new(move || {
+                std::hint::black_box(run());
+            })
+        });
+        series.push([compile, Some(start), run].map(|action| Series::new(action, effort.sample)));
+        let (bytes, functions, is_large) = (input.bytes.len(), input.functions, input.is_large);
+        let (compile, start, run) = (None, None, None);
+        rows.push(Row {
+            bench: input.name,
+            engine,
+            tier,
+            bytes,
+            functions,
+            code_bytes,
+            is_large,
+            compile,
+            start,
+            run,
+        });
+    }
+    for _ in 0..effort.rounds {
+        series.iter_mut().flatten().for_each(Series::round);
+    }
+    for (row, series) in rows.iter_mut().zip(&series) {
+        [row.compile, row.start, row.run] = [0, 1, 2].map(|at: usize| series[at].sample());
+    }
+    rows
+}

@@ -1,0 +1,198 @@
+//! The engines: how each compiles a module, starts it and runs it. All export `run`, which takes an `i32` and gives an `i64`.
+
+use super::Input;
+use azulejo_wasm::{Config, Instance, Linker, Module, Store, Tier, Tiers, Value};
+use std::hint::black_box;
+use wasmtime::Strategy;
+
+/// An engine with a module.
+pub(crate) struct Subject<'a> {
+    /// Whose it is.
+    pub engine: &'static str,
+    /// Which of its tiers or compilers.
+    pub tier: &'static str,
+    /// From bytes to machine code for every function; nothing where there is none.
+    pub compile: Option<Box<dyn FnMut() + 'a>>,
+    /// From bytes to the result of a short call, as a user has it who asks for nothing.
+    pub start: Box<dyn FnMut() -> i64 + 'a>,
+    /// A longer call, with everything compiled.
+    pub run: Option<Box<dyn FnMut() -> i64 + 'a>>,
+    /// How long the machine code is.
+    pub code_bytes: usize,
+}
+
+/// Every engine that takes the module.
+pub(crate) fn all(input: &Input) -> Vec<Subject<'_>> {
+    let mut subjects = vec![
+        own(input, "interpreter", Tier::Interpreter),
+        own(input, "baseline", Tier::Baseline),
+        own(input, "optimizer", Tier::Optimizer),
+        climbing(input),
+    ];
+    subjects.extend(wasmtime(input, "cranelift", Strategy::Cranelift));
+    subjects.extend(wasmtime(input, "winch", Strategy::Winch));
+    subjects.push(wasmi(input));
+    subjects
+}
+
+/// How many functions a module defines.
+pub(crate) fn functions(bytes: &[u8]) -> usize {
+    // The section's content begins with the count.
+    let (mut at, mut section) = (8, 0);
+    let number = |at: &mut usize| {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let byte = bytes[*at];
+            *at += 1;
+            number |= usize::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                return number;
+            }
+        }
+    };
+    while section != CODE {
+        section = bytes[at];
+        at += 1;
+        let size = number(&mut at);
+        if section != CODE {
+            at += size;
+        }
+    }
+    number(&mut at)
+}
+
+/// The number of the section that code is in.
+const CODE: u8 = 10;
+
+/// What `run` gives, by the interpreter of wasmi.
+pub(crate) fn result(bytes: &[u8], argument: i32) -> i64 {
+    let engine = wasmi::Engine::default();
+    start_wasmi(&engine, bytes, argument)
+}
+
+fn store(tiers: Tiers) -> Store {
+    Store::new(Config { tiers, ..Config::default() })
+}
+
+fn instantiate(store: &mut Store, bytes: &[u8]) -> Instance {
+    let module = Module::new(bytes).expect("it is valid");
+    store.instantiate(&module, &Linker::new()).expect("it imports nothing")
+}
+
+fn call(store: &mut Store, instance: Instance, argument: i32) -> i64 {
+    match instance.invoke(store, "run", &[Value::I32(argument)]).expect("it returns")[..] {
+        [Value::I64(result)] => result,
+        _ => panic!("`run` gives an i64"),
+    }
+}
+
+/// A store with the module, all functions compiled.
+fn compiled(bytes: &[u8], tier: Tier) -> (Store, Instance) {
+    let mut store = store(Tiers::Only(tier));
+    let instance = instantiate(&mut store, bytes);
+    if tier != Tier::Interpreter {
+        for &function in store.functions() {
+            store.engine().compile_in(function, tier).expect("it compiles");
+        }
+    }
+    (store, instance)
+}
+
+/// One of our tiers. Starting compiles what is called, in the other ways everything.
+fn own<'a>(input: &'a Input, name: &'static str, tier: Tier) -> Subject<'a> {
+    let (mut store, instance) = compiled(&input.bytes, tier);
+    let code_bytes = store.functions().iter().map(|&function| store.engine().code_len(function)).sum();
+    let compile: Box<dyn FnMut()> = Box::new(move || {
+        black_box(compiled(&input.bytes, tier));
+    });
+    Subject {
+        engine: "azulejo",
+        tier: name,
+        compile: (tier != Tier::Interpreter).then_some(compile),
+        start: Box::new(move || start(input, Tiers::Only(tier))),
+        run: Some(Box::new(move || call(&mut store, instance, black_box(input.many.0)))),
+        code_bytes,
+    }
+}
+
+/// The tiers as they are by default: what starts fast climbs where it runs long. Only its start is measured.
+fn climbing(input: &Input) -> Subject<'_> {
+    let start = Box::new(move || start(input, Config::default().tiers));
+    Subject { engine: "azulejo", tier: "climbing", compile: None, start, run: None, code_bytes: 0 }
+}
+
+fn start(input: &Input, tiers: Tiers) -> i64 {
+    let mut store = store(tiers);
+    let instance = instantiate(&mut store, &input.bytes);
+    call(&mut store, instance, black_box(input.few.0))
+}
+
+/// wasmtime with one of its compilers; nothing if that does not take the module.
+fn wasmtime<'a>(input: &'a Input, name: &'static str, strategy: Strategy) -> Option<Subject<'a>> {
+    let mut config = wasmtime::Config::new();
+    config.strategy(strategy);
+    let engine = wasmtime::Engine::new(&config).ok()?;
+    let module = wasmtime::Module::new(&engine, &input.bytes).ok()?;
+    let code_bytes = module.text().len();
+    let enter = |engine: &wasmtime::Engine, module: &wasmtime::Module| {
+        let mut store = wasmtime::Store::new(engine, ());
+        let instance = wasmtime::Instance::new(&mut store, module, &[]).expect("it imports nothing");
+        let run = instance.get_typed_func::<i32, i64>(&mut store, "run").expect("it is exported");
+        (store, run)
+    };
+    let (mut store, run) = enter(&engine, &module);
+    let compile = {
+        let engine = engine.clone();
+        move || {
+            black_box(wasmtime::Module::new(&engine, &input.bytes).expect("it compiled before"));
+        }
+    };
+    let start = move || {
+        let module = wasmtime::Module::new(&engine, &input.bytes).expect("it compiled before");
+        let (mut store, run) = enter(&engine, &module);
+        run.call(&mut store, black_box(input.few.0)).expect("it returns")
+    };
+    let run = move || run.call(&mut store, black_box(input.many.0)).expect("it returns");
+    Some(Subject {
+        engine: "wasmtime",
+        tier: name,
+        compile: Some(Box::new(compile)),
+        start: Box::new(start),
+        run: Some(Box::new(run)),
+        code_bytes,
+    })
+}
+
+fn start_wasmi(engine: &wasmi::Engine, bytes: &[u8], argument: i32) -> i64 {
+    let module = wasmi::Module::new(engine, bytes).expect("it is valid");
+    let mut store = wasmi::Store::new(engine, ());
+    let instance =
+        wasmi::Linker::new(engine).instantiate_and_start(&mut store, &module).expect("it imports nothing");
+    let run = instance.get_typed_func::<i32, i64>(&store, "run").expect("it is exported");
+    run.call(&mut store, argument).expect("it returns")
+}
+
+/// wasmi, which compiles to a bytecode of its own, by default at once.
+fn wasmi(input: &Input) -> Subject<'_> {
+    let engine = wasmi::Engine::default();
+    let module = wasmi::Module::new(&engine, &input.bytes).expect("it is valid");
+    let mut store = wasmi::Store::new(&engine, ());
+    let instance =
+        wasmi::Linker::new(&engine).instantiate_and_start(&mut store, &module).expect("it imports nothing");
+    let run = instance.get_typed_func::<i32, i64>(&store, "run").expect("it is exported");
+    let compile = {
+        let engine = engine.clone();
+        move || {
+            black_box(wasmi::Module::new(&engine, &input.bytes).expect("it is valid"));
+        }
+    };
+    Subject {
+        engine: "wasmi",
+        tier: "eager",
+        compile: Some(Box::new(compile)),
+        start: Box::new(move || start_wasmi(&engine, &input.bytes, black_box(input.few.0))),
+        run: Some(Box::new(move || run.call(&mut store, black_box(input.many.0)).expect("it returns"))),
+        code_bytes: 0,
+    }
+}

@@ -1,0 +1,146 @@
+//! Runs a plan in the virtual machine, in each of its ways, and says where one differs from the judge.
+
+use crate::generate::{self, FUEL_EXPORT};
+use crate::outcome::{End, Kind, Outcome, Seen};
+use crate::plan::{Call, Plan, Type};
+use azulejo_wasm::{Config, Error, Instance, Linker, Module, Store, Tier, Tiers, Trap, Value};
+
+/// How a module is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Way {
+    /// Its name, for messages.
+    pub name: &'static str,
+    /// The tiers.
+    pub tiers: Tiers,
+    /// Whether each stage of the compiler is checked.
+    pub checks: bool,
+}
+
+/// All ways. With such thresholds a function climbs within few calls, and within loops.
+pub const WAYS: [Way; 5] = [
+    Way { name: "interpreter", tiers: Tiers::Only(Tier::Interpreter), checks: false },
+    Way { name: "baseline", tiers: Tiers::Only(Tier::Baseline), checks: false },
+    Way { name: "optimizer", tiers: Tiers::Only(Tier::Optimizer), checks: false },
+    Way { name: "checked", tiers: Tiers::Only(Tier::Optimizer), checks: true },
+    Way { name: "climbing", tiers: Tiers::Climb(2, 5), checks: false },
+];
+
+/// Decodes a module that the judge refuses. What is asked is only that nothing breaks: the two know different versions of the
+/// language, and so the answer may differ.
+pub fn decode(bytes: &[u8]) -> Result<(), String> {
+    match Module::new(bytes) {
+        Ok(_) | Err(Error::Module(_)) => Ok(()),
+        Err(error) => Err(format!("decode: {error}")),
+    }
+}
+
+/// Runs a plan in a module that the judge accepts. One whose start the judge could not follow is not started.
+pub fn run(bytes: &[u8], plan: &Plan, judge: &Outcome, way: Way) -> Result<Outcome, String> {
+    let mut outcome = Outcome::default();
+    if judge.start.as_ref().is_some_and(Outcome::is_last) {
+        return Ok(outcome);
+    }
+    let module = Module::new(bytes).map_err(|error| format!("refused: {error}"))?;
+    let mut store = Store::new(Config { tiers: way.tiers, checks: way.checks, ..Config::default() });
+    let instance = match store.instantiate(&module, &Linker::new()) {
+        Ok(instance) => instance,
+        Err(Error::Trap(trap)) => {
+            outcome.start = Some(Err(kind_of(&trap)));
+            return Ok(outcome);
+        }
+        Err(Error::Link(_)) if judge.start.is_none() => return Ok(outcome),
+        Err(error) => return Err(format!("instantiate: {error}")),
+    };
+    outcome.start = Some(Ok(Vec::new()));
+    // A call that the judge gave up might never end.
+    let bounded = plan.calls.iter().zip(&judge.calls).take_while(|(_, end)| **end != Err(Kind::Fuel));
+    for (call, _) in bounded {
+        if let Some(fuel) = store.export(instance, FUEL_EXPORT) {
+            // In a mutated module that export may be of any kind.
+            let _ = store.set_global(fuel, Value::I32(generate::FUEL as i32));
+        }
+        outcome.calls.push(make(&mut store, instance, call)?);
+    }
+    for name in &plan.memories {
+        let bytes = instance.memory(&mut store, name).ok_or_else(|| format!("there is no memory {name}"))?;
+        outcome.memories.push((bytes.len(), Outcome::hash(bytes)));
+    }
+    for name in &plan.globals {
+        let value = instance.global(&store, name).ok_or_else(|| format!("there is no global {name}"))?;
+        outcome.globals.push(seen(value));
+    }
+    Ok(outcome)
+}
+
+fn make(store: &mut Store, instance: Instance, call: &Call) -> Result<End, String> {
+    let arguments: Vec<Value> = call.arguments.iter().map(|&(ty, bits)| value(ty, bits)).collect();
+    match instance.invoke(store, &call.name, &arguments) {
+        Ok(results) => Ok(Ok(results.into_iter().map(seen).collect())),
+        Err(Error::Trap(trap)) => Ok(Err(kind_of(&trap))),
+        Err(error) => Err(format!("{}: {error}", call.name)),
+    }
+}
+
+/// How one way's outcome differs from the judge's; `None` if it does not, as far as can be said.
+pub fn difference(judge: &Outcome, own: &Outcome) -> Option<String> {
+    if judge.start.as_ref().is_some_and(Outcome::is_last) {
+        return None;
+    }
+    if judge.start != own.start {
+        return Some(format!("start: {:?}, the judge says {:?}", own.start, judge.start));
+    }
+    for (at, (judge, own)) in judge.calls.iter().zip(&own.calls).enumerate() {
+        // What comes after calls nested too deeply depends on how deep they may nest.
+        if [judge, own].iter().any(|end| Outcome::is_last(end)) {
+            return None;
+        }
+        if judge != own {
+            return Some(format!("call {at}: {own:x?}, the judge says {judge:x?}"));
+        }
+    }
+    if judge.calls.last().is_some_and(Outcome::is_last) {
+        return None;
+    }
+    if judge.memories != own.memories {
+        return Some(format!("memories {:x?}, the judge says {:x?}", own.memories, judge.memories));
+    }
+    (judge.globals != own.globals)
+        .then(|| format!("globals {:x?}, the judge says {:x?}", own.globals, judge.globals))
+}
+
+fn value(ty: Type, bits: u64) -> Value {
+    match ty {
+        Type::I32 => Value::I32(bits as i32),
+        Type::I64 => Value::I64(bits as i64),
+        Type::F32 => Value::F32(f32::from_bits(bits as u32)),
+        Type::F64 => Value::F64(f64::from_bits(bits)),
+        Type::Func => Value::FuncRef(None),
+        Type::Extern => Value::ExternRef(None),
+    }
+}
+
+fn seen(value: Value) -> Seen {
+    match value {
+        Value::I32(value) => Seen::Int(value as u32 as u64),
+        Value::I64(value) => Seen::Int(value as u64),
+        Value::F32(value) => Seen::of_f32(value.to_bits()),
+        Value::F64(value) => Seen::of_f64(value.to_bits()),
+        Value::FuncRef(reference) => Seen::Null(reference.is_none()),
+        Value::ExternRef(reference) => Seen::Null(reference.is_none()),
+    }
+}
+
+fn kind_of(trap: &Trap) -> Kind {
+    match trap {
+        Trap::Unreachable => Kind::Unreachable,
+        Trap::MemoryOutOfBounds => Kind::Memory,
+        Trap::TableOutOfBounds | Trap::UndefinedElement => Kind::Table,
+        Trap::UninitializedElement => Kind::Null,
+        Trap::IndirectCallTypeMismatch => Kind::Signature,
+        Trap::DivideByZero => Kind::DivideByZero,
+        Trap::IntegerOverflow => Kind::Overflow,
+        Trap::InvalidConversion => Kind::Conversion,
+        Trap::CallStackExhausted => Kind::Stack,
+        _ => Kind::Other,
+    }
+}

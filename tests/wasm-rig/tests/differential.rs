@@ -1,0 +1,43 @@
+//! Generated modules, mutated ones and the programs do in every tier what they do in wasmi. `cargo xtask wasm-fuzz` does so with
+//! more of them.
+
+use azulejo_core::random::Random;
+use azulejo_wasm_rig::compare::{self, WAYS};
+use azulejo_wasm_rig::oracle::{Judged, Oracle};
+use azulejo_wasm_rig::session::{self, Tally};
+use azulejo_wasm_rig::{large, programs};
+
+/// Few: the compilers are not optimized in tests.
+#[test]
+fn modules_do_the_same_everywhere() {
+    let (oracle, mut tally) = (Oracle::default(), Tally::default());
+    for number in 0..60 {
+        let (bytes, mut random) = session::module(5, number);
+        let result = session::check(&oracle, &bytes, &mut random, &mut tally);
+        assert_eq!(result, Ok(()), "module {number}");
+    }
+    eprintln!("{tally:?}");
+    assert!(tally.valid > 30 && tally.returned > 60, "{tally:?}");
+}
+
+/// The judge agrees with the compiler of C.
+#[test]
+fn the_judge_knows_the_programs() {
+    for program in programs::all().into_iter().filter(|program| !program.needs_tail_calls()) {
+        let Judged { outcome, .. } =
+            Oracle::default().judge(program.module, &mut Random::new(0)).expect("it is valid");
+        assert!(!outcome.calls.is_empty(), "{}", program.name);
+    }
+}
+
+/// A module of thousands of functions does the same in all tiers.
+#[test]
+fn the_large_module_does_the_same_everywhere() {
+    let bytes = large::module(300);
+    let Judged { plan, outcome, .. } =
+        Oracle::default().judge(&bytes, &mut Random::new(0)).expect("it is valid");
+    for way in WAYS {
+        let own = compare::run(&bytes, &plan, &outcome, way).expect("it is run");
+        assert_eq!(compare::difference(&outcome, &own), None, "{}", way.name);
+    }
+}
