@@ -37,6 +37,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     // The same programs each time: what fails in CI fails everywhere.
     let minute = ["--seed", "1", "--seconds", "60"];
     crate::fuzz::rig(root, "fuzz", minute.into_iter().map(String::from))?;
+    crate::fuzz::wasm_rig(root, minute.into_iter().chain(["--modules", "5000"]).map(String::from))?;
     crate::tidy::tidy(root)
 }
 

@@ -9,7 +9,8 @@ azulejo-wasm run FILE [options] [-- arguments]   runs a program
     --tier interpreter|baseline|optimizer        runs everything in one tier
     --memory checked|guarded                     compares addresses, or has those out of bounds fault
     --invoke FUNCTION VALUE…                     calls an exported function instead of `_start`
-    --dir FOLDER                                 lets the program read a folder
+    --dir FOLDER, --dir FOLDER::NAME             lets the program read a folder, by another name perhaps
+    --env NAME=VALUE                             sets a variable of the program's environment
     --dump FUNCTION                              prints what becomes of a function, stage by stage
 azulejo-wasm spec [options]                      runs the official test suite
     --tier interpreter|baseline|optimizer|mixed  in one way; otherwise in all
@@ -54,7 +55,8 @@ fn memory(name: &str) -> Result<MemoryMode, String> {
 
 fn run(mut arguments: impl Iterator<Item = String>) -> Result<ExitCode, String> {
     let (mut file, mut config, mut invoke, mut dump) = (None, Config::default(), None, None);
-    let (mut values, mut folders): (Vec<String>, Vec<String>) = Default::default();
+    let (mut values, mut folders, mut variables): (Vec<String>, Vec<String>, Vec<String>) =
+        Default::default();
     while let Some(argument) = arguments.next() {
         let mut next =
             || arguments.next().ok_or_else(|| format!("something is missing behind {argument}\n{USAGE}"));
@@ -64,6 +66,7 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<ExitCode, String> 
             "--invoke" => invoke = Some(next()?),
             "--dump" => dump = Some(next()?),
             "--dir" => folders.push(next()?),
+            "--env" => variables.push(next()?),
             "--" => break,
             _ if file.is_none() => file = Some(argument),
             _ if invoke.is_some() => values.push(argument),
@@ -78,7 +81,13 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<ExitCode, String> 
     let mut wasi = Wasi::new().inherit_streams().argument(file.as_str());
     wasi = arguments.fold(wasi, |wasi, argument| wasi.argument(argument));
     for folder in folders {
-        wasi = wasi.folder(folder.as_ref(), &folder).map_err(|error| format!("{folder}: {error}"))?;
+        let (place, name) = folder.split_once("::").unwrap_or((&folder, &folder));
+        wasi = wasi.folder(place.as_ref(), name).map_err(|error| format!("{place}: {error}"))?;
+    }
+    for variable in variables {
+        let (name, value) =
+            variable.split_once('=').ok_or_else(|| format!("`{variable}` is not NAME=VALUE\n{USAGE}"))?;
+        wasi = wasi.variable(name, value);
     }
     let mut linker = Linker::new();
     linker.wasi(wasi);

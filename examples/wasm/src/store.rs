@@ -228,6 +228,17 @@ impl Store {
         Some(Value::from_bits(global.ty.content_type, global.value.get()))
     }
 
+    /// Gives a global that can change another value, of its type.
+    pub fn set_global(&mut self, global: Extern, value: Value) -> Result<(), Error> {
+        let Extern::Global(number) = global else { return Err(Error::Arguments("it is no global".into())) };
+        let global = &self.vm.globals[number];
+        if !global.ty.mutable || global.ty.content_type != value.ty() {
+            return Err(Error::Arguments(format!("{value} cannot be the value of {:?}", global.ty)));
+        }
+        global.value.set(value.to_bits());
+        Ok(())
+    }
+
     /// The bytes of a memory.
     pub fn memory_bytes(&mut self, memory: Extern) -> Option<&mut [u8]> {
         let Extern::Memory(number) = memory else { return None };

@@ -3,7 +3,7 @@
 use crate::generate::{self, FUEL_EXPORT};
 use crate::outcome::{End, Kind, Outcome, Seen};
 use crate::plan::{Call, Plan, Type};
-use azulejo_wasm::{Config, Error, Instance, Linker, Module, Store, Tier, Tiers, Trap, Value};
+use azulejo_wasm::{Config, Error, Instance, Linker, MemoryMode, Module, Store, Tier, Tiers, Trap, Value};
 
 /// How a module is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,18 +12,28 @@ pub struct Way {
     pub name: &'static str,
     /// The tiers.
     pub tiers: Tiers,
+    /// How accesses beyond the end of memory are found.
+    pub memory: MemoryMode,
     /// Whether each stage of the compiler is checked.
     pub checks: bool,
 }
 
 /// All ways. With such thresholds a function climbs within few calls, and within loops.
-pub const WAYS: [Way; 5] = [
-    Way { name: "interpreter", tiers: Tiers::Only(Tier::Interpreter), checks: false },
-    Way { name: "baseline", tiers: Tiers::Only(Tier::Baseline), checks: false },
-    Way { name: "optimizer", tiers: Tiers::Only(Tier::Optimizer), checks: false },
-    Way { name: "checked", tiers: Tiers::Only(Tier::Optimizer), checks: true },
-    Way { name: "climbing", tiers: Tiers::Climb(2, 5), checks: false },
-];
+pub const WAYS: [Way; 7] = {
+    const fn only(name: &'static str, tier: Tier, memory: MemoryMode) -> Way {
+        Way { name, tiers: Tiers::Only(tier), memory, checks: false }
+    }
+    use MemoryMode::{Checked, Guarded};
+    [
+        only("interpreter", Tier::Interpreter, Checked),
+        only("baseline, checked memory", Tier::Baseline, Checked),
+        only("baseline, guarded memory", Tier::Baseline, Guarded),
+        only("optimizer, checked memory", Tier::Optimizer, Checked),
+        only("optimizer, guarded memory", Tier::Optimizer, Guarded),
+        Way { checks: true, ..only("optimizer with checks", Tier::Optimizer, Guarded) },
+        Way { tiers: Tiers::Climb(2, 5), ..only("climbing", Tier::Optimizer, Guarded) },
+    ]
+};
 
 /// Decodes a module that the judge refuses. What is asked is only that nothing breaks: the two know different versions of the
 /// language, and so the answer may differ.
@@ -41,7 +51,8 @@ pub fn run(bytes: &[u8], plan: &Plan, judge: &Outcome, way: Way) -> Result<Outco
         return Ok(outcome);
     }
     let module = Module::new(bytes).map_err(|error| format!("refused: {error}"))?;
-    let mut store = Store::new(Config { tiers: way.tiers, checks: way.checks, ..Config::default() });
+    let Way { tiers, memory, checks, .. } = way;
+    let mut store = Store::new(Config { tiers, memory, checks, ..Config::default() });
     let instance = match store.instantiate(&module, &Linker::new()) {
         Ok(instance) => instance,
         Err(Error::Trap(trap)) => {
