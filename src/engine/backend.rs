@@ -7,8 +7,8 @@
 mod present {
     use crate::rules::{self, Matcher};
     use azulejo_core::error::{Error, Unsupported};
-    use azulejo_core::pass::Blind;
     use azulejo_core::pass::build::{Functions, Source};
+    use azulejo_core::pass::{Blind, Observer};
     use azulejo_core::vocab::Vocabulary;
     use azulejo_x64::{Compiler, Features, Set, Watchers, X64};
 
@@ -110,8 +110,13 @@ mod present {
             Backend { code_bytes, choice, compiler: None }
         }
 
-        pub(crate) fn compile(&mut self, name: &str, source: &Source<'_>) -> Result<Compiled, Error> {
-            self.compiler(name, source.vocab)?.bytecode(source, &mut Blind)
+        pub(crate) fn compile(
+            &mut self,
+            name: &str,
+            source: &Source<'_>,
+            observer: &mut dyn Observer,
+        ) -> Result<Compiled, Error> {
+            self.compiler(name, source.vocab)?.bytecode(source, observer)
         }
 
         pub(crate) fn baseline<B: Bytecode>(
@@ -167,6 +172,7 @@ mod present {
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
 mod absent {
     use azulejo_core::error::{Error, Unsupported};
+    use azulejo_core::pass::Observer;
     use azulejo_core::pass::build::{Functions, Source};
     use azulejo_core::verify::Function;
     use azulejo_core::vocab::Trap;
@@ -241,7 +247,12 @@ mod absent {
             Backend
         }
 
-        pub(crate) fn compile(&mut self, _: &str, _: &Source<'_>) -> Result<Compiled, Error> {
+        pub(crate) fn compile(
+            &mut self,
+            _: &str,
+            _: &Source<'_>,
+            _: &mut dyn Observer,
+        ) -> Result<Compiled, Error> {
             can_compile()?;
             Err(Error::Internal("compile"))
         }

@@ -25,6 +25,7 @@ mod listing;
 )]
 mod run;
 mod stack;
+mod stages;
 mod thread;
 mod tiers;
 mod value;
@@ -38,10 +39,12 @@ pub use value::{Args, Slot};
 
 use crate::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::pass::Blind;
 use backend::{Backend, Compiled};
 use function::{Body, Function, Retired};
 use links::Links;
 use stack::FrameStack;
+use stages::Stages;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
@@ -468,7 +471,7 @@ impl<B: Bytecode> Engine<B> {
                 let code = self.making_room(|| {
                     let links = self.links.borrow();
                     let source = function.body().source(at, links.functions());
-                    self.backend.borrow_mut().compile(function.name(), &source)
+                    self.backend.borrow_mut().compile(function.name(), &source, &mut Blind)
                 })?;
                 self.go_on_in(function, at, code);
             }
@@ -568,6 +571,38 @@ impl<B: Bytecode> Engine<B> {
             (None, Some(code)) => code.bytes().len(),
             (None, None) => 0,
         })
+    }
+
+    /// What becomes of a function in the optimizer, as text: its bytecode, the graph after each pass, the order of its nodes,
+    /// the chosen tiles, and those with registers. The machine code is what [`disassemble`](Self::disassemble) gives.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Double { dst: Out<i64>, a: In<i64> }, Return { a: In<i64> } }
+    /// # template! {
+    /// #     Op::Double => (add $a $a)
+    /// #     Op::Return => (return $a)
+    /// # }
+    /// let engine = Engine::<Op>::new();
+    /// let code = vec![Op::Double { dst: 0.into(), a: 0.into() }, Op::Return { a: 0.into() }];
+    /// let function = engine.define("double", code, 1)?;
+    /// if azulejo::can_compile().is_ok() {
+    ///     let stages = engine.stages(function)?;
+    ///     let names: Vec<&str> = stages.lines().filter_map(|line| line.strip_prefix("== ")).collect();
+    ///     assert_eq!(names.first(), Some(&"bytecode"));
+    ///     assert_eq!(names.last(), Some(&"allocate"));
+    ///     assert!(stages.contains("Double { dst: r0, a: r0 }"));
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn stages(&self, function: FunctionId) -> Result<String, Error> {
+        let function = self.function(function)?;
+        let mut stages = Stages::new(function.code());
+        let links = self.links.borrow();
+        let source = function.body().source(0, links.functions());
+        self.backend.borrow_mut().compile(function.name(), &source, &mut stages)?;
+        Ok(stages.text)
     }
 
     /// A function's machine code in its highest tier as text, each piece with the bytecode it came from.

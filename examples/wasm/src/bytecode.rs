@@ -53,18 +53,40 @@ macro_rules! kind {
 pub(crate) enum Plain {
     /// Of the result and the operand.
     Unary(fn(u32, u32) -> Op, Kind),
-    /// Of the result and both operands.
-    Binary(fn(u32, u32, u32) -> Op, Kind),
+    /// Of the result and both operands; and, if there is that, with a constant as the second one.
+    Binary(fn(u32, u32, u32) -> Op, Option<fn(u32, u32, u64) -> Op>, Kind),
+    /// A comparison, which is a value or decides about a jump.
+    Compare(&'static Compare),
+    /// A comparison with zero; as a value it is of the result and the operand.
+    IsZero(&'static Compare, fn(u32, u32) -> Op),
     /// Of the result, the address and the constant offset.
     Load(fn(u32, u32, u64) -> Op, Kind, u64),
     /// Of the address, the value and the constant offset.
     Store(fn(u32, u32, u64) -> Op, u64),
 }
 
+/// A comparison of two values.
+pub(crate) struct Compare {
+    /// As a value: of the result and both operands.
+    pub(crate) value: fn(u32, u32, u32) -> Op,
+    /// As a jump that is made if it holds.
+    pub(crate) goto: fn(u32, u32, Label) -> Op,
+    /// The same with a constant as the second operand.
+    pub(crate) goto_const: Option<fn(u32, u64, Label) -> Op>,
+    /// What holds where this does not.
+    pub(crate) opposite: Option<&'static Compare>,
+}
+
 macro_rules! instructions {
     (
         unary { $($unary:ident ($unary_from:ident) -> $unary_to:ident = $unary_means:tt)* }
-        binary { $($binary:ident ($binary_from:ident) -> $binary_to:ident = $binary_means:tt)* }
+        is_zero { $($is_zero:ident ($is_zero_ty:ident) = $is_zero_means:tt like $is_zero_compare:ident)* }
+        integer { $($integer:ident $integer_const:ident ($integer_ty:ident) = $integer_means:tt)* }
+        float { $($float:ident ($float_ty:ident) = $float_means:tt)* }
+        compare {
+            $($compare:ident $goto:ident $goto_const:ident ($compare_ty:ident) = $compare_means:tt not $opposite:ident)*
+        }
+        compare_float { $($compare_float:ident $goto_float:ident ($compare_float_ty:ident) = $compare_float_means:tt)* }
         load { $($load:ident -> $load_to:ident = $load_means:tt)* }
         store { $($store:ident ($store_from:ident) = $store_means:tt)* }
         other { $($other:ident $other_fields:tt = $other_means:tt)* }
@@ -76,7 +98,15 @@ macro_rules! instructions {
         #[allow(missing_docs, reason = "the rows say it")]
         pub enum Op {
             $($unary { dst: Out<$unary_to>, a: In<$unary_from> },)*
-            $($binary { dst: Out<$binary_to>, a: In<$binary_from>, b: In<$binary_from> },)*
+            $($is_zero { dst: Out<i32>, a: In<$is_zero_ty> },)*
+            $($integer { dst: Out<$integer_ty>, a: In<$integer_ty>, b: In<$integer_ty> },)*
+            $($integer_const { dst: Out<$integer_ty>, a: In<$integer_ty>, b: Imm<$integer_ty> },)*
+            $($float { dst: Out<$float_ty>, a: In<$float_ty>, b: In<$float_ty> },)*
+            $($compare { dst: Out<i32>, a: In<$compare_ty>, b: In<$compare_ty> },)*
+            $($goto { a: In<$compare_ty>, b: In<$compare_ty>, to: Label },)*
+            $($goto_const { a: In<$compare_ty>, b: Imm<$compare_ty>, to: Label },)*
+            $($compare_float { dst: Out<i32>, a: In<$compare_float_ty>, b: In<$compare_float_ty> },)*
+            $($goto_float { a: In<$compare_float_ty>, b: In<$compare_float_ty>, to: Label },)*
             $($load { dst: Out<$load_to>, address: In<u32>, offset: Imm<u64> },)*
             $($store { address: In<u32>, value: In<$store_from>, offset: Imm<u64> },)*
             $($other $other_fields,)*
@@ -86,11 +116,50 @@ macro_rules! instructions {
         template! {
             use access;
             $(Op::$unary => $unary_means)*
-            $(Op::$binary => $binary_means)*
+            $(Op::$is_zero => (flagval $is_zero_means i32))*
+            $(Op::$integer => $integer_means)*
+            $(Op::$integer_const => $integer_means)*
+            $(Op::$float => $float_means)*
+            $(Op::$compare => (flagval $compare_means i32))*
+            $(Op::$goto => (when $compare_means (branch $to)))*
+            $(Op::$goto_const => (when $compare_means (branch $to)))*
+            $(Op::$compare_float => (flagval $compare_float_means i32))*
+            $(Op::$goto_float => (when $compare_float_means (branch $to)))*
             $(Op::$load => unsafe $load_means)*
             $(Op::$store => unsafe $store_means)*
             $(Op::$other => $other_means)*
             $(Op::$machine => unsafe $machine_means)*
+        }
+
+        /// The comparisons, each by its instruction's name.
+        #[allow(non_upper_case_globals, reason = "they are called like the instructions")]
+        pub(crate) mod compare {
+            use super::*;
+
+            $(pub(crate) static $compare: Compare = Compare {
+                value: |dst, a, b| Op::$compare { dst: dst.into(), a: a.into(), b: b.into() },
+                goto: |a, b, to| Op::$goto { a: a.into(), b: b.into(), to },
+                goto_const: Some(|a, b, to| Op::$goto_const { a: a.into(), b: Imm(b as $compare_ty), to }),
+                opposite: Some(&$opposite),
+            };)*
+            $(pub(crate) static $compare_float: Compare = Compare {
+                value: |dst, a, b| Op::$compare_float { dst: dst.into(), a: a.into(), b: b.into() },
+                goto: |a, b, to| Op::$goto_float { a: a.into(), b: b.into(), to },
+                goto_const: None,
+                opposite: None,
+            };)*
+        }
+
+        impl Op {
+            /// Where a jump goes.
+            pub(crate) fn target(&mut self) -> Option<&mut Label> {
+                match self {
+                    Op::Goto { to } | Op::GotoIf { to, .. } | Op::GotoUnless { to, .. } => Some(to),
+                    $(Op::$goto { to, .. } | Op::$goto_const { to, .. } => Some(to),)*
+                    $(Op::$goto_float { to, .. } => Some(to),)*
+                    _ => None,
+                }
+            }
         }
 
         impl Plain {
@@ -100,9 +169,23 @@ macro_rules! instructions {
                     $(Operator::$unary => {
                         Plain::Unary(|dst, a| Op::$unary { dst: dst.into(), a: a.into() }, kind!($unary_to))
                     })*
-                    $(Operator::$binary => Plain::Binary(
-                        |dst, a, b| Op::$binary { dst: dst.into(), a: a.into(), b: b.into() },
-                        kind!($binary_to),
+                    $(Operator::$integer => Plain::Binary(
+                        |dst, a, b| Op::$integer { dst: dst.into(), a: a.into(), b: b.into() },
+                        Some(|dst, a, b| {
+                            Op::$integer_const { dst: dst.into(), a: a.into(), b: Imm(b as $integer_ty) }
+                        }),
+                        kind!($integer_ty),
+                    ),)*
+                    $(Operator::$float => Plain::Binary(
+                        |dst, a, b| Op::$float { dst: dst.into(), a: a.into(), b: b.into() },
+                        None,
+                        kind!($float_ty),
+                    ),)*
+                    $(Operator::$compare => Plain::Compare(&compare::$compare),)*
+                    $(Operator::$compare_float => Plain::Compare(&compare::$compare_float),)*
+                    $(Operator::$is_zero => Plain::IsZero(
+                        &compare::$is_zero_compare,
+                        |dst, a| Op::$is_zero { dst: dst.into(), a: a.into() },
                     ),)*
                     $(Operator::$load { memarg } => Plain::Load(
                         |dst, address, offset| {
@@ -147,8 +230,6 @@ template_macros! {
 
 instructions! {
     unary {
-        I32Eqz(i32) -> i32 = (flagval (zr $a) i32)
-        I64Eqz(i64) -> i32 = (flagval (zr $a) i32)
         RefIsNull(i64) -> i32 = (flagval (zr $a) i32)
         I32Clz(i32) -> i32 = (clz $a)
         I32Ctz(i32) -> i32 = (ctz $a)
@@ -210,83 +291,97 @@ instructions! {
         F64ReinterpretI64(i64) -> f64 = (bitcast $a f64)
     }
 
-    binary {
-        I32Add(i32) -> i32 = (add $a $b)
-        I32Sub(i32) -> i32 = (sub $a $b)
-        I32Mul(i32) -> i32 = (mul $a $b)
-        I32DivS(i32) -> i32 = (div $a $b)
-        I32DivU(i32) -> i32 = (udiv $a $b)
-        I32RemS(i32) -> i32 = (rem $a $b)
-        I32RemU(i32) -> i32 = (urem $a $b)
-        I32And(i32) -> i32 = (and $a $b)
-        I32Or(i32) -> i32 = (or $a $b)
-        I32Xor(i32) -> i32 = (xor $a $b)
-        I32Shl(i32) -> i32 = (shl $a $b)
-        I32ShrS(i32) -> i32 = (sar $a $b)
-        I32ShrU(i32) -> i32 = (shr $a $b)
-        I32Rotl(i32) -> i32 = (rotl $a $b)
-        I32Rotr(i32) -> i32 = (rotr $a $b)
-        I64Add(i64) -> i64 = (add $a $b)
-        I64Sub(i64) -> i64 = (sub $a $b)
-        I64Mul(i64) -> i64 = (mul $a $b)
-        I64DivS(i64) -> i64 = (div $a $b)
-        I64DivU(i64) -> i64 = (udiv $a $b)
-        I64RemS(i64) -> i64 = (rem $a $b)
-        I64RemU(i64) -> i64 = (urem $a $b)
-        I64And(i64) -> i64 = (and $a $b)
-        I64Or(i64) -> i64 = (or $a $b)
-        I64Xor(i64) -> i64 = (xor $a $b)
-        I64Shl(i64) -> i64 = (shl $a $b)
-        I64ShrS(i64) -> i64 = (sar $a $b)
-        I64ShrU(i64) -> i64 = (shr $a $b)
-        I64Rotl(i64) -> i64 = (rotl $a $b)
-        I64Rotr(i64) -> i64 = (rotr $a $b)
-        F32Add(f32) -> f32 = (add $a $b)
-        F32Sub(f32) -> f32 = (sub $a $b)
-        F32Mul(f32) -> f32 = (mul $a $b)
-        F32Div(f32) -> f32 = (div $a $b)
-        F32Min(f32) -> f32 = (min $a $b)
-        F32Max(f32) -> f32 = (max $a $b)
-        F32Copysign(f32) -> f32 = (copysign $a $b)
-        F64Add(f64) -> f64 = (add $a $b)
-        F64Sub(f64) -> f64 = (sub $a $b)
-        F64Mul(f64) -> f64 = (mul $a $b)
-        F64Div(f64) -> f64 = (div $a $b)
-        F64Min(f64) -> f64 = (min $a $b)
-        F64Max(f64) -> f64 = (max $a $b)
-        F64Copysign(f64) -> f64 = (copysign $a $b)
-        I32Eq(i32) -> i32 = (flagval (eq $a $b) i32)
-        I32Ne(i32) -> i32 = (flagval (ne $a $b) i32)
-        I32LtS(i32) -> i32 = (flagval (lt $a $b) i32)
-        I32LtU(i32) -> i32 = (flagval (ult $a $b) i32)
-        I32GtS(i32) -> i32 = (flagval (gt $a $b) i32)
-        I32GtU(i32) -> i32 = (flagval (ugt $a $b) i32)
-        I32LeS(i32) -> i32 = (flagval (le $a $b) i32)
-        I32LeU(i32) -> i32 = (flagval (ule $a $b) i32)
-        I32GeS(i32) -> i32 = (flagval (ge $a $b) i32)
-        I32GeU(i32) -> i32 = (flagval (uge $a $b) i32)
-        I64Eq(i64) -> i32 = (flagval (eq $a $b) i32)
-        I64Ne(i64) -> i32 = (flagval (ne $a $b) i32)
-        I64LtS(i64) -> i32 = (flagval (lt $a $b) i32)
-        I64LtU(i64) -> i32 = (flagval (ult $a $b) i32)
-        I64GtS(i64) -> i32 = (flagval (gt $a $b) i32)
-        I64GtU(i64) -> i32 = (flagval (ugt $a $b) i32)
-        I64LeS(i64) -> i32 = (flagval (le $a $b) i32)
-        I64LeU(i64) -> i32 = (flagval (ule $a $b) i32)
-        I64GeS(i64) -> i32 = (flagval (ge $a $b) i32)
-        I64GeU(i64) -> i32 = (flagval (uge $a $b) i32)
-        F32Eq(f32) -> i32 = (flagval (eq $a $b) i32)
-        F32Ne(f32) -> i32 = (flagval (ne $a $b) i32)
-        F32Lt(f32) -> i32 = (flagval (lt $a $b) i32)
-        F32Gt(f32) -> i32 = (flagval (gt $a $b) i32)
-        F32Le(f32) -> i32 = (flagval (le $a $b) i32)
-        F32Ge(f32) -> i32 = (flagval (ge $a $b) i32)
-        F64Eq(f64) -> i32 = (flagval (eq $a $b) i32)
-        F64Ne(f64) -> i32 = (flagval (ne $a $b) i32)
-        F64Lt(f64) -> i32 = (flagval (lt $a $b) i32)
-        F64Gt(f64) -> i32 = (flagval (gt $a $b) i32)
-        F64Le(f64) -> i32 = (flagval (le $a $b) i32)
-        F64Ge(f64) -> i32 = (flagval (ge $a $b) i32)
+    is_zero {
+        I32Eqz(i32) = (zr $a) like I32Eq
+        I64Eqz(i64) = (zr $a) like I64Eq
+    }
+
+    integer {
+        I32Add I32AddConst(i32) = (add $a $b)
+        I32Sub I32SubConst(i32) = (sub $a $b)
+        I32Mul I32MulConst(i32) = (mul $a $b)
+        I32DivS I32DivSConst(i32) = (div $a $b)
+        I32DivU I32DivUConst(i32) = (udiv $a $b)
+        I32RemS I32RemSConst(i32) = (rem $a $b)
+        I32RemU I32RemUConst(i32) = (urem $a $b)
+        I32And I32AndConst(i32) = (and $a $b)
+        I32Or I32OrConst(i32) = (or $a $b)
+        I32Xor I32XorConst(i32) = (xor $a $b)
+        I32Shl I32ShlConst(i32) = (shl $a $b)
+        I32ShrS I32ShrSConst(i32) = (sar $a $b)
+        I32ShrU I32ShrUConst(i32) = (shr $a $b)
+        I32Rotl I32RotlConst(i32) = (rotl $a $b)
+        I32Rotr I32RotrConst(i32) = (rotr $a $b)
+        I64Add I64AddConst(i64) = (add $a $b)
+        I64Sub I64SubConst(i64) = (sub $a $b)
+        I64Mul I64MulConst(i64) = (mul $a $b)
+        I64DivS I64DivSConst(i64) = (div $a $b)
+        I64DivU I64DivUConst(i64) = (udiv $a $b)
+        I64RemS I64RemSConst(i64) = (rem $a $b)
+        I64RemU I64RemUConst(i64) = (urem $a $b)
+        I64And I64AndConst(i64) = (and $a $b)
+        I64Or I64OrConst(i64) = (or $a $b)
+        I64Xor I64XorConst(i64) = (xor $a $b)
+        I64Shl I64ShlConst(i64) = (shl $a $b)
+        I64ShrS I64ShrSConst(i64) = (sar $a $b)
+        I64ShrU I64ShrUConst(i64) = (shr $a $b)
+        I64Rotl I64RotlConst(i64) = (rotl $a $b)
+        I64Rotr I64RotrConst(i64) = (rotr $a $b)
+    }
+
+    float {
+        F32Add(f32) = (add $a $b)
+        F32Sub(f32) = (sub $a $b)
+        F32Mul(f32) = (mul $a $b)
+        F32Div(f32) = (div $a $b)
+        F32Min(f32) = (min $a $b)
+        F32Max(f32) = (max $a $b)
+        F32Copysign(f32) = (copysign $a $b)
+        F64Add(f64) = (add $a $b)
+        F64Sub(f64) = (sub $a $b)
+        F64Mul(f64) = (mul $a $b)
+        F64Div(f64) = (div $a $b)
+        F64Min(f64) = (min $a $b)
+        F64Max(f64) = (max $a $b)
+        F64Copysign(f64) = (copysign $a $b)
+    }
+
+    compare {
+        I32Eq I32EqGoto I32EqGotoConst(i32) = (eq $a $b) not I32Ne
+        I32Ne I32NeGoto I32NeGotoConst(i32) = (ne $a $b) not I32Eq
+        I32LtS I32LtSGoto I32LtSGotoConst(i32) = (lt $a $b) not I32GeS
+        I32LtU I32LtUGoto I32LtUGotoConst(i32) = (ult $a $b) not I32GeU
+        I32GtS I32GtSGoto I32GtSGotoConst(i32) = (gt $a $b) not I32LeS
+        I32GtU I32GtUGoto I32GtUGotoConst(i32) = (ugt $a $b) not I32LeU
+        I32LeS I32LeSGoto I32LeSGotoConst(i32) = (le $a $b) not I32GtS
+        I32LeU I32LeUGoto I32LeUGotoConst(i32) = (ule $a $b) not I32GtU
+        I32GeS I32GeSGoto I32GeSGotoConst(i32) = (ge $a $b) not I32LtS
+        I32GeU I32GeUGoto I32GeUGotoConst(i32) = (uge $a $b) not I32LtU
+        I64Eq I64EqGoto I64EqGotoConst(i64) = (eq $a $b) not I64Ne
+        I64Ne I64NeGoto I64NeGotoConst(i64) = (ne $a $b) not I64Eq
+        I64LtS I64LtSGoto I64LtSGotoConst(i64) = (lt $a $b) not I64GeS
+        I64LtU I64LtUGoto I64LtUGotoConst(i64) = (ult $a $b) not I64GeU
+        I64GtS I64GtSGoto I64GtSGotoConst(i64) = (gt $a $b) not I64LeS
+        I64GtU I64GtUGoto I64GtUGotoConst(i64) = (ugt $a $b) not I64LeU
+        I64LeS I64LeSGoto I64LeSGotoConst(i64) = (le $a $b) not I64GtS
+        I64LeU I64LeUGoto I64LeUGotoConst(i64) = (ule $a $b) not I64GtU
+        I64GeS I64GeSGoto I64GeSGotoConst(i64) = (ge $a $b) not I64LtS
+        I64GeU I64GeUGoto I64GeUGotoConst(i64) = (uge $a $b) not I64LtU
+    }
+
+    compare_float {
+        F32Eq F32EqGoto(f32) = (eq $a $b)
+        F32Ne F32NeGoto(f32) = (ne $a $b)
+        F32Lt F32LtGoto(f32) = (lt $a $b)
+        F32Gt F32GtGoto(f32) = (gt $a $b)
+        F32Le F32LeGoto(f32) = (le $a $b)
+        F32Ge F32GeGoto(f32) = (ge $a $b)
+        F64Eq F64EqGoto(f64) = (eq $a $b)
+        F64Ne F64NeGoto(f64) = (ne $a $b)
+        F64Lt F64LtGoto(f64) = (lt $a $b)
+        F64Gt F64GtGoto(f64) = (gt $a $b)
+        F64Le F64LeGoto(f64) = (le $a $b)
+        F64Ge F64GeGoto(f64) = (ge $a $b)
     }
 
     load {

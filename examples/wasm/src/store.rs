@@ -283,12 +283,16 @@ impl Store {
         self.functions[function as usize]
     }
 
-    /// What becomes of the function of this name: machine code, each piece with the bytecode it comes from.
+    /// What becomes of the function of this name or number in its module, stage by stage: bytecode, graphs, tiles, and machine code, each piece with
+    /// the bytecode it comes from.
     pub fn dump(&self, name: &str) -> Result<String, Error> {
-        let named = |id: &&FunctionId| self.engine.name(**id).is_ok_and(|known| known == name);
+        let numbered = format!("function {name}");
+        let named =
+            |id: &&FunctionId| self.engine.name(**id).is_ok_and(|known| known == name || known == numbered);
         let &function = self.functions.iter().find(named).ok_or_else(|| Error::NoExport(name.into()))?;
         self.engine.compile(function)?;
-        Ok(self.engine.disassemble(function)?.to_string())
+        let machine_code = self.engine.disassemble(function)?;
+        Ok(format!("{}\n== machine code\n{machine_code}", self.engine.stages(function)?))
     }
 
     /// The engine that runs the store's functions.

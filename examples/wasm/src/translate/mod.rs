@@ -5,16 +5,21 @@
 //!
 //! What is on the stack need not be in its register. A local or a constant that was pushed is read where it is, until the
 //! local is written or control flow meets: then it is copied. An instruction whose result goes to a local at once
-//! writes it there. That is all the optimizing that is done here.
+//! writes it there, and a comparison that a jump asks for at once is a part of the jump. The optimizer sees all that by itself;
+//! it is done for the interpreter and the baseline, which take one bytecode at a time.
+
+mod control;
+mod stack;
 
 use crate::Error;
-use crate::bytecode::{Kind, Op, Plain};
+use crate::bytecode::{Compare, Kind, Op, Plain};
 use crate::module::Parts;
 use crate::runtime::{Global, Table};
 use azulejo::prelude::*;
-use std::collections::HashMap;
+use control::{Condition, Frame};
+use stack::{Place, Value, for_kind};
 use std::sync::Arc;
-use wasmparser::{BlockType, BrTable, FuncType, FunctionBody, Operator, ValType};
+use wasmparser::{FuncType, FunctionBody, Operator, ValType};
 
 /// What the indices of a module stand for in an instance.
 #[derive(Default)]
@@ -34,45 +39,27 @@ pub(crate) struct Translation {
     pub(crate) registers: u32,
 }
 
-/// Where a value on the stack is.
-#[derive(Clone, Copy, PartialEq)]
-enum Place {
-    /// In the register of its height.
-    Here,
-    Local(u32),
-    Constant(u64),
-}
-
+/// What an instruction does with the top of the stack, as far as the one before it can do that as well.
 #[derive(Clone, Copy)]
-struct Value {
-    kind: Kind,
-    place: Place,
+enum Next {
+    Set(u32),
+    Tee(u32),
+    Jump,
+    Other,
+    /// It was done.
+    Done,
 }
 
-/// Where a position of the code has to be put in once it is known.
-enum Hole {
-    Op(usize),
-    Label(usize),
+impl Next {
+    fn of(operator: Option<&Operator<'_>>) -> Next {
+        match operator {
+            Some(&Operator::LocalSet { local_index }) => Next::Set(local_index),
+            Some(&Operator::LocalTee { local_index }) => Next::Tee(local_index),
+            Some(Operator::BrIf { .. } | Operator::If { .. }) => Next::Jump,
+            _ => Next::Other,
+        }
+    }
 }
-
-/// A `block`, `loop` or `if` that is open; the outermost one is the function.
-struct Frame {
-    /// What a jump to it carries, and what is on the stack behind its end.
-    carried: Vec<Kind>,
-    results: Vec<Kind>,
-    parameters: Vec<Kind>,
-    /// How much is on the stack below its parameters.
-    height: usize,
-    /// A loop's start; jumps to anything else go to its end.
-    start: Option<u32>,
-    /// Where its end has to be put in.
-    holes: Vec<Hole>,
-    /// The jump of an `if` to its `else`, until that comes.
-    otherwise: Option<Hole>,
-}
-
-/// More values than this are not kept in locals: so writing a local never has to look at many.
-const MOST_IN_LOCALS: usize = 32;
 
 struct Translator<'a> {
     names: &'a Names,
@@ -87,8 +74,10 @@ struct Translator<'a> {
     is_reachable: bool,
     /// How many frames that control does not reach are open.
     skipped: usize,
-    /// The local that the next instruction puts the top of the stack into.
-    next_set: Option<u32>,
+    /// What the next instruction does with the top of the stack.
+    next: Next,
+    /// The condition that the jump that comes next asks for.
+    condition: Option<Condition>,
     /// The highest the stack was.
     highest: usize,
     ops: Vec<Op>,
@@ -114,19 +103,13 @@ pub(crate) fn translate(names: &Names, body: usize) -> Result<Translation, Error
     let mut operator = operators.read()?;
     loop {
         let next = if operators.eof() { None } else { Some(operators.read()?) };
-        translator.next_set = match next {
-            Some(Operator::LocalSet { local_index }) => Some(local_index),
-            _ => None,
-        };
+        translator.next = Next::of(next.as_ref());
         translator.operator(&operator)?;
-        match next {
-            // It was done.
-            Some(Operator::LocalSet { .. }) if translator.next_set.is_none() => {
-                operator = operators.read()?
-            }
-            Some(next) => operator = next,
-            None => return Ok(translator.finish()),
-        }
+        operator = match (next, translator.next) {
+            (None, _) => return Ok(translator.finish()),
+            (Some(_), Next::Done) => operators.read()?,
+            (Some(next), _) => next,
+        };
     }
 }
 
@@ -144,30 +127,6 @@ pub(crate) fn host(number: u32, ty: &FuncType) -> Translation {
     translator.finish()
 }
 
-/// An opcode that there is for each kind of value.
-macro_rules! for_kind {
-    ($kind:expr, $($op:ident)* { $($field:ident),* }) => {
-        for_kind!(@ $kind, [$($op)*] [I32 I64 F32 F64] ($($field),*))
-    };
-    (@ $kind:expr, [$($op:ident)*] [$($name:ident)*] $fields:tt) => {
-        match $kind { $(Kind::$name => for_kind!(@@ $op $fields)),* }
-    };
-    (@@ $op:ident ($($field:ident),*)) => { Op::$op { $($field: $field.into()),* } };
-}
-
-fn copy(kind: Kind, dst: u32, a: u32) -> Op {
-    for_kind!(kind, CopyI32 CopyI64 CopyF32 CopyF64 { dst, a })
-}
-
-fn constant(kind: Kind, dst: u32, bits: u64) -> Op {
-    match kind {
-        Kind::I32 => Op::ConstI32 { dst: dst.into(), value: Imm(bits as i32) },
-        Kind::I64 => Op::ConstI64 { dst: dst.into(), value: Imm(bits as i64) },
-        Kind::F32 => Op::ConstF32 { dst: dst.into(), value: Imm(bits as i32) },
-        Kind::F64 => Op::ConstF64 { dst: dst.into(), value: Imm(bits as i64) },
-    }
-}
-
 impl<'a> Translator<'a> {
     fn new(names: &'a Names, locals: Vec<Kind>, results: Vec<Kind>) -> Self {
         let mut translator = Translator {
@@ -179,7 +138,8 @@ impl<'a> Translator<'a> {
             frames: Vec::new(),
             is_reachable: true,
             skipped: 0,
-            next_set: None,
+            next: Next::Other,
+            condition: None,
             highest: 0,
             ops: Vec::new(),
             labels: Vec::new(),
@@ -199,301 +159,6 @@ impl<'a> Translator<'a> {
 
     fn here(&self) -> u32 {
         self.ops.len() as u32
-    }
-
-    /// The register of a height of the stack.
-    fn register(&self, height: usize) -> u32 {
-        (self.locals.len() + height) as u32
-    }
-
-    fn push(&mut self, kind: Kind, place: Place) {
-        if let Place::Local(_) = place {
-            if self.in_locals.len() == MOST_IN_LOCALS {
-                self.settle();
-            }
-            self.in_locals.push(self.stack.len());
-        }
-        self.stack.push(Value { kind, place });
-        self.highest = self.highest.max(self.stack.len());
-    }
-
-    /// Where the result of the instruction goes that is emitted next.
-    fn result(&mut self, kind: Kind) -> u32 {
-        match self.next_set.take() {
-            Some(local) => {
-                self.keep(local);
-                local
-            }
-            None => {
-                self.push(kind, Place::Here);
-                self.register(self.stack.len() - 1)
-            }
-        }
-    }
-
-    fn pop_value(&mut self) -> Value {
-        let value = *self.stack.last().expect("the body is valid");
-        self.truncate(self.stack.len() - 1);
-        value
-    }
-
-    /// The register in which the top of the stack is.
-    fn pop(&mut self) -> u32 {
-        let value = self.pop_value();
-        let register = self.register(self.stack.len());
-        match value.place {
-            Place::Local(local) => return local,
-            Place::Constant(bits) => self.emit(constant(value.kind, register, bits)),
-            Place::Here => {}
-        }
-        register
-    }
-
-    /// Puts a value that is at this height of the stack into a register.
-    fn put(&mut self, Value { kind, place }: Value, height: usize, register: u32) {
-        let from = self.register(height);
-        match place {
-            Place::Constant(bits) => self.emit(constant(kind, register, bits)),
-            Place::Local(local) if local != register => self.emit(copy(kind, register, local)),
-            Place::Here if from != register => self.emit(copy(kind, register, from)),
-            _ => {}
-        }
-    }
-
-    /// Has a value of the stack in the register of its height.
-    fn place(&mut self, height: usize) {
-        self.put(self.stack[height], height, self.register(height));
-        self.stack[height].place = Place::Here;
-    }
-
-    /// Copies what is on the stack of a local that is about to be written.
-    fn keep(&mut self, local: u32) {
-        for at in (0..self.in_locals.len()).rev() {
-            let height = self.in_locals[at];
-            if self.stack[height].place == Place::Local(local) {
-                self.place(height);
-                self.in_locals.remove(at);
-            }
-        }
-    }
-
-    /// Has every value in its register, as wherever control flow meets.
-    fn settle(&mut self) {
-        (self.settled..self.stack.len()).for_each(|height| self.place(height));
-        self.in_locals.clear();
-        self.settled = self.stack.len();
-    }
-
-    /// Has the topmost values in registers in a row, and takes them off the stack.
-    fn arguments(&mut self, count: usize) -> Regs {
-        let height = self.stack.len() - count;
-        (height..self.stack.len()).for_each(|height| self.place(height));
-        self.truncate(height);
-        Regs { first: self.register(height), count: count as u32 }
-    }
-
-    fn truncate(&mut self, height: usize) {
-        self.stack.truncate(height);
-        self.settled = self.settled.min(height);
-        while self.in_locals.last().is_some_and(|&last| last >= height) {
-            self.in_locals.pop();
-        }
-    }
-
-    /// The parameters and results of a block.
-    fn block_type(&self, ty: BlockType) -> (Vec<Kind>, Vec<Kind>) {
-        match ty {
-            BlockType::Empty => (Vec::new(), Vec::new()),
-            BlockType::Type(ty) => (Vec::new(), vec![ty.into()]),
-            BlockType::FuncType(ty) => {
-                let ty = &self.names.parts.types[ty as usize];
-                (kinds(ty.params()), kinds(ty.results()))
-            }
-        }
-    }
-
-    /// Opens a frame whose parameters are on the stack.
-    fn open(&mut self, parameters: Vec<Kind>, results: Vec<Kind>, start: Option<u32>) {
-        let carried = if start.is_some() { parameters.clone() } else { results.clone() };
-        let height = self.stack.len() - parameters.len();
-        let (holes, otherwise) = (Vec::new(), None);
-        self.frames.push(Frame { carried, results, parameters, height, start, holes, otherwise });
-    }
-
-    fn fill(&mut self, hole: Hole, position: u32) {
-        match hole {
-            Hole::Label(at) => self.labels[at] = position,
-            Hole::Op(at) => match &mut self.ops[at] {
-                Op::Goto { to } | Op::GotoIf { to, .. } | Op::GotoUnless { to, .. } => *to = Label(position),
-                other => unreachable!("{other:?} goes nowhere"),
-            },
-        }
-    }
-
-    /// Emits a jump whose target comes later.
-    fn jump(&mut self, jump: Op) -> Hole {
-        self.emit(jump);
-        Hole::Op(self.ops.len() - 1)
-    }
-
-    /// Has jumps go to the frame that is so many levels out.
-    fn aim(&mut self, depth: u32, hole: Hole) {
-        let at = self.frames.len() - 1 - depth as usize;
-        match self.frames[at].start {
-            None => self.frames[at].holes.push(hole),
-            Some(start) => self.fill(hole, start),
-        }
-    }
-
-    /// Whether what a jump carries is where it has to be.
-    fn is_in_place(&self, depth: u32) -> bool {
-        let frame = &self.frames[self.frames.len() - 1 - depth as usize];
-        let count = frame.carried.len();
-        let height = self.stack.len() - count;
-        count == 0
-            || height == frame.height && self.stack[height..].iter().all(|value| value.place == Place::Here)
-    }
-
-    /// Jumps out of so many frames, with the topmost values.
-    fn branch(&mut self, depth: u32) {
-        let at = self.frames.len() - 1 - depth as usize;
-        if at == 0 {
-            return self.give_back();
-        }
-        let (count, to) = (self.frames[at].carried.len(), self.frames[at].height);
-        let from = self.stack.len() - count;
-        // They move down, if at all: none is overwritten before it was moved.
-        (0..count).for_each(|at| self.put(self.stack[from + at], from + at, self.register(to + at)));
-        let hole = self.jump(Op::Goto { to: Label(0) });
-        self.aim(depth, hole);
-    }
-
-    /// Returns the topmost values.
-    fn give_back(&mut self) {
-        let count = self.frames[0].results.len();
-        let height = self.stack.len() - count;
-        let registers: Vec<u32> = (height..height + count).map(|height| self.readable(height)).collect();
-        for (index, &a) in registers.iter().enumerate().skip(1) {
-            self.emit(Op::Give { index: Imm(index as u32), a: a.into() });
-        }
-        self.emit(match registers.first() {
-            None => Op::Return {},
-            Some(&a) => {
-                for_kind!(self.frames[0].results[0], ReturnI32 ReturnI64 ReturnF32 ReturnF64 { a })
-            }
-        });
-    }
-
-    /// The register in which a value of the stack is, without taking it off.
-    fn readable(&mut self, height: usize) -> u32 {
-        let register = self.register(height);
-        match self.stack[height].place {
-            Place::Local(local) => return local,
-            _ => self.put(self.stack[height], height, register),
-        }
-        register
-    }
-
-    /// Control does not come here.
-    fn stop(&mut self) {
-        self.is_reachable = false;
-    }
-
-    /// The middle of an `if`.
-    fn otherwise(&mut self) {
-        if self.is_reachable {
-            self.leave_block();
-        }
-        let frame = self.frames.last_mut().expect("the body is valid");
-        let hole = frame.otherwise.take().expect("the body is valid");
-        let (height, parameters) = (frame.height, frame.parameters.clone());
-        self.fill(hole, self.here());
-        self.resume(height, parameters);
-    }
-
-    /// Goes to the end of the innermost frame.
-    fn leave_block(&mut self) {
-        self.settle();
-        let hole = self.jump(Op::Goto { to: Label(0) });
-        self.aim(0, hole);
-    }
-
-    /// The end of the innermost frame.
-    fn end(&mut self) {
-        if self.frames.len() == 1 {
-            return self.end_function();
-        }
-        if self.is_reachable {
-            self.settle();
-        }
-        let frame = self.frames.pop().expect("the body is valid");
-        let here = self.here();
-        let is_met = self.is_reachable || !frame.holes.is_empty() || frame.otherwise.is_some();
-        frame.holes.into_iter().chain(frame.otherwise).for_each(|hole| self.fill(hole, here));
-        self.resume(frame.height, frame.results);
-        self.is_reachable = is_met;
-    }
-
-    fn end_function(&mut self) {
-        let has_jumps = !self.frames[0].holes.is_empty();
-        if self.is_reachable {
-            if has_jumps {
-                self.settle();
-            }
-        } else if !has_jumps {
-            return;
-        } else {
-            let results = self.frames[0].results.clone();
-            self.resume(0, results);
-        }
-        let (here, holes) = (self.here(), std::mem::take(&mut self.frames[0].holes));
-        holes.into_iter().for_each(|hole| self.fill(hole, here));
-        self.give_back();
-    }
-
-    /// Goes on with these values on the stack above a height.
-    fn resume(&mut self, height: usize, values: Vec<Kind>) {
-        self.truncate(height);
-        values.into_iter().for_each(|kind| self.push(kind, Place::Here));
-        self.is_reachable = true;
-    }
-
-    fn br_if(&mut self, depth: u32) {
-        let flag = self.pop().into();
-        if self.is_in_place(depth) {
-            let hole = self.jump(Op::GotoIf { flag, to: Label(0) });
-            self.aim(depth, hole);
-        } else {
-            let skip = self.jump(Op::GotoUnless { flag, to: Label(0) });
-            self.branch(depth);
-            self.fill(skip, self.here());
-        }
-    }
-
-    fn br_table(&mut self, targets: &BrTable<'_>) -> Result<(), Error> {
-        let value = self.pop().into();
-        let mut depths = targets.targets().collect::<Result<Vec<u32>, _>>()?;
-        depths.push(targets.default());
-        let first = self.labels.len();
-        let table = Labels { first: first as u32, count: depths.len() as u32 };
-        self.emit(Op::Switch { value, table });
-        self.labels.resize(first + depths.len(), 0);
-        // Where values have to be moved there is a jump of its own, one for each target.
-        let mut moved: HashMap<u32, u32> = HashMap::new();
-        for (at, depth) in depths.into_iter().enumerate() {
-            let hole = Hole::Label(first + at);
-            if self.is_in_place(depth) {
-                self.aim(depth, hole);
-            } else if let Some(&there) = moved.get(&depth) {
-                self.labels[first + at] = there;
-            } else {
-                moved.insert(depth, self.here());
-                self.fill(hole, self.here());
-                self.branch(depth);
-            }
-        }
-        self.stop();
-        Ok(())
     }
 
     fn set_local(&mut self, local: u32) {
@@ -554,11 +219,22 @@ impl<'a> Translator<'a> {
                 let dst = self.result(kind);
                 self.emit(make(dst, a));
             }
-            Plain::Binary(make, kind) => {
-                let (b, a) = (self.pop(), self.pop());
-                let dst = self.result(kind);
-                self.emit(make(dst, a, b));
+            Plain::Binary(make, make_const, kind) => {
+                let constant = make_const.and_then(|make| Some((make, self.pop_constant()?)));
+                let op = match constant {
+                    Some((make, b)) => {
+                        let a = self.pop();
+                        make(self.result(kind), a, b)
+                    }
+                    None => {
+                        let (b, a) = (self.pop(), self.pop());
+                        make(self.result(kind), a, b)
+                    }
+                };
+                self.emit(op);
             }
+            Plain::Compare(compare) => self.compare(compare),
+            Plain::IsZero(compare, make) => self.is_zero(compare, make),
             Plain::Load(make, kind, offset) => {
                 let address = self.pop();
                 let dst = self.result(kind);
@@ -568,6 +244,34 @@ impl<'a> Translator<'a> {
                 let (value, address) = (self.pop(), self.pop());
                 self.emit(make(address, value, offset));
             }
+        }
+    }
+
+    /// Compares, or leaves that to the jump that comes next.
+    fn compare(&mut self, compare: &'static Compare) {
+        let decides = matches!(self.next, Next::Jump);
+        let constant = if decides && compare.goto_const.is_some() { self.pop_constant() } else { None };
+        if let Some(b) = constant {
+            self.condition = Some(Condition::CompareConst(compare, self.pop(), b));
+            return;
+        }
+        let (b, a) = (self.pop(), self.pop());
+        if decides {
+            self.condition = Some(Condition::Compare(compare, a, b));
+        } else {
+            let dst = self.result(Kind::I32);
+            self.emit((compare.value)(dst, a, b));
+        }
+    }
+
+    /// A comparison with zero is one with a constant if a jump depends on it.
+    fn is_zero(&mut self, compare: &'static Compare, make: fn(u32, u32) -> Op) {
+        let a = self.pop();
+        if matches!(self.next, Next::Jump) {
+            self.condition = Some(Condition::CompareConst(compare, a, 0));
+        } else {
+            let dst = self.result(Kind::I32);
+            self.emit(make(dst, a));
         }
     }
 
@@ -645,10 +349,10 @@ impl<'a> Translator<'a> {
                 self.open(parameters, results, Some(self.here()));
             }
             Operator::If { blockty } => {
-                let flag = self.pop().into();
+                let condition = self.pop_condition();
                 let (parameters, results) = self.block_type(blockty);
                 self.settle();
-                let hole = self.jump(Op::GotoUnless { flag, to: Label(0) });
+                let hole = self.jump_if(condition, false);
                 self.open(parameters, results, None);
                 self.frames.last_mut().expect("it was opened").otherwise = Some(hole);
             }
