@@ -271,7 +271,7 @@ fn a_guarded_load_in_a_loop_is_an_operand_and_nothing_else() {
     assert_eq!(in_memory(Mnemonic::Mov), 0, "{listing}");
     let compares = body.iter().filter(|one| one.mnemonic() == Mnemonic::Cmp).count();
     assert_eq!(compares, 1, "{listing}");
-    assert!(body.len() <= 6, "{listing}");
+    assert!(body.len() <= 5, "{listing}");
 }
 
 #[test]

@@ -11,6 +11,9 @@ tile! {
 
     scast: (scast reg) -> reg, 2 => |cx, t| widen(cx, t, true),
     ucast: (ucast reg) -> reg, 2 => |cx, t| widen(cx, t, false),
+    // movsxd out, low: the low bits of a whole register, as bytecode reads what it keeps in 64 bits
+    scast_low: (scast.$f:i8|i16|i32.i64 (ucast.i64.$f reg)) -> reg, 2 => |cx, t| widen(cx, t, true),
+    ucast_low: (ucast.$f:i8|i16|i32.i64 (ucast.i64.$f reg)) -> reg, 2 => |cx, t| widen(cx, t, false),
     to_float_bits: (bitcast.$f:i32|i64.$t:float reg) -> num, 3 => |cx, t| cx.bits_to_float(t.sig.ty == Type::F64, t.out(), t.reg(0)),
     to_int_bits: (bitcast.$f:float.$t:i32|i64 num) -> reg, 3 => |cx, t| cx.bits_to_int(t.sig.from == Type::F64, t.out(), t.reg(0)),
     fcast: (fcast.$f:float.$t:float num) -> num, 4 => |cx, t| cx.float_to_float(t.sig.from, t.out(), t.reg(0)),
