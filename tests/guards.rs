@@ -35,6 +35,8 @@ enum Op {
     AddTo { at: In<u32>, value: In<i64>, offset: Imm<u32> },
     Both { dst: Out<i64>, a: In<u32>, b: In<u32> },
     Forget { at: In<u32> },
+    Place { dst: Out<u64>, at: In<u32> },
+    Follow { dst: Out<i64>, place: In<u64> },
     Note { a: In<i64> },
     Call { dst: Out<i64>, f: Imm<u32>, a: In<i64> },
     Return { a: In<i64> },
@@ -90,6 +92,10 @@ template! {
         (within (^inside $a 0 8) 21 (load (^place $a 0) i64))
         (within (^inside $b 0 8) 22 (load (^place $b 0) i64)))
     Op::Forget   => unsafe (discard (within (^inside $at 0 4) 23 (load (^place $at 0) i32)))
+    Op::Place    => unsafe (^place $at 0)
+    // In baseline code the place is at hand, so the access is what there is first of this bytecode.
+    Op::Follow   => unsafe (within (ule (add (sub $place (^memory)) 8) (load (addr (tc) (&offset_of Vm, size)) u64)) 24
+        (load $place i64))
     Op::Note     => (callv note (arglist (carg (tc) ptr) (carg $a i64)))
     Op::Call     => (invoke $f (arglist $a) i64)
     Op::Return   => (return $a)
@@ -134,6 +140,7 @@ fn engines() -> Vec<(&'static str, Engine<Op>)> {
         ("guarded baseline", guarded().only(Tier::Baseline).build()),
         ("guarded optimizer", guarded().only(Tier::Optimizer).build()),
         ("guarded and climbing", guarded().thresholds(2, 5).build()),
+        ("guarded, in the background", guarded().thresholds(2, 5).background(true).build()),
         ("guarded, with frame pointers", guarded().frame_pointers(true).only(Tier::Optimizer).build()),
         ("guarded, in pages of its own", guarded().perf_map(true).only(Tier::Baseline).build()),
     ]
@@ -196,6 +203,25 @@ fn accesses_of_every_width_are_done_or_trap() {
                 let traps = Err(Error::Trap { trap: Trap::User(code), at: 1 });
                 assert_eq!(found.0 == traps, at > edge, "{name}: {ops:?} at {at}: {:?}", found.0);
             }
+        }
+    }
+}
+
+#[test]
+fn an_access_that_is_first_of_its_bytecode_traps_there() {
+    for (name, engine) in engines() {
+        let code = vec![
+            Op::Note { a: r(0) },
+            Op::Place { dst: r(1), at: r(0) },
+            Op::Follow { dst: r(2), place: r(1) },
+            Op::Return { a: r(2) },
+        ];
+        let function = engine.define("follow", code, 3).expect("it is right");
+        let mut memory = Memory::new();
+        for (at, expected) in [(SIZE - 7, Some(trap(24, 2))), (u32::MAX as u64, Some(trap(24, 2))), (8, None)]
+        {
+            let result: Result<i64, Error> = engine.call(function, &mut memory.vm(), (at as i64,));
+            assert_eq!(result.err(), expected, "{name}");
         }
     }
 }

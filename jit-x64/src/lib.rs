@@ -24,6 +24,10 @@ pub mod debugger;
 mod elf;
 pub mod emit;
 pub mod encode;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "where there is no signal handler, nobody asks what a fault is")
+)]
 pub mod faults;
 pub mod features;
 pub mod frame;

@@ -16,6 +16,10 @@
 //! ```
 
 mod count;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "where there is no signal handler, nobody asks what a fault is")
+)]
 mod faults;
 mod fill;
 mod operand;

@@ -12,7 +12,6 @@
 use super::{Guarded, Landing};
 use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// That a function is known. It must be dropped before the code is.
@@ -39,7 +38,7 @@ const SPINS: usize = 64;
 #[cfg(unix)]
 fn this_thread() -> usize {
     unsafe extern "C" {
-        fn pthread_self() -> *mut c_void;
+        fn pthread_self() -> *mut core::ffi::c_void;
     }
     // SAFETY: the running thread exists. It is a load from the thread's own memory, and so allowed in signal handlers.
     unsafe { pthread_self() }.addr()
