@@ -1,9 +1,12 @@
 //! Runs a plan in the virtual machine, in each of its ways, and says where one differs from the judge.
 
 use crate::generate::{self, FUEL_EXPORT};
+use crate::host;
 use crate::outcome::{End, Kind, Outcome, Seen};
 use crate::plan::{Call, Plan, Type};
-use azulejo_wasm::{Config, Error, Instance, Linker, MemoryMode, Module, Store, Tier, Tiers, Trap, Value};
+use azulejo_wasm::{
+    Config, Error, FuncType, Instance, Linker, MemoryMode, Module, Store, Tier, Tiers, Trap, Value,
+};
 
 /// How a module is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,7 +56,7 @@ pub fn run(bytes: &[u8], plan: &Plan, judge: &Outcome, way: Way) -> Result<Outco
     let module = Module::new(bytes).map_err(|error| format!("refused: {error}"))?;
     let Way { tiers, memory, checks, .. } = way;
     let mut store = Store::new(Config { tiers, memory, checks, ..Config::default() });
-    let instance = match store.instantiate(&module, &Linker::new()) {
+    let instance = match store.instantiate(&module, &linker()) {
         Ok(instance) => instance,
         Err(Error::Trap(trap)) => {
             outcome.start = Some(Err(kind_of(&trap)));
@@ -81,6 +84,20 @@ pub fn run(bytes: &[u8], plan: &Plan, judge: &Outcome, way: Way) -> Result<Outco
         outcome.globals.push(seen(value));
     }
     Ok(outcome)
+}
+
+/// The functions of the host.
+fn linker() -> Linker {
+    let mut linker = Linker::new();
+    let type_of = |ty: &Type| value(*ty, 0).ty();
+    for function in &host::FUNCTIONS {
+        let ty = FuncType::new(function.parameters.iter().map(type_of), function.results.iter().map(type_of));
+        linker.func(host::MODULE, function.name, ty, |_, arguments, results| {
+            host::answer(function, arguments.iter().copied(), |at, bits| results[at] = bits);
+            Ok(())
+        });
+    }
+    linker
 }
 
 fn make(store: &mut Store, instance: Instance, call: &Call) -> Result<End, String> {

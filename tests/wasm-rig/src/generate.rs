@@ -4,7 +4,7 @@
 //! nothing about the second. NaNs are made canonical by the module itself, so that they are the same everywhere; and
 //! every loop and function counts, and traps when the count is used up.
 
-use crate::sections;
+use crate::{host, sections};
 use arbitrary::Unstructured;
 use azulejo_core::random::Random;
 use wasm_smith::{Config, Module};
@@ -50,7 +50,8 @@ fn config(random: &mut Random) -> Config {
         max_funcs: 12,
         min_types: 2,
         max_types: 12,
-        max_imports: 0,
+        max_imports: if random.one_in(3) { 6 } else { 0 },
+        available_imports: Some(host::imports()),
         min_globals: 1,
         max_globals: 6,
         min_memories: 1,

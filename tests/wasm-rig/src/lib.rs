@@ -5,6 +5,7 @@
 
 pub mod compare;
 pub mod generate;
+pub mod host;
 pub mod large;
 pub mod mutate;
 pub mod oracle;

@@ -1,12 +1,14 @@
 //! The judge: plans the calls of a module and makes them in wasmi, which interprets, with a bound on what a call may take.
 
 use crate::generate::{self, FUEL_EXPORT};
+use crate::host;
 use crate::outcome::{End, Kind, Outcome, Seen};
 use crate::plan::{self, Call, Plan, Type};
 use azulejo_core::random::Random;
 use wasmi::errors::{ErrorKind, InstantiationError};
 use wasmi::{
-    Config, Engine, Error, ExternType, Instance, Linker, Module, Ref, Store, TrapCode, Val, ValType,
+    Caller, Config, Engine, Error, ExternType, FuncType, Instance, Linker, Module, Ref, Store, TrapCode, Val,
+    ValType,
 };
 
 /// What one call may take, in wasmi's measure: about one for an instruction.
@@ -25,6 +27,7 @@ pub struct Judged {
 /// The judge, which is used for many modules.
 pub struct Oracle {
     engine: Engine,
+    linker: Linker<()>,
 }
 
 impl Default for Oracle {
@@ -37,7 +40,9 @@ impl Default for Oracle {
             .wasm_multi_memory(false)
             .wasm_custom_page_sizes(false)
             .wasm_wide_arithmetic(false);
-        Oracle { engine: Engine::new(&config) }
+        let engine = Engine::new(&config);
+        let linker = linker(&engine);
+        Oracle { engine, linker }
     }
 }
 
@@ -67,7 +72,7 @@ impl Oracle {
         let (mut outcome, mut spent) = (Outcome::default(), Vec::new());
         let mut store = Store::new(&self.engine, ());
         refuel(&mut store);
-        let instance = match Linker::new(&self.engine).instantiate_and_start(&mut store, module) {
+        let instance = match self.linker.instantiate_and_start(&mut store, module) {
             Ok(instance) => instance,
             Err(error) => {
                 outcome.start = of_start(&error).map(Err);
@@ -110,6 +115,28 @@ fn of_start(error: &Error) -> Option<Kind> {
         ErrorKind::Memory(_) => Some(Kind::Memory),
         _ => None,
     }
+}
+
+/// The functions of the host.
+fn linker(engine: &Engine) -> Linker<()> {
+    let mut linker = Linker::new(engine);
+    let type_of = |ty: &Type| value(*ty, 0).ty();
+    for function in &host::FUNCTIONS {
+        let ty = FuncType::new(function.parameters.iter().map(type_of), function.results.iter().map(type_of));
+        let answer = move |_: Caller<'_, ()>, arguments: &[Val], results: &mut [Val]| {
+            let arguments = arguments.iter().map(|argument| match argument {
+                Val::I32(value) => *value as u32 as u64,
+                Val::I64(value) => *value as u64,
+                Val::F32(value) => u64::from(value.to_bits()),
+                Val::F64(value) => value.to_bits(),
+                _ => 0,
+            });
+            host::answer(function, arguments, |at, bits| results[at] = value(function.results[at], bits));
+            Ok(())
+        };
+        linker.func_new(host::MODULE, function.name, ty, answer).expect("names are different");
+    }
+    linker
 }
 
 fn refuel(store: &mut Store<()>) {
