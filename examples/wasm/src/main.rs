@@ -8,6 +8,7 @@ const USAGE: &str = "\
 azulejo-wasm run FILE [options] [-- arguments]   runs a program
     --tier interpreter|baseline|optimizer        runs everything in one tier
     --memory checked|guarded                     compares addresses, or has those out of bounds fault
+    --lazy                                       validates functions when they are called first
     --invoke FUNCTION VALUE…                     calls an exported function instead of `_start`
     --dir FOLDER, --dir FOLDER::NAME             lets the program read a folder, by another name perhaps
     --env NAME=VALUE                             sets a variable of the program's environment
@@ -57,6 +58,7 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<ExitCode, String> 
     let (mut file, mut config, mut invoke, mut dump) = (None, Config::default(), None, None);
     let (mut values, mut folders, mut variables): (Vec<String>, Vec<String>, Vec<String>) =
         Default::default();
+    let mut decode: fn(&[u8]) -> Result<Module, Error> = Module::new;
     while let Some(argument) = arguments.next() {
         let mut next =
             || arguments.next().ok_or_else(|| format!("something is missing behind {argument}\n{USAGE}"));
@@ -65,6 +67,7 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<ExitCode, String> 
             "--memory" => config.memory = memory(&next()?)?,
             "--invoke" => invoke = Some(next()?),
             "--dump" => dump = Some(next()?),
+            "--lazy" => decode = Module::lazy,
             "--dir" => folders.push(next()?),
             "--env" => variables.push(next()?),
             "--" => break,
@@ -76,7 +79,7 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<ExitCode, String> 
     let file = file.ok_or(USAGE)?;
     let bytes = std::fs::read(&file).map_err(|error| format!("{file}: {error}"))?;
     let fail = |error: Error| format!("{file}: {error}");
-    let module = Module::new(&bytes).map_err(fail)?;
+    let module = decode(&bytes).map_err(fail)?;
     let mut store = Store::new(config);
     let mut wasi = Wasi::new().inherit_streams().argument(file.as_str());
     wasi = arguments.fold(wasi, |wasi, argument| wasi.argument(argument));

@@ -73,7 +73,9 @@ pub(crate) struct Parts {
     pub(crate) data: Vec<Segment<Span>>,
     /// The bodies of the module's own functions.
     pub(crate) bodies: Vec<Span>,
-    /// What functions are called, where the module says it.
+    /// What validates bodies when they are called first.
+    validator: Option<(ValidatorResources, Features)>,
+    /// What functions are called, where the module says or exports it.
     names: HashMap<u32, String>,
 }
 
@@ -92,6 +94,16 @@ impl Module {
 
     /// Decodes a module and validates that it uses nothing but these features.
     pub fn with_features(bytes: &[u8], features: Features) -> Result<Module, Error> {
+        Module::decode(bytes, features, false)
+    }
+
+    /// Decodes a module and validates all but the functions' bodies: each of those is validated when the function is called
+    /// first, and if it is not valid, that is the error of the call. A large program starts sooner so.
+    pub fn lazy(bytes: &[u8]) -> Result<Module, Error> {
+        Module::decode(bytes, FEATURES, true)
+    }
+
+    fn decode(bytes: &[u8], features: Features, is_lazy: bool) -> Result<Module, Error> {
         let mut parts = Parts { bytes: bytes.to_vec(), ..Parts::default() };
         let mut validator = Validator::new_with_features(features.intersection(FEATURES));
         let mut allocations = FuncValidatorAllocations::default();
@@ -100,10 +112,19 @@ impl Module {
         for payload in parser.parse_all(bytes) {
             let payload = payload?;
             if let ValidPayload::Func(function, body) = validator.payload(&payload)? {
-                allocations = validate(function, &body, allocations)?;
                 parts.bodies.push(span(body.range()));
+                if is_lazy {
+                    parts.validator = Some((function.resources, function.features));
+                } else {
+                    allocations = validate(function, &body, allocations)?;
+                }
             }
             parts.add(payload)?;
+        }
+        for (name, kind, index) in &parts.exports {
+            if *kind == ExternalKind::Func {
+                parts.names.entry(*index).or_insert_with(|| name.clone());
+            }
         }
         Ok(Module(Arc::new(parts)))
     }
@@ -138,17 +159,23 @@ impl Parts {
         BinaryReader::new(&self.bytes[span.clone()], span.start as u64)
     }
 
+    /// Validates a body, unless that was done when the module was decoded.
+    pub(crate) fn validate(&self, body: usize) -> Result<(), Error> {
+        let Some((resources, features)) = self.validator.clone() else { return Ok(()) };
+        let index = (self.imported_functions() + body) as u32;
+        let function = FuncToValidate { resources, index, ty: self.functions[index as usize], features };
+        let body = FunctionBody::new(self.reader(&self.bodies[body]));
+        validate(function, &body, FuncValidatorAllocations::default()).map(drop)
+    }
+
     /// How many functions are imported; the others have bodies.
     pub(crate) fn imported_functions(&self) -> usize {
         self.functions.len() - self.bodies.len()
     }
 
-    /// What a function is called in dumps.
+    /// What a function is called in dumps: what the module says, or what it exports it as.
     pub(crate) fn name(&self, function: u32) -> String {
-        let exported =
-            || self.exports.iter().find(|(_, kind, index)| (*kind, *index) == (ExternalKind::Func, function));
-        let known = self.names.get(&function).or_else(|| exported().map(|(name, ..)| name));
-        known.cloned().unwrap_or_else(|| format!("function {function}"))
+        self.names.get(&function).cloned().unwrap_or_else(|| format!("function {function}"))
     }
 
     /// The type of a function.

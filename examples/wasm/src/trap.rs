@@ -139,10 +139,14 @@ impl From<Trap> for Error {
 
 impl From<azulejo::Error> for Error {
     fn from(error: azulejo::Error) -> Error {
+        // Nothing else keeps a function from being made, or a call from being right.
+        let not_valid = || Error::Module("a function that was called is not valid".into());
         match error {
+            azulejo::Error::NotMade => not_valid(),
             azulejo::Error::StackOverflow => Error::Trap(Trap::CallStackExhausted),
             azulejo::Error::Trap { trap, .. } => match Trap::from_engine(trap) {
                 Some(trap) => Error::Trap(trap),
+                None if trap == azulejo::Trap::BadCall => not_valid(),
                 None => Error::Engine(error),
             },
             error => Error::Engine(error),

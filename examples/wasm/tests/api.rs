@@ -192,6 +192,30 @@ fn mistakes_are_told() {
 }
 
 #[test]
+fn bodies_may_be_validated_when_they_are_called() {
+    // `(module (func (export "good") (result i32) (i32.const 7)) (func (export "bad") (result i32)))`, and one that calls it.
+    let mut bytes = bytes(
+        r#"(module (func (export "good") (result i32) (i32.const 7))
+            (func $bad (export "bad") (result i32) (i32.const 0x3fff))
+            (func (export "calls") (result i32) (call $bad)))"#,
+    );
+    let constant = bytes.windows(4).position(|bytes| bytes == [0x41, 0xff, 0xff, 0]).expect("it is there");
+    // An addition without operands.
+    bytes[constant..constant + 4].copy_from_slice(&[0x01, 0x01, 0x01, 0x6a]);
+    assert!(matches!(Module::new(&bytes), Err(Error::Module(_))));
+    let module = Module::lazy(&bytes).expect("all but a body is valid");
+    for mut store in stores() {
+        let instance = store.instantiate(&module, &Linker::new()).expect("it imports nothing");
+        for _ in 0..3 {
+            assert_eq!(instance.invoke(&mut store, "good", &[]), Ok(vec![Value::I32(7)]));
+            for name in ["bad", "calls"] {
+                assert!(matches!(instance.invoke(&mut store, name, &[]), Err(Error::Module(_))), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_store_goes_on_after_a_trap() {
     let text = r#"(module (memory 1)
         (func $deep (export "deep") (param i64) (result i64)

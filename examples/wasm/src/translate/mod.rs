@@ -91,6 +91,7 @@ fn kinds(types: &[ValType]) -> Vec<Kind> {
 /// Translates a body of a module into bytecode.
 pub(crate) fn translate(names: &Names, body: usize) -> Result<Translation, Error> {
     let parts = &*names.parts;
+    parts.validate(body)?;
     let ty = parts.function_type((parts.imported_functions() + body) as u32);
     let mut locals = kinds(ty.params());
     let body = FunctionBody::new(parts.reader(&parts.bodies[body]));
