@@ -16,6 +16,7 @@ mod memory;
 mod op;
 mod passes;
 mod programs;
+mod redirect;
 mod report;
 mod subject;
 #[cfg(feature = "wasm")]
@@ -96,5 +97,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     report::Report::new(&rows).print();
+    if let Some(program) = programs.iter().find(|program| program.name == "fib") {
+        redirect::print(program, effort);
+    }
     Ok(())
 }

@@ -1,0 +1,77 @@
+//! How long it takes to send all calls of a function elsewhere: to other code, or to code at all.
+//!
+//! Compiled code calls a function of bytecode by its record, so this is one store, however many callers there are, and it
+//! holds for callers that are running. Measured are the store, and what it costs the call behind it, which the machine had
+//! expected to go where the last one went.
+
+use crate::clock;
+use crate::measure::Effort;
+use crate::op::Vm;
+use crate::programs::Program;
+use crate::subject;
+use azulejo_core::pass::Blind;
+use azulejo_core::pass::build::{Functions, Source};
+use azulejo_core::verify::verify;
+use azulejo_x64::record::{Arrival, Host, Outcome, Record};
+use azulejo_x64::{Compiled, RawStatus};
+use std::hint::black_box;
+
+unsafe extern "sysv64-unwind" fn arrive(_: &mut Arrival) {
+    unreachable!("there always is code");
+}
+
+unsafe extern "sysv64-unwind" fn go_on(_: &Record, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
+    unreachable!("the function has no exits");
+}
+
+/// Prints how long it takes with a function that takes one argument, and gives that back if it is small.
+pub(crate) fn print(program: &Program, effort: Effort) {
+    let host = Host::new(arrive, go_on);
+    host.begin(std::ptr::null(), 0);
+    // SAFETY: the host lives as long as this function.
+    let record = unsafe { Record::new(&raw const host, 0) };
+    let shape = verify(&program.code.ops, &program.code.labels, program.code.registers).expect("it is right");
+    let records = [std::ptr::from_ref(&record).addr() as u64];
+    let functions = Functions { records: &records, ..Functions::default() };
+    let source = Source { functions, ..subject::source(program, &shape) };
+    let mut compiler = subject::compiler();
+    let mut compile =
+        || compiler.called(&source, 1, std::ptr::null(), &record, &mut Blind).expect("it can be called");
+    let codes: [Compiled; 2] = [compile(), compile()];
+    let mut vm = Vm;
+    let mut call = || {
+        // SAFETY: there is code for this record, and the context is what the program's templates take it for.
+        let outcome = unsafe { record.call((&raw mut vm).cast(), black_box(&[1])) };
+        assert_eq!((outcome.trap, outcome.value), (0, 1));
+    };
+    // In no order that the machine would learn.
+    let mut random = 1u32;
+    let mut open = |_: u32| {
+        random = random.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+        // SAFETY: both were compiled for this record.
+        unsafe { black_box(&record).open_to(&codes[(random >> 31) as usize]) }
+    };
+    let redirect = fastest(effort, &mut open);
+    open(0);
+    let calls = fastest(effort, |_| call());
+    let both = fastest(effort, |turn| {
+        open(turn);
+        call();
+    });
+    println!(
+        "\nsending all calls of a function elsewhere: {redirect:.1} ns; the next call takes {:.1} ns instead of {calls:.1}",
+        both - redirect
+    );
+}
+
+/// Nanoseconds for one turn: those of the fastest round.
+fn fastest(effort: Effort, mut turn: impl FnMut(u32)) -> f64 {
+    const TURNS: u32 = 10_000;
+    let mut least = u64::MAX;
+    for _ in 0..effort.rounds {
+        let start = clock::now();
+        (0..TURNS).for_each(&mut turn);
+        least = least.min(clock::now() - start);
+    }
+    least as f64 / TURNS as f64
+}
