@@ -91,6 +91,8 @@ pub struct Compilation {
     tile: tile::Scratch,
     live: live::Scratch,
     allocate: allocate::Scratch,
+    /// Whether the function at hand is long.
+    is_long: bool,
 }
 
 impl Default for Compilation {
@@ -109,6 +111,7 @@ impl Default for Compilation {
             tile: tile::Scratch::default(),
             live: live::Scratch::default(),
             allocate: allocate::Scratch::default(),
+            is_long: false,
         }
     }
 }
@@ -129,7 +132,7 @@ impl Compilation {
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         build::build(&mut self.build, source, &mut self.graph);
-        if self.is_long() {
+        if self.graph.nodes.len() >= LONG {
             self.build.release();
         }
         self.judge_graph("build", target, observer)?;
@@ -162,6 +165,7 @@ impl Compilation {
 
     /// From a graph to a better one.
     fn optimize(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
+        self.is_long = self.graph.nodes.len() >= LONG;
         let has_more = rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         self.judge_graph("rewrite", target, observer)?;
         let is_forwarded = forward::forward(&mut self.forward, &mut self.graph);
@@ -171,7 +175,7 @@ impl Compilation {
             rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         }
         observer.graph("rewrite", &self.graph);
-        if self.is_long() {
+        if self.is_long {
             self.rewrite = rewrite::Scratch::default();
             self.forward = forward::Scratch::default();
         }
@@ -181,7 +185,7 @@ impl Compilation {
 
     /// From a graph to instructions with registers.
     fn select(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
-        let is_long = self.is_long();
+        let is_long = self.is_long;
         place::place(&mut self.place, &self.graph, &mut self.schedule);
         if is_long {
             self.dead = dead::Scratch::default();
@@ -216,10 +220,6 @@ impl Compilation {
         observer.assignment(set, &self.tiles, &self.assignment);
         let text = || print::assignment(&self.tiles, &self.assignment, print::Names::NUMBERS);
         judge(target, "allocate", || check::assignment::assignment(&self.tiles, &self.assignment), text)
-    }
-
-    fn is_long(&self) -> bool {
-        self.graph.nodes.len() >= LONG
     }
 
     fn judge_graph(

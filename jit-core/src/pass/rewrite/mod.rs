@@ -83,6 +83,12 @@ pub enum CaseConstant {
 /// How many rules may be applied for each node, on average, before rules that undo one another are suspected.
 const FUEL: usize = 16;
 
+/// How many nodes may wait for their operands before the rest is visited in the order in which it lies in memory.
+const DEEP: usize = 64;
+
+/// How many nodes are looked at for each one visited like that, and some more.
+const MAX_SPARSE: usize = 8;
+
 /// The most operands and constants of an operator that is folded.
 const MAX_FOLDED: usize = 8;
 
@@ -97,6 +103,10 @@ pub struct Scratch {
     /// Whether a block was visited, joined to another, or dropped.
     is_past: Vec<bool>,
     stack: Vec<(Node, u32)>,
+    /// For each node the last sweep that is to visit it, and how many sweeps there were.
+    wanted: Vec<u32>,
+    n_sweeps: u32,
+    is_sweeping: bool,
     dropped: Vec<Block>,
 }
 
@@ -114,6 +124,8 @@ pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) -> b
     }));
     scratch.is_past.clear();
     scratch.is_past.resize(graph.blocks.len(), false);
+    scratch.wanted.clear();
+    scratch.n_sweeps = 0;
     let mut walk = Walk {
         graph,
         scratch,
@@ -250,6 +262,7 @@ impl Walk<'_> {
             return root;
         }
         let bottom = self.scratch.stack.len();
+        let mut deep = bottom + DEEP;
         self.scratch.stack.push((root, 0));
         'nodes: while self.scratch.stack.len() > bottom {
             let &(node, first) = self.scratch.stack.last().expect("it is longer than it was");
@@ -267,6 +280,10 @@ impl Walk<'_> {
                     if self.is_open(input) {
                         self.scratch.stack.last_mut().expect("it was just read").1 = next;
                         self.scratch.stack.push((input, 0));
+                        if self.scratch.stack.len() > deep {
+                            self.sweep(root);
+                            deep = usize::MAX;
+                        }
                         continue 'nodes;
                     }
                 }
@@ -277,6 +294,43 @@ impl Walk<'_> {
             }
         }
         self.current(root)
+    }
+
+    /// Visits what a value is computed from by number, which is how it was made and lies in memory, if there are not many
+    /// others between: long straight code is not walked to and fro. What is found another way is left for later.
+    fn sweep(&mut self, root: Node) {
+        if core::mem::replace(&mut self.scratch.is_sweeping, true) {
+            return;
+        }
+        self.scratch.n_sweeps += 1;
+        let sweep = self.scratch.n_sweeps;
+        if self.scratch.wanted.len() < self.graph.nodes.len() {
+            self.scratch.wanted.resize(self.graph.nodes.len(), 0);
+        }
+        self.scratch.wanted[root.at()] = sweep;
+        let (mut n_wanted, mut n_left, mut first) = (1, 1, root.at() + 1);
+        while n_left > 0 && root.at() + 1 - first <= MAX_SPARSE * (n_wanted + DEEP) {
+            first -= 1;
+            if self.scratch.wanted[first] != sweep {
+                continue;
+            }
+            n_left -= 1;
+            for link in self.graph.nodes[first].inputs.range() {
+                let input = self.current(self.graph.links[link]);
+                if input.at() < first && self.is_open(input) && self.scratch.wanted[input.at()] != sweep {
+                    self.scratch.wanted[input.at()] = sweep;
+                    (n_wanted, n_left) = (n_wanted + 1, n_left + 1);
+                }
+            }
+        }
+        if n_left == 0 {
+            for at in first..root.at() {
+                if self.scratch.wanted[at] == sweep {
+                    self.visit(Node::from(at));
+                }
+            }
+        }
+        self.scratch.is_sweeping = false;
     }
 
     /// What is noted of a node.
