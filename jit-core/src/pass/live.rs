@@ -189,6 +189,7 @@ impl Scratch {
     fn find_blocks(&mut self, tiles: &TileList, vreg: u32, span: Span) {
         self.touched.clear();
         self.touched.push(span.block);
+        let mut last = span.block;
         self.live_in[span.block as usize] = vreg;
         self.ends[span.block as usize] = span.end;
         let mut at = span.far;
@@ -199,8 +200,9 @@ impl Scratch {
             }
             self.ends[block as usize] = end;
             self.touched.push(block);
-            self.open.push(block);
-            while let Some(block) = self.open.pop() {
+            last = last.max(block);
+            let mut open = Some(block);
+            while let Some(block) = open {
                 let preds = self.first_pred[block as usize]..self.first_pred[block as usize + 1];
                 for &pred in &self.preds[preds.start as usize..preds.end as usize] {
                     if core::mem::replace(&mut self.live_out[pred as usize], vreg) == vreg {
@@ -208,15 +210,16 @@ impl Scratch {
                     }
                     if core::mem::replace(&mut self.live_in[pred as usize], vreg) != vreg {
                         self.touched.push(pred);
+                        last = last.max(pred);
                         self.open.push(pred);
                     }
                 }
+                open = self.open.pop();
             }
         }
         self.found.clear();
         // A block stands behind those that dominate it, so the definition's block comes first.
         let first = span.block;
-        let last = *self.touched.iter().max().expect("there is the definition's block");
         if ((last - first) as usize) < self.touched.len() * MAX_SPARSE {
             for block in first..=last {
                 if self.live_in[block as usize] == vreg {

@@ -33,7 +33,7 @@ use crate::ir::ranges::{AFTER, EARLY, LATE, Ranges, STEP, Segment};
 use crate::ir::tiles::{Constraint, Operand, Role, TileList};
 use crate::target::{Reg, RegisterFile};
 use crate::vocab::Class;
-use occupied::{Holder, Occupied};
+use occupied::{Holder, MAX_REGISTERS, NOBODY, Occupied};
 use pieces::{Piece, Pieces, Place, Touch};
 use std::collections::BinaryHeap;
 
@@ -284,14 +284,16 @@ impl Allocator<'_> {
             let first = if later != 0 { later } else { free }.trailing_zeros();
             return self.take(all[first as usize], at);
         }
-        let weights = self.scratch.occupied.weights_at(range.class, start);
+        let mut weights = [NOBODY; MAX_REGISTERS];
+        self.scratch.occupied.weights_at(range.class, start, &mut weights);
         let (mut cheapest, mut room) = ((f32::INFINITY, None), Room { until: start, reg: None, hint: None });
         // Most registers are out of the question for who has them at the start.
         let mut left = lighter(&weights[..all.len()], piece.weight);
         if left != all_of(all) {
             room.reg = all.first().copied();
         }
-        let mut next = hinted.filter(|at| left & 1 << at != 0);
+        // The lightest at the start is looked at first: with luck the others need no look.
+        let mut next = hinted.filter(|at| left & 1 << at != 0).or_else(|| lightest(&weights, left));
         while left != 0 {
             let later = if first == 0 { 0 } else { left & u32::MAX << first };
             let number =
@@ -497,6 +499,19 @@ impl Allocator<'_> {
 fn lighter(weights: &[f32], limit: f32) -> u32 {
     let weights = weights.iter().enumerate();
     weights.fold(0, |bits, (at, weight)| bits | ((*weight < limit) as u32) << at)
+}
+
+/// Which of these weighs least; the first of several.
+fn lightest(weights: &[f32], mut of: u32) -> Option<usize> {
+    let mut least = None::<(f32, usize)>;
+    while of != 0 {
+        let at = of.trailing_zeros() as usize;
+        of &= of - 1;
+        if least.is_none_or(|(least, _)| weights[at] < least) {
+            least = Some((weights[at], at));
+        }
+    }
+    least.map(|(_, at)| at)
 }
 
 /// A bit for each register of a list.

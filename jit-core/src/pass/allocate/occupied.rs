@@ -290,9 +290,8 @@ impl Occupied {
     /// register file; [`NOBODY`] where none has, though an instruction may. Most pieces that wait are in the way of
     /// others where they start, and the same answer serves many of them.
     #[inline]
-    pub(super) fn weights_at(&mut self, class: Class, position: u32) -> [f32; MAX_REGISTERS] {
+    pub(super) fn weights_at(&mut self, class: Class, position: u32, weights: &mut [f32; MAX_REGISTERS]) {
         let (first, count) = self.of_class[class as usize];
-        let mut weights = [NOBODY; MAX_REGISTERS];
         for (row, weights) in (first..first + count).zip(weights.chunks_exact_mut(LANES)) {
             let recent = &self.recent[row as usize];
             let spans = core::iter::zip(&recent.starts, &recent.lengths).enumerate();
@@ -306,7 +305,6 @@ impl Occupied {
             }
             weights.copy_from_slice(&self.recent[row as usize].weights);
         }
-        weights
     }
 
     fn find_weight_at(&mut self, lane: Lane, position: u32) {

@@ -223,15 +223,24 @@ impl Registers {
     pub(super) fn start(&mut self, graph: &mut Graph, block: Block, needed: &[u64], at: u32) {
         self.forget();
         let first = self.arrivals[self.starts[block.at()].first as usize];
+        let n_values = count(needed);
+        let Some(&second) = self.arrivals.get(first.next as usize) else {
+            // What was replaced since then is found out when somebody asks.
+            let values = &self.pool.values[first.values as usize..][..n_values];
+            for (&value, register) in core::iter::zip(values, members(needed)) {
+                self.now[register as usize] = value;
+            }
+            return self.give_back_ways(block, n_values);
+        };
         for (index, register) in members(needed).enumerate() {
             let mut value = self.arrived(first, index);
-            if first.next != NONE && !self.agree(first, index, value) {
+            if !self.agree(second, index, value) {
                 value = graph.add_param(block, self.home(register), at);
                 self.set_inputs(graph, block, index, value);
             }
             self.now[register as usize] = value;
         }
-        self.give_back_ways(block, count(needed));
+        self.give_back_ways(block, n_values);
     }
 
     /// Starts a block into which more ways will be known, until [`seal`](Self::seal): it gets a parameter for what the
@@ -373,7 +382,15 @@ impl Registers {
     }
 
     /// What stands for a node after replacements.
+    #[inline]
     fn current(&mut self, node: Node) -> Node {
+        match self.replaced.get(node.at()) {
+            Some(next) if next.is_some() => self.last_of(node),
+            _ => node,
+        }
+    }
+
+    fn last_of(&mut self, node: Node) -> Node {
         let mut last = node;
         while let Some(&next) = self.replaced.get(last.at()) {
             if !next.is_some() {
