@@ -459,9 +459,15 @@ impl Allocator<'_> {
     fn place_moment(&mut self, at: u32) -> Result<(), Impossible> {
         let Moment { operand, inst, segment, class, .. } = self.scratch.moments[at as usize];
         let range = self.ranges.of[self.tiles.operands[operand as usize].vreg.at()];
+        let mut weights = [NOBODY; MAX_REGISTERS];
+        self.scratch.occupied.weights_at(class, segment.start, &mut weights);
         let mut best: Option<(f32, Reg)> = None;
-        for &reg in self.regs.of(class) {
-            let mut cost = Some(-1.0f32);
+        for (&reg, &at_start) in core::iter::zip(self.regs.of(class), &weights) {
+            // Who has it at the start is not all that it may cost.
+            if best.is_some_and(|(least, _)| least <= at_start) {
+                continue;
+            }
+            let mut cost = Some(NOBODY);
             self.scratch.occupied.conflicts(reg, &[segment], |holder, weight, _| {
                 match holder {
                     Holder::Owned(owner) if owner == range => return true,
@@ -478,6 +484,9 @@ impl Allocator<'_> {
             match cost {
                 Some(cost) if best.is_none_or(|(least, _)| cost < least) => best = Some((cost, reg)),
                 _ => {}
+            }
+            if cost == Some(NOBODY) {
+                break;
             }
         }
         let Some((_, reg)) = best else { return Err(Impossible { inst }) };
