@@ -366,8 +366,8 @@ const CONSTRAINTS: [Damage; 7] = [
 ];
 
 const FAULTS: [Damage; 6] = [
-    // A load that may fault and that nobody does any more: its value is made by another one.
-    ("faults.txt", |list, _| list.insts[4].node = list.insts[3].node, &["to memory, and not"]),
+    // A store that is done again.
+    ("faults.txt", |list, _| list.insts[8].node = list.insts[7].node, &["to memory, and not"]),
     ("faults.txt", |list, _| _ = list.faults.remove(3), &["to memory, and not"]),
     // One that is done behind a store, and behind another one.
     (

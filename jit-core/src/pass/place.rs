@@ -16,6 +16,10 @@
 //! in the order of the bytecodes they are from: who wrote the bytecode needed the old value of a register before
 //! the new one, so the two can share a machine register.
 //!
+//! An access that may fault cannot slide down to what takes its value, as other loads do when they become operands of that.
+//! So what takes it comes up right behind it, if all else that takes is there and nobody else wants the value: no more values
+//! are kept then than before.
+//!
 //! Which order of blocks: reverse postorder with each loop's blocks drawn together behind its head, cold blocks
 //! behind all others. A block all of whose ways in (back edges aside) or all of whose ways out are cold is cold.
 
@@ -23,8 +27,8 @@ use super::flow::{Flow, NONE};
 use crate::ir::graph::{Graph, Heat, NodeData};
 use crate::ir::index::{List, Loop, Node};
 use crate::ir::schedule::{LoopData, Schedule, ScheduledBlock};
-use crate::vocab::Type;
 use crate::vocab::op::Yields;
+use crate::vocab::{Op, Type};
 
 /// How many bytecodes there may be for each node for the nodes to be sorted by counting.
 const MAX_SPARSE: usize = 8;
@@ -49,8 +53,16 @@ pub struct Scratch {
     next: Vec<Node>,
     /// The last floating node from each bytecode.
     of_origin: Vec<u32>,
+    /// Whether there are accesses that may fault; then for each node the one that uses it, [`MANY`] if there are several.
+    may_fault: bool,
+    user: Vec<Node>,
     stack: Vec<(Node, u32)>,
 }
+
+/// Stands for several users.
+const MANY: Node = Node(u32::MAX - 1);
+/// The home of a pinned node that is listed.
+const LISTED: u32 = u32::MAX - 1;
 
 /// Blocks lined up, a line for each loop and one for what is in none.
 #[derive(Debug, Default)]
@@ -70,6 +82,9 @@ pub fn place(scratch: &mut Scratch, graph: &Graph, out: &mut Schedule) {
     scratch.order_blocks(graph, out);
     scratch.find_early(graph);
     scratch.find_homes(graph);
+    if scratch.may_fault {
+        scratch.find_users(graph);
+    }
     scratch.list_nodes(graph, out);
 }
 
@@ -178,6 +193,7 @@ impl Scratch {
 
     /// Gives each floating node the block it stands in, users before operands.
     fn find_homes(&mut self, graph: &Graph) {
+        self.may_fault = false;
         self.home.clear();
         self.home.resize(graph.nodes.len(), NONE);
         for rank in 0..self.flow.order.len() as u32 {
@@ -188,6 +204,7 @@ impl Scratch {
                 }
             }
             for &node in block.body.iter().chain([&block.end]) {
+                self.may_fault |= graph.may_fault(node);
                 for &input in graph.inputs(node) {
                     self.use_in(graph, input, rank);
                 }
@@ -280,6 +297,18 @@ impl Scratch {
         best
     }
 
+    fn find_users(&mut self, graph: &Graph) {
+        self.user.clear();
+        self.user.resize(graph.nodes.len(), Node::NONE);
+        for at in 0..graph.nodes.len() {
+            let node = Node::from(at);
+            for input in graph.inputs(node) {
+                let user = &mut self.user[input.at()];
+                *user = if user.is_some() { MANY } else { node };
+            }
+        }
+    }
+
     fn list_nodes(&mut self, graph: &Graph, out: &mut Schedule) {
         for position in 0..out.blocks.len() {
             let block = out.blocks[position].block;
@@ -289,6 +318,12 @@ impl Scratch {
             for &node in &data.body {
                 self.list_operands(graph, node, rank, &mut out.nodes);
                 out.nodes.push(node);
+                if self.may_fault {
+                    self.home[node.at()] = LISTED;
+                    if graph.may_fault(node) {
+                        self.list_users(graph, node, rank, &mut out.nodes);
+                    }
+                }
             }
             let mut node = self.first[rank as usize];
             while node.is_some() {
@@ -303,6 +338,35 @@ impl Scratch {
     fn list_operands(&mut self, graph: &Graph, node: Node, rank: u32, nodes: &mut Vec<Node>) {
         for turn in 0..graph.inputs(node).len() {
             self.list(graph, self.operand(graph, node, turn), rank, nodes);
+        }
+    }
+
+    /// Lists the value of this block that takes one that was just listed, and the one that takes that, as long as all else
+    /// that they take is there. What folds into its own user stays with that.
+    fn list_users(&mut self, graph: &Graph, node: Node, rank: u32, nodes: &mut Vec<Node>) {
+        let block = graph.node(node).block;
+        let mut value = node;
+        loop {
+            let user = self.user[value.at()];
+            if self.home.get(user.at()) != Some(&rank) {
+                return;
+            }
+            let data = graph.node(user);
+            if data.ty() == Type::Flag || graph.vocab.info(data.op).yields == Yields::Ptr {
+                return;
+            }
+            let is_there = |input: &Node| {
+                let (input, data) = (*input, graph.node(*input));
+                match data.block == block {
+                    true => self.home[input.at()] == LISTED || data.op == Op::PARAM,
+                    false => self.home[input.at()] != rank || data.inputs.len == 0,
+                }
+            };
+            if !graph.inputs(user).iter().all(|input| *input == value || is_there(input)) {
+                return;
+            }
+            self.list(graph, user, rank, nodes);
+            value = user;
         }
     }
 
