@@ -58,7 +58,7 @@ fn count(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule) {
     }
 }
 
-/// To what a node is tied by what is seen through from it: [`Label`](super::Label) says what this means.
+/// To what a node is tied by what is seen through from it: [`Label`] says what this means.
 struct Tied {
     bound: bool,
     epoch: u32,
