@@ -399,7 +399,7 @@ impl<B: Bytecode> Engine<B> {
     /// registers it has. A large program starts at once so, and what never runs is never translated.
     ///
     /// If `make` gives nothing, whoever asks for the function is told [`Error::NotMade`], now and later; if the code is
-    /// wrong, what is wrong with it. In a call from bytecode either is a [`Trap::BadCall`].
+    /// wrong, what is wrong with it. In a call from bytecode either is a [`Trap::BadCall`](crate::Trap::BadCall).
     ///
     /// ```
     /// # use azulejo::prelude::*;
