@@ -216,6 +216,7 @@ fn falls_through(template: &Template) -> bool {
             | Step::Jump { .. }
             | Step::Branch { .. }
             | Step::Return { .. }
+            | Step::Tail { .. }
             | Step::Trap { .. } => open = false,
             _ => {}
         }

@@ -16,7 +16,7 @@ use crate::watchers::{Announced, Watchers};
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::tiles::Inst;
-use azulejo_core::pass::build::{Called, Functions, Source};
+use azulejo_core::pass::build::{Called, Source};
 use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::target::RegisterFile;
@@ -76,6 +76,8 @@ pub enum Status {
         /// At which bytecode.
         at: u32,
     },
+    /// Another function takes its place: the one that its host knows of.
+    Tailed,
 }
 
 /// What compiled code gives back, in `rax` and `rdx`.
@@ -92,6 +94,7 @@ impl From<RawStatus> for Status {
         match status >> 32 {
             0 => Status::Returned(value),
             1 => Status::Exited { at: status as u32 },
+            3 => Status::Tailed,
             _ => Status::Trapped {
                 trap: Trap::from_code(status as u32).expect("compiled code raises traps by their codes"),
                 at: value as u32,
@@ -276,7 +279,7 @@ impl Compiler {
         let target = self.target();
         let Compiler { compilation, emission, set, memory, baseline, options, guards, .. } = self;
         let templates = if *guards { B::guarded_templates() } else { B::templates() };
-        let functions = Functions { records: &[], table: self.table, spread: Record::spread() };
+        let functions = Record::functions(&[], self.table);
         let mut machinery =
             Machinery { compilation, emission, target, set, options, functions, templates, observer };
         let mut code = baseline.compile(function, &mut machinery, memory)?;

@@ -170,6 +170,8 @@ pub struct Emitter {
     pub(crate) failures: Vec<Failure>,
     /// Whether the function is called by others of bytecode, by their own convention.
     pub(crate) is_called: bool,
+    /// The address of what a function shares with those it calls, if others call it.
+    pub(crate) host: u64,
     /// Where above `rsp` the slots of VM registers are then.
     pub(crate) vm_frame: u32,
 }
@@ -372,6 +374,7 @@ impl Emitter {
             falls_through: false,
             failures: Vec::new(),
             is_called: false,
+            host: 0,
             vm_frame: room,
         }
     }

@@ -137,6 +137,12 @@ impl Emitter {
         if self.is_stencil() {
             return self.jump_out(OUT);
         }
+        self.drop_frame();
+        self.byte(0xc3);
+    }
+
+    /// Makes the stack what it was when the function was entered; what ends it follows.
+    pub(crate) fn drop_frame(&mut self) {
         let frame = self.frame;
         self.leaves.push(self.here() as u32);
         if frame.room > 0 {
@@ -145,6 +151,5 @@ impl Emitter {
         for reg in frame.saved().rev() {
             self.pop64(reg.number());
         }
-        self.byte(0xc3);
     }
 }

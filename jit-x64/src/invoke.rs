@@ -11,11 +11,11 @@ use crate::emit::{Code, Cond, Emitter, Options, Tile};
 use crate::encode::{Alu, Mem};
 use crate::frame::{Frame, MAX_FRAME_BYTES};
 use crate::memory::{CodeMemory, Installed};
-use crate::record::{Host, REGISTER_ARGUMENTS, Record};
+use crate::record::{Host, PUT_OFF, REGISTER_ARGUMENTS, Record};
 use crate::regs::*;
 use azulejo_core::error::Error;
 use azulejo_core::ir::index::Block;
-use azulejo_core::pass::build::TRAPPED;
+use azulejo_core::pass::build::{TAILED, TRAPPED};
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::{Trap, Type};
 
@@ -44,6 +44,31 @@ impl Emitter {
             block
         });
         self.jcc(Cond::Ne, block);
+    }
+
+    /// Leaves the function for one that takes its place, which its host knows of.
+    pub(crate) fn tail(&mut self) {
+        if !self.is_called {
+            self.mov_imm(RAX.number(), TAILED);
+            return self.leave();
+        }
+        self.go_to_next();
+    }
+
+    fn go_to_next(&mut self) {
+        self.mov_imm(R11.number(), self.host);
+        self.mov_imm(RAX.number(), Host::go_to_next());
+        self.drop_frame();
+        self.jmp_to(RAX.number());
+    }
+
+    /// Leaves a function that its host ran to its end, or up to where another one takes its place.
+    pub(crate) fn hand_on(&mut self) {
+        self.bytes(&[0x48, 0x0f, 0xba, 0xe2, PUT_OFF.trailing_zeros() as u8]); // bt rdx, imm8
+        let has_ended = self.skip_if(Cond::Ae);
+        self.go_to_next();
+        self.land(has_ended);
+        self.leave();
     }
 
     /// Says that there is a result.
@@ -158,6 +183,12 @@ pub(crate) fn door(behind: &Behind<'_>, memory: &CodeMemory, options: &Options) 
     cx.succeed();
     cx.leave();
     cx.land(is_left);
+    cx.mov_imm(rcx, TAILED);
+    cx.alu(Alu::Cmp, Type::I64, rax, rcx);
+    let has_no_successor = cx.skip_if(Cond::Ne);
+    cx.mov(rdi, r12);
+    cx.go_to_next();
+    cx.land(has_no_successor);
     cx.mov(r8, rdx);
     cx.mov(rcx, rax);
     cx.mov(rdx, rsp);
@@ -165,7 +196,7 @@ pub(crate) fn door(behind: &Behind<'_>, memory: &CodeMemory, options: &Options) 
     cx.mov(rdi, rbx);
     cx.load(Type::I64, rax, Mem::at(rbx, Record::HOST as i64));
     cx.call(Mem::at(rax, Host::GO_ON as i64));
-    cx.leave();
+    cx.hand_on();
     let mut code = Code::default();
     bare::close(cx, &mut code);
     Ok(Door { installed: memory.install(&code)?, entry })
@@ -181,6 +212,7 @@ impl Emitter {
     pub(crate) fn admit(&mut self, admission: &Admission<'_>, stack_bytes: usize) -> u32 {
         let Admission { arguments, budget, host } = *admission;
         let [rax, rdx, r11, rsp] = [RAX, RDX, R11, RSP].map(Reg::number);
+        self.host = core::ptr::from_ref(host).addr() as u64;
         let is_deep = self.here();
         self.mov_imm(rdx, Trap::StackOverflow.code() as u64);
         self.byte(0xc3);
@@ -198,7 +230,7 @@ impl Emitter {
             self.alu_imm(Alu::Sub, Type::I32, Mem::at(r11, 0), 1);
             self.skip_back_if(Cond::S, is_foreign);
         }
-        self.mov_imm(r11, core::ptr::from_ref(host).addr() as u64);
+        self.mov_imm(r11, self.host);
         let lowest = Mem::at(r11, Host::LOWEST as i64);
         match stack_bytes.checked_sub(SLACK) {
             None | Some(0) => self.alu(Alu::Cmp, Type::I64, rsp, lowest),

@@ -9,8 +9,9 @@
 //! `rax` and zero in `rdx`, or with [`Trap::code`](azulejo_core::vocab::Trap::code) in `rdx`.
 
 use crate::compile::RawStatus;
+use azulejo_core::pass::build::Functions;
 use azulejo_core::vocab::Trap;
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 use core::mem::offset_of;
 
 /// How many arguments are passed in registers.
@@ -36,7 +37,32 @@ pub struct Host {
     arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
     go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
     owner: Cell<*const ()>,
+    next: Next,
 }
+
+/// A function that takes another one's place: it runs when that one has ended, in the same call.
+#[repr(C)]
+#[derive(Debug)]
+struct Next {
+    record: Cell<*const Record>,
+    context: Cell<*mut ()>,
+    count: Cell<usize>,
+    args: Cell<*mut u64>,
+    memory: RefCell<Vec<u64>>,
+}
+
+impl Next {
+    const NOBODY: Next = Next {
+        record: Cell::new(core::ptr::null()),
+        context: Cell::new(core::ptr::null_mut()),
+        count: Cell::new(0),
+        args: Cell::new(core::ptr::null_mut()),
+        memory: RefCell::new(Vec::new()),
+    };
+}
+
+/// Set in an outcome's `trap` if there is none yet, because another function takes the place of the one that ended.
+pub const PUT_OFF: u64 = 1 << 32;
 
 /// How a call ended.
 #[repr(C)]
@@ -44,7 +70,7 @@ pub struct Host {
 pub struct Outcome {
     /// The bits of the result.
     pub value: u64,
-    /// A trap's code, or zero if there is a result.
+    /// A trap's code, or zero if there is a result; or [`PUT_OFF`].
     pub trap: u64,
 }
 
@@ -71,13 +97,45 @@ impl Host {
         arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
         go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
     ) -> Host {
-        Host { lowest: Cell::new(usize::MAX), arrive, go_on, owner: Cell::new(core::ptr::null()) }
+        Host { lowest: Cell::new(usize::MAX), arrive, go_on, owner: Cell::new(core::ptr::null()), next: Next::NOBODY }
     }
 
     /// Says whose functions these are now, for the two functions, and how far down the machine's stack may be used.
     pub fn begin(&self, owner: *const (), lowest: usize) {
         self.owner.set(owner);
         self.lowest.set(lowest.saturating_add(crate::invoke::SLACK));
+    }
+
+    /// Has this function of the host's run when the one has ended that runs now; where its arguments go.
+    pub fn room(&self, record: &Record, context: *mut (), count: usize) -> *mut u64 {
+        let Next { memory, .. } = &self.next;
+        let mut memory = memory.borrow_mut();
+        // As many are read as are passed in registers.
+        if memory.len() < count.max(REGISTER_ARGUMENTS) {
+            memory.resize(count.max(REGISTER_ARGUMENTS).next_power_of_two(), 0);
+        }
+        self.next.record.set(record);
+        self.next.context.set(context);
+        self.next.count.set(count);
+        self.next.args.set(memory.as_mut_ptr());
+        memory.as_mut_ptr()
+    }
+
+    /// The function that runs next, and its arguments, which stay until the next one is said.
+    ///
+    /// # Safety
+    ///
+    /// There must be one, and its record must still be there.
+    pub unsafe fn next(&self) -> (&Record, &[u64]) {
+        let Next { record, count, args, .. } = &self.next;
+        // SAFETY: the caller promises it; the arguments are in memory that only grows when the next one is said.
+        unsafe { (&*record.get(), core::slice::from_raw_parts(args.get(), count.get())) }
+    }
+
+    /// The address of a piece of code that goes on in the function that runs next; the host is in `r11`, and the stack is
+    /// as it was when the function was entered that ended.
+    pub(crate) fn go_to_next() -> u64 {
+        next as *const () as u64
     }
 
     /// Whose functions these are.
@@ -158,10 +216,11 @@ impl Record {
         unsafe { call(self, context, all.as_ptr(), args.len()) }
     }
 
-    /// The address of a function that calls one with arguments from memory, for compiled code: it takes a record, the
-    /// context, where the arguments are, and how many. At least [`REGISTER_ARGUMENTS`] words can be read there.
-    pub fn spread() -> u64 {
-        call as *const () as u64
+    /// What compilers are told of functions with these records, which a table at this address tells of too.
+    pub fn functions(records: &[u64], table: u64) -> Functions<'_> {
+        let [spread, put_off, room] =
+            [call as *const (), put_off as *const (), room as *const ()].map(|address| address.addr() as u64);
+        Functions { records, table, spread, put_off, room }
     }
 
     /// The address of the function that goes on where code was left.
@@ -191,6 +250,11 @@ impl Arrival {
     pub fn end(&mut self, outcome: Outcome) {
         self.entry = core::ptr::null();
         self.outcome = outcome;
+    }
+
+    /// The call goes on in the function that runs next.
+    pub fn go_to_next(&mut self) {
+        self.entry = next_by_record as *const u8;
     }
 
     /// An argument's bits.
@@ -257,6 +321,102 @@ unsafe extern "sysv64-unwind" fn call(
         ".cfi_endproc",
         registers = const REGISTER_ARGUMENTS,
         host = const offset_of!(Record, host),
+        lowest = const Host::LOWEST,
+        overflow = const Trap::StackOverflow.code(),
+        entry = const offset_of!(Record, entry),
+    )
+}
+
+unsafe extern "sysv64-unwind" fn put_off(record: &Record, context: *mut (), args: *const u64, count: usize) {
+    let room = record.host().room(record, context, count);
+    // SAFETY: compiled code says where its arguments are, and they are not in the host's memory.
+    unsafe { room.copy_from_nonoverlapping(args, count) };
+}
+
+unsafe extern "sysv64-unwind" fn room(record: &Record, context: *mut (), count: usize) -> *mut u64 {
+    record.host().room(record, context, count)
+}
+
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn next_by_record() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "mov r11, [rsi + {host}]",
+        "jmp {next}",
+        ".cfi_endproc",
+        host = const offset_of!(Record, host),
+        next = sym next,
+    )
+}
+
+/// Goes on in the function that runs next, as if the caller of the one that ended had called it. Arguments on the stack
+/// need room, which that caller has not left: they get a frame, which is taken away when the next function ends, or when
+/// it, too, is followed by one with such arguments.
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn next() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "mov rsi, [r11 + {record}]",
+        "mov rdi, [r11 + {context}]",
+        "mov rax, [r11 + {count}]",
+        "mov rcx, rax",
+        "sub rcx, {registers}",
+        "ja 2f",
+        "mov r11, [r11 + {args}]",
+        "mov rdx, [r11]",
+        "mov rcx, [r11 + 8]",
+        "mov r8, [r11 + 16]",
+        "mov r9, [r11 + 24]",
+        "mov r10, [r11 + 32]",
+        "jmp [rsi + {entry}]",
+        "2:",
+        "lea rdx, [rip + 5f]",
+        "cmp [rsp], rdx",
+        "jne 3f",
+        "mov rsp, rbp",
+        "pop rbp",
+        "3:",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "lea rdx, [rcx * 8 + 15]",
+        "and rdx, -16",
+        "neg rdx",
+        "add rdx, rsp",
+        "cmp rdx, [r11 + {lowest}]",
+        "jb 6f",
+        "mov rsp, rdx",
+        "mov r11, [r11 + {args}]",
+        "4:",
+        "mov rdx, [r11 + rcx * 8 + {registers} * 8 - 8]",
+        "mov [rsp + rcx * 8 - 8], rdx",
+        "dec rcx",
+        "jne 4b",
+        "mov rdx, [r11]",
+        "mov rcx, [r11 + 8]",
+        "mov r8, [r11 + 16]",
+        "mov r9, [r11 + 24]",
+        "mov r10, [r11 + 32]",
+        "call [rsi + {entry}]",
+        "5:",
+        "leave",
+        ".cfi_remember_state",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        "6:",
+        ".cfi_restore_state",
+        "mov edx, {overflow}",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+        registers = const REGISTER_ARGUMENTS,
+        record = const offset_of!(Host, next.record),
+        context = const offset_of!(Host, next.context),
+        count = const offset_of!(Host, next.count),
+        args = const offset_of!(Host, next.args),
         lowest = const Host::LOWEST,
         overflow = const Trap::StackOverflow.code(),
         entry = const offset_of!(Record, entry),

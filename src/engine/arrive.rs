@@ -6,14 +6,14 @@
 use super::Engine;
 use super::function::{Function, FunctionId};
 use super::links::Links;
-use super::run::{as_trap, failed};
+use super::run::{End, as_trap, failed};
 use super::tiers::Tier;
 use super::value::Args;
 use super::worker::Purpose;
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_x64::invoke::Behind;
-use azulejo_x64::record::{Arrival, Outcome, Record};
+use azulejo_x64::record::{Arrival, Outcome, PUT_OFF, Record};
 use azulejo_x64::{Compiled, RawStatus, Status};
 
 /// Records for functions of this bytecode.
@@ -36,7 +36,8 @@ unsafe extern "sysv64-unwind" fn arrive<B: Bytecode>(arrival: &mut Arrival) {
     let engine: &Engine<B> = unsafe { engine(arrival.record()) };
     match engine.arrived(arrival) {
         Ok(Answer::Enter(entry)) => arrival.entry = entry,
-        Ok(Answer::Done(value)) => arrival.end(Outcome { value, trap: 0 }),
+        Ok(Answer::Done(End::Value(value))) => arrival.end(Outcome { value, trap: 0 }),
+        Ok(Answer::Done(End::Tail)) => arrival.go_to_next(),
         Err(error) => arrival.end(failure(&error)),
     }
 }
@@ -50,12 +51,14 @@ unsafe extern "sysv64-unwind" fn go_on<B: Bytecode>(
     // SAFETY: as above.
     let engine: &Engine<B> = unsafe { engine(record) };
     let result = engine.function(FunctionId(record.function())).and_then(|function| match status.into() {
-        Status::Returned(value) => Ok(value),
+        Status::Returned(value) => Ok(End::Value(value)),
+        Status::Tailed => Ok(End::Tail),
         Status::Trapped { trap, at } => Err(failed(trap, at)),
         Status::Exited { at } => engine.exited(function, context.cast(), frame, at),
     });
     match result {
-        Ok(value) => Outcome { value, trap: 0 },
+        Ok(End::Value(value)) => Outcome { value, trap: 0 },
+        Ok(End::Tail) => Outcome { value: 0, trap: PUT_OFF },
         Err(error) => failure(&error),
     }
 }
@@ -83,7 +86,7 @@ enum Answer {
     /// There is code.
     Enter(*const u8),
     /// The function was run.
-    Done(u64),
+    Done(End),
 }
 
 impl<B: Bytecode> Engine<B> {
@@ -97,7 +100,7 @@ impl<B: Bytecode> Engine<B> {
             function.called(self.calls.get());
             return Ok(Answer::Enter(entry));
         }
-        self.run(function, arrival.context.cast(), Given(arrival), Tier::Optimizer).map(Answer::Done)
+        self.run_alone(function, arrival.context.cast(), Given(arrival), Tier::Optimizer).map(Answer::Done)
     }
 
     /// Where calls with so many arguments enter a function; `None` if it is to be interpreted. Makes code for them, or

@@ -206,6 +206,7 @@ mod absent {
         Returned(u64),
         Exited { at: u32 },
         Trapped { trap: Trap, at: u32 },
+        Tailed,
     }
 
     pub(crate) fn can_compile() -> Result<(), Unsupported> {

@@ -20,7 +20,7 @@ mod present {
         records: Vec<Box<Record>>,
         /// The records' addresses, and behind them that of the record for all other numbers.
         addresses: Vec<u64>,
-        _nobody: Box<Record>,
+        nobody: Box<Record>,
         table: Box<Table>,
     }
 
@@ -34,7 +34,7 @@ mod present {
             let nobody = Box::new(unsafe { Record::new(&raw const *host, u32::MAX) });
             let addresses = vec![std::ptr::from_ref(&*nobody).addr() as u64];
             let table = Box::new(Table { records: addresses.as_ptr(), len: 0 });
-            Links { host, records: Vec::new(), addresses, _nobody: nobody, table }
+            Links { host, records: Vec::new(), addresses, nobody, table }
         }
 
         /// One more function is there.
@@ -78,11 +78,33 @@ mod present {
             Some(Trap::from_code(trap as u32).map_or(Ok(value), Err))
         }
 
+        /// Has a function run when the one has ended that runs now.
+        pub(crate) fn put_off(&self, context: *mut (), number: u32, args: &[u64]) {
+            let record = self.records.get(number as usize).unwrap_or(&self.nobody);
+            let room = self.host.room(record, context, args.len());
+            // SAFETY: there is room for so many, and nobody else has the address.
+            unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
+        }
+
+        /// The number of the function that runs next, and how many arguments it gets.
+        pub(crate) fn next(&self) -> (u32, usize) {
+            // SAFETY: who asks was told that there is one, and records live as long as the host.
+            let (record, args) = unsafe { self.host.next() };
+            (record.function(), args.len())
+        }
+
+        /// Gives it its arguments.
+        pub(crate) fn give_next(&self, frame: &mut [u64]) {
+            // SAFETY: as above.
+            let (_, args) = unsafe { self.host.next() };
+            frame[..args.len()].copy_from_slice(args);
+        }
+
         /// For compilers.
         pub(crate) fn functions(&self) -> Functions<'_> {
             let records = &self.addresses[..self.records.len()];
             let table = std::ptr::from_ref(&*self.table).addr() as u64;
-            Functions { records, table, spread: Record::spread() }
+            Record::functions(records, table)
         }
     }
 
@@ -97,11 +119,14 @@ mod absent {
     use std::cell::RefCell;
 
     /// Nothing is compiled, so nobody asks.
-    #[derive(Debug)]
-    pub(crate) struct Links;
+    #[derive(Debug, Default)]
+    pub(crate) struct Links {
+        /// The function that runs next, and its arguments.
+        next: RefCell<(u32, Vec<u64>)>,
+    }
 
     pub(crate) fn links<B: Bytecode>() -> Links {
-        Links
+        Links::default()
     }
 
     impl Links {
@@ -118,6 +143,23 @@ mod absent {
             _: &[u64],
         ) -> Option<Result<u64, Trap>> {
             None
+        }
+
+        pub(crate) fn put_off(&self, _: *mut (), number: u32, args: &[u64]) {
+            let mut next = self.next.borrow_mut();
+            next.0 = number;
+            next.1.clear();
+            next.1.extend_from_slice(args);
+        }
+
+        pub(crate) fn next(&self) -> (u32, usize) {
+            let next = self.next.borrow();
+            (next.0, next.1.len())
+        }
+
+        pub(crate) fn give_next(&self, frame: &mut [u64]) {
+            let args = &self.next.borrow().1;
+            frame[..args.len()].copy_from_slice(args);
         }
 
         pub(crate) fn functions(&self) -> Functions<'_> {

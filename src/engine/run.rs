@@ -15,7 +15,7 @@ use super::{Args, Engine, FunctionId};
 use crate::Error;
 use azulejo_core::ir::bytecode::{Bytecode, Flow, Functions};
 use azulejo_core::vocab::Trap;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 /// How many places of one function code of the optimizer is made for, besides its start.
 const MAX_ENTRIES: usize = 8;
@@ -66,13 +66,42 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         let result = match flow {
             Flow::Return(value) => return Ok(value),
             Flow::Trap(trap) => return Err(trap),
+            Flow::Tail => Ok(End::Tail),
             _ if highest == Tier::Interpreter => engine.interpret_all(function, context, slots, at),
             _ => {
                 engine.climb(function, at);
                 engine.run_on(function, context, slots, at, false)
             }
         };
+        drop(frame);
+        let result = result.and_then(|end| engine.run_next(end, context, highest));
         result.map_err(|error| as_trap(&error))
+    }
+
+    fn put_off(&self, context: *mut B::Context, function: u32, args: &[u64]) -> Result<(), Trap> {
+        self.engine.links.borrow().put_off(context.cast(), function, args);
+        Ok(())
+    }
+}
+
+/// How a function ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum End {
+    Value(u64),
+    /// Another function takes its place, which [`Links::take_next`] tells of.
+    Tail,
+}
+
+/// The arguments of the function that takes another one's place.
+struct PutOff<'a>(&'a RefCell<Links>);
+
+impl Args for PutOff<'_> {
+    fn count(&self) -> usize {
+        self.0.borrow().next().1
+    }
+
+    fn store(self, frame: &mut [u64]) {
+        self.0.borrow().give_next(frame);
     }
 }
 
@@ -95,7 +124,7 @@ pub(super) fn as_trap(error: &Error) -> Trap {
 }
 
 impl<B: Bytecode> Engine<B> {
-    /// Runs a function in tiers up to this one.
+    /// Runs a function in tiers up to this one, and those that take its place.
     pub(super) fn run<A: Args>(
         &self,
         function: &Function<B>,
@@ -103,6 +132,44 @@ impl<B: Bytecode> Engine<B> {
         args: A,
         highest: Tier,
     ) -> Result<u64, Error> {
+        let end = self.run_alone(function, context, args, highest)?;
+        self.run_next(end, context, highest)
+    }
+
+    /// Runs the functions that take the place of one that ended.
+    #[inline(always)]
+    fn run_next(&self, end: End, context: *mut B::Context, highest: Tier) -> Result<u64, Error> {
+        match end {
+            End::Value(value) => Ok(value),
+            End::Tail => self.run_all_next(context, highest),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn run_all_next(&self, context: *mut B::Context, highest: Tier) -> Result<u64, Error> {
+        loop {
+            let number = self.links.borrow().next().0;
+            let is_bad = |error: Error| match error {
+                Error::Trap { .. } | Error::StackOverflow => error,
+                error => Error::Trap { trap: as_trap(&error), at: 0 },
+            };
+            let function = self.function(FunctionId(number)).map_err(is_bad)?;
+            let args = PutOff(&self.links);
+            if let End::Value(value) = self.run_alone(function, context, args, highest).map_err(is_bad)? {
+                return Ok(value);
+            }
+        }
+    }
+
+    /// Runs a function in tiers up to this one.
+    pub(super) fn run_alone<A: Args>(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        args: A,
+        highest: Tier,
+    ) -> Result<End, Error> {
         if args.count() > function.registers() as usize {
             return Err(Error::TooManyArguments { given: args.count(), registers: function.registers() });
         }
@@ -140,7 +207,7 @@ impl<B: Bytecode> Engine<B> {
         context: *mut B::Context,
         slots: *mut u64,
         mut at: u32,
-    ) -> Result<u64, Error> {
+    ) -> Result<End, Error> {
         let budget = Cell::new(0);
         let calls = Calls { engine: self, highest: Tier::Interpreter };
         loop {
@@ -158,7 +225,7 @@ impl<B: Bytecode> Engine<B> {
         context: *mut B::Context,
         slots: *mut u64,
         at: u32,
-    ) -> Result<u64, Error> {
+    ) -> Result<End, Error> {
         let must_interpret = self.must_interpret(function, at);
         self.run_on(function, context, slots, at, must_interpret)
     }
@@ -180,7 +247,7 @@ impl<B: Bytecode> Engine<B> {
         slots: *mut u64,
         mut at: u32,
         mut must_interpret: bool,
-    ) -> Result<u64, Error> {
+    ) -> Result<End, Error> {
         let calls = Calls { engine: self, highest: Tier::Optimizer };
         loop {
             let status = match must_interpret {
@@ -188,7 +255,8 @@ impl<B: Bytecode> Engine<B> {
                 false => self.enter_code(function, context, slots, at)?,
             };
             match status {
-                Some(Status::Returned(value)) => return Ok(value),
+                Some(Status::Returned(value)) => return Ok(End::Value(value)),
+                Some(Status::Tailed) => return Ok(End::Tail),
                 Some(Status::Trapped { trap, at }) => return Err(failed(trap, at)),
                 Some(Status::Exited { at: next }) => {
                     at = next;
@@ -293,14 +361,15 @@ impl<B: Bytecode> Engine<B> {
         at: &mut u32,
         budget: &Cell<i32>,
         functions: &Calls<'_, B>,
-    ) -> Option<Result<u64, Error>> {
+    ) -> Option<Result<End, Error>> {
         let machine = function.machine(slots, context, budget, functions);
         let depth = function.depth(*at);
         // SAFETY: the code was verified, and the frame has the slots that verification asked for.
         let (flow, end) =
             unsafe { B::interpret(function.code(), &machine, *at, function.registers(), depth) };
         match flow {
-            Flow::Return(value) => Some(Ok(value)),
+            Flow::Return(value) => Some(Ok(End::Value(value))),
+            Flow::Tail => Some(Ok(End::Tail)),
             Flow::Trap(trap) => Some(Err(failed(trap, end))),
             Flow::Jump(to) => {
                 *at = to;

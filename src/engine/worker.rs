@@ -7,7 +7,6 @@ use super::function::Body;
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::pass::Blind;
-use azulejo_core::pass::build::Functions;
 use azulejo_x64::record::Record;
 use azulejo_x64::{Compiled, Compiler};
 use std::sync::Arc;
@@ -114,7 +113,7 @@ impl<B: Bytecode> Drop for Worker<B> {
 
 impl<B: Bytecode> Job<B> {
     fn compile(&self, compiler: &mut Compiler) -> Result<Compiled, Error> {
-        let functions = Functions { records: &self.records, table: self.table, spread: Record::spread() };
+        let functions = Record::functions(&self.records, self.table);
         compiler.set_name(self.body.name());
         match self.request.purpose {
             Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), &mut Blind),

@@ -190,6 +190,13 @@ pub enum Step {
         /// The result.
         value: Option<Ref>,
     },
+    /// Leaves the function; a function of bytecode takes its place, and gives its result.
+    Tail {
+        /// The function's number.
+        function: Ref,
+        /// With what.
+        args: Arguments,
+    },
     /// Leaves compiled code; the interpreter goes on where `to` says.
     Exit {
         /// Where the interpreter goes on.

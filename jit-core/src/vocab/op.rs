@@ -546,6 +546,8 @@ operator_table! {
     BR "br" (Flag) [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     EXIT_AT "exit_at" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     RET "ret" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
+    // Another function of bytecode takes this one's place, as was noted before.
+    TAILED "tailed" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     // A call of a function of bytecode with arguments from memory.
     INVOKE_SPREAD "invoke_spread" (Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
 

@@ -61,6 +61,8 @@ pub(super) enum Kind {
     Within(Box<Typed>, TokenStream, Box<Typed>),
     Call(Box<Call>),
     Invoke(Box<Invoke>),
+    /// As `Invoke`, in this function's place.
+    Tail(Box<Invoke>),
     Window(usize),
     WindowLength(usize),
 }

@@ -5,7 +5,7 @@
 //! ([`super::natives`]), or, where a convention is stated, the interpreter calls it by a pointer of that type.
 
 use super::ast::{Arguments, Call, Callee, Invoke, Kind, Typed};
-use super::check::{Checked, Checker, fail, wrong_count};
+use super::check::{Checked, Checker, fail, leaving, wrong_count};
 use super::natives::Native;
 use crate::sexpr::Sexpr;
 use azulejo_core::pass::build::MAX_ARGUMENTS;
@@ -55,6 +55,21 @@ impl Checker<'_> {
         let (ty, is_signed) = ret.map_or((Type::Void, false), |scalar| (scalar.ty(), scalar.is_signed()));
         let kind = Kind::Invoke(Box::new(Invoke { function, args, effect }));
         Ok(Typed { kind, ty, is_signed, leaves: false, is_loose: false, span })
+    }
+
+    /// `(tail function (arglist value …))`.
+    pub(super) fn tail(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        let [function, Sexpr::List(list, list_span)] = rest else {
+            return wrong_count(span, "tail", "a function's number and `(arglist value …)`", rest);
+        };
+        let Some((Some("arglist"), values)) = list.split_first().map(|(head, rest)| (head.word(), rest)) else {
+            return fail(*list_span, "the arguments stand in `(arglist value …)`");
+        };
+        let function = self.value(function, Some(Scalar::U32))?;
+        let function = self.coerce(function, Scalar::U32)?;
+        let args = self.arguments(values, span)?;
+        self.has_effect = true;
+        Ok(leaving(Kind::Tail(Box::new(Invoke { function, args, effect: "Memory" })), span))
     }
 
     /// What a function of bytecode is given: values, or the registers of one run.

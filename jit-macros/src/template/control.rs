@@ -39,6 +39,7 @@ impl Checker<'_> {
             "label" => fail(span, "`(label name)` stands in a branch: `(branch (label name))`"),
             "exit" => self.exit(rest, span),
             "return" => self.give_back(rest, span),
+            "tail" => self.tail(rest, span),
             "trap" => self.trap(rest, span),
             "switch" => self.switch(rest, span),
             "set" => self.set(rest, span),

@@ -206,6 +206,16 @@ impl Writer<'_> {
                 let value = self.expression(value);
                 quote!(return __bytecode::Flow::Return(__meaning::Num::to_bits(#value)))
             }
+            Kind::Tail(call) => {
+                let (function, args) = (self.expression(&call.function), self.arguments(&call.args));
+                quote! {{
+                    let function = (#function) as u32;
+                    return match machine.functions.put_off(machine.context, function, #args) {
+                        ::core::result::Result::Ok(()) => __bytecode::Flow::Tail,
+                        ::core::result::Result::Err(trap) => __bytecode::Flow::Trap(trap),
+                    };
+                }}
+            }
             Kind::Trap(code) => trap(code),
             other => unreachable!("{other:?} has a value"),
         }

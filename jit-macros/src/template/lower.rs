@@ -318,6 +318,11 @@ impl Lowering {
                 let value = number(value);
                 self.leave(quote!(Return { value: ::core::option::Option::Some(#value) }));
             }
+            Kind::Tail(call) => {
+                let function = self.value(&call.function);
+                let (args, function) = (self.arguments(&call.args), number(function));
+                self.leave(quote!(Tail { function: #function, args: __template::Arguments::#args }));
+            }
             Kind::Exit(to) => {
                 let to = match to {
                     Some(at) => {
@@ -398,17 +403,7 @@ impl Lowering {
 
     fn invoke(&mut self, invoke: &Invoke, ret: Type) -> u16 {
         let function = self.value(&invoke.function);
-        let args = match &invoke.args {
-            Arguments::Values(values) => {
-                let values: Vec<u16> = values.iter().map(|value| self.value(value)).collect();
-                let values = values.into_iter().map(number);
-                quote!(Values(&[#(#values),*]))
-            }
-            Arguments::Run(at) => {
-                let at = operand(*at);
-                quote!(Run(#at))
-            }
-        };
+        let args = self.arguments(&invoke.args);
         let function = number(function);
         let (returned, effect) = (ty(ret), format_ident!("{}", invoke.effect));
         let step = quote! {
@@ -420,6 +415,20 @@ impl Lowering {
             }
         };
         self.called(step, ret)
+    }
+
+    fn arguments(&mut self, args: &Arguments) -> TokenStream {
+        match args {
+            Arguments::Values(values) => {
+                let values: Vec<u16> = values.iter().map(|value| self.value(value)).collect();
+                let values = values.into_iter().map(number);
+                quote!(Values(&[#(#values),*]))
+            }
+            Arguments::Run(at) => {
+                let at = operand(*at);
+                quote!(Run(#at))
+            }
+        }
     }
 
     fn call(&mut self, call: &Call) -> u16 {

@@ -234,6 +234,7 @@ impl Rig {
                 Ok(Status::Trapped { trap, at }) => {
                     Ok(Outcome::Trapped { code: trap.code() as u64, origin: at })
                 }
+                Ok(Status::Tailed) => unreachable!("there are no calls"),
                 Err(what) => Err(what),
             };
             self.keep(way, Made::Optimized(compiled));

@@ -44,43 +44,62 @@ impl Functions<Vm> for Library {
         let function = self.0.get(function as usize).ok_or(Trap::BadCall)?;
         function.invoked(context, args)
     }
+
+    fn put_off(&self, context: *mut Vm, function: u32, args: &[u64]) -> Result<(), Trap> {
+        LINKS.with(|links| {
+            let room = links.host.room(links.record(function), context.cast(), args.len());
+            // SAFETY: there is room for so many.
+            unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
+        });
+        Ok(())
+    }
+}
+
+/// Runs the function that was put off.
+pub(crate) fn run_next(context: *mut Vm) -> Result<u64, Trap> {
+    // SAFETY: somebody put one off, and records stay.
+    let (record, args) = unsafe { LINKS.with(|links| links.host.next()) };
+    LIBRARY.invoke(context, record.function(), &args.to_vec())
 }
 
 /// What compiled code knows them by.
 struct Links {
+    host: &'static Host,
+    records: Vec<&'static Record>,
     addresses: Vec<u64>,
     table: Table,
 }
 
-// SAFETY: nobody changes what is in it, and what it points to lives as long as the process.
-unsafe impl Send for Links {}
-// SAFETY: as above.
-unsafe impl Sync for Links {}
-
-static LINKS: LazyLock<Links> = LazyLock::new(|| {
-    let host = Box::leak(Box::new(Host::new(arrive, go_on)));
-    // Nothing here calls itself without end.
-    host.begin(std::ptr::null(), 0);
-    let record = |function: u32| {
-        // SAFETY: the host lives as long as the process.
-        let record = Box::leak(Box::new(unsafe { Record::new(host, function) }));
-        std::ptr::from_ref(record).addr() as u64
-    };
-    let count = LIBRARY.0.len() as u32;
-    // Behind them that for all other numbers.
-    let addresses: Vec<u64> = (0..count).chain([u32::MAX]).map(record).collect();
-    let table = Table { records: addresses.as_ptr(), len: count as u64 };
-    Links { addresses, table }
-});
-
-/// For compilers.
-pub fn links() -> build::Functions<'static> {
-    let Links { addresses, table } = &*LINKS;
-    build::Functions {
-        records: &addresses[..table.len as usize],
-        table: std::ptr::from_ref(table).addr() as u64,
-        spread: Record::spread(),
+impl Links {
+    /// The record of a function, or that for all other numbers.
+    fn record(&self, function: u32) -> &'static Record {
+        let nobody = self.records.len() - 1;
+        self.records[(function as usize).min(nobody)]
     }
+}
+
+thread_local! {
+    /// Of each thread, because a function that is put off is the host's. They stay, as code has their addresses.
+    static LINKS: &'static Links = {
+        let host: &Host = Box::leak(Box::new(Host::new(arrive, go_on)));
+        // Nothing here calls itself without end.
+        host.begin(std::ptr::null(), 0);
+        // SAFETY: the host lives as long as the process.
+        let record = |function: u32| -> &'static Record { Box::leak(Box::new(unsafe { Record::new(host, function) })) };
+        let count = LIBRARY.0.len() as u32;
+        // Behind them that for all other numbers.
+        let records: Vec<&Record> = (0..count).chain([u32::MAX]).map(record).collect();
+        let addresses: Vec<u64> =
+            records.iter().map(|record| std::ptr::from_ref::<Record>(record).addr() as u64).collect();
+        let table = Table { records: addresses.as_ptr(), len: count as u64 };
+        Box::leak(Box::new(Links { host, records, addresses, table }))
+    };
+}
+
+/// For compilers on this thread.
+pub fn links() -> build::Functions<'static> {
+    let Links { addresses, table, .. } = LINKS.with(|links| *links);
+    Record::functions(&addresses[..table.len as usize], std::ptr::from_ref(table).addr() as u64)
 }
 
 unsafe extern "sysv64-unwind" fn arrive(arrival: &mut Arrival) {

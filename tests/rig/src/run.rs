@@ -6,7 +6,7 @@
 use crate::enter::enter;
 use crate::frame::Frame;
 use crate::home::{Home, Running};
-use crate::library::{library, links};
+use crate::library::{library, links, run_next};
 use crate::machine::{Op, Vm};
 use crate::program::{FIRST_COUNTER, N_REGISTERS, Program};
 use azulejo::x64::record::{Arrival, Host, Outcome, Record};
@@ -52,6 +52,12 @@ unsafe extern "sysv64-unwind" fn go_on(
         End::Trapped(trap, _) | End::Failed(trap) => Outcome { value: 0, trap: trap.code() as u64 },
         End::Broke(what) => unreachable!("the interpreter changed {what}"),
     }
+}
+
+/// Runs the function that took a program's place.
+fn next(context: *mut Vm) -> End {
+    // It is the library's, and nobody asks where it failed.
+    run_next(context).map_or_else(|trap| End::Trapped(trap, 0), End::Returned)
 }
 
 /// How often a program is called in an engine.
@@ -269,6 +275,7 @@ impl Verified {
                 Ok(Status::Returned(bits)) => return End::Returned(bits),
                 Ok(Status::Trapped { trap, at }) => return End::Trapped(trap, at),
                 Ok(Status::Exited { at: next }) => at = next,
+                Ok(Status::Tailed) => return next(context),
                 Err(what) => return End::Broke(what),
             }
         }
@@ -311,6 +318,7 @@ impl Verified {
         match flow {
             Flow::Return(bits) => End::Returned(bits),
             Flow::Trap(trap) => End::Trapped(trap, at),
+            Flow::Tail => next(context),
             Flow::Next | Flow::Jump(_) => unreachable!("the interpreter runs until it returns or traps"),
         }
     }

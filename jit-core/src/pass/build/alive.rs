@@ -78,6 +78,12 @@ impl Touches {
                 Step::Goto { .. } | Step::Switch { .. } | Step::Return { .. } | Step::Trap { .. } => {
                     written = None;
                 }
+                Step::Tail { args, .. } => {
+                    if let Arguments::Run(operand) = args {
+                        touches.reads |= 1 << operand;
+                    }
+                    written = None;
+                }
                 Step::Call { effect: Effect::Observes, .. } => touches.stores_all = true,
                 Step::Invoke { effect, args, .. } => {
                     touches.stores_all |= effect == Effect::Observes;

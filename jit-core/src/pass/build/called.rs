@@ -16,6 +16,9 @@ pub const EXITED: u64 = 1 << 32;
 /// It is this, and the trap's code, where it trapped. The second word is the bytecode that did.
 pub const TRAPPED: u64 = 2 << 32;
 
+/// It is this where another function takes this one's place.
+pub const TAILED: u64 = 3 << 32;
+
 /// How a function is called.
 #[derive(Clone, Copy, Debug)]
 pub struct Called {

@@ -27,6 +27,11 @@ pub struct Functions<'a> {
     /// The address of a function that makes a call with arguments from memory. It takes the record, the context, where the
     /// arguments are, and how many.
     pub spread: u64,
+    /// The address of a function that notes which function takes the caller's place. It takes the same, and copies the
+    /// arguments.
+    pub put_off: u64,
+    /// The address of one that takes the record, the context, and how many arguments there are, and says where they go.
+    pub room: u64,
 }
 
 /// The records of all functions, as compiled code sees them.
@@ -100,10 +105,7 @@ impl Builder<'_> {
         ret: Type,
         effect: Effect,
     ) {
-        let record = match self.known(function) {
-            Some(record) => self.graph.constant(Type::I64, record, self.at),
-            None => self.record(function),
-        };
+        let record = self.record_of(function);
         let signature = Signature { convention: Convention::SysV64, args: &TYPES[..4], ret: Type::I64 };
         let target = Target::Direct(self.source.functions.spread);
         self.graph.calls.push(CallData { target, signature, effect });
@@ -111,6 +113,76 @@ impl Builder<'_> {
         let inputs = [record, context, first, count];
         let bits = self.graph.push(self.current, Op::INVOKE_SPREAD, WORD, &inputs, call, self.at);
         self.result(bits, ret);
+    }
+
+    /// Ends the function; another one takes its place.
+    pub(super) fn tail(&mut self, function: Ref, args: Arguments) {
+        let context = self.graph.add(Op::TC, WORD, &[], 0, self.at);
+        let operand = match args {
+            Arguments::Values(args) => return self.tail_values(context, function, args),
+            Arguments::Run(operand) => operand,
+        };
+        let run = run_of(self.operand(operand));
+        let is_written = run.clone().any(|register| self.is_in_window(register as u32));
+        if run.len() > MAX_ARGUMENTS || self.observed || is_written {
+            let count = self.graph.constant(Type::I64, run.len() as u64, self.at);
+            let first = self.window(operand);
+            return self.tail_spread(context, function, [first, count]);
+        }
+        let room = self.room(context, function, run.len());
+        for (at, register) in run.enumerate() {
+            let bits = self.read(register as u32, Type::I64);
+            self.put(room, at, bits);
+        }
+        self.leave(Op::TAILED, Type::Void, &[], 0);
+    }
+
+    pub(super) fn tail_values(&mut self, context: Node, function: Ref, args: &[Ref]) {
+        let room = self.room(context, function, args.len());
+        for (at, &arg) in args.iter().enumerate() {
+            let value = self.value(arg);
+            let bits = self.widen(value);
+            self.put(room, at, bits);
+        }
+        self.leave(Op::TAILED, Type::Void, &[], 0);
+    }
+
+    pub(super) fn tail_spread(&mut self, context: Node, function: Ref, [first, count]: [Node; 2]) {
+        let record = self.record_of(function);
+        let inputs = [record, context, first, count];
+        let call = self.native(self.source.functions.put_off, &TYPES[..4], Type::Void);
+        let sig = Sig { from: Type::Void, ty: Type::Void };
+        self.graph.push(self.current, Op::CALLV, sig, &inputs, call, self.at);
+        self.leave(Op::TAILED, Type::Void, &[], 0);
+    }
+
+    /// Where the arguments go of the function that takes this one's place.
+    fn room(&mut self, context: Node, function: Ref, count: usize) -> Node {
+        let record = self.record_of(function);
+        let count = self.graph.constant(Type::I64, count as u64, self.at);
+        let call = self.native(self.source.functions.room, &TYPES[..3], Type::I64);
+        self.graph.push(self.current, Op::CALL, WORD, &[record, context, count], call, self.at)
+    }
+
+    fn put(&mut self, room: Node, at: usize, bits: Node) {
+        let address = self.graph.add_normal(Op::ADDR, WORD, &[room], at as u64 * SLOT_BYTES, self.at);
+        let sig = Sig { from: Type::I64, ty: Type::Void };
+        self.graph.push(self.current, Op::STORE, sig, &[address, bits], 0, self.at);
+    }
+
+    /// The number of a call of one of the machine's own functions.
+    fn native(&mut self, address: u64, args: &'static [Type], ret: Type) -> u64 {
+        let signature = Signature { convention: Convention::SysV64, args, ret };
+        let target = Target::Direct(address);
+        self.graph.calls.push(CallData { target, signature, effect: Effect::Memory });
+        self.graph.calls.len() as u64 - 1
+    }
+
+    fn record_of(&mut self, function: Ref) -> Node {
+        match self.known(function) {
+            Some(record) => self.graph.constant(Type::I64, record, self.at),
+            None => self.record(function),
+        }
     }
 
     /// Collects what a call takes before its arguments.

@@ -24,7 +24,7 @@ mod reached;
 mod registers;
 mod slots;
 
-pub use called::{Called, EXITED, TRAPPED};
+pub use called::{Called, EXITED, TAILED, TRAPPED};
 pub use invoke::{Functions, MAX_ARGUMENTS, Table};
 pub use open::{Carry, Constants, Opening, first_reads, open};
 
@@ -498,6 +498,7 @@ impl Builder<'_> {
                 self.give_back(Some(value));
             }
             Step::Return { value: None } => self.give_back(None),
+            Step::Tail { function, args } => self.tail(function, args),
             Step::Exit { to } => {
                 let to = match to {
                     Resume::Here => self.at as u64,

@@ -316,6 +316,17 @@ impl<'a> Opener<'a> {
                 self.builder.leave(Op::EXIT_AT, Type::Void, &[], to);
             }
             Step::Return { .. } | Step::Trap { .. } => self.builder.step(step, &mut { Block::NONE }),
+            Step::Tail { function, args } => {
+                let context = self.pointer(TC);
+                match args {
+                    Arguments::Values(args) => self.builder.tail_values(context, function, args),
+                    Arguments::Run(operand) => {
+                        let open = Open { source: From::Count(operand), scale: 1, range: Range::Unsigned };
+                        let run = [self.slot(operand), self.open(open)];
+                        self.builder.tail_spread(context, function, run);
+                    }
+                }
+            }
             Step::Read { .. } | Step::Constant { .. } | Step::Window { .. } | Step::WindowLength { .. } => {
                 unreachable!("it has a value")
             }
