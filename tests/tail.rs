@@ -5,21 +5,69 @@ use azulejo::prelude::*;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 enum Op {
-    AddConst { dst: Out<i64>, a: In<i64>, k: Imm<i64> },
-    Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
-    Divide { dst: Out<i64>, a: In<i64>, b: In<i64> },
-    JumpLess { a: In<i64>, k: Imm<i64>, to: Label },
+    AddConst {
+        dst: Out<i64>,
+        a: In<i64>,
+        k: Imm<i64>,
+    },
+    Add {
+        dst: Out<i64>,
+        a: In<i64>,
+        b: In<i64>,
+    },
+    Divide {
+        dst: Out<i64>,
+        a: In<i64>,
+        b: In<i64>,
+    },
+    JumpLess {
+        a: In<i64>,
+        k: Imm<i64>,
+        to: Label,
+    },
     /// Leaves compiled code.
-    Leave { a: In<i64> },
-    Call { dst: Out<i64>, f: Imm<u32>, args: Regs },
-    Tail2 { f: Imm<u32>, a: In<i64>, b: In<i64> },
-    Tail8 { f: Imm<u32>, a: In<i64>, b: In<i64> },
-    TailFloat { f: Imm<u32>, a: In<i64>, x: In<f64> },
-    TailRun { f: Imm<u32>, args: Regs },
-    TailDynamic { f: In<u32>, args: Regs },
-    TailUnless { a: In<i64>, f: Imm<u32>, args: Regs },
-    Return { a: In<i64> },
-    ReturnFloat { x: In<f64> },
+    Leave {
+        a: In<i64>,
+    },
+    Call {
+        dst: Out<i64>,
+        f: Imm<u32>,
+        args: Regs,
+    },
+    Tail2 {
+        f: Imm<u32>,
+        a: In<i64>,
+        b: In<i64>,
+    },
+    Tail8 {
+        f: Imm<u32>,
+        a: In<i64>,
+        b: In<i64>,
+    },
+    TailFloat {
+        f: Imm<u32>,
+        a: In<i64>,
+        x: In<f64>,
+    },
+    TailRun {
+        f: Imm<u32>,
+        args: Regs,
+    },
+    TailDynamic {
+        f: In<u32>,
+        args: Regs,
+    },
+    TailUnless {
+        a: In<i64>,
+        f: Imm<u32>,
+        args: Regs,
+    },
+    Return {
+        a: In<i64>,
+    },
+    ReturnFloat {
+        x: In<f64>,
+    },
 }
 
 template! {
@@ -138,7 +186,11 @@ fn what_is_called_may_be_left_and_interpreted() {
     for (compiled, leaves) in [(true, false), (false, true), (true, true), (false, false)] {
         let engine = Engine::<Op>::builder().up_to(Tier::Interpreter).build();
         let code = |other: u32| {
-            let step = if leaves { Op::Leave { a: reg(0) } } else { Op::AddConst { dst: out(2), a: reg(0), k: Imm(0) } };
+            let step = if leaves {
+                Op::Leave { a: reg(0) }
+            } else {
+                Op::AddConst { dst: out(2), a: reg(0), k: Imm(0) }
+            };
             let mut code = sum_down(other);
             code.insert(1, step);
             code[0] = Op::JumpLess { a: reg(0), k: Imm(1), to: Label(5) };
@@ -203,7 +255,11 @@ fn floats_and_constants_arrive() {
             assert_eq!(engine.call(first, &mut (), (n, 100i64)), Ok(2 * n + 133), "{name}");
             assert_eq!(engine.call(second, &mut (), (n, n as f64 / 3.0)), Ok(n as f64 / 3.0), "{name}");
             let number = float.number();
-            assert_eq!(engine.call(dynamic, &mut (), (number, n, n as f64 / 7.0)), Ok(n as f64 / 7.0), "{name}");
+            assert_eq!(
+                engine.call(dynamic, &mut (), (number, n, n as f64 / 7.0)),
+                Ok(n as f64 / 7.0),
+                "{name}"
+            );
         }
     }
 }

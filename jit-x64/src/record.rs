@@ -97,7 +97,13 @@ impl Host {
         arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
         go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
     ) -> Host {
-        Host { lowest: Cell::new(usize::MAX), arrive, go_on, owner: Cell::new(core::ptr::null()), next: Next::NOBODY }
+        Host {
+            lowest: Cell::new(usize::MAX),
+            arrive,
+            go_on,
+            owner: Cell::new(core::ptr::null()),
+            next: Next::NOBODY,
+        }
     }
 
     /// Says whose functions these are now, for the two functions, and how far down the machine's stack may be used.

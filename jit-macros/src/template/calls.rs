@@ -62,7 +62,8 @@ impl Checker<'_> {
         let [function, Sexpr::List(list, list_span)] = rest else {
             return wrong_count(span, "tail", "a function's number and `(arglist value …)`", rest);
         };
-        let Some((Some("arglist"), values)) = list.split_first().map(|(head, rest)| (head.word(), rest)) else {
+        let Some((Some("arglist"), values)) = list.split_first().map(|(head, rest)| (head.word(), rest))
+        else {
             return fail(*list_span, "the arguments stand in `(arglist value …)`");
         };
         let function = self.value(function, Some(Scalar::U32))?;
