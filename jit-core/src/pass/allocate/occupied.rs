@@ -6,8 +6,7 @@
 //!
 //! Positions are grouped in chunks of 64, so that a word says when in a chunk a register is taken. Most questions
 //! are answered by such words. Who it is that has the register is in a list for each chunk and register, with one
-//! entry for each piece there; it holds what its entries' words say together. A long piece costs one step for each
-//! chunk that it covers, a short one only those of its segments.
+//! entry for each piece there. A long piece costs one step for each chunk that it covers, a short one one or two.
 
 use crate::ir::ranges::{STEP, Segment};
 use crate::target::{Reg, RegisterFile};
@@ -46,6 +45,8 @@ struct Entry {
 /// Registers of one class in a chunk.
 #[derive(Clone, Copy, Debug)]
 struct Row {
+    /// For each the positions at which anyone has it.
+    taken: [u64; LANES],
     /// For each the first of its entries.
     entries: [u32; LANES],
     /// Which of them instructions have somewhere in the chunk.
@@ -53,7 +54,7 @@ struct Row {
 }
 
 const NONE: u32 = u32::MAX;
-const FREE: Row = Row { entries: [NONE; LANES], reserved: 0 };
+const FREE: Row = Row { taken: [0; LANES], entries: [NONE; LANES], reserved: 0 };
 
 /// For each register of a row who has it, or that nobody has, for some positions around one that was asked for; forgotten
 /// when the register changes hands.
@@ -102,9 +103,6 @@ pub(super) struct Occupied {
     /// By class: the first of its rows in a chunk, and how many there are.
     of_class: [(u8, u8); 2],
     n_rows: usize,
-    /// By row, then by position: which registers anyone has there.
-    busy: Vec<u16>,
-    n_positions: usize,
     /// By chunk.
     rows: Vec<Row>,
     entries: Vec<Entry>,
@@ -158,9 +156,6 @@ impl Occupied {
             }
             self.n_rows += of.len().div_ceil(LANES);
         }
-        self.n_positions = end as usize;
-        self.busy.clear();
-        self.busy.resize(self.n_rows * self.n_positions, 0);
         self.rows.clear();
         self.rows.resize((end / CHUNK + 1) as usize * self.n_rows, FREE);
         self.entries.clear();
@@ -199,17 +194,11 @@ impl Occupied {
         }
         list.insert(at, (segment, holder));
         each_chunk(&[segment], |chunk, positions| {
-            let _ = positions;
-            self.rows[chunk as usize * self.n_rows + lane.row as usize].reserved |= 1 << lane.at;
+            let row = &mut self.rows[chunk as usize * self.n_rows + lane.row as usize];
+            row.reserved |= 1 << lane.at;
+            row.taken[lane.at as usize] |= positions;
             true
         });
-        self.busy_in(lane, segment).iter_mut().for_each(|busy| *busy |= 1 << lane.at);
-    }
-
-    /// Which registers of a lane's row anyone has at some positions.
-    fn busy_in(&mut self, lane: Lane, Segment { start, end }: Segment) -> &mut [u16] {
-        let first = lane.row as usize * self.n_positions;
-        &mut self.busy[first + start as usize..first + end as usize]
     }
 
     /// Which of a class's registers nobody has at any position of the segments; a bit for each, in the order of the
@@ -217,25 +206,27 @@ impl Occupied {
     #[inline]
     pub(super) fn free(&self, class: Class, n_registers: usize, segments: &[Segment]) -> u32 {
         let (first, count) = self.of_class[class as usize];
-        let mut all = 0;
-        for row in 0..count as usize {
-            let of_row = &self.busy[(first as usize + row) * self.n_positions..];
-            let n_lanes = (n_registers - row * LANES).min(LANES);
-            all |= free_in(&of_row[..self.n_positions], n_lanes, segments) << (row * LANES);
-        }
-        all
+        let mut free = (u64::MAX >> (u64::BITS as usize - n_registers)) as u32;
+        each_chunk(segments, |chunk, positions| {
+            let rows = &self.rows[chunk as usize * self.n_rows + first as usize..][..count as usize];
+            for (number, row) in rows.iter().enumerate() {
+                let taken = row.taken.iter().enumerate();
+                let taken = taken.fold(0, |bits, (at, taken)| bits | ((taken & positions != 0) as u32) << at);
+                free &= !(taken << (number * LANES));
+            }
+            free != 0
+        });
+        free
     }
 
     /// Gives a register to a piece or moment of this weight, which has to be free for it.
     pub(super) fn take(&mut self, reg: Reg, segments: &[Segment], holder: Holder, weight: f32) {
         let lane = self.lane(reg);
         self.recent[lane.row as usize].set(lane.at, segments[0], weight);
-        for segment in segments {
-            self.busy_in(lane, *segment).iter_mut().for_each(|busy| *busy |= 1 << lane.at);
-        }
         let Occupied { rows, entries, unused, n_rows, .. } = self;
         each_chunk(segments, |chunk, positions| {
             let row = &mut rows[chunk as usize * *n_rows + lane.row as usize];
+            row.taken[lane.at as usize] |= positions;
             let first = &mut row.entries[lane.at as usize];
             let entry = Entry { positions, holder, weight, next: *first };
             if *unused == NONE {
@@ -253,19 +244,14 @@ impl Occupied {
     pub(super) fn give_back(&mut self, reg: Reg, segments: &[Segment], holder: Holder) {
         let lane = self.lane(reg);
         self.recent[lane.row as usize].lengths[lane.at as usize] = 0;
-        for segment in segments {
-            self.busy_in(lane, *segment).iter_mut().for_each(|busy| *busy &= !(1 << lane.at));
-        }
-        let Occupied { rows, entries, unused, n_rows, reservations, busy, n_positions, .. } = self;
-        let busy = &mut busy[lane.row as usize * *n_positions..];
+        let Occupied { rows, entries, unused, n_rows, reservations, .. } = self;
         each_chunk(segments, |chunk, positions| {
             let row = &mut rows[chunk as usize * *n_rows + lane.row as usize];
+            row.taken[lane.at as usize] &= !positions;
             if row.reserved & 1 << lane.at != 0 {
                 // An instruction may have the register for the very range that gives it back.
                 for (held, _) in reserved_in(&reservations[lane.number()], chunk) {
-                    busy[held.start as usize..held.end as usize]
-                        .iter_mut()
-                        .for_each(|busy| *busy |= 1 << lane.at);
+                    row.taken[lane.at as usize] |= in_chunk(*held);
                 }
             }
             let (mut before, mut at) = (NONE, row.entries[lane.at as usize]);
@@ -339,7 +325,7 @@ impl Occupied {
         let lane = self.lane(reg);
         each_chunk(segments, |chunk, positions| {
             let row = self.row(chunk, lane);
-            let is_empty = row.entries[lane.at as usize] == NONE && row.reserved & 1 << lane.at == 0;
+            let is_empty = row.taken[lane.at as usize] & positions == 0;
             is_empty || self.conflicts_in(lane, row, chunk, positions, &mut go_on)
         });
     }
@@ -357,8 +343,7 @@ impl Occupied {
         let start = chunk * CHUNK;
         if row.reserved & 1 << lane.at != 0 {
             for &(held, holder) in reserved_in(&self.reservations[lane.number()], chunk) {
-                // A reservation is for one instruction, which lies in one chunk.
-                let both = ((1 << (held.end - held.start)) - 1) << (held.start - start) & positions;
+                let both = in_chunk(held) & positions;
                 if both != 0 {
                     all_yes &= go_on(holder, f32::INFINITY, start + both.trailing_zeros());
                 }
@@ -393,24 +378,18 @@ impl Occupied {
     pub(super) fn is_free(&self, reg: Reg, segment: Segment) -> bool {
         // Nothing is in registers of a class that nothing uses.
         let Some(lane) = self.lanes[reg.0 as usize] else { return true };
-        let first = lane.row as usize * self.n_positions;
-        let busy = &self.busy[first + segment.start as usize..first + segment.end as usize];
-        busy.iter().all(|busy| busy & 1 << lane.at == 0)
+        let mut is_free = true;
+        each_chunk(&[segment], |chunk, positions| {
+            is_free = self.row(chunk, lane).taken[lane.at as usize] & positions == 0;
+            is_free
+        });
+        is_free
     }
 }
 
-/// Which of the first registers of a row nobody has at any position of the segments.
-fn free_in(busy: &[u16], n_lanes: usize, segments: &[Segment]) -> u32 {
-    let mut free = (1 << n_lanes) - 1;
-    for segment in segments {
-        for some in busy[segment.start as usize..segment.end as usize].chunks(CHUNK as usize) {
-            free &= !(some.iter().fold(0, |all, busy| all | busy) as u32);
-            if free == 0 {
-                return 0;
-            }
-        }
-    }
-    free
+/// The positions of a reservation in its chunk: it is for one instruction, which lies in one.
+fn in_chunk(held: Segment) -> u64 {
+    ((1 << (held.end - held.start)) - 1) << (held.start % CHUNK)
 }
 
 /// The reservations of a register in a chunk.
