@@ -506,6 +506,8 @@ mod tests {
     #[test]
     fn a_call_arrives_with_all_its_arguments() {
         let host = Host::new(add_up, never);
+        // There is as much of the stack as there is.
+        host.begin(core::ptr::null(), 0);
         // SAFETY: the host lives longer.
         let record = unsafe { Record::new(&host, 9) };
         for count in 0..=MAX_ARGUMENTS {
