@@ -445,6 +445,8 @@ instructions! {
         CallFor { dst: Out<i64>, function: Imm<u32>, args: Regs } = (invoke $function (arglist $args) i64)
         CallAny { function: In<u32>, args: Regs } = (invokev $function (arglist $args))
         CallAnyFor { dst: Out<i64>, function: In<u32>, args: Regs } = (invoke $function (arglist $args) i64)
+        TailCall { function: Imm<u32>, args: Regs } = (tail $function (arglist $args))
+        TailCallAny { function: In<u32>, args: Regs } = (tail $function (arglist $args))
     }
 
     machine {

@@ -57,7 +57,7 @@ impl Linker {
 
     /// Has modules import everything that an instance exports under the name of a module.
     pub fn instance(&mut self, module: &str, store: &Store, instance: Instance) {
-        for (name, &item) in &store.exports[instance.0] {
+        for (name, &item) in store.exports.get(instance.0).into_iter().flatten() {
             self.define(module, name, item);
         }
     }
@@ -167,23 +167,24 @@ impl Found {
         let is_right = match (import.ty, item) {
             (TypeRef::Func(ty), Extern::Func(number)) => {
                 self.functions.push(number);
-                *store.function_type(number) == parts.types[ty as usize]
+                store.function_type(number) == Some(&parts.types[ty as usize])
             }
             (TypeRef::Table(ty), Extern::Table(number)) => {
                 self.tables.push(number);
-                let table = &store.vm.tables[number];
-                let length = table.length.get() as u64;
-                ty.element_type == table.ty.element_type
-                    && fits(length, table.ty.maximum, ty.initial, ty.maximum)
+                store.vm.tables.get(number).is_some_and(|table| {
+                    let length = table.length.get() as u64;
+                    ty.element_type == table.ty.element_type
+                        && fits(length, table.ty.maximum, ty.initial, ty.maximum)
+                })
             }
             (TypeRef::Memory(ty), Extern::Memory(number)) => {
                 self.memories.push(number);
-                let memory = &store.vm.memories[number];
-                fits(memory.pages(), memory.ty.maximum, ty.initial, ty.maximum)
+                let memory = store.vm.memories.get(number);
+                memory.is_some_and(|memory| fits(memory.pages(), memory.ty.maximum, ty.initial, ty.maximum))
             }
             (TypeRef::Global(ty), Extern::Global(number)) => {
                 self.globals.push(number);
-                ty == store.vm.globals[number].ty
+                store.vm.globals.get(number).is_some_and(|global| global.ty == ty)
             }
             _ => false,
         };
@@ -274,9 +275,8 @@ impl Found {
     /// they are called.
     fn functions(self, store: &mut Store, module: &Module, hosts: Vec<(FuncType, Host)>) {
         for (ty, function) in hosts {
-            let (arguments, results) = (ty.params().len(), ty.results().len());
             let number = store.vm.hosts.len() as u32;
-            store.vm.hosts.push((function, arguments, results));
+            store.vm.hosts.push((function, ty.clone()));
             let of_host = ty.clone();
             declare(store, "host".into(), &ty, move || Some(host(number, &of_host)));
         }
@@ -336,7 +336,11 @@ fn declare(
         let Translation { code, registers } = translate()?;
         Some((code.with_unit(unit), registers))
     });
-    debug_assert_eq!(function.number() as usize, store.functions.len(), "functions are counted alike");
+    assert_eq!(
+        function.number() as usize,
+        store.functions.len(),
+        "only this defines functions of the engine"
+    );
     store.functions.push(function);
     let ty = store.signature(ty);
     store.vm.function_types.push(ty);

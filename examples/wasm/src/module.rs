@@ -15,8 +15,9 @@ use wasmparser::{
 
 pub use wasmparser::WasmFeatures as Features;
 
-/// What this virtual machine knows: WebAssembly 2.0 without vectors, and more in constant expressions.
-pub const FEATURES: Features = Features::WASM2.difference(Features::SIMD).union(Features::EXTENDED_CONST);
+/// What this virtual machine knows: WebAssembly 2.0 without vectors, tail calls, and more in constant expressions.
+pub const FEATURES: Features =
+    Features::WASM2.difference(Features::SIMD).union(Features::TAIL_CALL).union(Features::EXTENDED_CONST);
 
 /// A module that was decoded and validated; cheap to clone.
 #[derive(Clone, Debug)]

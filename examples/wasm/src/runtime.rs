@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
-use wasmparser::{FuncType, GlobalType, TableType};
+use wasmparser::{FuncType, GlobalType, TableType, ValType};
 
 /// The most results that a function may have; the decoder sees to it.
 const MAX_RESULTS: usize = 1000;
@@ -43,7 +43,7 @@ pub struct Vm {
     pub(crate) memories: Vec<Memory>,
     pub(crate) tables: Vec<Box<Table>>,
     pub(crate) globals: Vec<Box<Global>>,
-    pub(crate) hosts: Vec<(Host, usize, usize)>,
+    pub(crate) hosts: Vec<(Host, FuncType)>,
     /// Why the last call of a function of the host failed.
     pub(crate) failure: Option<Trap>,
 }
@@ -51,6 +51,13 @@ pub struct Vm {
 impl fmt::Debug for Vm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Vm").field("functions", &self.function_types.len()).finish_non_exhaustive()
+    }
+}
+
+impl Vm {
+    /// Whether a value of a type may have these bits: references to functions are numbers of functions that there are.
+    pub(crate) fn has(&self, ty: ValType, bits: u64) -> bool {
+        ty != ValType::FUNCREF || bits < self.function_types.len() as u64
     }
 }
 
@@ -162,7 +169,8 @@ fn said(done: Option<()>) -> u32 {
 }
 
 pub(crate) fn call_host(vm: &mut Vm, unit: &Unit, host: u32, window: *mut u64) -> u32 {
-    let (host, arguments, results) = vm.hosts[host as usize].clone();
+    let (host, ty) = vm.hosts[host as usize].clone();
+    let (arguments, results) = (ty.params().len(), ty.results().len());
     // SAFETY: the translator made the window as long as both arguments and results need.
     let window = unsafe { std::slice::from_raw_parts_mut(window, arguments.max(results)) };
     let mut buffer = [0; 16];
@@ -175,9 +183,13 @@ pub(crate) fn call_host(vm: &mut Vm, unit: &Unit, host: u32, window: *mut u64) -
         }
     };
     match host(&mut Caller { unit }, &window[..arguments], given) {
-        Ok(()) => {
+        Ok(()) if ty.results().iter().zip(&*given).all(|(&ty, &bits)| vm.has(ty, bits)) => {
             window[..results].copy_from_slice(given);
             DONE
+        }
+        Ok(()) => {
+            vm.failure = Some(Trap::Host("a function of the host gave a function that there is not".into()));
+            FAILED
         }
         Err(trap) => {
             vm.failure = Some(trap);

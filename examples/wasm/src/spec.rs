@@ -22,9 +22,10 @@ pub struct Suite {
 }
 
 /// The sets that are run.
-pub const SUITES: [Suite; 3] = [
+pub const SUITES: [Suite; 4] = [
     Suite { name: "v1", features: Features::WASM1 },
     Suite { name: "v2", features: Features::WASM2.difference(Features::SIMD) },
+    Suite { name: "tail-call", features: Features::WASM2.union(Features::TAIL_CALL) },
     Suite { name: "extended-const", features: Features::WASM2.union(Features::EXTENDED_CONST) },
 ];
 
@@ -35,6 +36,7 @@ impl Suite {
             "v1" => spec(SpecVersion::V1).collect(),
             // Those about vectors have a folder of their own.
             "v2" => spec(SpecVersion::V2).collect(),
+            "tail-call" => proposal(Proposal::TailCall).collect(),
             _ => proposal(Proposal::ExtendedConst).collect(),
         }
     }

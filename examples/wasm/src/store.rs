@@ -190,7 +190,7 @@ impl Store {
 
     /// What an instance exports under a name.
     pub fn export(&self, instance: Instance, name: &str) -> Option<Extern> {
-        self.exports[instance.0].get(name).copied()
+        self.exports.get(instance.0)?.get(name).copied()
     }
 
     /// Adds a memory of the host.
@@ -211,9 +211,11 @@ impl Store {
         Ok(Extern::Table(self.vm.tables.len() - 1))
     }
 
-    /// Adds a global.
+    /// Adds a global. What is no function of the store is null.
     pub fn global(&mut self, value: Value, mutable: bool) -> Extern {
-        self.global_of(GlobalType { content_type: value.ty(), mutable, shared: false }, value.to_bits())
+        let bits = value.to_bits();
+        let bits = if self.vm.has(value.ty(), bits) { bits } else { 0 };
+        self.global_of(GlobalType { content_type: value.ty(), mutable, shared: false }, bits)
     }
 
     pub(crate) fn global_of(&mut self, ty: GlobalType, bits: u64) -> Extern {
@@ -224,15 +226,17 @@ impl Store {
     /// A global's value.
     pub fn global_value(&self, global: Extern) -> Option<Value> {
         let Extern::Global(number) = global else { return None };
-        let global = &self.vm.globals[number];
+        let global = self.vm.globals.get(number)?;
         Some(Value::from_bits(global.ty.content_type, global.value.get()))
     }
 
     /// Gives a global that can change another value, of its type.
     pub fn set_global(&mut self, global: Extern, value: Value) -> Result<(), Error> {
-        let Extern::Global(number) = global else { return Err(Error::Arguments("it is no global".into())) };
-        let global = &self.vm.globals[number];
-        if !global.ty.mutable || global.ty.content_type != value.ty() {
+        let not_one = || Error::Arguments("it is no global".into());
+        let Extern::Global(number) = global else { return Err(not_one()) };
+        let global = self.vm.globals.get(number).ok_or_else(not_one)?;
+        let is_right = global.ty.content_type == value.ty() && self.vm.has(value.ty(), value.to_bits());
+        if !global.ty.mutable || !is_right {
             return Err(Error::Arguments(format!("{value} cannot be the value of {:?}", global.ty)));
         }
         global.value.set(value.to_bits());
@@ -242,21 +246,26 @@ impl Store {
     /// The bytes of a memory.
     pub fn memory_bytes(&mut self, memory: Extern) -> Option<&mut [u8]> {
         let Extern::Memory(number) = memory else { return None };
-        let memory = &mut self.vm.memories[number];
+        let memory = self.vm.memories.get_mut(number)?;
         let (start, length) = (memory.start(), memory.length() as usize);
         // SAFETY: that many bytes are there, and nothing runs while the store is borrowed.
         Some(unsafe { std::slice::from_raw_parts_mut(start, length) })
     }
 
-    /// The type of a function.
-    pub fn function_type(&self, function: u32) -> &FuncType {
-        &self.vm.signatures[self.vm.function_types[function as usize + 1] as usize]
+    /// The type of a function, if there is one with this number.
+    pub fn function_type(&self, function: u32) -> Option<&FuncType> {
+        let ty = self.vm.function_types.get(function as usize + 1)?;
+        Some(&self.vm.signatures[*ty as usize])
     }
 
     /// Calls a function by its number.
     pub fn call(&mut self, function: u32, args: &[Value]) -> Result<Vec<Value>, Error> {
-        let ty = self.function_type(function).clone();
-        if !ty.params().iter().copied().eq(args.iter().map(|arg| arg.ty())) {
+        let ty = self
+            .function_type(function)
+            .ok_or_else(|| Error::NoExport(format!("function {function}")))?
+            .clone();
+        let is_known = |arg: &Value| self.vm.has(arg.ty(), arg.to_bits());
+        if !ty.params().iter().copied().eq(args.iter().map(|arg| arg.ty())) || !args.iter().all(is_known) {
             let given: Vec<ValType> = args.iter().map(|arg| arg.ty()).collect();
             let message = format!("a function of {:?} was called with {given:?}", ty.params());
             return Err(Error::Arguments(message));
@@ -329,7 +338,7 @@ impl Instance {
     /// The type of an exported function.
     pub fn function_type<'a>(self, store: &'a Store, name: &str) -> Option<&'a FuncType> {
         match store.export(self, name) {
-            Some(Extern::Func(function)) => Some(store.function_type(function)),
+            Some(Extern::Func(function)) => store.function_type(function),
             _ => None,
         }
     }

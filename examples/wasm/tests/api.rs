@@ -192,6 +192,37 @@ fn mistakes_are_told() {
 }
 
 #[test]
+fn functions_that_there_are_not_get_nowhere() {
+    let text = r#"(module (import "host" "make" (func $make (result funcref))) (table 1 funcref)
+        (type $void (func))
+        (func (export "take") (param funcref)
+            (table.set (i32.const 0) (local.get 0)) (call_indirect (type $void) (i32.const 0)))
+        (func (export "make") (table.set (i32.const 0) (call $make)) (call_indirect (type $void) (i32.const 0))))"#;
+    for mut store in stores() {
+        let mut linker = Linker::new();
+        linker.func("host", "make", FuncType::new([], [ValType::FUNCREF]), |_, _, results| {
+            results[0] = 1 << 40;
+            Ok(())
+        });
+        let instance = store.instantiate(&module(text), &linker).expect("all imports are there");
+        for _ in 0..4 {
+            for number in [77, u32::MAX] {
+                let given = instance.invoke(&mut store, "take", &[Value::FuncRef(Some(number))]);
+                assert!(matches!(given, Err(Error::Arguments(_))));
+            }
+            let null = instance.invoke(&mut store, "take", &[Value::FuncRef(None)]);
+            assert_eq!(null, Err(Error::Trap(Trap::UninitializedElement)));
+            assert!(matches!(instance.invoke(&mut store, "make", &[]), Err(Error::Trap(Trap::Host(_)))));
+            assert!(matches!(store.call(77, &[]), Err(Error::NoExport(_))));
+        }
+        let foreign = azulejo_wasm::Extern::Memory(99);
+        linker.define("owner", "memory", foreign);
+        let user = module(r#"(module (import "owner" "memory" (memory 1)))"#);
+        assert!(matches!(store.instantiate(&user, &linker), Err(Error::Link(_))));
+    }
+}
+
+#[test]
 fn bodies_may_be_validated_when_they_are_called() {
     // `(module (func (export "good") (result i32) (i32.const 7)) (func (export "bad") (result i32)))`, and one that calls it.
     let mut bytes = bytes(

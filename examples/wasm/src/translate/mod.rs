@@ -393,6 +393,18 @@ impl<'a> Translator<'a> {
                 let op_for = |dst, args| Op::CallAnyFor { dst, function, args };
                 self.call(ty, |args| Op::CallAny { function, args }, op_for);
             }
+            Operator::ReturnCall { function_index } => {
+                let function = Imm(self.names.functions[function_index as usize]);
+                let args = self.arguments(parts.function_type(function_index).params().len());
+                self.emit(Op::TailCall { function, args });
+                self.stop();
+            }
+            Operator::ReturnCallIndirect { type_index, table_index } => {
+                let function = self.callee(table_index, type_index).into();
+                let args = self.arguments(parts.types[type_index as usize].params().len());
+                self.emit(Op::TailCallAny { function, args });
+                self.stop();
+            }
             Operator::GlobalGet { global_index } => {
                 let global = self.global(global_index);
                 let dst = self.result(parts.globals[global_index as usize].content_type.into()).into();
