@@ -52,13 +52,15 @@ struct Next {
 }
 
 impl Next {
-    const NOBODY: Next = Next {
-        record: Cell::new(core::ptr::null()),
-        context: Cell::new(core::ptr::null_mut()),
-        count: Cell::new(0),
-        args: Cell::new(core::ptr::null_mut()),
-        memory: RefCell::new(Vec::new()),
-    };
+    const fn nobody() -> Next {
+        Next {
+            record: Cell::new(core::ptr::null()),
+            context: Cell::new(core::ptr::null_mut()),
+            count: Cell::new(0),
+            args: Cell::new(core::ptr::null_mut()),
+            memory: RefCell::new(Vec::new()),
+        }
+    }
 }
 
 /// Set in an outcome's `trap` if there is none yet, because another function takes the place of the one that ended.
@@ -102,7 +104,7 @@ impl Host {
             arrive,
             go_on,
             owner: Cell::new(core::ptr::null()),
-            next: Next::NOBODY,
+            next: Next::nobody(),
         }
     }
 

@@ -14,9 +14,6 @@ pub const FUEL: u32 = 900;
 /// The name of that global.
 pub const FUEL_EXPORT: &str = "fuel";
 
-/// Whether modules call in tail position.
-pub const TAIL_CALLS: bool = false;
-
 /// How many random bytes become one module, at most.
 const MOST_BYTES: usize = 8_000;
 
@@ -72,7 +69,7 @@ fn config(random: &mut Random) -> Config {
         multi_value_enabled: true,
         saturating_float_to_int_enabled: true,
         sign_extension_ops_enabled: true,
-        tail_call_enabled: TAIL_CALLS,
+        tail_call_enabled: true,
         extended_const_enabled: true,
         compact_imports_enabled: false,
         exceptions_enabled: false,

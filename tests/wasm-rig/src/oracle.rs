@@ -36,7 +36,7 @@ impl Default for Oracle {
         config.consume_fuel(true);
         // The features of the example, and no others.
         config
-            .wasm_tail_call(generate::TAIL_CALLS)
+            .wasm_tail_call(true)
             .wasm_multi_memory(false)
             .wasm_custom_page_sizes(false)
             .wasm_wide_arithmetic(false);

@@ -30,13 +30,6 @@ pub struct Program {
     pub many: (i32, i64),
 }
 
-impl Program {
-    /// Whether it calls in tail position, which not every engine does.
-    pub fn needs_tail_calls(&self) -> bool {
-        self.name == "threaded"
-    }
-}
-
 /// All programs.
 pub fn all() -> Vec<Program> {
     let rows = TABLE.lines().filter(|line| !line.starts_with('#'));
