@@ -47,15 +47,28 @@ pub fn decode(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Runs a plan in a module that the judge accepts. One whose start the judge could not follow is not started.
+/// Room for as many calls within each other as there is fuel for, in an interpreter that was built without optimization.
+const STACK: usize = 64 << 20;
+
+/// Runs a plan in a module that the judge accepts, on a thread with room for deep calls. One whose start the judge could not
+/// follow is not started.
 pub fn run(bytes: &[u8], plan: &Plan, judge: &Outcome, way: Way) -> Result<Outcome, String> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let running = thread.spawn_scoped(scope, || run_here(bytes, plan, judge, way));
+        let running = running.map_err(|error| format!("no thread: {error}"))?;
+        running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn run_here(bytes: &[u8], plan: &Plan, judge: &Outcome, way: Way) -> Result<Outcome, String> {
     let mut outcome = Outcome::default();
     if judge.start.as_ref().is_some_and(Outcome::is_last) {
         return Ok(outcome);
     }
     let module = Module::new(bytes).map_err(|error| format!("refused: {error}"))?;
     let Way { tiers, memory, checks, .. } = way;
-    let mut store = Store::new(Config { tiers, memory, checks, ..Config::default() });
+    let mut store = Store::new(Config { tiers, memory, checks, native_stack: STACK, ..Config::default() });
     let instance = match store.instantiate(&module, &linker()) {
         Ok(instance) => instance,
         Err(Error::Trap(trap)) => {
