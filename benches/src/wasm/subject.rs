@@ -67,8 +67,15 @@ const CODE: u8 = 10;
 
 /// What `run` gives, by the interpreter of wasmi.
 pub(crate) fn result(bytes: &[u8], argument: i32) -> i64 {
-    let engine = wasmi::Engine::default();
-    start_wasmi(&engine, bytes, argument)
+    start_wasmi(&eager(), bytes, argument)
+}
+
+/// wasmi that compiles to its bytecode at once, and lets calls nest as deep as the others do.
+fn eager() -> wasmi::Engine {
+    let mut config = wasmi::Config::default();
+    config.compilation_mode(wasmi::CompilationMode::Eager);
+    config.set_max_recursion_depth(1 << 16).set_max_stack_height(1 << 24);
+    wasmi::Engine::new(&config)
 }
 
 fn store(tiers: Tiers) -> Store {
@@ -173,9 +180,9 @@ fn start_wasmi(engine: &wasmi::Engine, bytes: &[u8], argument: i32) -> i64 {
     run.call(&mut store, argument).expect("it returns")
 }
 
-/// wasmi, which compiles to a bytecode of its own, by default at once.
+/// wasmi, which compiles to a bytecode of its own.
 fn wasmi(input: &Input) -> Subject<'_> {
-    let engine = wasmi::Engine::default();
+    let engine = eager();
     let module = wasmi::Module::new(&engine, &input.bytes).expect("it is valid");
     let mut store = wasmi::Store::new(&engine, ());
     let instance =
