@@ -313,10 +313,11 @@ impl Compiler {
         }
         let installed = self.memory.install(&self.code)?;
         let faults = (!self.code.sites.is_empty()).then(|| {
+            let returns = self.code.returns.expect("a function that may fault returns");
             Registered::new(Guarded {
                 start: installed.address().addr(),
                 len: self.code.end as usize,
-                leave: self.code.leaves[0],
+                leave: self.code.leaves[returns as usize],
                 is_called: called.is_some(),
                 sites: Box::new(Box::<[Site]>::from(&self.code.sites[..])),
             })

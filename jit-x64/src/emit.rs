@@ -102,8 +102,10 @@ pub struct Code {
     pub entry: u32,
     /// What the function has on the stack.
     pub frame: Frame,
-    /// Where it takes that back and returns.
+    /// Where it takes that back and ends.
     pub leaves: Vec<u32>,
+    /// Which of these is followed by a return, if one is.
+    pub returns: Option<u32>,
     /// Where four bytes are to hold the distance from behind them to an address.
     pub addresses: Vec<(u32, u64)>,
     /// Where accesses may fault, in order.
@@ -162,6 +164,8 @@ pub struct Emitter {
     pub(crate) frame: Frame,
     /// Where the function is left.
     pub(crate) leaves: Vec<u32>,
+    /// Which of these is followed by a return, if one is.
+    pub(crate) returns: Option<u32>,
     /// In a stencil what is known of its blocks.
     outline: Option<Outline>,
     /// Whether the next bytecode stands behind the block that is being emitted.
@@ -303,15 +307,15 @@ fn emit_as(
     code.cold = code.cold.min(emitter.bytes.len() as u32);
     let added = tiles.position.len()..emitter.starts.len();
     emitter.fail();
-    if !code.sites.is_empty() && emitter.leaves.is_empty() && emitter.outline.is_none() {
-        // A function without an end has one where it faults.
+    if !code.sites.is_empty() && emitter.returns.is_none() && emitter.outline.is_none() {
+        // A function that does not return does where it faults.
         emitter.leave();
     }
     if emitter.outline.is_some() {
         emitter.open_across(code.cold);
     }
-    let Emitter { bytes, mut starts, mut fixups, pool, ways, leaves, frame, .. } = emitter;
-    (code.bytes, code.leaves, code.frame) = (bytes, leaves, frame);
+    let Emitter { bytes, mut starts, mut fixups, pool, ways, leaves, returns, frame, .. } = emitter;
+    (code.bytes, code.leaves, code.returns, code.frame) = (bytes, leaves, returns, frame);
     let emitted = layout.order.iter().map(|position| tiles.blocks[*position as usize].block);
     let emitted = emitted.chain(added.map(Block::from));
     link::link(&mut scratch.link, code, &mut fixups, &mut starts, emitted, &pool);
@@ -369,6 +373,7 @@ impl Emitter {
             next: Block::NONE,
             frame: Frame::new(assignment.used, room, tiles.has_calls, options.frame_pointers),
             leaves: Vec::new(),
+            returns: None,
             reach: options.reach.clone(),
             outline: None,
             falls_through: false,

@@ -137,6 +137,7 @@ impl Emitter {
         if self.is_stencil() {
             return self.jump_out(OUT);
         }
+        self.returns.get_or_insert(self.leaves.len() as u32);
         self.drop_frame();
         self.byte(0xc3);
     }

@@ -5,15 +5,16 @@
 
 use crate::machine::Vm;
 use crate::program::Program;
-use crate::run::Verified;
+use crate::run::{End, Verified, go_on};
 use azulejo::x64::record::{Arrival, Host, Outcome, Record};
-use azulejo::x64::{RawStatus, Status};
 use azulejo::{Functions, Trap};
 use azulejo_core::pass::build::{self, Table};
 use std::sync::LazyLock;
 
 /// So many of them may be given any arguments.
 pub const FOR_ANYBODY: u32 = 8;
+/// The number of a program that is compiled for calls.
+const PROGRAM: u32 = u32::MAX - 1;
 /// No engine has functions of this number and above.
 pub const NOBODY: u32 = 1 << 24;
 
@@ -32,6 +33,11 @@ impl Library {
     pub fn functions(&self) -> &[Verified] {
         &self.0
     }
+
+    fn run(&self, context: *mut Vm, function: u32, args: &[u64]) -> End {
+        let function = self.0.get(function as usize);
+        function.map_or(End::Trapped(Trap::BadCall, 0), |function| function.invoked(context, args))
+    }
 }
 
 /// All of them.
@@ -41,8 +47,11 @@ pub fn library() -> &'static Library {
 
 impl Functions<Vm> for Library {
     fn invoke(&self, context: *mut Vm, function: u32, args: &[u64]) -> Result<u64, Trap> {
-        let function = self.0.get(function as usize).ok_or(Trap::BadCall)?;
-        function.invoked(context, args)
+        match self.run(context, function, args) {
+            End::Returned(bits) => Ok(bits),
+            End::Trapped(trap, _) => Err(trap),
+            end => unreachable!("machine code only ends so: {end:?}"),
+        }
     }
 
     fn put_off(&self, context: *mut Vm, function: u32, args: &[u64]) -> Result<(), Trap> {
@@ -56,10 +65,10 @@ impl Functions<Vm> for Library {
 }
 
 /// Runs the function that was put off.
-pub(crate) fn run_next(context: *mut Vm) -> Result<u64, Trap> {
+pub(crate) fn run_next(context: *mut Vm) -> End {
     // SAFETY: somebody put one off, and records stay.
     let (record, args) = unsafe { LINKS.with(|links| links.host.next()) };
-    LIBRARY.invoke(context, record.function(), &args.to_vec())
+    LIBRARY.run(context, record.function(), &args.to_vec())
 }
 
 /// What compiled code knows them by.
@@ -102,21 +111,18 @@ pub fn links() -> build::Functions<'static> {
     Record::functions(&addresses[..table.len as usize], std::ptr::from_ref(table).addr() as u64)
 }
 
+/// A record for a program, which calls these functions and is followed by them.
+pub(crate) fn program_record() -> Record {
+    // SAFETY: the host lives as long as the process.
+    unsafe { Record::new(LINKS.with(|links| links.host), PROGRAM) }
+}
+
 unsafe extern "sysv64-unwind" fn arrive(arrival: &mut Arrival) {
+    assert_ne!(arrival.record().function(), PROGRAM, "a program is called when it has code for that");
     let args: Vec<u64> = (0..arrival.count()).map(|at| arrival.argument(at)).collect();
     let result = LIBRARY.invoke(arrival.context.cast(), arrival.record().function(), &args);
     arrival.end(match result {
         Ok(value) => Outcome { value, trap: 0 },
         Err(trap) => Outcome { value: 0, trap: trap.code() as u64 },
     });
-}
-
-/// Only doors lead here, and there are none.
-unsafe extern "sysv64-unwind" fn go_on(
-    record: &Record,
-    _: *mut (),
-    _: *mut u64,
-    status: RawStatus,
-) -> Outcome {
-    unreachable!("function {} was left: {:?}", record.function(), Status::from(status))
 }

@@ -6,10 +6,10 @@
 use crate::enter::enter;
 use crate::frame::Frame;
 use crate::home::{Home, Running};
-use crate::library::{library, links, run_next};
+use crate::library::{library, links, program_record, run_next};
 use crate::machine::{Op, Vm};
 use crate::program::{FIRST_COUNTER, N_REGISTERS, Program};
-use azulejo::x64::record::{Arrival, Host, Outcome, Record};
+use azulejo::x64::record::{Outcome, Record};
 use azulejo::x64::{BaselineCode, Compiled, Compiler, Function, RawStatus, Status};
 use azulejo::{Bytecode, Code, Engine, Error, Flow, FunctionId, Machine, Trap, verify};
 use azulejo_core::pass::Observer;
@@ -21,20 +21,11 @@ use std::cell::Cell;
 
 thread_local! {
     /// What a program is called by. Compiled code has its address, so it stays.
-    static PROGRAM: &'static Record = {
-        let host = Box::leak(Box::new(Host::new(nobody, go_on)));
-        // SAFETY: the host stays too.
-        Box::leak(Box::new(unsafe { Record::new(host, 0) }))
-    };
-}
-
-/// A program is called when it has code for that.
-unsafe extern "sysv64-unwind" fn nobody(arrival: &mut Arrival) {
-    unreachable!("no code is there for {arrival:?}")
+    static PROGRAM: &'static Record = Box::leak(Box::new(program_record()));
 }
 
 /// Runs a program on where its code was left.
-unsafe extern "sysv64-unwind" fn go_on(
+pub(crate) unsafe extern "sysv64-unwind" fn go_on(
     record: &Record,
     context: *mut (),
     frame: *mut u64,
@@ -52,12 +43,6 @@ unsafe extern "sysv64-unwind" fn go_on(
         End::Trapped(trap, _) | End::Failed(trap) => Outcome { value: 0, trap: trap.code() as u64 },
         End::Broke(what) => unreachable!("the interpreter changed {what}"),
     }
-}
-
-/// Runs the function that took a program's place.
-fn next(context: *mut Vm) -> End {
-    // It is the library's, and nobody asks where it failed.
-    run_next(context).map_or_else(|trap| End::Trapped(trap, 0), End::Returned)
 }
 
 /// How often a program is called in an engine.
@@ -275,7 +260,7 @@ impl Verified {
                 Ok(Status::Returned(bits)) => return End::Returned(bits),
                 Ok(Status::Trapped { trap, at }) => return End::Trapped(trap, at),
                 Ok(Status::Exited { at: next }) => at = next,
-                Ok(Status::Tailed) => return next(context),
+                Ok(Status::Tailed) => return run_next(context),
                 Err(what) => return End::Broke(what),
             }
         }
@@ -284,18 +269,14 @@ impl Verified {
     }
 
     /// Runs it as a function that another one invokes, in the interpreter.
-    pub(crate) fn invoked(&self, context: *mut Vm, args: &[u64]) -> Result<u64, Trap> {
+    pub(crate) fn invoked(&self, context: *mut Vm, args: &[u64]) -> End {
         if args.len() > self.registers as usize {
-            return Err(Trap::BadCall);
+            return End::Trapped(Trap::BadCall, 0);
         }
         let mut slots = vec![0; self.shape.slots as usize];
         slots[..args.len()].copy_from_slice(args);
         // SAFETY: it was verified, and these are the slots that it asks for; the context is its caller's.
-        match unsafe { self.interpret(context, slots.as_mut_ptr(), 0) } {
-            End::Returned(bits) => Ok(bits),
-            End::Trapped(trap, _) => Err(trap),
-            end => unreachable!("machine code only ends so: {end:?}"),
-        }
+        unsafe { self.interpret(context, slots.as_mut_ptr(), 0) }
     }
 
     /// Interprets from a bytecode to the end.
@@ -318,7 +299,7 @@ impl Verified {
         match flow {
             Flow::Return(bits) => End::Returned(bits),
             Flow::Trap(trap) => End::Trapped(trap, at),
-            Flow::Tail => next(context),
+            Flow::Tail => run_next(context),
             Flow::Next | Flow::Jump(_) => unreachable!("the interpreter runs until it returns or traps"),
         }
     }
