@@ -79,8 +79,8 @@ fn run_here(bytes: &[u8], plan: &Plan, judge: &Outcome, way: Way) -> Result<Outc
         Err(error) => return Err(format!("instantiate: {error}")),
     };
     outcome.start = Some(Ok(Vec::new()));
-    // A call that the judge gave up might never end.
-    let bounded = plan.calls.iter().zip(&judge.calls).take_while(|(_, end)| **end != Err(Kind::Fuel));
+    // A call that the judge gave up might never end: calls may nest deeper here, and call again from there.
+    let bounded = plan.calls.iter().zip(&judge.calls).take_while(|(_, end)| !Outcome::is_last(end));
     for (call, _) in bounded {
         if let Some(fuel) = store.export(instance, FUEL_EXPORT) {
             // In a mutated module that export may be of any kind.
