@@ -41,3 +41,17 @@ fn the_large_module_does_the_same_everywhere() {
         assert_eq!(compare::difference(&outcome, &own), None, "{}", way.name);
     }
 }
+
+/// A function that faults and also hands its place on: the table of instructions that it reads lies beyond the memory.
+#[test]
+fn a_fault_beside_a_tail_call_is_a_trap() {
+    let threaded =
+        programs::all().into_iter().find(|program| program.name == "threaded").expect("it is there");
+    let mut bytes = threaded.module.to_vec();
+    // The address of that table.
+    let constant = [0x41, 0x80, 0x80, 0x84, 0x80, 0x00];
+    let at = bytes.windows(6).position(|window| window == constant).expect("the linker wrote it in full");
+    bytes[at + 5] = 2;
+    let result = session::check(&Oracle::default(), &bytes, &mut Random::new(1), &mut Tally::default());
+    assert_eq!(result, Ok(()));
+}
