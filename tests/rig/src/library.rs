@@ -68,7 +68,7 @@ impl Functions<Vm> for Library {
 pub(crate) fn run_next(context: *mut Vm) -> End {
     // SAFETY: somebody put one off, and records stay.
     let (record, args) = unsafe { LINKS.with(|links| links.host.next()) };
-    LIBRARY.run(context, record.function(), &args.to_vec())
+    LIBRARY.run(context, record.function(), args)
 }
 
 /// What compiled code knows them by.
