@@ -88,7 +88,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum End {
     Value(u64),
-    /// Another function takes its place, which [`Links::take_next`] tells of.
+    /// Another function takes its place, which [`Links::next`] tells of.
     Tail,
 }
 

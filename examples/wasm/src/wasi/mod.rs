@@ -3,7 +3,7 @@
 //!
 //! In: a guest's memory and the arguments of a call as its bits. Out: an error number for the guest, or the news that
 //! it ended. Nothing here knows of the virtual machine, and nothing here runs out of the guest's memory: every address
-//! goes through [`Guest`]. Names, signatures and layouts are those of `wasi_snapshot_preview1.witx`.
+//! goes through `Guest`. Names, signatures and layouts are those of `wasi_snapshot_preview1.witx`.
 //!
 //! The file system is for reading: what would change it is refused with [`Errno::ReadOnly`], and there are no sockets.
 //! Such functions are in the table all the same, because a program that never calls them imports them.
