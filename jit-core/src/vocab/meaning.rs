@@ -42,6 +42,8 @@ pub trait Int: Num + Ord {
 
 /// A float of either width.
 pub trait Float: Num {
+    /// The bit that makes a NaN a quiet one.
+    const QUIET: u64;
     /// Exact for both widths.
     fn to_f64(self) -> f64;
     /// Rounds to nearest for the narrow width.
@@ -105,6 +107,7 @@ macro_rules! floats {
             fn div(self, other: Self) -> Result<Self, Trap> { Ok(self / other) }
         }
         impl Float for $float {
+            const QUIET: u64 = 1 << ($float::MANTISSA_DIGITS - 2);
             #[inline(always)]
             fn to_f64(self) -> f64 { self as f64 }
             #[inline(always)]
@@ -392,11 +395,11 @@ fn saturate_unsigned(value: f64, bits: u32) -> u64 {
     (value as u64).min(u64::MAX >> (64 - bits))
 }
 
-/// A rounding function of Rust may hand a signaling NaN on; arithmetic makes it a quiet one.
+/// A rounding function of Rust may hand a signaling NaN on, and so may its arithmetic.
 #[inline(always)]
 fn rounded<T: Float>(a: T, round: fn(f64) -> f64) -> T {
     let value = a.to_f64();
-    if value.is_nan() { a.add(a) } else { T::from_f64(round(value)) }
+    if value.is_nan() { T::from_bits(a.to_bits() | T::QUIET) } else { T::from_f64(round(value)) }
 }
 
 #[inline(always)]
