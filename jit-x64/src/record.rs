@@ -276,6 +276,19 @@ impl Arrival {
     }
 }
 
+/// Loads the arguments that are passed in registers from where they stand in a row.
+macro_rules! load_arguments {
+    ($from:literal) => {
+        concat!(
+            concat!("mov rdx, [", $from, "]\n"),
+            concat!("mov rcx, [", $from, " + 8]\n"),
+            concat!("mov r8, [", $from, " + 16]\n"),
+            concat!("mov r9, [", $from, " + 24]\n"),
+            concat!("mov r10, [", $from, " + 32]"),
+        )
+    };
+}
+
 /// Makes a call with arguments from memory, where there are at least as many as are passed in registers.
 #[unsafe(naked)]
 unsafe extern "sysv64-unwind" fn call(
@@ -310,11 +323,7 @@ unsafe extern "sysv64-unwind" fn call(
         "dec rcx",
         "jne 2b",
         "3:",
-        "mov rdx, [r11]",
-        "mov rcx, [r11 + 8]",
-        "mov r8, [r11 + 16]",
-        "mov r9, [r11 + 24]",
-        "mov r10, [r11 + 32]",
+        load_arguments!("r11"),
         "call [rsi + {entry}]",
         "leave",
         ".cfi_remember_state",
@@ -371,11 +380,7 @@ unsafe extern "sysv64-unwind" fn next() {
         "sub rcx, {registers}",
         "ja 2f",
         "mov r11, [r11 + {args}]",
-        "mov rdx, [r11]",
-        "mov rcx, [r11 + 8]",
-        "mov r8, [r11 + 16]",
-        "mov r9, [r11 + 24]",
-        "mov r10, [r11 + 32]",
+        load_arguments!("r11"),
         "jmp [rsi + {entry}]",
         "2:",
         "lea rdx, [rip + 5f]",
@@ -402,11 +407,7 @@ unsafe extern "sysv64-unwind" fn next() {
         "mov [rsp + rcx * 8 - 8], rdx",
         "dec rcx",
         "jne 4b",
-        "mov rdx, [r11]",
-        "mov rcx, [r11 + 8]",
-        "mov r8, [r11 + 16]",
-        "mov r9, [r11 + 24]",
-        "mov r10, [r11 + 32]",
+        load_arguments!("r11"),
         "call [rsi + {entry}]",
         "5:",
         "leave",
@@ -467,11 +468,7 @@ unsafe extern "sysv64-unwind" fn arrive() {
         "mov rdi, [rsp + {context}]",
         "mov rsi, [rsp + {record}]",
         "mov rax, [rsp + {count}]",
-        "mov rdx, [rsp + {registers}]",
-        "mov rcx, [rsp + {registers} + 8]",
-        "mov r8, [rsp + {registers} + 16]",
-        "mov r9, [rsp + {registers} + 24]",
-        "mov r10, [rsp + {registers} + 32]",
+        load_arguments!("rsp + {registers}"),
         "add rsp, {room}",
         ".cfi_adjust_cfa_offset -{room}",
         "jmp r11",

@@ -79,17 +79,13 @@ impl Touches {
                     written = None;
                 }
                 Step::Tail { args, .. } => {
-                    if let Arguments::Run(operand) = args {
-                        touches.reads |= 1 << operand;
-                    }
+                    touches.read_run(args);
                     written = None;
                 }
                 Step::Call { effect: Effect::Observes, .. } => touches.stores_all = true,
                 Step::Invoke { effect, args, .. } => {
                     touches.stores_all |= effect == Effect::Observes;
-                    if let Arguments::Run(operand) = args {
-                        touches.reads |= 1 << operand;
-                    }
+                    touches.read_run(args);
                 }
                 Step::Node { op: Op::LOCAL, .. } => touches.stores_all = true,
                 _ => {}
@@ -107,6 +103,12 @@ impl Touches {
         touches.gives &= if touches.has_labels { 0 } else { touches.writes };
         touches.is_split = template.blocks > 1 || touches.has_labels || !touches.goes_on;
         touches
+    }
+
+    fn read_run(&mut self, args: Arguments) {
+        if let Arguments::Run(operand) = args {
+            self.reads |= 1 << operand;
+        }
     }
 
     fn go_on(&mut self, written: Option<u16>) {

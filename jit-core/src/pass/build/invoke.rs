@@ -1,8 +1,9 @@
 //! Calls from one function of bytecode to another.
 //!
 //! In: a function's number and its arguments, as values or as a run of VM registers. Out: a node that calls it by its
-//! record, with the context and each argument's bits, or with where those stand in memory. The record of a function that is known by now is part of the code; that of any other is looked up
-//! where the functions of an engine say, when the code runs.
+//! record, with the context and each argument's bits, or with where those stand in memory; or what has it take the
+//! caller's place. The record of a function that is known by now is part of the code; that of any other is looked up where
+//! the functions of an engine say, when the code runs.
 
 use super::decode::run_of;
 use super::{Builder, SLOT_BYTES, WORD};
@@ -10,6 +11,7 @@ use crate::ir::graph::{CallData, Effect, Target};
 use crate::ir::index::Node;
 use crate::ir::template::{Arguments, Convention, Ref, Signature};
 use crate::vocab::{Op, Sig, Type};
+use core::ops::Range;
 
 /// The most arguments that one function of bytecode gives to another in registers and on the stack. More come from memory.
 pub const MAX_ARGUMENTS: usize = 64;
@@ -44,6 +46,26 @@ pub struct Table {
     pub len: u64,
 }
 
+/// What a function is given.
+pub(super) enum Given {
+    Values(&'static [Ref]),
+    /// What these VM registers have.
+    Registers(Range<usize>),
+    /// Words in memory: where they start, and how many there are.
+    InMemory([Node; 2]),
+}
+
+impl Given {
+    /// How many arguments there are, as far as that is known.
+    fn len(&self) -> usize {
+        match self {
+            Given::Values(args) => args.len(),
+            Given::Registers(run) => run.len(),
+            Given::InMemory(_) => 0,
+        }
+    }
+}
+
 impl Builder<'_> {
     pub(super) fn invoke(&mut self, function: Ref, args: Arguments, ret: Type, effect: Effect) {
         if effect == Effect::Observes {
@@ -51,75 +73,24 @@ impl Builder<'_> {
             self.flush_all();
         }
         let context = self.graph.add(Op::TC, WORD, &[], 0, self.at);
-        match args {
-            Arguments::Values(args) => self.invoke_node(context, function, args, ret, effect),
-            Arguments::Run(operand) => {
-                self.invoke_run(context, function, operand, ret, effect);
-            }
-        }
+        let given = self.given(args);
+        self.invoke_node(context, function, given, ret, effect);
         if effect == Effect::Observes {
             self.reload_all();
         }
     }
 
-    pub(super) fn invoke_node(
-        &mut self,
-        context: Node,
-        function: Ref,
-        args: &[Ref],
-        ret: Type,
-        effect: Effect,
-    ) {
-        let target = self.start_call(context, function);
-        for &arg in args {
-            let value = self.value(arg);
-            let bits = self.widen(value);
-            self.scratch.stack_inputs.push(bits);
-        }
-        self.end_call(target, args.len(), ret, effect);
-    }
-
-    /// A call with the registers of a run: as values or, if those are many or others write them, from their slots.
-    fn invoke_run(&mut self, context: Node, function: Ref, operand: u8, ret: Type, effect: Effect) {
-        let run = run_of(self.operand(operand));
-        let is_written = run.clone().any(|register| self.is_in_window(register as u32));
-        if run.len() > MAX_ARGUMENTS || self.observed || is_written {
-            let count = self.graph.constant(Type::I64, run.len() as u64, self.at);
-            let first = self.window(operand);
-            return self.invoke_spread(context, function, [first, count], ret, effect);
-        }
-        let target = self.start_call(context, function);
-        for register in run.clone() {
-            let bits = self.read(register as u32, Type::I64);
-            self.scratch.stack_inputs.push(bits);
-        }
-        self.end_call(target, run.len(), ret, effect);
-    }
-
-    /// A call with arguments from memory: where they start, and how many there are.
-    pub(super) fn invoke_spread(
-        &mut self,
-        context: Node,
-        function: Ref,
-        [first, count]: [Node; 2],
-        ret: Type,
-        effect: Effect,
-    ) {
-        let record = self.record_of(function);
-        let signature = Signature { convention: Convention::SysV64, args: &TYPES[..4], ret: Type::I64 };
-        let target = Target::Direct(self.source.functions.spread);
-        self.graph.calls.push(CallData { target, signature, effect });
-        let call = self.graph.calls.len() as u64 - 1;
-        let inputs = [record, context, first, count];
-        let bits = self.graph.push(self.current, Op::INVOKE_SPREAD, WORD, &inputs, call, self.at);
-        self.result(bits, ret);
-    }
-
     /// Ends the function; another one takes its place.
     pub(super) fn tail(&mut self, function: Ref, args: Arguments) {
         let context = self.graph.add(Op::TC, WORD, &[], 0, self.at);
+        let given = self.given(args);
+        self.tail_node(context, function, given);
+    }
+
+    /// The registers of a run are values, unless they are many or others write them.
+    fn given(&mut self, args: Arguments) -> Given {
         let operand = match args {
-            Arguments::Values(args) => return self.tail_values(context, function, args),
+            Arguments::Values(args) => return Given::Values(args),
             Arguments::Run(operand) => operand,
         };
         let run = run_of(self.operand(operand));
@@ -127,41 +98,67 @@ impl Builder<'_> {
         if run.len() > MAX_ARGUMENTS || self.observed || is_written {
             let count = self.graph.constant(Type::I64, run.len() as u64, self.at);
             let first = self.window(operand);
-            return self.tail_spread(context, function, [first, count]);
+            return Given::InMemory([first, count]);
         }
-        let room = self.room(context, function, run.len());
-        for (at, register) in run.enumerate() {
-            let bits = self.read(register as u32, Type::I64);
-            self.put(room, at, bits);
-        }
-        self.leave(Op::TAILED, Type::Void, &[], 0);
+        Given::Registers(run)
     }
 
-    pub(super) fn tail_values(&mut self, context: Node, function: Ref, args: &[Ref]) {
-        let room = self.room(context, function, args.len());
-        for (at, &arg) in args.iter().enumerate() {
-            let value = self.value(arg);
-            let bits = self.widen(value);
-            self.put(room, at, bits);
+    pub(super) fn invoke_node(
+        &mut self,
+        context: Node,
+        function: Ref,
+        given: Given,
+        ret: Type,
+        effect: Effect,
+    ) {
+        if let Given::InMemory([first, count]) = given {
+            let inputs = [self.record_of(function), context, first, count];
+            let signature = Signature { convention: Convention::SysV64, args: &TYPES[..4], ret: Type::I64 };
+            let call = self.callee(self.source.functions.spread, signature, effect);
+            let bits = self.graph.push(self.current, Op::INVOKE_SPREAD, WORD, &inputs, call, self.at);
+            return self.result(bits, ret);
         }
-        self.leave(Op::TAILED, Type::Void, &[], 0);
+        let target = self.start_call(context, function);
+        for at in 0..given.len() {
+            let bits = self.argument_bits(&given, at);
+            self.scratch.stack_inputs.push(bits);
+        }
+        self.end_call(target, given.len(), ret, effect);
     }
 
-    pub(super) fn tail_spread(&mut self, context: Node, function: Ref, [first, count]: [Node; 2]) {
+    pub(super) fn tail_node(&mut self, context: Node, function: Ref, given: Given) {
         let record = self.record_of(function);
-        let inputs = [record, context, first, count];
-        let call = self.native(self.source.functions.put_off, &TYPES[..4], Type::Void);
-        let sig = Sig { from: Type::Void, ty: Type::Void };
-        self.graph.push(self.current, Op::CALLV, sig, &inputs, call, self.at);
+        let native = |args, ret| Signature { convention: Convention::SysV64, args, ret };
+        if let Given::InMemory([first, count]) = given {
+            let signature = native(&TYPES[..4], Type::Void);
+            let call = self.callee(self.source.functions.put_off, signature, Effect::Memory);
+            let sig = Sig { from: Type::Void, ty: Type::Void };
+            let inputs = [record, context, first, count];
+            self.graph.push(self.current, Op::CALLV, sig, &inputs, call, self.at);
+        } else {
+            let count = self.graph.constant(Type::I64, given.len() as u64, self.at);
+            let signature = native(&TYPES[..3], Type::I64);
+            let call = self.callee(self.source.functions.room, signature, Effect::Memory);
+            let inputs = [record, context, count];
+            let room = self.graph.push(self.current, Op::CALL, WORD, &inputs, call, self.at);
+            for at in 0..given.len() {
+                let bits = self.argument_bits(&given, at);
+                self.put(room, at, bits);
+            }
+        }
         self.leave(Op::TAILED, Type::Void, &[], 0);
     }
 
-    /// Where the arguments go of the function that takes this one's place.
-    fn room(&mut self, context: Node, function: Ref, count: usize) -> Node {
-        let record = self.record_of(function);
-        let count = self.graph.constant(Type::I64, count as u64, self.at);
-        let call = self.native(self.source.functions.room, &TYPES[..3], Type::I64);
-        self.graph.push(self.current, Op::CALL, WORD, &[record, context, count], call, self.at)
+    /// The bits of an argument that is not in memory.
+    fn argument_bits(&mut self, given: &Given, at: usize) -> Node {
+        match given {
+            Given::Values(args) => {
+                let value = self.value(args[at]);
+                self.widen(value)
+            }
+            Given::Registers(run) => self.read((run.start + at) as u32, Type::I64),
+            Given::InMemory(_) => unreachable!("it is not looked at"),
+        }
     }
 
     fn put(&mut self, room: Node, at: usize, bits: Node) {
@@ -170,11 +167,9 @@ impl Builder<'_> {
         self.graph.push(self.current, Op::STORE, sig, &[address, bits], 0, self.at);
     }
 
-    /// The number of a call of one of the machine's own functions.
-    fn native(&mut self, address: u64, args: &'static [Type], ret: Type) -> u64 {
-        let signature = Signature { convention: Convention::SysV64, args, ret };
-        let target = Target::Direct(address);
-        self.graph.calls.push(CallData { target, signature, effect: Effect::Memory });
+    /// The number of a call of a function at a known address.
+    fn callee(&mut self, address: u64, signature: Signature, effect: Effect) -> u64 {
+        self.graph.calls.push(CallData { target: Target::Direct(address), signature, effect });
         self.graph.calls.len() as u64 - 1
     }
 

@@ -8,6 +8,7 @@
 //! One value may be in a register beside its slot when the opcode starts ([`Opening::carried`]), and when it ends
 //! ([`Carry`]).
 
+use super::invoke::Given;
 use super::{Builder, Functions, Instructions, SLOT_BYTES, Scratch, Source, WORD};
 use crate::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
 use crate::ir::graph::{Effect, Graph};
@@ -252,9 +253,7 @@ impl<'a> Opener<'a> {
                 self.builder.observed = true;
                 self.slot(operand)
             }
-            Step::WindowLength { operand } => {
-                self.open(Open { source: From::Count(operand), scale: 1, range: Range::Unsigned })
-            }
+            Step::WindowLength { operand } => self.length(operand),
             _ => return self.effect(step),
         };
         self.builder.scratch.linked.values.push(value);
@@ -290,16 +289,8 @@ impl<'a> Opener<'a> {
             Step::Invoke { function, args, ret, effect } => {
                 self.builder.observed |= effect == Effect::Observes;
                 let context = self.pointer(TC);
-                match args {
-                    Arguments::Values(args) => {
-                        self.builder.invoke_node(context, function, args, ret, effect);
-                    }
-                    Arguments::Run(operand) => {
-                        let open = Open { source: From::Count(operand), scale: 1, range: Range::Unsigned };
-                        let run = [self.slot(operand), self.open(open)];
-                        self.builder.invoke_spread(context, function, run, ret, effect);
-                    }
-                }
+                let given = self.given(args);
+                self.builder.invoke_node(context, function, given, ret, effect);
             }
             Step::Block { block, params, cold } => _ = self.builder.start_block(block, params, cold),
             Step::Jump { block, args } => {
@@ -318,14 +309,8 @@ impl<'a> Opener<'a> {
             Step::Return { .. } | Step::Trap { .. } => self.builder.step(step, &mut { Block::NONE }),
             Step::Tail { function, args } => {
                 let context = self.pointer(TC);
-                match args {
-                    Arguments::Values(args) => self.builder.tail_values(context, function, args),
-                    Arguments::Run(operand) => {
-                        let open = Open { source: From::Count(operand), scale: 1, range: Range::Unsigned };
-                        let run = [self.slot(operand), self.open(open)];
-                        self.builder.tail_spread(context, function, run);
-                    }
-                }
+                let given = self.given(args);
+                self.builder.tail_node(context, function, given);
             }
             Step::Read { .. } | Step::Constant { .. } | Step::Window { .. } | Step::WindowLength { .. } => {
                 unreachable!("it has a value")
@@ -366,6 +351,19 @@ impl<'a> Opener<'a> {
     fn open(&mut self, open: Open) -> Node {
         let bits = self.opens.stand_in(open) as u64;
         self.builder.graph.add(Op::OPEN, WORD, &[], bits, self.builder.at)
+    }
+
+    /// How many registers are in a run.
+    fn length(&mut self, operand: u8) -> Node {
+        self.open(Open { source: From::Count(operand), scale: 1, range: Range::Unsigned })
+    }
+
+    /// Runs stay in their slots: neither which registers they have is known nor how many.
+    fn given(&mut self, args: Arguments) -> Given {
+        match args {
+            Arguments::Values(args) => Given::Values(args),
+            Arguments::Run(operand) => Given::InMemory([self.slot(operand), self.length(operand)]),
+        }
     }
 
     /// The slot that an operand names.
