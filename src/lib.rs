@@ -14,6 +14,7 @@ pub mod __private {
 }
 
 mod engine;
+mod inside;
 pub mod memory;
 pub mod rules;
 
@@ -24,7 +25,8 @@ pub use azulejo_core::vocab::Trap;
 pub use azulejo_macros::{Bytecode, operators, rewrite, template, template_macros, tile, tileset};
 #[cfg(target_arch = "x86_64")]
 pub use azulejo_x64 as x64;
-pub use engine::{Args, Builder, Code, Engine, FunctionId, Listing, Slot, Tier, can_compile, can_guard};
+pub use engine::{Args, Builder, Code, Engine, FunctionId, Slot, Tier, can_compile, can_guard};
+pub use inside::{Listing, Log, UnknownStage};
 
 /// What a virtual machine needs.
 pub mod prelude {

@@ -378,7 +378,7 @@ fn arguments_and_results_stay_in_registers() {
     let touching: Vec<&str> = code.lines().filter(|line| touches_memory(line)).collect();
     // The end of the stack is looked up.
     assert_eq!(touching.len(), 1, "{code}");
-    assert!(touching[0].contains("cmp rsp,[r11]"), "{code}");
+    assert!(touching[0].contains("cmp rsp, [r11]"), "{code}");
 }
 
 #[test]

@@ -235,7 +235,7 @@ fn baseline_code_takes_from_a_register_what_the_bytecode_before_left_there() {
     engine.compile_in(function, Tier::Baseline).expect("it compiles");
     let text = engine.disassemble(function).expect("it is compiled").to_string();
     // The first addition reads two registers of the bytecode, the others one each, and `return` none.
-    assert_eq!(text.matches(",[rbx").count(), 4, "{text}");
+    assert_eq!(text.matches(", [rbx").count(), 4, "{text}");
     assert_eq!(text.matches("mov [rbx+").count(), 3, "each result is in its slot:\n{text}");
 }
 

@@ -7,14 +7,12 @@
 //! `cargo xtask ci` runs the long ones.
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
-use azulejo::__private::core::grammar::TileSet;
-use azulejo::__private::core::ir::assignment::Assignment;
 use azulejo::__private::core::ir::graph::Graph;
 use azulejo::__private::core::ir::ranges::Ranges;
 use azulejo::__private::core::ir::schedule::Schedule;
 use azulejo::__private::core::ir::tiles::TileList;
-use azulejo::__private::core::pass::Observer;
 use azulejo::__private::core::pass::build::Source;
+use azulejo::__private::core::pass::{Allocated, Observer, Target};
 use azulejo::__private::core::verify::verify;
 use azulejo::__private::core::vocab::Vocabulary;
 use azulejo::prelude::*;
@@ -50,6 +48,8 @@ const REGISTERS: u32 = 24;
 const LENGTHS: &[usize] = if cfg!(debug_assertions) { &[500, 4000] } else { &[1000, 10_000, 100_000] };
 /// The power of the length with which the time of one bytecode may grow: 0 is linear, 1 is quadratic.
 const POWER: f64 = 0.75;
+/// How often a shape is measured before it is slow.
+const TRIES: u32 = 12;
 /// A stage that takes less than this for a bytecode is no matter.
 const LITTLE: Duration = Duration::from_nanos(if cfg!(debug_assertions) { 4000 } else { 100 });
 
@@ -177,19 +177,22 @@ impl Observer for Clock {
     fn schedule(&mut self, _: &Graph, _: &Schedule) {
         self.tick("place");
     }
-    fn tiles(&mut self, _: &TileSet, _: &TileList) {
+    fn tiles(&mut self, _: &Target<'_>, _: &TileList) {
         self.tick("tile");
     }
-    fn ranges(&mut self, _: &TileList, _: &Ranges) {
+    fn ranges(&mut self, _: &Target<'_>, _: &TileList, _: &Ranges) {
         self.tick("live");
     }
-    fn assignment(&mut self, _: &TileSet, _: &TileList, _: &Assignment) {
+    fn assignment(&mut self, _: &Target<'_>, _: &Allocated<'_>) {
         self.tick("allocate");
     }
 }
 
 /// How long each stage takes for a bytecode, at best.
-fn measure(compiler: &mut Compiler, shape: Shape, length: usize) -> Vec<(&'static str, Duration)> {
+type Times = Vec<(&'static str, Duration)>;
+
+/// Compiles a function some times and keeps what was best, also of earlier calls.
+fn measure(compiler: &mut Compiler, shape: Shape, length: usize, best: &mut Times) {
     let mut writer = Writer { code: Vec::new(), labels: Vec::new(), state: length as u64 };
     shape(&mut writer, length);
     writer.finish();
@@ -207,21 +210,34 @@ fn measure(compiler: &mut Compiler, shape: Shape, length: usize) -> Vec<(&'stati
         functions: azulejo::__private::core::pass::build::Functions::default(),
         called: None,
     };
-    let mut best: Vec<(&'static str, Duration)> = Vec::new();
+    let bytecodes = writer.code.len() as u32;
     let repetitions = (50_000 / length).clamp(3, 20);
     for _ in 0..repetitions {
         let mut clock = Clock::default();
         clock.tick("start");
         drop(compiler.bytecode(&source, &mut clock).expect("it compiles"));
         clock.tick("emit");
-        let stages = clock.ticks.windows(2).map(|pair| (pair[1].0, pair[1].1 - pair[0].1));
+        let stages = clock.ticks.windows(2).map(|pair| (pair[1].0, (pair[1].1 - pair[0].1) / bytecodes));
         match best.is_empty() {
             true => best.extend(stages),
             false => best.iter_mut().zip(stages).for_each(|(best, stage)| best.1 = best.1.min(stage.1)),
         }
     }
-    let bytecodes = writer.code.len() as u32;
-    best.iter().map(|(stage, time)| (*stage, *time / bytecodes)).collect()
+}
+
+/// Where time grows faster than the function.
+fn slow(name: &str, times: &[Times]) -> Vec<String> {
+    let mut slow = Vec::new();
+    for (step, lengths) in LENGTHS.windows(2).enumerate() {
+        let bound = (lengths[1] as f64 / lengths[0] as f64).powf(POWER);
+        for ((stage, short), (_, long)) in std::iter::zip(&times[step], &times[step + 1]) {
+            if *long > short.max(&LITTLE).mul_f64(bound) {
+                let [a, b] = [lengths[0], lengths[1]];
+                slow.push(format!("{name}: `{stage}`: {short:?} a bytecode of {a}, {long:?} of {b}"));
+            }
+        }
+    }
+    slow
 }
 
 #[test]
@@ -235,21 +251,22 @@ fn time_grows_no_faster_than_functions() {
         ("cases", cases),
         ("dispatch", dispatch),
     ];
-    let mut slow = Vec::new();
+    let mut found = Vec::new();
     for (name, shape) in shapes {
-        let times: Vec<_> = LENGTHS.iter().map(|length| measure(&mut compiler, shape, *length)).collect();
+        let mut times = vec![Times::new(); LENGTHS.len()];
+        // What else the machine does only ever adds to a time, so more tries come closer to what it takes.
+        for _ in 0..TRIES {
+            for (length, best) in LENGTHS.iter().zip(&mut times) {
+                measure(&mut compiler, shape, *length, best);
+            }
+            if slow(name, &times).is_empty() {
+                break;
+            }
+        }
         for (length, stages) in LENGTHS.iter().zip(&times) {
             println!("{name} {length}: {stages:?}");
         }
-        for (step, lengths) in LENGTHS.windows(2).enumerate() {
-            let bound = (lengths[1] as f64 / lengths[0] as f64).powf(POWER);
-            for ((stage, short), (_, long)) in std::iter::zip(&times[step], &times[step + 1]) {
-                if *long > short.max(&LITTLE).mul_f64(bound) {
-                    let [a, b] = [lengths[0], lengths[1]];
-                    slow.push(format!("{name}: `{stage}`: {short:?} a bytecode of {a}, {long:?} of {b}"));
-                }
-            }
-        }
+        found.extend(slow(name, &times));
     }
-    assert!(slow.is_empty(), "{}", slow.join("\n"));
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }

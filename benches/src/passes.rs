@@ -8,13 +8,11 @@ use crate::measure::Effort;
 use crate::memory;
 use crate::programs::Program;
 use crate::subject;
-use azulejo_core::grammar::TileSet;
-use azulejo_core::ir::assignment::Assignment;
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::ranges::Ranges;
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::ir::tiles::TileList;
-use azulejo_core::pass::Observer;
+use azulejo_core::pass::{Allocated, Observer, Target};
 use azulejo_core::verify::verify;
 
 /// The stages, as the observer hears of them; the second time of `rewrite` is its own.
@@ -51,13 +49,13 @@ impl Observer for Clock {
     fn schedule(&mut self, _: &Graph, _: &Schedule) {
         self.tick();
     }
-    fn tiles(&mut self, _: &TileSet, _: &TileList) {
+    fn tiles(&mut self, _: &Target<'_>, _: &TileList) {
         self.tick();
     }
-    fn ranges(&mut self, _: &TileList, _: &Ranges) {
+    fn ranges(&mut self, _: &Target<'_>, _: &TileList, _: &Ranges) {
         self.tick();
     }
-    fn assignment(&mut self, _: &TileSet, _: &TileList, _: &Assignment) {
+    fn assignment(&mut self, _: &Target<'_>, _: &Allocated<'_>) {
         self.tick();
     }
 }

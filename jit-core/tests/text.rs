@@ -12,16 +12,16 @@ r3 i32
 r4 i64
 l0 in -
 b0:
-    t3.void.i64 def:r0%x7
-    t4.void.i64 early:r1 ; v3 @9
-    t9.void.i64 def:r4/1 r0 late:r1? r2[1] temp:r3 1 -4 clobbers x0 x1 f2 ; v5
-    t7.void.void r4
+    0: t3.void.i64 def:r0%x7
+    1: t4.void.i64 early:r1 ; v3 @9
+    2: t9.void.i64 def:r4/1 r0 late:r1? r2[1] temp:r3 1 -4 clobbers x0 x1 f2 ; v5
+    3: t7.void.void r4
     -> b1 (r0 r1)
     -> b2
 b1 in l0 cold (r3 r4):
-    t1.i64.void r3
+    4: t1.i64.void r3
 b2:
-    t1.i64.void r4
+    5: t1.i64.void r4
 ";
 
 #[test]
@@ -30,6 +30,24 @@ fn tile_lists_read_back() {
     assert_eq!(print::tiles(&list, print::Names::NUMBERS), TILES);
     assert_eq!((list.blocks.len(), list.insts.len(), list.operands.len()), (3, 6, 10));
     assert_eq!(list.edges(&list.blocks[0]).len(), 2);
+}
+
+/// Numbers of instructions may be left out, and are not believed if they are wrong.
+#[test]
+fn instructions_count_from_zero() {
+    let without: String = TILES
+        .lines()
+        .map(|line| match line.split_once(": t") {
+            Some((_, rest)) => format!("    t{rest}\n"),
+            None => format!("{line}\n"),
+        })
+        .collect();
+    assert!(!without.contains("2: t9"));
+    let list = parse::tiles(&without, parse::Names::NUMBERS).expect("it is well written");
+    assert_eq!(print::tiles(&list, print::Names::NUMBERS), TILES);
+    let wrong = TILES.replace("2: t9", "3: t9");
+    let error = parse::tiles(&wrong, parse::Names::NUMBERS).expect_err("there is no 2");
+    assert_eq!((error.line, error.message.as_str()), (11, "expected `2:`, found `3:`"));
 }
 
 /// Each text has one mistake, in the last line, and the message names it.

@@ -15,7 +15,7 @@ use crate::tiles::X64;
 use crate::watchers::{Announced, Watchers};
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::ir::tiles::Inst;
+use azulejo_core::ir::tiles::{Inst, TileList};
 use azulejo_core::pass::build::{Called, Source};
 use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Compilation, Observer, Target};
@@ -232,7 +232,7 @@ impl Compiler {
     pub fn bytecode(&mut self, source: &Source<'_>, observer: &mut dyn Observer) -> Result<Compiled, Error> {
         let target = self.target();
         self.compilation.bytecode(source, &target, observer)?;
-        self.install(None)
+        self.install(None, observer)
     }
 
     /// Compiles verified bytecode for calls of other functions of bytecode, with so many arguments; `unit` is what `(cu)`
@@ -254,7 +254,7 @@ impl Compiler {
         let target = self.target();
         self.compilation.bytecode(&Source { called: Some(called), ..*source }, &target, observer)?;
         let admission = Admission { arguments, budget: None, host: record.host() };
-        self.install(Some((&admission, source.slots)))
+        self.install(Some((&admission, source.slots)), observer)
     }
 
     /// Compiles the graph that `fill` makes.
@@ -267,7 +267,7 @@ impl Compiler {
         self.compilation.graph.clear(self.set.tables.vocab);
         fill(&mut self.compilation.graph);
         self.compilation.graph(&target, observer)?;
-        self.install(None)
+        self.install(None, observer)
     }
 
     /// Compiles verified bytecode with the baseline compiler.
@@ -298,7 +298,12 @@ impl Compiler {
         self.table = table;
     }
 
-    fn install(&mut self, called: Option<(&Admission<'_>, u32)>) -> Result<Compiled, Error> {
+    fn install(
+        &mut self,
+        called: Option<(&Admission<'_>, u32)>,
+        observer: &mut dyn Observer,
+    ) -> Result<Compiled, Error> {
+        let target = self.target();
         let Compilation { tiles, assignment, graph, .. } = &self.compilation;
         let Compiler { emission, set, options, code, .. } = self;
         match called {
@@ -311,6 +316,7 @@ impl Compiler {
                 emit::emit_called(emission, tiles, assignment, set, options, (admission, slots), code)?;
             }
         }
+        observer.code(&target, tiles, &self.code.emitted());
         let installed = self.memory.install(&self.code)?;
         let faults = (!self.code.sites.is_empty()).then(|| {
             let returns = self.code.returns.expect("a function that may fault returns");
@@ -322,8 +328,7 @@ impl Compiler {
                 sites: Box::new(Box::<[Site]>::from(&self.code.sites[..])),
             })
         });
-        let origin = |inst: u32| tiles.insts[inst as usize].origin;
-        let map = self.code.map.iter().map(|(at, inst)| (*at, origin(*inst))).collect();
+        let map = origins(&self.code, tiles);
         Ok(Compiled {
             _announced: self.watchers.tell(&self.name, &self.code.described(), installed.address()),
             _faults: faults,
@@ -334,6 +339,19 @@ impl Compiler {
             stack_bytes: self.code.frame.size(),
         })
     }
+}
+
+/// For each piece of code that some bytecode is the reason of, that bytecode. Pieces in a row for one are one.
+fn origins(code: &Code, tiles: &TileList) -> Box<[(u32, u32)]> {
+    let mut map: Vec<(u32, u32)> = Vec::with_capacity(code.map.len());
+    for (at, maker) in &code.map {
+        let Some(inst) = maker.inst() else { continue };
+        let origin = tiles.insts[inst as usize].origin;
+        if map.last().is_none_or(|(_, last)| *last != origin) {
+            map.push((*at, origin));
+        }
+    }
+    map.into()
 }
 
 impl Compiled {

@@ -19,7 +19,8 @@ use crate::regs;
 use crate::set::Set;
 use crate::unwind::Described;
 use azulejo_core::error::Error;
-use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
+use azulejo_core::ir::assignment::{Assignment, Loc};
+use azulejo_core::ir::emitted::{Emitted, Maker};
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::tiles::{Fault, Inst, Role, TileBlock, TileList};
 use azulejo_core::vocab::{Sig, Type};
@@ -92,8 +93,8 @@ impl Tile<'_> {
 pub struct Code {
     /// The bytes. They run wherever they are put, once `addresses` are filled in.
     pub bytes: Vec<u8>,
-    /// For each instruction that emitted something: where, and its index in the tile list.
-    pub map: Vec<(u32, u32)>,
+    /// What made each piece of the code, in order; an instruction that emitted nothing has none.
+    pub map: Vec<(u32, Maker)>,
     /// Where the first cold byte is.
     pub cold: u32,
     /// Where the code ends and its constants begin.
@@ -180,7 +181,7 @@ pub struct Emitter {
     pub(crate) vm_frame: u32,
 }
 
-fn slot_mem(out_args: u16, slot: u32) -> Mem {
+pub(crate) fn slot_mem(out_args: u16, slot: u32) -> Mem {
     Mem::at(regs::RSP.number(), (out_args as i64 + slot as i64) * 8)
 }
 
@@ -270,6 +271,9 @@ fn emit_as(
     if emitter.outline.is_none() {
         emitter.prologue();
     }
+    if !emitter.bytes.is_empty() {
+        code.map.push((0, Maker::Frame));
+    }
     code.cold = u32::MAX;
     let last_hot = layout.order.iter().rposition(|position| !tiles.blocks[*position as usize].cold);
     for (at, position) in layout.order.iter().enumerate() {
@@ -294,17 +298,21 @@ fn emit_as(
                 emitter.shuffle(next, tiles.out_args);
             }
             let start = emitter.bytes.len() as u32;
+            if start > before {
+                code.map.push((before, Maker::Moves(inst as u32)));
+            }
             emitter.inst(tiles, assignment, inst, set);
             if let Some(fault) = faults.next_if(|fault| fault.inst as usize == inst) {
                 let Fault { code: trap, origin, .. } = *fault;
                 code.sites.push(Site { start, end: emitter.bytes.len() as u32, code: trap, origin });
             }
-            if emitter.bytes.len() as u32 > before {
-                code.map.push((before, inst as u32));
+            if emitter.bytes.len() as u32 > start {
+                code.map.push((start, Maker::Inst(inst as u32)));
             }
         }
     }
-    code.cold = code.cold.min(emitter.bytes.len() as u32);
+    let end_of_blocks = emitter.bytes.len() as u32;
+    code.cold = code.cold.min(end_of_blocks);
     let added = tiles.position.len()..emitter.starts.len();
     emitter.fail();
     if !code.sites.is_empty() && emitter.returns.is_none() && emitter.outline.is_none() {
@@ -313,6 +321,9 @@ fn emit_as(
     }
     if emitter.outline.is_some() {
         emitter.open_across(code.cold);
+    }
+    if emitter.bytes.len() as u32 > end_of_blocks {
+        code.map.push((end_of_blocks, Maker::Frame));
     }
     let Emitter { bytes, mut starts, mut fixups, pool, ways, leaves, returns, frame, .. } = emitter;
     (code.bytes, code.leaves, code.returns, code.frame) = (bytes, leaves, returns, frame);
@@ -325,6 +336,11 @@ fn emit_as(
 }
 
 impl Code {
+    /// As who looks at it sees it.
+    pub fn emitted(&self) -> Emitted<'_> {
+        Emitted { code: &self.bytes[..self.end as usize], pieces: &self.map, addresses: &self.addresses }
+    }
+
     pub(crate) fn described(&self) -> Described<'_> {
         Described { frame: &self.frame, leaves: &self.leaves, end: self.end as usize }
     }
@@ -445,57 +461,6 @@ impl Emitter {
             out_args: tiles.out_args,
         };
         (set.emit[tile.0 as usize])(self, &view);
-    }
-
-    /// Does one of the allocator's moves.
-    fn shuffle(&mut self, Move { from, to, ty, .. }: &Move, out_args: u16) {
-        let mem = |loc: Loc| match loc {
-            Loc::Slot(slot) => Some(slot_mem(out_args, slot)),
-            Loc::OutArg(at) => Some(Mem::at(regs::RSP.number(), at as i64 * 8)),
-            Loc::Reg(_) => None,
-        };
-        let is_float = ty.is_float();
-        match (*from, *to) {
-            (Source::Const(bits), Loc::Reg(to)) if !is_float => self.mov_imm(to.number(), bits),
-            (Source::Const(bits), to) => self.move_const(bits, to, *ty, mem(to)),
-            (Source::Loc(Loc::Reg(from)), Loc::Reg(to)) if is_float => {
-                self.movaps(to.number(), from.number());
-            }
-            (Source::Loc(Loc::Reg(from)), Loc::Reg(to)) => self.mov(to.number(), from.number()),
-            (Source::Loc(Loc::Reg(from)), to) => {
-                let mem = mem(to).expect("it is no register");
-                // A whole slot is written, so that it can be moved as one.
-                match is_float {
-                    true => self.store_float(Type::F64, mem, from.number()),
-                    false => self.store(Type::I64, mem, from.number()),
-                }
-            }
-            (Source::Loc(from), Loc::Reg(to)) => {
-                let mem = mem(from).expect("it is no register");
-                match is_float {
-                    true => self.load_float(Type::F64, to.number(), mem),
-                    false => self.load(Type::I64, to.number(), mem),
-                }
-            }
-            (Source::Loc(from), to) => {
-                // `pop` to an address that counts from rsp counts from where rsp is afterwards.
-                self.push64(mem(from).expect("it is no register"));
-                self.pop64(mem(to).expect("it is no register"));
-            }
-        }
-    }
-
-    /// A constant to a float register or to the stack, with no register to spare and no flag changed.
-    fn move_const(&mut self, bits: u64, to: Loc, ty: Type, mem: Option<Mem>) {
-        match (to, mem) {
-            (Loc::Reg(to), _) => self.float_constant(ty, to.number(), bits),
-            (_, Some(mem)) => {
-                self.store_imm(Type::I32, mem, bits as u32 as i32 as i64);
-                let upper = Mem { disp: mem.disp + 4, ..mem };
-                self.store_imm(Type::I32, upper, (bits >> 32) as u32 as i32 as i64);
-            }
-            (_, None) => unreachable!("what is in no register is in memory"),
-        }
     }
 
     /// A constant in a float register.

@@ -40,6 +40,7 @@ pub mod reach;
 pub mod record;
 pub mod regs;
 pub mod set;
+mod shuffle;
 mod stencil;
 pub mod tiles;
 mod twins;

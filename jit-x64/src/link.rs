@@ -190,6 +190,7 @@ fn moved(cuts: &[(u32, u32)]) -> impl FnMut(u32) -> u32 {
 mod tests {
     use super::*;
     use azulejo_core::fuzzing::Random;
+    use azulejo_core::ir::emitted::Maker;
     use iced_x86::{Decoder, DecoderOptions, FlowControl, OpKind};
 
     /// Blocks of random length, each ending with a jump and a conditional jump to random blocks, and reading a
@@ -204,7 +205,7 @@ mod tests {
             let mut constants = Vec::new();
             for _ in 0..n_blocks {
                 starts.push(code.bytes.len() as u32);
-                code.map.push((code.bytes.len() as u32, starts.len() as u32 - 1));
+                code.map.push((code.bytes.len() as u32, Maker::Inst(starts.len() as u32 - 1)));
                 code.bytes.resize(code.bytes.len() + random.below(100), 0x90);
                 let mut fixup = |opcode: &[u8], target, form| {
                     code.bytes.extend(opcode);

@@ -11,6 +11,7 @@ use super::tiers::Tier;
 use super::value::Args;
 use super::worker::Purpose;
 use crate::Error;
+use crate::inside::Form;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_x64::invoke::Behind;
 use azulejo_x64::record::{Arrival, Outcome, PUT_OFF, Record};
@@ -139,7 +140,10 @@ impl<B: Bytecode> Engine<B> {
             let links = self.links.borrow();
             let source = function.body().source(0, links.functions());
             let record = links.record(function.number());
-            self.backend.borrow_mut().called(function.name(), &source, count, function.unit(), record)
+            let subject = function.body().subject(Form::Called(count));
+            let mut watch = self.inside.watch(&subject);
+            let call = (count, function.unit(), record);
+            self.backend.borrow_mut().called(function.name(), &source, call, watch.observer())
         });
         if let Ok(code) = code {
             self.open_to_calls(function, code);

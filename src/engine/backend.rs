@@ -135,11 +135,10 @@ mod present {
             &mut self,
             name: &str,
             source: &Source<'_>,
-            arguments: u32,
-            unit: *const (),
-            record: &Record,
+            (arguments, unit, record): (u32, *const (), &Record),
+            observer: &mut dyn Observer,
         ) -> Result<Compiled, Error> {
-            self.compiler(name, source.vocab)?.called(source, arguments, unit, record, &mut Blind)
+            self.compiler(name, source.vocab)?.called(source, arguments, unit, record, observer)
         }
 
         /// A compiler for another thread, if there is one for this.

@@ -28,7 +28,7 @@ impl<B: Bytecode> Engine<B> {
         }
         if worker.is_none() {
             let compiler = self.backend.borrow().compiler_beside();
-            *worker = compiler.and_then(Worker::start);
+            *worker = compiler.and_then(|compiler| Worker::start(compiler, self.inside.clone()));
         }
         let links = self.links.borrow();
         let functions = links.functions();

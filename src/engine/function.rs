@@ -3,6 +3,7 @@
 use super::backend::{BaselineCode, Compiled, Door};
 use super::tiers::{Tier, Tiers};
 use crate::Error;
+use crate::inside::{Form, Subject};
 use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
 use azulejo_core::pass::build::{self, Source};
 use azulejo_core::verify::{self, Shape};
@@ -149,6 +150,11 @@ impl<B: Bytecode> Body<B> {
             Some(address) => std::ptr::with_exposed_provenance(address),
             None => self.code.ops.as_ptr().cast(),
         }
+    }
+
+    /// As who watches compilations sees it.
+    pub(super) fn subject(&self, form: Form) -> Subject<'_, B> {
+        Subject { name: &self.name, code: &self.code.ops, form }
     }
 
     /// For going on at this bytecode.

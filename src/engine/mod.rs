@@ -18,14 +18,12 @@ mod background;
 )]
 mod function;
 mod links;
-mod listing;
 #[cfg_attr(
     not(all(target_arch = "x86_64", any(unix, windows))),
     allow(dead_code, reason = "where nothing is compiled, nothing calls it")
 )]
 mod run;
 mod stack;
-mod stages;
 mod thread;
 mod tiers;
 mod value;
@@ -33,18 +31,16 @@ mod value;
 mod worker;
 
 pub use function::{Code, FunctionId};
-pub use listing::Listing;
 pub use tiers::Tier;
 pub use value::{Args, Slot};
 
+use crate::inside::{Form, Inside, Listing, Log};
 use crate::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::pass::Blind;
-use backend::{Backend, Compiled};
+use backend::{Backend, BaselineCode, Compiled};
 use function::{Body, Function, Retired};
 use links::Links;
 use stack::FrameStack;
-use stages::Stages;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
@@ -96,6 +92,7 @@ pub struct Builder {
     machine: backend::Choice,
     tiers: Tiers,
     is_patient: bool,
+    log: Option<Log>,
 }
 
 impl Default for Builder {
@@ -107,6 +104,7 @@ impl Default for Builder {
             machine: backend::Choice::default(),
             tiers: Tiers::default(),
             is_patient: false,
+            log: None,
         }
     }
 }
@@ -292,6 +290,27 @@ impl Builder {
         self
     }
 
+    /// Writes down what becomes of the functions that are compiled. Without it the environment decides: `JIT_LOG=build,emit`
+    /// (or `all`) writes these stages to the standard error stream, `JIT_LOG_DIR` into files of that directory, `JIT_LOG_FN`
+    /// only of functions whose names are like that (`*` and `?` as in a shell). See [`Log`].
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # use azulejo::Log;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Return { a: In<i64> } }
+    /// # template! { Op::Return => (return $a) }
+    /// let log = Log::all().functions("parse_*");
+    /// let engine: Engine<Op> = Engine::<Op>::builder().log(log).build();
+    /// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
+    /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn log(mut self, log: Log) -> Self {
+        self.log = Some(log);
+        self
+    }
+
     /// Uses only these of the CPU's features (by name, such as `bmi2`); names the CPU lacks are left out.
     pub fn only_features(mut self, names: &[&str]) -> Self {
         self.machine.only_features(names);
@@ -327,6 +346,7 @@ impl Builder {
             retired: RefCell::default(),
             calls: Cell::new(0),
             tiers: self.tiers,
+            inside: Inside::new(self.log),
         }
     }
 }
@@ -350,6 +370,8 @@ pub struct Engine<B: Bytecode> {
     /// How many calls there were: the age of code is counted in them.
     calls: Cell<u64>,
     tiers: Tiers,
+    /// Who sees what is compiled.
+    inside: Inside,
     /// Whether accesses may fault in what is compiled.
     guards: bool,
 }
@@ -462,8 +484,15 @@ impl<B: Bytecode> Engine<B> {
             Tier::Baseline if !function.has_baseline() => {
                 let code = self.making_room(|| {
                     let bytecode = function.bytecode(self.counts());
+                    let subject = function.body().subject(Form::Baseline);
+                    let mut watch = self.inside.watch(&subject);
                     let mut backend = self.backend.borrow_mut();
-                    backend.baseline(function.name(), &bytecode, self.links.borrow().functions())
+                    let code =
+                        backend.baseline(function.name(), &bytecode, self.links.borrow().functions())?;
+                    if let Some(trace) = watch.trace() {
+                        trace.baseline(code.bytes(), code.entry().addr() as u64, &positions(&code, function));
+                    }
+                    Ok(code)
                 })?;
                 function.set_baseline(code);
             }
@@ -471,7 +500,9 @@ impl<B: Bytecode> Engine<B> {
                 let code = self.making_room(|| {
                     let links = self.links.borrow();
                     let source = function.body().source(at, links.functions());
-                    self.backend.borrow_mut().compile(function.name(), &source, &mut Blind)
+                    let subject = function.body().subject(Form::Optimizer(at));
+                    let mut watch = self.inside.watch(&subject);
+                    self.backend.borrow_mut().compile(function.name(), &source, watch.observer())
                 })?;
                 self.go_on_in(function, at, code);
             }
@@ -574,7 +605,7 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// What becomes of a function in the optimizer, as text: its bytecode, the graph after each pass, the order of its nodes,
-    /// the chosen tiles, and those with registers. The machine code is what [`disassemble`](Self::disassemble) gives.
+    /// the chosen tiles, where values are live, the registers that they get, and the machine code. All that [`Log`] writes.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -591,18 +622,18 @@ impl<B: Bytecode> Engine<B> {
     ///     let stages = engine.stages(function)?;
     ///     let names: Vec<&str> = stages.lines().filter_map(|line| line.strip_prefix("== ")).collect();
     ///     assert_eq!(names.first(), Some(&"bytecode"));
-    ///     assert_eq!(names.last(), Some(&"allocate"));
+    ///     assert_eq!(names.last(), Some(&"emit"));
     ///     assert!(stages.contains("Double { dst: r0, a: r0 }"));
     /// }
     /// # Ok::<(), Error>(())
     /// ```
     pub fn stages(&self, function: FunctionId) -> Result<String, Error> {
         let function = self.function(function)?;
-        let mut stages = Stages::new(function.code());
+        let mut trace = function.body().subject(Form::Optimizer(0)).trace();
         let links = self.links.borrow();
         let source = function.body().source(0, links.functions());
-        self.backend.borrow_mut().compile(function.name(), &source, &mut stages)?;
-        Ok(stages.text)
+        self.backend.borrow_mut().compile(function.name(), &source, &mut trace)?;
+        Ok(trace.text)
     }
 
     /// A function's machine code in its highest tier as text, each piece with the bytecode it came from.
@@ -612,7 +643,7 @@ impl<B: Bytecode> Engine<B> {
         let (entry, bytes, map) = match (function.optimized(), function.baseline()) {
             (Some(code), _) => (code.entry(), code.bytes().to_vec(), code.map().to_vec()),
             (None, Some(code)) => {
-                let map = (0..bytecode.len() as u32).map(|at| (code.position(at), at)).collect();
+                let map = positions(&code, function).into_iter().zip(0..).collect();
                 (code.entry(), code.bytes().to_vec(), map)
             }
             (None, None) => return Err(Error::NotCompiled),
@@ -660,4 +691,9 @@ impl<B: Bytecode> Engine<B> {
         // SAFETY: functions stay as long as the engine, which is borrowed, and where they are.
         function.map(|function| unsafe { &*function }).ok_or(Error::UnknownFunction)
     }
+}
+
+/// Where the code of each bytecode starts.
+fn positions<B: Bytecode>(code: &BaselineCode, function: &Function<B>) -> Vec<u32> {
+    (0..function.code().len() as u32).map(|at| code.position(at)).collect()
 }

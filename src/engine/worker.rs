@@ -5,8 +5,8 @@
 
 use super::function::Body;
 use crate::Error;
+use crate::inside::{Form, Inside};
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::pass::Blind;
 use azulejo_x64::record::Record;
 use azulejo_x64::{Compiled, Compiler};
 use std::sync::Arc;
@@ -67,14 +67,14 @@ pub(super) struct Worker<B: Bytecode> {
 
 impl<B: Bytecode> Worker<B> {
     /// Starts a thread; `None` if the system has none to give.
-    pub(super) fn start(compiler: Compiler) -> Option<Worker<B>> {
+    pub(super) fn start(compiler: Compiler, inside: Inside) -> Option<Worker<B>> {
         let (jobs, to_do) = channel::<Parcel<Job<B>>>();
         let (ready, done) = channel();
         let work = move || {
             let mut compiler = compiler;
             for job in to_do {
                 let job = job.open();
-                let result = job.compile(&mut compiler);
+                let result = job.compile(&mut compiler, &inside);
                 if ready.send(Parcel(Done { request: job.request, result })).is_err() {
                     break;
                 }
@@ -112,16 +112,21 @@ impl<B: Bytecode> Drop for Worker<B> {
 }
 
 impl<B: Bytecode> Job<B> {
-    fn compile(&self, compiler: &mut Compiler) -> Result<Compiled, Error> {
+    fn compile(&self, compiler: &mut Compiler, inside: &Inside) -> Result<Compiled, Error> {
+        let subject = self.body.subject(match self.request.purpose {
+            Purpose::Entry(at) => Form::Optimizer(at),
+            Purpose::Calls(arguments, _) => Form::Called(arguments),
+        });
+        let mut watch = inside.watch(&subject);
         let functions = Record::functions(&self.records, self.table);
         compiler.set_name(self.body.name());
         match self.request.purpose {
-            Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), &mut Blind),
+            Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), watch.observer()),
             Purpose::Calls(arguments, record) => {
                 // SAFETY: the engine, whose record it is, waits for this thread before it ends.
                 let record = unsafe { &*record };
                 let source = self.body.source(0, functions);
-                compiler.called(&source, arguments, self.body.unit(), record, &mut Blind)
+                compiler.called(&source, arguments, self.body.unit(), record, watch.observer())
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The assignment: where every operand is, and what moves between.
 
+use super::ranges::Segment;
 use crate::target::{Reg, RegSet};
 use crate::vocab::Type;
 
@@ -34,6 +35,17 @@ pub struct Move {
     pub to: Loc,
     /// What is moved; the whole slot for slot to slot.
     pub ty: Type,
+}
+
+/// Part of a live range that is in one place, for who wants to see what the allocator did with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part<'a> {
+    /// The range's number.
+    pub range: u32,
+    /// Where the part is live.
+    pub segments: &'a [Segment],
+    /// Where it is; a constant that is in no register is nowhere: it is made again.
+    pub place: Option<Loc>,
 }
 
 /// The allocator's answer, beside the tile list it is about.

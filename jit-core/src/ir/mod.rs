@@ -2,6 +2,7 @@
 
 pub mod assignment;
 pub mod bytecode;
+pub mod emitted;
 pub mod graph;
 pub mod index;
 pub mod ranges;

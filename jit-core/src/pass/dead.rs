@@ -17,6 +17,13 @@ pub struct Scratch {
     numbers: Vec<Node>,
 }
 
+impl Scratch {
+    /// For each node that there was its number from now on; none if it is gone.
+    pub(super) fn numbers(&self) -> &[Node] {
+        &self.numbers
+    }
+}
+
 /// Drops nodes whose value nobody needs.
 pub fn dead(scratch: &mut Scratch, graph: &mut Graph) {
     let Scratch { is_live, work, numbers } = scratch;

@@ -19,16 +19,18 @@ pub mod tile;
 use crate::check::{self, Violation};
 use crate::error::Error;
 use crate::grammar::TileSet;
-use crate::ir::assignment::Assignment;
+use crate::ir::assignment::{Assignment, Part};
+use crate::ir::emitted::Emitted;
 use crate::ir::graph::{Graph, NodeData};
-use crate::ir::index::List;
+use crate::ir::index::{List, Node};
 use crate::ir::ranges::Ranges;
 use crate::ir::schedule::Schedule;
 use crate::ir::stencil::Opens;
-use crate::ir::tiles::TileList;
-use crate::target::RegisterFile;
+use crate::ir::tiles::{TileId, TileList};
+use crate::target::{Reg, RegisterFile};
 use crate::text::print;
 use crate::vocab::{Op, Sig, Type, Vocabulary};
+use core::fmt;
 
 /// What is compiled for.
 #[derive(Clone, Copy, Debug)]
@@ -45,18 +47,57 @@ pub struct Target<'a> {
     pub check: bool,
 }
 
+impl Target<'_> {
+    /// Prints with the names of its tiles and registers.
+    pub fn named<T>(&self, print: impl FnOnce(print::Names<'_>) -> T) -> T {
+        let tile = |tile: TileId| self.set.tiles[tile.0 as usize].name.to_string();
+        let reg = |reg: Reg| (self.registers.name)(reg).to_string();
+        print(print::Names { tile: &tile, reg: &reg })
+    }
+}
+
 /// Sees each stage's result. What is not overridden looks away.
 pub trait Observer {
     /// A graph, after the pass with this name.
     fn graph(&mut self, _pass: &'static str, _graph: &Graph) {}
+    /// Nodes have other numbers from now on: for each its new one, none if it is gone.
+    fn renumbered(&mut self, _numbers: &[Node]) {}
     /// The placed graph.
     fn schedule(&mut self, _graph: &Graph, _schedule: &Schedule) {}
     /// The chosen tiles.
-    fn tiles(&mut self, _set: &TileSet, _tiles: &TileList) {}
+    fn tiles(&mut self, _target: &Target<'_>, _tiles: &TileList) {}
     /// Where values are live.
-    fn ranges(&mut self, _tiles: &TileList, _ranges: &Ranges) {}
+    fn ranges(&mut self, _target: &Target<'_>, _tiles: &TileList, _ranges: &Ranges) {}
     /// The places of operands, and the moves.
-    fn assignment(&mut self, _set: &TileSet, _tiles: &TileList, _assignment: &Assignment) {}
+    fn assignment(&mut self, _target: &Target<'_>, _allocated: &Allocated<'_>) {}
+    /// The machine code. Whoever emits it tells of it.
+    fn code(&mut self, _target: &Target<'_>, _tiles: &TileList, _code: &Emitted<'_>) {}
+}
+
+/// What the allocator has made, and how.
+#[derive(Clone, Copy)]
+pub struct Allocated<'a> {
+    /// Of which instructions.
+    pub tiles: &'a TileList,
+    /// Of which ranges.
+    pub ranges: &'a Ranges,
+    /// The places and moves.
+    pub assignment: &'a Assignment,
+    /// The allocator's memory: it knows how ranges were cut.
+    scratch: &'a allocate::Scratch,
+}
+
+impl Allocated<'_> {
+    /// What ranges were cut into, and where each part is.
+    pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        self.scratch.parts(self.ranges, self.tiles)
+    }
+}
+
+impl fmt::Debug for Allocated<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Allocated").field("assignment", self.assignment).finish_non_exhaustive()
+    }
 }
 
 /// Looks away always.
@@ -180,6 +221,7 @@ impl Compilation {
             self.forward = forward::Scratch::default();
         }
         dead::dead(&mut self.dead, &mut self.graph);
+        observer.renumbered(self.dead.numbers());
         self.judge_graph("dead", target, observer)
     }
 
@@ -197,7 +239,7 @@ impl Compilation {
 
         let Target { set, features, registers, .. } = *target;
         tile::tile(&mut self.tile, &self.graph, &self.schedule, set, features, registers, &mut self.tiles);
-        observer.tiles(set, &self.tiles);
+        observer.tiles(target, &self.tiles);
         let text = || print::tiles(&self.tiles, print::Names::NUMBERS);
         judge(target, "tile", || check::tiles::tiles(&self.graph, &self.tiles, set), text)?;
         if is_long {
@@ -210,14 +252,15 @@ impl Compilation {
         if is_long {
             self.live = live::Scratch::default();
         }
-        observer.ranges(&self.tiles, &self.ranges);
+        observer.ranges(target, &self.tiles, &self.ranges);
         allocate::allocate(&mut self.allocate, &self.tiles, &self.ranges, registers, &mut self.assignment)
             .map_err(|_| Error::Internal("allocate"))?;
+        let Compilation { tiles, ranges, assignment, allocate: scratch, .. } = &*self;
+        observer.assignment(target, &Allocated { tiles, ranges, assignment, scratch });
         if is_long {
             self.allocate.release();
             self.ranges = Ranges::default();
         }
-        observer.assignment(set, &self.tiles, &self.assignment);
         let text = || print::assignment(&self.tiles, &self.assignment, print::Names::NUMBERS);
         judge(target, "allocate", || check::assignment::assignment(&self.tiles, &self.assignment), text)
     }

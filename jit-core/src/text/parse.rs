@@ -372,7 +372,14 @@ impl TileParser<'_> {
             return self.head(head);
         }
         let mut words = trimmed.split_whitespace();
-        let first = words.next().unwrap_or("");
+        let mut first = words.next().unwrap_or("");
+        if let Some(number) = first.strip_suffix(':') {
+            // Instructions may be numbered; they count from zero.
+            if number != self.list.insts.len().to_string() {
+                return Err(format!("expected `{}:`, found `{first}`", self.list.insts.len()));
+            }
+            first = words.next().unwrap_or("");
+        }
         if first == "out_args" {
             self.list.out_args = number(words.next().unwrap_or(""), "", "a size")? as u16;
             self.list.has_calls = words.next() == Some("calls");

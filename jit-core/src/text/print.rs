@@ -7,26 +7,35 @@
 //! successor unless that is 0. A node is `v3 = add.i32 v1 v2 @7`: its types as the operator's key has them, its
 //! operands, its constant, its successors, its bytecode unless that is 0. A parameter has one operand for each
 //! way in. A floating node stands in the first block that needs it, which says nothing of where it will go.
+//!
+//! Instructions are numbered, and positions in live ranges are written with these numbers: `12g` is before instruction
+//! 12, where moves happen, `12e` where it reads, `12l` where it writes, `12a` behind it.
 
-use crate::ir::assignment::{Assignment, Loc, Source};
+use crate::ir::assignment::{Assignment, Loc, Part, Source};
 use crate::ir::graph::{Access, CallData, Effect, Graph, Heat, Target};
 use crate::ir::index::{Block, Node, Vreg};
+use crate::ir::ranges::{Ranges, STEP, Segment};
 use crate::ir::schedule::Schedule;
 use crate::ir::template::Convention;
 use crate::ir::tiles::{Constraint, Operand, Role, TileId, TileList};
 use crate::target::Reg;
 use crate::vocab::op::{Key, Param};
-use crate::vocab::{Op, OpInfo, Sig, Type};
+use crate::vocab::{Class, Op, OpInfo, Sig, Type};
 use core::fmt::{self, Write};
 
 /// The text of a graph.
 pub fn graph(graph: &Graph) -> String {
+    graph_with_notes(graph, &|_| None)
+}
+
+/// The text of a graph, with comments behind nodes.
+pub fn graph_with_notes(graph: &Graph, note: &dyn Fn(Node) -> Option<String>) -> String {
     let mut out = String::new();
     let mut is_shown = vec![false; graph.nodes.len()];
     for at in 0..graph.blocks.len() {
         let block = Block::from(at);
         if graph.block(block).end.is_some() {
-            infallible(block_of_graph(&mut out, graph, block, &mut is_shown));
+            infallible(block_of_graph(&mut out, (graph, note), block, &mut is_shown));
         }
     }
     out
@@ -74,6 +83,76 @@ impl fmt::Debug for Names<'_> {
     }
 }
 
+/// The text of live ranges, one line each: the virtual registers in it, its class, where it is live, what it would like
+/// to be in, and of a constant which one it is.
+pub fn ranges(tiles: &TileList, ranges: &Ranges, names: Names<'_>) -> String {
+    let mut out = String::new();
+    for (range, members) in ranges.ranges.iter().zip(members(ranges)) {
+        for vreg in members {
+            infallible(write!(out, "{vreg} "));
+        }
+        out.push_str(if range.class == Class::Int { "int:" } else { "float:" });
+        infallible(segments(&mut out, ranges.segments(range)));
+        if let Some(hint) = range.hint {
+            infallible(write!(out, " hint {}", (names.reg)(hint)));
+        }
+        if let Some(bits) = tiles.constant(range.vreg) {
+            out.push_str(" const");
+            infallible(constant(&mut out, tiles.vregs[range.vreg.at()].ty, bits));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// The text of what live ranges were cut into, one line each: a virtual register of the range, where the part is live, and
+/// its place.
+pub fn parts<'a>(ranges: &Ranges, parts: impl Iterator<Item = Part<'a>>, names: Names<'_>) -> String {
+    let mut parts: Vec<Part<'a>> = parts.collect();
+    parts.sort_by_key(|part| (part.range, part.segments.first().copied()));
+    let members = members(ranges);
+    let mut out = String::new();
+    for Part { range, segments, place } in parts {
+        infallible(write!(out, "{}", members[range as usize].first().copied().unwrap_or(Vreg::NONE)));
+        infallible(self::segments(&mut out, segments));
+        out.push(' ');
+        match place {
+            Some(place) => infallible(location(&mut out, place, names)),
+            None => out.push_str("again"),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// The virtual registers of each range.
+fn members(ranges: &Ranges) -> Vec<Vec<Vreg>> {
+    let mut members = vec![Vec::new(); ranges.ranges.len()];
+    for (at, range) in ranges.of.iter().enumerate() {
+        // Not every virtual register is used.
+        if let Some(members) = members.get_mut(*range as usize) {
+            members.push(Vreg::from(at));
+        }
+    }
+    members
+}
+
+fn segments(out: &mut String, segments: &[Segment]) -> fmt::Result {
+    for Segment { start, end } in segments {
+        write!(out, " {}..{}", Position(*start), Position(*end))?;
+    }
+    Ok(())
+}
+
+/// A position in a live range.
+struct Position(u32);
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.0 / STEP, ["g", "e", "l", "a"][(self.0 % STEP) as usize])
+    }
+}
+
 /// The text of a tile list.
 pub fn tiles(list: &TileList, names: Names<'_>) -> String {
     let mut out = String::new();
@@ -93,16 +172,20 @@ fn infallible(result: fmt::Result) {
     result.expect("a string takes any text");
 }
 
-fn block_of_graph(out: &mut String, graph: &Graph, block: Block, is_shown: &mut [bool]) -> fmt::Result {
+/// A graph, and the comments behind its nodes.
+type Noted<'a> = (&'a Graph, &'a dyn Fn(Node) -> Option<String>);
+
+fn block_of_graph(out: &mut String, noted: Noted<'_>, block: Block, is_shown: &mut [bool]) -> fmt::Result {
+    let (graph, _) = noted;
     head(out, graph, block)?;
     out.push('\n');
     let data = graph.block(block);
     for &param in &data.params {
-        line(out, graph, param)?;
+        noted_line(out, noted, param)?;
     }
     for &node in data.body.iter().chain([&data.end]) {
-        floating(out, graph, graph.inputs(node), is_shown)?;
-        line(out, graph, node)?;
+        floating(out, noted, graph.inputs(node), is_shown)?;
+        noted_line(out, noted, node)?;
     }
     for (succ, &to) in data.succs.iter().enumerate() {
         for (way, pred) in graph.block(to).preds.iter().enumerate() {
@@ -110,7 +193,7 @@ fn block_of_graph(out: &mut String, graph: &Graph, block: Block, is_shown: &mut 
                 continue;
             }
             for &param in &graph.block(to).params {
-                floating(out, graph, graph.inputs(param).get(way..=way).unwrap_or(&[]), is_shown)?;
+                floating(out, noted, graph.inputs(param).get(way..=way).unwrap_or(&[]), is_shown)?;
             }
         }
     }
@@ -118,7 +201,8 @@ fn block_of_graph(out: &mut String, graph: &Graph, block: Block, is_shown: &mut 
 }
 
 /// Shows the floating nodes that compute `roots`, operands first.
-fn floating(out: &mut String, graph: &Graph, roots: &[Node], is_shown: &mut [bool]) -> fmt::Result {
+fn floating(out: &mut String, noted: Noted<'_>, roots: &[Node], is_shown: &mut [bool]) -> fmt::Result {
+    let (graph, _) = noted;
     let mut stack: Vec<(Node, usize)> = roots.iter().rev().map(|root| (*root, 0)).collect();
     while let Some((node, next)) = stack.last_mut() {
         let node = *node;
@@ -135,7 +219,7 @@ fn floating(out: &mut String, graph: &Graph, roots: &[Node], is_shown: &mut [boo
                 stack.push((input, 0));
             }
             None => {
-                line(out, graph, node)?;
+                noted_line(out, noted, node)?;
                 stack.pop();
             }
         }
@@ -162,6 +246,16 @@ fn head(out: &mut String, graph: &Graph, block: Block) -> fmt::Result {
 fn line(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
     out.push_str("    ");
     self::node(out, graph, node)?;
+    out.push('\n');
+    Ok(())
+}
+
+fn noted_line(out: &mut String, (graph, note): Noted<'_>, node: Node) -> fmt::Result {
+    out.push_str("    ");
+    self::node(out, graph, node)?;
+    if let Some(note) = note(node) {
+        write!(out, "  # {note}")?;
+    }
     out.push('\n');
     Ok(())
 }
@@ -323,7 +417,7 @@ fn inst(
     assignment: Option<&Assignment>,
 ) -> fmt::Result {
     let inst = &list.insts[at];
-    write!(out, "    {}.{}.{}", (names.tile)(inst.tile), inst.sig.from, inst.sig.ty)?;
+    write!(out, "    {at}: {}.{}.{}", (names.tile)(inst.tile), inst.sig.from, inst.sig.ty)?;
     for index in inst.operands.range() {
         out.push(' ');
         operand(out, list.operands[index], names)?;

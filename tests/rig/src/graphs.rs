@@ -13,13 +13,10 @@ use azulejo::rules::BUILTIN;
 use azulejo::x64::Status;
 use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
 use azulejo_core::fuzzing::{AT_EDGE, OWN_SLOTS, Random};
-use azulejo_core::grammar::TileSet;
-use azulejo_core::ir::assignment::Assignment;
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::index::Node;
-use azulejo_core::ir::tiles::TileList;
-use azulejo_core::pass::Observer;
 use azulejo_core::pass::rewrite::CaseConstant;
+use azulejo_core::pass::{Allocated, Observer, Target};
 use azulejo_core::text::print;
 use azulejo_core::vocab::op::{Kind, Yields};
 use azulejo_core::vocab::{Op, Props, Sig, Type};
@@ -39,7 +36,8 @@ impl Observer for Stages {
         self.graphs.push((pass, graph.clone()));
     }
 
-    fn assignment(&mut self, _: &TileSet, tiles: &TileList, assignment: &Assignment) {
+    fn assignment(&mut self, _: &Target<'_>, allocated: &Allocated<'_>) {
+        let Allocated { tiles, assignment, .. } = *allocated;
         self.assignment = print::assignment(tiles, assignment, print::Names::NUMBERS);
     }
 }

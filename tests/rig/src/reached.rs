@@ -3,12 +3,11 @@
 use crate::ties::SHUFFLED;
 use azulejo::rules::{BUILTIN, Matcher};
 use azulejo::x64::X64;
-use azulejo_core::grammar::TileSet;
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::index::Node;
 use azulejo_core::ir::tiles::TileList;
-use azulejo_core::pass::Observer;
 use azulejo_core::pass::rewrite::Case;
+use azulejo_core::pass::{Observer, Target};
 use azulejo_core::vocab::Op;
 use std::cell::RefCell;
 use std::sync::LazyLock;
@@ -27,8 +26,8 @@ impl Default for Reached {
 }
 
 impl Observer for Reached {
-    fn tiles(&mut self, set: &TileSet, tiles: &TileList) {
-        let is_shuffled = !std::ptr::eq(set, X64.tables);
+    fn tiles(&mut self, target: &Target<'_>, tiles: &TileList) {
+        let is_shuffled = !std::ptr::eq(target.set, X64.tables);
         for tile in tiles.insts.iter().map(|inst| inst.tile.0 as usize) {
             let tile = if is_shuffled { SHUFFLED.original[tile] as usize } else { tile };
             self.is_reached[tile] = true;

@@ -5,10 +5,9 @@
 use azulejo::x64::regs::{R8, RAX, XMM0};
 use azulejo_core::check::assignment::assignment as judge;
 
-use azulejo_core::grammar::TileSet;
 use azulejo_core::ir::assignment::{Assignment, Loc, Source};
 use azulejo_core::ir::tiles::{Constraint, Operand, Role, TileList};
-use azulejo_core::pass::Observer;
+use azulejo_core::pass::{Allocated, Observer, Target};
 use azulejo_core::random::Random;
 use azulejo_core::vocab::Class;
 use azulejo_rig::compare::{Rig, WAYS};
@@ -19,8 +18,8 @@ use azulejo_rig::run::Verified;
 struct Seen(Vec<(TileList, Assignment)>);
 
 impl Observer for Seen {
-    fn assignment(&mut self, _: &TileSet, tiles: &TileList, assignment: &Assignment) {
-        self.0.push((tiles.clone(), assignment.clone()));
+    fn assignment(&mut self, _: &Target<'_>, allocated: &Allocated<'_>) {
+        self.0.push((allocated.tiles.clone(), allocated.assignment.clone()));
     }
 }
 

@@ -28,7 +28,7 @@ mod write;
 
 use super::chaos::Chaos;
 use super::live;
-use crate::ir::assignment::Assignment;
+use crate::ir::assignment::{Assignment, Loc, Part};
 use crate::ir::ranges::{AFTER, EARLY, LATE, Ranges, STEP, Segment};
 use crate::ir::tiles::{Constraint, Operand, Role, TileList};
 use crate::target::{Reg, RegisterFile};
@@ -57,6 +57,24 @@ pub struct Scratch {
 }
 
 impl Scratch {
+    /// What ranges were cut into by the last allocation.
+    pub(super) fn parts<'a>(
+        &'a self,
+        ranges: &'a Ranges,
+        tiles: &'a TileList,
+    ) -> impl Iterator<Item = Part<'a>> {
+        self.pieces.all.iter().enumerate().filter_map(move |(at, piece)| {
+            let place = match piece.place {
+                Place::Reg(reg) => Some(Loc::Reg(reg)),
+                Place::Memory if ranges.constant(piece.range, tiles).is_some() => None,
+                Place::Memory => Some(Loc::Slot(self.write.slot(piece.range))),
+                Place::Waiting => None,
+            };
+            let segments = self.pieces.segments(at as u32);
+            (!segments.is_empty()).then_some(Part { range: piece.range, segments, place })
+        })
+    }
+
     /// Gives its memory back.
     pub(super) fn release(&mut self) {
         *self = Scratch { chaos: core::mem::take(&mut self.chaos), ..Scratch::default() };

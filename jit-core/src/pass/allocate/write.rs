@@ -39,6 +39,13 @@ pub(super) struct Scratch {
     moves: Moves,
 }
 
+impl Scratch {
+    /// The spill slot of a range that has one.
+    pub(super) fn slot(&self, range: u32) -> u32 {
+        self.slots[range as usize].number
+    }
+}
+
 /// Where a range is.
 #[derive(Clone, Copy, Debug)]
 struct Whereabouts {

@@ -1,0 +1,46 @@
+//! A function's machine code beside its bytecode.
+
+use super::machine::{self, Machine};
+use std::fmt;
+
+/// A function's machine code with the bytecode that each piece came from. Printed, it is one line a piece: the
+/// offset, the bytes and the bytecode; with the feature `disasm` one line an instruction.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    /// Where the code runs.
+    pub(crate) address: usize,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) map: Vec<(u32, u32)>,
+    pub(crate) bytecode: Vec<String>,
+}
+
+impl Listing {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl fmt::Display for Listing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut last = None;
+        let machine = Machine { code: &self.bytes, address: self.address as u64, addresses: &[] };
+        for line in machine::lines(machine, self.map.iter().map(|(at, _)| *at)) {
+            let origin = origin(&self.map, line.at).copied();
+            let is_other = origin != last;
+            last = origin;
+            // A bytecode is named where a piece of another one ends.
+            let note = origin.filter(|_| is_other);
+            let note = note.map(|at| format!("; {at}: {}", self.bytecode[at as usize])).unwrap_or_default();
+            let text = if line.text.is_empty() { line.hex() } else { line.text };
+            writeln!(f, "{}", format!("{:6x}  {text:40}{note}", line.at).trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// What the last piece belongs to that starts at or before an offset.
+pub(crate) fn origin<T>(map: &[(u32, T)], offset: u32) -> Option<&T> {
+    let next = map.partition_point(|(start, _)| *start <= offset);
+    Some(&map[next.checked_sub(1)?].1)
+}

@@ -1,0 +1,162 @@
+//! What is written down of each function that is compiled, and where.
+//!
+//! In: a builder's wish, or the environment's. Out: files, or text on the standard error stream. What cannot be written is
+//! not: a program does not fail for its log.
+
+use super::glob;
+use super::trace::{STAGES, Selection, Trace};
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What is written down of each function that is compiled: [`crate::Builder::log`].
+///
+/// ```
+/// # use azulejo::prelude::*;
+/// use azulejo::Log;
+/// # #[derive(Bytecode, Clone, Copy, Debug)]
+/// # enum Op { Return { a: In<i64> } }
+/// # template! { Op::Return => (return $a) }
+/// let directory = std::env::temp_dir().join("azulejo-log");
+/// let log = Log::of("rewrite,allocate,emit")?.functions("sum*").directory(&directory);
+/// let engine: Engine<Op> = Engine::<Op>::builder().log(log).build();
+/// # let function = engine.define("summary", vec![Op::Return { a: 0.into() }], 1)?;
+/// # if azulejo::can_compile().is_ok() {
+/// engine.compile(function)?;
+/// let files: Vec<_> = std::fs::read_dir(&directory)?.collect();
+/// assert!(!files.is_empty());
+/// # }
+/// # std::fs::remove_dir_all(&directory).ok();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Log {
+    selection: Selection,
+    functions: String,
+    directory: Option<PathBuf>,
+}
+
+/// There is no such stage.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownStage {
+    name: String,
+}
+
+impl fmt::Display for UnknownStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no stage `{}`; there are {} and all", self.name, STAGES.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownStage {}
+
+impl Log {
+    /// All stages of all functions, on the standard error stream.
+    ///
+    /// ```
+    /// # use azulejo::Log;
+    /// let everything_of_main = Log::all().functions("main");
+    /// ```
+    pub fn all() -> Log {
+        Log { selection: Selection::ALL, functions: "*".into(), directory: None }
+    }
+
+    /// Some stages, by their names with commas between: `bytecode build rewrite forward dead place tile live allocate emit`,
+    /// or `all`.
+    ///
+    /// ```
+    /// # use azulejo::Log;
+    /// assert!(Log::of("build, emit").is_ok());
+    /// let error = Log::of("built").unwrap_err();
+    /// assert!(error.to_string().starts_with("there is no stage `built`"));
+    /// ```
+    pub fn of(stages: &str) -> Result<Log, UnknownStage> {
+        let mut selection = Selection::NONE;
+        for name in stages.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            if name == "all" {
+                selection = Selection::ALL;
+            } else if !selection.add(name) {
+                return Err(UnknownStage { name: name.into() });
+            }
+        }
+        Ok(Log { selection, ..Log::all() })
+    }
+
+    /// Only of functions whose names are like this: `*` is any text, `?` any character.
+    ///
+    /// ```
+    /// # use azulejo::Log;
+    /// let of_some = Log::all().functions("parse_*");
+    /// ```
+    pub fn functions(mut self, pattern: &str) -> Log {
+        self.functions = pattern.into();
+        self
+    }
+
+    /// Into a file for each compilation in this directory, which is made if it is not there; and for each graph another one
+    /// for Graphviz. The files are numbered in the order in which the process compiles.
+    ///
+    /// ```
+    /// # use azulejo::Log;
+    /// let into_files = Log::all().directory("target/log");
+    /// ```
+    pub fn directory(mut self, directory: impl AsRef<Path>) -> Log {
+        self.directory = Some(directory.as_ref().to_path_buf());
+        self
+    }
+
+    /// What the environment asks for: `JIT_LOG` names the stages, `JIT_LOG_FN` the functions, `JIT_LOG_DIR` the directory.
+    pub(crate) fn of_environment() -> Option<&'static Log> {
+        static LOG: OnceLock<Option<Log>> = OnceLock::new();
+        LOG.get_or_init(|| {
+            let stages = std::env::var("JIT_LOG").ok().filter(|stages| !stages.is_empty())?;
+            let mut log = match Log::of(&stages) {
+                Ok(log) => log,
+                Err(error) => {
+                    eprintln!("JIT_LOG: {error}");
+                    return None;
+                }
+            };
+            if let Ok(pattern) = std::env::var("JIT_LOG_FN") {
+                log = log.functions(&pattern);
+            }
+            if let Some(directory) = std::env::var_os("JIT_LOG_DIR").filter(|directory| !directory.is_empty())
+            {
+                log = log.directory(Path::new(&directory));
+            }
+            Some(log)
+        })
+        .as_ref()
+    }
+
+    /// Starts the log of a function, if that is wanted.
+    pub(crate) fn start<B: fmt::Debug>(&self, name: &str, head: String, code: &[B]) -> Option<Trace> {
+        if !glob::matches(&self.functions, name) {
+            return None;
+        }
+        let mut trace = Trace::new(head, code, self.selection);
+        trace.drawings = self.directory.is_some().then(Vec::new);
+        Some(trace)
+    }
+
+    /// Writes it.
+    pub(crate) fn write(&self, name: &str, kind: &str, trace: &Trace) {
+        let Some(directory) = &self.directory else {
+            // One write, which other threads' do not get into.
+            let _ = std::io::stderr().write_all(format!("{}\n", trace.text).as_bytes());
+            return;
+        };
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let name: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).take(80).collect();
+        let path = |rest: &str| directory.join(format!("{number:05}-{name}-{kind}{rest}"));
+        let _ = std::fs::create_dir_all(directory);
+        let _ = std::fs::write(path(".txt"), &trace.text);
+        for (at, (stage, drawing)) in trace.drawings.iter().flatten().enumerate() {
+            let _ = std::fs::write(path(&format!(".{at}-{stage}.dot")), drawing);
+        }
+    }
+}

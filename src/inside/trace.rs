@@ -1,0 +1,142 @@
+//! Writes down what becomes of a function, stage by stage.
+//!
+//! In: what the compiler shows after each stage. Out: text, in which nodes, virtual registers, instructions and bytecodes
+//! have the same numbers throughout. Logs are this text, and pages of the explorer are made from it.
+
+use super::listing::origin;
+use super::machine::{self, Machine};
+use azulejo_core::ir::emitted::{Emitted, Maker};
+use azulejo_core::ir::graph::Graph;
+use azulejo_core::ir::index::Node;
+use azulejo_core::ir::ranges::Ranges;
+use azulejo_core::ir::schedule::Schedule;
+use azulejo_core::ir::tiles::TileList;
+use azulejo_core::pass::{Allocated, Observer, Target};
+use azulejo_core::text::{dot, print};
+use std::fmt::{Debug, Write};
+
+/// Every stage there is, in the order in which they are shown.
+pub(crate) const STAGES: [&str; 10] =
+    ["bytecode", "build", "rewrite", "forward", "dead", "place", "tile", "live", "allocate", "emit"];
+
+/// Some of the stages, a bit each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Selection(u16);
+
+impl Selection {
+    pub(crate) const ALL: Selection = Selection((1 << STAGES.len()) - 1);
+    pub(crate) const NONE: Selection = Selection(0);
+
+    /// Adds a stage; whether there is one of this name.
+    pub(crate) fn add(&mut self, name: &str) -> bool {
+        let bit = STAGES.iter().position(|stage| *stage == name).map(|at| 1 << at);
+        self.0 |= bit.unwrap_or(0);
+        bit.is_some()
+    }
+
+    fn has(self, name: &str) -> bool {
+        STAGES.iter().zip(0..).any(|(stage, at)| *stage == name && self.0 >> at & 1 != 0)
+    }
+}
+
+/// An observer that keeps the text of what is selected.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    pub(crate) text: String,
+    selection: Selection,
+    /// Graphs as Graphviz reads them, each with its stage, if somebody wants them.
+    pub(crate) drawings: Option<Vec<(&'static str, String)>>,
+    /// For each node the number that it had until just now.
+    old_numbers: Vec<Node>,
+}
+
+impl Trace {
+    /// Starts with what is compiled: a head of lines such as `function sum`.
+    pub(crate) fn new<B: Debug>(head: String, code: &[B], selection: Selection) -> Trace {
+        let mut trace = Trace { text: head, selection, drawings: None, old_numbers: Vec::new() };
+        trace.add("bytecode", || {
+            code.iter().enumerate().map(|(at, op)| format!("{at:5}: {op:?}\n")).collect()
+        });
+        trace
+    }
+
+    fn add(&mut self, stage: &str, text: impl FnOnce() -> String) {
+        if self.selection.has(stage) {
+            write!(self.text, "\n== {stage}\n{}", text()).expect("text has room");
+        }
+    }
+
+    /// Code of the baseline, of which it is only known where that of each bytecode starts.
+    pub(crate) fn baseline(&mut self, code: &[u8], address: u64, starts: &[u32]) {
+        let mut map: Vec<(u32, usize)> = starts.iter().copied().zip(0..).collect();
+        map.sort_unstable();
+        self.add("emit", || {
+            let note = |at| origin(&map, at).map_or("frame".to_string(), |at| format!("@{at}"));
+            assembly(Machine { code, address, addresses: &[] }, map.iter().map(|(at, _)| *at), note)
+        });
+    }
+}
+
+impl Observer for Trace {
+    fn graph(&mut self, pass: &'static str, graph: &Graph) {
+        let old_numbers = std::mem::take(&mut self.old_numbers);
+        let was = |node: Node| old_numbers.get(node.at()).map(|old| format!("was {old}"));
+        self.add(pass, || print::graph_with_notes(graph, &was));
+        if let Some(drawings) = self.drawings.as_mut().filter(|_| self.selection.has(pass)) {
+            drawings.push((pass, dot::graph(graph)));
+        }
+    }
+
+    fn renumbered(&mut self, numbers: &[Node]) {
+        let stay = numbers.iter().enumerate().filter(|(_, new)| new.is_some());
+        self.old_numbers = stay.map(|(old, _)| Node::from(old)).collect();
+    }
+
+    fn schedule(&mut self, graph: &Graph, schedule: &Schedule) {
+        self.add("place", || print::schedule(graph, schedule));
+    }
+
+    fn tiles(&mut self, target: &Target<'_>, tiles: &TileList) {
+        self.add("tile", || target.named(|names| print::tiles(tiles, names)));
+    }
+
+    fn ranges(&mut self, target: &Target<'_>, tiles: &TileList, ranges: &Ranges) {
+        self.add("live", || target.named(|names| print::ranges(tiles, ranges, names)));
+    }
+
+    fn assignment(&mut self, target: &Target<'_>, allocated: &Allocated<'_>) {
+        let Allocated { tiles, ranges, assignment, .. } = *allocated;
+        self.add("allocate", || {
+            target.named(|names| {
+                print::parts(ranges, allocated.parts(), names) + &print::assignment(tiles, assignment, names)
+            })
+        });
+    }
+
+    fn code(&mut self, target: &Target<'_>, tiles: &TileList, code: &Emitted<'_>) {
+        let of_inst = |number: u32| {
+            let inst = &tiles.insts[number as usize];
+            let name = target.set.tiles[inst.tile.0 as usize].name;
+            let node = if inst.node.is_some() { format!(" {}", inst.node) } else { String::new() };
+            format!("{number} {name}{node} @{}", inst.origin)
+        };
+        let note = |at| match origin(code.pieces, at) {
+            Some(&Maker::Inst(inst)) => of_inst(inst),
+            Some(&Maker::Moves(before)) => format!("{before} move @{}", tiles.insts[before as usize].origin),
+            Some(Maker::Frame) | None => "frame".to_string(),
+        };
+        self.add("emit", || {
+            let machine = Machine { code: code.code, address: 0, addresses: code.addresses };
+            assembly(machine, code.pieces.iter().map(|(at, _)| *at), note)
+        });
+    }
+}
+
+/// A line for each instruction: the offset, the bytes, the assembler's text if that is known, and a note on what it is for.
+fn assembly(machine: Machine<'_>, pieces: impl Iterator<Item = u32>, note: impl Fn(u32) -> String) -> String {
+    let lines = machine::lines(machine, pieces).into_iter().map(|line| {
+        let (at, hex, text) = (line.at, line.hex(), &line.text);
+        format!("{at:6x}  {hex:30} {text:36} ; {}\n", note(at))
+    });
+    lines.collect()
+}
