@@ -1,4 +1,4 @@
-//! Each mistake in templates, opcode enums and rows of operators is reported on its token, with what to do about it.
+//! Each mistake in templates, opcode enums, calls and rows of operators is reported on its token, with what to do about it.
 
 #[test]
 fn mistakes_in_templates() {
@@ -13,4 +13,9 @@ fn mistakes_in_enums() {
 #[test]
 fn mistakes_in_operators() {
     trybuild::TestCases::new().compile_fail("tests/ui/operators/*.rs");
+}
+
+#[test]
+fn mistakes_in_calls() {
+    trybuild::TestCases::new().compile_fail("tests/ui/engine/*.rs");
 }

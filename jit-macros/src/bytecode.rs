@@ -71,7 +71,12 @@ pub(crate) fn derive(input: TokenStream) -> TokenStream {
         }
     }
     match errors {
-        Some(errors) => errors.into_compile_error(),
+        Some(errors) => {
+            let stand_in =
+                input.generics.params.is_empty().then(|| stand_in(&input.ident, &attributes.context));
+            let errors = errors.into_compile_error();
+            quote!(#errors #stand_in)
+        }
         None => expand(&input, &attributes, &opcodes),
     }
 }
@@ -404,6 +409,54 @@ fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStr
                 end => return (end, unsafe { op.offset_from_unsigned(start) } as u32),
             }
         }
+    }
+}
+
+/// What an enum with mistakes becomes, so that nothing that uses it is reported as well: a bytecode that nobody runs, and a
+/// macro that tells `template!` nothing.
+fn stand_in(name: &Ident, context: &Type) -> TokenStream {
+    let core = quote!(::azulejo::__private::core);
+    let hidden = format_ident!("__azulejo_describe_{}", name);
+    quote! {
+        const _: () = {
+            use #core::ir::bytecode as __bytecode;
+            // SAFETY: the crate does not compile.
+            unsafe impl __bytecode::Bytecode for #name {
+                type Context = #context;
+                const OPCODES: &'static [__bytecode::OpcodeInfo] = &[];
+                const OPERATORS: &'static [#core::vocab::OpInfo] = &[];
+                const OFFSETS: &'static [&'static [u16]] = &[];
+                fn opcode(&self) -> usize {
+                    ::core::unreachable!()
+                }
+                fn operands(&self) -> [__bytecode::Raw; __bytecode::MAX_OPERANDS] {
+                    ::core::unreachable!()
+                }
+                fn templates() -> &'static [&'static #core::ir::template::Template] {
+                    &[]
+                }
+                fn guarded_templates() -> &'static [&'static #core::ir::template::Template] {
+                    &[]
+                }
+                unsafe fn interpret(
+                    _: &[Self],
+                    _: &__bytecode::Machine<'_, Self::Context>,
+                    _: u32,
+                    _: u32,
+                    _: u32,
+                ) -> (__bytecode::Flow, u32) {
+                    ::core::unreachable!()
+                }
+            }
+        };
+        #[doc(hidden)]
+        #[allow(unused_macros, reason = "an enum may be derived without templates of its own")]
+        macro_rules! #hidden {
+            ($($any:tt)*) => {};
+        }
+        #[doc(hidden)]
+        #[allow(unused_imports, reason = "as above")]
+        pub(crate) use #hidden as #name;
     }
 }
 

@@ -9,6 +9,12 @@ use azulejo_core::vocab::meaning::Num;
 /// assert_eq!((-1i32).to_slot(), 0xffff_ffff);
 /// assert_eq!(f64::from_slot(2.5f64.to_slot()), 2.5);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "no VM register holds `{Self}`",
+    label = "of what type is this?",
+    note = "arguments and results are integers of up to 64 bits, floats, `bool`, raw pointers, or `()` for no result; a call's \
+            result needs a type: `let result: i64 = engine.call(…)?`"
+)]
 pub trait Slot: Copy {
     /// The register's bits: the value's own, and zeros above them.
     fn to_slot(self) -> u64;
@@ -97,6 +103,20 @@ impl Slot for () {
 }
 
 /// The arguments of a call: a tuple of up to twelve values, or a slice of register bits.
+///
+/// A value's type says how many bits it has and nothing extends it: where a function reads an `i64`, give it an `i64`.
+///
+/// ```
+/// use azulejo::Args;
+/// let mut registers = [0; 3];
+/// (7u8, -1i64, -1i32).store(&mut registers);
+/// assert_eq!(registers, [7, u64::MAX, 0xffff_ffff]);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no list of arguments",
+    label = "a tuple, or a slice of register bits",
+    note = "one argument is a tuple too: `(7i64,)`; none is `()`; and there are twelve at most"
+)]
 pub trait Args {
     /// How many there are.
     fn count(&self) -> usize;

@@ -153,6 +153,9 @@ fn starts_row(tokens: &[TokenTree]) -> bool {
 }
 
 fn read_row(reader: &mut Reader, source: &mut Source) -> Result<(), Error> {
+    if reader.takes_punct(',') || reader.takes_punct(';') {
+        return Err(Error::new(reader.last(), "nothing stands between rows: leave this out"));
+    }
     let path = reader.path().and_then(|(_, mut idents)| Some((idents.pop()?, idents)));
     let Some((name, idents)) = path else {
         reader.next();

@@ -1,0 +1,181 @@
+//! Does what a chapter says.
+//!
+//! In: a chapter's file. Out: nothing, or a panic that says at which line of the chapter something else happened than it
+//! says. With `UPDATE_EXPECT` in the environment, the output of whole runs is written into the chapter instead.
+//!
+//! Every chapter starts in the same empty folder, next to azulejo, as a reader's projects are.
+
+use crate::edit::change;
+use crate::matching::{is_match, is_part};
+use crate::parse::{Block, blocks};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+/// One chapter at a time: they share the folder, so that azulejo is built once.
+static FOLDER: Mutex<()> = Mutex::new(());
+
+/// Follows the chapter with this name. `repository` is where azulejo is, `scratch` where projects may be made.
+pub fn follow(repository: &Path, scratch: &Path, chapter: &str) {
+    let _one = FOLDER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let path = repository.join("docs/book").join(chapter);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut reader = Reader {
+        repository,
+        folder: empty_folder(repository, scratch),
+        chapter,
+        undo: Vec::new(),
+        printed: String::new(),
+        replaced: Vec::new(),
+    };
+    let blocks = blocks(&text);
+    assert!(!blocks.is_empty(), "{chapter} shows nothing");
+    blocks.iter().for_each(|block| reader.take(block));
+    assert!(reader.undo.is_empty(), "{chapter}: nothing runs after the last wrong change");
+    reader.bless(&path, &text);
+}
+
+/// A folder with azulejo in it and nothing else. What was built for earlier chapters stays.
+fn empty_folder(repository: &Path, scratch: &Path) -> PathBuf {
+    let folder = scratch.join("book");
+    fs::create_dir_all(&folder).expect("the folder can be made");
+    for entry in fs::read_dir(&folder).expect("the folder can be read").flatten() {
+        let name = entry.file_name();
+        if name != "target" && name != "azulejo" {
+            let path = entry.path();
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        }
+    }
+    let link = folder.join("azulejo");
+    if fs::read_link(&link).ok().as_deref() != Some(repository) {
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(repository, &link).expect("links can be made");
+    }
+    // The folder may lie in azulejo's own workspace, of which the reader's projects are no part.
+    let workspace = "[workspace]\nmembers = [\"*\"]\nexclude = [\"azulejo\", \"target\"]\nresolver = \"3\"\n";
+    fs::write(folder.join("Cargo.toml"), workspace).expect("files can be written");
+    fs::copy(repository.join("Cargo.lock"), folder.join("Cargo.lock")).expect("files can be copied");
+    folder
+}
+
+struct Reader<'a> {
+    repository: &'a Path,
+    folder: PathBuf,
+    chapter: &'a str,
+    /// Files as they were before wrong changes.
+    undo: Vec<(PathBuf, String)>,
+    /// What the last commands printed.
+    printed: String,
+    /// Blocks that are to show something else.
+    replaced: Vec<(usize, String)>,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, block: &Block) {
+        let place = format!("docs/book/{}:{}", self.chapter, block.line);
+        let file = self.folder.join(&block.about);
+        match &*block.role {
+            "file" => self.write(&file, &block.text),
+            "add" => self.write(&file, &(read(&file, &place) + "\n" + &block.text)),
+            "change" | "wrong" => {
+                let old = read(&file, &place);
+                let new =
+                    change(&old, &block.text).unwrap_or_else(|error| panic!("{place}: {error}:\n{old}"));
+                self.write(&file, &new);
+                if block.role == "wrong" {
+                    self.undo.push((file, old));
+                }
+            }
+            "run" | "fails" => {
+                self.run(block, &place);
+                while let Some((file, text)) = self.undo.pop() {
+                    self.write(&file, &text);
+                }
+            }
+            "output" => {
+                let fits = is_part(&block.text, &self.printed);
+                assert!(fits, "{place}: this is no part of what was printed:\n{}", self.printed);
+            }
+            "from" => self.compare(block, &place),
+            "drawing" => assert_eq!(block.language, "text", "{place}: drawings are text"),
+            role => panic!("{place}: no comment says what this block is (`{role}` means nothing)"),
+        }
+    }
+
+    fn write(&self, path: &Path, text: &str) {
+        let parent = path.parent().expect("a file has a folder");
+        fs::create_dir_all(parent).expect("folders can be made");
+        fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+
+    fn run(&mut self, block: &Block, place: &str) {
+        assert_eq!(block.language, "console", "{place}: commands and what they print are `console`");
+        let mut shown = String::new();
+        self.printed.clear();
+        for part in format!("\n{}", block.text).split("\n$ ").skip(1) {
+            let (command, expected) = part.split_once('\n').unwrap_or((part, ""));
+            let actual = self.execute(command, block, place);
+            let fits = is_match(expected, &actual);
+            if !fits && std::env::var_os("UPDATE_EXPECT").is_none() {
+                panic!("{place}: `$ {command}` prints\n{actual}\nand not\n{expected}");
+            }
+            let kept = if fits { expected } else { &actual };
+            let end = if kept.is_empty() || kept.ends_with('\n') { "" } else { "\n" };
+            shown.push_str(&format!("$ {command}\n{kept}{end}"));
+            self.printed.push_str(&actual);
+        }
+        if shown != block.text {
+            self.replaced.push((block.line, shown));
+        }
+    }
+
+    fn execute(&self, command: &str, block: &Block, place: &str) -> String {
+        let output = Command::new("sh")
+            .args(["-c", command])
+            .current_dir(self.folder.join(&block.about))
+            .env("CARGO_TARGET_DIR", self.folder.join("target"))
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("CARGO_TERM_QUIET", "true")
+            .env("CARGO_TERM_COLOR", "never")
+            .env("RUST_BACKTRACE", "0")
+            .output()
+            .unwrap_or_else(|error| panic!("{place}: {command}: {error}"));
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let is_right = output.status.success() == (block.role == "run");
+        assert!(is_right, "{place}: `$ {command}` ends with {}:\n{out}{err}", output.status);
+        if output.status.success() { out.into_owned() } else { format!("{out}{err}") }
+    }
+
+    /// What the block shows stands in the file, each part somewhere.
+    fn compare(&self, block: &Block, place: &str) {
+        let unindented = |text: &str| {
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        let source = unindented(&read(&self.repository.join(&block.about), place));
+        for part in block.text.split('…') {
+            assert!(source.contains(&unindented(part)), "{place}: not in {}:\n{part}", block.about);
+        }
+    }
+
+    /// Writes what was printed into the chapter.
+    fn bless(&self, path: &Path, text: &str) {
+        if self.replaced.is_empty() {
+            return;
+        }
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        for (line, shown) in self.replaced.iter().rev() {
+            let end = lines[*line..].iter().position(|candidate| *candidate == "```\n");
+            let end = line + end.expect("every block ends");
+            lines.splice(*line..end, shown.split_inclusive('\n'));
+        }
+        fs::write(path, lines.concat()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+}
+
+fn read(path: &Path, place: &str) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{place}: {}: {error}", path.display()))
+}

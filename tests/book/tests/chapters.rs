@@ -1,0 +1,40 @@
+//! Follows every chapter of the book from an empty folder.
+
+// What chapters show is machine code for x86-64, and what they say of tools is said of Linux.
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+use azulejo_book::follow::follow;
+use std::path::Path;
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate lies in the repository")
+}
+
+macro_rules! chapters {
+    ($($name:ident $file:literal)*) => {
+        $(#[test]
+        fn $name() {
+            follow(repository(), Path::new(env!("CARGO_TARGET_TMPDIR")), $file);
+        })*
+
+        /// Their files, so that none is left out.
+        const CHAPTERS: &[&str] = &[$($file),*];
+    };
+}
+
+chapters! {
+    first_vm "first-vm.md"
+}
+
+#[test]
+fn every_chapter_is_followed() {
+    let folder = repository().join("docs/book");
+    let mut found: Vec<String> = std::fs::read_dir(folder)
+        .expect("the book can be read")
+        .map(|entry| entry.expect("its files too").file_name().to_string_lossy().into_owned())
+        .collect();
+    found.sort();
+    let mut known = CHAPTERS.to_vec();
+    known.sort();
+    assert_eq!(found, known);
+}
