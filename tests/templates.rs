@@ -224,3 +224,60 @@ fn opcodes_and_templates_may_come_from_a_table() -> Result<(), Error> {
     }
     Ok(())
 }
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+enum Stacked {
+    Get(In<i64>, Push<i64>),
+    Swap {
+        a: Pop<i64>,
+        b: Pop<i64>,
+        below: Push<i64>,
+        above: Push<i64>,
+    },
+    /// The smaller one below the larger one.
+    Sort {
+        a: Pop<i64>,
+        b: Pop<i64>,
+        below: Push<i64>,
+        above: Push<i64>,
+    },
+    Sub(Pop<i64>, Pop<i64>, Push<i64>),
+    Return(Pop<i64>),
+}
+
+template! {
+    Stacked::Get    => $0
+    Stacked::Swap!  => (dov (set $below $b) (set $above $a))
+    Stacked::Sort!  => (ifv (lt $a $b)
+        (dov (set $above $b) (set $below $a))
+        (dov (set $below $b) (set $above $a)))
+    Stacked::Sub    => (sub $0 $1)
+    Stacked::Return => (return $0)
+}
+
+/// What is pushed takes the places of what was popped.
+#[test]
+fn everything_is_popped_before_anything_is_pushed() -> Result<(), Error> {
+    let (pop, push) = (Pop::new(), Push::new());
+    let swap = Stacked::Swap { a: pop, b: pop, below: push, above: push };
+    let sort = Stacked::Sort { a: pop, b: pop, below: push, above: push };
+    let engine = Engine::<Stacked>::new();
+    for (op, args, expected) in [(swap, (5, 7), 2), (sort, (5, 7), -2), (sort, (7, 5), -2)] {
+        let code = vec![
+            Stacked::Get(r(0), push),
+            Stacked::Get(r(1), push),
+            op,
+            Stacked::Sub(pop, pop, push),
+            Stacked::Return(pop),
+        ];
+        let function = engine.define("stacked", code, 2)?;
+        assert_eq!(engine.interpret(function, &mut (), args), Ok::<i64, _>(expected), "{op:?}");
+        for tier in [Tier::Baseline, Tier::Optimizer] {
+            if azulejo::can_compile().is_ok() {
+                engine.compile_in(function, tier)?;
+            }
+            assert_eq!(engine.call(function, &mut (), args), Ok::<i64, _>(expected), "{op:?} in {tier:?}");
+        }
+    }
+    Ok(())
+}

@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod command;
 mod fuzz;
+mod links;
 mod sabotage;
 mod tidy;
 #[cfg(target_arch = "x86_64")]

@@ -1,9 +1,10 @@
 //! Checks what no other tool checks.
 //!
 //! Every Rust file starts with `//!`; files stay small enough to be one idea; a lint is allowed only with a
-//! reason; an unfinished place names its issue; nothing trails at a line's end; what documents link to exists;
-//! the modules of the core depend on each other in one direction only.
+//! reason; an unfinished place names its issue; nothing trails at a line's end; what documents link to exists, and the book
+//! lists its chapters (`links.rs`); the modules of the core depend on each other in one direction only.
 
+use crate::links::{check_links, check_summary};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -34,17 +35,19 @@ pub(crate) fn tidy(root: &Path) -> Result<(), String> {
     let mut files = Vec::new();
     collect(root, &mut files);
     files.sort();
-    let mut faults = Vec::new();
+    let (mut names, mut faults) = (Vec::new(), Vec::new());
     for file in &files {
         let name = file.strip_prefix(root).expect("files lie below the root").display().to_string();
         let Ok(text) = fs::read_to_string(file) else { continue };
         check_text(&name, &text, &mut faults);
         match file.extension().and_then(|extension| extension.to_str()) {
             Some("rs") => check_rust(&name, &text, &mut faults),
-            Some("md") => check_links(root, file, &name, &text, &mut faults),
+            Some("md") => check_links(root, &name, &text, &mut faults),
             _ => {}
         }
+        names.push(name);
     }
+    check_summary(root, &names, &mut faults);
     eprintln!("tidy: {} files, {} faults", files.len(), faults.len());
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
@@ -123,19 +126,6 @@ fn check_uses(name: &str, text: &str, folder: &str, allowed: &[&str], faults: &m
             let is_module = USES.iter().any(|(folder, _)| folder.ends_with(&format!("/{module}")));
             if is_module && module != own && !allowed.contains(&module.as_str()) {
                 faults.push(format!("{name}:{}: `{own}` may not use `{module}`", at + 1));
-            }
-        }
-    }
-}
-
-fn check_links(root: &Path, file: &Path, name: &str, text: &str, faults: &mut Vec<String>) {
-    let folder = file.parent().unwrap_or(root);
-    for (at, line) in text.lines().enumerate() {
-        for part in line.split("](").skip(1) {
-            let target = part.split([')', '#']).next().unwrap_or("");
-            let is_outside = target.contains("://") || target.is_empty();
-            if !is_outside && !folder.join(target).exists() {
-                faults.push(format!("{name}:{}: link to {target}, which does not exist", at + 1));
             }
         }
     }

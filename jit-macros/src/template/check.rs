@@ -29,6 +29,8 @@ pub(super) struct Checker<'a> {
     scopes: Vec<(String, usize, Typed)>,
     /// For each variable whether it is used.
     used: Vec<bool>,
+    /// What is popped and has its value in a variable, since what is pushed takes its place: the operand, and the variable.
+    popped: Vec<(usize, usize)>,
     /// The outputs that are set.
     pub(super) stored: Vec<usize>,
     /// Operands of the check of a trapping operator.
@@ -65,6 +67,7 @@ impl<'a> Checker<'a> {
             stores_itself,
             scopes: Vec::new(),
             used: Vec::new(),
+            popped: Vec::new(),
             stored: Vec::new(),
             check_operands: Vec::new(),
             depth: 0,
@@ -103,7 +106,7 @@ impl<'a> Checker<'a> {
                 let message = format!("`{name}` never stores its output: `(set ${operand} value)`");
                 return fail(name.span(), message);
             }
-            return Ok(body);
+            return Ok(self.popped_first(body));
         }
         let [output] = outputs[..] else {
             let message =
@@ -125,6 +128,32 @@ impl<'a> Checker<'a> {
         let span = value.span;
         let value = self.coerce(value, scalar)?;
         Ok(void(Kind::Set(output, Box::new(value)), span))
+    }
+
+    /// Pops before anything is done.
+    fn popped_first(&self, body: Typed) -> Typed {
+        if self.popped.is_empty() {
+            return body;
+        }
+        let bound = self.popped.iter().map(|&(at, variable)| (variable, self.read(at, body.span))).collect();
+        Typed { kind: Kind::Let(bound, Box::new(body.clone())), ..body }
+    }
+
+    /// The value of a register or of a place on the operand stack.
+    fn read(&self, at: usize, span: Span) -> Typed {
+        let scalar = self.scalar_of(at);
+        let (ty, is_signed) = (scalar.ty(), scalar.is_signed());
+        Typed { kind: Kind::Read(at), ty, is_signed, leaves: false, is_loose: false, span }
+    }
+
+    /// The variable with the value of what is popped.
+    fn popped(&mut self, at: usize) -> usize {
+        let known = self.popped.iter().find(|(operand, _)| *operand == at);
+        known.map(|(_, variable)| *variable).unwrap_or_else(|| {
+            self.used.push(true);
+            self.popped.push((at, self.used.len() - 1));
+            self.used.len() - 1
+        })
     }
 
     pub(super) fn scalar_of(&self, operand: usize) -> Scalar {
@@ -168,19 +197,12 @@ impl<'a> Checker<'a> {
             return Ok(self.check_operands[at].clone());
         }
         let at = self.find_operand(name, span)?;
-        let scalar = self.scalar_of(at);
-        let value = |kind| Typed {
-            kind,
-            ty: scalar.ty(),
-            is_signed: scalar.is_signed(),
-            leaves: false,
-            is_loose: false,
-            span,
-        };
+        let value = self.read(at, span);
         let operand = &self.opcode.operands[at];
         match operand.kind.as_str() {
-            "In" | "InOut" | "Pop" => Ok(value(Kind::Read(at))),
-            "Imm" => Ok(value(Kind::Constant(Constant::Operand(at)))),
+            "Pop" if self.stores_itself => Ok(Typed { kind: Kind::Variable(self.popped(at)), ..value }),
+            "In" | "InOut" | "Pop" => Ok(value),
+            "Imm" => Ok(Typed { kind: Kind::Constant(Constant::Operand(at)), ..value }),
             "Out" | "Push" => fail(span, format!("`${name}` is an output and has no value yet")),
             "Label" | "Labels" => {
                 fail(span, format!("`${name}` is a label, no value: `(branch ${name})` jumps there"))

@@ -99,6 +99,7 @@ impl Reader<'_> {
                 assert!(fits, "{place}: this is no part of what was printed:\n{}", self.printed);
             }
             "from" => self.compare(block, &place),
+            "command" => self.know(block, &place),
             "drawing" => assert_eq!(block.language, "text", "{place}: drawings are text"),
             role => panic!("{place}: no comment says what this block is (`{role}` means nothing)"),
         }
@@ -146,7 +147,11 @@ impl Reader<'_> {
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let is_right = output.status.success() == (block.role == "run");
         assert!(is_right, "{place}: `$ {command}` ends with {}:\n{out}{err}", output.status);
-        if output.status.success() { out.into_owned() } else { format!("{out}{err}") }
+        if output.status.success() {
+            return out.into_owned();
+        }
+        // A reader's project is in no workspace, so rustc names its files without the project's name.
+        format!("{out}{}", err.replace(&format!("--> {}/", block.about), "--> "))
     }
 
     /// What the block shows stands in the file, each part somewhere.
@@ -158,6 +163,23 @@ impl Reader<'_> {
         let source = unindented(&read(&self.repository.join(&block.about), place));
         for part in block.text.split('…') {
             assert!(source.contains(&unindented(part)), "{place}: not in {}:\n{part}", block.about);
+        }
+    }
+
+    /// Looks whether there is what commands run in the repository name; what they do is tested where it is made.
+    fn know(&self, block: &Block, place: &str) {
+        for line in block.text.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let after = |word: &str| words.iter().skip_while(|at| **at != word).nth(1).copied();
+            let is_known = match (after("xtask"), after("--example")) {
+                (Some(command), _) => {
+                    let commands = read(&self.repository.join("xtask/src/main.rs"), place);
+                    commands.contains(&format!("Some(\"{command}\")"))
+                }
+                (_, Some(example)) => self.repository.join(format!("examples/{example}.rs")).exists(),
+                _ => false,
+            };
+            assert!(is_known && words.starts_with(&["$", "cargo"]), "{place}: no such command: {line}");
         }
     }
 

@@ -14,6 +14,7 @@
 //! | `<!-- fails: FOLDER -->` | commands that fail, each with what it prints, errors too |
 //! | `<!-- output -->` | a part of what the last command printed |
 //! | `<!-- from: PATH -->` | parts of a file of this repository, between lines of `…` |
+//! | `<!-- command -->` | commands for azulejo's own folder: an example, or `cargo xtask` |
 //! | `<!-- drawing -->` | neither code nor output |
 //!
 //! In output a line of `…` stands for any lines, and `…` within a line for anything.

@@ -24,6 +24,7 @@ macro_rules! chapters {
 
 chapters! {
     first_vm "first-vm.md"
+    stack_machine "stack-machine.md"
 }
 
 #[test]
