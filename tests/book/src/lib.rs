@@ -20,6 +20,7 @@
 //! In output a line of `…` stands for any lines, and `…` within a line for anything.
 
 pub mod edit;
+#[cfg(unix)]
 pub mod follow;
 pub mod matching;
 pub mod parse;

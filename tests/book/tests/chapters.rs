@@ -25,6 +25,7 @@ macro_rules! chapters {
 chapters! {
     first_vm "first-vm.md"
     stack_machine "stack-machine.md"
+    calling_rust "calling-rust.md"
 }
 
 #[test]
