@@ -14,6 +14,7 @@ pub mod __private {
 }
 
 mod engine;
+pub mod explore;
 mod inside;
 pub mod memory;
 pub mod rules;

@@ -1,0 +1,98 @@
+// What the rows of the columns look like. In: parsed rows. Out: their HTML.
+
+/** Bytecode: names of fields stand back, and wrappers that say nothing go. */
+function byteRow(row, digits) {
+  const text = row.text.replace(/\bImm\(([^()]*)\)/g, '$1').replace(/\bLabel\((\d+)\)/g, '→$1');
+  const parts = /^(\w+)(?: \{ (.*) \}|(.*))$/s.exec(text);
+  const rest = parts ? (parts[2] ?? parts[3]) : '';
+  const fields = html(rest).replace(/(^|, )(\w+): /g, (_, comma, name) => `${comma ? '  ' : ''}<span class="dim">${name}</span> `);
+  return `${tag('n', String(row.at).padStart(digits))}  ${tag('op', parts ? parts[1] : text)}${rest ? ` ${fields}` : ''}`;
+}
+
+/** A row of the tile list. */
+function tileRow(row, digits) {
+  const indent = ' '.repeat(digits);
+  switch (row.kind) {
+    case 'block': {
+      const params = row.params.length ? tag('dim', ` (${row.params.map((vreg) => `r${vreg}`).join(' ')})`) : '';
+      const notes = [row.loop && `in ${row.loop}`, row.cold && 'cold'].filter(Boolean).join(', ');
+      return `b${row.id}${params}${notes ? tag('dim', `  ${notes}`) : ''}`;
+    }
+    case 'edge':
+      return `${indent}  ${tag('dim', row.text.replace('->', '→'))}`;
+    case 'move':
+      return `${indent}  ${tag('dim', 'move')} ${place(row.to)} ${tag('dim', '←')} ${/^-?[\d.]/.test(row.from) ? html(row.from) : place(row.from)}`;
+    default:
+      return instRow(row, digits);
+  }
+}
+
+function instRow(row, digits) {
+  const written = row.operands.filter((operand) => operand.role === 'def' || operand.role === 'early').map(operandText);
+  const read = row.operands.filter((operand) => !operand.writes).map(operandText);
+  const temps = row.operands.filter((operand) => operand.role === 'temp').map(operandText);
+  let out = `${tag('n', String(row.num).padStart(digits))}  ${tag('op', row.name)}`;
+  if (written.length) out += ` ${written.join(' ')} ${read.length || row.imms.length ? tag('dim', '← ') : ''}`;
+  else out += ' ';
+  out += [...read, ...row.imms.map((imm) => html(imm))].join(' ');
+  if (temps.length) out += tag('dim', '  with ') + temps.join(' ');
+  return `${out}${tag('dim', `  ${linkText(row)}`)}`;
+}
+
+function operandText(operand) {
+  const wish = operand.wish && !operand.place ? tag('dim', operand.wish) : '';
+  const name = `r${operand.vreg}`;
+  return operand.place ? `${tag('dim', `${name}:`)}${place(operand.place)}` : `${name}${wish}`;
+}
+
+/** A register or a place in memory. */
+function place(name) {
+  if (/^(slot|arg|memory)/.test(name)) return tag('memory', name);
+  return `<span class="reg" style="--c:${placeColor(name)}">${html(name)}</span>`;
+}
+
+function linkText({ node, origin }) {
+  return [node >= 0 && `v${node}`, origin >= 0 && `@${origin}`].filter(Boolean).join(' ');
+}
+
+/** A machine instruction, with what it belongs to behind it. */
+function codeRow(row, { offset, bytes, text, showsBytes }) {
+  const shown = row.text || row.bytes;
+  const [, operator, rest] = /^(\S+)(.*)$/s.exec(shown) || ['', shown, ''];
+  const fit = operator.length + rest.length > text ? `${rest.slice(0, text - operator.length - 1)}…` : rest.padEnd(text - operator.length);
+  const owner = row.num >= 0 ? `${String(row.num).padStart(3)} ${row.tile}` : row.word ? `    ${row.word}` : '';
+  const links = `${(row.origin >= 0 ? `@${row.origin}` : '').padEnd(5)}${(row.node >= 0 ? `v${row.node}` : '').padEnd(5)}`;
+  return `${tag('n', row.offset.padStart(offset))}  ${showsBytes && row.text ? tag('dim', row.bytes.padEnd(bytes + 2)) : ''}`
+    + `${row.text ? tag('op', operator) : html(operator)}${html(fit)} ${tag('dim', links + owner)}`;
+}
+
+/** A row's text as search sees it. */
+const SEARCHED = {
+  byte: (row) => `@${row.at} ${row.text}`,
+  node: (node) => `${nodeText(node)} ${originText(node)}`,
+  tile: (row) => {
+    if (row.kind === 'block') return `b${row.id} ${row.loop}${row.cold ? ' cold' : ''}`;
+    if (row.kind === 'move') return `move ${row.to} ${row.from}`;
+    if (row.kind === 'edge') return row.text;
+    return `${row.num} ${row.name} ${row.operands.map((each) => `r${each.vreg}${each.wish} ${each.place}`).join(' ')} ${row.imms.join(' ')} ${linkText(row)}`;
+  },
+  range: (range) => `${range.vregs.map((vreg) => `r${vreg}`).join(' ')} ${range.cls} ${range.pieces.map((piece) => piece.place).join(' ')}`,
+  code: (row) => `${row.offset} ${row.text} ${row.note}`,
+};
+
+/** Whether a text has what is searched: names and numbers as whole words, other words anywhere. */
+function searcher(query) {
+  const plain = query.trim().toLowerCase();
+  if (/^[@vrb]\d+$/.test(plain)) {
+    const whole = new RegExp(`(?<![\\w@])${plain}(?!\\w)`);
+    return (text) => whole.test(text.toLowerCase());
+  }
+  return (text) => text.toLowerCase().includes(plain);
+}
+
+/** A range in words: its registers and its places. */
+function rangeText(range) {
+  const places = [...new Set(range.pieces.map((piece) => (piece.place === 'memory' ? piece.slot || 'memory' : piece.place)))];
+  const span = range.segments.length ? `${positionText(range.segments[0].from)}..${positionText(range.segments[range.segments.length - 1].to)}` : '';
+  return `${range.vregs.map((vreg) => `r${vreg}`).join(' ')}${places.length ? ` in ${places.join(', ')}` : ''}${range.constant ? ` = ${range.constant}` : ''} ${span}`;
+}

@@ -1,0 +1,263 @@
+// Places a graph's blocks. In: blocks with sizes and the edges between them. Out: where blocks and edges are.
+//
+// Layers as in Sugiyama's method: a block lies below all that lead to it, apart from edges that go back. Long edges pass through
+// places of their own in the layers between; those over more layers than FAR run along the side instead, so that the work
+// stays linear in what is shown. Within layers the order is by neighbors' mean, and positions are those nearest to where neighbors
+// are that keep the order (pooled adjacent violators), so both are sorted and linear work a layer.
+
+const FAR = 24, GAP_X = 28, GAP_Y = 44, LANE = 12;
+
+/** `blocks`: `{ width, height, preds: [{ from, succ }] }` in order, `from` an index. */
+function layout(blocks) {
+  const edges = edgesOf(blocks);
+  const order = reversePostorder(blocks.length, edges);
+  rankBlocks(blocks, edges, order);
+  const layers = layersOf(blocks, edges, order);
+  orderLayers(layers);
+  placeLayers(layers);
+  return finish(blocks, edges, layers);
+}
+
+function edgesOf(blocks) {
+  const edges = [];
+  for (const block of blocks) { block.outs = []; block.ins = []; block.rank = 0; }
+  blocks.forEach((block, to) => {
+    for (const { from, succ } of block.preds) {
+      if (!blocks[from]) continue;
+      const edge = { from, to, succ, back: false, far: false, chain: [] };
+      edges.push(edge);
+      blocks[from].outs.push(edge);
+      block.ins.push(edge);
+    }
+  });
+  for (const block of blocks) block.outs.sort((one, other) => one.succ - other.succ);
+  return edges;
+}
+
+/** Depth first from the entry; edges to what is being looked at go back. */
+function reversePostorder(count, edges) {
+  const outs = Array.from({ length: count }, () => []);
+  for (const edge of edges) outs[edge.from].push(edge);
+  for (const list of outs) list.sort((one, other) => one.succ - other.succ);
+  const state = new Uint8Array(count), post = [];
+  for (let root = 0; root < count; root++) {
+    if (state[root]) continue;
+    const stack = [[root, 0]];
+    state[root] = 1;
+    while (stack.length) {
+      const top = stack[stack.length - 1];
+      const edge = outs[top[0]][top[1]++];
+      if (!edge) { state[top[0]] = 2; post.push(top[0]); stack.pop(); continue; }
+      if (state[edge.to] === 1) edge.back = true;
+      else if (!state[edge.to]) { state[edge.to] = 1; stack.push([edge.to, 0]); }
+    }
+  }
+  // Roots that nothing leads to stand behind what they were found after.
+  const order = post.reverse();
+  const at = new Uint32Array(count);
+  order.forEach((block, index) => { at[block] = index; });
+  for (const edge of edges) if (at[edge.to] <= at[edge.from]) edge.back = true;
+  return order;
+}
+
+function rankBlocks(blocks, edges, order) {
+  for (const at of order) {
+    let rank = 0;
+    for (const edge of blocks[at].ins) if (!edge.back) rank = Math.max(rank, blocks[edge.from].rank + 1);
+    blocks[at].rank = rank;
+  }
+}
+
+/** Layers of places: blocks, and points at which long edges pass. */
+function layersOf(blocks, edges, order) {
+  const layers = [];
+  const add = (place, rank) => { (layers[rank] ??= []).push(place); return place; };
+  for (const at of order) {
+    const block = blocks[at];
+    block.place = add({ width: block.width, block: at, up: [], down: [], x: 0 }, block.rank);
+  }
+  const join = (above, below, weight) => {
+    above.down.push({ place: below, weight });
+    below.up.push({ place: above, weight });
+  };
+  for (const edge of edges) {
+    const { place: from, rank: top } = blocks[edge.from], { place: to, rank: bottom } = blocks[edge.to];
+    const low = Math.min(top, bottom), high = Math.max(top, bottom);
+    edge.far = high - low > FAR;
+    if (edge.far) continue;
+    if (!edge.back) {
+      let above = from;
+      for (let rank = top + 1; rank < bottom; rank++) {
+        const point = add({ width: LANE, block: -1, up: [], down: [], x: 0 }, rank);
+        join(above, point, above === from ? 1 : 4);
+        edge.chain.push(point);
+        above = point;
+      }
+      join(above, to, edge.chain.length ? 2 : 1);
+    } else {
+      // Down its source's side, up again, and over the head of its target.
+      let below = null;
+      for (let rank = top; rank >= bottom; rank--) {
+        const point = add({ width: LANE, block: -1, up: [], down: [], x: 0 }, rank);
+        if (below) join(point, below, 4);
+        edge.chain.push(point);
+        below = point;
+      }
+      edge.chain[0].beside = from;
+      edge.chain[edge.chain.length - 1].beside = to;
+    }
+  }
+  for (const layer of layers) layer.forEach((place, at) => { place.at = at; });
+  return layers;
+}
+
+function orderLayers(layers) {
+  const sweep = (layer, side) => {
+    for (const place of layer) {
+      const near = place[side];
+      place.key = near.length ? near.reduce((sum, { place: other }) => sum + other.at, 0) / near.length : place.at;
+      if (place.beside && place.beside !== place) place.key = Math.max(place.key, place.beside.at + 0.5);
+    }
+    layer.sort((one, other) => one.key - other.key || one.at - other.at);
+    layer.forEach((place, at) => { place.at = at; });
+  };
+  for (let round = 0; round < 3; round++) {
+    for (let rank = 1; rank < layers.length; rank++) sweep(layers[rank], 'up');
+    for (let rank = layers.length - 2; rank >= 0; rank--) sweep(layers[rank], 'down');
+  }
+  for (let rank = 1; rank < layers.length; rank++) sweep(layers[rank], 'up');
+}
+
+/** Gives places their `x`, the middle. */
+function placeLayers(layers) {
+  for (const layer of layers) {
+    let x = 0;
+    for (const place of layer) { place.x = x + place.width / 2; x += place.width + GAP_X; }
+    const middle = (x - GAP_X) / 2;
+    for (const place of layer) place.x -= middle;
+  }
+  const sweep = (layer, sides) => {
+    for (const place of layer) {
+      let sum = 0, weight = 0;
+      for (const side of sides) for (const near of place[side]) { sum += near.place.x * near.weight; weight += near.weight; }
+      if (place.beside) { sum += place.beside.x + place.beside.width / 2 + GAP_X; weight += 1; }
+      place.wish = weight ? sum / weight : place.x;
+      place.pull = weight || 0.2;
+    }
+    settle(layer);
+  };
+  for (let round = 0; round < 4; round++) {
+    for (let rank = 1; rank < layers.length; rank++) sweep(layers[rank], ['up']);
+    for (let rank = layers.length - 2; rank >= 0; rank--) sweep(layers[rank], round < 3 ? ['down'] : ['up', 'down']);
+  }
+}
+
+/** Moves a layer's places as near to their wishes as order and width let them. */
+function settle(layer) {
+  const pools = [];
+  let offset = 0;
+  layer.forEach((place, at) => {
+    const before = layer[at - 1];
+    if (before) offset += (before.width + place.width) / 2 + (before.block < 0 && place.block < 0 ? 4 : GAP_X);
+    place.offset = offset;
+    const pool = { sum: (place.wish - offset) * place.pull, pull: place.pull, from: at };
+    while (pools.length && pools[pools.length - 1].sum / pools[pools.length - 1].pull >= pool.sum / pool.pull) {
+      const other = pools.pop();
+      pool.sum += other.sum;
+      pool.pull += other.pull;
+      pool.from = other.from;
+    }
+    pools.push(pool);
+  });
+  pools.forEach((pool, at) => {
+    const end = pools[at + 1]?.from ?? layer.length;
+    for (let index = pool.from; index < end; index++) layer[index].x = pool.sum / pool.pull + layer[index].offset;
+  });
+}
+
+/** From places to pictures: tops of layers, boxes of blocks, lines of edges. */
+function finish(blocks, edges, layers) {
+  let left = Infinity, right = -Infinity, y = GAP_Y / 2;
+  for (const layer of layers) {
+    for (const place of layer) {
+      left = Math.min(left, place.x - place.width / 2);
+      right = Math.max(right, place.x + place.width / 2);
+    }
+  }
+  const far = edges.filter((edge) => edge.far);
+  const lanes = farLanes(far, blocks);
+  const shift = 16 - left;
+  const bands = layers.map((layer) => {
+    const height = layer.reduce((most, place) => Math.max(most, place.block < 0 ? 0 : blocks[place.block].height), 0);
+    const band = { top: y, bottom: y + height };
+    y += height + GAP_Y;
+    return band;
+  });
+  for (const layer of layers) for (const place of layer) place.x = Math.round(place.x + shift);
+  for (const block of blocks) {
+    block.x = block.place.x - block.width / 2;
+    block.y = bands[block.rank].top;
+  }
+  const width = right - left + 32;
+  for (const edge of edges) route(edge, blocks, bands, width);
+  return { width: width + lanes * 8 + 8, height: y - GAP_Y / 2, edges };
+}
+
+/** Gives edges that run along the side a lane each, so that none lies on another. */
+function farLanes(far, blocks) {
+  const ends = [];
+  const span = (edge) => [blocks[edge.from].rank, blocks[edge.to].rank].sort((one, other) => one - other);
+  far.sort((one, other) => span(one)[0] - span(other)[0]);
+  for (const edge of far) {
+    const [low, high] = span(edge);
+    let lane = ends.findIndex((end) => end < low);
+    if (lane < 0) lane = ends.length < 12 ? ends.push(0) - 1 : 11;
+    ends[lane] = high;
+    edge.lane = lane;
+  }
+  return ends.length;
+}
+
+/** An edge's line, as points through which it goes. */
+function route(edge, blocks, bands, width) {
+  const from = blocks[edge.from], to = blocks[edge.to];
+  const share = (index, count) => (count > 1 ? (index / (count - 1) - 0.5) * Math.min(60, count * 16) : 0);
+  const start = [from.place.x + share(from.outs.indexOf(edge), from.outs.length), from.y + from.height];
+  const end = [to.place.x + share(to.ins.indexOf(edge), Math.min(to.ins.length, 6)) * (to.ins.length > 6 ? 0 : 1), to.y];
+  const points = [start];
+  const bottom = bands[from.rank].bottom;
+  if (edge.far) {
+    const x = width + edge.lane * 8;
+    points.push([start[0], bottom + 10], [x, bottom + 22], [x, to.y - 22], [end[0], to.y - 10]);
+  } else if (edge.back) {
+    points.push([start[0], bottom + 4]);
+    edge.chain.forEach((point, at) => {
+      const band = bands[from.rank - at];
+      points.push([point.x, band.bottom - (at ? 0 : -8)], [point.x, band.top - (at === edge.chain.length - 1 ? 8 : 0)]);
+    });
+    points.push([end[0], to.y - 6]);
+  } else {
+    if (bottom > start[1]) points.push([start[0], bottom]);
+    edge.chain.forEach((point, at) => {
+      const band = bands[from.rank + 1 + at];
+      points.push([point.x, band.top], [point.x, band.bottom]);
+    });
+  }
+  points.push(end);
+  edge.points = points;
+  edge.top = Math.min(...points.map((point) => point[1]));
+  edge.bottom = Math.max(...points.map((point) => point[1]));
+}
+
+/** Points as a line with soft bends. */
+function pathOf(points) {
+  let path = `M${points[0][0]} ${points[0][1]}`;
+  for (let at = 1; at < points.length; at++) {
+    const [x0, y0] = points[at - 1], [x, y] = points[at];
+    if (x0 === x) { path += `V${y}`; continue; }
+    const half = (y0 + y) / 2;
+    // Where a line turns around, it swings out before it goes over.
+    path += Math.abs(y - y0) < 14 ? `C${x0} ${Math.max(y0, y) + 12} ${x} ${Math.max(y0, y) + 12} ${x} ${y}` : `C${x0} ${half} ${x} ${half} ${x} ${y}`;
+  }
+  return path;
+}

@@ -1,0 +1,354 @@
+// Links between what the columns show. In: a function's stages. Out: for any item, what it came from and what it became.
+//
+// Items are named by kind and number: `byte` by index, `node` by key (its number in the last graph, see `keyNodes`), `tile` by
+// instruction number, `range` by its place in the list, `code` by row. A link is direct (2) or a side note (1): an operand of a
+// tile, a move before it, a constant within it.
+
+const DIRECT = 2, SIDE = 1;
+const COLUMNS = ['byte', 'node', 'tile', 'range', 'code'];
+
+class Links {
+  constructor(stages) {
+    const last = (name) => stages.filter((stage) => stage.name === name).pop();
+    this.graphs = stages.filter((stage) => stage.kind === GRAPH);
+    this.bytecode = last('bytecode')?.read() || [];
+    this.tiles = last('tile')?.read() || null;
+    this.placed = last('allocate')?.read() || null;
+    this.list = this.placed || this.tiles || { rows: [], insts: [], vregs: [], pieces: [], blocks: [], spilled: new Map() };
+    this.machine = last('emit')?.read() || [];
+    this.ranges = last('live')?.read() || [];
+    this.final = this.graphs.length ? this.graphs[this.graphs.length - 1] : null;
+    this.keyed = 0;
+    this.indexTiles();
+    this.indexRanges();
+    this.indexCode();
+    this.indexNodes();
+  }
+
+  /** The graph of a stage, with keys. */
+  graph(stage) {
+    const graph = stage.read();
+    this.keyNodes();
+    return graph;
+  }
+
+  indexTiles() {
+    this.tilesOfByte = new Map();
+    this.tilesOfNode = new Map();
+    for (const inst of this.list.insts) {
+      if (!inst) continue;
+      push(this.tilesOfByte, inst.origin, inst.num);
+      if (inst.node >= 0) push(this.tilesOfNode, inst.node, inst.num);
+    }
+  }
+
+  indexRanges() {
+    const { insts, pieces, blocks } = this.list;
+    this.rangeOf = [];
+    for (const range of this.ranges) for (const vreg of range.vregs) this.rangeOf[vreg] = range.at;
+    for (const piece of pieces) this.ranges[this.rangeOf[piece.vreg]]?.pieces.push(piece);
+    this.defs = this.ranges.map(() => []);
+    this.uses = this.ranges.map(() => []);
+    for (const inst of insts) {
+      for (const operand of inst ? inst.operands : []) {
+        const list = (operand.writes ? this.defs : this.uses)[this.rangeOf[operand.vreg]];
+        if (list && list[list.length - 1] !== inst.num) list.push(inst.num);
+      }
+    }
+    this.paramRanges = new Map();
+    this.paramsOfRange = new Map();
+    this.blocks = new Map(blocks.map((block) => [block.id, block]));
+  }
+
+  indexCode() {
+    this.codeOfTile = new Map();
+    this.codeOfByte = new Map();
+    this.codeOfMoves = new Map();
+    let moves = [];
+    for (const row of this.machine) {
+      if (row.origin >= 0) push(this.codeOfByte, row.origin, row.at);
+      if (row.word === 'move') moves.push(row.at);
+      else {
+        if (row.num >= 0) {
+          push(this.codeOfTile, row.num, row.at);
+          // Moves stand before the instruction that they are made for.
+          for (const at of moves) { this.machine[at].before = row.num; push(this.codeOfMoves, row.num, at); }
+        }
+        moves = [];
+      }
+    }
+  }
+
+  /** What the placed graph says of tiles: nodes without a number of their own, and those that are part of another's tile. */
+  indexNodes() {
+    this.parts = new Map();
+    this.folded = new Map();
+    if (!this.final) return;
+    const graph = this.final.read();
+    for (const block of graph.blocks) {
+      const tiled = this.blocks.get(block.id);
+      if (!tiled) continue;
+      const unnamed = block.nodes.filter((node) => node.id < 0);
+      const insts = tiled.insts.filter((inst) => inst.node >= 0 && !graph.byId.has(inst.node));
+      if (unnamed.length === insts.length) unnamed.forEach((node, at) => { node.id = insts[at].node; });
+      const params = block.nodes.filter((node) => node.op === 'param');
+      if (params.length === tiled.params.length) {
+        params.forEach((node, at) => {
+          const range = this.rangeOf[tiled.params[at]];
+          if (range === undefined) return;
+          this.paramRanges.set(node.id, range);
+          push(this.paramsOfRange, range, node.id);
+        });
+      }
+    }
+    for (const node of graph.nodes) if (node.id >= 0 && !graph.byId.has(node.id)) graph.byId.set(node.id, node);
+    // A node without a tile is part of its users' tiles. Users stand behind it, so they are looked at first.
+    const into = new Map();
+    for (let at = graph.nodes.length - 1; at >= 0; at--) {
+      const node = graph.nodes[at];
+      if (node.op === 'param') continue;
+      const own = this.tilesOfNode.get(node.id);
+      const tiles = own || into.get(node.id) || [];
+      if (!own && tiles.length) {
+        this.folded.set(node.id, tiles);
+        for (const tile of tiles) push(this.parts, tile, node.id);
+      }
+      if (own && !ANYWHERE.has(node.op) || !own) {
+        for (const input of inputsOf(node)) {
+          if (this.tilesOfNode.has(input)) continue;
+          const list = into.get(input) || [];
+          for (const tile of tiles) if (!list.includes(tile) && list.length < 64) list.push(tile);
+          into.set(input, list);
+        }
+      }
+    }
+  }
+
+  /** Gives nodes of all graphs keys: the number in the last graph, where a node is still there. */
+  keyNodes() {
+    if (this.keyed) return;
+    this.keyed = 1;
+    let next = null, epoch = 0, map = null;
+    for (let at = this.graphs.length - 1; at >= 0; at--) {
+      const graph = this.graphs[at].read();
+      if (next) {
+        const renumbered = renumbering(graph, next);
+        if (renumbered) {
+          const later = map, offset = epoch * 1e7;
+          map = (id) => {
+            const to = renumbered.get(id);
+            return to === undefined ? 1e7 + offset + id : later ? later(to) : to;
+          };
+          epoch++;
+        }
+      }
+      for (const node of graph.nodes) node.key = node.id < 0 ? -1 : map ? map(node.id) : node.id;
+      if (next) inheritKeys(graph, next);
+      graph.byKey = new Map(graph.nodes.filter((node) => node.key >= 0).map((node) => [node.key, node]));
+      next = graph;
+    }
+  }
+
+  /** The nodes of each bytecode in a graph. */
+  nodesOfByte(graph) {
+    if (!graph.ofByte) {
+      graph.ofByte = new Map();
+      for (const node of graph.nodes) if (node.origin >= 0) push(graph.ofByte, node.origin, node.at);
+    }
+    return graph.ofByte;
+  }
+
+  /** The nodes that read each node of a graph. */
+  usersOf(graph) {
+    if (!graph.users) {
+      graph.users = new Map();
+      for (const node of graph.nodes) for (const input of inputsOf(node)) push(graph.users, input, node.at);
+    }
+    return graph.users;
+  }
+
+  /** What an item is linked to, as seen with this graph: a map from number to level for each column; `node` by row of the graph. */
+  related(kind, id, graph) {
+    const found = emptyFound();
+    this[kind](id, found, graph);
+    mark(kind === 'move' ? found.moves : found[kind], id, 3);
+    return found;
+  }
+
+  byte(id, found, graph) {
+    for (const row of graph ? this.nodesOfByte(graph).get(id) || [] : []) mark(found.node, row, DIRECT);
+    for (const num of this.tilesOfByte.get(id) || []) {
+      mark(found.tile, num, DIRECT);
+      this.rangesOf(num, found, false);
+    }
+    for (const row of this.codeOfByte.get(id) || []) mark(found.code, row, DIRECT);
+  }
+
+  node(row, found, graph) {
+    const node = graph.nodes[row];
+    if (node.origin >= 0) mark(found.byte, node.origin, DIRECT);
+    for (const input of inputsOf(node)) {
+      const other = graph.byId.get(input);
+      if (other) mark(found.node, other.at, SIDE);
+    }
+    for (const user of (node.id >= 0 && this.usersOf(graph).get(node.id)) || []) mark(found.node, user, SIDE);
+    const own = this.tilesOfNode.get(node.key);
+    for (const num of own || this.folded.get(node.key) || []) {
+      this.tileAndCode(num, found, DIRECT);
+      if (own) this.rangesOf(num, found, false);
+    }
+    const range = this.paramRanges.get(node.key);
+    if (range !== undefined) mark(found.range, range, DIRECT);
+  }
+
+  tile(num, found, graph) {
+    const inst = this.list.insts[num];
+    if (!inst) return;
+    mark(found.byte, inst.origin, DIRECT);
+    this.nodesOfTile(num, found, graph, DIRECT, true);
+    this.rangesOf(num, found, true);
+    this.tileAndCode(num, found, DIRECT);
+    for (const row of this.codeOfMoves.get(num) || []) mark(found.code, row, SIDE);
+  }
+
+  code(row, found, graph) {
+    const item = this.machine[row];
+    if (item.origin >= 0) mark(found.byte, item.origin, DIRECT);
+    if (item.num >= 0) this.tile(item.num, found, graph);
+    else if (item.before !== undefined) {
+      mark(found.moves, item.before, DIRECT);
+      mark(found.tile, item.before, SIDE);
+      for (const at of this.codeOfMoves.get(item.before)) mark(found.code, at, SIDE);
+    }
+  }
+
+  range(at, found, graph) {
+    for (const num of this.defs[at]) {
+      this.tileAndCode(num, found, DIRECT);
+      this.nodesOfTile(num, found, graph, DIRECT, false);
+      mark(found.byte, this.list.insts[num].origin, DIRECT);
+    }
+    for (const num of this.uses[at]) this.tileAndCode(num, found, SIDE);
+    for (const key of this.paramsOfRange.get(at) || []) {
+      const node = graph && graph.byKey.get(key);
+      if (!node) continue;
+      mark(found.node, node.at, DIRECT);
+      if (node.origin >= 0) mark(found.byte, node.origin, DIRECT);
+    }
+  }
+
+  /** A move of the tile list, named by the instruction that it is made before. */
+  move(num, found) {
+    mark(found.tile, num, SIDE);
+    mark(found.byte, this.list.insts[num].origin, DIRECT);
+    for (const row of this.codeOfMoves.get(num) || []) mark(found.code, row, DIRECT);
+  }
+
+  tileAndCode(num, found, level) {
+    mark(found.tile, num, level);
+    for (const row of this.codeOfTile.get(num) || []) mark(found.code, row, level);
+  }
+
+  rangesOf(num, found, withUses) {
+    for (const operand of this.list.insts[num].operands) {
+      const range = this.rangeOf[operand.vreg];
+      if (range === undefined) continue;
+      if (operand.writes) mark(found.range, range, DIRECT);
+      else if (withUses) mark(found.range, range, SIDE);
+    }
+  }
+
+  nodesOfTile(num, found, graph, level, withParts) {
+    if (!graph) return;
+    const own = graph.byKey.get(this.list.insts[num].node);
+    if (own) mark(found.node, own.at, level);
+    for (const key of withParts ? this.parts.get(num) || [] : []) {
+      const part = graph.byKey.get(key);
+      if (!part) continue;
+      const isShared = ANYWHERE.has(part.op);
+      mark(found.node, part.at, isShared ? SIDE : DIRECT);
+      if (part.origin >= 0) mark(found.byte, part.origin, SIDE);
+    }
+  }
+}
+
+/** Operators whose one node serves the whole function. */
+const ANYWHERE = new Set(['const', 'tc', 'local', 'cu']);
+
+function push(map, key, value) {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}
+
+/** The higher level stays. */
+function mark(map, id, level) {
+  if ((map.get(id) || 0) < level) map.set(id, level);
+}
+
+/** From the numbers of one graph to those of the next, if they differ. */
+function renumbering(graph, next) {
+  if (next.was) return new Map(next.was.map((old, id) => [old, id]));
+  const same = (one, other) => one.op === other.op && one.types === other.types && one.origin === other.origin;
+  let shared = 0, alike = 0;
+  for (const node of next.nodes) {
+    const old = node.id >= 0 && node.isNamed && graph.byId.get(node.id);
+    if (!old) continue;
+    shared++;
+    if (same(old, node)) alike++;
+  }
+  const named = next.nodes.filter((node) => node.isNamed && node.id >= 0);
+  if (!named.length || (alike * 10 >= named.length * 6 && alike * 10 >= shared * 8)) return null;
+  // Numbers change where nodes go: those that stay keep their order.
+  const before = graph.nodes.filter((node) => node.isNamed).sort((one, other) => one.id - other.id);
+  named.sort((one, other) => one.id - other.id);
+  const map = new Map(), places = new Map();
+  const look = (node) => `${node.op}${node.types} ${node.origin}`;
+  before.forEach((node, at) => push(places, look(node), at));
+  for (const list of places.values()) list.reverse();
+  let from = 0;
+  for (const node of named) {
+    const list = places.get(look(node)) || [];
+    while (list.length && list[list.length - 1] < from) list.pop();
+    if (!list.length) continue;
+    from = list.pop();
+    map.set(before[from++].id, node.id);
+  }
+  return map;
+}
+
+/** Nodes without numbers are those of the next graph that stand in the same block in the same order. */
+function inheritKeys(graph, next) {
+  const waiting = new Map();
+  const look = (node) => `${node.block.id} ${node.op} ${node.origin}`;
+  for (const node of next.nodes) if (!node.isNamed && node.key >= 0) push(waiting, look(node), node.key);
+  for (const node of graph.nodes) if (!node.isNamed && node.key < 0) node.key = waiting.get(look(node))?.shift() ?? -1;
+}
+
+/** What changed from one graph to the next: a word a row (`added`, `changed`, `moved`), and what is gone. */
+function compareGraphs(before, after) {
+  const changes = new Map(), gone = new Map();
+  const counts = { added: 0, removed: 0, changed: 0, moved: 0 };
+  if (!before) return { changes, gone, counts };
+  const text = (graph, node) => node.op + node.types
+    + node.rest.replace(/ v(\d+)(?![\w.])/g, (_, id) => ` v${graph.byId.get(+id)?.key ?? `?${id}`}`);
+  const note = (node, what) => { changes.set(node.at, what); counts[what]++; };
+  const unnamed = new Map();
+  for (const node of before.nodes) if (!node.isNamed) push(unnamed, `${node.block.id} ${node.op}`, node);
+  for (const node of after.nodes) {
+    let old;
+    if (node.isNamed) old = before.byKey.get(node.key);
+    else old = unnamed.get(`${node.block.id} ${node.op}`)?.shift();
+    if (!old) note(node, 'added');
+    else if (text(before, old) !== text(after, node)) note(node, 'changed');
+    else if (old.block.id !== node.block.id) note(node, 'moved');
+  }
+  for (const list of unnamed.values()) for (const node of list) remove(node);
+  for (const node of before.nodes) if (node.isNamed && !after.byKey.has(node.key)) remove(node);
+  function remove(node) {
+    counts.removed++;
+    push(gone, node.block.id, node);
+  }
+  for (const list of gone.values()) list.sort((one, other) => one.at - other.at);
+  return { changes, gone, counts };
+}

@@ -1,0 +1,241 @@
+// Reads a trace. In: its text. Out: functions with stages; a stage is read when it is first asked for.
+
+const GRAPH = 'graph', TILES = 'tiles';
+const KINDS = { bytecode: 'bytecode', tile: TILES, allocate: TILES, live: 'live', emit: 'emit' };
+
+/** The trace as it was before it was put into the page. */
+function unescapeTrace(text) {
+  return text.replace(/\\x(3c|5c)/gi, (_, code) => (code === '3c' ? '<' : '\\'));
+}
+
+/** The functions of a trace: what they are called, their tier, and where their stages lie in the text. */
+function readTrace(text) {
+  const functions = [];
+  let current = null, stage = null;
+  const close = (end) => { if (stage) { stage.end = end; stage = null; } };
+  const open = (name) => {
+    current = { name, tier: '', stages: [] };
+    functions.push(current);
+  };
+  const heads = /^(?:== (.+)|function (.*)|tier (\w+))$/gm;
+  for (let head; (head = heads.exec(text));) {
+    const [, stageName, functionName, tier] = head;
+    if (functionName !== undefined) {
+      close(head.index);
+      open(functionName);
+    } else if (tier !== undefined) {
+      if (current && !current.stages.length) current.tier = tier;
+    } else {
+      close(head.index);
+      // A trace without names starts anew with its bytecode.
+      if (!current || (stageName === 'bytecode' && current.stages.some((other) => other.name === stageName))) {
+        open(functions.length ? `function ${functions.length + 1}` : '');
+      }
+      stage = { name: stageName, kind: KINDS[stageName] || GRAPH, start: heads.lastIndex + 1, end: text.length };
+      current.stages.push(stage);
+    }
+  }
+  close(text.length);
+  for (const each of functions) for (const one of each.stages) one.read = readOnce(text, one);
+  return functions.filter((each) => each.stages.length);
+}
+
+const READERS = { bytecode: readBytecode, graph: readGraph, tiles: readTiles, live: readLive, emit: readEmit };
+
+function readOnce(text, stage) {
+  let result = null;
+  return () => (result ??= READERS[stage.kind](text.slice(stage.start, stage.end).split('\n')));
+}
+
+/** Rows of bytecode, by index. */
+function readBytecode(lines) {
+  const rows = [];
+  for (const line of lines) {
+    const parts = /^\s*(\d+): (.*)$/.exec(line);
+    if (parts) rows[+parts[1]] = { at: +parts[1], text: parts[2] };
+  }
+  return rows;
+}
+
+/** Operators that no bytecode asked for, unless it says so. */
+const NOWHERE = new Set(['param', 'local', 'tc', 'cu']);
+
+/** A graph: its blocks in the order they stand, and their nodes. Numbers of nodes are those of this stage. */
+function readGraph(lines) {
+  const blocks = [], nodes = [], byId = new Map(), byBlock = new Map();
+  let block = null, was = null;
+  const nodeLine = /^ {4}(?:v(\d+) = )?([^\s.]+)(\S*)(.*)$/;
+  for (const line of lines) {
+    if (line.startsWith('    ')) {
+      const parts = block && nodeLine.exec(line);
+      if (!parts) continue;
+      let [, id, op, types, rest] = parts;
+      let origin = -1, hidden = -1;
+      const comment = rest.indexOf('#');
+      if (comment >= 0) {
+        const named = /^# v(\d+)/.exec(rest.slice(comment));
+        if (named) hidden = +named[1];
+        rest = rest.slice(0, comment).trimEnd();
+      }
+      const at = /^(.*) @(\d+)$/.exec(rest);
+      if (at) [rest, origin] = [at[1], +at[2]];
+      else if (!NOWHERE.has(op)) origin = 0;
+      const node = {
+        id: id === undefined ? hidden : +id, isNamed: id !== undefined,
+        op, types, rest, origin, block, at: nodes.length, key: -1,
+      };
+      if (node.id >= 0) byId.set(node.id, node);
+      nodes.push(node);
+      block.nodes.push(node);
+    } else if (line.startsWith('b')) {
+      const parts = /^b(\d+)( cold)?(?: <-((?: b[\d.]+)*))?:(?:\s*#\s*(.*))?/.exec(line);
+      if (!parts) continue;
+      const [, id, cold, preds, note] = parts;
+      block = { id: +id, cold: !!cold || /cold/.test(note || ''), note: note || '', nodes: [], preds: [], at: blocks.length };
+      for (const pred of (preds || '').split(' ')) {
+        const [, from, succ] = /^b(\d+)(?:\.(\d+))?$/.exec(pred) || [];
+        if (from !== undefined) block.preds.push({ from: +from, succ: +(succ || 0) });
+      }
+      blocks.push(block);
+      byBlock.set(block.id, block);
+    } else if (line.startsWith('# was')) {
+      was = Array.from(line.matchAll(/v(\d+)/g), (found) => +found[1]);
+    }
+  }
+  return { blocks, nodes, byId, byBlock, was };
+}
+
+/** The numbers of the nodes that a node reads. */
+function inputsOf(node) {
+  return (node.inputs ??= Array.from(node.rest.matchAll(/ v(\d+)(?![\w.])/g), (found) => +found[1]));
+}
+
+const ROLES = { late: 'late', def: 'def', early: 'early', temp: 'temp' };
+
+/** One operand of an instruction: `def:r3%rcx=rax`. */
+function readOperand(word) {
+  const parts = /^(?:(late|def|early|temp):)?r(\d+)([^=]*)(?:=(.*))?$/.exec(word);
+  if (!parts) return null;
+  const [, role, vreg, wish, place] = parts;
+  const writes = role === 'def' || role === 'early' || role === 'temp';
+  return { role: ROLES[role] || 'use', vreg: +vreg, wish, place: place || '', writes };
+}
+
+/** A tile list, with or without places: rows as they stand, instructions by number, pieces of ranges. */
+function readTiles(lines) {
+  const rows = [], insts = [], vregs = [], pieces = [], blocks = [], spilled = new Map();
+  let block = null, movesFrom = 0;
+  for (const line of lines) {
+    if (line.startsWith('    ')) {
+      const body = line.slice(4);
+      if (body.startsWith('-> ')) {
+        rows.push({ kind: 'edge', text: body, block });
+      } else if (body.startsWith('move ')) {
+        const move = /^move (\S+) <- (\S+) (\S+)/.exec(body);
+        if (move) rows.push({ kind: 'move', to: move[1], from: move[2], type: move[3], block, num: -1 });
+      } else {
+        const row = readInst(body, insts.length);
+        row.block = block;
+        for (let at = rows.length - 1; at >= movesFrom && rows[at].kind === 'move'; at--) rows[at].num = row.num;
+        row.at = rows.length;
+        insts[row.num] = row;
+        rows.push(row);
+        block?.insts.push(row);
+        movesFrom = rows.length;
+      }
+    } else if (line.startsWith('r')) {
+      const piece = /^r(\d+) (\d+)([gela])\.\.(\d+)([gela]) (\S+)/.exec(line);
+      if (piece) {
+        pieces.push({ vreg: +piece[1], from: position(piece[2], piece[3]), to: position(piece[4], piece[5]), place: piece[6] });
+        const slot = / spilled (\S+)/.exec(line);
+        if (slot) spilled.set(+piece[1], slot[1]);
+        continue;
+      }
+      const home = /^r(\d+) spilled (\S+)$/.exec(line);
+      if (home) { spilled.set(+home[1], home[2]); continue; }
+      const vreg = /^r(\d+) (\S+)(?: (.*))?$/.exec(line);
+      if (vreg) vregs[+vreg[1]] = { type: vreg[2], constant: vreg[3] };
+    } else if (line.startsWith('b')) {
+      const parts = /^b(\d+)(?: in (l\d+))?( cold)?(?: \(([^)]*)\))?:/.exec(line);
+      if (!parts) continue;
+      const params = Array.from((parts[4] || '').matchAll(/r(\d+)/g), (found) => +found[1]);
+      block = { kind: 'block', id: +parts[1], loop: parts[2] || '', cold: !!parts[3], params, insts: [], at: rows.length };
+      movesFrom = rows.length + 1;
+      blocks.push(block);
+      rows.push(block);
+    }
+  }
+  return { rows, insts, vregs, pieces, blocks, spilled };
+}
+
+/** `12: alu_rr.i64.i64 def:r3 r1 4 clobbers rax ; v7 @3` */
+function readInst(body, next) {
+  const semi = body.indexOf(' ; ');
+  let head = semi < 0 ? body : body.slice(0, semi), tail = semi < 0 ? '' : body.slice(semi + 3);
+  const late = semi < 0 && / @(\d+)(.*)$/.exec(head);
+  if (late) { tail = late[0]; head = head.slice(0, late.index); }
+  const number = /^(\d+): /.exec(head);
+  if (number) head = head.slice(number[0].length);
+  const clobbered = head.indexOf(' clobbers ');
+  const clobbers = clobbered < 0 ? '' : head.slice(clobbered + 10);
+  const words = (clobbered < 0 ? head : head.slice(0, clobbered)).split(' ');
+  const [name, from, type] = words[0].split('.');
+  const operands = [], imms = [];
+  for (let at = 1; at < words.length; at++) {
+    const operand = readOperand(words[at]);
+    if (operand) operands.push(operand);
+    else if (words[at]) imms.push(words[at]);
+  }
+  const node = /(?:^| )v(\d+)/.exec(tail), origin = /@(\d+)/.exec(tail);
+  return {
+    kind: 'inst', num: number ? +number[1] : next, name, types: `${from}.${type}`, operands, imms, clobbers,
+    node: node ? +node[1] : -1, origin: origin ? +origin[1] : 0,
+  };
+}
+
+/** Where in the program: four places an instruction, gap, early, late, after. */
+function position(number, place) {
+  return +number * 4 + 'gela'.indexOf(place);
+}
+
+/** A position as the trace writes it. */
+function positionText(position) {
+  return `${position >> 2}${'gela'[position & 3]}`;
+}
+
+/** Live ranges: the registers joined in each, and where it is live. */
+function readLive(lines) {
+  const ranges = [];
+  for (const line of lines) {
+    const parts = /^((?:r\d+ )+)(int|float):(.*)$/.exec(line.replace(/^\s+/, ''));
+    if (!parts) continue;
+    const vregs = Array.from(parts[1].matchAll(/r(\d+)/g), (found) => +found[1]);
+    const segments = Array.from(parts[3].matchAll(/ (\d+)([gela])\.\.(\d+)([gela])/g), (found) => ({
+      from: position(found[1], found[2]), to: position(found[3], found[4]),
+    }));
+    const hint = / hint (\S+)/.exec(parts[3]), constant = / const (\S+)/.exec(parts[3]);
+    ranges.push({
+      at: ranges.length, vregs, cls: parts[2], segments, pieces: [],
+      hint: hint ? hint[1] : '', constant: constant ? constant[1] : '',
+    });
+  }
+  return ranges;
+}
+
+/** Machine code: a row an instruction, with what it belongs to. */
+function readEmit(lines) {
+  const rows = [];
+  for (const line of lines) {
+    const parts = /^\s*([0-9a-f]+) {2}((?:[0-9a-f]{2} )*[0-9a-f]{2})(?:\s+([^;]*?))?\s*(?:;\s*(.*))?$/.exec(line);
+    if (!parts) continue;
+    const [, offset, bytes, text, note = ''] = parts;
+    const inst = /^(\d+)(?: (\S+?))?(?= |$)/.exec(note), node = /(?:^| )v(\d+)/.exec(note), origin = /@(\d+)/.exec(note);
+    const word = inst ? '' : (/^([a-z]\w*)/.exec(note.replace(/^v\d+/, '')) || ['', ''])[1];
+    rows.push({
+      at: rows.length, offset, bytes, text: text || '', note, word, num: inst ? +inst[1] : -1,
+      tile: inst && inst[2] && !/^[v@]\d/.test(inst[2]) ? inst[2] : '', node: node ? +node[1] : -1,
+      origin: origin ? +origin[1] : inst ? 0 : -1,
+    });
+  }
+  return rows;
+}
