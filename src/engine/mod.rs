@@ -636,6 +636,32 @@ impl<B: Bytecode> Engine<B> {
         Ok(trace.text)
     }
 
+    /// A page for any browser that shows what becomes of a function in the optimizer: see [`explore`](crate::explore).
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Double { dst: Out<i64>, a: In<i64> }, Return { a: In<i64> } }
+    /// # template! {
+    /// #     Op::Double => (add $a $a)
+    /// #     Op::Return => (return $a)
+    /// # }
+    /// # let code = vec![Op::Double { dst: 0.into(), a: 0.into() }, Op::Return { a: 0.into() }];
+    /// let engine = Engine::<Op>::new();
+    /// let function = engine.define("double", code, 1)?;
+    /// # if azulejo::can_compile().is_ok() {
+    /// let page = engine.explore(function)?;
+    /// # let folder = std::env::temp_dir().join(format!("azulejo-{}.html", std::process::id()));
+    /// # let write = |_: &str, page| std::fs::write(&folder, page);
+    /// write("double.html", page)?;
+    /// # std::fs::remove_file(&folder)?;
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn explore(&self, function: FunctionId) -> Result<String, Error> {
+        Ok(crate::explore::page(self.function(function)?.name(), &self.stages(function)?))
+    }
+
     /// A function's machine code in its highest tier as text, each piece with the bytecode it came from.
     pub fn disassemble(&self, function: FunctionId) -> Result<Listing, Error> {
         let function = self.function(function)?;

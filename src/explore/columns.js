@@ -5,7 +5,7 @@ function byteRow(row, digits) {
   const text = row.text.replace(/\bImm\(([^()]*)\)/g, '$1').replace(/\bLabel\((\d+)\)/g, '→$1');
   const parts = /^(\w+)(?: \{ (.*) \}|(.*))$/s.exec(text);
   const rest = parts ? (parts[2] ?? parts[3]) : '';
-  const fields = html(rest).replace(/(^|, )(\w+): /g, (_, comma, name) => `${comma ? '  ' : ''}<span class="dim">${name}</span> `);
+  const fields = html(rest).replace(/(^|, )(\w+): /g, (_, comma, name) => `${comma ? ' ' : ''}<span class="dim">${name}</span> `);
   return `${tag('n', String(row.at).padStart(digits))}  ${tag('op', parts ? parts[1] : text)}${rest ? ` ${fields}` : ''}`;
 }
 
@@ -34,7 +34,7 @@ function instRow(row, digits) {
   let out = `${tag('n', String(row.num).padStart(digits))}  ${tag('op', row.name)}`;
   if (written.length) out += ` ${written.join(' ')} ${read.length || row.imms.length ? tag('dim', '← ') : ''}`;
   else out += ' ';
-  out += [...read, ...row.imms.map((imm) => html(imm))].join(' ');
+  out += [...read, ...row.imms.map((imm) => constantText(imm, row.types))].join(' ');
   if (temps.length) out += tag('dim', '  with ') + temps.join(' ');
   return `${out}${tag('dim', `  ${linkText(row)}`)}`;
 }
@@ -45,9 +45,17 @@ function operandText(operand) {
   return operand.place ? `${tag('dim', `${name}:`)}${place(operand.place)}` : `${name}${wish}`;
 }
 
+/** Constants of floats are bits; and addresses are read better in another base. */
+function constantText(text, types) {
+  const isLong = /^(-?\d{9,}|0x[0-9a-f]{8,})$/i.test(text);
+  if (isLong && types.endsWith('f64')) return String(new Float64Array(BigInt64Array.of(BigInt(text)).buffer)[0]);
+  if (isLong && types.endsWith('f32')) return String(new Float32Array(Int32Array.of(Number(BigInt(text))).buffer)[0]);
+  return /^\d{9,}$/.test(text) ? `0x${BigInt(text).toString(16)}` : html(text);
+}
+
 /** A register or a place in memory. */
 function place(name) {
-  if (/^(slot|arg|memory)/.test(name)) return tag('memory', name);
+  if (isMemory(name)) return tag('memory', name);
   return `<span class="reg" style="--c:${placeColor(name)}">${html(name)}</span>`;
 }
 
@@ -56,14 +64,14 @@ function linkText({ node, origin }) {
 }
 
 /** A machine instruction, with what it belongs to behind it. */
-function codeRow(row, { offset, bytes, text, showsBytes }) {
+function codeRow(row, { offset, bytes, text, links, node, num, showsBytes }) {
   const shown = row.text || row.bytes;
   const [, operator, rest] = /^(\S+)(.*)$/s.exec(shown) || ['', shown, ''];
   const fit = operator.length + rest.length > text ? `${rest.slice(0, text - operator.length - 1)}…` : rest.padEnd(text - operator.length);
-  const owner = row.num >= 0 ? `${String(row.num).padStart(3)} ${row.tile}` : row.word ? `    ${row.word}` : '';
-  const links = `${(row.origin >= 0 ? `@${row.origin}` : '').padEnd(5)}${(row.node >= 0 ? `v${row.node}` : '').padEnd(5)}`;
+  const owner = `${(row.num >= 0 ? String(row.num) : '').padStart(num)} ${row.tile || row.word}`;
+  const from = (row.origin >= 0 ? `@${row.origin}` : '').padEnd(links) + (row.node >= 0 ? `v${row.node}` : '').padEnd(node);
   return `${tag('n', row.offset.padStart(offset))}  ${showsBytes && row.text ? tag('dim', row.bytes.padEnd(bytes + 2)) : ''}`
-    + `${row.text ? tag('op', operator) : html(operator)}${html(fit)} ${tag('dim', links + owner)}`;
+    + `${row.text ? tag('op', operator) : html(operator)}${html(fit)} ${tag('dim', from + owner)}`;
 }
 
 /** A row's text as search sees it. */
@@ -92,7 +100,7 @@ function searcher(query) {
 
 /** A range in words: its registers and its places. */
 function rangeText(range) {
-  const places = [...new Set(range.pieces.map((piece) => (piece.place === 'memory' ? piece.slot || 'memory' : piece.place)))];
+  const places = [...new Set(range.pieces.map((piece) => piece.place))];
   const span = range.segments.length ? `${positionText(range.segments[0].from)}..${positionText(range.segments[range.segments.length - 1].to)}` : '';
   return `${range.vregs.map((vreg) => `r${vreg}`).join(' ')}${places.length ? ` in ${places.join(', ')}` : ''}${range.constant ? ` = ${range.constant}` : ''} ${span}`;
 }

@@ -90,8 +90,12 @@ class GraphView {
     this.setZoom(Math.min(1, (clientWidth - 4) / this.layout.width, (clientHeight - 4) / this.layout.height));
   }
 
-  fitWidth() {
-    this.setZoom(Math.min(1, Math.max(0.75, (this.body.clientWidth - 4) / this.layout.width)));
+  /** As large as can be read, with the entry in sight. */
+  start() {
+    this.setZoom(Math.min(1, Math.max(0.85, (this.body.clientWidth - 4) / this.layout.width)));
+    const entry = this.blocks[this.order[0]];
+    this.body.scrollTop = 0;
+    if (entry) this.body.scrollLeft = (entry.x + entry.width / 2) * this.zoom - this.body.clientWidth / 2;
   }
 
   /** Draws what is in sight and a screen around it. */
@@ -165,7 +169,7 @@ class GraphView {
     const points = edge.points;
     const [x, y] = points[points.length - 1];
     const line = points.slice(0, -1).concat([[x, y - 5]]);
-    return `<g class="edge${cold ? ' cold' : ''}${edge.back ? ' back-edge' : ''}"><path d="${pathOf(line)}"/>`
+    return `<g class="edge${cold ? ' cold' : ''}${edge.back ? ' back-edge' : ''}"><path d="${pathOf(line, edge.back || edge.far)}"/>`
       + `<path class="tip" d="M${x - 4} ${y - 7}L${x} ${y - 0.5}L${x + 4} ${y - 7}z"/></g>`;
   }
 

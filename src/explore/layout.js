@@ -15,6 +15,7 @@ function layout(blocks) {
   const layers = layersOf(blocks, edges, order);
   orderLayers(layers);
   placeLayers(layers);
+  straighten(edges);
   return finish(blocks, edges, layers);
 }
 
@@ -107,7 +108,7 @@ function layersOf(blocks, edges, order) {
       edge.chain[edge.chain.length - 1].beside = to;
     }
   }
-  for (const layer of layers) layer.forEach((place, at) => { place.at = at; });
+  for (const layer of layers) layer.forEach((place, at) => { Object.assign(place, { at, layer }); });
   return layers;
 }
 
@@ -175,6 +176,34 @@ function settle(layer) {
   });
 }
 
+/** Lets long edges run straight where nothing is in their way. */
+function straighten(edges) {
+  const room = ({ layer, at, width }) => {
+    const gap = (other) => (width + other.width) / 2 + (other.block < 0 ? 4 : GAP_X / 2);
+    return [
+      at > 0 ? layer[at - 1].x + gap(layer[at - 1]) : -Infinity,
+      at + 1 < layer.length ? layer[at + 1].x - gap(layer[at + 1]) : Infinity,
+    ];
+  };
+  for (const { chain } of edges) {
+    if (chain.length < 2) continue;
+    // As many in a row as have room at the same x; then the next ones.
+    for (let from = 0; from < chain.length;) {
+      let [low, high] = [-Infinity, Infinity], to = from, sum = 0;
+      for (; to < chain.length; to++) {
+        const [left, right] = room(chain[to]);
+        if (Math.max(low, left) > Math.min(high, right)) break;
+        [low, high] = [Math.max(low, left), Math.min(high, right)];
+        sum += chain[to].x;
+      }
+      to = Math.max(to, from + 1);
+      const x = Math.min(high, Math.max(low, sum / Math.max(1, to - from)));
+      if (low <= high && Number.isFinite(x)) for (let at = from; at < to; at++) chain[at].x = x;
+      from = to;
+    }
+  }
+}
+
 /** From places to pictures: tops of layers, boxes of blocks, lines of edges. */
 function finish(blocks, edges, layers) {
   let left = Infinity, right = -Infinity, y = GAP_Y / 2;
@@ -199,7 +228,11 @@ function finish(blocks, edges, layers) {
     block.y = bands[block.rank].top;
   }
   const width = right - left + 32;
-  for (const edge of edges) route(edge, blocks, bands, width);
+  const turns = new Uint32Array(layers.length);
+  for (const edge of edges) {
+    if (edge.back || edge.far) edge.turn = turns[blocks[edge.to].rank]++;
+    route(edge, blocks, bands, width);
+  }
   return { width: width + lanes * 8 + 8, height: y - GAP_Y / 2, edges };
 }
 
@@ -226,16 +259,21 @@ function route(edge, blocks, bands, width) {
   const end = [to.place.x + share(to.ins.indexOf(edge), Math.min(to.ins.length, 6)) * (to.ins.length > 6 ? 0 : 1), to.y];
   const points = [start];
   const bottom = bands[from.rank].bottom;
+  // Lines beside each other keep apart.
+  const out = bottom + 12 + 4 * (edge.turn % 3), over = to.y - 13 - 4 * (edge.turn % 3);
   if (edge.far) {
     const x = width + edge.lane * 8;
-    points.push([start[0], bottom + 10], [x, bottom + 22], [x, to.y - 22], [end[0], to.y - 10]);
+    points.push([start[0], out], [x, out], [x, over], [end[0], over]);
   } else if (edge.back) {
-    points.push([start[0], bottom + 4]);
+    let x = edge.chain[0].x;
+    points.push([start[0], out], [x, out]);
     edge.chain.forEach((point, at) => {
-      const band = bands[from.rank - at];
-      points.push([point.x, band.bottom - (at ? 0 : -8)], [point.x, band.top - (at === edge.chain.length - 1 ? 8 : 0)]);
+      if (point.x === x) return;
+      const middle = bands[from.rank - at].bottom + GAP_Y / 2;
+      points.push([x, middle], [point.x, middle]);
+      x = point.x;
     });
-    points.push([end[0], to.y - 6]);
+    points.push([x, over], [end[0], over]);
   } else {
     if (bottom > start[1]) points.push([start[0], bottom]);
     edge.chain.forEach((point, at) => {
@@ -249,15 +287,24 @@ function route(edge, blocks, bands, width) {
   edge.bottom = Math.max(...points.map((point) => point[1]));
 }
 
-/** Points as a line with soft bends. */
-function pathOf(points) {
+/** An edge as a line: with soft bends down, and along the corners where it goes back or along the side. */
+function pathOf(points, isAngular) {
   let path = `M${points[0][0]} ${points[0][1]}`;
   for (let at = 1; at < points.length; at++) {
     const [x0, y0] = points[at - 1], [x, y] = points[at];
-    if (x0 === x) { path += `V${y}`; continue; }
-    const half = (y0 + y) / 2;
-    // Where a line turns around, it swings out before it goes over.
-    path += Math.abs(y - y0) < 14 ? `C${x0} ${Math.max(y0, y) + 12} ${x} ${Math.max(y0, y) + 12} ${x} ${y}` : `C${x0} ${half} ${x} ${half} ${x} ${y}`;
+    if (isAngular && at + 1 < points.length) {
+      const [x1, y1] = points[at + 1];
+      const [before, after] = [Math.hypot(x - x0, y - y0), Math.hypot(x1 - x, y1 - y)];
+      const bend = Math.min(6, before / 2, after / 2);
+      if (bend < 0.5) continue;
+      path += `L${x - ((x - x0) / before) * bend} ${y - ((y - y0) / before) * bend}`
+        + `Q${x} ${y} ${x + ((x1 - x) / after) * bend} ${y + ((y1 - y) / after) * bend}`;
+    } else if (isAngular || x0 === x) {
+      path += `L${x} ${y}`;
+    } else {
+      const half = (y0 + y) / 2;
+      path += `C${x0} ${half} ${x} ${half} ${x} ${y}`;
+    }
   }
   return path;
 }

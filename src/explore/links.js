@@ -14,7 +14,7 @@ class Links {
     this.bytecode = last('bytecode')?.read() || [];
     this.tiles = last('tile')?.read() || null;
     this.placed = last('allocate')?.read() || null;
-    this.list = this.placed || this.tiles || { rows: [], insts: [], vregs: [], pieces: [], blocks: [], spilled: new Map() };
+    this.list = this.placed || this.tiles || { rows: [], insts: [], vregs: [], pieces: [], blocks: [] };
     this.machine = last('emit')?.read() || [];
     this.ranges = last('live')?.read() || [];
     this.final = this.graphs.length ? this.graphs[this.graphs.length - 1] : null;
@@ -64,18 +64,10 @@ class Links {
     this.codeOfTile = new Map();
     this.codeOfByte = new Map();
     this.codeOfMoves = new Map();
-    let moves = [];
     for (const row of this.machine) {
       if (row.origin >= 0) push(this.codeOfByte, row.origin, row.at);
-      if (row.word === 'move') moves.push(row.at);
-      else {
-        if (row.num >= 0) {
-          push(this.codeOfTile, row.num, row.at);
-          // Moves stand before the instruction that they are made for.
-          for (const at of moves) { this.machine[at].before = row.num; push(this.codeOfMoves, row.num, at); }
-        }
-        moves = [];
-      }
+      if (row.num >= 0) push(this.codeOfTile, row.num, row.at);
+      if (row.before >= 0) push(this.codeOfMoves, row.before, row.at);
     }
   }
 
@@ -215,7 +207,7 @@ class Links {
     const item = this.machine[row];
     if (item.origin >= 0) mark(found.byte, item.origin, DIRECT);
     if (item.num >= 0) this.tile(item.num, found, graph);
-    else if (item.before !== undefined) {
+    else if (item.before >= 0) {
       mark(found.moves, item.before, DIRECT);
       mark(found.tile, item.before, SIDE);
       for (const at of this.codeOfMoves.get(item.before)) mark(found.code, at, SIDE);
@@ -286,9 +278,9 @@ function mark(map, id, level) {
   if ((map.get(id) || 0) < level) map.set(id, level);
 }
 
-/** From the numbers of one graph to those of the next, if they differ. */
+/** From the numbers of one graph to those of the next, if they differ. Old logs do not say; then it is found by likeness. */
 function renumbering(graph, next) {
-  if (next.was) return new Map(next.was.map((old, id) => [old, id]));
+  if (next.was) return new Map(next.nodes.filter((node) => node.old >= 0 && node.isNamed).map((node) => [node.old, node.id]));
   const same = (one, other) => one.op === other.op && one.types === other.types && one.origin === other.origin;
   let shared = 0, alike = 0;
   for (const node of next.nodes) {

@@ -1,7 +1,7 @@
 // The page: columns beside each other, what is highlighted in them, time, search, keys. In: the trace in the page.
 
 const NAMES = { byte: 'Bytecode', node: 'Graph', tile: 'Tiles', range: 'Ranges', code: 'Code' };
-const SHARES = { byte: 1, node: 1.45, tile: 1.4, range: 0.75, code: 1.4 };
+const SHARES = { byte: 1.1, node: 1.6, tile: 1.4, range: 0.75, code: 1.35 };
 const KEYS = [
   ['↑ ↓', 'move within a column'], ['← → or [ ]', 'step through the passes'], ['Tab', 'to the next column'], ['1 … 5', 'go to a column'],
   ['Enter', 'keep the item highlighted'], ['Esc', 'let it go'], ['/', 'search; Enter for the next hit'], ['Shift 1 … 5', 'hide or show a column'],
@@ -69,8 +69,8 @@ class Page {
       }
     };
     tools('node', [
-      ['gone', '−', 'Show what is gone', () => this.toggleGone()], ['fold', '⊟', 'Fold or unfold all blocks (f)', () => this.foldAll()],
-      ['fit', '⤢', 'Fit (0)', () => this.graph.fit()],
+      ['gone', 'gone', 'Show what the pass removed', () => this.toggleGone()], ['fold', 'fold', 'Fold or unfold all blocks (f)', () => this.foldAll()],
+      ['fit', 'fit', 'Fit (0)', () => this.graph.fit()],
     ]);
     tools('tile', [['places', 'places', 'With or without places (p)', () => this.setPlaces(!this.showsPlaces)]]);
     tools('range', [['out', '−', 'Less detail (−)', () => this.zoomChart(0.5)], ['in', '+', 'More detail (+)', () => this.zoomChart(2)]]);
@@ -94,8 +94,8 @@ class Page {
       make: (at) => codeRow(this.links.machine[at], this.codeShape),
       dress: (at) => this.dressCode(at),
       width: () => {
-        const { offset, text, bytes } = this.codeShape;
-        return offset + text + (this.showsBytes ? bytes + 2 : 0) + 18 + longest(this.links.machine, (row) => row.tile);
+        const { offset, text, bytes, links, node, num } = this.codeShape;
+        return offset + text + (this.showsBytes ? bytes + 2 : 0) + links + node + num + 4 + longest(this.links.machine, (row) => row.tile);
       },
     });
     this.graph = new GraphView(body('node'));
@@ -137,7 +137,7 @@ class Page {
     this.makeTime();
     this.shownGraph = null;
     this.setTime(this.steps.length - 1);
-    this.graph.fitWidth();
+    if (this.graph.layout) this.graph.start();
     this.search(byId('search').value);
   }
 
@@ -147,7 +147,9 @@ class Page {
     this.codeShape = {
       offset: rows.reduce((most, row) => Math.max(most, row.offset.length), 2), showsBytes: this.showsBytes,
       bytes: Math.min(30, rows.reduce((most, row) => Math.max(most, row.bytes.length), 0)),
-      text: Math.min(36, Math.max(18, widths[Math.floor(widths.length * 0.98)] || 0)),
+      text: Math.min(36, Math.max(18, widths[Math.floor(widths.length * 0.95)] || 0)),
+      links: 2 + String(this.bytes.length).length, node: 2 + rows.reduce((most, row) => Math.max(most, String(row.node).length), 1),
+      num: this.digits.tile,
     };
     this.columns.code.tools.querySelector('[data-tool=bytes]').setAttribute('aria-pressed', this.showsBytes);
     this.codeList.reset(rows.length);

@@ -63,25 +63,25 @@ const NOWHERE = new Set(['param', 'local', 'tc', 'cu']);
 /** A graph: its blocks in the order they stand, and their nodes. Numbers of nodes are those of this stage. */
 function readGraph(lines) {
   const blocks = [], nodes = [], byId = new Map(), byBlock = new Map();
-  let block = null, was = null;
+  let block = null, was = false;
   const nodeLine = /^ {4}(?:v(\d+) = )?([^\s.]+)(\S*)(.*)$/;
   for (const line of lines) {
     if (line.startsWith('    ')) {
       const parts = block && nodeLine.exec(line);
       if (!parts) continue;
       let [, id, op, types, rest] = parts;
-      let origin = -1, hidden = -1;
+      let origin = -1, old = -1;
       const comment = rest.indexOf('#');
       if (comment >= 0) {
-        const named = /^# v(\d+)/.exec(rest.slice(comment));
-        if (named) hidden = +named[1];
+        const named = /^# was v(\d+)/.exec(rest.slice(comment));
+        if (named) { old = +named[1]; was = true; }
         rest = rest.slice(0, comment).trimEnd();
       }
       const at = /^(.*) @(\d+)$/.exec(rest);
       if (at) [rest, origin] = [at[1], +at[2]];
       else if (!NOWHERE.has(op)) origin = 0;
       const node = {
-        id: id === undefined ? hidden : +id, isNamed: id !== undefined,
+        id: id === undefined ? -1 : +id, isNamed: id !== undefined, old,
         op, types, rest, origin, block, at: nodes.length, key: -1,
       };
       if (node.id >= 0) byId.set(node.id, node);
@@ -98,8 +98,6 @@ function readGraph(lines) {
       }
       blocks.push(block);
       byBlock.set(block.id, block);
-    } else if (line.startsWith('# was')) {
-      was = Array.from(line.matchAll(/v(\d+)/g), (found) => +found[1]);
     }
   }
   return { blocks, nodes, byId, byBlock, was };
@@ -123,13 +121,17 @@ function readOperand(word) {
 
 /** A tile list, with or without places: rows as they stand, instructions by number, pieces of ranges. */
 function readTiles(lines) {
-  const rows = [], insts = [], vregs = [], pieces = [], blocks = [], spilled = new Map();
+  const rows = [], insts = [], vregs = [], pieces = [], blocks = [];
   let block = null, movesFrom = 0;
   for (const line of lines) {
     if (line.startsWith('    ')) {
       const body = line.slice(4);
       if (body.startsWith('-> ')) {
-        rows.push({ kind: 'edge', text: body, block });
+        const edge = /^-> b(\d+)(?: \(([^)]*)\))?/.exec(body);
+        const args = Array.from((edge?.[2] || '').matchAll(/r(\d+)/g), (found) => +found[1]);
+        const row = { kind: 'edge', text: body, block, to: edge ? +edge[1] : -1, args };
+        block?.edges.push(row);
+        rows.push(row);
       } else if (body.startsWith('move ')) {
         const move = /^move (\S+) <- (\S+) (\S+)/.exec(body);
         if (move) rows.push({ kind: 'move', to: move[1], from: move[2], type: move[3], block, num: -1 });
@@ -144,28 +146,24 @@ function readTiles(lines) {
         movesFrom = rows.length;
       }
     } else if (line.startsWith('r')) {
-      const piece = /^r(\d+) (\d+)([gela])\.\.(\d+)([gela]) (\S+)/.exec(line);
+      const piece = /^r(\d+)((?: \d+[gela]\.\.\d+[gela])+) (\S+)/.exec(line);
       if (piece) {
-        pieces.push({ vreg: +piece[1], from: position(piece[2], piece[3]), to: position(piece[4], piece[5]), place: piece[6] });
-        const slot = / spilled (\S+)/.exec(line);
-        if (slot) spilled.set(+piece[1], slot[1]);
+        for (const part of segmentsOf(piece[2])) pieces.push({ vreg: +piece[1], ...part, place: piece[3] });
         continue;
       }
-      const home = /^r(\d+) spilled (\S+)$/.exec(line);
-      if (home) { spilled.set(+home[1], home[2]); continue; }
       const vreg = /^r(\d+) (\S+)(?: (.*))?$/.exec(line);
       if (vreg) vregs[+vreg[1]] = { type: vreg[2], constant: vreg[3] };
     } else if (line.startsWith('b')) {
       const parts = /^b(\d+)(?: in (l\d+))?( cold)?(?: \(([^)]*)\))?:/.exec(line);
       if (!parts) continue;
       const params = Array.from((parts[4] || '').matchAll(/r(\d+)/g), (found) => +found[1]);
-      block = { kind: 'block', id: +parts[1], loop: parts[2] || '', cold: !!parts[3], params, insts: [], at: rows.length };
+      block = { kind: 'block', id: +parts[1], loop: parts[2] || '', cold: !!parts[3], params, insts: [], edges: [], at: rows.length };
       movesFrom = rows.length + 1;
       blocks.push(block);
       rows.push(block);
     }
   }
-  return { rows, insts, vregs, pieces, blocks, spilled };
+  return { rows, insts, vregs, pieces, blocks };
 }
 
 /** `12: alu_rr.i64.i64 def:r3 r1 4 clobbers rax ; v7 @3` */
@@ -198,6 +196,13 @@ function position(number, place) {
   return +number * 4 + 'gela'.indexOf(place);
 }
 
+/** Half-open segments: ` 4l..12e 20g..33a`. */
+function segmentsOf(text) {
+  return Array.from(text.matchAll(/ (\d+)([gela])\.\.(\d+)([gela])/g), (found) => ({
+    from: position(found[1], found[2]), to: position(found[3], found[4]),
+  }));
+}
+
 /** A position as the trace writes it. */
 function positionText(position) {
   return `${position >> 2}${'gela'[position & 3]}`;
@@ -210,9 +215,7 @@ function readLive(lines) {
     const parts = /^((?:r\d+ )+)(int|float):(.*)$/.exec(line.replace(/^\s+/, ''));
     if (!parts) continue;
     const vregs = Array.from(parts[1].matchAll(/r(\d+)/g), (found) => +found[1]);
-    const segments = Array.from(parts[3].matchAll(/ (\d+)([gela])\.\.(\d+)([gela])/g), (found) => ({
-      from: position(found[1], found[2]), to: position(found[3], found[4]),
-    }));
+    const segments = segmentsOf(parts[3]);
     const hint = / hint (\S+)/.exec(parts[3]), constant = / const (\S+)/.exec(parts[3]);
     ranges.push({
       at: ranges.length, vregs, cls: parts[2], segments, pieces: [],
@@ -229,12 +232,16 @@ function readEmit(lines) {
     const parts = /^\s*([0-9a-f]+) {2}((?:[0-9a-f]{2} )*[0-9a-f]{2})(?:\s+([^;]*?))?\s*(?:;\s*(.*))?$/.exec(line);
     if (!parts) continue;
     const [, offset, bytes, text, note = ''] = parts;
-    const inst = /^(\d+)(?: (\S+?))?(?= |$)/.exec(note), node = /(?:^| )v(\d+)/.exec(note), origin = /@(\d+)/.exec(note);
-    const word = inst ? '' : (/^([a-z]\w*)/.exec(note.replace(/^v\d+/, '')) || ['', ''])[1];
+    // A number comes first and a word behind it, the tile's name or what else this is; then node and bytecode.
+    const owner = /^(?:(\d+) ?)?([a-z_]\w*)?/i.exec(note.replace(/^v\d+/, '')), node = /(?:^| )v(\d+)(?= |$)/.exec(note);
+    const origin = /@(\d+)/.exec(note);
+    const number = owner[1] === undefined ? -1 : +owner[1], isMove = owner[2] === 'move';
+    const isInst = number >= 0 && !isMove;
+    const word = owner[2] && !/^v\d+$/.test(owner[2]) ? owner[2] : '';
     rows.push({
-      at: rows.length, offset, bytes, text: text || '', note, word, num: inst ? +inst[1] : -1,
-      tile: inst && inst[2] && !/^[v@]\d/.test(inst[2]) ? inst[2] : '', node: node ? +node[1] : -1,
-      origin: origin ? +origin[1] : inst ? 0 : -1,
+      at: rows.length, offset, bytes, text: text || '', note, num: isInst ? number : -1, before: isMove ? number : -1,
+      word: isInst ? '' : word, tile: isInst ? word : '', node: node ? +node[1] : -1,
+      origin: origin ? +origin[1] : isInst ? 0 : -1,
     });
   }
   return rows;

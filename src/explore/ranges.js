@@ -1,7 +1,7 @@
 // Draws live ranges as a chart beside the tile list: down is the program, each range has a lane. In: ranges with their pieces,
 // and the tile list's rows. Out: a canvas that shows what is in sight.
 
-const LANE_WIDTH = 30, EDGE = 10;
+const LANE_WIDTH = 32, EDGE = 10, TOP = 4;
 
 class Chart {
   constructor(body) {
@@ -82,7 +82,7 @@ class Chart {
     paint.clearRect(0, 0, width, height);
     const first = Math.floor(scrollTop / row), last = Math.ceil((scrollTop + height) / row);
     this.paintRows(paint, colors, first, last, width);
-    paint.translate(EDGE - scrollLeft, -scrollTop);
+    paint.translate(EDGE - scrollLeft, TOP - scrollTop);
     const dims = this.levels.size > 0;
     paint.font = `10px ${colors.mono}`;
     paint.textAlign = 'center';
@@ -100,7 +100,7 @@ class Chart {
   paintRows(paint, colors, first, last, width) {
     const { rows, row, body } = this;
     for (let at = Math.max(0, first); at <= Math.min(last, rows.length - 1); at++) {
-      const y = at * row - body.scrollTop;
+      const y = at * row - body.scrollTop + TOP;
       if (rows[at].kind === 'block' && row >= 4) {
         paint.fillStyle = colors.line;
         paint.fillRect(0, Math.round(y), width, 1);
@@ -116,17 +116,10 @@ class Chart {
   paintRange(paint, colors, range, scrollTop, dims) {
     const { row } = this;
     const level = this.levels.get(range.at) || 0;
-    const x = range.lane * LANE_WIDTH + 3, width = LANE_WIDTH - 6;
-    paint.globalAlpha = dims && !level ? 0.3 : dims && level === 1 ? 0.65 : 1;
+    const x = range.lane * LANE_WIDTH + 2, width = LANE_WIDTH - 4;
+    paint.globalAlpha = dims && !level ? 0.4 : dims && level === 1 ? 0.75 : 1;
     const top = this.y(range.segments[0].from) * row, bottom = this.y(range.segments[range.segments.length - 1].to) * row;
-    paint.strokeStyle = colors.dim;
-    paint.lineWidth = 1;
-    paint.setLineDash([2, 3]);
-    paint.beginPath();
-    paint.moveTo(x + width / 2, top);
-    paint.lineTo(x + width / 2, bottom);
-    paint.stroke();
-    paint.setLineDash([]);
+    this.paintHoles(paint, colors, range, x + width / 2);
     let before = null;
     for (const bar of range.bars) {
       const y = this.y(bar.from) * row, height = Math.max(2, this.y(bar.to) * row - y);
@@ -141,10 +134,24 @@ class Chart {
     paint.globalAlpha = 1;
   }
 
+  /** Where a range is not live between its segments. */
+  paintHoles(paint, colors, { segments }, x) {
+    paint.strokeStyle = colors.dim;
+    paint.lineWidth = 1;
+    paint.setLineDash([2, 3]);
+    paint.beginPath();
+    for (let at = 1; at < segments.length; at++) {
+      const [from, to] = [this.y(segments[at - 1].to), this.y(segments[at].from)];
+      if (to > from) { paint.moveTo(x, from * this.row); paint.lineTo(x, to * this.row); }
+    }
+    paint.stroke();
+    paint.setLineDash([]);
+  }
+
   paintBar(paint, colors, bar, x, y, width, height, scrollTop, before) {
     const place = this.isPlaced ? bar.place : '';
-    const isMemory = place === 'memory';
-    if (isMemory) {
+    const isHollow = isMemory(place);
+    if (isHollow) {
       paint.fillStyle = colors.back;
       paint.fillRect(x, y, width, height);
       paint.strokeStyle = colors.dim;
@@ -153,10 +160,12 @@ class Chart {
       paint.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
       paint.setLineDash([]);
     } else {
+      const fade = paint.globalAlpha;
       paint.fillStyle = place ? placeColor(place) : colors.bar;
-      paint.beginPath();
-      paint.roundRect(x, y, width, height, Math.min(3, height / 3));
-      paint.fill();
+      paint.globalAlpha = fade * 0.38;
+      paint.fillRect(x, y, width, height);
+      paint.globalAlpha = fade;
+      paint.fillRect(x, y, 4, height);
     }
     // A split: the range goes on in another place.
     if (before && this.isPlaced && before.place !== place) {
@@ -164,11 +173,11 @@ class Chart {
       paint.fillRect(x - 2, y - 1, width + 4, 2);
     }
     if (height < 11) return;
-    const label = place ? shortPlace(isMemory ? bar.slot || 'mem' : place) : `r${bar.vreg}`;
+    const label = place ? shortPlace(place) : `r${bar.vreg}`;
     const limit = y + height - 7;
     const textY = Math.min(Math.max(y + 8, scrollTop + 8), limit);
-    paint.fillStyle = isMemory ? colors.text : place ? '#14171c' : colors.barText;
-    paint.fillText(label, x + width / 2, textY, width);
+    paint.fillStyle = colors.text;
+    paint.fillText(label, x + width / 2 + (isHollow ? 0 : 2), textY, width - 4);
   }
 
   /** Arrows from the lane of the value that is moved to the lane that it comes to. */
@@ -203,7 +212,8 @@ class Chart {
   lanesOf(move) {
     if (move.lanes !== undefined) return move.lanes;
     const gap = move.num * 4;
-    const [from, to] = [this.whoIsIn(move.from, [gap - 1, gap, gap - 2, gap + 1]), this.whoIsIn(move.to, [gap + 1, gap, gap + 2, gap + 3])];
+    const from = this.whoIsIn(move.from, [gap - 1, gap, gap - 2, gap + 1]);
+    const to = this.whoIsIn(move.to, [gap + 1, gap, gap + 2, gap + 3]) || this.whoGets(move);
     move.lanes = to || from ? [(from || to).lane, (to || from).lane] : null;
     return move.lanes;
   }
@@ -218,10 +228,21 @@ class Chart {
     return null;
   }
 
+  /** Which parameter of a block that is jumped to has its place where a move goes. */
+  whoGets(move) {
+    for (const edge of move.block?.edges || []) {
+      const target = this.links.blocks.get(edge.to);
+      const start = target?.insts[0] && target.insts[0].num * 4;
+      const found = start !== undefined && this.whoIsIn(move.to, [start, start + 1]);
+      if (found && target.params.some((vreg) => this.links.rangeOf[vreg] === found.at)) return found;
+    }
+    return null;
+  }
+
   indexPlaces() {
     const places = new Map();
     for (const range of this.links.ranges) {
-      for (const piece of range.pieces) push(places, piece.place === 'memory' ? piece.slot || 'memory' : piece.place, { from: piece.from, to: piece.to, range });
+      for (const piece of range.pieces) push(places, piece.place, { from: piece.from, to: piece.to, range });
     }
     for (const list of places.values()) list.sort((one, other) => one.from - other.from);
     return places;
@@ -231,7 +252,7 @@ class Chart {
   rangeAt(event) {
     const bounds = this.body.getBoundingClientRect();
     const x = event.clientX - bounds.left + this.body.scrollLeft - EDGE;
-    const row = (event.clientY - bounds.top + this.body.scrollTop) / this.row;
+    const row = (event.clientY - bounds.top + this.body.scrollTop - TOP) / this.row;
     const lane = this.lanes[Math.floor(x / LANE_WIDTH)];
     const found = lane && rangesBetween(lane, row, row, (position) => this.y(position))[0];
     return found ? found.at : -1;
@@ -275,7 +296,7 @@ function barsOf(range) {
       if (!piece || piece.from >= segment.to) { bars.push({ from, to: segment.to, place: '', vreg: range.vregs[0] }); break; }
       if (piece.from > from) bars.push({ from, to: piece.from, place: '', vreg: range.vregs[0] });
       const [start, end] = [Math.max(from, piece.from), Math.min(segment.to, piece.to)];
-      bars.push({ from: start, to: end, place: piece.place, slot: piece.slot, vreg: range.vregs[0] });
+      bars.push({ from: start, to: end, place: piece.place, vreg: range.vregs[0] });
       from = end;
       index++;
     }
@@ -316,8 +337,13 @@ function placeColor(place) {
   return `oklch(${float ? 0.84 : 0.76} ${float ? 0.075 : 0.1} ${(index * 137.5 + 250) % 360})`;
 }
 
+/** Whether a value is in no register there: on the stack, or a constant that is made again where it is needed. */
+function isMemory(place) {
+  return /^(slot|arg|memory|again)/.test(place);
+}
+
 function shortPlace(place) {
-  return place.replace(/^xmm/, 'x').replace(/^slot/, 's');
+  return place.replace(/^xmm/, 'x').replace(/^slot/, 's').replace('again', '…');
 }
 
 /** The theme's colors, as a canvas takes them. */
@@ -328,7 +354,6 @@ function themeColors() {
   const color = (name) => { probe.style.color = `var(--${name})`; return getComputedStyle(probe).color; };
   const colors = { mono: style.getPropertyValue('--mono').trim() };
   for (const name of ['text', 'dim', 'line', 'back', 'accent', 'bar', 'self', 'linked', 'soft']) colors[name] = color(name);
-  colors.barText = color('bar-text');
   probe.remove();
   return colors;
 }
