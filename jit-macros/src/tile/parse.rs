@@ -181,7 +181,10 @@ impl Patterns {
 
     fn shape(&mut self, input: ParseStream, id: u32) -> Result<Shape> {
         if !input.peek(token::Paren) {
-            let name: Ident = input.parse()?;
+            let name: Ident = input.parse().map_err(|error| {
+                let problem = "expected `reg`, `num`, `flag`, a pattern in parentheses, or a constant by a name: `$c` or `$c:one`";
+                Error::new(error.span(), problem)
+            })?;
             return Symbol::from_name(&name.to_string()).map(Shape::Symbol).ok_or_else(|| {
                 let problem = format!(
                     "`{name}` is no symbol; operands are `reg`, `num`, `flag` or a pattern in parentheses"

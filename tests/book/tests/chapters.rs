@@ -26,6 +26,8 @@ chapters! {
     first_vm "first-vm.md"
     stack_machine "stack-machine.md"
     calling_rust "calling-rust.md"
+    adding_an_operator "../adding-an-operator.md"
+    adding_a_tile "adding-a-tile.md"
 }
 
 #[test]
@@ -36,7 +38,7 @@ fn every_chapter_is_followed() {
         .map(|entry| entry.expect("its files too").file_name().to_string_lossy().into_owned())
         .collect();
     found.sort();
-    let mut known = CHAPTERS.to_vec();
+    let mut known: Vec<&str> = CHAPTERS.iter().copied().filter(|file| !file.starts_with("../")).collect();
     known.sort();
     assert_eq!(found, known);
 }

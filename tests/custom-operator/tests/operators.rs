@@ -1,5 +1,5 @@
 //! Operators of a user's crate: interpreted and compiled alike, with and without the instruction, and refused by an
-//! engine that has no tiles for them. And the document that explains them shows the code that is tested here.
+//! engine that has no tiles for them.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -121,28 +121,5 @@ fn macros_are_shared_between_crates() {
     for (a, expected) in [(7, 7), (8, 0)] {
         assert_eq!(engine.interpret::<_, i64>(function, &mut (), (a,)), Ok(expected));
         assert_eq!(engine.call::<_, i64>(function, &mut (), (a,)), Ok(expected));
-    }
-}
-
-/// The document cannot say what the code does not.
-#[test]
-fn the_document_shows_this_code() {
-    let read = |path: &str| {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    };
-    let unindented = |text: &str| {
-        text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
-    };
-    let source = unindented(&read("src/lib.rs"));
-    let document = read("../../docs/adding-an-operator.md");
-    let blocks: Vec<&str> = document.split("```rust\n").skip(1).collect();
-    assert!(blocks.len() >= 3, "each step shows code");
-    for block in blocks {
-        let (code, _) = block.split_once("```").expect("every block ends");
-        // Each run of lines between `…` stands in the source as it is here.
-        for part in code.split('…') {
-            assert!(source.contains(&unindented(part)), "not in src/lib.rs:\n{part}");
-        }
     }
 }
