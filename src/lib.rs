@@ -27,7 +27,7 @@ pub use azulejo_macros::{Bytecode, operators, rewrite, template, template_macros
 #[cfg(target_arch = "x86_64")]
 pub use azulejo_x64 as x64;
 pub use engine::{Args, Builder, Code, Engine, FunctionId, Slot, Tier, can_compile, can_guard};
-pub use inside::{Listing, Log, UnknownStage};
+pub use inside::{BadLimit, Limits, Listing, Log, UnknownStage};
 
 /// What a virtual machine needs.
 pub mod prelude {

@@ -40,6 +40,8 @@ pub enum Error {
         /// How many bytes it would need.
         bytes: usize,
     },
+    /// More was compiled already than whoever looks for a fault allows; the function can still be interpreted.
+    Limited,
     /// The set of tiles was made for other operators than the bytecode's; the function can still be interpreted.
     NoTiles {
         /// The first operator of the bytecode that the set does not know.
@@ -88,6 +90,7 @@ impl fmt::Display for Error {
             Error::NotMade => f.write_str("the function's bytecode could not be made"),
             Error::NotCompiled => f.write_str("the function has not been compiled"),
             Error::OutOfCodeMemory => f.write_str("no room left for machine code"),
+            Error::Limited => f.write_str("as many functions were compiled already as the limit allows"),
             Error::FrameTooLarge { bytes } => {
                 write!(f, "the function keeps too much at once: it would take {bytes} bytes of the stack")
             }

@@ -17,6 +17,7 @@ use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::tiles::{Inst, TileList};
 use azulejo_core::pass::build::{Called, Source};
+use azulejo_core::pass::limits::Limits;
 use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::target::RegisterFile;
@@ -216,6 +217,16 @@ impl Compiler {
     /// Makes some legal choices at random from now on, so that tests see what is rare; none if the seed is zero.
     pub fn set_chaos(&mut self, seed: u64) {
         self.compilation.set_chaos(seed);
+    }
+
+    /// Limits what passes do from now on; see [`Limits`].
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.compilation.set_limits(limits);
+    }
+
+    /// How many steps each pass of [`Limits::PASSES`] has taken since they were limited.
+    pub fn steps(&mut self) -> [u64; Limits::PASSES.len()] {
+        self.compilation.steps()
     }
 
     fn target(&self) -> Target<'static> {

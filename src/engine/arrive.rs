@@ -141,9 +141,9 @@ impl<B: Bytecode> Engine<B> {
             let source = function.body().source(0, links.functions());
             let record = links.record(function.number());
             let subject = function.body().subject(Form::Called(count));
-            let mut watch = self.inside.watch(&subject);
+            let mut watch = self.inside.watch(&subject)?;
             let call = (count, function.unit(), record);
-            self.backend.borrow_mut().called(function.name(), &source, call, watch.observer())
+            self.backend.borrow_mut().called(function.name(), &source, call, &mut watch)
         });
         if let Ok(code) = code {
             self.open_to_calls(function, code);

@@ -5,6 +5,7 @@
 
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod present {
+    use crate::inside::Watch;
     use crate::rules::{self, Matcher};
     use azulejo_core::error::{Error, Unsupported};
     use azulejo_core::pass::build::{Functions, Source};
@@ -105,6 +106,18 @@ mod present {
         azulejo_x64::faults::prepare_thread();
     }
 
+    /// Compiles as who watches it allows, and has it seen.
+    pub(crate) fn watched<T>(
+        compiler: &mut Compiler,
+        watch: &mut Watch<'_>,
+        compile: impl FnOnce(&mut Compiler, &mut dyn Observer) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        compiler.set_limits(watch.steps());
+        let result = compile(compiler, watch.observer());
+        watch.took(compiler.steps());
+        result
+    }
+
     impl Backend {
         pub(crate) fn new(code_bytes: usize, choice: Choice) -> Backend {
             Backend { code_bytes, choice, compiler: None }
@@ -114,9 +127,11 @@ mod present {
             &mut self,
             name: &str,
             source: &Source<'_>,
-            observer: &mut dyn Observer,
+            watch: &mut Watch<'_>,
         ) -> Result<Compiled, Error> {
-            self.compiler(name, source.vocab)?.bytecode(source, observer)
+            watched(self.compiler(name, source.vocab)?, watch, |compiler, observer| {
+                compiler.bytecode(source, observer)
+            })
         }
 
         pub(crate) fn baseline<B: Bytecode>(
@@ -124,10 +139,12 @@ mod present {
             name: &str,
             function: &Function<'_, B>,
             functions: Functions<'_>,
+            watch: &mut Watch<'_>,
         ) -> Result<BaselineCode, Error> {
             let compiler = self.compiler(name, Vocabulary { extra: B::OPERATORS })?;
             compiler.set_functions(functions.table);
-            compiler.baseline(function, &mut Blind)
+            // What becomes of an opcode's template is seen in the functions of the optimizer.
+            watched(compiler, watch, |compiler, _| compiler.baseline(function, &mut Blind))
         }
 
         /// For calls of other functions of bytecode, which go by the record.
@@ -136,9 +153,11 @@ mod present {
             name: &str,
             source: &Source<'_>,
             (arguments, unit, record): (u32, *const (), &Record),
-            observer: &mut dyn Observer,
+            watch: &mut Watch<'_>,
         ) -> Result<Compiled, Error> {
-            self.compiler(name, source.vocab)?.called(source, arguments, unit, record, observer)
+            watched(self.compiler(name, source.vocab)?, watch, |compiler, observer| {
+                compiler.called(source, arguments, unit, record, observer)
+            })
         }
 
         /// A compiler for another thread, if there is one for this.
@@ -170,8 +189,8 @@ mod present {
 
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
 mod absent {
+    use crate::inside::Watch;
     use azulejo_core::error::{Error, Unsupported};
-    use azulejo_core::pass::Observer;
     use azulejo_core::pass::build::{Functions, Source};
     use azulejo_core::verify::Function;
     use azulejo_core::vocab::Trap;
@@ -251,7 +270,7 @@ mod absent {
             &mut self,
             _: &str,
             _: &Source<'_>,
-            _: &mut dyn Observer,
+            _: &mut Watch<'_>,
         ) -> Result<Compiled, Error> {
             can_compile()?;
             Err(Error::Internal("compile"))
@@ -262,6 +281,7 @@ mod absent {
             _: &str,
             _: &Function<'_, B>,
             _: Functions<'_>,
+            _: &mut Watch<'_>,
         ) -> Result<BaselineCode, Error> {
             can_compile()?;
             Err(Error::Internal("compile"))
@@ -319,5 +339,5 @@ pub(super) use absent::{
 };
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 pub(super) use present::{
-    Backend, BaselineCode, Choice, Compiled, Door, Status, can_compile, can_guard, prepare_thread,
+    Backend, BaselineCode, Choice, Compiled, Door, Status, can_compile, can_guard, prepare_thread, watched,
 };

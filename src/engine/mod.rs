@@ -34,7 +34,7 @@ pub use function::{Code, FunctionId};
 pub use tiers::Tier;
 pub use value::{Args, Slot};
 
-use crate::inside::{Form, Inside, Listing, Log};
+use crate::inside::{Form, Inside, Limits, Listing, Log, Watch};
 use crate::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
 use backend::{Backend, BaselineCode, Compiled};
@@ -93,6 +93,7 @@ pub struct Builder {
     tiers: Tiers,
     is_patient: bool,
     log: Option<Log>,
+    limits: Option<Limits>,
 }
 
 impl Default for Builder {
@@ -105,6 +106,7 @@ impl Default for Builder {
             tiers: Tiers::default(),
             is_patient: false,
             log: None,
+            limits: None,
         }
     }
 }
@@ -311,6 +313,28 @@ impl Builder {
         self
     }
 
+    /// Limits what is compiled, by which a fault is found: what is beyond a limit is interpreted, or less optimized, and
+    /// nobody is told. Without it the environment decides: `JIT_LIMIT=functions=12,rewrite=3`, and `JIT_LIMIT_REPORT`
+    /// names a file to which each compilation is added. `cargo xtask bisect -- COMMAND` finds the function and the step that
+    /// make a command fail. See [`Limits`].
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # use azulejo::Limits;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Return { a: In<i64> } }
+    /// # template! { Op::Return => (return $a) }
+    /// // No value is rewritten.
+    /// let engine: Engine<Op> = Engine::<Op>::builder().limits(Limits::of("rewrite=0")?).build();
+    /// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
+    /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+
     /// Uses only these of the CPU's features (by name, such as `bmi2`); names the CPU lacks are left out.
     pub fn only_features(mut self, names: &[&str]) -> Self {
         self.machine.only_features(names);
@@ -346,7 +370,7 @@ impl Builder {
             retired: RefCell::default(),
             calls: Cell::new(0),
             tiers: self.tiers,
-            inside: Inside::new(self.log),
+            inside: Inside::new(self.log, self.limits),
         }
     }
 }
@@ -475,7 +499,11 @@ impl<B: Bytecode> Engine<B> {
     pub fn compile_in(&self, function: FunctionId, tier: Tier) -> Result<(), Error> {
         let function = self.function(function)?;
         function.called(self.calls.get());
-        self.compile_for(function, tier, 0)
+        match self.compile_for(function, tier, 0) {
+            // A program that looks for a fault is to go on as it would have.
+            Err(Error::Limited) => Ok(()),
+            result => result,
+        }
     }
 
     /// Compiles a function for going on at a bytecode, unless that has been done.
@@ -485,10 +513,9 @@ impl<B: Bytecode> Engine<B> {
                 let code = self.making_room(|| {
                     let bytecode = function.bytecode(self.counts());
                     let subject = function.body().subject(Form::Baseline);
-                    let mut watch = self.inside.watch(&subject);
-                    let mut backend = self.backend.borrow_mut();
-                    let code =
-                        backend.baseline(function.name(), &bytecode, self.links.borrow().functions())?;
+                    let mut watch = self.inside.watch(&subject)?;
+                    let (mut backend, links) = (self.backend.borrow_mut(), self.links.borrow());
+                    let code = backend.baseline(function.name(), &bytecode, links.functions(), &mut watch)?;
                     if let Some(trace) = watch.trace() {
                         trace.baseline(code.bytes(), code.entry().addr() as u64, &positions(&code, function));
                     }
@@ -501,8 +528,8 @@ impl<B: Bytecode> Engine<B> {
                     let links = self.links.borrow();
                     let source = function.body().source(at, links.functions());
                     let subject = function.body().subject(Form::Optimizer(at));
-                    let mut watch = self.inside.watch(&subject);
-                    self.backend.borrow_mut().compile(function.name(), &source, watch.observer())
+                    let mut watch = self.inside.watch(&subject)?;
+                    self.backend.borrow_mut().compile(function.name(), &source, &mut watch)
                 })?;
                 self.go_on_in(function, at, code);
             }
@@ -629,11 +656,11 @@ impl<B: Bytecode> Engine<B> {
     /// ```
     pub fn stages(&self, function: FunctionId) -> Result<String, Error> {
         let function = self.function(function)?;
-        let mut trace = function.body().subject(Form::Optimizer(0)).trace();
+        let mut watch = Watch::all(&function.body().subject(Form::Optimizer(0)));
         let links = self.links.borrow();
         let source = function.body().source(0, links.functions());
-        self.backend.borrow_mut().compile(function.name(), &source, &mut trace)?;
-        Ok(trace.text)
+        self.backend.borrow_mut().compile(function.name(), &source, &mut watch)?;
+        Ok(watch.into_text())
     }
 
     /// A page for any browser that shows what becomes of a function in the optimizer: see [`explore`](crate::explore).

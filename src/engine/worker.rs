@@ -3,6 +3,7 @@
 //! In: functions that have become hot. Out: their code, whenever it is ready; nobody waits for it. The engine looks now and
 //! then, and is the one that puts code to use: all that other threads see is bytecode and the memory for code.
 
+use super::backend::watched;
 use super::function::Body;
 use crate::Error;
 use crate::inside::{Form, Inside};
@@ -117,17 +118,17 @@ impl<B: Bytecode> Job<B> {
             Purpose::Entry(at) => Form::Optimizer(at),
             Purpose::Calls(arguments, _) => Form::Called(arguments),
         });
-        let mut watch = inside.watch(&subject);
+        let mut watch = inside.watch(&subject)?;
         let functions = Record::functions(&self.records, self.table);
         compiler.set_name(self.body.name());
-        match self.request.purpose {
-            Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), watch.observer()),
+        watched(compiler, &mut watch, |compiler, observer| match self.request.purpose {
+            Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), observer),
             Purpose::Calls(arguments, record) => {
                 // SAFETY: the engine, whose record it is, waits for this thread before it ends.
                 let record = unsafe { &*record };
                 let source = self.body.source(0, functions);
-                compiler.called(&source, arguments, self.body.unit(), record, watch.observer())
+                compiler.called(&source, arguments, self.body.unit(), record, observer)
             }
-        }
+        })
     }
 }

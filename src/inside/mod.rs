@@ -1,19 +1,24 @@
-//! What people see of compilations: logs, listings, statistics.
+//! What people see of compilations: logs, listings, limits by which a fault is found.
 //!
 //! In: each compilation, from the engine and from the thread that compiles for it. Out: a [`Watch`] that goes with it as
 //! the compiler's observer. Where nobody wants to see anything, nothing is looked at.
 
 mod glob;
+mod limits;
 mod listing;
 mod log;
 mod machine;
 mod trace;
 
+pub use limits::{BadLimit, Limits};
 pub use listing::Listing;
 pub use log::{Log, UnknownStage};
-pub(crate) use trace::{Selection, Trace};
+use trace::{Selection, Trace};
 
+use azulejo_core::error::Error;
+use azulejo_core::pass::limits::Limits as Steps;
 use azulejo_core::pass::{Blind, Observer};
+use limits::Admitted;
 use std::fmt::{self, Debug};
 
 /// What is compiled, and as what.
@@ -51,32 +56,33 @@ impl<B: Debug> Subject<'_, B> {
         let name: String = self.name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         format!("function {name}\ntier {}\n", self.form)
     }
-
-    /// A trace of every stage.
-    pub(crate) fn trace(&self) -> Trace {
-        Trace::new(self.head(), self.code, Selection::ALL)
-    }
 }
 
 /// What an engine and its thread share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inside {
     log: Option<Log>,
+    limits: Option<Limits>,
 }
 
 impl Inside {
-    /// By what a builder asked for; if it said nothing, by what the environment says.
-    pub(crate) fn new(log: Option<Log>) -> Inside {
-        Inside { log: log.or_else(|| Log::of_environment().cloned()) }
+    /// By what a builder asked for; where it said nothing, by what the environment says.
+    pub(crate) fn new(log: Option<Log>, limits: Option<Limits>) -> Inside {
+        Inside {
+            log: log.or_else(|| Log::of_environment().cloned()),
+            limits: limits.or_else(|| Limits::of_environment().cloned()),
+        }
     }
 
-    /// Starts to watch a compilation.
-    pub(crate) fn watch<'a, B: Debug>(&'a self, subject: &Subject<'a, B>) -> Watch<'a> {
+    /// Starts to watch a compilation, if it may be.
+    pub(crate) fn watch<'a, B: Debug>(&'a self, subject: &Subject<'a, B>) -> Result<Watch<'a>, Error> {
+        let admit = |limits: &'a Limits| limits.admit(subject.name, subject.form);
+        let admitted = self.limits.as_ref().map(admit).transpose()?;
         let start = |log: &'a Log| {
             let trace = log.start(subject.name, subject.head(), subject.code)?;
-            Some(Logged { log, name: subject.name, form: subject.form, trace })
+            Some(Logged { log: Some(log), name: subject.name, form: subject.form, trace })
         };
-        Watch { logged: self.log.as_ref().and_then(start), blind: Blind }
+        Ok(Watch { logged: self.log.as_ref().and_then(start), admitted, blind: Blind })
     }
 }
 
@@ -84,10 +90,18 @@ impl Inside {
 #[derive(Debug)]
 pub(crate) struct Watch<'a> {
     logged: Option<Logged<'a>>,
+    admitted: Option<Admitted<'a>>,
     blind: Blind,
 }
 
-impl Watch<'_> {
+impl<'a> Watch<'a> {
+    /// One that keeps everything, for who looks at a function without using its code.
+    pub(crate) fn all<B: Debug>(subject: &Subject<'a, B>) -> Watch<'a> {
+        let trace = Trace::new(subject.head(), subject.code, Selection::ALL);
+        let logged = Logged { log: None, name: subject.name, form: subject.form, trace };
+        Watch { logged: Some(logged), admitted: None, blind: Blind }
+    }
+
     /// Who is shown each stage.
     pub(crate) fn observer(&mut self) -> &mut dyn Observer {
         match &mut self.logged {
@@ -96,16 +110,34 @@ impl Watch<'_> {
         }
     }
 
-    /// The log of code of the baseline, which is made in one go.
+    /// How many steps the compilation may take.
+    pub(crate) fn steps(&self) -> Steps {
+        self.admitted.as_ref().map_or(Steps::default(), Admitted::steps)
+    }
+
+    /// Hears how many it took.
+    pub(crate) fn took(&self, steps: [u64; Steps::PASSES.len()]) {
+        if let Some(admitted) = &self.admitted {
+            admitted.took(steps);
+        }
+    }
+
+    /// What is being written down, if anything is.
     pub(crate) fn trace(&mut self) -> Option<&mut Trace> {
         self.logged.as_mut().map(|logged| &mut logged.trace)
     }
+
+    /// What was written down.
+    pub(crate) fn into_text(mut self) -> String {
+        self.trace().map(|trace| std::mem::take(&mut trace.text)).unwrap_or_default()
+    }
 }
 
-/// A log that is being kept. It is written when it is dropped, also where a judge panics: then it ends with the stage before.
+/// What is written down. Where it is a log's it is written when it is dropped, also where a judge panics: then it ends with the
+/// stage before.
 #[derive(Debug)]
 struct Logged<'a> {
-    log: &'a Log,
+    log: Option<&'a Log>,
     name: &'a str,
     form: Form,
     trace: Trace,
@@ -113,6 +145,8 @@ struct Logged<'a> {
 
 impl Drop for Logged<'_> {
     fn drop(&mut self) {
-        self.log.write(self.name, &self.form.to_string(), &self.trace);
+        if let Some(log) = self.log {
+            log.write(self.name, &self.form.to_string(), &self.trace);
+        }
     }
 }

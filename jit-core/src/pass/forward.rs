@@ -17,6 +17,7 @@
 //! writes, and else nothing.
 
 use super::flow::{Flow, NONE};
+use super::limits::Steps;
 use crate::ir::graph::{Effect, Graph};
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Props, Sig, Type};
@@ -43,6 +44,14 @@ pub struct Scratch {
     is_dead: Vec<bool>,
     is_frame: Vec<bool>,
     work: Vec<Node>,
+    pub(super) steps: Steps,
+}
+
+impl Scratch {
+    /// Gives its memory back.
+    pub(super) fn release(&mut self) {
+        *self = Scratch { steps: core::mem::take(&mut self.steps), ..Scratch::default() };
+    }
 }
 
 /// A place in memory.
@@ -186,7 +195,11 @@ impl Forwarder<'_> {
             body.retain(|&node| {
                 let is_load = self.graph.node(node).op == Op::LOAD;
                 may_have_faulted |= self.graph.may_fault(node);
-                if !is_load || may_have_faulted || !self.is_known_in(self.graph.inputs(node)[0], before) {
+                let stays = !is_load
+                    || may_have_faulted
+                    || !self.is_known_in(self.graph.inputs(node)[0], before)
+                    || !self.scratch.steps.take();
+                if stays {
                     return true;
                 }
                 self.changed = true;
@@ -322,7 +335,9 @@ impl Forwarder<'_> {
                 && (known.ty == ty || known.place.bytes == place.bytes || (known.ty.is_int() && ty.is_int()))
                 && known.place.bytes >= place.bytes
         };
-        if let Some(&known) = self.scratch.known.iter().rev().find(fits) {
+        if let Some(&known) = self.scratch.known.iter().rev().find(fits)
+            && self.scratch.steps.take()
+        {
             let value = self.read_as(known, ty, self.graph.node(node).origin);
             self.scratch.replaced[node.at()] = value;
             return;
@@ -354,18 +369,18 @@ impl Forwarder<'_> {
         let place = self.place(address, ty);
         let value = self.current(value);
         let written = Known { place, ty, value };
-        if self.scratch.known.contains(&written) {
+        if self.scratch.known.contains(&written) && self.scratch.steps.take() {
             self.scratch.is_dead[node.at()] = true;
             return;
         }
-        let Scratch { known, pending, is_dead, .. } = &mut *self.scratch;
+        let Scratch { known, pending, is_dead, steps, .. } = &mut *self.scratch;
         known.retain(|known| known.place.is_apart(place));
         if self.graph.may_fault(node) {
             // Whoever gets the trap sees all stores before it; and this one must be tried whatever comes behind it.
             pending.clear();
         } else {
             pending.retain(|store| {
-                let is_overwritten = place.covers(store.place);
+                let is_overwritten = place.covers(store.place) && steps.take();
                 is_dead[store.node.at()] |= is_overwritten;
                 !is_overwritten
             });

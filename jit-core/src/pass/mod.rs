@@ -10,6 +10,7 @@ pub mod chaos;
 pub mod dead;
 pub mod flow;
 pub mod forward;
+pub mod limits;
 pub mod live;
 pub mod number;
 pub mod place;
@@ -31,6 +32,7 @@ use crate::target::{Reg, RegisterFile};
 use crate::text::print;
 use crate::vocab::{Op, Sig, Type, Vocabulary};
 use core::fmt;
+use limits::{Limits, Steps};
 
 /// What is compiled for.
 #[derive(Clone, Copy, Debug)]
@@ -165,6 +167,22 @@ impl Compilation {
         self.allocate.chaos = chaos::Chaos::new(seed.rotate_left(32));
     }
 
+    /// Limits what passes do from now on, and counts anew what they have done.
+    pub fn set_limits(&mut self, limits: Limits) {
+        let steps = self.steps_mut();
+        core::iter::zip(steps, limits.each()).for_each(|(steps, allowed)| steps.start(allowed));
+    }
+
+    /// How many steps the passes of [`Limits::PASSES`] have taken since they were limited.
+    pub fn steps(&mut self) -> [u64; Limits::PASSES.len()] {
+        self.steps_mut().map(|steps| steps.taken())
+    }
+
+    fn steps_mut(&mut self) -> [&mut Steps; Limits::PASSES.len()] {
+        let Compilation { rewrite, forward, place, tile, allocate, .. } = self;
+        [&mut rewrite.steps, &mut forward.steps, &mut place.steps, &mut tile.steps, &mut allocate.steps]
+    }
+
     /// Compiles bytecode up to emission.
     pub fn bytecode(
         &mut self,
@@ -217,8 +235,8 @@ impl Compilation {
         }
         observer.graph("rewrite", &self.graph);
         if self.is_long {
-            self.rewrite = rewrite::Scratch::default();
-            self.forward = forward::Scratch::default();
+            self.rewrite.release();
+            self.forward.release();
         }
         dead::dead(&mut self.dead, &mut self.graph);
         observer.renumbered(self.dead.numbers());
@@ -231,7 +249,7 @@ impl Compilation {
         place::place(&mut self.place, &self.graph, &mut self.schedule);
         if is_long {
             self.dead = dead::Scratch::default();
-            self.place = place::Scratch::default();
+            self.place.release();
         }
         observer.schedule(&self.graph, &self.schedule);
         let text = || print::schedule(&self.graph, &self.schedule);

@@ -24,6 +24,7 @@
 //! behind all others. A block all of whose ways in (back edges aside) or all of whose ways out are cold is cold.
 
 use super::flow::{Flow, NONE};
+use super::limits::Steps;
 use crate::ir::graph::{Graph, Heat, NodeData};
 use crate::ir::index::{List, Loop, Node};
 use crate::ir::schedule::{LoopData, Schedule, ScheduledBlock};
@@ -57,6 +58,7 @@ pub struct Scratch {
     may_fault: bool,
     user: Vec<Node>,
     stack: Vec<(Node, u32)>,
+    pub(super) steps: Steps,
 }
 
 /// Stands for several users.
@@ -72,6 +74,13 @@ struct Lines {
     next: Vec<u32>,
     /// What goes on after the loops that are being emitted.
     resume: Vec<u32>,
+}
+
+impl Scratch {
+    /// Gives its memory back.
+    pub(super) fn release(&mut self) {
+        *self = Scratch { steps: core::mem::take(&mut self.steps), ..Scratch::default() };
+    }
 }
 
 /// Makes the schedule of a graph.
@@ -216,7 +225,10 @@ impl Scratch {
                 // Only what nothing leads to needs it.
                 continue;
             }
-            let home = self.choose(graph, node);
+            let mut home = self.choose(graph, node);
+            if home != self.home[node.at()] && !self.steps.take() {
+                home = self.home[node.at()];
+            }
             self.home[node.at()] = home;
             for &input in graph.inputs(node) {
                 self.use_in(graph, input, home);

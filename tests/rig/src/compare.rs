@@ -19,6 +19,8 @@ use azulejo::x64::{Compiler, Features, X64};
 use azulejo::{Error, Tier, rules};
 use azulejo_core::check::evaluate::Outcome;
 use azulejo_core::pass::Observer;
+use azulejo_core::pass::limits::Limits;
+use azulejo_core::random::Random;
 use azulejo_core::target::{RegSet, RegisterFile};
 use std::any::Any;
 use std::fmt;
@@ -33,6 +35,8 @@ pub struct Way {
     has_features: bool,
     /// Passes make some choices at random.
     has_chaos: bool,
+    /// Passes do not do all that they could.
+    has_limits: bool,
     /// Of tiles that cost the same others are chosen.
     has_other_ties: bool,
     is_baseline: bool,
@@ -59,6 +63,7 @@ const USUAL: Way = Way {
     registers: &REGISTERS,
     has_features: true,
     has_chaos: false,
+    has_limits: false,
     has_other_ties: false,
     is_baseline: false,
     is_called: false,
@@ -69,7 +74,7 @@ const USUAL: Way = Way {
 };
 
 /// Every way.
-pub const WAYS: [Way; 22] = [
+pub const WAYS: [Way; 24] = [
     USUAL,
     Way { name: "optimizer on the oldest processor", has_features: false, rules: &COUNTED, ..USUAL },
     Way { name: "optimizer with few registers", registers: &FEW, rules: &COUNTED, ..USUAL },
@@ -93,6 +98,15 @@ pub const WAYS: [Way; 22] = [
         rules: &COUNTED,
         ..USUAL
     },
+    Way { name: "optimizer with limits", has_limits: true, rules: &COUNTED, ..USUAL },
+    Way {
+        name: "optimizer for calls with guards, few registers and limits",
+        is_called: true,
+        has_guards: true,
+        registers: &FEW,
+        has_limits: true,
+        ..USUAL
+    },
     Way { name: "climbing", engine: Some(Tiers::All), ..USUAL },
     Way { name: "climbing to the baseline", engine: Some(Tiers::UpToBaseline), ..USUAL },
     Way { name: "engine with the baseline", engine: Some(Tiers::Only(Tier::Baseline)), ..USUAL },
@@ -114,6 +128,24 @@ pub const WAYS: [Way; 22] = [
     Way { name: "climbing with guards", has_guards: true, engine: Some(Tiers::All), ..USUAL },
     Way { name: "baseline with guards", has_guards: true, is_baseline: true, ..USUAL },
 ];
+
+/// Some passes do nothing, some all that they can, and others a few steps.
+fn limits(seed: u64) -> Limits {
+    let mut random = Random::new(seed);
+    let mut limits = Limits::default();
+    for pass in Limits::PASSES {
+        let steps = match random.below(3) {
+            0 => 0,
+            1 => u64::MAX,
+            _ => {
+                let few = 1 << random.below(9);
+                random.below(few) as u64
+            }
+        };
+        assert!(limits.set(pass, steps), "{pass} takes steps");
+    }
+    limits
+}
 
 /// So many programs run in one engine.
 const PROGRAMS: usize = 64;
@@ -326,6 +358,9 @@ impl Rig {
             loop {
                 if way.has_chaos {
                     compilers[at].set_chaos(chaos);
+                }
+                if way.has_limits {
+                    compilers[at].set_limits(limits(chaos));
                 }
                 let room = match compile(&mut compilers[at], tiles) {
                     Err(Error::OutOfCodeMemory) => kept[at].make_room(),

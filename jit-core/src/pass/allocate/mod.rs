@@ -27,6 +27,7 @@ mod pieces;
 mod write;
 
 use super::chaos::Chaos;
+use super::limits::Steps;
 use super::live;
 use crate::ir::assignment::{Assignment, Loc, Part};
 use crate::ir::ranges::{AFTER, EARLY, LATE, Ranges, STEP, Segment};
@@ -54,6 +55,7 @@ pub struct Scratch {
     write: write::Scratch,
     /// Spills what fits, and takes other registers than the cheapest.
     pub(super) chaos: Chaos,
+    pub(super) steps: Steps,
 }
 
 impl Scratch {
@@ -77,7 +79,8 @@ impl Scratch {
 
     /// Gives its memory back.
     pub(super) fn release(&mut self) {
-        *self = Scratch { chaos: core::mem::take(&mut self.chaos), ..Scratch::default() };
+        let Scratch { chaos, steps, .. } = core::mem::take(self);
+        *self = Scratch { chaos, steps, ..Scratch::default() };
     }
 }
 
@@ -281,7 +284,7 @@ impl Allocator<'_> {
         if piece.is_idle() {
             return self.place_idle(at);
         }
-        if self.scratch.chaos.one_in(9) {
+        if self.scratch.chaos.one_in(9) || !self.scratch.steps.take() {
             return self.spill(at);
         }
         let all = self.regs.of(range.class);

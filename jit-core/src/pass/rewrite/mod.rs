@@ -16,6 +16,7 @@ mod control;
 pub mod predicate;
 
 use super::flow::Flow;
+use super::limits::Steps;
 use super::number::Table;
 use crate::ir::graph::{Graph, NodeData};
 use crate::ir::index::{Block, Node};
@@ -108,6 +109,14 @@ pub struct Scratch {
     n_sweeps: u32,
     is_sweeping: bool,
     dropped: Vec<Block>,
+    pub(super) steps: Steps,
+}
+
+impl Scratch {
+    /// Gives its memory back.
+    pub(super) fn release(&mut self) {
+        *self = Scratch { steps: core::mem::take(&mut self.steps), ..Scratch::default() };
+    }
 }
 
 /// Rewrites a graph by folding and by the rules of all matchers, the first one first. Tells whether values became
@@ -366,9 +375,17 @@ impl Walk<'_> {
             return;
         }
         self.compare_constant_flags(node);
-        let leader = self.scratch.table.find(self.graph, node);
+        // What takes no operands (the frame's address, say) may be in one register, so there must be one of it.
+        let has_operands = self.graph.node(node).inputs.len > 0;
+        let mut leader = node;
+        if !has_operands || self.scratch.steps.may() {
+            leader = self.scratch.table.find(self.graph, node);
+        }
+        if has_operands && leader != node {
+            self.scratch.steps.take();
+        }
         self.note(node, leader);
-        if leader == node && self.graph.node(node).inputs.len > 0 {
+        if leader == node && has_operands {
             self.n_computed += 1;
         }
     }
@@ -388,7 +405,11 @@ impl Walk<'_> {
             let start = self.graph.node(node).inputs.start as usize;
             self.graph.links.swap(start, start + 1);
         }
+        if !self.scratch.steps.may() {
+            return None;
+        }
         if let Some(constant) = self.fold(node) {
+            self.scratch.steps.take();
             return Some(constant);
         }
         if self.fuel == 0 {
@@ -399,6 +420,7 @@ impl Walk<'_> {
         self.has_constant_flags |= self.graph.nodes[n_nodes..].iter().any(is_constant_flag);
         debug_assert_eq!(self.graph.node(made).ty(), self.graph.node(node).ty(), "a rule keeps the type");
         self.fuel -= 1;
+        self.scratch.steps.take();
         Some(made)
     }
 

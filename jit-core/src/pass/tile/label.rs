@@ -104,7 +104,9 @@ impl Labeler<'_> {
             self.set.state(op, operands)
         };
         let has_register = data.ty() != Type::Flag && data.ty() != Type::Void;
-        let cut_off = has_register && !facts.contains(Facts::REPEATS) && self.scratch.chaos.one_in(6);
+        let cut_off = has_register
+            && !facts.contains(Facts::REPEATS)
+            && (self.scratch.chaos.one_in(6) || !self.scratch.steps.take());
         let label = &mut self.scratch.labels[node.at()];
         label.state = state;
         label.block = self.block;

@@ -32,6 +32,7 @@ mod emit;
 mod label;
 
 use super::chaos::Chaos;
+use super::limits::Steps;
 use crate::grammar::TileSet;
 use crate::grammar::flatten::{Same, pack};
 use crate::grammar::pattern::is_const;
@@ -89,6 +90,7 @@ pub struct Scratch {
     late: Vec<Split>,
     /// Makes values leaves that need not be.
     pub(super) chaos: Chaos,
+    pub(super) steps: Steps,
 }
 
 /// Where the state of an operator form comes from.
@@ -199,8 +201,8 @@ struct Split {
 impl Scratch {
     /// Gives its memory back, but for the tables.
     pub(super) fn release(&mut self) {
-        let Scratch { resolved, forms, facts, chaos, .. } = core::mem::take(self);
-        *self = Scratch { resolved, forms, facts, chaos, ..Scratch::default() };
+        let Scratch { resolved, forms, facts, chaos, steps, .. } = core::mem::take(self);
+        *self = Scratch { resolved, forms, facts, chaos, steps, ..Scratch::default() };
     }
 
     fn prepare(&mut self, set: &TileSet, graph: &Graph, features: u32) {

@@ -1,0 +1,80 @@
+//! Limits on what the passes do beyond what they must, by which a fault is found.
+//!
+//! Some of a pass's work could as well be left out: a rewritten value, a forwarded load, a value that leaves its loop, a
+//! node that becomes part of a larger instruction, a piece of a range that gets a register. Each is a *step*. A function is
+//! right after any number of steps, so if one more makes it wrong, that step is at fault.
+
+/// How many steps each pass may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits([u64; Limits::PASSES.len()]);
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits([u64::MAX; Limits::PASSES.len()])
+    }
+}
+
+impl Limits {
+    /// The passes that take steps, in their order.
+    pub const PASSES: [&'static str; 5] = ["rewrite", "forward", "place", "tile", "allocate"];
+
+    /// Limits the pass with this name; whether there is one.
+    ///
+    /// ```
+    /// use azulejo_core::pass::limits::Limits;
+    /// let mut limits = Limits::default();
+    /// assert!(limits.set("tile", 7));
+    /// assert!(!limits.set("build", 0), "it does nothing that it could leave out");
+    /// ```
+    pub fn set(&mut self, pass: &str, steps: u64) -> bool {
+        let at = Limits::PASSES.iter().position(|name| *name == pass);
+        if let Some(at) = at {
+            self.0[at] = steps;
+        }
+        at.is_some()
+    }
+
+    /// The limit of each pass.
+    pub(super) fn each(self) -> [u64; Limits::PASSES.len()] {
+        self.0
+    }
+}
+
+/// Counts the steps of a pass.
+#[derive(Clone, Debug)]
+pub(super) struct Steps {
+    allowed: u64,
+    taken: u64,
+}
+
+impl Default for Steps {
+    fn default() -> Steps {
+        Steps { allowed: u64::MAX, taken: 0 }
+    }
+}
+
+impl Steps {
+    /// None taken, and so many allowed.
+    pub(super) fn start(&mut self, allowed: u64) {
+        *self = Steps { allowed, taken: 0 };
+    }
+
+    /// Whether another one may be taken.
+    #[inline(always)]
+    pub(super) fn may(&self) -> bool {
+        self.taken < self.allowed
+    }
+
+    /// Takes one, if that is allowed; whether it was.
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> bool {
+        let may = self.may();
+        self.taken += may as u64;
+        may
+    }
+
+    /// How many were taken.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+}

@@ -1,0 +1,146 @@
+//! Limits on what is compiled, by which a fault is found: which function, and which step of the compiler.
+//!
+//! In: a builder's wish, or the environment's. Out: whether a function may be compiled, and how many steps that may take. What
+//! is compiled is right under any limit, so a program that fails with one more function or step shows which is at fault.
+
+use super::Form;
+use azulejo_core::error::Error;
+use azulejo_core::pass::limits::Limits as Steps;
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// How much may be compiled: [`crate::Builder::limits`].
+///
+/// ```
+/// # use azulejo::prelude::*;
+/// use azulejo::Limits;
+/// # #[derive(Bytecode, Clone, Copy, Debug)]
+/// # enum Op { Return { a: In<i64> } }
+/// # template! { Op::Return => (return $a) }
+/// let engine: Engine<Op> = Engine::<Op>::builder().limits(Limits::of("functions=1")?).build();
+/// let code = vec![Op::Return { a: 0.into() }];
+/// let (first, second) = (engine.define("first", code.clone(), 1)?, engine.define("second", code, 1)?);
+/// engine.compile(first)?;
+/// engine.compile(second)?;
+/// assert_eq!(engine.is_compiled(first), azulejo::can_compile().is_ok());
+/// assert!(!engine.is_compiled(second));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Limits {
+    functions: u64,
+    steps: Steps,
+    /// How many functions were compiled, by all who share these limits.
+    count: Arc<AtomicU64>,
+    report: Option<Arc<File>>,
+}
+
+/// What is no limit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadLimit {
+    text: String,
+}
+
+impl fmt::Display for BadLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let passes = Steps::PASSES.join(", ");
+        write!(f, "`{}` is no limit: write `functions=N`, or one of {passes}, and a number", self.text)
+    }
+}
+
+impl std::error::Error for BadLimit {}
+
+impl Limits {
+    /// Limits by name, with commas between. `functions=N` is how many functions are compiled, each time that one is compiled
+    /// for any tier counting for itself; the others stay as they are. `rewrite=N`, `forward=N`, `place=N`, `tile=N` and
+    /// `allocate=N` are how many steps these passes take for a function that they could leave out: with `functions` for the
+    /// last one, without it for each.
+    ///
+    /// ```
+    /// # use azulejo::Limits;
+    /// assert!(Limits::of("functions=12,rewrite=3").is_ok());
+    /// assert!(Limits::of("build=3").unwrap_err().to_string().starts_with("`build=3` is no limit"));
+    /// ```
+    pub fn of(text: &str) -> Result<Limits, BadLimit> {
+        let mut limits =
+            Limits { functions: u64::MAX, steps: Steps::default(), count: Arc::default(), report: None };
+        for limit in text.split(',').map(str::trim).filter(|limit| !limit.is_empty()) {
+            let bad = || BadLimit { text: limit.into() };
+            let (name, number) = limit.split_once('=').ok_or_else(bad)?;
+            let number = number.trim().parse().map_err(|_| bad())?;
+            match name.trim() {
+                "functions" => limits.functions = number,
+                pass if limits.steps.set(pass, number) => {}
+                _ => return Err(bad()),
+            }
+        }
+        Ok(limits)
+    }
+
+    /// What the environment asks for: `JIT_LIMIT` as above, and `JIT_LIMIT_REPORT`, a file to which each compilation is added.
+    pub(super) fn of_environment() -> Option<&'static Limits> {
+        static LIMITS: OnceLock<Option<Limits>> = OnceLock::new();
+        LIMITS
+            .get_or_init(|| {
+                let text = std::env::var("JIT_LIMIT").ok();
+                let report = std::env::var_os("JIT_LIMIT_REPORT").filter(|path| !path.is_empty());
+                if text.is_none() && report.is_none() {
+                    return None;
+                }
+                let mut limits = match Limits::of(&text.unwrap_or_default()) {
+                    Ok(limits) => limits,
+                    Err(error) => {
+                        eprintln!("JIT_LIMIT: {error}");
+                        return None;
+                    }
+                };
+                let open = |path| OpenOptions::new().create(true).append(true).open(path).ok();
+                limits.report = report.and_then(open).map(Arc::new);
+                Some(limits)
+            })
+            .as_ref()
+    }
+
+    /// Asks whether one more function may be compiled.
+    pub(super) fn admit(&self, name: &str, form: Form) -> Result<Admitted<'_>, Error> {
+        let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        if number > self.functions {
+            return Err(Error::Limited);
+        }
+        let admitted = Admitted { limits: self, number };
+        admitted.report(&format!("{form} {name}"));
+        Ok(admitted)
+    }
+}
+
+/// A function that may be compiled.
+#[derive(Debug)]
+pub(super) struct Admitted<'a> {
+    limits: &'a Limits,
+    number: u64,
+}
+
+impl Admitted<'_> {
+    /// How many steps that may take.
+    pub(super) fn steps(&self) -> Steps {
+        let Limits { functions, steps, .. } = self.limits;
+        if *functions == u64::MAX || self.number == *functions { *steps } else { Steps::default() }
+    }
+
+    /// Notes how many it took.
+    pub(super) fn took(&self, steps: [u64; Steps::PASSES.len()]) {
+        let counts = std::iter::zip(Steps::PASSES, steps).map(|(pass, taken)| format!("{pass}={taken}"));
+        self.report(&format!("took {}", counts.collect::<Vec<_>>().join(" ")));
+    }
+
+    /// Adds a line that starts with the function's number. It is written at once: the program may end any time.
+    fn report(&self, line: &str) {
+        if let Some(mut file) = self.limits.report.as_deref() {
+            let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            let _ = file.write_all(format!("{} {line}\n", self.number).as_bytes());
+        }
+    }
+}
