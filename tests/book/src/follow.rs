@@ -147,8 +147,9 @@ impl Reader<'_> {
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let is_right = output.status.success() == (block.role == "run");
         assert!(is_right, "{place}: `$ {command}` ends with {}:\n{out}{err}", output.status);
+        let out = without_addresses(&out);
         if output.status.success() {
-            return out.into_owned();
+            return out;
         }
         // A reader's project is in no workspace, so rustc names its files without the project's name.
         format!("{out}{}", err.replace(&format!("--> {}/", block.about), "--> "))
@@ -196,6 +197,17 @@ impl Reader<'_> {
         }
         fs::write(path, lines.concat()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
+}
+
+/// Where functions of Rust lie differs from run to run.
+fn without_addresses(listing: &str) -> String {
+    let mut parts = listing.split("call 0x");
+    let mut shown = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        shown.push_str("call 0x…");
+        shown.push_str(part.trim_start_matches(|digit: char| digit.is_ascii_hexdigit()));
+    }
+    shown
 }
 
 fn read(path: &Path, place: &str) -> String {
