@@ -3,6 +3,7 @@
 #![cfg(all(target_arch = "x86_64", not(windows)))]
 
 use azulejo::__private::core::pass::Blind;
+use azulejo::__private::core::pass::build::Functions;
 use azulejo::prelude::*;
 use azulejo::x64::Function;
 use azulejo::x64::{Compiler, Features};
@@ -479,7 +480,8 @@ fn baseline_code_is_unwound() {
                 let unit = code.as_ptr().cast();
                 let function =
                     Function { code: &code, labels: &[], registers: 80, shape: &shape, unit, budget: None };
-                let compiled = compiler.baseline(&function, &mut Blind).expect("it compiles");
+                let compiled =
+                    compiler.baseline(&function, Functions::default(), &mut Blind).expect("it compiles");
                 let (mut vm, mut frame) = (vm(), [0u64; 80]);
                 let context = (&raw mut vm).cast();
                 let third = compiled.address(0);

@@ -10,7 +10,7 @@ use crate::regs;
 use azulejo_core::ir::assignment::Assignment;
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::tiles::TileList;
-use azulejo_core::target::Reg;
+use azulejo_core::target::{Reg, RegSet};
 
 /// Links code that comes from no tile list.
 pub(crate) fn close(emitter: Emitter, code: &mut Code) {
@@ -27,8 +27,9 @@ pub(crate) fn close(emitter: Emitter, code: &mut Code) {
 #[derive(Debug, Default)]
 pub(crate) struct BaselineFrame {
     pub(crate) frame: Frame,
-    /// How many bytes of it the stencils asked for.
+    /// How many bytes of it the stencils asked for, and the registers that they use and must be given back.
     pub(crate) room: u32,
+    pub(crate) saved: RegSet,
     /// Keeps the machine's own pointers where stencils want them, and goes where it is told.
     pub(crate) prologue: Vec<u8>,
     /// Leaves the function.
@@ -36,8 +37,9 @@ pub(crate) struct BaselineFrame {
 }
 
 impl BaselineFrame {
-    pub(crate) fn new(room: u32, options: &Options) -> BaselineFrame {
-        let frame = |keeps_pointer| Frame::new(regs::CALLEE_SAVED, room, true, keeps_pointer);
+    pub(crate) fn new(saved: RegSet, room: u32, options: &Options) -> BaselineFrame {
+        let used = saved.union(RegSet::of(&[regs::R12, regs::RBX]));
+        let frame = |keeps_pointer| Frame::new(used, room, true, keeps_pointer);
         let mut emitter = Emitter::of_frame(options, frame);
         emitter.prologue();
         let [context, frame, to] = [regs::RDI, regs::RSI, regs::RDX].map(Reg::number);
@@ -46,7 +48,7 @@ impl BaselineFrame {
         emitter.jmp_to(to);
         let prologue = core::mem::take(&mut emitter.bytes);
         emitter.leave();
-        BaselineFrame { frame: emitter.frame, room, prologue, epilogue: emitter.bytes }
+        BaselineFrame { frame: emitter.frame, room, saved, prologue, epilogue: emitter.bytes }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::watchers::{Announced, Watchers};
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::tiles::{Inst, TileList};
-use azulejo_core::pass::build::{Called, Source};
+use azulejo_core::pass::build::{Functions, Source};
 use azulejo_core::pass::limits::Limits;
 use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Compilation, Observer, Target};
@@ -41,7 +41,6 @@ pub struct Compiler {
     /// What watchers are told that the code is called.
     name: String,
     baseline: Baseline,
-    table: u64,
     guards: bool,
 }
 
@@ -130,7 +129,6 @@ impl Compiler {
             watchers: Watchers::default(),
             name: String::new(),
             baseline: Baseline::default(),
-            table: 0,
             guards: false,
         })
     }
@@ -151,7 +149,6 @@ impl Compiler {
             watchers: self.watchers,
             name: String::new(),
             baseline: Baseline::default(),
-            table: self.table,
             guards: self.guards,
         }
     }
@@ -256,14 +253,9 @@ impl Compiler {
         record: &Record,
         observer: &mut dyn Observer,
     ) -> Result<Compiled, Error> {
-        let called = Called {
-            arguments,
-            unit: unit.addr() as u64,
-            record: core::ptr::from_ref(record).addr() as u64,
-            go_on: record.go_on(),
-        };
+        let called = Some(record.called(arguments, unit));
         let target = self.target();
-        self.compilation.bytecode(&Source { called: Some(called), ..*source }, &target, observer)?;
+        self.compilation.bytecode(&Source { called, ..*source }, &target, observer)?;
         let admission = Admission { arguments, budget: None, host: record.host() };
         self.install(Some((&admission, source.slots)), observer)
     }
@@ -281,16 +273,17 @@ impl Compiler {
         self.install(None, observer)
     }
 
-    /// Compiles verified bytecode with the baseline compiler.
+    /// Compiles verified bytecode with the baseline compiler. Functions that it calls are found among these; where those say
+    /// that others will be found must always be the same.
     pub fn baseline<B: Bytecode>(
         &mut self,
         function: &Function<'_, B>,
+        functions: Functions<'_>,
         observer: &mut dyn Observer,
     ) -> Result<BaselineCode, Error> {
         let target = self.target();
         let Compiler { compilation, emission, set, memory, baseline, options, guards, .. } = self;
         let templates = if *guards { B::guarded_templates() } else { B::templates() };
-        let functions = Record::functions(&[], self.table);
         let mut machinery =
             Machinery { compilation, emission, target, set, options, functions, templates, observer };
         let mut code = baseline.compile(function, &mut machinery, memory)?;
@@ -300,13 +293,10 @@ impl Compiler {
 
     /// Makes a way in for calls from other functions of bytecode.
     pub fn door(&mut self, behind: &Behind<'_>) -> Result<Door, Error> {
-        invoke::door(behind, &self.memory, &self.options)
-    }
-
-    /// Where templates of the baseline compiler that call functions of bytecode find those: the address of a
-    /// [`Table`](azulejo_core::pass::build::Table) that stays where it is.
-    pub fn set_functions(&mut self, table: u64) {
-        self.table = table;
+        let Behind { source, record, arguments, third, .. } = *behind;
+        let called = Some(record.called(arguments, third));
+        let is_needed = self.compilation.needed_at_start(&Source { called, ..*source });
+        invoke::door(behind, is_needed, &self.memory, &self.options)
     }
 
     fn install(

@@ -15,9 +15,10 @@ use crate::record::{Host, PUT_OFF, REGISTER_ARGUMENTS, Record};
 use crate::regs::*;
 use azulejo_core::error::Error;
 use azulejo_core::ir::index::Block;
-use azulejo_core::pass::build::{TAILED, TRAPPED};
+use azulejo_core::pass::build::{Source, TAILED, TRAPPED};
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::{Trap, Type};
+use core::ops::Range;
 
 /// A way out of a function that stands behind all its blocks.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +35,14 @@ impl Emitter {
         self.expect_result(tile);
     }
 
+    /// The same for a call whose arguments stay in memory.
+    pub(crate) fn invoke_spread(&mut self, tile: &Tile<'_>) {
+        self.call(Mem::at(RSI.number(), Record::SPREAD as i64));
+        self.expect_result(tile);
+    }
+
     /// Behind a call of a function of bytecode: leaves if it failed.
-    pub(crate) fn expect_result(&mut self, tile: &Tile<'_>) {
+    fn expect_result(&mut self, tile: &Tile<'_>) {
         self.test(Type::I32, RDX.number(), RDX.number());
         let shared = self.failures.first().filter(|_| self.is_called).map(|failure| failure.block);
         let block = shared.unwrap_or_else(|| {
@@ -97,12 +104,18 @@ impl Emitter {
 pub struct Door {
     installed: Installed,
     entry: u32,
+    from_memory: u32,
 }
 
 impl Door {
     /// Where calls go.
     pub fn entry(&self) -> *const u8 {
         self.installed.address().wrapping_add(self.entry as usize)
+    }
+
+    /// Where those go that leave their arguments in memory.
+    pub(crate) fn memory_entry(&self) -> *const u8 {
+        self.installed.address().wrapping_add(self.from_memory as usize)
     }
 
     /// The addresses of its code.
@@ -113,12 +126,12 @@ impl Door {
 }
 
 /// What a door leads to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Behind<'a> {
     /// How many arguments calls have for which it opens; all others are the host's.
     pub arguments: u32,
-    /// How many slots a frame has.
-    pub slots: u32,
+    /// The function.
+    pub source: &'a Source<'a>,
     /// The code, which is called with context, frame, and the third.
     pub code: *const u8,
     /// What it is called with besides.
@@ -137,42 +150,38 @@ pub(crate) const SLACK: usize = 4096;
 /// The most slots for which a frame is made on the machine's stack.
 const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
 
-/// Slots that are cleared by a store each; more are cleared by one instruction.
-const FEW: u32 = 12;
+/// So many slots are written by a store each; more are by one instruction.
+const FEW: usize = 12;
 
-/// Makes a door.
-pub(crate) fn door(behind: &Behind<'_>, memory: &CodeMemory, options: &Options) -> Result<Door, Error> {
-    let Behind { arguments, slots, code, third, stack_bytes, budget, record } = *behind;
+/// Makes a door. Of the slots behind the arguments those are cleared for which `is_needed` says so.
+pub(crate) fn door(
+    behind: &Behind<'_>,
+    is_needed: impl Fn(u32) -> bool,
+    memory: &CodeMemory,
+    options: &Options,
+) -> Result<Door, Error> {
+    let Behind { arguments, source, code, third, stack_bytes, budget, record } = *behind;
+    let slots = source.slots;
     if slots > MAX_SLOTS || arguments > slots {
         return Err(Error::FrameTooLarge { bytes: slots as usize * 8 });
     }
+    // The slots, and the context behind them.
     let mut cx = Emitter::of_frame(options, |keeps_pointer| {
-        Frame::new(RegSet::of(&[RBX, R12]), slots * 8, true, keeps_pointer)
+        Frame::new(RegSet::EMPTY, (slots + 1) * 8, true, keeps_pointer)
     });
     let stack_bytes = cx.frame.size() as usize + stack_bytes;
-    let entry = cx.admit(&Admission { arguments, budget, host: record.host() }, stack_bytes);
+    let admission = Admission { arguments, budget, host: record.host() };
+    let [entry, from_memory] = cx.admit_both(&admission, stack_bytes);
     cx.prologue();
-    let [rax, rcx, rdx, rbx, rsp] = [RAX, RCX, RDX, RBX, RSP].map(Reg::number);
-    let [rsi, rdi, r8, r12] = [RSI, RDI, R8, R12].map(Reg::number);
-    cx.mov(rbx, rsi);
-    cx.mov(r12, rdi);
-    for (at, reg) in (0..arguments).zip(&crate::abi::BYTECODE.int_args[1..]) {
-        cx.store(Type::I64, slot(at), reg.number());
-    }
-    for at in REGISTER_ARGUMENTS as u32..arguments {
-        let passed = cx.frame.size() as i64 + (at as i64 - REGISTER_ARGUMENTS as i64) * 8;
-        cx.load(Type::I64, rax, Mem::at(rsp, passed));
-        cx.store(Type::I64, slot(at), rax);
-    }
-    cx.mov_imm(rax, 0);
-    match slots - arguments {
-        0..=FEW => (arguments..slots).for_each(|at| cx.store(Type::I64, slot(at), rax)),
-        many => {
-            cx.mov_imm(rcx, many as u64);
-            cx.lea(true, rdi, slot(arguments));
-            cx.bytes(&[0xf3, 0x48, 0xab]); // rep stosq
-            cx.mov(rdi, r12);
-        }
+    let [rax, rcx, rdx, rsp] = [RAX, RCX, RDX, RSP].map(Reg::number);
+    let [rsi, rdi, r8] = [RSI, RDI, R8].map(Reg::number);
+    let context = slot(slots);
+    cx.store(Type::I64, context, rdi);
+    cx.take_arguments(arguments);
+    let zeros: Vec<u32> = (arguments..slots).filter(|at| is_needed(*at)).collect();
+    cx.clear(&zeros);
+    if arguments as usize > FEW || zeros.len() > FEW {
+        cx.load(Type::I64, rdi, context);
     }
     cx.mov(rsi, rsp);
     cx.mov_imm(rdx, third.addr() as u64);
@@ -186,20 +195,113 @@ pub(crate) fn door(behind: &Behind<'_>, memory: &CodeMemory, options: &Options) 
     cx.mov_imm(rcx, TAILED);
     cx.alu(Alu::Cmp, Type::I64, rax, rcx);
     let has_no_successor = cx.skip_if(Cond::Ne);
-    cx.mov(rdi, r12);
     cx.go_to_next();
     cx.land(has_no_successor);
     cx.mov(r8, rdx);
     cx.mov(rcx, rax);
     cx.mov(rdx, rsp);
-    cx.mov(rsi, r12);
-    cx.mov(rdi, rbx);
-    cx.load(Type::I64, rax, Mem::at(rbx, Record::HOST as i64));
-    cx.call(Mem::at(rax, Host::GO_ON as i64));
+    cx.load(Type::I64, rsi, context);
+    cx.mov_imm(rdi, core::ptr::from_ref(record).addr() as u64);
+    cx.call_address(record.go_on(), rax);
     cx.hand_on();
     let mut code = Code::default();
     bare::close(cx, &mut code);
-    Ok(Door { installed: memory.install(&code)?, entry })
+    Ok(Door { installed: memory.install(&code)?, entry, from_memory })
+}
+
+/// In `rax` behind a door's ways in, where there are arguments: they are in memory. By the other way it is their number.
+const IN_MEMORY: u64 = 0;
+
+impl Emitter {
+    /// What stands before a door's frame is made, and where its two ways in are: with arguments where calls have them, and
+    /// with arguments in memory.
+    fn admit_both(&mut self, admission: &Admission<'_>, stack_bytes: usize) -> [u32; 2] {
+        let Admission { arguments, budget, host } = *admission;
+        let [rax, r11] = [RAX, R11].map(Reg::number);
+        self.host = core::ptr::from_ref(host).addr() as u64;
+        let is_deep = self.refuse();
+        let is_foreign_in_memory = self.here();
+        self.mov_imm(r11, Record::spread().addr() as u64);
+        self.jmp_to(r11);
+        let is_used_up = self.here();
+        if arguments > 0 {
+            self.test(Type::I32, rax, rax);
+            self.skip_back_if(Cond::E, is_foreign_in_memory);
+        }
+        let is_foreign = self.send_on();
+        let entry = self.here();
+        self.expect_count(RAX, arguments, is_foreign);
+        let is_admitted = self.skip();
+        let from_memory = self.here();
+        self.expect_count(RCX, arguments, is_foreign_in_memory);
+        self.mov_imm(rax, IN_MEMORY);
+        self.land(is_admitted);
+        self.count(budget, is_used_up);
+        self.look_at_stack(stack_bytes, is_deep);
+        self.frame.start_at(self.here() as u32);
+        [entry, from_memory].map(|at| at as u32)
+    }
+
+    /// Puts arguments in their slots, wherever they are.
+    fn take_arguments(&mut self, arguments: u32) {
+        if arguments == 0 {
+            return;
+        }
+        let [rax, rdx, rsi, rsp] = [RAX, RDX, RSI, RSP].map(Reg::number);
+        self.test(Type::I32, rax, rax);
+        let is_in_registers = self.skip_if(Cond::Ne);
+        match arguments as usize {
+            0..=FEW => self.copy(Mem::at(rdx, 0), 0..arguments),
+            _ => {
+                self.mov(rsi, rdx);
+                self.copy_many(0..arguments);
+            }
+        }
+        let are_taken = self.skip();
+        self.land(is_in_registers);
+        for (at, reg) in (0..arguments).zip(&crate::abi::BYTECODE.int_args[1..]) {
+            self.store(Type::I64, slot(at), reg.number());
+        }
+        let passed = self.frame.size() as i64 - REGISTER_ARGUMENTS as i64 * 8;
+        match arguments as usize {
+            0..=REGISTER_ARGUMENTS => {}
+            _ if arguments as usize <= FEW => {
+                self.copy(Mem::at(rsp, passed), REGISTER_ARGUMENTS as u32..arguments)
+            }
+            _ => {
+                self.lea(true, rsi, Mem::at(rsp, passed + REGISTER_ARGUMENTS as i64 * 8));
+                self.copy_many(REGISTER_ARGUMENTS as u32..arguments);
+            }
+        }
+        self.land(are_taken);
+    }
+
+    /// Copies what stands where slots would be if they started elsewhere.
+    fn copy(&mut self, start: Mem, slots: Range<u32>) {
+        for at in slots {
+            self.load(Type::I64, RAX.number(), Mem { disp: start.disp + at as i32 * 8, ..start });
+            self.store(Type::I64, slot(at), RAX.number());
+        }
+    }
+
+    /// Copies what is at `rsi` to slots. Changes `rcx` and `rdi`.
+    fn copy_many(&mut self, slots: Range<u32>) {
+        self.mov_imm(RCX.number(), slots.len() as u64);
+        self.lea(true, RDI.number(), slot(slots.start));
+        self.bytes(&[0xf3, 0x48, 0xa5]); // rep movsq
+    }
+
+    /// Clears slots, and perhaps what is between them. Changes `rcx` and `rdi` if they are many.
+    fn clear(&mut self, slots: &[u32]) {
+        let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return };
+        self.mov_imm(RAX.number(), 0);
+        if slots.len() <= FEW {
+            return slots.iter().for_each(|at| self.store(Type::I64, slot(*at), RAX.number()));
+        }
+        self.mov_imm(RCX.number(), (last - first) as u64 + 1);
+        self.lea(true, RDI.number(), slot(*first));
+        self.bytes(&[0xf3, 0x48, 0xab]); // rep stosq
+    }
 }
 
 fn slot(at: u32) -> Mem {
@@ -211,25 +313,52 @@ impl Emitter {
     /// those for which there is no room on the stack fail.
     pub(crate) fn admit(&mut self, admission: &Admission<'_>, stack_bytes: usize) -> u32 {
         let Admission { arguments, budget, host } = *admission;
-        let [rax, rdx, r11, rsp] = [RAX, RDX, R11, RSP].map(Reg::number);
         self.host = core::ptr::from_ref(host).addr() as u64;
+        let is_deep = self.refuse();
+        let is_foreign = self.send_on();
+        let entry = self.here();
+        self.expect_count(RAX, arguments, is_foreign);
+        self.count(budget, is_foreign);
+        self.look_at_stack(stack_bytes, is_deep);
+        self.frame.start_at(self.here() as u32);
+        entry as u32
+    }
+
+    /// Where calls go for which there is no room on the stack.
+    fn refuse(&mut self) -> usize {
         let is_deep = self.here();
-        self.mov_imm(rdx, Trap::StackOverflow.code() as u64);
+        self.mov_imm(RDX.number(), Trap::StackOverflow.code() as u64);
         self.byte(0xc3);
+        is_deep
+    }
+
+    /// Where calls go that are the host's. An entry follows.
+    fn send_on(&mut self) -> usize {
         let is_foreign = self.here();
-        self.mov_imm(r11, Record::nowhere().addr() as u64);
-        self.jmp_to(r11);
+        self.mov_imm(R11.number(), Record::nowhere().addr() as u64);
+        self.jmp_to(R11.number());
         while !self.here().is_multiple_of(16) {
             self.byte(0xcc);
         }
-        let entry = self.here();
-        self.alu_imm(Alu::Cmp, Type::I32, rax, arguments as i64);
+        is_foreign
+    }
+
+    fn expect_count(&mut self, count: Reg, arguments: u32, is_foreign: usize) {
+        self.alu_imm(Alu::Cmp, Type::I32, count.number(), arguments as i64);
         self.skip_back_if(Cond::Ne, is_foreign);
+    }
+
+    /// Counts a call down, if they are counted.
+    fn count(&mut self, budget: Option<*const i32>, is_used_up: usize) {
         if let Some(budget) = budget {
-            self.mov_imm(r11, budget.addr() as u64);
-            self.alu_imm(Alu::Sub, Type::I32, Mem::at(r11, 0), 1);
-            self.skip_back_if(Cond::S, is_foreign);
+            self.mov_imm(R11.number(), budget.addr() as u64);
+            self.alu_imm(Alu::Sub, Type::I32, Mem::at(R11.number(), 0), 1);
+            self.skip_back_if(Cond::S, is_used_up);
         }
+    }
+
+    fn look_at_stack(&mut self, stack_bytes: usize, is_deep: usize) {
+        let [r11, rsp] = [R11, RSP].map(Reg::number);
         self.mov_imm(r11, self.host);
         let lowest = Mem::at(r11, Host::LOWEST as i64);
         match stack_bytes.checked_sub(SLACK) {
@@ -241,8 +370,6 @@ impl Emitter {
             }
         }
         self.skip_back_if(Cond::B, is_deep);
-        self.frame.start_at(self.here() as u32);
-        entry as u32
     }
 
     /// A place for the values of VM registers, in a function that makes its own.

@@ -7,9 +7,13 @@
 //! A call is made as [`crate::abi::BYTECODE`] says: the record in `rsi`, the context in `rdi`, the number of arguments in
 //! `rax`, five of them in registers and the others where a System V call has them. It ends with the bits of the result in
 //! `rax` and zero in `rdx`, or with [`Trap::code`](azulejo_core::vocab::Trap::code) in `rdx`.
+//!
+//! A caller whose arguments are in memory leaves them there: it calls another way in, which the record has too, with their
+//! address in `rdx` and their number in `rcx`. That is [`spread`], which puts them where such calls have them, unless there
+//! is code that wants them in memory.
 
 use crate::compile::RawStatus;
-use azulejo_core::pass::build::Functions;
+use azulejo_core::pass::build::{Called, Functions};
 use azulejo_core::vocab::Trap;
 use core::cell::{Cell, RefCell};
 use core::mem::offset_of;
@@ -23,6 +27,8 @@ pub const REGISTER_ARGUMENTS: usize = 5;
 pub struct Record {
     /// Where calls go.
     entry: Cell<*const u8>,
+    /// Where those go that leave their arguments in memory.
+    spread: Cell<*const u8>,
     host: *const Host,
     /// The function's number.
     function: u32,
@@ -151,9 +157,8 @@ impl Host {
         self.owner.get()
     }
 
-    /// Where in it `lowest` and `go_on` are.
+    /// Where in it `lowest` is.
     pub(crate) const LOWEST: usize = offset_of!(Host, lowest);
-    pub(crate) const GO_ON: usize = offset_of!(Host, go_on);
 }
 
 impl Record {
@@ -163,15 +168,20 @@ impl Record {
     ///
     /// The host must live as long as compiled code can call the function.
     pub unsafe fn new(host: *const Host, function: u32) -> Record {
-        Record { entry: Cell::new(Self::nowhere()), host, function }
+        Record { entry: Cell::new(Self::nowhere()), spread: Cell::new(Self::spread()), host, function }
     }
 
-    /// Where in a record its host is.
-    pub(crate) const HOST: usize = offset_of!(Record, host);
+    /// Where in a record is where calls go that leave their arguments in memory.
+    pub(crate) const SPREAD: usize = offset_of!(Record, spread);
 
     /// The code of functions that have none.
     pub(crate) fn nowhere() -> *const u8 {
         arrive as *const u8
+    }
+
+    /// The code that takes arguments from memory to where calls have them.
+    pub(crate) fn spread() -> *const u8 {
+        spread as *const u8
     }
 
     /// Which function it is.
@@ -188,11 +198,13 @@ impl Record {
     /// Has calls go to the host.
     pub fn close(&self) {
         self.entry.set(Self::nowhere());
+        self.spread.set(Self::spread());
     }
 
     /// Has calls go to a door.
     pub fn open(&self, door: &crate::invoke::Door) {
         self.entry.set(door.entry());
+        self.spread.set(door.memory_entry());
     }
 
     /// Has calls go to code that was compiled for them.
@@ -202,6 +214,7 @@ impl Record {
     /// The code must have been compiled with a [`Called`](azulejo_core::pass::build::Called), for this record.
     pub unsafe fn open_to(&self, code: &crate::compile::Compiled) {
         self.entry.set(code.entry());
+        self.spread.set(Self::spread());
     }
 
     /// Calls the function as compiled code would.
@@ -226,9 +239,14 @@ impl Record {
 
     /// What compilers are told of functions with these records, which a table at this address tells of too.
     pub fn functions(records: &[u64], table: u64) -> Functions<'_> {
-        let [spread, put_off, room] =
-            [call as *const (), put_off as *const (), room as *const ()].map(|address| address.addr() as u64);
-        Functions { records, table, spread, put_off, room }
+        let [put_off, room] = [put_off as *const (), room as *const ()].map(|address| address.addr() as u64);
+        Functions { records, table, put_off, room }
+    }
+
+    /// What the optimizer is told of this function for calls with so many arguments; `unit` is what `(cu)` gives.
+    pub(crate) fn called(&self, arguments: u32, unit: *const ()) -> Called {
+        let record = core::ptr::from_ref(self).addr() as u64;
+        Called { arguments, unit: unit.addr() as u64, record, go_on: self.go_on() }
     }
 
     /// The address of the function that goes on where code was left.
@@ -299,16 +317,31 @@ unsafe extern "sysv64-unwind" fn call(
 ) -> Outcome {
     core::arch::naked_asm!(
         ".cfi_startproc",
+        "xchg rdi, rsi",
+        "jmp [rsi + {spread}]",
+        ".cfi_endproc",
+        spread = const Record::SPREAD,
+    )
+}
+
+/// Goes on in the function with the record in `rsi`, with arguments from memory: there may be fewer, but there is as much
+/// to be read as is passed in registers. Where that is all, nothing is put on the stack.
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn spread() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "mov r11, rdx",
+        "mov eax, ecx",
+        "sub rcx, {registers}",
+        "ja 2f",
+        load_arguments!("r11"),
+        "jmp [rsi + {entry}]",
+        "2:",
         "push rbp",
         ".cfi_def_cfa_offset 16",
         ".cfi_offset rbp, -16",
         "mov rbp, rsp",
         ".cfi_def_cfa_register rbp",
-        "mov r11, rdx",
-        "mov rax, rcx",
-        "xchg rdi, rsi",
-        "sub rcx, {registers}",
-        "jbe 3f",
         "lea rdx, [rcx * 8 + 15]",
         "and rdx, -16",
         "neg rdx",
@@ -317,12 +350,11 @@ unsafe extern "sysv64-unwind" fn call(
         "cmp rdx, [r8 + {lowest}]",
         "jb 4f",
         "mov rsp, rdx",
-        "2:",
+        "3:",
         "mov rdx, [r11 + rcx * 8 + {registers} * 8 - 8]",
         "mov [rsp + rcx * 8 - 8], rdx",
         "dec rcx",
-        "jne 2b",
-        "3:",
+        "jne 3b",
         load_arguments!("r11"),
         "call [rsi + {entry}]",
         "leave",

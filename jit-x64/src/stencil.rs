@@ -9,6 +9,7 @@
 
 use crate::emit::{self, Code, NEXT, OUT, Options, Outline};
 use crate::link::Target as Linked;
+use crate::regs::CALLEE_SAVED;
 use crate::set::Set;
 use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Source as From};
@@ -17,6 +18,7 @@ use azulejo_core::ir::stencil::{Open, Opens, REACH, ROUNDS, Range, Source, stand
 use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::build::{Carry, Opening};
 use azulejo_core::pass::{Compilation, Observer, Target};
+use azulejo_core::target::RegSet;
 use azulejo_core::vocab::Op;
 
 /// Where cold parts and the constants behind them start.
@@ -37,6 +39,8 @@ pub(crate) struct Stencil {
     pub(crate) carry: Option<Carry>,
     /// How much of the machine's stack it uses.
     pub(crate) frame_bytes: u32,
+    /// The registers that it uses and a function must give back.
+    pub(crate) saved: RegSet,
 }
 
 /// One of the two parts of a stencil.
@@ -151,6 +155,7 @@ pub(crate) fn make(
         distances: Vec::new(),
         sites: Vec::new(),
         carry,
+        saved: compilation.assignment.used.intersection(CALLEE_SAVED),
         frame_bytes: (compilation.tiles.out_args as u32 + compilation.assignment.slots) * 8,
     };
     if code.bytes.len() > code.cold as usize {

@@ -170,9 +170,10 @@ impl<B: Bytecode> Engine<B> {
             };
             let counts = function.compiled().is_none() && self.counts();
             let links = self.links.borrow();
+            let source = function.body().source(0, links.functions());
             let behind = Behind {
                 arguments,
-                slots: function.slots() as u32,
+                source: &source,
                 code,
                 third,
                 stack_bytes,

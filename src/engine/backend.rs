@@ -142,9 +142,8 @@ mod present {
             watch: &mut Watch<'_>,
         ) -> Result<BaselineCode, Error> {
             let compiler = self.compiler(name, Vocabulary { extra: B::OPERATORS })?;
-            compiler.set_functions(functions.table);
             // What becomes of an opcode's template is seen in the functions of the optimizer.
-            watched(compiler, watch, |compiler, _| compiler.baseline(function, &mut Blind))
+            watched(compiler, watch, |compiler, _| compiler.baseline(function, functions, &mut Blind))
         }
 
         /// For calls of other functions of bytecode, which go by the record.

@@ -13,6 +13,8 @@ pub enum Source {
     Count(u8),
     /// The position of the last label of the run that an operand names.
     Last(u8),
+    /// The address of the record of the function that this operand numbers.
+    Record(u8),
     /// The address of the table that this switch jumps by.
     Table,
     /// What `(cu)` is.

@@ -198,6 +198,13 @@ impl Compilation {
         self.graph(target, observer)
     }
 
+    /// The VM registers that must be zero, beside arguments, when a function starts that others call: those for which this
+    /// says so.
+    pub fn needed_at_start<'a>(&'a mut self, source: &build::Source<'_>) -> impl Fn(u32) -> bool + use<'a> {
+        let needed = build::needed_at_start(&mut self.build, source, &mut self.graph);
+        move |register| needed.is_none_or(|set| set[register as usize / 64] & 1 << (register % 64) != 0)
+    }
+
     /// Compiles one opcode with its operands left open, up to emission: what is open stands there as its stand-in.
     /// Also says what is at hand when the next bytecode starts.
     pub fn stencil(

@@ -549,7 +549,7 @@ operator_table! {
     // Another function of bytecode takes this one's place, as was noted before.
     TAILED "tailed" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     // A call of a function of bytecode with arguments from memory.
-    INVOKE_SPREAD "invoke_spread" (Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
+    INVOKE_SPREAD "invoke_spread" (Ptr Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
 
     // What only functions have that others of bytecode call: their arguments, those that are on the stack by number; a
     // frame of their own; the ends; and what goes on where they leave.

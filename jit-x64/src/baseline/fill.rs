@@ -26,6 +26,8 @@ pub(super) struct Around<'a> {
     pub(super) code: Code<'a>,
     pub(super) labels: &'a [u32],
     pub(super) unit: u64,
+    /// The address of each function's record, by number.
+    pub(super) records: &'a [u64],
     /// The stencil that counts, and the address where: like a bytecode whose only operand that is.
     pub(super) count: Option<(u32, u64)>,
 }
@@ -303,6 +305,8 @@ impl Filler<'_> {
             Source::Operand(_) => operand,
             Source::Count(_) => operand >> 32,
             Source::Last(_) => (operand >> 32).wrapping_sub(1),
+            // The plan took another variant where there is none.
+            Source::Record(_) => self.around.records[operand as usize],
             Source::Here => placed.at as u64,
             Source::Unit => self.around.unit,
             Source::Table => {

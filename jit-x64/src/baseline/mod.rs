@@ -41,6 +41,7 @@ use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo};
 use azulejo_core::ir::template::Template;
 use azulejo_core::pass::build::{Constants, Functions, Opening};
 use azulejo_core::pass::{Compilation, Observer, Target};
+use azulejo_core::target::RegSet;
 use azulejo_core::verify::Function;
 use azulejo_core::vocab::Vocabulary;
 use core::any::TypeId;
@@ -60,6 +61,8 @@ pub struct Baseline {
     count: Option<u32>,
     /// The largest part of the machine's stack that any stencil uses.
     room: u32,
+    /// The registers to be given back that stencils use.
+    saved: RegSet,
     frame: BaselineFrame,
     plan: Plan,
     scratch: stencil::Scratch,
@@ -117,12 +120,13 @@ impl Baseline {
             true => self.plan::<B, false>(function, machinery, count.is_some())?,
             false => self.plan::<B, true>(function, machinery, count.is_some())?,
         }
-        if self.frame.room != self.room || self.frame.prologue.is_empty() {
-            self.frame = BaselineFrame::new(self.room, machinery.options);
+        if (self.frame.saved, self.frame.room) != (self.saved, self.room) || self.frame.prologue.is_empty() {
+            self.frame = BaselineFrame::new(self.saved, self.room, machinery.options);
         }
         let Function { labels, unit, .. } = *function;
         let code = fill::Code::of(function);
-        let around = Around { frame: &self.frame, code, labels, unit: unit as u64, count };
+        let records = machinery.functions.records;
+        let around = Around { frame: &self.frame, code, labels, unit: unit as u64, records, count };
         fill::fill(&self.plan, &self.packed, around, memory)
     }
 
@@ -133,7 +137,7 @@ impl Baseline {
         machinery: &mut Machinery<'_>,
         counts: bool,
     ) -> Result<(), Error> {
-        self.plan.clear(function)?;
+        self.plan.clear(function, machinery.functions.records.len())?;
         let count = self.count.filter(|_| counts);
         let size = count.map(|count| self.packed.stencils[count as usize].hot);
         while let Some((opcode, variant)) = self.plan.go_on::<B, STACK>(&self.opcodes, function, size)? {
@@ -192,7 +196,7 @@ impl Baseline {
         };
         let detail = &self.opcodes.details[opcode];
         let number = self.packed.add(&stencil, &detail.operands, detail.table);
-        self.opcodes.set(opcode, variant, number, &self.packed, stencil.carry);
+        self.opcodes.set(opcode, variant, &stencil, number, &self.packed);
         Ok(())
     }
 
@@ -211,6 +215,7 @@ impl Baseline {
             return Err(Error::OutOfCodeMemory);
         }
         self.room = self.room.max(stencil.frame_bytes);
+        self.saved = self.saved.union(stencil.saved);
         Ok(stencil)
     }
 }

@@ -187,9 +187,10 @@ impl Packed {
 impl Patch {
     fn hole(hole: &Hole, operands: &[Operand]) -> Patch {
         let operand = match hole.source {
-            Source::Operand(operand) | Source::Count(operand) | Source::Last(operand) => {
-                operands[operand as usize]
-            }
+            Source::Operand(operand)
+            | Source::Count(operand)
+            | Source::Last(operand)
+            | Source::Record(operand) => operands[operand as usize],
             Source::Table | Source::Unit | Source::Here => Operand::TOP,
         };
         Patch { part: hole.part, at: hole.at, what: What::Value(*hole, operand) }

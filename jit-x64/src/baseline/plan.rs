@@ -6,8 +6,10 @@
 
 use super::operand::{Here, Operand, Word, operands, spare, use_stack};
 use super::pack::{self, Packed, PackedStencil, Table};
+use crate::stencil::Stencil;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo, OperandKind, Raw};
+use azulejo_core::ir::stencil::Source;
 use azulejo_core::ir::template::Template;
 use azulejo_core::pass::build::{Carry, first_reads};
 use azulejo_core::verify::{Function, Shape};
@@ -61,6 +63,8 @@ pub(super) struct Detail {
     pub(super) reads: Vec<Carry>,
     /// Its constants that may be wide.
     wides: Vec<Operand>,
+    /// Its constants that number functions to call: wide if there is no record of theirs.
+    functions: Vec<Operand>,
     /// Its table's number, or [`Packed::NO_TABLE`].
     pub(super) table: u32,
 }
@@ -101,6 +105,8 @@ pub(super) struct Plan {
     pub(super) tables: Vec<(u32, u32)>,
     n_bytecodes: usize,
     n_slow: usize,
+    /// How many functions have records.
+    n_functions: usize,
     pub(super) hot: u32,
     pub(super) cold: usize,
     pub(super) entries: usize,
@@ -134,6 +140,7 @@ impl Opcodes {
             let detail = Detail {
                 reads: first_reads(template),
                 wides: wides(info, &operands),
+                functions: Vec::new(),
                 table: table.unwrap_or(Packed::NO_TABLE),
                 operands,
             };
@@ -143,21 +150,30 @@ impl Opcodes {
         opcodes
     }
 
-    /// Notes a stencil that was made.
+    /// Notes a stencil that was made, and its number.
     pub(super) fn set(
         &mut self,
         opcode: usize,
         variant: usize,
+        made: &Stencil,
         number: u32,
         packed: &Packed,
-        carry: Option<Carry>,
     ) {
         let plan = &mut self.plans[opcode];
         let stencil = &packed.stencils[number as usize];
         let slow = (stencil.patches.len > 0 || stencil.cold.len > 0) as u16;
         plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, slow };
-        if let Some(carry) = carry {
-            plan.carry = Key::new(carry, &self.details[opcode].operands);
+        let detail = &mut self.details[opcode];
+        if let Some(carry) = made.carry {
+            plan.carry = Key::new(carry, &detail.operands);
+        }
+        if detail.functions.is_empty() && variant & WIDE == 0 {
+            let functions = made.holes.iter().filter_map(|hole| match hole.source {
+                Source::Record(operand) => Some(detail.operands[operand as usize]),
+                _ => None,
+            });
+            detail.functions.extend(functions);
+            plan.odd.set(Odd::WIDE, !detail.wides.is_empty() || !detail.functions.is_empty());
         }
     }
 }
@@ -235,12 +251,14 @@ unsafe fn choose<const STACK: bool>(
     detail: &Detail,
     here: Here<'_>,
     held: Held,
+    n_functions: usize,
 ) -> (usize, Held) {
     assert!(STACK || !plan.odd.contains(Odd::STACK), "verification found all uses of the operand stack");
     // SAFETY: there is such a bytecode, and an operand stack if one is used.
     unsafe {
         let is_wide = detail.wides.iter().any(|wide| is_wide(wide.read(here)));
-        let wide = if is_wide { WIDE } else { 0 };
+        let is_unknown = detail.functions.iter().any(|number| number.read(here) >= n_functions as u64);
+        let wide = if is_wide || is_unknown { WIDE } else { 0 };
         match plan.odd.contains(Odd::BARE) {
             true => (wide, NOTHING),
             false => (wide | plan.compare::<STACK>(here, held), plan.carry.of::<STACK>(here)),
@@ -254,7 +272,11 @@ impl Plan {
     /// # Panics
     ///
     /// If what verification learned is of another function.
-    pub(super) fn clear<B: Bytecode>(&mut self, function: &Function<'_, B>) -> Result<(), Error> {
+    pub(super) fn clear<B: Bytecode>(
+        &mut self,
+        function: &Function<'_, B>,
+        n_functions: usize,
+    ) -> Result<(), Error> {
         let (n, shape) = (function.code.len(), function.shape);
         if n > MAX_BYTES {
             return Err(Error::OutOfCodeMemory);
@@ -270,7 +292,7 @@ impl Plan {
         self.counted.clear();
         self.tables.clear();
         (self.n_bytecodes, self.n_slow, self.hot, self.cold, self.entries) = (0, 0, 0, 0, 0);
-        self.held = NOTHING;
+        (self.held, self.n_functions) = (NOTHING, n_functions);
         Ok(())
     }
 
@@ -359,7 +381,7 @@ impl Plan {
             let (variant, next) = unsafe {
                 match plan.odd.intersects(odd) {
                     false => (plan.compare::<STACK>(here, held), plan.carry.of::<STACK>(here)),
-                    true => choose::<STACK>(plan, &opcodes.details[opcode], here, held),
+                    true => choose::<STACK>(plan, &opcodes.details[opcode], here, held, self.n_functions),
                 }
             };
             let Choice { stencil, hot: size, slow: is_slow } = plan.variants[variant % VARIANTS];

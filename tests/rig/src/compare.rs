@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::frame::Frame;
 use crate::home::{Home, Tiers};
 use crate::kept::Kept;
-use crate::library::links;
+use crate::library::half_of_links;
 use crate::minimise::minimise;
 use crate::program::Program;
 use crate::reached::{COUNTED, Reached};
@@ -194,9 +194,7 @@ fn compiler(way: &Way) -> Compiler {
     let compiler = Compiler::new(CODE_BYTES, features, way.rules).expect("this machine runs code");
     let set = if way.has_other_ties { &SHUFFLED.set } else { &X64 };
     let compiler = compiler.with_registers(way.registers).with_tiles(set).with_checks(true);
-    let mut compiler = compiler.with_frame_pointers(way.keeps_frame_pointers).with_guards(way.has_guards);
-    compiler.set_functions(links().table);
-    compiler
+    compiler.with_frame_pointers(way.keeps_frame_pointers).with_guards(way.has_guards)
 }
 
 /// Why a program failed.
@@ -340,7 +338,7 @@ impl Rig {
     fn make(&mut self, at: usize, chaos: u64, program: &Verified) -> Result<Made, Failure> {
         self.compile_in(at, chaos, |to, tiles| match WAYS[at].is_baseline {
             _ if WAYS[at].is_called => program.called(to, WAYS[at].has_guards, tiles).map(Made::Called),
-            true => to.baseline(&program.function(), tiles).map(Made::Baseline),
+            true => to.baseline(&program.function(), half_of_links(), tiles).map(Made::Baseline),
             false => to.bytecode(&program.source(WAYS[at].has_guards), tiles).map(Made::Optimized),
         })
     }

@@ -111,6 +111,12 @@ pub fn links() -> build::Functions<'static> {
     Record::functions(&addresses[..table.len as usize], std::ptr::from_ref(table).addr() as u64)
 }
 
+/// The same, of which some are found only when the code runs.
+pub(crate) fn half_of_links() -> build::Functions<'static> {
+    let functions = links();
+    build::Functions { records: &functions.records[..functions.records.len() / 2], ..functions }
+}
+
 /// A record for a program, which calls these functions and is followed by them.
 pub(crate) fn program_record() -> Record {
     // SAFETY: the host lives as long as the process.

@@ -26,11 +26,8 @@ pub struct Functions<'a> {
     pub records: &'a [u64],
     /// The address of a [`Table`] that stays where it is: it tells of functions that will be there later.
     pub table: u64,
-    /// The address of a function that makes a call with arguments from memory. It takes the record, the context, where the
-    /// arguments are, and how many.
-    pub spread: u64,
-    /// The address of a function that notes which function takes the caller's place. It takes the same, and copies the
-    /// arguments.
+    /// The address of a function that notes which function takes the caller's place. It takes the record, the context, where
+    /// the arguments are, and how many, and copies them.
     pub put_off: u64,
     /// The address of one that takes the record, the context, and how many arguments there are, and says where they go.
     pub room: u64,
@@ -44,6 +41,15 @@ pub struct Table {
     pub records: *const u64,
     /// How many functions there are.
     pub len: u64,
+}
+
+/// Which function is called.
+#[derive(Clone, Copy)]
+pub(super) enum Invoked {
+    /// That with this number.
+    Number(Ref),
+    /// That with this record.
+    Record(Node),
 }
 
 /// What a function is given.
@@ -74,7 +80,7 @@ impl Builder<'_> {
         }
         let context = self.graph.add(Op::TC, WORD, &[], 0, self.at);
         let given = self.given(args);
-        self.invoke_node(context, function, given, ret, effect);
+        self.invoke_node(context, Invoked::Number(function), given, ret, effect);
         if effect == Effect::Observes {
             self.reload_all();
         }
@@ -84,7 +90,7 @@ impl Builder<'_> {
     pub(super) fn tail(&mut self, function: Ref, args: Arguments) {
         let context = self.graph.add(Op::TC, WORD, &[], 0, self.at);
         let given = self.given(args);
-        self.tail_node(context, function, given);
+        self.tail_node(context, Invoked::Number(function), given);
     }
 
     /// The registers of a run are values, unless they are many or others write them.
@@ -106,27 +112,35 @@ impl Builder<'_> {
     pub(super) fn invoke_node(
         &mut self,
         context: Node,
-        function: Ref,
+        function: Invoked,
         given: Given,
         ret: Type,
         effect: Effect,
     ) {
-        if let Given::InMemory([first, count]) = given {
-            let inputs = [self.record_of(function), context, first, count];
-            let signature = Signature { convention: Convention::SysV64, args: &TYPES[..4], ret: Type::I64 };
-            let call = self.callee(self.source.functions.spread, signature, effect);
-            let bits = self.graph.push(self.current, Op::INVOKE_SPREAD, WORD, &inputs, call, self.at);
-            return self.result(bits, ret);
-        }
         let target = self.start_call(context, function);
+        let (op, n_args) = match given {
+            Given::InMemory(run) => {
+                self.scratch.stack_inputs.extend(run);
+                (Op::INVOKE_SPREAD, run.len())
+            }
+            _ => (Op::INVOKE, given.len()),
+        };
         for at in 0..given.len() {
             let bits = self.argument_bits(&given, at);
             self.scratch.stack_inputs.push(bits);
         }
-        self.end_call(target, given.len(), ret, effect);
+        let signature =
+            Signature { convention: Convention::Bytecode, args: &TYPES[..1 + n_args], ret: Type::I64 };
+        self.graph.calls.push(CallData { target, signature, effect });
+        let call = self.graph.calls.len() as u64 - 1;
+        let bits = self.graph.push(self.current, op, WORD, &self.scratch.stack_inputs, call, self.at);
+        if ret != Type::Void {
+            let value = self.bits_as(bits, ret);
+            self.scratch.linked.values.push(value);
+        }
     }
 
-    pub(super) fn tail_node(&mut self, context: Node, function: Ref, given: Given) {
+    pub(super) fn tail_node(&mut self, context: Node, function: Invoked, given: Given) {
         let record = self.record_of(function);
         let native = |args, ret| Signature { convention: Convention::SysV64, args, ret };
         if let Given::InMemory([first, count]) = given {
@@ -173,7 +187,7 @@ impl Builder<'_> {
         self.graph.calls.len() as u64 - 1
     }
 
-    fn record_of(&mut self, function: Ref) -> Node {
+    fn record_of(&mut self, function: Invoked) -> Node {
         match self.known(function) {
             Some(record) => self.graph.constant(Type::I64, record, self.at),
             None => self.record(function),
@@ -181,7 +195,7 @@ impl Builder<'_> {
     }
 
     /// Collects what a call takes before its arguments.
-    fn start_call(&mut self, context: Node, function: Ref) -> Target {
+    fn start_call(&mut self, context: Node, function: Invoked) -> Target {
         let known = self.known(function);
         let record = known.is_none().then(|| self.record(function));
         self.scratch.stack_inputs.clear();
@@ -190,32 +204,19 @@ impl Builder<'_> {
         known.map_or(Target::Indirect, Target::Direct)
     }
 
-    fn end_call(&mut self, target: Target, args: usize, ret: Type, effect: Effect) {
-        let signature =
-            Signature { convention: Convention::Bytecode, args: &TYPES[..1 + args], ret: Type::I64 };
-        self.graph.calls.push(CallData { target, signature, effect });
-        let call = self.graph.calls.len() as u64 - 1;
-        let inputs = &self.scratch.stack_inputs;
-        let bits = self.graph.push(self.current, Op::INVOKE, WORD, inputs, call, self.at);
-        self.result(bits, ret);
-    }
-
-    fn result(&mut self, bits: Node, ret: Type) {
-        if ret != Type::Void {
-            let value = self.bits_as(bits, ret);
-            self.scratch.linked.values.push(value);
-        }
-    }
-
     /// The record of a function that is there already, and is known by number.
-    fn known(&self, function: Ref) -> Option<u64> {
+    fn known(&self, function: Invoked) -> Option<u64> {
+        let Invoked::Number(function) = function else { return None };
         let number = self.graph.as_const(self.value(function))?;
         self.source.functions.records.get(number as usize).copied()
     }
 
     /// The record of a function whose number is found out when the code runs.
-    fn record(&mut self, function: Ref) -> Node {
-        let function = self.value(function);
+    fn record(&mut self, function: Invoked) -> Node {
+        let function = match function {
+            Invoked::Number(function) => self.value(function),
+            Invoked::Record(record) => return record,
+        };
         let function = self.widen(function);
         let table = self.graph.constant(Type::I64, self.source.functions.table, self.at);
         let second = core::mem::offset_of!(Table, len) as u64;

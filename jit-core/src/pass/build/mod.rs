@@ -161,6 +161,24 @@ pub fn build(scratch: &mut Scratch, source: &Source<'_>, graph: &mut Graph) {
     }
 }
 
+/// The VM registers that a function may read before it writes them, a bit each, if it starts without a frame of zeros;
+/// `None` if one of its templates looks at all of them.
+pub fn needed_at_start<'a>(
+    scratch: &'a mut Scratch,
+    source: &Source<'_>,
+    graph: &mut Graph,
+) -> Option<&'a [u64]> {
+    debug_assert!(source.called.is_some() && source.entry == 0);
+    graph.clear(source.vocab);
+    scratch.registers.set_cautious(false);
+    let (current, at) = (Block::NONE, 0);
+    let (observed, has_window, has_blind_ends) = (false, false, false);
+    Builder { source, graph, scratch, current, at, observed, has_window, has_blind_ends }.scan();
+    let Scratch { alive, code, .. } = scratch;
+    let is_observed = (0..code.len()).any(|at| source.templates[code.opcode(at)].observes());
+    (!is_observed).then(|| alive.needed(0))
+}
+
 struct Builder<'a> {
     source: &'a Source<'a>,
     graph: &'a mut Graph,

@@ -8,13 +8,13 @@
 //! One value may be in a register beside its slot when the opcode starts ([`Opening::carried`]), and when it ends
 //! ([`Carry`]).
 
-use super::invoke::Given;
+use super::invoke::{Given, Invoked};
 use super::{Builder, Functions, Instructions, SLOT_BYTES, Scratch, Source, WORD};
 use crate::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
 use crate::ir::graph::{Effect, Graph};
 use crate::ir::index::{Block, Node};
 use crate::ir::stencil::{Open, Opens, Range, Source as From};
-use crate::ir::template::{Arguments, Imm, Resume, Step, Template};
+use crate::ir::template::{Arguments, Imm, Ref, Resume, Step, Template};
 use crate::vocab::{Op, Props, Scalar, Sig, Type, Vocabulary};
 
 /// What is opened, and how.
@@ -37,7 +37,8 @@ pub struct Opening<'a> {
 /// How constants are left open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Constants {
-    /// As operands of instructions; those of 64 bits fit 32 with their sign.
+    /// As operands of instructions; those of 64 bits fit 32 with their sign, and those that number functions to call number
+    /// some that have a record.
     Short,
     /// As operands of instructions; those of 64 bits may be any.
     Long,
@@ -289,7 +290,7 @@ impl<'a> Opener<'a> {
             Step::Invoke { function, args, ret, effect } => {
                 self.builder.observed |= effect == Effect::Observes;
                 let context = self.pointer(TC);
-                let given = self.given(args);
+                let (function, given) = (self.callee(function), self.given(args));
                 self.builder.invoke_node(context, function, given, ret, effect);
             }
             Step::Block { block, params, cold } => _ = self.builder.start_block(block, params, cold),
@@ -309,7 +310,7 @@ impl<'a> Opener<'a> {
             Step::Return { .. } | Step::Trap { .. } => self.builder.step(step, &mut { Block::NONE }),
             Step::Tail { function, args } => {
                 let context = self.pointer(TC);
-                let given = self.given(args);
+                let (function, given) = (self.callee(function), self.given(args));
                 self.builder.tail_node(context, function, given);
             }
             Step::Read { .. } | Step::Constant { .. } | Step::Window { .. } | Step::WindowLength { .. } => {
@@ -356,6 +357,34 @@ impl<'a> Opener<'a> {
     /// How many registers are in a run.
     fn length(&mut self, operand: u8) -> Node {
         self.open(Open { source: From::Count(operand), scale: 1, range: Range::Unsigned })
+    }
+
+    /// A function whose number is an operand: its record is open too.
+    fn callee(&mut self, function: Ref) -> Invoked {
+        self.record(function).map_or(Invoked::Number(function), Invoked::Record)
+    }
+
+    fn record(&mut self, function: Ref) -> Option<Node> {
+        let Builder { graph, .. } = &self.builder;
+        let number = self.builder.value(function);
+        // Narrow ones are the low bits of what is open.
+        let open = match graph.node(number).op {
+            Op::UCAST => graph.inputs(number)[0],
+            _ => number,
+        };
+        let data = graph.node(open);
+        if data.op != Op::OPEN || self.opening.constants != Constants::Short {
+            return None;
+        }
+        match self.opens.find(data.imm as i64)? {
+            (open, 0) => match self.opens.list()[open].source {
+                From::Operand(operand) => {
+                    Some(self.open(Open { source: From::Record(operand), scale: 1, range: Range::Any }))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Runs stay in their slots: neither which registers they have is known nor how many.
