@@ -29,7 +29,7 @@ class GraphView {
     for (const box of this.blocks) {
       box.preds = box.block.preds.map(({ from, succ }) => ({ from: at.get(from), succ }));
     }
-    this.layout = layout(this.blocks);
+    this.layout = timed('layout', () => layout(this.blocks));
     this.order = [...this.blocks.keys()].sort((one, other) => this.blocks[one].y - this.blocks[other].y);
     this.place = new Map();
     for (const box of this.blocks) box.lines.forEach((line, index) => { if (!line.gone) this.place.set(line.node.at, [box, index]); });

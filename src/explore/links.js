@@ -12,24 +12,30 @@ class Links {
     const last = (name) => stages.filter((stage) => stage.name === name).pop();
     this.graphs = stages.filter((stage) => stage.kind === GRAPH);
     this.bytecode = last('bytecode')?.read() || [];
-    this.tiles = last('tile')?.read() || null;
     this.placed = last('allocate')?.read() || null;
+    this.unplaced = last('tile');
     this.list = this.placed || this.tiles || { rows: [], insts: [], vregs: [], pieces: [], blocks: [] };
     this.machine = last('emit')?.read() || [];
     this.ranges = last('live')?.read() || [];
     this.final = this.graphs.length ? this.graphs[this.graphs.length - 1] : null;
-    this.keyed = 0;
-    this.indexTiles();
-    this.indexRanges();
-    this.indexCode();
-    this.indexNodes();
+    this.keyed = this.graphs.length;
+    this.epoch = 0;
+    this.toKey = (id) => id;
+    timed('indexTiles', () => this.indexTiles());
+    timed('indexRanges', () => this.indexRanges());
+    timed('indexCode', () => this.indexCode());
+    timed('indexNodes', () => this.indexNodes());
+  }
+
+  /** The tile list before its operands had places. */
+  get tiles() {
+    return this.unplaced?.read() || null;
   }
 
   /** The graph of a stage, with keys. */
   graph(stage) {
-    const graph = stage.read();
-    this.keyNodes();
-    return graph;
+    this.keyNodes(this.graphs.indexOf(stage));
+    return stage.read();
   }
 
   indexTiles() {
@@ -68,6 +74,16 @@ class Links {
       if (row.origin >= 0) push(this.codeOfByte, row.origin, row.at);
       if (row.num >= 0) push(this.codeOfTile, row.num, row.at);
       if (row.before >= 0) push(this.codeOfMoves, row.before, row.at);
+    }
+    // Where each move became one instruction, they are the same in order.
+    this.moves = new Map();
+    this.codeOfMove = new Map();
+    this.moveOfCode = new Map();
+    for (const row of this.list.rows) if (row.kind === 'move') push(this.moves, row.num, row.id);
+    for (const [num, rows] of this.codeOfMoves) {
+      const moves = this.moves.get(num) || [];
+      if (moves.length !== rows.length) continue;
+      moves.forEach((id, at) => { this.codeOfMove.set(id, rows[at]); this.moveOfCode.set(rows[at], id); });
     }
   }
 
@@ -116,28 +132,23 @@ class Links {
     }
   }
 
-  /** Gives nodes of all graphs keys: the number in the last graph, where a node is still there. */
-  keyNodes() {
-    if (this.keyed) return;
-    this.keyed = 1;
-    let next = null, epoch = 0, map = null;
-    for (let at = this.graphs.length - 1; at >= 0; at--) {
-      const graph = this.graphs[at].read();
-      if (next) {
-        const renumbered = renumbering(graph, next);
-        if (renumbered) {
-          const later = map, offset = epoch * 1e7;
-          map = (id) => {
-            const to = renumbered.get(id);
-            return to === undefined ? 1e7 + offset + id : later ? later(to) : to;
-          };
-          epoch++;
-        }
+  /** Gives nodes of the last graphs, down to this one, keys: the number in the last graph, where a node is still there. */
+  keyNodes(first) {
+    for (; this.keyed > first; this.keyed--) {
+      const graph = this.graphs[this.keyed - 1].read();
+      const next = this.graphs[this.keyed]?.read();
+      const renumbered = next && renumbering(graph, next);
+      if (renumbered) {
+        const later = this.toKey, offset = ++this.epoch * 1e7;
+        this.toKey = (id) => {
+          const to = renumbered.get(id);
+          return to === undefined ? offset + id : later(to);
+        };
       }
-      for (const node of graph.nodes) node.key = node.id < 0 ? -1 : map ? map(node.id) : node.id;
+      for (const node of graph.nodes) node.key = node.id < 0 ? -1 : this.toKey(node.id);
       if (next) inheritKeys(graph, next);
-      graph.byKey = new Map(graph.nodes.filter((node) => node.key >= 0).map((node) => [node.key, node]));
-      next = graph;
+      graph.byKey = new Map();
+      for (const node of graph.nodes) if (node.key >= 0) graph.byKey.set(node.key, node);
     }
   }
 
@@ -208,9 +219,9 @@ class Links {
     if (item.origin >= 0) mark(found.byte, item.origin, DIRECT);
     if (item.num >= 0) this.tile(item.num, found, graph);
     else if (item.before >= 0) {
-      mark(found.moves, item.before, DIRECT);
+      const move = this.moveOfCode.get(row);
+      for (const id of move === undefined ? this.moves.get(item.before) || [] : [move]) mark(found.moves, id, DIRECT);
       mark(found.tile, item.before, SIDE);
-      for (const at of this.codeOfMoves.get(item.before)) mark(found.code, at, SIDE);
     }
   }
 
@@ -229,11 +240,12 @@ class Links {
     }
   }
 
-  /** A move of the tile list, named by the instruction that it is made before. */
-  move(num, found) {
+  /** A move of the tile list. */
+  move(id, found) {
+    const num = Math.floor(id / 4096), row = this.codeOfMove.get(id);
     mark(found.tile, num, SIDE);
     mark(found.byte, this.list.insts[num].origin, DIRECT);
-    for (const row of this.codeOfMoves.get(num) || []) mark(found.code, row, DIRECT);
+    for (const at of row === undefined ? this.codeOfMoves.get(num) || [] : [row]) mark(found.code, at, DIRECT);
   }
 
   tileAndCode(num, found, level) {

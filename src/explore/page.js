@@ -1,7 +1,7 @@
 // The page: columns beside each other, what is highlighted in them, time, search, keys. In: the trace in the page.
 
 const NAMES = { byte: 'Bytecode', node: 'Graph', tile: 'Tiles', range: 'Ranges', code: 'Code' };
-const SHARES = { byte: 1.1, node: 1.6, tile: 1.4, range: 0.75, code: 1.35 };
+const SHARES = { byte: 1.05, node: 1.55, tile: 1.35, range: 0.85, code: 1.35 };
 const KEYS = [
   ['↑ ↓', 'move within a column'], ['← → or [ ]', 'step through the passes'], ['Tab', 'to the next column'], ['1 … 5', 'go to a column'],
   ['Enter', 'keep the item highlighted'], ['Esc', 'let it go'], ['/', 'search; Enter for the next hit'], ['Shift 1 … 5', 'hide or show a column'],
@@ -100,6 +100,7 @@ class Page {
     });
     this.graph = new GraphView(body('node'));
     this.graph.dress = (row) => this.dress('node', row);
+    this.columns.node.tools.querySelector('[data-tool=gone]').setAttribute('aria-pressed', true);
     this.chart = new Chart(body('range'));
     this.views = {
       byte: view(this.byteList, (id) => this.byteRowOf.get(id)), code: view(this.codeList, (id) => id),
@@ -111,7 +112,7 @@ class Page {
   open(at) {
     const one = this.functions[at];
     this.current = one;
-    one.links ??= new Links(one.stages);
+    one.links ??= timed('links', () => new Links(one.stages));
     const { links } = one;
     this.links = links;
     this.hovered = this.pinned = null;
@@ -130,7 +131,7 @@ class Page {
       toggle.disabled = !has[kind];
       this.showColumn(kind, !!has[kind], true);
     }
-    this.columns.byte.count.textContent = this.bytes.length;
+    this.columns.byte.count.textContent = this.bytes.length.toLocaleString('en');
     this.columns.code.count.textContent = has.code ? plural(codeBytes(links.machine), 'byte') : '';
     this.byteList.reset(this.bytes.length);
     this.showCode();
@@ -213,6 +214,7 @@ class Page {
 
   showCounts(counts, stage, hasBefore) {
     const { count, tools } = this.columns.node;
+    tools.querySelector('[data-tool=gone]').hidden = !counts.removed;
     count.textContent = stage.name;
     for (const old of tools.querySelectorAll('.chip')) old.remove();
     if (!hasBefore) return;
@@ -251,13 +253,15 @@ class Page {
     const tiles = (this.showsPlaces ? this.links.placed : this.links.tiles) || this.links.list;
     const button = this.columns.tile.tools.querySelector('[data-tool=places]');
     button.setAttribute('aria-pressed', this.showsPlaces);
-    button.hidden = !this.links.placed || !this.links.tiles;
+    button.hidden = !this.links.placed || !this.links.unplaced;
     if (this.tiles === tiles && this.tileList.count === tiles.rows.length) return;
     const top = this.tiles && this.tileList.body.scrollTop / ROW;
     const seen = this.tiles?.rows[Math.floor(top)];
     this.tiles = tiles;
     this.tileRowOf = new Map();
-    tiles.rows.forEach((row, at) => { if (row.kind === 'inst') this.tileRowOf.set(row.num, at); });
+    this.moveRowOf = new Map();
+    tiles.rows.forEach((row, at) => { if (row.kind === 'inst') this.tileRowOf.set(row.num, at);
+      if (row.kind === 'move') this.moveRowOf.set(row.id, at); });
     this.columns.tile.count.textContent = tiles.rows.length ? plural(this.tileRowOf.size, 'instruction') : '';
     this.tileList.reset(tiles.rows.length);
     this.columns.range.count.textContent = this.links.ranges.length || '';
@@ -274,6 +278,7 @@ class Page {
 
   toggleGone() {
     this.graph.showsGone = !this.graph.showsGone;
+    this.columns.node.tools.querySelector('[data-tool=gone]').setAttribute('aria-pressed', this.graph.showsGone);
     this.regraph();
   }
 
@@ -297,7 +302,6 @@ class Page {
     const before = top();
     graph.show(graph.graph, graph.comparison);
     if (id !== undefined) graph.body.scrollTop += top() - before;
-    this.columns.node.tools.querySelector('[data-tool=gone]').setAttribute('aria-pressed', graph.showsGone);
     this.refresh();
   }
 
@@ -359,6 +363,9 @@ class Page {
     this.codeList.redress();
     this.graph.wire = item?.kind === 'node' ? this.graph.wiresOf(item.id, this.found.node) : '';
     if (this.graph.layout) this.graph.redress();
+    // What the canvas shows is also said where it can be read.
+    const named = (levels) => [...this.found.range].filter(([, level]) => levels.includes(level)).map(([id]) => `r${links.ranges[id].vregs[0]}`).join(' ');
+    Object.assign(this.columns.range.body.dataset, { self: named([3]), linked: named([DIRECT]), soft: named([SIDE]) });
     this.chart.levels = this.found.range;
     this.chart.bands = this.found.tile;
     this.chart.draw();
@@ -374,8 +381,8 @@ class Page {
   dressTile(row) {
     if (row.kind === 'block') return 'head';
     if (row.kind === 'move') {
-      const level = this.found.moves.get(row.num);
-      return level === 3 ? 'self' : level ? 'linked' : this.found.tile.get(row.num) >= DIRECT && this.item?.kind !== 'byte' ? 'soft' : '';
+      const level = this.found.moves.get(row.id);
+      return level === 3 ? 'self' : level ? 'linked' : this.found.tile.get(row.num) >= DIRECT && this.item?.kind === 'tile' ? 'soft' : '';
     }
     return row.kind === 'inst' ? this.dress('tile', row.num) : '';
   }
@@ -427,6 +434,7 @@ class Page {
       status.innerHTML = '<span class="hint">Point at anything to see what it came from and what it became. Click keeps it, ? shows the keys.</span>';
       return;
     }
+    const moves = [...this.found.moves.keys()].map((id) => this.tiles.rows[this.moveRowOf.get(id)]).filter(Boolean);
     const text = {
       byte: (id) => `${id} ${this.links.bytecode[id]?.text ?? ''}`,
       node: (id) => { const node = this.shown.nodes[id]; return `${node.isNamed ? `v${node.id} ` : ''}${node.op}${node.types}${node.rest}`; },
@@ -436,6 +444,10 @@ class Page {
     };
     status.innerHTML = COLUMNS.map((kind) => {
       const ids = [...this.found[kind]].filter(([, level]) => level >= DIRECT).sort((one, other) => other[1] - one[1] || one[0] - other[0]).map(([id]) => id);
+      if (kind === 'tile' && !ids.length && moves.length) {
+        const own = this.item.kind === 'move' ? ' from' : '';
+        return `<span class="way${own}"><b>${NAMES[kind]}</b>${html(`${moves[0].to} ← ${moves[0].from}, before ${moves[0].num}`)}</span>`;
+      }
       if (!ids.length) return '';
       const more = ids.length > 1 ? tag('dim', ` +${ids.length - 1}`) : '';
       return `<span class="way${this.item.kind === kind ? ' from' : ''}"><b>${NAMES[kind]}</b>${html(text[kind](ids[0]))}${more}</span>`;
@@ -458,7 +470,7 @@ class Page {
     if (kind === 'byte') return { kind, id: this.bytes[at].at };
     if (kind === 'code') return { kind, id: at };
     const row = this.tiles.rows[at];
-    return row.kind === 'inst' ? { kind, id: row.num } : row.kind === 'move' && row.num >= 0 ? { kind: 'move', id: row.num } : null;
+    return row.kind === 'inst' ? { kind, id: row.num } : row.kind === 'move' && row.id >= 0 ? { kind: 'move', id: row.id } : null;
   }
 
   hover(item) {
@@ -481,6 +493,8 @@ class Page {
       const ids = [...this.found[kind]].filter(([, level]) => level >= DIRECT).map(([id]) => id).sort((one, other) => one - other);
       if (ids.length && !ids.some((id) => this.views[kind].isInSight(id))) this.views[kind].reveal(ids[0]);
     }
+    const move = this.moveRowOf.get(Math.min(...this.found.moves.keys()));
+    if (move !== undefined && except !== 'tile') this.tileList.reveal(move);
     this.showMore();
   }
 
@@ -692,7 +706,12 @@ function codeBytes(rows) {
   return last ? parseInt(last.offset, 16) + last.bytes.split(' ').length : 0;
 }
 
-performance.mark('explorer-start');
-const trace = readTrace(unescapeTrace(byId('trace').textContent));
-new Page(trace);
-performance.measure('explorer-ready', 'explorer-start');
+/** Measures for whoever wants to know. */
+function timed(name, act) {
+  const start = performance.now();
+  const result = act();
+  performance.measure(`explorer-${name}`, { start, end: performance.now() });
+  return result;
+}
+
+timed('ready', () => new Page(timed('read', () => readTrace(unescapeTrace(byId('trace').textContent)))));

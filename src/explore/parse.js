@@ -44,7 +44,7 @@ const READERS = { bytecode: readBytecode, graph: readGraph, tiles: readTiles, li
 
 function readOnce(text, stage) {
   let result = null;
-  return () => (result ??= READERS[stage.kind](text.slice(stage.start, stage.end).split('\n')));
+  return () => (result ??= timed(`read-${stage.name}`, () => READERS[stage.kind](text.slice(stage.start, stage.end).split("\n"))));
 }
 
 /** Rows of bytecode, by index. */
@@ -108,15 +108,21 @@ function inputsOf(node) {
   return (node.inputs ??= Array.from(node.rest.matchAll(/ v(\d+)(?![\w.])/g), (found) => +found[1]));
 }
 
-const ROLES = { late: 'late', def: 'def', early: 'early', temp: 'temp' };
-
-/** One operand of an instruction: `def:r3%rcx=rax`. */
+/** One operand of an instruction: `def:r3%rcx=rax`. Long functions have very many. */
 function readOperand(word) {
-  const parts = /^(?:(late|def|early|temp):)?r(\d+)([^=]*)(?:=(.*))?$/.exec(word);
-  if (!parts) return null;
-  const [, role, vreg, wish, place] = parts;
-  const writes = role === 'def' || role === 'early' || role === 'temp';
-  return { role: ROLES[role] || 'use', vreg: +vreg, wish, place: place || '', writes };
+  const colon = word.indexOf(':');
+  let at = colon + 1;
+  if (word.charCodeAt(at) !== 114) return null;
+  let vreg = 0;
+  const from = ++at;
+  for (let digit; (digit = word.charCodeAt(at) - 48) >= 0 && digit < 10; at++) vreg = vreg * 10 + digit;
+  if (at === from) return null;
+  const role = colon < 0 ? 'use' : word.slice(0, colon);
+  const equals = word.indexOf('=', at);
+  return {
+    role, vreg, wish: equals < 0 ? word.slice(at) : word.slice(at, equals), place: equals < 0 ? '' : word.slice(equals + 1),
+    writes: role === 'def' || role === 'early' || role === 'temp',
+  };
 }
 
 /** A tile list, with or without places: rows as they stand, instructions by number, pieces of ranges. */
@@ -132,13 +138,14 @@ function readTiles(lines) {
         const row = { kind: 'edge', text: body, block, to: edge ? +edge[1] : -1, args };
         block?.edges.push(row);
         rows.push(row);
+        movesFrom = rows.length;
       } else if (body.startsWith('move ')) {
-        const move = /^move (\S+) <- (\S+) (\S+)/.exec(body);
-        if (move) rows.push({ kind: 'move', to: move[1], from: move[2], type: move[3], block, num: -1 });
+        const [, to, , from, type] = body.split(' ');
+        rows.push({ kind: 'move', to, from, type, block, num: -1, id: -1 });
       } else {
         const row = readInst(body, insts.length);
         row.block = block;
-        for (let at = rows.length - 1; at >= movesFrom && rows[at].kind === 'move'; at--) rows[at].num = row.num;
+        for (let at = movesFrom; at < rows.length; at++) rows[at].id = moveId(rows[at].num = row.num, at - movesFrom);
         row.at = rows.length;
         insts[row.num] = row;
         rows.push(row);
@@ -166,14 +173,22 @@ function readTiles(lines) {
   return { rows, insts, vregs, pieces, blocks };
 }
 
+/** The name of the move at a place among those before an instruction. */
+function moveId(num, at) {
+  return num * 4096 + at;
+}
+
 /** `12: alu_rr.i64.i64 def:r3 r1 4 clobbers rax ; v7 @3` */
 function readInst(body, next) {
   const semi = body.indexOf(' ; ');
   let head = semi < 0 ? body : body.slice(0, semi), tail = semi < 0 ? '' : body.slice(semi + 3);
-  const late = semi < 0 && / @(\d+)(.*)$/.exec(head);
-  if (late) { tail = late[0]; head = head.slice(0, late.index); }
-  const number = /^(\d+): /.exec(head);
-  if (number) head = head.slice(number[0].length);
+  if (semi < 0) {
+    const at = head.indexOf(' @');
+    if (at >= 0) { tail = head.slice(at + 1); head = head.slice(0, at); }
+  }
+  let number = next;
+  const colon = head.indexOf(': ');
+  if (colon > 0 && head.charCodeAt(0) < 58) { number = +head.slice(0, colon); head = head.slice(colon + 2); }
   const clobbered = head.indexOf(' clobbers ');
   const clobbers = clobbered < 0 ? '' : head.slice(clobbered + 10);
   const words = (clobbered < 0 ? head : head.slice(0, clobbered)).split(' ');
@@ -184,9 +199,9 @@ function readInst(body, next) {
     if (operand) operands.push(operand);
     else if (words[at]) imms.push(words[at]);
   }
-  const node = /(?:^| )v(\d+)/.exec(tail), origin = /@(\d+)/.exec(tail);
+  const node = /^v(\d+)/.exec(tail), origin = /@(\d+)/.exec(tail);
   return {
-    kind: 'inst', num: number ? +number[1] : next, name, types: `${from}.${type}`, operands, imms, clobbers,
+    kind: 'inst', num: number, name, types: `${from}.${type}`, operands, imms, clobbers,
     node: node ? +node[1] : -1, origin: origin ? +origin[1] : 0,
   };
 }

@@ -101,7 +101,7 @@ class Chart {
     const { rows, row, body } = this;
     for (let at = Math.max(0, first); at <= Math.min(last, rows.length - 1); at++) {
       const y = at * row - body.scrollTop + TOP;
-      if (rows[at].kind === 'block' && row >= 4) {
+      if (rows[at].kind === 'block' && at > 0 && row >= 4) {
         paint.fillStyle = colors.line;
         paint.fillRect(0, Math.round(y), width, 1);
       }
@@ -152,13 +152,12 @@ class Chart {
     const place = this.isPlaced ? bar.place : '';
     const isHollow = isMemory(place);
     if (isHollow) {
-      paint.fillStyle = colors.back;
-      paint.fillRect(x, y, width, height);
+      const fade = paint.globalAlpha;
       paint.strokeStyle = colors.dim;
+      paint.globalAlpha = fade * 0.5;
       paint.lineWidth = 1;
-      paint.setLineDash([3, 2]);
-      paint.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
-      paint.setLineDash([]);
+      paint.strokeRect(Math.round(x) + 0.5, Math.round(y) + 0.5, width - 1, height - 1);
+      paint.globalAlpha = fade;
     } else {
       const fade = paint.globalAlpha;
       paint.fillStyle = place ? placeColor(place) : colors.bar;
@@ -171,6 +170,11 @@ class Chart {
     if (before && this.isPlaced && before.place !== place) {
       paint.fillStyle = colors.text;
       paint.fillRect(x - 2, y - 1, width + 4, 2);
+      paint.beginPath();
+      paint.moveTo(x + width / 2 - 4, y - 6);
+      paint.lineTo(x + width / 2 + 4, y - 6);
+      paint.lineTo(x + width / 2, y - 1);
+      paint.fill();
     }
     if (height < 11) return;
     const label = place ? shortPlace(place) : `r${bar.vreg}`;
@@ -191,19 +195,20 @@ class Chart {
       if (!lanes) continue;
       const y = (at + 0.5) * row;
       const [x0, x1] = lanes.map((lane) => lane * LANE_WIDTH + LANE_WIDTH / 2);
+      // Within one lane the stroke of the split says it.
+      if (x0 === x1) continue;
       paint.strokeStyle = paint.fillStyle = this.bands.get(move.num) ? colors.accent : colors.text;
       paint.lineWidth = 1.25;
       const side = x1 >= x0 ? 1 : -1;
       paint.beginPath();
-      if (x0 === x1) { paint.moveTo(x1, y - 6); paint.lineTo(x1, y + 2); }
-      else { paint.moveTo(x0, y); paint.lineTo(x1 - side * 3, y); }
+      paint.moveTo(x0, y);
+      paint.lineTo(x1 - side * 3, y);
       paint.stroke();
       paint.beginPath();
-      if (x0 === x1) { paint.moveTo(x1 - 3.5, y + 1); paint.lineTo(x1 + 3.5, y + 1); paint.lineTo(x1, y + 6); }
-      else {
-        paint.arc(x0, y, 2, 0, 7);
-        paint.moveTo(x1, y); paint.lineTo(x1 - side * 5, y - 3.5); paint.lineTo(x1 - side * 5, y + 3.5);
-      }
+      paint.arc(x0, y, 2, 0, 7);
+      paint.moveTo(x1, y);
+      paint.lineTo(x1 - side * 5, y - 3.5);
+      paint.lineTo(x1 - side * 5, y + 3.5);
       paint.fill();
     }
   }
