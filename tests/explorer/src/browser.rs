@@ -58,7 +58,8 @@ impl Browser {
         ];
         let options = json!({ "binary": chromium, "args": arguments });
         let wanted = json!({ "goog:chromeOptions": options, "goog:loggingPrefs": { "browser": "ALL" } });
-        let mut browser = Browser { driver, _output: output, port, session: String::new(), folder, _one: one };
+        let mut browser =
+            Browser { driver, _output: output, port, session: String::new(), folder, _one: one };
         let body = json!({ "capabilities": { "alwaysMatch": wanted } });
         let answer = browser.request("POST", "/session", &body);
         let id = answer["sessionId"].as_str().unwrap_or_else(|| panic!("no session: {answer}"));
