@@ -9,6 +9,19 @@ use std::path::{Component, Path, PathBuf};
 /// The documents of the book lie here, and so does the list of them.
 const BOOK: &str = "docs";
 
+/// How paths begin that documents name.
+const FOLDERS: [&str; 9] = [
+    "jit-core/",
+    "jit-macros/",
+    "jit-x64/",
+    "benches/",
+    "examples/",
+    "fuzz/",
+    "src/engine",
+    "tests/",
+    "xtask/",
+];
+
 /// Checks the links of one document.
 pub(crate) fn check_links(root: &Path, name: &str, text: &str, faults: &mut Vec<String>) {
     let folder = Path::new(name).parent().expect("a file lies in a folder");
@@ -31,6 +44,17 @@ pub(crate) fn check_links(root: &Path, name: &str, text: &str, faults: &mut Vec<
             if !headings.contains(heading) {
                 faults.push(format!("{place}: {} has no heading #{heading}", path.display()));
             }
+        }
+    }
+}
+
+/// Checks that the files and folders of the repository that a document names in code exist.
+pub(crate) fn check_paths(root: &Path, name: &str, text: &str, faults: &mut Vec<String>) {
+    for (line, code) in codes(text) {
+        let is_path = FOLDERS.iter().any(|folder| code.starts_with(folder))
+            && code.chars().all(|c| c.is_ascii_alphanumeric() || "/-_.".contains(c));
+        if is_path && !root.join(code).exists() {
+            faults.push(format!("{name}:{line}: `{code}` does not exist"));
         }
     }
 }
@@ -67,6 +91,19 @@ fn links(text: &str) -> Vec<(usize, &str)> {
         }
     }
     links
+}
+
+/// What stands between backticks within a line, with the lines.
+fn codes(text: &str) -> Vec<(usize, &str)> {
+    let mut codes = Vec::new();
+    let mut is_code = false;
+    for (at, line) in text.lines().enumerate() {
+        is_code ^= line.starts_with("```");
+        if !is_code && !line.starts_with("```") {
+            codes.extend(line.split('`').skip(1).step_by(2).map(|code| (at + 1, code)));
+        }
+    }
+    codes
 }
 
 /// The names by which a document's headings can be linked to, as GitHub and mdBook make them.
@@ -127,6 +164,10 @@ mod tests {
         let text = "[a](ARCHITECTURE.md#glossary) [b](ARCHITECTURE.md#nothing) [c](nothing.md) [d](../README.md) [e](#a)\n# A\n";
         check_links(root, "docs/templates.md", text, &mut faults);
         assert_eq!(faults.len(), 4, "{faults:?}");
+        faults.clear();
+        let text = "`jit-core/src/pass/mod.rs` `jit-core/src/pass/nothing.rs` `tests/` `src/main.rs` `jit-core/src/*.rs`\n";
+        check_paths(root, "docs/templates.md", text, &mut faults);
+        assert_eq!(faults, ["docs/templates.md:1: `jit-core/src/pass/nothing.rs` does not exist"]);
         faults.clear();
         check_summary(
             root,

@@ -1,10 +1,10 @@
 //! Checks what no other tool checks.
 //!
 //! Every Rust file starts with `//!`; files stay small enough to be one idea; a lint is allowed only with a
-//! reason; an unfinished place names its issue; nothing trails at a line's end; what documents link to exists, and the book
+//! reason; an unfinished place names its issue; nothing trails at a line's end; what documents link to or name exists, and the book
 //! lists its chapters (`links.rs`); the modules of the core depend on each other in one direction only.
 
-use crate::links::{check_links, check_summary};
+use crate::links::{check_links, check_paths, check_summary};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,10 @@ pub(crate) fn tidy(root: &Path) -> Result<(), String> {
         check_text(&name, &text, &mut faults);
         match file.extension().and_then(|extension| extension.to_str()) {
             Some("rs") => check_rust(&name, &text, &mut faults),
-            Some("md") => check_links(root, &name, &text, &mut faults),
+            Some("md") => {
+                check_links(root, &name, &text, &mut faults);
+                check_paths(root, &name, &text, &mut faults);
+            }
             _ => {}
         }
         names.push(name);
