@@ -151,8 +151,12 @@ impl Reader<'_> {
         if output.status.success() {
             return out;
         }
-        // A reader's project is in no workspace, so rustc names its files without the project's name.
-        format!("{out}{}", err.replace(&format!("--> {}/", block.about), "--> "))
+        // A reader's project is in no workspace, so its files are named without the project's name.
+        let own = ["--> ", "panicked at "];
+        let err = own
+            .iter()
+            .fold(err.into_owned(), |err, before| err.replace(&format!("{before}{}/", block.about), before));
+        format!("{out}{}", without_thread(&err))
     }
 
     /// What the block shows stands in the file, each part somewhere.
@@ -208,6 +212,17 @@ fn without_addresses(listing: &str) -> String {
         shown.push_str(part.trim_start_matches(|digit: char| digit.is_ascii_hexdigit()));
     }
     shown
+}
+
+/// And so do the numbers of threads, which a panic tells.
+fn without_thread(text: &str) -> String {
+    const MAIN: &str = "thread 'main' (";
+    match text.split_once(MAIN) {
+        Some((before, rest)) => {
+            format!("{before}{MAIN}…{}", rest.trim_start_matches(|digit: char| digit.is_ascii_digit()))
+        }
+        None => text.into(),
+    }
 }
 
 fn read(path: &Path, place: &str) -> String {

@@ -29,6 +29,7 @@ chapters! {
     adding_an_operator "../adding-an-operator.md"
     adding_a_tile "adding-a-tile.md"
     performance_advice "performance-advice.md"
+    debugging "debugging.md"
     internals "internals.md"
 }
 
