@@ -100,7 +100,10 @@ function searcher(query) {
 
 /** A range in words: its registers and its places. */
 function rangeText(range) {
+  const few = (list, count, between) => list.slice(0, count).join(between) + (list.length > count ? ' …' : '');
   const places = [...new Set(range.pieces.map((piece) => piece.place))];
-  const span = range.segments.length ? `${positionText(range.segments[0].from)}..${positionText(range.segments[range.segments.length - 1].to)}` : '';
-  return `${range.vregs.map((vreg) => `r${vreg}`).join(' ')}${places.length ? ` in ${places.join(', ')}` : ''}${range.constant ? ` = ${range.constant}` : ''} ${span}`;
+  const { segments } = range;
+  const span = segments.length ? ` ${positionText(segments[0].from)}..${positionText(segments[segments.length - 1].to)}` : '';
+  return few(range.vregs.map((vreg) => `r${vreg}`), 3, ' ') + (places.length ? ` in ${few(places, 4, ', ')}` : '')
+    + (range.constant ? ` = ${range.constant}` : '') + span;
 }

@@ -2,6 +2,9 @@
 // folded. Out: an SVG drawing of which only what is in sight is there.
 
 const LINE = 17, HEAD = 24, PAD = 7, LONGEST = 44;
+
+/** Below this, blocks are boxes. */
+const COARSE = 0.25;
 const SIGNS = { added: '+', changed: '~', moved: '→', gone: '−' };
 
 class GraphView {
@@ -21,6 +24,7 @@ class GraphView {
 
   /** Shows another graph, or the same with other blocks folded. */
   show(graph, comparison) {
+    const anchor = this.layout && this.anchor();
     this.graph = graph;
     this.comparison = comparison;
     this.char = charWidth();
@@ -31,9 +35,28 @@ class GraphView {
     }
     this.layout = timed('layout', () => layout(this.blocks));
     this.order = [...this.blocks.keys()].sort((one, other) => this.blocks[one].y - this.blocks[other].y);
+    this.boxOf = new Map(this.blocks.map((box) => [box.block.id, box]));
     this.place = new Map();
     for (const box of this.blocks) box.lines.forEach((line, index) => { if (!line.gone) this.place.set(line.node.at, [box, index]); });
     this.resize();
+    if (anchor) this.hold(anchor);
+  }
+
+  /** Which block is at the top of what is in sight, and where. */
+  anchor() {
+    const { body, zoom } = this;
+    const index = this.order.find((at) => this.blocks[at].y * zoom >= body.scrollTop - 4) ?? this.order[0];
+    const box = this.blocks[index];
+    return box && { id: box.block.id, x: (box.x + box.width / 2) * zoom + this.margin - body.scrollLeft, y: box.y * zoom - body.scrollTop };
+  }
+
+  /** Scrolls so that a block is where it was. */
+  hold({ id, x, y }) {
+    const box = this.boxOf.get(id);
+    if (!box) return;
+    this.body.scrollLeft = (box.x + box.width / 2) * this.zoom + this.margin - x;
+    this.body.scrollTop = box.y * this.zoom - y;
+    this.draw();
   }
 
   /** A block's lines and size. */
@@ -68,14 +91,15 @@ class GraphView {
     this.svg.setAttribute('width', Math.ceil(width * this.zoom));
     this.svg.setAttribute('height', Math.ceil(height * this.zoom));
     this.svg.setAttribute('viewBox', `0 0 ${Math.ceil(width * this.zoom) / this.zoom} ${Math.ceil(height * this.zoom) / this.zoom}`);
-    this.svg.style.marginLeft = `${Math.max(0, Math.floor((this.body.clientWidth - width * this.zoom) / 2))}px`;
+    this.margin = Math.max(0, Math.floor((this.body.clientWidth - width * this.zoom) / 2));
+    this.svg.style.marginLeft = `${this.margin}px`;
     this.drawn = null;
     this.draw();
   }
 
   /** Zooms so that the middle stays. */
   setZoom(zoom) {
-    zoom = Math.min(2, Math.max(0.08, zoom));
+    zoom = Math.min(2, Math.max(0.15, zoom));
     const { body } = this, ratio = zoom / this.zoom;
     const [x, y] = [body.scrollLeft + body.clientWidth / 2, body.scrollTop + body.clientHeight / 2];
     this.zoom = zoom;
@@ -87,12 +111,12 @@ class GraphView {
 
   fit() {
     const { clientWidth, clientHeight } = this.body;
-    this.setZoom(Math.min(1, (clientWidth - 4) / this.layout.width, (clientHeight - 4) / this.layout.height));
+    this.start(Math.min(1, (clientWidth - 4) / this.layout.width, (clientHeight - 4) / this.layout.height));
   }
 
   /** As large as can be read, with the entry in sight. */
-  start() {
-    this.setZoom(Math.min(1, Math.max(0.85, (this.body.clientWidth - 4) / this.layout.width)));
+  start(zoom = Math.min(1, Math.max(0.85, (this.body.clientWidth - 4) / this.layout.width))) {
+    this.setZoom(zoom);
     const entry = this.blocks[this.order[0]];
     this.body.scrollTop = 0;
     if (entry) this.body.scrollLeft = (entry.x + entry.width / 2) * this.zoom - this.body.clientWidth / 2;
@@ -106,7 +130,7 @@ class GraphView {
     if (this.drawn && this.drawn.top <= top && this.drawn.bottom >= bottom) return;
     const around = (bottom - top) / 2;
     this.drawn = { top: top - around, bottom: bottom + around };
-    const detail = this.zoom >= 0.5 ? 2 : this.zoom >= 0.2 ? 1 : 0;
+    const detail = this.zoom >= 0.5 ? 2 : this.zoom >= COARSE ? 1 : 0;
     const boxes = [];
     for (const index of this.order) {
       const box = this.blocks[index];
@@ -148,7 +172,7 @@ class GraphView {
     const origin = originText(node);
     const name = gone ? 'gone' : `node ${change}`;
     const mark = change ? `<text class="sign" x="7" y="${y + 12.5}">${SIGNS[change]}</text>` : '';
-    const back = `<rect class="back" x="1" y="${y}" width="${box.width - 2}" height="${LINE}"/>`;
+    const back = `<rect class="back" x="1" y="${y}" width="${box.width - 2}" height="${LINE}"/><rect class="lead" x="1" y="${y}" width="3" height="${LINE}"/>`;
     const data = gone ? '' : ` data-node="${node.at}"`;
     if (detail < 2) {
       const length = Math.min(LONGEST, text.length) * this.char;
@@ -181,9 +205,10 @@ class GraphView {
       const classes = `node ${change} ${this.dress(row)}`.trim();
       if (node.getAttribute('class') !== classes) node.setAttribute('class', classes);
     }
+    // Where nodes are not shown, their block stands for them.
     for (const group of this.boxes.children) {
-      const box = group.classList.contains('folded') && this.blocks.find((each) => each.block.id === +group.dataset.block);
-      if (box) group.classList.toggle('within', box.block.nodes.some((node) => this.dress(node.at)));
+      const box = this.boxOf.get(+group.dataset.block);
+      if (box && (box.isFolded || this.zoom < COARSE)) group.classList.toggle('within', box.block.nodes.some((node) => / self| linked/.test(` ${this.dress(node.at)}`)));
     }
     this.wires.innerHTML = this.wire || '';
   }

@@ -143,7 +143,8 @@ function placeLayers(layers) {
       for (const side of sides) for (const near of place[side]) { sum += near.place.x * near.weight; weight += near.weight; }
       if (place.beside) { sum += place.beside.x + place.beside.width / 2 + GAP_X; weight += 1; }
       place.wish = weight ? sum / weight : place.x;
-      place.pull = weight || 0.2;
+      // Blocks stay where they belong, and lines go around them.
+      place.pull = place.block < 0 ? 1 : 12;
     }
     settle(layer);
   };

@@ -140,6 +140,14 @@ class Page {
     this.setTime(this.steps.length - 1);
     if (this.graph.layout) this.graph.start();
     this.search(byId('search').value);
+    this.readAhead(links.graphs.length - 1);
+  }
+
+  /** Reads the earlier graphs while nothing else is to be done, so that they are there when they are looked at. */
+  readAhead(at) {
+    const { links } = this;
+    if (at < 0 || !window.requestIdleCallback) return;
+    requestIdleCallback(() => { links.keyNodes(at); if (links === this.links) this.readAhead(at - 1); });
   }
 
   showCode() {
@@ -148,7 +156,7 @@ class Page {
     this.codeShape = {
       offset: rows.reduce((most, row) => Math.max(most, row.offset.length), 2), showsBytes: this.showsBytes,
       bytes: Math.min(30, rows.reduce((most, row) => Math.max(most, row.bytes.length), 0)),
-      text: Math.min(36, Math.max(18, widths[Math.floor(widths.length * 0.95)] || 0)),
+      text: Math.max(18, Math.min(widths[widths.length - 1] || 0, Math.max(24, widths[Math.floor(widths.length * 0.95)] || 0))),
       links: 2 + String(this.bytes.length).length, node: 2 + rows.reduce((most, row) => Math.max(most, String(row.node).length), 1),
       num: this.digits.tile,
     };
@@ -215,7 +223,7 @@ class Page {
   showCounts(counts, stage, hasBefore) {
     const { count, tools } = this.columns.node;
     tools.querySelector('[data-tool=gone]').hidden = !counts.removed;
-    count.textContent = stage.name;
+    count.textContent = hasBefore && Object.values(counts).some((number) => number) ? '' : stage.name;
     for (const old of tools.querySelectorAll('.chip')) old.remove();
     if (!hasBefore) return;
     const chips = [['added', '+', counts.added], ['gone', '−', counts.removed], ['changed', '~', counts.changed], ['moved', '→', counts.moved]];
@@ -287,6 +295,7 @@ class Page {
     const all = graph.blocks.every((block) => folded.has(block.id));
     this.graph.folded = new Set(all ? [] : graph.blocks.map((block) => block.id));
     this.regraph();
+    this.graph.start(this.graph.zoom);
   }
 
   fold(id) {
@@ -298,10 +307,10 @@ class Page {
   /** Lays the graph out again; the block that was folded stays where it is on the screen. */
   regraph(id) {
     const { graph } = this;
-    const top = () => (graph.blocks.find((box) => box.block.id === id)?.y || 0) * graph.zoom - graph.body.scrollTop;
-    const before = top();
+    const box = graph.boxOf.get(id);
+    const spot = box && { id, x: (box.x + box.width / 2) * graph.zoom + graph.margin - graph.body.scrollLeft, y: box.y * graph.zoom - graph.body.scrollTop };
     graph.show(graph.graph, graph.comparison);
-    if (id !== undefined) graph.body.scrollTop += top() - before;
+    if (spot) graph.hold(spot);
     this.refresh();
   }
 
@@ -357,6 +366,10 @@ class Page {
   refresh() {
     const { item, links } = this;
     this.found = item ? links.related(item.kind, item.id, this.shown) : emptyFound();
+    for (const id of this.showsPlaces ? this.found.moves.keys() : []) {
+      const move = this.tiles.rows[this.moveRowOf.get(id)];
+      for (const range of move ? this.chart.endsOf(move) : []) mark(this.found.range, range.at, DIRECT);
+    }
     document.body.classList.toggle('pinned', !!this.pinned);
     this.byteList.redress();
     this.tileList.redress();
@@ -451,7 +464,7 @@ class Page {
       if (!ids.length) return '';
       const more = ids.length > 1 ? tag('dim', ` +${ids.length - 1}`) : '';
       return `<span class="way${this.item.kind === kind ? ' from' : ''}"><b>${NAMES[kind]}</b>${html(text[kind](ids[0]))}${more}</span>`;
-    }).join('');
+    }).join('') + (this.pinned ? '<span class="kept">kept <kbd>Esc</kbd></span>' : '');
   }
 
   /** The item under the pointer. */

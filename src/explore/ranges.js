@@ -191,13 +191,12 @@ class Chart {
     for (let at = Math.max(0, first); at <= Math.min(last, rows.length - 1); at++) {
       const move = rows[at];
       if (move.kind !== 'move' || move.num < 0) continue;
-      const lanes = this.lanesOf(move);
-      if (!lanes) continue;
+      const ends = this.endsOf(move);
       const y = (at + 0.5) * row;
-      const [x0, x1] = lanes.map((lane) => lane * LANE_WIDTH + LANE_WIDTH / 2);
+      const [x0, x1] = ends.map((range) => range.lane * LANE_WIDTH + LANE_WIDTH / 2);
       // Within one lane the stroke of the split says it.
-      if (x0 === x1) continue;
-      paint.strokeStyle = paint.fillStyle = this.bands.get(move.num) ? colors.accent : colors.text;
+      if (!ends.length || x0 === x1) continue;
+      paint.strokeStyle = paint.fillStyle = this.bands.get(move.num) ? colors.accent : colors.dim;
       paint.lineWidth = 1.25;
       const side = x1 >= x0 ? 1 : -1;
       paint.beginPath();
@@ -213,14 +212,14 @@ class Chart {
     }
   }
 
-  /** The lanes of a move's two ends: who is in the place before, and who is in the other one behind. */
-  lanesOf(move) {
-    if (move.lanes !== undefined) return move.lanes;
+  /** The ranges at a move's two ends: which is in the one place before, and which in the other one behind. */
+  endsOf(move) {
+    if (move.ends) return move.ends;
     const gap = move.num * 4;
     const from = this.whoIsIn(move.from, [gap - 1, gap, gap - 2, gap + 1]);
     const to = this.whoIsIn(move.to, [gap + 1, gap, gap + 2, gap + 3]) || this.whoGets(move);
-    move.lanes = to || from ? [(from || to).lane, (to || from).lane] : null;
-    return move.lanes;
+    move.ends = to || from ? [from || to, to || from] : [];
+    return move.ends;
   }
 
   whoIsIn(place, positions) {

@@ -18,8 +18,8 @@ fn main() -> ExitCode {
     };
     browser.prefer("light");
     browser.open_text("mandelbrot", &azulejo::explore::page("mandelbrot", &pages::trace("mandelbrot")));
-    // The inner loop's first multiplication is kept, and every column shows its part.
-    browser.click("#byte-19");
+    // The inner loop's sum is kept, and every column shows its part.
+    browser.click("#byte-21");
     match std::fs::write(&file, browser.picture()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
