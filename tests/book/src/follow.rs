@@ -89,7 +89,13 @@ impl Reader<'_> {
                 }
             }
             "run" | "fails" => {
-                self.run(block, &place);
+                match block.about.split_once(" with ") {
+                    Some((_, tool)) if !is_there(tool) => {
+                        eprintln!("skipped: {place}: there is no {tool} here")
+                    }
+                    Some((folder, _)) => self.run(&Block { about: folder.into(), ..block.clone() }, &place),
+                    None => self.run(block, &place),
+                }
                 while let Some((file, text)) = self.undo.pop() {
                     self.write(&file, &text);
                 }
@@ -132,10 +138,20 @@ impl Reader<'_> {
         }
     }
 
+    /// A project's folder, in which `target` is what all projects share.
+    fn project(&self, name: &str) -> PathBuf {
+        let folder = self.folder.join(name);
+        let target = folder.join("target");
+        if folder.join("Cargo.toml").exists() && name != "." && !target.exists() {
+            std::os::unix::fs::symlink(self.folder.join("target"), target).expect("links can be made");
+        }
+        folder
+    }
+
     fn execute(&self, command: &str, block: &Block, place: &str) -> String {
         let output = Command::new("sh")
             .args(["-c", command])
-            .current_dir(self.folder.join(&block.about))
+            .current_dir(self.project(&block.about))
             .env("CARGO_TARGET_DIR", self.folder.join("target"))
             .env("CARGO_NET_OFFLINE", "true")
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
@@ -181,7 +197,9 @@ impl Reader<'_> {
                     let commands = read(&self.repository.join("xtask/src/main.rs"), place);
                     commands.contains(&format!("Some(\"{command}\")"))
                 }
-                (_, Some(example)) => self.repository.join(format!("examples/{example}.rs")).exists(),
+                (_, Some(example)) => ["", "/main"]
+                    .iter()
+                    .any(|main| self.repository.join(format!("examples/{example}{main}.rs")).exists()),
                 _ => false,
             };
             assert!(is_known && words.starts_with(&["$", "cargo"]), "{place}: no such command: {line}");
@@ -201,6 +219,15 @@ impl Reader<'_> {
         }
         fs::write(path, lines.concat()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
+}
+
+/// Whether there is such a program, and it works: a debugger may be forbidden to look at others.
+fn is_there(tool: &str) -> bool {
+    let probe = match tool {
+        "gdb" => "gdb -batch -nx -ex run /bin/true 2>&1 | grep -q 'exited normally'".into(),
+        tool => format!("{tool} --version"),
+    };
+    Command::new("sh").args(["-c", &probe]).output().is_ok_and(|output| output.status.success())
 }
 
 /// Where functions of Rust lie differs from run to run.

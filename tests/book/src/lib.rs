@@ -11,6 +11,7 @@
 //! | `<!-- add: PATH -->` | lines behind the end of the file |
 //! | `<!-- wrong: PATH -->` | a change that is undone after the next run |
 //! | `<!-- run: FOLDER -->` | commands (`$ …`) that succeed, each with what it prints |
+//! | `<!-- run: FOLDER with TOOL -->` | the same, where there is that tool |
 //! | `<!-- fails: FOLDER -->` | commands that fail, each with what it prints, errors too |
 //! | `<!-- output -->` | a part of what the last command printed |
 //! | `<!-- from: PATH -->` | parts of a file of this repository, between lines of `…` |
