@@ -1,0 +1,315 @@
+//! How an engine is set up.
+//!
+//! In: limits and choices, one after another. Out: an [`Engine`]. What nobody chooses has a default.
+
+use super::backend::{self, Backend};
+use super::stack::FrameStack;
+use super::tiers::{Tier, Tiers};
+use super::{Engine, links};
+use crate::inside::{Inside, Limits, Log};
+use azulejo_core::ir::bytecode::Bytecode;
+use std::cell::{Cell, RefCell};
+
+/// How an engine is set up.
+///
+/// ```
+/// # use azulejo::prelude::*;
+/// # #[derive(Bytecode, Clone, Copy, Debug)]
+/// # #[bytecode(context = ())]
+/// # enum Op { Return { a: In<i64> } }
+/// # template! { Op::Return => (return $a) }
+/// let engine: Engine<Op> = Engine::<Op>::builder().stack_slots(1 << 16).build();
+/// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
+/// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Builder {
+    stack_slots: usize,
+    native_stack: usize,
+    code_bytes: usize,
+    machine: backend::Choice,
+    tiers: Tiers,
+    is_patient: bool,
+    log: Option<Log>,
+    limits: Option<Limits>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Builder {
+            stack_slots: 1 << 20,
+            native_stack: 1 << 20,
+            code_bytes: 64 << 20,
+            machine: backend::Choice::default(),
+            tiers: Tiers::default(),
+            is_patient: false,
+            log: None,
+            limits: None,
+        }
+    }
+}
+
+impl Builder {
+    /// How many VM registers all active calls may have together (a million unless said).
+    pub fn stack_slots(mut self, slots: usize) -> Self {
+        self.stack_slots = slots;
+        self
+    }
+
+    /// How much of the thread's own stack nested calls may use, in bytes (1 MiB unless said). Where the thread has less, a
+    /// call that would come near the end of its stack is refused too.
+    pub fn native_stack(mut self, bytes: usize) -> Self {
+        self.native_stack = bytes;
+        self
+    }
+
+    /// How much compiled code there may be at once, in bytes (64 MiB unless said). When it is used up, the code of the
+    /// functions that were called the longest time ago makes room for new code, and they are interpreted again.
+    pub fn code_bytes(mut self, bytes: usize) -> Self {
+        self.code_bytes = bytes;
+        self
+    }
+
+    /// Has the result of every stage of the compiler verified, as debug builds do always. What fails is not compiled: the
+    /// error is [`Error::Internal`], and the function is interpreted.
+    pub fn checks(mut self, checks: bool) -> Self {
+        self.machine.set_checks(checks);
+        self
+    }
+
+    /// Tells debuggers of compiled functions, by the interface for that of GDB and LLDB: a backtrace goes through them and
+    /// shows their names, and they can be given breakpoints. Each function has memory pages of its own then, and compiling one takes some
+    /// microseconds more. Only on Linux and BSD.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Return { a: In<i64> } }
+    /// # template! { Op::Return => (return $a) }
+    /// let engine: Engine<Op> = Engine::<Op>::builder().debugger(true).build();
+    /// // `break count_words` and `backtrace` know this one once it is compiled.
+    /// let function = engine.define("count_words", vec![Op::Return { a: 0.into() }], 1)?;
+    /// # if azulejo::can_compile().is_ok() { engine.compile(function)? }
+    /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn debugger(mut self, debugger: bool) -> Self {
+        self.machine.set_debugger(debugger);
+        self
+    }
+
+    /// Has compiled functions keep the frame pointer, so that profilers and other tools that follow its chain get through
+    /// them (`perf record --call-graph fp`). Costs one register, and three instructions a call.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Return { a: In<i64> } }
+    /// # template! { Op::Return => (return $a) }
+    /// let engine: Engine<Op> = Engine::<Op>::builder().frame_pointers(true).perf_map(true).build();
+    /// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
+    /// # if azulejo::can_compile().is_ok() { engine.compile(function)? }
+    /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn frame_pointers(mut self, frame_pointers: bool) -> Self {
+        self.machine.set_frame_pointers(frame_pointers);
+        self
+    }
+
+    /// Tells `perf` what compiled functions are called: writes each one's name to `/tmp/perf-PID.map`, which it reads.
+    /// Nobody removes that file. Each function has memory pages of its own then. See
+    /// [`frame_pointers`](Self::frame_pointers).
+    pub fn perf_map(mut self, perf_map: bool) -> Self {
+        self.machine.set_perf_map(perf_map);
+        self
+    }
+
+    /// Has compiled code leave out the comparisons of `(within …)`: what would be out of bounds must fault, by lying in memory that
+    /// may not be touched, and is then the trap that the comparison would have been. See [`crate::memory::Reserved`] for such
+    /// memory.
+    ///
+    /// Asks for a handler of the signals `SIGSEGV` and `SIGBUS`, which hands on all other faults to the one before it, and
+    /// for a stack for signal handlers on threads that have none. Where there is no such handler
+    /// ([`can_guard`]) compiled code compares. The interpreter always does.
+    ///
+    /// # Safety
+    ///
+    /// Templates say by `unsafe` that the addresses of their accesses are right. With this it is the addresses whose flag
+    /// does *not* hold that must be right: each of them must fault, whatever operands a bytecode has.
+    ///
+    /// ```
+    /// use azulejo::memory::Reserved;
+    /// use azulejo::prelude::*;
+    ///
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// #[bytecode(context = Vm)]
+    /// enum Op {
+    ///     Load { dst: Out<u8>, at: In<u32> },
+    ///     Return { a: In<u8> },
+    /// }
+    /// struct Vm {
+    ///     start: *mut u8,
+    ///     size: u64,
+    /// }
+    /// template! {
+    ///     Op::Load => unsafe
+    ///         (within (ult (ucast $at u64) (load (addr (tc) (&offset_of Vm, size)) u64)) 1
+    ///             (load (idx (load pure (addr (tc) (&offset_of Vm, start)) ptr) (ucast $at u64) 1) u8))
+    ///     Op::Return => (return $a)
+    /// }
+    ///
+    /// // Every address that 32 bits can name lies in the reserved memory; the first 64 KiB can be read.
+    /// # if azulejo::can_guard() {
+    /// let memory = Reserved::new(1 << 16, 1 << 32)?;
+    /// // SAFETY: what lies behind the size faults.
+    /// let engine: Engine<Op> = unsafe { Engine::<Op>::builder().guards(true) }.build();
+    /// let code = vec![Op::Load { dst: 0.into(), at: 0.into() }, Op::Return { a: 0.into() }];
+    /// let function = engine.define("load", code, 1)?;
+    /// if azulejo::can_compile().is_ok() {
+    ///     engine.compile(function)?;
+    /// }
+    /// let mut vm = Vm { start: memory.start(), size: memory.accessible() as u64 };
+    /// assert_eq!(engine.call::<_, u8>(function, &mut vm, (0xffffu32,))?, 0);
+    /// let past: Result<u8, Error> = engine.call(function, &mut vm, (0x10000u32,));
+    /// assert_eq!(past, Err(Error::Trap { trap: Trap::User(1), at: 0 }));
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub unsafe fn guards(mut self, guards: bool) -> Self {
+        self.machine.set_guards(guards);
+        self
+    }
+
+    /// Runs functions in this tier and no other: they are compiled at their first call, and do not climb. What leaves
+    /// compiled code is interpreted until code can take over; and so is everything where nothing can be compiled.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Return { a: In<i64> } }
+    /// # template! { Op::Return => (return $a) }
+    /// let engine: Engine<Op> = Engine::<Op>::builder().only(Tier::Baseline).build();
+    /// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
+    /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn only(mut self, tier: Tier) -> Self {
+        (self.tiers.lowest, self.tiers.highest) = (tier, tier);
+        self
+    }
+
+    /// Functions start in the interpreter and climb no higher than this tier by themselves.
+    pub fn up_to(mut self, tier: Tier) -> Self {
+        (self.tiers.lowest, self.tiers.highest) = (Tier::Interpreter, tier);
+        self
+    }
+
+    /// After how many calls and times around loops a function climbs: from the interpreter to baseline code, and then
+    /// from there to the optimizer's.
+    pub fn thresholds(mut self, baseline: u32, optimizer: u32) -> Self {
+        self.tiers.thresholds = [baseline, optimizer];
+        self
+    }
+
+    /// Has the optimizer compile hot functions on a thread of its own. Running code never waits for it: it goes on in the
+    /// baseline's code until the better one is there. What is compiled by hand is compiled at once, as ever.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Return { a: In<i64> } }
+    /// # template! { Op::Return => (return $a) }
+    /// let engine: Engine<Op> = Engine::<Op>::builder().background(true).build();
+    /// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
+    /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn background(mut self, background: bool) -> Self {
+        self.is_patient = background;
+        self
+    }
+
+    /// Writes down what becomes of the functions that are compiled. Without it the environment decides: `JIT_LOG=build,emit`
+    /// (or `all`) writes these stages to the standard error stream, `JIT_LOG_DIR` into files of that directory, `JIT_LOG_FN`
+    /// only of functions whose names are like that (`*` and `?` as in a shell). See [`Log`].
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # use azulejo::Log;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Return { a: In<i64> } }
+    /// # template! { Op::Return => (return $a) }
+    /// let log = Log::all().functions("parse_*");
+    /// let engine: Engine<Op> = Engine::<Op>::builder().log(log).build();
+    /// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
+    /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn log(mut self, log: Log) -> Self {
+        self.log = Some(log);
+        self
+    }
+
+    /// Limits what is compiled, by which a fault is found: what is beyond a limit is interpreted, or less optimized, and
+    /// nobody is told. Without it the environment decides: `JIT_LIMIT=functions=12,rewrite=3`, and `JIT_LIMIT_REPORT`
+    /// names a file to which each compilation is added. `cargo xtask bisect -- COMMAND` finds the function and the step that
+    /// make a command fail. See [`Limits`].
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # use azulejo::Limits;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Return { a: In<i64> } }
+    /// # template! { Op::Return => (return $a) }
+    /// // No value is rewritten.
+    /// let engine: Engine<Op> = Engine::<Op>::builder().limits(Limits::of("rewrite=0")?).build();
+    /// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
+    /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+
+    /// Uses only these of the CPU's features (by name, such as `bmi2`); names the CPU lacks are left out.
+    pub fn only_features(mut self, names: &[&str]) -> Self {
+        self.machine.only_features(names);
+        self
+    }
+
+    /// Compiles with a set of tiles of one's own, made with `tileset!`; a bytecode with operators of `operators!`
+    /// needs one that knows them.
+    #[cfg(target_arch = "x86_64")]
+    pub fn tiles(mut self, set: &'static crate::x64::Set) -> Self {
+        self.machine.set_tiles(set);
+        self
+    }
+
+    /// Applies these rewrite rules instead of [`crate::rules::MATCHERS`]; put those in front of one's own.
+    pub fn rules(mut self, rules: &'static [crate::rules::Matcher]) -> Self {
+        self.machine.set_rules(rules);
+        self
+    }
+
+    /// Makes the engine.
+    pub fn build<B: Bytecode>(self) -> Engine<B> {
+        Engine {
+            #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+            worker: RefCell::new(None),
+            #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+            is_patient: self.is_patient,
+            functions: RefCell::default(),
+            guards: self.machine.guards(),
+            backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
+            stack: FrameStack::new(self.stack_slots, self.native_stack),
+            links: RefCell::new(links::links::<B>()),
+            retired: RefCell::default(),
+            calls: Cell::new(0),
+            tiers: self.tiers,
+            inside: Inside::new(self.log, self.limits),
+        }
+    }
+}
