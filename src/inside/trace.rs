@@ -13,6 +13,7 @@ use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::{Allocated, Observer, Target};
 use azulejo_core::text::{dot, print};
+use azulejo_core::vocab::Type;
 use std::fmt::{Debug, Write};
 
 /// Every stage there is, in the order in which they are shown.
@@ -80,8 +81,12 @@ impl Trace {
 impl Observer for Trace {
     fn graph(&mut self, pass: &'static str, graph: &Graph) {
         let old_numbers = std::mem::take(&mut self.old_numbers);
-        let was = |node: Node| old_numbers.get(node.at()).map(|old| format!("was {old}"));
-        self.add(pass, || print::graph_with_notes(graph, &was));
+        let note = |node: Node| match (unnamed(graph, node), old_numbers.get(node.at())) {
+            (name, Some(old)) => Some(format!("{name}was {old}")),
+            (name, None) if !name.is_empty() => Some(name.trim_end().to_string()),
+            (_, None) => None,
+        };
+        self.add(pass, || print::graph_with_notes(graph, &note));
         if let Some(drawings) = self.drawings.as_mut().filter(|_| self.selection.has(pass)) {
             drawings.push((pass, dot::graph(graph)));
         }
@@ -93,7 +98,9 @@ impl Observer for Trace {
     }
 
     fn schedule(&mut self, graph: &Graph, schedule: &Schedule) {
-        self.add("place", || print::schedule(graph, schedule));
+        let note =
+            |node: Node| Some(unnamed(graph, node).trim_end().to_string()).filter(|name| !name.is_empty());
+        self.add("place", || print::schedule_with_notes(graph, schedule, &note));
     }
 
     fn tiles(&mut self, target: &Target<'_>, tiles: &TileList) {
@@ -130,6 +137,11 @@ impl Observer for Trace {
             assembly(machine, code.pieces.iter().map(|(at, _)| *at), note)
         });
     }
+}
+
+/// The name of a node whose line does not start with it, since it has no value, and a space.
+fn unnamed(graph: &Graph, node: Node) -> String {
+    if graph.node(node).ty() == Type::Void { format!("{node} ") } else { String::new() }
 }
 
 /// A line for each instruction: the offset, the bytes, the assembler's text if that is known, and a note on what it is for.

@@ -1,6 +1,7 @@
 //! The habits of the project as commands: `cargo xtask <command>`.
 
 mod bench;
+mod bisect;
 mod ci;
 mod command;
 mod fuzz;
@@ -25,6 +26,7 @@ usage: cargo xtask <command>
   tiles   print the tile set: flattened rules, symbols, states, sizes
   sabotage
           break the compiler in every listed way, one at a time, and see that tests or fuzzing notice
+  bisect  find the function and the compiler's step that make a command fail: bisect [--timeout SECONDS] -- COMMAND
   soak    compile and throw away a million functions in 16 MiB of code memory
   wasm-programs
           compile the C programs of examples/wasm again; --check only compares
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Some("fuzz") => fuzz::rig(root, "fuzz", std::env::args().skip(2)),
         Some("soak") => fuzz::rig(root, "soak", std::env::args().skip(2)),
         Some("sabotage") => sabotage::sabotage(root, std::env::args().skip(2)),
+        Some("bisect") => bisect::bisect(root, std::env::args().skip(2)),
         Some("bless") => ci::bless(root),
         #[cfg(target_arch = "x86_64")]
         Some("tiles") => tiles::tiles(azulejo_x64::X64.tables, azulejo_x64::X64.rows),

@@ -43,6 +43,16 @@ pub fn graph_with_notes(graph: &Graph, note: &dyn Fn(Node) -> Option<String>) ->
 
 /// The text of a schedule, with every node as it stands.
 pub fn schedule(graph: &Graph, schedule: &Schedule) -> String {
+    schedule_with_notes(graph, schedule, &|_| None)
+}
+
+/// The text of a schedule, with comments behind nodes.
+pub fn schedule_with_notes(
+    graph: &Graph,
+    schedule: &Schedule,
+    note: &dyn Fn(Node) -> Option<String>,
+) -> String {
+    let noted = (graph, note);
     let mut out = String::new();
     for block in &schedule.blocks {
         infallible(head(&mut out, graph, block.block));
@@ -53,10 +63,10 @@ pub fn schedule(graph: &Graph, schedule: &Schedule) -> String {
             if block.cold { ", cold" } else { "" }
         ));
         for &param in &graph.block(block.block).params {
-            infallible(line(&mut out, graph, param));
+            infallible(line(&mut out, noted, param));
         }
         for &node in schedule.nodes(block) {
-            infallible(line(&mut out, graph, node));
+            infallible(line(&mut out, noted, node));
         }
     }
     out
@@ -181,11 +191,11 @@ fn block_of_graph(out: &mut String, noted: Noted<'_>, block: Block, is_shown: &m
     out.push('\n');
     let data = graph.block(block);
     for &param in &data.params {
-        noted_line(out, noted, param)?;
+        line(out, noted, param)?;
     }
     for &node in data.body.iter().chain([&data.end]) {
         floating(out, noted, graph.inputs(node), is_shown)?;
-        noted_line(out, noted, node)?;
+        line(out, noted, node)?;
     }
     for (succ, &to) in data.succs.iter().enumerate() {
         for (way, pred) in graph.block(to).preds.iter().enumerate() {
@@ -219,7 +229,7 @@ fn floating(out: &mut String, noted: Noted<'_>, roots: &[Node], is_shown: &mut [
                 stack.push((input, 0));
             }
             None => {
-                noted_line(out, noted, node)?;
+                line(out, noted, node)?;
                 stack.pop();
             }
         }
@@ -243,14 +253,7 @@ fn head(out: &mut String, graph: &Graph, block: Block) -> fmt::Result {
     Ok(())
 }
 
-fn line(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
-    out.push_str("    ");
-    self::node(out, graph, node)?;
-    out.push('\n');
-    Ok(())
-}
-
-fn noted_line(out: &mut String, (graph, note): Noted<'_>, node: Node) -> fmt::Result {
+fn line(out: &mut String, (graph, note): Noted<'_>, node: Node) -> fmt::Result {
     out.push_str("    ");
     self::node(out, graph, node)?;
     if let Some(note) = note(node) {
