@@ -5,6 +5,8 @@ use azulejo_macros::rewrite;
 rewrite! {
     pub(super) static CONTROL;
 
+    // A copy is what it copies.
+    (copy.$t:value $x) => $x
     // true ? x : y = x
     (select.$t:value (const 1) $x _) => $x
     (select.$t:value (const 0) _ $y) => $y

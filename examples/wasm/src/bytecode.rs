@@ -213,7 +213,8 @@ template_macros! {
         macro ^within (,size ,access) (within
             (ule (add (add $address $offset) ,size) (load (addr (cu) (&offset_of Unit, length)) u64))
             &code::OUT_OF_BOUNDS_MEMORY ,access)
-        macro ^place () (add (load pure (addr (cu) (&offset_of Unit, memory)) ptr) (add $address $offset))
+        macro ^place ()
+            (addr (idx (load pure (addr (cu) (&offset_of Unit, memory)) ptr) (ucast $address u64) 1) $offset)
 
         // Where an element of a table is, unless there is none; that is a trap of this kind.
         macro ^element (,table ,index ,otherwise) (do

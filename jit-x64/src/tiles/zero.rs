@@ -1,8 +1,10 @@
-//! Arithmetic of 32 bits whose result is widened with zeros: every instruction that writes 32 bits of a register
-//! makes the others zero, so nothing is left to do.
+//! What has 32 bits and is widened with zeros: every instruction that writes 32 bits of a register makes the others zero, so
+//! nothing is left to do.
 //!
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
+use super::mem;
+use super::sequences::float::store_alone;
 use super::sequences::int::*;
 use crate::encode::{Alu, Mem, Shift, Unary};
 use azulejo_core::vocab::Type;
@@ -11,6 +13,11 @@ use azulejo_macros::tile;
 tile! {
     pub group zero;
 
+    const_zx: (ucast.i32.i64 (const $c)) -> reg, 2 => |cx, t| cx.mov_imm(t.out(), t.imm(0) as u32 as u64),
+    bits_zx: (ucast.i32.i64 (bitcast.f32.i32 num)) -> reg, 3 => |cx, t| cx.bits_to_int(false, t.out(), t.reg(0)),
+    // the bits of a float with zeros above them, without a way through an integer register
+    store_bits_zx_base: (store.i64 reg (ucast.i32.i64 (bitcast.f32.i32 num))) -> void, 5, temp(float) => |cx, t| store_alone(cx, t, mem::base(t, 0, 0)),
+    store_bits_zx_ofs: (store.i64 (addr reg $o) (ucast.i32.i64 (bitcast.f32.i32 num))) -> void, 5, temp(float) => |cx, t| store_alone(cx, t, mem::ofs(t, 0, 0)),
     add_zx: (ucast.i32.i64 (add.i32 reg reg)) -> reg, 2 => |cx, t| add(cx, t, Type::I32),
     add_const_zx: (ucast.i32.i64 (add.i32 reg (const $c:imm32))) -> reg, 2 => |cx, t| add_const(cx, t, Type::I32, t.imm(0)),
     sub_zx: (ucast.i32.i64 (sub.i32 reg reg)) -> reg, 2, tied(0) => |cx, t| cx.alu(Alu::Sub, Type::I32, t.out(), t.reg(1)),

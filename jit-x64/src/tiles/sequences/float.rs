@@ -1,13 +1,22 @@
 //! Float arithmetic.
 
 use crate::emit::{Cond, Emitter, Tile};
-use crate::encode::{Bits, Sse};
+use crate::encode::{Bits, Mem, Sse};
 use azulejo_core::vocab::Type;
 
 /// The second operand is a constant.
 pub(in crate::tiles) fn arithmetic_const(cx: &mut Emitter, t: &Tile<'_>, sse: Sse) {
     let constant = cx.constant(t.sig.ty.truncate(t.imm(0) as u64) as u128);
     cx.sse(sse, t.sig.ty, t.out(), constant);
+}
+
+/// Stores a float of 32 bits and zeros above it.
+pub(in crate::tiles) fn store_alone(cx: &mut Emitter, t: &Tile<'_>, mem: Mem) {
+    let (alone, float) = (t.temp(0), t.reg(t.operands() - 1));
+    cx.sse_bits(Bits::Xor, alone, alone);
+    // From register to register this leaves what is above.
+    cx.load_float(Type::F32, alone, float);
+    cx.store_float(Type::F64, mem, alone);
 }
 
 pub(super) fn sign(ty: Type) -> u64 {
