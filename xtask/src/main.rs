@@ -4,6 +4,7 @@ mod bench;
 mod bisect;
 mod ci;
 mod command;
+mod examples;
 mod fuzz;
 mod links;
 mod sabotage;

@@ -2,8 +2,9 @@
 //!
 //! Every Rust file starts with `//!`; files stay small enough to be one idea; a lint is allowed only with a
 //! reason; an unfinished place names its issue; nothing trails at a line's end; what documents link to or name exists, and the book
-//! lists its chapters (`links.rs`); the modules of the core depend on each other in one direction only.
+//! lists its chapters (`links.rs`); what users see has an example (`examples.rs`); the modules of the core depend on each other in one direction only.
 
+use crate::examples::check_examples;
 use crate::links::{check_links, check_paths, check_summary};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,10 @@ pub(crate) fn tidy(root: &Path) -> Result<(), String> {
         let Ok(text) = fs::read_to_string(file) else { continue };
         check_text(&name, &text, &mut faults);
         match file.extension().and_then(|extension| extension.to_str()) {
-            Some("rs") => check_rust(&name, &text, &mut faults),
+            Some("rs") => {
+                check_rust(&name, &text, &mut faults);
+                check_examples(&name, &text, &mut faults);
+            }
             Some("md") => {
                 check_links(root, &name, &text, &mut faults);
                 check_paths(root, &name, &text, &mut faults);

@@ -1,0 +1,56 @@
+//! Whether what a user sees has an example: one that runs with the tests.
+//!
+//! In: the files whose public items users reach. Out: each public item without one.
+
+/// The files, or folders of such, that have what users call by name.
+const SHOWN: &[&str] = &["src/"];
+
+/// How public items begin that have to show how they are used.
+const ITEMS: &[&str] = &["fn", "const fn", "unsafe fn", "struct", "enum", "trait", "unsafe trait", "macro"];
+
+/// Checks one file.
+pub(crate) fn check_examples(name: &str, text: &str, faults: &mut Vec<String>) {
+    if !SHOWN.iter().any(|shown| name.starts_with(shown)) {
+        return;
+    }
+    let code = text.split("#[cfg(test)]").next().unwrap_or(text);
+    let mut has_example = false;
+    let mut is_hidden = false;
+    for (at, line) in code.lines().enumerate() {
+        let line = line.trim_start();
+        if let Some(documented) = line.strip_prefix("///") {
+            has_example |= documented.trim_start().starts_with("```");
+            continue;
+        }
+        if line.starts_with('#') || line.starts_with("//") {
+            is_hidden |= line.starts_with("#[doc(hidden)]");
+            continue;
+        }
+        let item = line.strip_prefix("pub ").filter(|rest| {
+            ITEMS.iter().any(|kind| rest.strip_prefix(kind).is_some_and(|rest| rest.starts_with(' ')))
+        });
+        if let Some(item) = item.filter(|_| !has_example && !is_hidden) {
+            let item = item.split(['(', '<', '{', ';', ':']).next().unwrap_or(item).trim();
+            faults.push(format!("{name}:{}: `{item}` has no example", at + 1));
+        }
+        (has_example, is_hidden) = (false, false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_example_is_told() {
+        let text = "/// Words.\n///\n/// ```\n/// a();\n/// ```\n#[inline]\npub fn a() {}\n\n/// Words.\npub struct B {\n    /// Words.\n    pub c: u32,\n}\npub(crate) fn d() {}\n#[doc(hidden)]\npub fn e() {}\n    pub const fn f<T>() {}\n";
+        let mut faults = Vec::new();
+        check_examples("src/a.rs", text, &mut faults);
+        assert_eq!(
+            faults,
+            ["src/a.rs:10: `struct B` has no example", "src/a.rs:17: `const fn f` has no example"]
+        );
+        check_examples("tests/a.rs", text, &mut faults);
+        assert_eq!(faults.len(), 2, "only what users reach is checked");
+    }
+}
