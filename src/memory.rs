@@ -41,6 +41,15 @@ impl Reserved {
     /// system does not have as much, or does not let programs do that.
     ///
     /// Little memory is used for addresses alone: several times 8 GiB can be reserved, if the system does not limit it.
+    ///
+    /// ```
+    /// use azulejo::memory::{Reserved, page_size};
+    /// # if cfg!(unix) {
+    /// let memory = Reserved::new(page_size(), 1 << 30)?;
+    /// assert_eq!((memory.accessible(), memory.size()), (page_size(), 1 << 30));
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn new(accessible: usize, size: usize) -> Result<Reserved> {
         let is_right = size > 0 && size.is_multiple_of(page_size()) && size <= isize::MAX as usize;
         if !is_right {
@@ -52,22 +61,57 @@ impl Reserved {
     }
 
     /// Where it starts.
+    ///
+    /// ```
+    /// # if cfg!(unix) {
+    /// let memory = azulejo::memory::Reserved::new(1 << 16, 1 << 20)?;
+    /// // SAFETY: the first 64 KiB can be touched, and nobody else does.
+    /// unsafe { memory.start().write(7) };
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn start(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
     /// How many bytes can be touched.
+    ///
+    /// ```
+    /// # if cfg!(unix) {
+    /// let memory = azulejo::memory::Reserved::new(1 << 16, 1 << 20)?;
+    /// assert_eq!(memory.accessible(), 1 << 16);
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn accessible(&self) -> usize {
         self.accessible
     }
 
     /// How many bytes of addresses are reserved.
+    ///
+    /// ```
+    /// # if cfg!(unix) {
+    /// let memory = azulejo::memory::Reserved::new(1 << 16, 1 << 20)?;
+    /// assert_eq!(memory.size(), 1 << 20);
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn size(&self) -> usize {
         self.size
     }
 
     /// Lets more be touched: so many bytes in all, a multiple of [`page_size`]. What there was stays as it is, and where. Fails
     /// if that is more than what is reserved, or less than what can be touched, or if the system has no memory left.
+    ///
+    /// ```
+    /// # if cfg!(unix) {
+    /// let mut memory = azulejo::memory::Reserved::new(1 << 16, 1 << 20)?;
+    /// memory.grow(1 << 17)?;
+    /// assert_eq!(memory.accessible(), 1 << 17);
+    /// assert!(memory.grow(1 << 21).is_err(), "so much was not reserved");
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn grow(&mut self, accessible: usize) -> Result<()> {
         if !(self.accessible..=self.size).contains(&accessible) || !accessible.is_multiple_of(page_size()) {
             let problem = "not a number of whole pages between what is accessible and what is reserved";
@@ -90,6 +134,10 @@ impl Drop for Reserved {
 }
 
 /// What the sizes of reserved memory are multiples of.
+///
+/// ```
+/// assert!(azulejo::memory::page_size().is_power_of_two());
+/// ```
 pub fn page_size() -> usize {
     system::page_size()
 }

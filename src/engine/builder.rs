@@ -52,6 +52,16 @@ impl Default for Builder {
 
 impl Builder {
     /// How many VM registers all active calls may have together (a million unless said).
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().stack_slots(1000).build();
+    /// let small = engine.define("small", code.clone(), 1)?;
+    /// assert_eq!(engine.call(small, &mut (), (21i64,)), Ok(42i64));
+    /// let large = engine.define("large", code, 2000)?;
+    /// assert_eq!(engine.call::<_, i64>(large, &mut (), (21i64,)), Err(Error::StackOverflow));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn stack_slots(mut self, slots: usize) -> Self {
         self.stack_slots = slots;
         self
@@ -59,6 +69,26 @@ impl Builder {
 
     /// How much of the thread's own stack nested calls may use, in bytes (1 MiB unless said). Where the thread has less, a
     /// call that would come near the end of its stack is refused too.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// enum Op {
+    ///     Call { dst: Out<i64>, function: Imm<u32>, a: In<i64> },
+    ///     Return { a: In<i64> },
+    /// }
+    /// template! {
+    ///     Op::Call   => (invoke $function (arglist $a) i64)
+    ///     Op::Return => (return $a)
+    /// }
+    ///
+    /// // Function 0 calls itself for ever.
+    /// let code = vec![Op::Call { dst: 0.into(), function: Imm(0), a: 0.into() }, Op::Return { a: 0.into() }];
+    /// let engine: Engine<Op> = Engine::<Op>::builder().native_stack(100_000).build();
+    /// let endless = engine.define("endless", code, 1)?;
+    /// assert_eq!(engine.call::<_, i64>(endless, &mut (), (7i64,)), Err(Error::StackOverflow));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn native_stack(mut self, bytes: usize) -> Self {
         self.native_stack = bytes;
         self
@@ -66,6 +96,22 @@ impl Builder {
 
     /// How much compiled code there may be at once, in bytes (64 MiB unless said). When it is used up, the code of the
     /// functions that were called the longest time ago makes room for new code, and they are interpreted again.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().code_bytes(4096).build();
+    /// let define = |number| engine.define(format!("double_{number}"), code.clone(), 1);
+    /// let functions: Vec<FunctionId> = (0..1000).map(define).collect::<Result<_, _>>()?;
+    /// # if azulejo::can_compile().is_ok() {
+    /// for function in &functions {
+    ///     engine.compile(*function)?;
+    /// }
+    /// // The oldest ones had to make room, and are interpreted.
+    /// assert!(!engine.is_compiled(functions[0]) && engine.is_compiled(functions[999]));
+    /// # }
+    /// assert_eq!(engine.call::<_, i64>(functions[0], &mut (), (21i64,))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn code_bytes(mut self, bytes: usize) -> Self {
         self.code_bytes = bytes;
         self
@@ -73,6 +119,16 @@ impl Builder {
 
     /// Has the result of every stage of the compiler verified, as debug builds do always. What fails is not compiled: the
     /// error is [`Error::Internal`], and the function is interpreted.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().checks(true).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn checks(mut self, checks: bool) -> Self {
         self.machine.set_checks(checks);
         self
@@ -121,6 +177,21 @@ impl Builder {
     /// Tells `perf` what compiled functions are called: writes each one's name to `/tmp/perf-PID.map`, which it reads.
     /// Nobody removes that file. Each function has memory pages of its own then. See
     /// [`frame_pointers`](Self::frame_pointers).
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().perf_map(true).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// # if cfg!(target_os = "linux") {
+    /// let map = format!("/tmp/perf-{}.map", std::process::id());
+    /// assert!(std::fs::read_to_string(&map)?.contains("double"));
+    /// # std::fs::remove_file(map)?;
+    /// # }
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn perf_map(mut self, perf_map: bool) -> Self {
         self.machine.set_perf_map(perf_map);
         self
@@ -201,6 +272,19 @@ impl Builder {
     }
 
     /// Functions start in the interpreter and climb no higher than this tier by themselves.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().up_to(Tier::Baseline).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// for n in 0..10_000i64 {
+    ///     engine.call::<_, i64>(double, &mut (), (n,))?;
+    /// }
+    /// # if azulejo::can_compile().is_ok() {
+    /// assert_eq!(engine.tier(double), Tier::Baseline);
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn up_to(mut self, tier: Tier) -> Self {
         (self.tiers.lowest, self.tiers.highest) = (Tier::Interpreter, tier);
         self
@@ -208,6 +292,19 @@ impl Builder {
 
     /// After how many calls and times around loops a function climbs: from the interpreter to baseline code, and then
     /// from there to the optimizer's.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().thresholds(5, 1000).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// for n in 0..10i64 {
+    ///     engine.call::<_, i64>(double, &mut (), (n,))?;
+    /// }
+    /// # if azulejo::can_compile().is_ok() {
+    /// assert_eq!(engine.tier(double), Tier::Baseline);
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn thresholds(mut self, baseline: u32, optimizer: u32) -> Self {
         self.tiers.thresholds = [baseline, optimizer];
         self
@@ -275,6 +372,18 @@ impl Builder {
     }
 
     /// Uses only these of the CPU's features (by name, such as `bmi2`); names the CPU lacks are left out.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// // The same code on every x86-64 machine.
+    /// let engine: Engine<Op> = Engine::<Op>::builder().only_features(&[]).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// # }
+    /// # assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn only_features(mut self, names: &[&str]) -> Self {
         self.machine.only_features(names);
         self
@@ -282,6 +391,20 @@ impl Builder {
 
     /// Compiles with a set of tiles of one's own, made with `tileset!`; a bytecode with operators of `operators!`
     /// needs one that knows them.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// azulejo::tileset! {
+    ///     pub static TILES: extends azulejo::x64::X64;
+    /// }
+    ///
+    /// # if azulejo::can_compile().is_ok() {
+    /// let engine: Engine<Op> = Engine::<Op>::builder().tiles(&TILES).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// engine.compile(double)?;
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
     #[cfg(target_arch = "x86_64")]
     pub fn tiles(mut self, set: &'static crate::x64::Set) -> Self {
         self.machine.set_tiles(set);
@@ -289,12 +412,32 @@ impl Builder {
     }
 
     /// Applies these rewrite rules instead of [`crate::rules::MATCHERS`]; put those in front of one's own.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// // No rules at all: slower code, which does the same.
+    /// let engine: Engine<Op> = Engine::<Op>::builder().rules(&[]).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// # }
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn rules(mut self, rules: &'static [crate::rules::Matcher]) -> Self {
         self.machine.set_rules(rules);
         self
     }
 
     /// Makes the engine.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().checks(true).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn build<B: Bytecode>(self) -> Engine<B> {
         Engine {
             #[cfg(all(target_arch = "x86_64", any(unix, windows)))]

@@ -13,6 +13,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Names a function of one engine.
+///
+/// ```
+#[doc = include_str!("doubling.txt")]
+/// let engine = Engine::<Op>::new();
+/// let double: FunctionId = engine.define("double", code, 1)?;
+/// assert_eq!((double.number(), engine.name(double)?.as_str()), (0, "double"));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct FunctionId(pub(super) u32);
 
@@ -48,6 +56,32 @@ impl FunctionId {
 }
 
 /// The bytecode of a function, with the lists of labels that its `Labels` operands name.
+///
+/// ```
+/// # use azulejo::prelude::*;
+/// #[derive(Bytecode, Clone, Copy, Debug)]
+/// enum Op {
+///     Choose { value: In<u64>, table: Labels },
+///     Return { a: In<i64> },
+/// }
+/// template! {
+///     Op::Choose => (switch $value $table)
+///     Op::Return => (return $a)
+/// }
+///
+/// let ops = vec![
+///     Op::Choose { value: 0.into(), table: Labels { first: 0, count: 3 } },
+///     Op::Return { a: 1.into() },
+///     Op::Return { a: 2.into() },
+/// ];
+/// // Zero goes to bytecode 1, one to bytecode 2, everything else to the last entry.
+/// let code = Code { ops, labels: vec![1, 2, 1], unit: None };
+/// let engine = Engine::<Op>::new();
+/// let choose = engine.define("choose", code, 3)?;
+/// assert_eq!(engine.call::<_, i64>(choose, &mut (), (1u64, 10i64, 20i64))?, 20);
+/// assert_eq!(engine.call::<_, i64>(choose, &mut (), (7u64, 10i64, 20i64))?, 10);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Code<B> {
     /// The bytecode.

@@ -76,6 +76,14 @@ pub fn can_guard() -> bool {
 /// Functions of the bytecode `B` and what is needed to run them.
 ///
 /// The README's tutorial shows one at work.
+///
+/// ```
+#[doc = include_str!("doubling.txt")]
+/// let engine = Engine::<Op>::new();
+/// let double = engine.define("double", code, 1)?;
+/// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct Engine<B: Bytecode> {
     /// Goes first: it ends before what it looks at.
     #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
@@ -112,11 +120,27 @@ impl<B: Bytecode> fmt::Debug for Engine<B> {
 
 impl<B: Bytecode> Engine<B> {
     /// An engine with the usual limits.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn new() -> Self {
         Builder::default().build()
     }
 
     /// Limits and choices first.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().only(Tier::Interpreter).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -125,6 +149,17 @@ impl<B: Bytecode> Engine<B> {
     ///
     /// The code is verified here, once: operands within the frame, jumps within the code, no way off its end, a
     /// balanced operand stack. What is wrong is told with the bytecode's index.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
+    ///
+    /// let error = engine.define("wrong", vec![Op::Return { a: 7.into() }], 1).unwrap_err();
+    /// assert_eq!(error.to_string(), "bad bytecode: bytecode 0: operand 0 is register 7, but the function has 1");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn define(
         &self,
         name: impl Into<String>,
@@ -182,6 +217,14 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// What a function was called when it was defined.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.name(double)?, "double");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn name(&self, function: FunctionId) -> Result<String, Error> {
         Ok(self.known(function)?.name().to_string())
     }
@@ -189,11 +232,35 @@ impl<B: Bytecode> Engine<B> {
     /// Compiles a function with the optimizer; calls that start from now on run the machine code.
     ///
     /// If the memory for code is full, other functions lose theirs: see [`Builder::code_bytes`].
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// if azulejo::can_compile().is_ok() {
+    ///     engine.compile(double)?;
+    ///     assert_eq!(engine.tier(double), Tier::Optimizer);
+    /// }
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn compile(&self, function: FunctionId) -> Result<(), Error> {
         self.compile_in(function, Tier::Optimizer)
     }
 
     /// Compiles a function for a tier now, whatever it has been through; for the interpreter there is nothing to do.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// if azulejo::can_compile().is_ok() {
+    ///     engine.compile_in(double, Tier::Baseline)?;
+    ///     assert_eq!(engine.tier(double), Tier::Baseline);
+    /// }
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn compile_in(&self, function: FunctionId, tier: Tier) -> Result<(), Error> {
         let function = self.function(function)?;
         function.called(self.calls.get());
@@ -257,6 +324,19 @@ impl<B: Bytecode> Engine<B> {
 
     /// Throws the machine code of a function away; calls that start from now on are interpreted. Its memory is free for
     /// other functions once the calls that run it have ended.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// # }
+    /// engine.discard(double)?;
+    /// assert_eq!(engine.tier(double), Tier::Interpreter);
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn discard(&self, function: FunctionId) -> Result<(), Error> {
         self.discard_code(self.known(function)?);
         self.free_retired();
@@ -307,11 +387,37 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Whether a function has machine code.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert!(!engine.is_compiled(double));
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// assert!(engine.is_compiled(double));
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn is_compiled(&self, function: FunctionId) -> bool {
         self.tier(function) > Tier::Interpreter
     }
 
     /// The highest tier in which calls of a function start now.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().thresholds(10, 10).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.tier(double), Tier::Interpreter);
+    /// for n in 0..100i64 {
+    ///     engine.call::<_, i64>(double, &mut (), (n,))?;
+    /// }
+    /// # if azulejo::can_compile().is_ok() {
+    /// assert_eq!(engine.tier(double), Tier::Optimizer);
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn tier(&self, function: FunctionId) -> Tier {
         match self.known(function) {
             Ok(function) if function.optimized().is_some() => Tier::Optimizer,
@@ -321,6 +427,18 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// How many bytes of machine code a function has in its highest tier; zero if it is only interpreted.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.code_len(double), 0);
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// assert!(engine.code_len(double) > 0);
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn code_len(&self, function: FunctionId) -> usize {
         self.known(function).map_or(0, |function| match (function.optimized(), function.baseline()) {
             (Some(code), _) => code.bytes().len(),
@@ -388,6 +506,19 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// A function's machine code in its highest tier as text, each piece with the bytecode it came from.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.disassemble(double).unwrap_err(), Error::NotCompiled);
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// let listing = engine.disassemble(double)?.to_string();
+    /// assert!(listing.contains("; 0: Double { dst: r0, a: r0 }"));
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn disassemble(&self, function: FunctionId) -> Result<Listing, Error> {
         let function = self.function(function)?;
         let bytecode: Vec<String> = function.code().iter().map(|op| format!("{op:?}")).collect();
@@ -406,6 +537,15 @@ impl<B: Bytecode> Engine<B> {
     ///
     /// The arguments become the first VM registers, the others are zero. Running compiled or interpreted gives
     /// the same result.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// let result: i64 = engine.call(double, &mut (), (21i64,))?;
+    /// assert_eq!(result, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn call<A: Args, R: Slot>(
         &self,
         function: FunctionId,
@@ -417,6 +557,19 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Runs a function in the interpreter, whether or not it has machine code.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// # }
+    /// // The interpreter says what a program means, and compiled code does the same.
+    /// let interpreted: i64 = engine.interpret(double, &mut (), (21i64,))?;
+    /// assert_eq!(interpreted, engine.call(double, &mut (), (21i64,))?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn interpret<A: Args, R: Slot>(
         &self,
         function: FunctionId,

@@ -1,6 +1,11 @@
 //! Which tier a function runs in, and when it climbs.
 
 /// A way to run a function.
+///
+/// ```
+/// use azulejo::Tier;
+/// assert!(Tier::Interpreter < Tier::Baseline && Tier::Baseline < Tier::Optimizer);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Tier {
     /// Bytecode by bytecode, in Rust.

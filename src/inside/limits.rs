@@ -39,6 +39,12 @@ pub struct Limits {
 }
 
 /// What is no limit.
+///
+/// ```
+/// use azulejo::Limits;
+/// let error = Limits::of("functions").unwrap_err();
+/// assert!(error.to_string().starts_with("`functions` is no limit: write `functions=N`"));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadLimit {
     text: String,

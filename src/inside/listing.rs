@@ -5,6 +5,17 @@ use std::fmt;
 
 /// A function's machine code with the bytecode that each piece came from. Printed, it is one line a piece: the
 /// offset, the bytes and the bytecode; with the feature `disasm` one line an instruction.
+///
+/// ```
+#[doc = include_str!("../engine/doubling.txt")]
+/// let engine = Engine::<Op>::new();
+/// let double = engine.define("double", code, 1)?;
+/// # if azulejo::can_compile().is_ok() {
+/// engine.compile(double)?;
+/// println!("{}", engine.disassemble(double)?);
+/// # }
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Listing {
     /// Where the code runs.
@@ -16,6 +27,17 @@ pub struct Listing {
 
 impl Listing {
     /// The bytes.
+    ///
+    /// ```
+    #[doc = include_str!("../engine/doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// assert_eq!(engine.disassemble(double)?.bytes().len(), engine.code_len(double));
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -39,6 +39,12 @@ pub struct Log {
 }
 
 /// There is no such stage.
+///
+/// ```
+/// use azulejo::Log;
+/// let error = Log::of("tiles").unwrap_err();
+/// assert!(error.to_string().starts_with("there is no stage `tiles`; there are bytecode, build"));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownStage {
     name: String,

@@ -15,15 +15,17 @@ pub(crate) fn check_examples(name: &str, text: &str, faults: &mut Vec<String>) {
     }
     let code = text.split("#[cfg(test)]").next().unwrap_or(text);
     let mut has_example = false;
-    let mut is_hidden = false;
+    let (mut is_hidden, mut is_attribute) = (false, false);
     for (at, line) in code.lines().enumerate() {
         let line = line.trim_start();
         if let Some(documented) = line.strip_prefix("///") {
             has_example |= documented.trim_start().starts_with("```");
             continue;
         }
-        if line.starts_with('#') || line.starts_with("//") {
+        // An attribute may have several lines.
+        if is_attribute || line.starts_with('#') || line.starts_with("//") {
             is_hidden |= line.starts_with("#[doc(hidden)]");
+            is_attribute = (is_attribute || line.starts_with("#[")) && !line.ends_with(']');
             continue;
         }
         let item = line.strip_prefix("pub ").filter(|rest| {
@@ -43,12 +45,12 @@ mod tests {
 
     #[test]
     fn what_has_no_example_is_told() {
-        let text = "/// Words.\n///\n/// ```\n/// a();\n/// ```\n#[inline]\npub fn a() {}\n\n/// Words.\npub struct B {\n    /// Words.\n    pub c: u32,\n}\npub(crate) fn d() {}\n#[doc(hidden)]\npub fn e() {}\n    pub const fn f<T>() {}\n";
+        let text = "/// Words.\n///\n/// ```\n/// a();\n/// ```\n#[inline]\n#[a(\n    b\n)]\npub fn a() {}\n\n/// Words.\npub struct B {\n    /// Words.\n    pub c: u32,\n}\npub(crate) fn d() {}\n#[doc(hidden)]\npub fn e() {}\n    pub const fn f<T>() {}\n";
         let mut faults = Vec::new();
         check_examples("src/a.rs", text, &mut faults);
         assert_eq!(
             faults,
-            ["src/a.rs:10: `struct B` has no example", "src/a.rs:17: `const fn f` has no example"]
+            ["src/a.rs:13: `struct B` has no example", "src/a.rs:20: `const fn f` has no example"]
         );
         check_examples("tests/a.rs", text, &mut faults);
         assert_eq!(faults.len(), 2, "only what users reach is checked");
