@@ -118,7 +118,7 @@ impl Builder {
     }
 
     /// Has the result of every stage of the compiler verified, as debug builds do always. What fails is not compiled: the
-    /// error is [`Error::Internal`], and the function is interpreted.
+    /// error is [`Error::Internal`](crate::Error::Internal), and the function is interpreted.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -203,7 +203,7 @@ impl Builder {
     ///
     /// Asks for a handler of the signals `SIGSEGV` and `SIGBUS`, which hands on all other faults to the one before it, and
     /// for a stack for signal handlers on threads that have none. Where there is no such handler
-    /// ([`can_guard`]) compiled code compares. The interpreter always does.
+    /// ([`can_guard`](crate::can_guard)) compiled code compares. The interpreter always does.
     ///
     /// # Safety
     ///

@@ -448,7 +448,7 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// What becomes of a function in the optimizer, as text: its bytecode, the graph after each pass, the order of its nodes,
-    /// the chosen tiles, where values are live, the registers that they get, and the machine code. All that [`Log`] writes.
+    /// the chosen tiles, where values are live, the registers that they get, and the machine code. All that [`Log`](crate::Log) writes.
     ///
     /// ```
     /// # use azulejo::prelude::*;
