@@ -50,7 +50,7 @@ function constantText(text, types) {
   const isLong = /^(-?\d{9,}|0x[0-9a-f]{8,})$/i.test(text);
   if (isLong && types.endsWith('f64')) return String(new Float64Array(BigInt64Array.of(BigInt(text)).buffer)[0]);
   if (isLong && types.endsWith('f32')) return String(new Float32Array(Int32Array.of(Number(BigInt(text))).buffer)[0]);
-  return /^\d{9,}$/.test(text) ? `0x${BigInt(text).toString(16)}` : html(text);
+  return /^-?\d{11,}$/.test(text) ? `0x${BigInt.asUintN(64, BigInt(text)).toString(16)}` : html(text);
 }
 
 /** A register or a place in memory. */

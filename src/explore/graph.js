@@ -19,6 +19,7 @@ class GraphView {
     body.append(this.svg);
     this.drawn = null;
     this.dress = () => '';
+    this.lit = new Map();
     body.addEventListener('scroll', () => this.draw(), { passive: true });
   }
 
@@ -208,6 +209,7 @@ class GraphView {
     // Where nodes are not shown, their block stands for them.
     for (const group of this.boxes.children) {
       const box = this.boxOf.get(+group.dataset.block);
+      group.classList.toggle('lit', this.lit.has(+group.dataset.block));
       if (box && (box.isFolded || this.zoom < COARSE)) group.classList.toggle('within', box.block.nodes.some((node) => / self| linked/.test(` ${this.dress(node.at)}`)));
     }
     this.wires.innerHTML = this.wire || '';

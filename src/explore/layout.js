@@ -207,7 +207,7 @@ function straighten(edges) {
 
 /** From places to pictures: tops of layers, boxes of blocks, lines of edges. */
 function finish(blocks, edges, layers) {
-  let left = Infinity, right = -Infinity, y = GAP_Y / 2;
+  let left = blocks.length ? Infinity : 0, right = blocks.length ? -Infinity : 0, y = GAP_Y / 2;
   for (const layer of layers) {
     for (const place of layer) {
       left = Math.min(left, place.x - place.width / 2);

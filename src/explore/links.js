@@ -174,11 +174,12 @@ class Links {
   related(kind, id, graph) {
     const found = emptyFound();
     this[kind](id, found, graph);
-    mark(kind === 'move' ? found.moves : found[kind], id, 3);
+    mark({ move: found.moves, block: found.blocks }[kind] || found[kind], id, 3);
     return found;
   }
 
   byte(id, found, graph) {
+    for (const [, to] of this.bytecode[id]?.text.matchAll(/\bLabel\((\d+)\)/g) || []) mark(found.byte, +to, SIDE);
     for (const row of graph ? this.nodesOfByte(graph).get(id) || [] : []) mark(found.node, row, DIRECT);
     for (const num of this.tilesOfByte.get(id) || []) {
       mark(found.tile, num, DIRECT);
@@ -216,12 +217,35 @@ class Links {
 
   code(row, found, graph) {
     const item = this.machine[row];
+    const to = /^j\w+ 0x([0-9a-f]+)$/.exec(item.text), target = to && this.rowAt(to[1]);
+    if (target !== undefined && target !== null) mark(found.code, target, SIDE);
     if (item.origin >= 0) mark(found.byte, item.origin, DIRECT);
     if (item.num >= 0) this.tile(item.num, found, graph);
     else if (item.before >= 0) {
       const move = this.moveOfCode.get(row);
       for (const id of move === undefined ? this.moves.get(item.before) || [] : [move]) mark(found.moves, id, DIRECT);
       mark(found.tile, item.before, SIDE);
+    }
+  }
+
+  /** The machine instruction at an offset. */
+  rowAt(offset) {
+    this.offsets ??= new Map(this.machine.map((row) => [row.offset, row.at]));
+    return this.offsets.get(offset);
+  }
+
+  /** A block, by its number: all that is in it. */
+  block(id, found, graph) {
+    for (const node of graph?.byBlock.get(id)?.nodes || []) {
+      mark(found.node, node.at, DIRECT);
+      if (!this.list.insts.length && node.origin >= 0) mark(found.byte, node.origin, DIRECT);
+    }
+    for (const inst of this.blocks.get(id)?.insts || []) {
+      mark(found.byte, inst.origin, DIRECT);
+      this.tileAndCode(inst.num, found, DIRECT);
+      this.rangesOf(inst.num, found, false);
+      for (const move of this.moves.get(inst.num) || []) mark(found.moves, move, DIRECT);
+      for (const row of this.codeOfMoves.get(inst.num) || []) mark(found.code, row, DIRECT);
     }
   }
 

@@ -10,6 +10,7 @@ class List {
     Object.assign(this, { body, make, dress, width, count: 0, shown: new Map(), first: 0, last: -1 });
     this.sheet = document.createElement('div');
     this.sheet.className = 'sheet';
+    this.sheet.setAttribute('role', 'presentation');
     body.append(this.sheet);
     body.addEventListener('scroll', () => this.draw(), { passive: true });
   }

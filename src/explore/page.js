@@ -23,7 +23,7 @@ class Page {
     this.makeViews();
     this.listen();
     const pick = byId('function');
-    pick.replaceChildren(...functions.map((each, at) => new Option(each.name || 'function', at)));
+    pick.replaceChildren(...functionNames(functions).map((name, at) => new Option(name, at)));
     pick.parentElement.hidden = functions.length < 2;
     if (functions.length) this.open(0);
     else byId('facts').textContent = 'There is no trace in this page.';
@@ -47,7 +47,7 @@ class Page {
       column.dataset.kind = kind;
       column.style.setProperty('--share', SHARES[kind]);
       column.innerHTML = `<header><h2>${NAMES[kind]}</h2><span class="count"></span><div class="tools"></div></header>`
-        + `<button class="more up" hidden></button><div class="body" id="${kind}" tabindex="0" role="listbox" aria-label="${NAMES[kind]}"></div>`
+        + `<button class="more up" hidden></button><div class="body" id="${kind}" tabindex="0" role="${kind === 'node' || kind === 'range' ? 'group' : 'listbox'}" aria-label="${NAMES[kind]}"></div>`
         + '<button class="more down" hidden></button>';
       main.append(column);
       const toggle = document.createElement('button');
@@ -123,8 +123,8 @@ class Page {
     this.digits = { byte: String(this.bytes.length).length, tile: Math.max(2, String(links.list.insts.length).length) };
     this.steps = one.stages.filter((stage) => stage.kind !== 'bytecode');
     byId('title').textContent = document.title;
-    const facts = [one.tier, plural(this.bytes.length, 'bytecode'), links.list.insts.length && plural(links.list.insts.length, 'instruction'), links.machine.length && plural(codeBytes(links.machine), 'byte')];
-    byId('facts').textContent = [this.functions.length < 2 && one.name, ...facts].filter(Boolean).join('  ·  ');
+    const facts = [ plural(this.bytes.length, 'bytecode'), links.list.insts.length && plural(links.list.insts.length, 'instruction'), links.machine.length && plural(codeBytes(links.machine), 'byte')];
+    byId('facts').textContent = [this.functions.length < 2 && one.name !== document.title && one.name, one.tier, ...facts].filter(Boolean).join('  ·  ');
     const has = { byte: this.bytes.length, node: links.graphs.length, tile: links.list.rows.length, range: links.ranges.length, code: links.machine.length };
     for (const kind of COLUMNS) {
       const { toggle } = this.columns[kind];
@@ -366,7 +366,7 @@ class Page {
   refresh() {
     const { item, links } = this;
     this.found = item ? links.related(item.kind, item.id, this.shown) : emptyFound();
-    for (const id of this.showsPlaces ? this.found.moves.keys() : []) {
+    for (const id of this.showsPlaces && item && item.kind !== 'block' ? this.found.moves.keys() : []) {
       const move = this.tiles.rows[this.moveRowOf.get(id)];
       for (const range of move ? this.chart.endsOf(move) : []) mark(this.found.range, range.at, DIRECT);
     }
@@ -375,12 +375,14 @@ class Page {
     this.tileList.redress();
     this.codeList.redress();
     this.graph.wire = item?.kind === 'node' ? this.graph.wiresOf(item.id, this.found.node) : '';
+    this.graph.lit = this.found.blocks;
     if (this.graph.layout) this.graph.redress();
     // What the canvas shows is also said where it can be read.
     const named = (levels) => [...this.found.range].filter(([, level]) => levels.includes(level)).map(([id]) => `r${links.ranges[id].vregs[0]}`).join(' ');
     Object.assign(this.columns.range.body.dataset, { self: named([3]), linked: named([DIRECT]), soft: named([SIDE]) });
     this.chart.levels = this.found.range;
     this.chart.bands = this.found.tile;
+    this.chart.moves = this.found.moves;
     this.chart.draw();
     this.showMore();
     this.showWay();
@@ -392,7 +394,8 @@ class Page {
   }
 
   dressTile(row) {
-    if (row.kind === 'block') return 'head';
+    if (row.kind === 'block') return `head${this.found.blocks.has(row.id) ? ' self' : ''}`;
+    if (row.kind === 'edge') return this.found.blocks.has(row.to) ? 'soft' : '';
     if (row.kind === 'move') {
       const level = this.found.moves.get(row.id);
       return level === 3 ? 'self' : level ? 'linked' : this.found.tile.get(row.num) >= DIRECT && this.item?.kind === 'tile' ? 'soft' : '';
@@ -455,7 +458,8 @@ class Page {
       range: (id) => rangeText(this.links.ranges[id]),
       code: (id) => `${this.links.machine[id].offset} ${this.links.machine[id].text || this.links.machine[id].bytes}`,
     };
-    status.innerHTML = COLUMNS.map((kind) => {
+    const block = this.item.kind === 'block' ? `<span class="way from"><b>Block</b>b${this.item.id}</span>` : '';
+    status.innerHTML = block + COLUMNS.map((kind) => {
       const ids = [...this.found[kind]].filter(([, level]) => level >= DIRECT).sort((one, other) => other[1] - one[1] || one[0] - other[0]).map(([id]) => id);
       if (kind === 'tile' && !ids.length && moves.length) {
         const own = this.item.kind === 'move' ? ' from' : '';
@@ -471,7 +475,9 @@ class Page {
   itemAt(kind, event) {
     if (kind === 'node') {
       const node = event.target.closest?.('[data-node]');
-      return node ? { kind, id: +node.dataset.node } : null;
+      if (node) return { kind, id: +node.dataset.node };
+      const head = event.target.closest?.('.head');
+      return head ? { kind: 'block', id: +head.parentElement.dataset.block } : null;
     }
     if (kind === 'range') {
       const id = this.chart.rangeAt(event);
@@ -483,7 +489,9 @@ class Page {
     if (kind === 'byte') return { kind, id: this.bytes[at].at };
     if (kind === 'code') return { kind, id: at };
     const row = this.tiles.rows[at];
-    return row.kind === 'inst' ? { kind, id: row.num } : row.kind === 'move' && row.id >= 0 ? { kind: 'move', id: row.id } : null;
+    if (row.kind === 'inst') return { kind, id: row.num };
+    if (row.kind === 'move') return row.id >= 0 ? { kind: 'move', id: row.id } : null;
+    return { kind: 'block', id: row.kind === 'block' ? row.id : row.to };
   }
 
   hover(item) {
@@ -513,6 +521,7 @@ class Page {
 
   /** Moves a column's cursor to an item, which is then the one at hand. */
   goTo(kind, id) {
+    this.isKeyed = true;
     this.cursors[kind] = id;
     const item = { kind, id };
     if (this.pinned) this.pinned = item;
@@ -521,7 +530,7 @@ class Page {
     this.refresh();
     this.revealLinked(kind);
     const row = kind === 'byte' ? this.byteRowOf.get(id) : kind === 'tile' ? this.tileRowOf.get(id) : id;
-    this.columns[kind].body.setAttribute('aria-activedescendant', `${kind}-${row}`);
+    if (kind !== 'node' && kind !== 'range') this.columns[kind].body.setAttribute('aria-activedescendant', `${kind}-${row}`);
   }
 
   /** The items of a column in the order in which they stand. */
@@ -582,8 +591,8 @@ class Page {
   listen() {
     for (const kind of COLUMNS) {
       const { body } = this.columns[kind];
-      body.addEventListener('pointermove', (event) => this.hover(this.itemAt(kind, event)));
-      body.addEventListener('pointerleave', () => this.hover(null));
+      body.addEventListener('pointermove', (event) => { if (this.isMoved(event)) this.hover(this.itemAt(kind, event)); });
+      body.addEventListener('pointerleave', (event) => { if (this.isMoved(event)) this.hover(null); });
       body.addEventListener('click', (event) => this.click(kind, event));
       body.addEventListener('scroll', () => { if (this.item) this.showMore(); }, { passive: true });
     }
@@ -607,6 +616,15 @@ class Page {
     document.addEventListener('keydown', (event) => this.key(event));
     window.addEventListener('resize', () => this.redraw());
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolor());
+  }
+
+  /** Whether the pointer moved: what moves under it while keys are pressed does not take the highlight. */
+  isMoved(event) {
+    const spot = `${event.clientX} ${event.clientY}`;
+    if (event.isTrusted && this.isKeyed && spot === this.pointer) return false;
+    this.pointer = spot;
+    this.isKeyed = false;
+    return true;
   }
 
   click(kind, event) {
@@ -695,6 +713,18 @@ class Page {
   }
 }
 
+/** What functions are called; where a name comes again, with its tier or a number. */
+function functionNames(functions) {
+  const seen = new Map();
+  const tiers = new Set(functions.map((each) => each.tier));
+  return functions.map(({ name, tier }) => {
+    const plain = `${name || 'function'}${tiers.size > 1 && tier ? ` (${tier})` : ''}`;
+    const count = (seen.get(plain) || 0) + 1;
+    seen.set(plain, count);
+    return count > 1 ? `${plain} #${count}` : plain;
+  });
+}
+
 /** A list as a column's view: items are not rows, but are found at rows. */
 function view(list, rowOf) {
   const at = (act) => (id) => { const row = rowOf(id); return row === undefined ? act === 'isInSight' : list[act](row); };
@@ -702,7 +732,7 @@ function view(list, rowOf) {
 }
 
 function emptyFound() {
-  return { byte: new Map(), node: new Map(), tile: new Map(), range: new Map(), code: new Map(), moves: new Map() };
+  return { byte: new Map(), node: new Map(), tile: new Map(), range: new Map(), code: new Map(), moves: new Map(), blocks: new Map() };
 }
 
 function same(one, other) {

@@ -31,16 +31,22 @@ function readTrace(text) {
       if (!current || (stageName === 'bytecode' && current.stages.some((other) => other.name === stageName))) {
         open(functions.length ? `function ${functions.length + 1}` : '');
       }
-      stage = { name: stageName, kind: KINDS[stageName] || GRAPH, start: heads.lastIndex + 1, end: text.length };
+      stage = { name: stageName, kind: KINDS[stageName] || kindOf(text, heads.lastIndex + 1), start: heads.lastIndex + 1, end: text.length };
       current.stages.push(stage);
     }
   }
   close(text.length);
+  for (const each of functions) each.stages = each.stages.filter((one) => one.kind !== 'other');
   for (const each of functions) for (const one of each.stages) one.read = readOnce(text, one);
   return functions.filter((each) => each.stages.length);
 }
 
-const READERS = { bytecode: readBytecode, graph: readGraph, tiles: readTiles, live: readLive, emit: readEmit };
+/** What a stage with another name is: a graph, if it begins with a block. */
+function kindOf(text, start) {
+  return /^b\d+\b[^\n]*:/.test(text.slice(start, start + 400)) ? GRAPH : 'other';
+}
+
+const READERS = { bytecode: readBytecode, graph: readGraph, tiles: readTiles, live: readLive, emit: readEmit, other: () => null };
 
 function readOnce(text, stage) {
   let result = null;

@@ -13,6 +13,7 @@ class Chart {
     this.row = ROW;
     this.levels = new Map();
     this.bands = new Map();
+    this.moves = new Map();
     body.addEventListener('scroll', () => this.draw(), { passive: true });
   }
 
@@ -196,7 +197,7 @@ class Chart {
       const [x0, x1] = ends.map((range) => range.lane * LANE_WIDTH + LANE_WIDTH / 2);
       // Within one lane the stroke of the split says it.
       if (!ends.length || x0 === x1) continue;
-      paint.strokeStyle = paint.fillStyle = this.bands.get(move.num) ? colors.accent : colors.dim;
+      paint.strokeStyle = paint.fillStyle = this.moves.has(move.id) || this.bands.get(move.num) >= DIRECT ? colors.accent : colors.dim;
       paint.lineWidth = 1.25;
       const side = x1 >= x0 ? 1 : -1;
       paint.beginPath();

@@ -196,7 +196,7 @@ fn five_thousand_bytecodes_do_not_freeze_it() {
 fn names_do_no_harm() {
     let hostile = "</script><img src=x onerror=\"document.title='harm'\"><!--<script>\\x3c {{script}} & \"'";
     let trace = format!(
-        "function {hostile}\ntier optimizer\n\n== bytecode\n    0: Say {{ text: {hostile:?} }}\n\n== build\nb0:\n    return.i64 v0 {hostile}\n\nfunction two {hostile}\n\n== bytecode\n    0: {hostile}\n"
+        "function {hostile}\ntier optimizer\n\n== bytecode\n    0: Say {{ text: {hostile:?} }}\n\n== build\nb0:\n    return.i64 v0 {hostile}\n\nfunction two {hostile}\ntier optimizer\n\n== bytecode\n    0: {hostile}\n"
     );
     let Some(browser) = open(hostile, &trace) else { return };
     assert_eq!(
@@ -227,6 +227,13 @@ fn a_log_may_hold_a_part() {
     browser.point_at("#code-1");
     let linked = "return [...document.querySelectorAll('#byte .linked .n')].map((n) => n.textContent.trim())";
     assert_eq!(browser.texts(linked), ["1"]);
+    // Stages that are none of these are passed over; unless they are graphs.
+    let more = format!(
+        "{baseline}\n== machine code\n     0  mov rax, [rsi]\n\n== later\nb0:\n    return.i64 v0 @1\n"
+    );
+    browser.open_text("more", &azulejo::explore::page("more", &more));
+    let steps = "return [...document.querySelectorAll('#time button')].map((step) => step.textContent)";
+    assert_eq!(browser.texts(steps), ["emit", "later"]);
     // Any stages alone, and none.
     let stages: Vec<&str> = whole.split("\n== ").collect();
     for kept in [&[1, 2][..], &[7], &[8], &[9], &[10], &[3, 6, 9], &[]] {
@@ -241,6 +248,12 @@ fn a_log_may_hold_a_part() {
     let names = browser
         .texts("return [...document.querySelectorAll('#function option')].map((option) => option.label)");
     assert_eq!(names, ["fib", "crowd", "gcd", "main"]);
+    let tiers = format!("{whole}{baseline}\n{baseline}");
+    browser.open_text("tiers", &azulejo::explore::page("tiers", &tiers));
+    let names = browser.texts(
+        "return [...document.querySelectorAll('#function option')].map((option) => option.label).slice(3)",
+    );
+    assert_eq!(names, ["main (optimizer)", "quick (baseline)", "quick (baseline) #2"]);
     for at in 0..4 {
         browser.run(&format!("const pick = document.getElementById('function'); pick.value = {at}; pick.dispatchEvent(new Event('change'))"));
         assert_eq!(browser.texts(columns).len(), 5);

@@ -235,6 +235,27 @@ fn a_node_and_a_tile_light_up_both_ways() {
 }
 
 #[test]
+fn a_block_lights_up_as_a_whole() {
+    let text = pages::trace("sieve");
+    let Some(browser) = open("sieve", &text) else { return };
+    let trace = Trace::of(&text);
+    show_all(&browser);
+    browser.point_at("#node [data-block='7'] .head");
+    let lines = trace.last("tile").iter().skip_while(|line| !line.starts_with("b7 ")).skip(1);
+    let lines = lines.take_while(|line| line.starts_with("    "));
+    let insts = set(lines.filter_map(|line| line.trim().split_once(": ")?.0.parse().ok()));
+    assert!(insts.len() > 1);
+    assert_eq!(numbers(&browser, "tile", ".linked"), insts);
+    let code = trace.code();
+    let rows =
+        code.iter().enumerate().filter(|(_, item)| item.inst.is_some_and(|number| insts.contains(&number)));
+    assert_eq!(code_rows(&browser, ".linked"), set(rows.map(|(row, _)| row as u32)));
+    let heads = "return [...document.querySelectorAll('#tile .row.head.self')].map((row) => row.textContent.split(' ')[0])";
+    assert_eq!(browser.texts(heads), ["b7"]);
+    end(&browser);
+}
+
+#[test]
 fn a_range_lights_up_who_writes_and_reads_it() {
     let text = pages::trace("calls")
         .split("\nfunction ")
