@@ -20,7 +20,10 @@ pub mod memory;
 pub mod rules;
 
 pub use azulejo_core::error::{Error, Unsupported};
-pub use azulejo_core::ir::bytecode::*;
+pub use azulejo_core::ir::bytecode::{
+    Bytecode, Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Out, Pop,
+    Push, Raw, Regs, RegsMut,
+};
 pub use azulejo_core::verify::{Fault, VerifyError, verify};
 pub use azulejo_core::vocab::Trap;
 pub use azulejo_macros::{Bytecode, operators, rewrite, template, template_macros, tile, tileset};

@@ -1,8 +1,8 @@
 //! What `derive(Bytecode)` tells of an enum, and that the interpreter's loop runs what opcodes mean.
 
-use azulejo::__private::core::ir::bytecode::{Machine, Opcode, Semantics};
+use azulejo::__private::core::ir::bytecode::{Flow, Machine, Opcode, Semantics};
 use azulejo::__private::core::ir::template::Template;
-use azulejo::{Bytecode, Flow, Imm, In, InOut, Label, Labels, OperandKind, Out, Pop, Push, Regs, RegsMut};
+use azulejo::{Bytecode, Imm, In, InOut, Label, Labels, OperandKind, Out, Pop, Push, Regs, RegsMut};
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 #[allow(
@@ -76,7 +76,7 @@ macro_rules! meaning {
         // SAFETY: nothing compiles these; the interpreter runs `run` only.
         unsafe impl Semantics<Op> for <Op as Opcode<$number>>::Marker {
             const TEMPLATE: &'static Template = &Template { steps: &[], blocks: 1, guarded: None };
-            unsafe fn run($op: &Op, $machine: &Machine<'_, ()>, _: u32, $stack: *mut u64) -> azulejo::Flow {
+            unsafe fn run($op: &Op, $machine: &Machine<'_, ()>, _: u32, $stack: *mut u64) -> Flow {
                 $run
             }
         }

@@ -5,6 +5,12 @@ use crate::vocab::Trap;
 use core::fmt;
 
 /// Why a function was not defined, not compiled, or gave no result.
+///
+/// ```
+/// # use azulejo_core::{error::Error, vocab::Trap};
+/// let error = Error::Trap { trap: Trap::DivideByZero, at: 3 };
+/// assert_eq!(error.to_string(), "bytecode 3: integer division by zero");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -54,6 +60,12 @@ pub enum Error {
 }
 
 /// Why a machine cannot run compiled code.
+///
+/// ```
+/// # use azulejo_core::error::{Error, Unsupported};
+/// let error = Error::from(Unsupported::Architecture);
+/// assert_eq!(error.to_string(), "cannot compile: there is no compiler for this processor");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Unsupported {

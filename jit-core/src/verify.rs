@@ -48,6 +48,12 @@ pub struct Function<'a, B> {
 }
 
 /// What is wrong with a function's bytecode.
+///
+/// ```
+/// # use azulejo_core::verify::{Fault, VerifyError};
+/// let error = VerifyError { at: 3, fault: Fault::FallsOff };
+/// assert_eq!(error.to_string(), "bytecode 3: control goes on behind the last bytecode");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VerifyError {
     /// The index of the bytecode.
@@ -57,6 +63,13 @@ pub struct VerifyError {
 }
 
 /// A way in which a bytecode can be wrong.
+///
+/// ```
+/// # use azulejo_core::verify::{Fault, VerifyError};
+/// let fault = Fault::Register { operand: 0, register: 7, registers: 4 };
+/// let text = VerifyError { at: 0, fault }.to_string();
+/// assert_eq!(text, "bytecode 0: operand 0 is register 7, but the function has 4");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Fault {
@@ -158,6 +171,14 @@ impl fmt::Display for VerifyError {
 impl core::error::Error for VerifyError {}
 
 /// Checks a function with `registers` VM registers.
+///
+/// ```
+/// # use azulejo_core::{ir::bytecode::Bytecode, verify::verify};
+/// /// Whether an engine would take this, which somebody sent.
+/// fn is_right<B: Bytecode>(code: &[B], registers: u32) -> bool {
+///     verify(code, &[], registers).is_ok()
+/// }
+/// ```
 pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result<Shape, VerifyError> {
     let fail = |at: usize, fault| Err(VerifyError { at: at as u32, fault });
     if code.is_empty() {

@@ -18,6 +18,33 @@ use proc_macro::TokenStream;
 /// runs of registers. `T` is an integer or float of up to 64 bits or a raw pointer.
 /// `#[bytecode(context = Vm)]` says what `(tc)` points to, `#[bytecode(operators = my_ops)]` which operators of
 /// `operators!` the templates use.
+///
+/// ```
+/// use azulejo::prelude::*;
+///
+/// struct Vm {
+///     calls: u32,
+/// }
+///
+/// #[derive(Bytecode, Clone, Copy, Debug)]
+/// #[bytecode(context = Vm)]
+/// enum Op {
+///     Load { dst: Out<i64>, value: Imm<i64> },
+///     Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
+///     JumpLess { a: In<i64>, b: In<i64>, to: Label },
+///     Return { a: In<i64> },
+/// }
+///
+/// template! {
+///     Op::Load     => $value
+///     Op::Add      => (add $a $b)
+///     Op::JumpLess => (when (lt $a $b) (branch $to))
+///     Op::Return   => (return $a)
+/// }
+///
+/// let names: Vec<&str> = Op::OPCODES.iter().map(|opcode| opcode.name).collect();
+/// assert_eq!(names, ["Load", "Add", "JumpLess", "Return"]);
+/// ```
 #[proc_macro_derive(Bytecode, attributes(bytecode))]
 pub fn derive_bytecode(input: TokenStream) -> TokenStream {
     bytecode::derive(input.into()).into()
@@ -25,18 +52,52 @@ pub fn derive_bytecode(input: TokenStream) -> TokenStream {
 
 /// Says how a machine does things: rows of patterns with costs, constraints and emitters.
 ///
-/// ```text
-/// tile! {
-///     pub group int;
-///     add_const: (add.$t:int reg (const $c:imm32)) -> reg, 2, tied(0) => |cx, t| …,
+/// ```
+/// # fn main() {}
+/// # #[cfg(target_arch = "x86_64")]
+/// mod tiles {
+///     use dynasmrt::{DynasmApi, dynasm};
+///
+///     azulejo::tile! {
+///         pub group own;
+///
+///         set_bit: (or.i64 reg (shl.i64 (const $bit:one) reg)) -> reg, 2, tied(0) => |cx, t| {
+///             dynasm!(cx; .arch x64; bts Rq(t.out()), Rq(t.reg(1)))
+///         },
+///     }
 /// }
 /// ```
+///
+/// The document `docs/adding-an-operator.md` explains patterns and clauses.
 #[proc_macro]
 pub fn tile(input: TokenStream) -> TokenStream {
     tile::tile(input.into()).into()
 }
 
 /// Makes a machine's tile set out of groups of tiles, with the tables to choose among them.
+///
+/// ```
+/// # fn main() {}
+/// # #[cfg(target_arch = "x86_64")]
+/// mod tiles {
+///     use dynasmrt::{DynasmApi, dynasm};
+///
+///     azulejo::tile! {
+///         pub group own;
+///
+///         set_bit: (or.i64 reg (shl.i64 (const $bit:one) reg)) -> reg, 2, tied(0) => |cx, t| {
+///             dynasm!(cx; .arch x64; bts Rq(t.out()), Rq(t.reg(1)))
+///         },
+///     }
+/// }
+///
+/// # #[cfg(target_arch = "x86_64")]
+/// azulejo::tileset! {
+///     // All that azulejo has, and these.
+///     pub static TILES: extends azulejo::x64::X64;
+///     groups = crate::tiles;
+/// }
+/// ```
 #[proc_macro]
 pub fn tileset(input: TokenStream) -> TokenStream {
     tile::tileset(input.into()).into()
@@ -51,10 +112,37 @@ pub fn tileset_step(input: TokenStream) -> TokenStream {
 
 /// Adds operators to the vocabulary: what they take, give and mean. The module it stands in names them elsewhere.
 ///
-/// ```text
-/// operators! {
-///     /// The low bits of the first operand, spread to where the second has ones.
-///     pdep: (same same) -> same, i32|i64, unsigned, pure => |sig, operands| Ok(deposit(operands[0], operands[1])),
+/// ```
+/// use azulejo::prelude::*;
+///
+/// mod ops {
+///     azulejo::operators! {
+///         /// How many bits differ.
+///         distance: (same same) -> same, i32|i64, unsigned, pure, commutes => |_, operands| {
+///             Ok((operands[0] ^ operands[1]).count_ones() as u64)
+///         },
+///     }
+/// }
+///
+/// #[derive(Bytecode, Clone, Copy, Debug)]
+/// #[bytecode(operators = crate::ops)]
+/// enum Op {
+///     Distance { dst: Out<i64>, a: In<i64>, b: In<i64> },
+///     Return { a: In<i64> },
+/// }
+///
+/// template! {
+///     Op::Distance => (distance $a $b)
+///     Op::Return   => (return $a)
+/// }
+///
+/// fn main() -> Result<(), Error> {
+///     let code = vec![Op::Distance { dst: 0.into(), a: 0.into(), b: 1.into() }, Op::Return { a: 0.into() }];
+///     // No tile is for it yet, so it is interpreted.
+///     let engine = Engine::<Op>::new();
+///     let distance = engine.define("distance", code, 2)?;
+///     assert_eq!(engine.call::<_, i64>(distance, &mut (), (0b1100i64, 0b1010i64))?, 2);
+///     Ok(())
 /// }
 /// ```
 #[proc_macro]
@@ -63,6 +151,40 @@ pub fn operators(input: TokenStream) -> TokenStream {
 }
 
 /// Makes rewrite rules from rows of patterns. See the head of `src/rules/mod.rs` of the package `azulejo`.
+///
+/// ```
+/// use azulejo::prelude::*;
+/// use azulejo::rules::Matcher;
+///
+/// azulejo::rewrite! {
+///     pub static MINE;
+///
+///     // (x ^ y) ^ y = x
+///     (xor.$t:int (xor $x $y) $y) => $x
+/// }
+///
+/// static RULES: [Matcher; 1] = [MINE.matcher];
+///
+/// # #[derive(Bytecode, Clone, Copy, Debug)]
+/// # enum Op { Xor { dst: Out<i64>, a: In<i64>, b: In<i64> }, Return { a: In<i64> } }
+/// # template! {
+/// #     Op::Xor    => (xor $a $b)
+/// #     Op::Return => (return $a)
+/// # }
+/// # fn main() -> Result<(), Error> {
+/// let engine: Engine<Op> = Engine::<Op>::builder().rules(&RULES).build();
+/// let xor = Op::Xor { dst: 0.into(), a: 0.into(), b: 1.into() };
+/// let twice = engine.define("twice", vec![xor, xor, Op::Return { a: 0.into() }], 2)?;
+/// # if azulejo::can_compile().is_ok() {
+/// engine.compile(twice)?;
+/// let stages = engine.stages(twice)?;
+/// let (before, after) = stages.split_once("== dead").expect("there is this stage");
+/// assert!(before.contains("xor.i64") && !after.contains("xor.i64"));
+/// # }
+/// assert_eq!(engine.call::<_, i64>(twice, &mut (), (5i64, 7i64))?, 5);
+/// # Ok(())
+/// # }
+/// ```
 #[proc_macro]
 pub fn rewrite(input: TokenStream) -> TokenStream {
     rewrite::rewrite(input.into()).into()
@@ -71,6 +193,29 @@ pub fn rewrite(input: TokenStream) -> TokenStream {
 /// Says what opcodes mean, in a small typed language; see the template book.
 ///
 /// Each row is `Enum::Opcode => expression`. The value of the expression goes to the opcode's output.
+///
+/// ```
+/// use azulejo::prelude::*;
+///
+/// #[derive(Bytecode, Clone, Copy, Debug)]
+/// enum Op {
+///     Clamp { dst: Out<i64>, a: In<i64>, low: Imm<i64>, high: Imm<i64> },
+///     Return { a: In<i64> },
+/// }
+///
+/// template! {
+///     macro ^at_most (,x ,most) (if (lt ,x ,most) ,x ,most)
+///
+///     Op::Clamp  => (if (lt $a $low) $low (^at_most $a $high))
+///     Op::Return => (return $a)
+/// }
+///
+/// let engine = Engine::<Op>::new();
+/// let code = vec![Op::Clamp { dst: 0.into(), a: 0.into(), low: Imm(0), high: Imm(9) }, Op::Return { a: 0.into() }];
+/// let clamp = engine.define("clamp", code, 1)?;
+/// assert_eq!(engine.call::<_, i64>(clamp, &mut (), (12i64,))?, 9);
+/// # Ok::<(), Error>(())
+/// ```
 #[proc_macro]
 pub fn template(input: TokenStream) -> TokenStream {
     template::template(input.into()).into()
@@ -78,12 +223,35 @@ pub fn template(input: TokenStream) -> TokenStream {
 
 /// Macros of the template language that several `template!` share.
 ///
-/// ```text
+/// ```
+/// use azulejo::prelude::*;
+///
 /// template_macros! {
-///     pub object_model {
-///         macro ^body (,obj) (load (addr ,obj 8) ptr)
+///     geometry {
+///         macro ^square (,x) (mul ,x ,x)
 ///     }
 /// }
+///
+/// #[derive(Bytecode, Clone, Copy, Debug)]
+/// enum Op {
+///     Hypot { dst: Out<f64>, a: In<f64>, b: In<f64> },
+///     Return { a: In<f64> },
+/// }
+///
+/// template! {
+///     use geometry;
+///
+///     Op::Hypot  => (sqrt (add (^square $a) (^square $b)))
+///     Op::Return => (return $a)
+/// }
+///
+/// # fn main() -> Result<(), Error> {
+/// let engine = Engine::<Op>::new();
+/// let code = vec![Op::Hypot { dst: 0.into(), a: 0.into(), b: 1.into() }, Op::Return { a: 0.into() }];
+/// let hypot = engine.define("hypot", code, 2)?;
+/// assert_eq!(engine.call::<_, f64>(hypot, &mut (), (3.0f64, 4.0f64))?, 5.0);
+/// # Ok(())
+/// # }
 /// ```
 ///
 /// `use path::object_model;` at the start of a `template!` brings them there; `pub` ones into other crates too.

@@ -3,7 +3,26 @@
 //! In: the files whose public items users reach. Out: each public item without one.
 
 /// The files, or folders of such, that have what users call by name.
-const SHOWN: &[&str] = &["src/"];
+const SHOWN: &[&str] = &[
+    "src/",
+    "jit-core/src/error.rs",
+    "jit-core/src/ir/bytecode.rs",
+    "jit-core/src/verify.rs",
+    "jit-core/src/vocab/trap.rs",
+    "jit-macros/src/lib.rs",
+];
+
+/// What is in these files for generated code and for the other crates only.
+const PLUMBING: &[&str] = &[
+    "enum Flow",
+    "trait Functions",
+    "struct NoFunctions",
+    "struct Machine",
+    "trait Opcode",
+    "unsafe trait Semantics",
+    "struct Shape",
+    "struct Function",
+];
 
 /// How public items begin that have to show how they are used.
 const ITEMS: &[&str] = &["fn", "const fn", "unsafe fn", "struct", "enum", "trait", "unsafe trait", "macro"];
@@ -33,6 +52,10 @@ pub(crate) fn check_examples(name: &str, text: &str, faults: &mut Vec<String>) {
         });
         if let Some(item) = item.filter(|_| !has_example && !is_hidden) {
             let item = item.split(['(', '<', '{', ';', ':']).next().unwrap_or(item).trim();
+            // What a macro of the core's makes has its documents where the macro is used.
+            if PLUMBING.contains(&item) || item.contains('$') {
+                continue;
+            }
             faults.push(format!("{name}:{}: `{item}` has no example", at + 1));
         }
         (has_example, is_hidden) = (false, false);

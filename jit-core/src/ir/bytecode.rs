@@ -21,6 +21,12 @@ macro_rules! register_operand {
 
         impl<T> $name<T> {
             /// The register with this number.
+            ///
+            /// ```
+            /// # use azulejo_core::ir::bytecode as azulejo;
+            #[doc = concat!("use azulejo::", stringify!($name), ";")]
+            #[doc = concat!("assert_eq!(", stringify!($name), "::<i64>::new(3).index, 3);")]
+            /// ```
             pub const fn new(index: u32) -> Self {
                 $name { index, scalar: PhantomData }
             }
@@ -52,14 +58,35 @@ macro_rules! register_operand {
 
 register_operand! {
     /// A VM register that the opcode reads.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// use azulejo::In;
+    /// let register: In<i64> = 3.into();
+    /// assert_eq!(format!("{register:?}"), "r3");
+    /// ```
     In
 }
 register_operand! {
     /// A VM register that the opcode writes.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// use azulejo::Out;
+    /// let register: Out<i64> = 3.into();
+    /// assert_eq!(format!("{register:?}"), "r3");
+    /// ```
     Out
 }
 register_operand! {
     /// A VM register that the opcode reads and writes.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// use azulejo::InOut;
+    /// let register: InOut<i64> = 3.into();
+    /// assert_eq!(format!("{register:?}"), "r3");
+    /// ```
     InOut
 }
 
@@ -70,6 +97,12 @@ macro_rules! stack_operand {
 
         impl<T> $name<T> {
             /// The operand; where it is follows from the depth of the stack.
+            ///
+            /// ```
+            /// # use azulejo_core::ir::bytecode as azulejo;
+            #[doc = concat!("use azulejo::", stringify!($name), ";")]
+            #[doc = concat!("assert_eq!(", stringify!($name), "::<i64>::new(), ", stringify!($name), "::default());")]
+            /// ```
             pub const fn new() -> Self {
                 $name(PhantomData)
             }
@@ -101,14 +134,36 @@ macro_rules! stack_operand {
 
 stack_operand! {
     /// A value taken from the operand stack. The last `Pop` of an opcode is the top.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// use azulejo::Pop;
+    /// // It holds nothing: where the value is follows from the bytecodes before.
+    /// const TOP: Pop<i64> = Pop::new();
+    /// assert_eq!(size_of_val(&TOP), 0);
+    /// ```
     Pop
 }
 stack_operand! {
     /// A value put on the operand stack, after everything was popped. The last `Push` is the new top.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// use azulejo::Push;
+    /// // It holds nothing: where the value is follows from the bytecodes before.
+    /// const TOP: Push<i64> = Push::new();
+    /// assert_eq!(size_of_val(&TOP), 0);
+    /// ```
     Push
 }
 
 /// A constant in the bytecode.
+///
+/// ```
+/// # use azulejo_core::ir::bytecode as azulejo;
+/// use azulejo::Imm;
+/// assert_eq!(Imm(7i64), 7.into());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Imm<T>(pub T);
@@ -120,6 +175,13 @@ impl<T> From<T> for Imm<T> {
 }
 
 /// A position in the same function's code.
+///
+/// ```
+/// # use azulejo_core::ir::bytecode as azulejo;
+/// use azulejo::Label;
+/// let code_so_far = [(); 12];
+/// assert_eq!(Label(code_so_far.len() as u32), Label(12));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Label(pub u32);
@@ -131,6 +193,16 @@ impl From<u32> for Label {
 }
 
 /// A run of a function's label list; the last entry is where all other values go.
+///
+/// ```
+/// # use azulejo_core::ir::bytecode as azulejo;
+/// use azulejo::Labels;
+/// // Two ways and one for everything else, behind four entries that others use.
+/// let mut labels = vec![3, 5, 8, 5];
+/// let table = Labels { first: labels.len() as u32, count: 3 };
+/// labels.extend([10, 20, 30]);
+/// assert_eq!(labels[table.first as usize..][..table.count as usize], [10, 20, 30]);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Labels {
@@ -141,6 +213,14 @@ pub struct Labels {
 }
 
 /// A run of VM registers that the opcode reads, for calls with any number of arguments.
+///
+/// ```
+/// # use azulejo_core::ir::bytecode as azulejo;
+/// use azulejo::Regs;
+/// // Registers 4, 5 and 6.
+/// let arguments = Regs { first: 4, count: 3 };
+/// assert_eq!(arguments.first + arguments.count, 7);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Regs {
@@ -151,6 +231,14 @@ pub struct Regs {
 }
 
 /// A run of VM registers that the opcode reads and writes.
+///
+/// ```
+/// # use azulejo_core::ir::bytecode as azulejo;
+/// use azulejo::RegsMut;
+/// // Registers 4, 5 and 6.
+/// let changed = RegsMut { first: 4, count: 3 };
+/// assert_eq!(changed.first + changed.count, 7);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct RegsMut {
@@ -161,6 +249,13 @@ pub struct RegsMut {
 }
 
 /// What kind of operand a field of an opcode is.
+///
+/// ```
+/// # use azulejo_core::ir::bytecode as azulejo;
+/// use azulejo::OperandKind;
+/// let is_read = |kind| matches!(kind, OperandKind::In | OperandKind::InOut | OperandKind::Pop);
+/// assert!(is_read(OperandKind::InOut) && !is_read(OperandKind::Out));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OperandKind {
     /// [`In`].
@@ -186,6 +281,13 @@ pub enum OperandKind {
 }
 
 /// One operand of an opcode.
+///
+/// ```
+/// # use azulejo_core::ir::bytecode as azulejo;
+/// use azulejo::{OperandInfo, OperandKind};
+/// let target = OperandInfo { name: "to", kind: OperandKind::Label, scalar: None };
+/// assert!(target.scalar.is_none(), "a label has no type");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct OperandInfo {
     /// The field's name, or its number.
@@ -197,6 +299,14 @@ pub struct OperandInfo {
 }
 
 /// One opcode.
+///
+/// ```
+/// # use azulejo_core::ir::bytecode as azulejo;
+/// use azulejo::{OpcodeInfo, OperandInfo, OperandKind};
+/// let jump = OpcodeInfo { name: "Jump", operands: &[OperandInfo { name: "to", kind: OperandKind::Label, scalar: None }] };
+/// let is_jump = jump.operands.iter().any(|operand| operand.kind == OperandKind::Label);
+/// assert!(is_jump);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct OpcodeInfo {
     /// The variant's name.
@@ -270,6 +380,16 @@ pub struct Machine<'a, C> {
 }
 
 /// An opcode enum. Implemented by `#[derive(Bytecode)]` only.
+///
+/// ```
+/// # use azulejo_core::ir::bytecode as azulejo;
+/// use azulejo::Bytecode;
+///
+/// /// The name of an opcode, for a profile, say.
+/// fn name<B: Bytecode>(op: &B) -> &'static str {
+///     B::OPCODES[op.opcode()].name
+/// }
+/// ```
 ///
 /// # Safety
 ///

@@ -3,6 +3,12 @@
 use core::fmt;
 
 /// A condition that ends a function early.
+///
+/// ```
+/// # use azulejo_core::vocab::Trap;
+/// assert_eq!(Trap::DivideByZero.to_string(), "integer division by zero");
+/// assert_eq!(Trap::User(7).to_string(), "trap 7");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Trap {
     /// Integer division or remainder by zero.
@@ -25,6 +31,11 @@ impl Trap {
     const FIRST_USER: u32 = 16;
 
     /// The number that stands for this trap in compiled code; never zero.
+    ///
+    /// ```
+    /// # use azulejo_core::vocab::Trap;
+    /// assert_ne!(Trap::User(0).code(), Trap::DivideByZero.code());
+    /// ```
     pub const fn code(self) -> u32 {
         match self {
             Trap::DivideByZero => 1,
@@ -37,6 +48,12 @@ impl Trap {
     }
 
     /// The trap that `code` stands for.
+    ///
+    /// ```
+    /// # use azulejo_core::vocab::Trap;
+    /// assert_eq!(Trap::from_code(Trap::User(7).code()), Some(Trap::User(7)));
+    /// assert_eq!(Trap::from_code(0), None);
+    /// ```
     pub const fn from_code(code: u32) -> Option<Trap> {
         match code {
             1 => Some(Trap::DivideByZero),

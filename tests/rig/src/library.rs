@@ -6,8 +6,9 @@
 use crate::machine::Vm;
 use crate::program::Program;
 use crate::run::{End, Verified, go_on};
+use azulejo::__private::core::ir::bytecode::Functions;
+use azulejo::Trap;
 use azulejo::x64::record::{Arrival, Host, Outcome, Record};
-use azulejo::{Functions, Trap};
 use azulejo_core::pass::build::{self, Table};
 use std::sync::LazyLock;
 
