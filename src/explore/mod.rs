@@ -45,6 +45,7 @@ pub fn page(title: &str, trace: &str) -> String {
                 include_str!("graph.js"),
                 include_str!("ranges.js"),
                 include_str!("columns.js"),
+                include_str!("input.js"),
                 include_str!("page.js"),
             ),
         ),

@@ -2,12 +2,6 @@
 
 const NAMES = { byte: 'Bytecode', node: 'Graph', tile: 'Tiles', range: 'Ranges', code: 'Code' };
 const SHARES = { byte: 1.05, node: 1.55, tile: 1.35, range: 0.85, code: 1.35 };
-const KEYS = [
-  ['↑ ↓', 'move within a column'], ['← → or [ ]', 'step through the passes'], ['Tab', 'to the next column'], ['1 … 5', 'go to a column'],
-  ['Enter', 'keep the item highlighted'], ['Esc', 'let it go'], ['/', 'search; Enter for the next hit'], ['Shift 1 … 5', 'hide or show a column'],
-  ['Space', 'fold a block'], ['f', 'fold or unfold all blocks'], ['p', 'tiles with or without places'], ['b', 'bytes of machine code'],
-  ['+ −', 'zoom graph or chart'], ['0', 'fit the graph'], ['t', 'light or dark'], ['?', 'this help'],
-];
 
 const byId = (id) => document.getElementById(id);
 
@@ -21,7 +15,7 @@ class Page {
     this.showsBytes = false;
     this.makeColumns();
     this.makeViews();
-    this.listen();
+    listen(this);
     const pick = byId('function');
     pick.replaceChildren(...functionNames(functions).map((name, at) => new Option(name, at)));
     pick.parentElement.hidden = functions.length < 2;
@@ -584,132 +578,6 @@ class Page {
     byId('found').textContent = `${this.result + 1}/${count}`;
     this.views[kind].reveal(id);
     this.goTo(kind, id);
-  }
-
-  /* What the user does. */
-
-  listen() {
-    for (const kind of COLUMNS) {
-      const { body } = this.columns[kind];
-      body.addEventListener('pointermove', (event) => { if (this.isMoved(event)) this.hover(this.itemAt(kind, event)); });
-      body.addEventListener('pointerleave', (event) => { if (this.isMoved(event)) this.hover(null); });
-      body.addEventListener('click', (event) => this.click(kind, event));
-      body.addEventListener('scroll', () => { if (this.item) this.showMore(); }, { passive: true });
-    }
-    for (const kind of ['tile', 'range']) {
-      const { body } = this.columns[kind];
-      body.addEventListener('scroll', () => this.syncFrom(body), { passive: true });
-    }
-    byId('columns').addEventListener('pointerdown', (event) => this.drag(event));
-    byId('function').addEventListener('change', (event) => this.open(+event.target.value));
-    const search = byId('search');
-    search.addEventListener('input', () => this.search(search.value));
-    search.addEventListener('keydown', (event) => {
-      if (event.key === 'Enter') { this.nextResult(event.shiftKey ? -1 : 1); event.preventDefault(); }
-      if (event.key === 'Escape') { search.value = ''; this.search(''); search.blur(); }
-      event.stopPropagation();
-    });
-    byId('theme').addEventListener('click', () => this.setTheme());
-    byId('help').addEventListener('click', () => byId('panel').showModal());
-    byId('panel').addEventListener('click', (event) => { if (event.target === byId('panel')) byId('panel').close(); });
-    byId('keys').innerHTML = KEYS.map(([key, what]) => `<dt>${key.split(' ').map((part) => (part === 'or' || part === '…' ? part : `<kbd>${part}</kbd>`)).join(' ')}</dt><dd>${what}</dd>`).join('');
-    document.addEventListener('keydown', (event) => this.key(event));
-    window.addEventListener('resize', () => this.redraw());
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolor());
-  }
-
-  /** Whether the pointer moved: what moves under it while keys are pressed does not take the highlight. */
-  isMoved(event) {
-    const spot = `${event.clientX} ${event.clientY}`;
-    if (event.isTrusted && this.isKeyed && spot === this.pointer) return false;
-    this.pointer = spot;
-    this.isKeyed = false;
-    return true;
-  }
-
-  click(kind, event) {
-    if (kind === 'node') {
-      const head = event.target.closest?.('.head');
-      if (head) { this.fold(+head.parentElement.dataset.block); return; }
-    }
-    const item = this.itemAt(kind, event);
-    if (item && item.kind === kind) this.cursors[kind] = item.id;
-    if (item) this.pin(item, kind);
-    else { this.pinned = null; this.refresh(); }
-  }
-
-  /** A divider takes from one of its columns what it gives the other. */
-  drag(event) {
-    const divider = event.target.closest('.divider');
-    if (!divider) return;
-    const next = (from, side) => { let each = from; do each = each[side]; while (each && (each.hidden || each.className === 'divider')); return each; };
-    const [left, right] = [next(divider, 'previousElementSibling'), next(divider, 'nextElementSibling')];
-    if (!left || !right) return;
-    const [leftWidth, rightWidth] = [left.clientWidth, right.clientWidth];
-    const shares = [left, right].map((column) => +getComputedStyle(column).getPropertyValue('--share'));
-    const all = shares[0] + shares[1];
-    const move = (now) => {
-      const width = Math.min(leftWidth + rightWidth - 80, Math.max(80, leftWidth + now.clientX - event.clientX));
-      left.style.setProperty('--share', (all * width) / (leftWidth + rightWidth));
-      right.style.setProperty('--share', all - (all * width) / (leftWidth + rightWidth));
-      this.redraw();
-    };
-    divider.setPointerCapture(event.pointerId);
-    divider.addEventListener('pointermove', move);
-    divider.addEventListener('pointerup', () => divider.removeEventListener('pointermove', move), { once: true });
-    event.preventDefault();
-  }
-
-  key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || byId('panel').open) return;
-    const kind = document.activeElement?.classList.contains('body') ? document.activeElement.id : null;
-    const isButton = document.activeElement?.matches?.('button, select');
-    const page = kind ? Math.max(1, Math.floor(this.columns[kind].body.clientHeight / ROW) - 2) : 1;
-    const digit = /^Digit([1-5])$/.exec(event.code);
-    const acts = {
-      ArrowDown: kind && (() => this.step(kind, 1)), ArrowUp: kind && (() => this.step(kind, -1)),
-      PageDown: kind && (() => this.step(kind, page)), PageUp: kind && (() => this.step(kind, -page)),
-      Home: kind && (() => this.step(kind, -1e9)), End: kind && (() => this.step(kind, 1e9)),
-      ArrowLeft: () => this.setTime(this.time - 1), ArrowRight: () => this.setTime(this.time + 1),
-      '[': () => this.setTime(this.time - 1), ']': () => this.setTime(this.time + 1),
-      Enter: !isButton && (() => this.hovered && this.pin(this.hovered, kind)), Escape: () => { this.pinned = this.hovered = null; this.cursors = {}; this.refresh(); },
-      '/': () => { byId('search').focus(); byId('search').select(); }, '?': () => byId('panel').showModal(),
-      ' ': kind === 'node' && (() => this.cursors.node !== undefined && this.fold(this.shown.nodes[this.cursors.node].block.id)),
-      f: () => this.shown && this.foldAll(), p: () => { this.setPlaces(!this.showsPlaces); this.refresh(); },
-      b: () => this.setBytes(!this.showsBytes), t: () => this.setTheme(),
-      '+': () => this.zoom(kind, 1.25), '=': () => this.zoom(kind, 1.25), '-': () => this.zoom(kind, 0.8), 0: () => this.shown && this.graph.fit(),
-    };
-    let act = acts[event.key];
-    if (digit && event.shiftKey) act = () => this.toggleColumn(COLUMNS[digit[1] - 1]);
-    else if (digit) act = () => this.focusColumn(COLUMNS[digit[1] - 1]);
-    if (!act) return;
-    act();
-    event.preventDefault();
-  }
-
-  focusColumn(kind) {
-    if (this.columns[kind].toggle.disabled) return;
-    this.showColumn(kind, true);
-    this.columns[kind].body.focus();
-    this.columns[kind].column.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-    if (this.cursors[kind] === undefined) this.step(kind, 0);
-  }
-
-  zoom(kind, by) {
-    if (kind === 'range') this.zoomChart(by > 1 ? 2 : 0.5);
-    else if (this.shown) this.graph.setZoom(this.graph.zoom * by);
-  }
-
-  setTheme() {
-    const root = document.documentElement;
-    const isDark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-    root.dataset.theme = isDark ? 'light' : 'dark';
-    this.recolor();
-  }
-
-  recolor() {
-    this.chart.colors = null;
-    this.chart.draw();
   }
 }
 
