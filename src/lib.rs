@@ -15,6 +15,10 @@ pub mod __private {
 
 mod engine;
 pub mod explore;
+#[cfg_attr(
+    not(all(target_arch = "x86_64", any(unix, windows))),
+    allow(dead_code, reason = "where nothing is compiled, nobody watches")
+)]
 mod inside;
 pub mod memory;
 pub mod rules;

@@ -81,6 +81,7 @@ mod checks {
             "gdb" => builder.debugger(true).build(),
             "gdb with frame pointers" => builder.debugger(true).frame_pointers(true).build(),
             "perf" => builder.frame_pointers(true).perf_map(true).build(),
+            "perf with a dump" => builder.jitdump(dump_directory()).build(),
             other => unreachable!("there is no {other}"),
         });
         let define = |name: &str, code: Vec<Op>| {
@@ -95,7 +96,9 @@ mod checks {
             Op::JumpLess { a: r(1), b: r(39), to: Label(3) },
         ];
         let (inner, outer) = match what {
-            "perf" => (define("inner_words", busy(0, &spin)), define("outer_lines", busy(9, &[]))),
+            "perf" | "perf with a dump" => {
+                (define("inner_words", busy(0, &spin)), define("outer_lines", busy(9, &[])))
+            }
             _ => (
                 define("inner_words", busy(30, &[Op::Stop { a: r(0) }])),
                 define("outer_lines", busy(3, &[Op::Inner { dst: r(1), a: r(0) }])),
@@ -105,7 +108,7 @@ mod checks {
         let gone = define("never_seen", busy(1, &[]));
         engine.discard(gone).expect("it is the engine's");
         let mut vm = Vm { engine: Rc::clone(&engine), inner };
-        let start = if what == "perf" { inner } else { outer };
+        let start = if what.starts_with("perf") { inner } else { outer };
         println!("process {}", std::process::id());
         azulejo_test_ready();
         engine.call::<_, i64>(start, &mut vm, (1i64,)).expect("it ends");
@@ -226,6 +229,51 @@ mod checks {
         );
     }
 
+    fn dump_directory() -> std::path::PathBuf {
+        let starter = std::env::var("AZULEJO_TEST_STARTER").expect("whoever starts this says who it is");
+        std::env::temp_dir().join(format!("azulejo-dump-{starter}"))
+    }
+
+    /// A profile of a loop knows which bytecode each sample is in, and shows bytecode as source.
+    fn perf_knows_bytecodes() {
+        let starter = std::process::id();
+        let directory = std::env::temp_dir().join(format!("azulejo-dump-{starter}"));
+        std::fs::create_dir_all(&directory).expect("a directory can be made");
+        let (raw, with_code) = (directory.join("raw.perf"), directory.join("with-code.perf"));
+        let record = Command::new("perf")
+            .args(["record", "-e", "cpu-clock", "--clockid", "mono", "-o"])
+            .arg(&raw)
+            .arg(this())
+            .env(DEBUGGEE, "perf with a dump")
+            .env("AZULEJO_TEST_STARTER", starter.to_string())
+            .output();
+        let skip = |reason: String| eprintln!("skipped: perf cannot be run: {reason}");
+        match record {
+            Err(reason) => return skip(reason.to_string()),
+            Ok(output) if !output.status.success() => return skip(text(&output)),
+            Ok(_) => {}
+        }
+        let perf = |arguments: &[&str], file: &std::path::Path| {
+            let output =
+                Command::new("perf").args(arguments).arg("-i").arg(file).current_dir(&directory).output();
+            text(&output.expect("perf was there before"))
+        };
+        let with = with_code.to_str().expect("it is text");
+        let inject = perf(&["inject", "--jit", "-o", with], &raw);
+        let script = perf(&["script", "-F", "ip,sym,srcline"], &with_code);
+        let lines: Vec<&str> = script.lines().collect();
+        let samples = lines.windows(2).filter(|pair| pair[0].contains("inner_words"));
+        let of_lines: Vec<&str> =
+            samples.filter_map(|pair| pair[1].rsplit_once(".txt:").map(|(_, line)| line.trim())).collect();
+        assert!(of_lines.len() > 20, "{inject}\n{script}");
+        // The loop is the bytecodes 3 and 4, which stand in lines 4 and 5.
+        let in_loop = of_lines.iter().filter(|line| ["4", "5"].contains(line)).count();
+        assert!(in_loop * 10 > of_lines.len() * 9, "{of_lines:?}");
+        let annotated = perf(&["annotate", "--stdio", "-l", "-s", "inner_words"], &with_code);
+        assert!(annotated.contains("JumpLess { a: r1, b: r39, to: Label(3) }"), "{annotated}");
+        std::fs::remove_dir_all(&directory).expect("nobody else has it");
+    }
+
     pub(super) fn run() {
         if let Err(reason) = azulejo::can_compile() {
             return eprintln!("skipped: {reason}");
@@ -236,6 +284,8 @@ mod checks {
         }
         eprintln!("perf");
         perf_gets_through();
+        eprintln!("perf with a dump");
+        perf_knows_bytecodes();
     }
 
     pub(super) fn main() {

@@ -12,7 +12,7 @@ use crate::record::Record;
 use crate::regs::{RBP, REGISTERS, REGISTERS_BUT_RBP};
 use crate::set::Set;
 use crate::tiles::X64;
-use crate::watchers::{Announced, Watchers};
+use crate::watchers::{Announced, Told, Watchers};
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::tiles::{Inst, TileList};
@@ -38,8 +38,9 @@ pub struct Compiler {
     registers: &'static RegisterFile,
     checks: bool,
     watchers: Watchers,
-    /// What watchers are told that the code is called.
+    /// What watchers are told that the code is called, and what bytecode it is from.
     name: String,
+    source: String,
     baseline: Baseline,
     guards: bool,
 }
@@ -128,6 +129,7 @@ impl Compiler {
             checks: false,
             watchers: Watchers::default(),
             name: String::new(),
+            source: String::new(),
             baseline: Baseline::default(),
             guards: false,
         })
@@ -148,6 +150,7 @@ impl Compiler {
             checks: self.checks,
             watchers: self.watchers,
             name: String::new(),
+            source: String::new(),
             baseline: Baseline::default(),
             guards: self.guards,
         }
@@ -203,11 +206,14 @@ impl Compiler {
         self
     }
 
-    /// What watchers are told that functions compiled from now on are called.
-    pub fn set_name(&mut self, name: &str) {
+    /// What watchers are told of functions compiled from now on: what they are called, and their bytecode, a line each.
+    pub fn set_subject(&mut self, name: &str, source: impl FnOnce() -> String) {
         if self.watchers.any() {
             self.name.clear();
             self.name.push_str(name);
+        }
+        if self.watchers.dump.is_some() {
+            self.source = source();
         }
     }
 
@@ -287,7 +293,19 @@ impl Compiler {
         let mut machinery =
             Machinery { compilation, emission, target, set, options, functions, templates, observer };
         let mut code = baseline.compile(function, &mut machinery, memory)?;
-        code.announced = self.watchers.tell(&self.name, &code.described(), code.entry());
+        if self.watchers.any() {
+            let mut map: Vec<(u32, u32)> =
+                (0..function.code.len() as u32).map(|at| (code.position(at), at)).collect();
+            map.sort_unstable();
+            code.announced = self.watchers.tell(&Told {
+                name: &self.name,
+                source: &self.source,
+                described: code.described(),
+                address: code.entry(),
+                map: &map,
+                code: code.bytes(),
+            });
+        }
         Ok(code)
     }
 
@@ -330,8 +348,16 @@ impl Compiler {
             })
         });
         let map = origins(&self.code, tiles);
+        let announced = self.watchers.tell(&Told {
+            name: &self.name,
+            source: &self.source,
+            described: self.code.described(),
+            address: installed.address(),
+            map: &map,
+            code: &self.code.bytes[..self.code.end as usize],
+        });
         Ok(Compiled {
-            _announced: self.watchers.tell(&self.name, &self.code.described(), installed.address()),
+            _announced: announced,
             _faults: faults,
             installed,
             entry: self.code.entry,

@@ -32,6 +32,8 @@ pub mod faults;
 pub mod features;
 pub mod frame;
 pub mod invoke;
+#[cfg(target_os = "linux")]
+pub mod jitdump;
 mod layout;
 mod link;
 pub mod memory;

@@ -143,7 +143,7 @@ impl<B: Bytecode> Engine<B> {
             let subject = function.body().subject(Form::Called(count));
             let mut watch = self.inside.watch(&subject)?;
             let call = (count, function.unit(), record);
-            self.backend.borrow_mut().called(function.name(), &source, call, &mut watch)
+            self.backend.borrow_mut().called(&source, call, &mut watch)
         });
         if let Ok(code) = code {
             self.open_to_calls(function, code);

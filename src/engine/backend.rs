@@ -11,7 +11,9 @@ mod present {
     use azulejo_core::pass::build::{Functions, Source};
     use azulejo_core::pass::{Blind, Observer};
     use azulejo_core::vocab::Vocabulary;
+    use azulejo_x64::watchers::Dump;
     use azulejo_x64::{Compiler, Features, Set, Watchers, X64};
+    use std::path::Path;
 
     use azulejo_core::ir::bytecode::Bytecode;
     use azulejo_core::verify::Function;
@@ -75,6 +77,10 @@ mod present {
             self.watchers.perf_map = perf_map;
         }
 
+        pub(crate) fn set_dump(&mut self, directory: &Path) {
+            self.watchers.dump = Dump::of(directory);
+        }
+
         pub(crate) fn set_rules(&mut self, rules: &'static [Matcher]) {
             self.rules = rules;
         }
@@ -113,6 +119,8 @@ mod present {
         compile: impl FnOnce(&mut Compiler, &mut dyn Observer) -> Result<T, Error>,
     ) -> Result<T, Error> {
         compiler.set_limits(watch.steps());
+        let subject = watch.subject();
+        compiler.set_subject(subject.name(), || subject.source());
         let result = compile(compiler, watch.observer());
         watch.took(compiler.steps());
         result
@@ -125,23 +133,21 @@ mod present {
 
         pub(crate) fn compile(
             &mut self,
-            name: &str,
             source: &Source<'_>,
             watch: &mut Watch<'_>,
         ) -> Result<Compiled, Error> {
-            watched(self.compiler(name, source.vocab)?, watch, |compiler, observer| {
+            watched(self.compiler(source.vocab)?, watch, |compiler, observer| {
                 compiler.bytecode(source, observer)
             })
         }
 
         pub(crate) fn baseline<B: Bytecode>(
             &mut self,
-            name: &str,
             function: &Function<'_, B>,
             functions: Functions<'_>,
             watch: &mut Watch<'_>,
         ) -> Result<BaselineCode, Error> {
-            let compiler = self.compiler(name, Vocabulary { extra: B::OPERATORS })?;
+            let compiler = self.compiler(Vocabulary { extra: B::OPERATORS })?;
             // What becomes of an opcode's template is seen in the functions of the optimizer.
             watched(compiler, watch, |compiler, _| compiler.baseline(function, functions, &mut Blind))
         }
@@ -149,12 +155,11 @@ mod present {
         /// For calls of other functions of bytecode, which go by the record.
         pub(crate) fn called(
             &mut self,
-            name: &str,
             source: &Source<'_>,
             (arguments, unit, record): (u32, *const (), &Record),
             watch: &mut Watch<'_>,
         ) -> Result<Compiled, Error> {
-            watched(self.compiler(name, source.vocab)?, watch, |compiler, observer| {
+            watched(self.compiler(source.vocab)?, watch, |compiler, observer| {
                 compiler.called(source, arguments, unit, record, observer)
             })
         }
@@ -169,7 +174,7 @@ mod present {
             self.compiler.as_mut().ok_or(Error::NotCompiled)?.door(behind)
         }
 
-        fn compiler(&mut self, name: &str, vocab: Vocabulary) -> Result<&mut Compiler, Error> {
+        fn compiler(&mut self, vocab: Vocabulary) -> Result<&mut Compiler, Error> {
             let Choice { features, rules, tiles, checks, frame_pointers, guards, watchers } = self.choice;
             if let Some(operator) = tiles.tables.stranger(vocab) {
                 return Err(Error::NoTiles { operator });
@@ -179,9 +184,7 @@ mod present {
                 let compiler = compiler.with_tiles(tiles).with_checks(checks).with_guards(guards);
                 self.compiler = Some(compiler.with_frame_pointers(frame_pointers).with_watchers(watchers));
             }
-            let compiler = self.compiler.as_mut().expect("it is there by now");
-            compiler.set_name(name);
-            Ok(compiler)
+            Ok(self.compiler.as_mut().expect("it is there by now"))
         }
     }
 }
@@ -257,6 +260,8 @@ mod absent {
 
         pub(crate) fn set_perf_map(&mut self, _: bool) {}
 
+        pub(crate) fn set_dump(&mut self, _: &std::path::Path) {}
+
         pub(crate) fn set_rules(&mut self, _: &'static [crate::rules::Matcher]) {}
     }
 
@@ -265,19 +270,13 @@ mod absent {
             Backend
         }
 
-        pub(crate) fn compile(
-            &mut self,
-            _: &str,
-            _: &Source<'_>,
-            _: &mut Watch<'_>,
-        ) -> Result<Compiled, Error> {
+        pub(crate) fn compile(&mut self, _: &Source<'_>, _: &mut Watch<'_>) -> Result<Compiled, Error> {
             can_compile()?;
             Err(Error::Internal("compile"))
         }
 
         pub(crate) fn baseline<B>(
             &mut self,
-            _: &str,
             _: &Function<'_, B>,
             _: Functions<'_>,
             _: &mut Watch<'_>,

@@ -9,6 +9,7 @@ use super::{Engine, links};
 use crate::inside::{Inside, Limits, Log};
 use azulejo_core::ir::bytecode::Bytecode;
 use std::cell::{Cell, RefCell};
+use std::path::Path;
 
 /// How an engine is set up.
 ///
@@ -325,6 +326,28 @@ impl Builder {
     /// ```
     pub fn background(mut self, background: bool) -> Self {
         self.is_patient = background;
+        self
+    }
+
+    /// Tells `perf` of compiled functions and of the bytecode behind each instruction, by a dump in this directory: record with
+    /// `perf record --clockid mono`, then `perf inject --jit`, and `perf annotate` shows each function's bytecode as its source.
+    /// Nobody removes the files. Each function has memory pages of its own then. Only on Linux.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Return { a: In<i64> } }
+    /// # template! { Op::Return => (return $a) }
+    /// let directory = std::env::temp_dir().join("azulejo-dump");
+    /// let engine: Engine<Op> = Engine::<Op>::builder().jitdump(&directory).build();
+    /// # let function = engine.define("f", vec![Op::Return { a: 0.into() }], 1)?;
+    /// # if azulejo::can_compile().is_ok() { engine.compile(function)? }
+    /// # assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,))?, 7);
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn jitdump(mut self, directory: impl AsRef<Path>) -> Self {
+        self.machine.set_dump(directory.as_ref());
         self
     }
 

@@ -174,10 +174,6 @@ impl<B: Bytecode> Body<B> {
         Ok(Body { name, code, registers, shape, guards })
     }
 
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// What `(cu)` is.
     pub(super) fn unit(&self) -> *const () {
         match self.code.unit {

@@ -280,7 +280,7 @@ impl<B: Bytecode> Engine<B> {
                     let subject = function.body().subject(Form::Baseline);
                     let mut watch = self.inside.watch(&subject)?;
                     let (mut backend, links) = (self.backend.borrow_mut(), self.links.borrow());
-                    let code = backend.baseline(function.name(), &bytecode, links.functions(), &mut watch)?;
+                    let code = backend.baseline(&bytecode, links.functions(), &mut watch)?;
                     if let Some(trace) = watch.trace() {
                         trace.baseline(code.bytes(), code.entry().addr() as u64, &positions(&code, function));
                     }
@@ -294,7 +294,7 @@ impl<B: Bytecode> Engine<B> {
                     let source = function.body().source(at, links.functions());
                     let subject = function.body().subject(Form::Optimizer(at));
                     let mut watch = self.inside.watch(&subject)?;
-                    self.backend.borrow_mut().compile(function.name(), &source, &mut watch)
+                    self.backend.borrow_mut().compile(&source, &mut watch)
                 })?;
                 self.go_on_in(function, at, code);
             }
@@ -472,10 +472,11 @@ impl<B: Bytecode> Engine<B> {
     /// ```
     pub fn stages(&self, function: FunctionId) -> Result<String, Error> {
         let function = self.function(function)?;
-        let mut watch = Watch::all(&function.body().subject(Form::Optimizer(0)));
+        let subject = function.body().subject(Form::Optimizer(0));
+        let mut watch = Watch::all(&subject);
         let links = self.links.borrow();
         let source = function.body().source(0, links.functions());
-        self.backend.borrow_mut().compile(function.name(), &source, &mut watch)?;
+        self.backend.borrow_mut().compile(&source, &mut watch)?;
         Ok(watch.into_text())
     }
 

@@ -120,7 +120,6 @@ impl<B: Bytecode> Job<B> {
         });
         let mut watch = inside.watch(&subject)?;
         let functions = Record::functions(&self.records, self.table);
-        compiler.set_name(self.body.name());
         watched(compiler, &mut watch, |compiler, observer| match self.request.purpose {
             Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), observer),
             Purpose::Calls(arguments, record) => {

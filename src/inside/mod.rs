@@ -50,6 +50,23 @@ impl fmt::Display for Form {
     }
 }
 
+/// What has a name and bytecode.
+pub(crate) trait Named {
+    fn name(&self) -> &str;
+    /// The bytecode, a line each.
+    fn source(&self) -> String;
+}
+
+impl<B: Debug> Named for Subject<'_, B> {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn source(&self) -> String {
+        trace::bytecode(self.code)
+    }
+}
+
 impl<B: Debug> Subject<'_, B> {
     /// What a trace starts with.
     fn head(&self) -> String {
@@ -75,20 +92,20 @@ impl Inside {
     }
 
     /// Starts to watch a compilation, if it may be.
-    pub(crate) fn watch<'a, B: Debug>(&'a self, subject: &Subject<'a, B>) -> Result<Watch<'a>, Error> {
+    pub(crate) fn watch<'a, B: Debug>(&'a self, subject: &'a Subject<'a, B>) -> Result<Watch<'a>, Error> {
         let admit = |limits: &'a Limits| limits.admit(subject.name, subject.form);
         let admitted = self.limits.as_ref().map(admit).transpose()?;
         let start = |log: &'a Log| {
             let trace = log.start(subject.name, subject.head(), subject.code)?;
             Some(Logged { log: Some(log), name: subject.name, form: subject.form, trace })
         };
-        Ok(Watch { logged: self.log.as_ref().and_then(start), admitted, blind: Blind })
+        Ok(Watch { subject, logged: self.log.as_ref().and_then(start), admitted, blind: Blind })
     }
 }
 
 /// Goes with a compilation.
-#[derive(Debug)]
 pub(crate) struct Watch<'a> {
+    subject: &'a dyn Named,
     logged: Option<Logged<'a>>,
     admitted: Option<Admitted<'a>>,
     blind: Blind,
@@ -96,10 +113,15 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// One that keeps everything, for who looks at a function without using its code.
-    pub(crate) fn all<B: Debug>(subject: &Subject<'a, B>) -> Watch<'a> {
+    pub(crate) fn all<B: Debug>(subject: &'a Subject<'a, B>) -> Watch<'a> {
         let trace = Trace::new(subject.head(), subject.code, Selection::ALL);
         let logged = Logged { log: None, name: subject.name, form: subject.form, trace };
-        Watch { logged: Some(logged), admitted: None, blind: Blind }
+        Watch { subject, logged: Some(logged), admitted: None, blind: Blind }
+    }
+
+    /// What is compiled.
+    pub(crate) fn subject(&self) -> &'a dyn Named {
+        self.subject
     }
 
     /// Who is shown each stage.

@@ -55,9 +55,7 @@ impl Trace {
     /// Starts with what is compiled: a head of lines such as `function sum`.
     pub(crate) fn new<B: Debug>(head: String, code: &[B], selection: Selection) -> Trace {
         let mut trace = Trace { text: head, selection, drawings: None, old_numbers: Vec::new() };
-        trace.add("bytecode", || {
-            code.iter().enumerate().map(|(at, op)| format!("{at:5}: {op:?}\n")).collect()
-        });
+        trace.add("bytecode", || bytecode(code));
         trace
     }
 
@@ -142,6 +140,11 @@ impl Observer for Trace {
 /// The name of a node whose line does not start with it, since it has no value, and a space.
 fn unnamed(graph: &Graph, node: Node) -> String {
     if graph.node(node).ty() == Type::Void { format!("{node} ") } else { String::new() }
+}
+
+/// The text of bytecode, a line each.
+pub(crate) fn bytecode<B: Debug>(code: &[B]) -> String {
+    code.iter().enumerate().map(|(at, op)| format!("{at:5}: {op:?}\n")).collect()
 }
 
 /// A line for each instruction: the offset, the bytes, the assembler's text if that is known, and a note on what it is for.

@@ -1,0 +1,154 @@
+//! Profilers are told of compiled code, and of the bytecode behind each instruction, by a file that `perf inject --jit` reads.
+//!
+//! In: each function's code, where it runs, and which bytecode each piece is from. Out: records in `jit-PID.dump`, and beside it
+//! a text file for each function with a line for each bytecode, which `perf annotate` shows as its source: the line's number is
+//! the bytecode's index and one. `perf record` learns of the dump because a page of it is mapped executable as long as the
+//! process runs. What cannot be written is not: a program does not fail for its profile.
+
+use memmap2::{Mmap, MmapOptions};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+const MAGIC: u32 = 0x4a69_5444;
+const VERSION: u32 = 1;
+const HEADER_BYTES: u32 = 40;
+/// x86-64, as ELF files name it.
+const MACHINE: u32 = 62;
+const CODE_LOAD: u32 = 0;
+const DEBUG_INFO: u32 = 2;
+/// The clock of `perf record --clockid mono`.
+const MONOTONIC: i32 = 1;
+
+/// A dump that functions are added to.
+#[derive(Debug)]
+pub struct Dump {
+    directory: PathBuf,
+    written: Mutex<Written>,
+    /// By this `perf record` finds the file.
+    _mark: Mmap,
+}
+
+#[derive(Debug)]
+struct Written {
+    file: File,
+    functions: u64,
+}
+
+/// A function as dumps describe it.
+#[derive(Clone, Copy, Debug)]
+pub struct Function<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// Its bytecode, a line each.
+    pub source: &'a str,
+    /// Where each piece of code starts and which bytecode it is from, in order.
+    pub map: &'a [(u32, u32)],
+    /// The code.
+    pub code: &'a [u8],
+    /// Where it runs.
+    pub address: usize,
+}
+
+impl Dump {
+    /// The dump of this process in a directory, which is made if it is not there; `None` if that cannot be. It is open until the
+    /// process ends.
+    pub fn of(directory: &Path) -> Option<&'static Dump> {
+        static ALL: Mutex<Vec<&'static Dump>> = Mutex::new(Vec::new());
+        fs::create_dir_all(directory).ok()?;
+        let directory = directory.canonicalize().ok()?;
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(dump) = all.iter().find(|dump| dump.directory == directory) {
+            return Some(dump);
+        }
+        let dump: &'static Dump = Box::leak(Box::new(Dump::open(directory)?));
+        all.push(dump);
+        Some(dump)
+    }
+
+    fn open(directory: PathBuf) -> Option<Dump> {
+        let path = directory.join(format!("jit-{}.dump", std::process::id()));
+        let mut file = File::options().read(true).write(true).create(true).truncate(true).open(path).ok()?;
+        let mut header = Vec::new();
+        for word in [MAGIC, VERSION, HEADER_BYTES, MACHINE, 0, std::process::id()] {
+            header.extend(word.to_ne_bytes());
+        }
+        header.extend(now()?.to_ne_bytes());
+        header.extend(0u64.to_ne_bytes());
+        file.write_all(&header).ok()?;
+        // SAFETY: nobody reads what is mapped.
+        let mark = unsafe { MmapOptions::new().len(HEADER_BYTES as usize).map_exec(&file) }.ok()?;
+        Some(Dump { directory, written: Mutex::new(Written { file, functions: 0 }), _mark: mark })
+    }
+
+    /// Adds a function.
+    pub(crate) fn add(&self, function: &Function<'_>) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = written.functions;
+        written.functions += 1;
+        let path = self.directory.join(format!("jit-{}-{number}.txt", std::process::id()));
+        let _ = fs::write(&path, function.source);
+        if let Some(records) = records(function, number, &path.to_string_lossy()) {
+            let _ = written.file.write_all(&records);
+        }
+    }
+}
+
+/// The lines of a function and then its code, as perf wants them.
+fn records(function: &Function<'_>, number: u64, source: &str) -> Option<Vec<u8>> {
+    let Function { name, map, code, address, .. } = *function;
+    let time = now()?;
+    let mut lines = Vec::new();
+    lines.extend((address as u64).to_ne_bytes());
+    lines.extend((map.len() as u64).to_ne_bytes());
+    for (offset, bytecode) in map {
+        lines.extend((address as u64 + *offset as u64).to_ne_bytes());
+        lines.extend((bytecode + 1).to_ne_bytes());
+        lines.extend(0u32.to_ne_bytes());
+        string(&mut lines, source);
+    }
+    let mut load = Vec::new();
+    let process = std::process::id();
+    load.extend(process.to_ne_bytes());
+    load.extend(process.to_ne_bytes());
+    for word in [address as u64, address as u64, code.len() as u64, number] {
+        load.extend(word.to_ne_bytes());
+    }
+    string(&mut load, name);
+    load.extend(code);
+    let mut all = record(DEBUG_INFO, time, &lines);
+    all.extend(record(CODE_LOAD, time, &load));
+    Some(all)
+}
+
+fn record(kind: u32, time: u64, body: &[u8]) -> Vec<u8> {
+    let mut record = Vec::with_capacity(body.len() + 16);
+    record.extend(kind.to_ne_bytes());
+    record.extend((body.len() as u32 + 16).to_ne_bytes());
+    record.extend(time.to_ne_bytes());
+    record.extend(body);
+    record
+}
+
+fn string(to: &mut Vec<u8>, text: &str) {
+    to.extend(text.bytes().map(|byte| if byte.is_ascii_control() { b' ' } else { byte }));
+    to.push(0);
+}
+
+/// Nanoseconds on the clock by which records are sorted among samples.
+fn now() -> Option<u64> {
+    #[repr(C)]
+    #[derive(Default)]
+    struct Time {
+        seconds: i64,
+        nanoseconds: i64,
+    }
+    unsafe extern "C" {
+        fn clock_gettime(clock: i32, time: *mut Time) -> i32;
+    }
+    let mut time = Time::default();
+    // SAFETY: the system fills it in.
+    let result = unsafe { clock_gettime(MONOTONIC, &raw mut time) };
+    (result == 0).then_some(time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64)
+}
