@@ -9,6 +9,7 @@
 use super::thread;
 use crate::Error;
 use std::cell::Cell;
+use std::mem::MaybeUninit;
 
 /// How much of the machine's stack is left for the interpreter and the functions that bytecode calls. Without optimization
 /// an interpreter takes more than a hundred bytes for each opcode there is.
@@ -47,9 +48,9 @@ fn here() -> usize {
 
 impl FrameStack {
     pub(crate) fn new(capacity: usize, native_limit: usize) -> FrameStack {
-        // Zeroed by the system page by page as it is touched: a large stack costs nothing until it is used. What is behind
-        // the last frame can be read, as calls do that take arguments from a frame's last slots.
-        let slots = Box::into_raw(vec![0u64; capacity + MARGIN].into_boxed_slice()) as *mut u64;
+        // Frames are zeroed as they are taken, and nobody zeroes memory before: a large stack costs nothing until it is used.
+        // What is behind the last frame can be read, as calls do that take arguments from a frame's last slots.
+        let slots = Box::into_raw(Box::<[u64]>::new_uninit_slice(capacity + MARGIN)) as *mut u64;
         FrameStack {
             slots,
             capacity,
@@ -126,7 +127,8 @@ impl FrameStack {
 
 impl Drop for FrameStack {
     fn drop(&mut self) {
-        let slots = std::ptr::slice_from_raw_parts_mut(self.slots, self.capacity + MARGIN);
+        let slots = self.slots.cast::<MaybeUninit<u64>>();
+        let slots = std::ptr::slice_from_raw_parts_mut(slots, self.capacity + MARGIN);
         // SAFETY: this is the allocation that `new` made, and no frame borrows it any more.
         drop(unsafe { Box::from_raw(slots) });
     }

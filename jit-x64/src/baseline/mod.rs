@@ -106,7 +106,7 @@ impl Baseline {
     ) -> Result<BaselineCode, Error> {
         if self.bytecode != Some(TypeId::of::<B>()) {
             (self.packed, self.count) = (Packed::default(), None);
-            self.opcodes = Opcodes::of::<B>(&mut self.packed, machinery.templates);
+            self.opcodes = Opcodes::of::<B>();
             self.bytecode = Some(TypeId::of::<B>());
         }
         if function.shape.slots > i32::MAX as u32 / 8 {
@@ -142,6 +142,10 @@ impl Baseline {
         let size = count.map(|count| self.packed.stencils[count as usize].hot);
         while let Some((opcode, variant)) = self.plan.go_on::<B, STACK>(&self.opcodes, function, size)? {
             let (info, template) = (&B::OPCODES[opcode], machinery.templates[opcode]);
+            if !self.opcodes.learn::<B>(opcode, &mut self.packed, template) {
+                // Now it can be said which one is wanted.
+                continue;
+            }
             self.make(opcode, variant, (info, template), B::OPERATORS, machinery)?;
         }
         let count = count.map(|count| &self.packed.stencils[count as usize]);

@@ -56,8 +56,10 @@ bitflags::bitflags! {
 const _: () = assert!(size_of::<OpcodePlan>() == 128, "two lines of the cache");
 
 /// What else there is to know of an opcode.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Detail {
+    /// Nothing is known of an opcode until it is met.
+    is_known: bool,
     pub(super) operands: Vec<Operand>,
     /// What the keys are made of: operands of these numbers.
     pub(super) reads: Vec<Carry>,
@@ -132,22 +134,39 @@ const RUN: usize = u64::BITS as usize;
 pub(super) const MAX_PART: usize = u16::MAX as usize;
 
 impl Opcodes {
-    pub(super) fn of<B: Bytecode>(packed: &mut Packed, templates: &[&'static Template]) -> Opcodes {
-        let mut opcodes = Opcodes::default();
-        for ((info, offsets), template) in B::OPCODES.iter().zip(B::OFFSETS).zip(templates) {
-            let operands = operands(info, offsets);
-            let table = pack::table(info, template, &operands).map(|table| packed.add_table(table));
-            let detail = Detail {
-                reads: first_reads(template),
-                wides: wides(info, &operands),
-                functions: Vec::new(),
-                table: table.unwrap_or(Packed::NO_TABLE),
-                operands,
-            };
-            opcodes.plans.push(OpcodePlan::new(&detail));
-            opcodes.details.push(detail);
+    /// Nothing is known of them yet.
+    pub(super) fn of<B: Bytecode>() -> Opcodes {
+        let n = B::OPCODES.len();
+        Opcodes {
+            plans: vec![OpcodePlan::UNKNOWN; n],
+            details: core::iter::repeat_with(Detail::default).take(n).collect(),
         }
-        opcodes
+    }
+
+    /// Finds out what there is to know of an opcode that was met; whether it was known.
+    pub(super) fn learn<B: Bytecode>(
+        &mut self,
+        opcode: usize,
+        packed: &mut Packed,
+        template: &'static Template,
+    ) -> bool {
+        if self.details[opcode].is_known {
+            return true;
+        }
+        let info = &B::OPCODES[opcode];
+        let operands = operands(info, B::OFFSETS[opcode]);
+        let table = pack::table(info, template, &operands).map(|table| packed.add_table(table));
+        let detail = Detail {
+            is_known: true,
+            reads: first_reads(template),
+            wides: wides(info, &operands),
+            functions: Vec::new(),
+            table: table.unwrap_or(Packed::NO_TABLE),
+            operands,
+        };
+        self.plans[opcode] = OpcodePlan::new(&detail);
+        self.details[opcode] = detail;
+        false
     }
 
     /// Notes a stencil that was made, and its number.
@@ -192,6 +211,13 @@ fn is_wide(value: Raw) -> bool {
 }
 
 impl OpcodePlan {
+    /// Of an opcode that was not met. It asks for a stencil of which there is none.
+    const UNKNOWN: OpcodePlan = {
+        let none = Key { add: (NEVER as u64) << 32, word: Word::FIRST };
+        let missing = Choice { stencil: MISSING, hot: 0, slow: 0 };
+        OpcodePlan { reads: [none; 2], carry: none, odd: Odd::BARE, variants: [missing; VARIANTS] }
+    };
+
     /// What is known of an opcode before there is any stencil of it.
     fn new(detail: &Detail) -> OpcodePlan {
         let Detail { operands, reads, wides, .. } = detail;

@@ -44,12 +44,14 @@ struct Touches {
     has_runs: bool,
     /// It is a stretch of its own.
     is_split: bool,
+    /// Nothing is known of an opcode until it is met.
+    is_known: bool,
 }
 
 impl Touches {
     fn of(template: &Template, opcode: &OpcodeInfo) -> Touches {
         let is_label = |kind: OperandKind| matches!(kind, OperandKind::Label | OperandKind::Labels);
-        let mut touches = Touches { gives: u16::MAX, ..Touches::default() };
+        let mut touches = Touches { gives: u16::MAX, is_known: true, ..Touches::default() };
         let mut ways_in: Vec<Option<u16>> = vec![None; template.blocks as usize];
         // What is written so far; nothing where control cannot be.
         let mut written = Some(0u16);
@@ -226,7 +228,7 @@ impl Alive {
         registers: &Registers,
         all: bool,
     ) {
-        self.learn_templates(source);
+        self.learn_templates(source, code);
         self.n_words = (source.slots as usize).div_ceil(u64::BITS as usize).max(1);
         for set in [&mut self.used, &mut self.stored] {
             set.clear();
@@ -296,13 +298,17 @@ impl Alive {
         &self.within
     }
 
-    fn learn_templates(&mut self, source: &Source<'_>) {
+    fn learn_templates(&mut self, source: &Source<'_>, code: &Decoded) {
         let templates = (source.templates.as_ptr() as usize, source.templates.len());
         if self.templates != templates || self.touches.is_empty() {
             self.templates = templates;
             self.touches.clear();
-            let opcodes = core::iter::zip(source.templates, source.opcodes);
-            self.touches.extend(opcodes.map(|(template, opcode)| Touches::of(template, opcode)));
+            self.touches.resize(source.templates.len(), Touches::default());
+        }
+        for opcode in (0..code.len()).map(|at| code.opcode(at)) {
+            if !self.touches[opcode].is_known {
+                self.touches[opcode] = Touches::of(source.templates[opcode], &source.opcodes[opcode]);
+            }
         }
     }
 
