@@ -5,8 +5,8 @@ function byteRow(row, digits) {
   const text = row.text.replace(/\bImm\(([^()]*)\)/g, '$1').replace(/\bLabel\((\d+)\)/g, '→$1');
   const parts = /^(\w+)(?: \{ (.*) \}|(.*))$/s.exec(text);
   const rest = parts ? (parts[2] ?? parts[3]) : '';
-  const fields = html(rest).replace(/(^|, )(\w+): /g, (_, comma, name) => `${comma ? ' ' : ''}<span class="dim">${name}</span> `);
-  return `${tag('n', String(row.at).padStart(digits))}  ${tag('op', parts ? parts[1] : text)}${rest ? ` ${fields}` : ''}`;
+  const fields = html(rest).replace(/(^|, )(\w+): /g, (_, comma, name) => tag('field', ` ${name} `));
+  return `${tag('n', String(row.at).padStart(digits))}  ${tag('op', parts ? parts[1] : text)}${rest ? fields : ''}`;
 }
 
 /** A row of the tile list. */

@@ -43,7 +43,7 @@ class List {
       row.setAttribute('role', 'option');
       row.style.transform = `translateY(${index * ROW}px)`;
       row.innerHTML = this.make(index);
-      row.className = `row ${this.dress(index)}`;
+      this.put(row, this.dress(index));
       this.shown.set(index, row);
       made.append(row);
     }
@@ -52,10 +52,14 @@ class List {
 
   /** Highlights anew. */
   redress() {
-    for (const [index, row] of this.shown) {
-      const dress = `row ${this.dress(index)}`;
-      if (row.className !== dress) row.className = dress;
-    }
+    for (const [index, row] of this.shown) this.put(row, this.dress(index));
+  }
+
+  put(row, dress) {
+    const classes = `row ${dress}`;
+    if (row.className === classes) return;
+    row.className = classes;
+    row.setAttribute('aria-selected', / self/.test(classes));
   }
 
   /** The row under an event. */

@@ -9,7 +9,11 @@ class Chart {
     this.canvas = document.createElement('canvas');
     this.sheet = document.createElement('div');
     this.sheet.className = 'sheet';
-    body.append(this.canvas, this.sheet);
+    // The canvas stays in sight, and takes no room of what is scrolled.
+    const glass = document.createElement('div');
+    glass.className = 'glass';
+    glass.append(this.canvas);
+    body.append(glass, this.sheet);
     this.row = ROW;
     this.levels = new Map();
     this.bands = new Map();

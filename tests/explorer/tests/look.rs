@@ -126,6 +126,9 @@ fn nothing_overlaps() {
     assert_eq!(overlaps, Vec::<String>::new());
     browser.run("const tiles = document.getElementById('tile'); tiles.scrollTop = 240; tiles.dispatchEvent(new Event('scroll'))");
     assert_eq!(browser.run("return document.getElementById('range').scrollTop").as_u64(), Some(240));
+    let heights = "return ['tile', 'range'].map((id) => document.getElementById(id).scrollHeight)";
+    let heights = browser.numbers(heights);
+    assert_eq!(heights[0], heights[1]);
 }
 
 #[test]
