@@ -1,7 +1,7 @@
 //! Does what a chapter says.
 //!
 //! In: a chapter's file. Out: nothing, or a panic that says at which line of the chapter something else happened than it
-//! says. With `UPDATE_EXPECT` in the environment, the output of whole runs is written into the chapter instead.
+//! says. With `UPDATE_EXPECT` in the environment, output that is shown without gaps is written into the chapter instead.
 //!
 //! Every chapter starts in the same empty folder, next to azulejo, as a reader's projects are.
 
@@ -125,7 +125,9 @@ impl Reader<'_> {
             let (command, expected) = part.split_once('\n').unwrap_or((part, ""));
             let actual = self.execute(command, block, place);
             let fits = is_match(expected, &actual);
-            if !fits && std::env::var_os("UPDATE_EXPECT").is_none() {
+            // What stands for anything was chosen by hand, and has to be again.
+            let may_change = std::env::var_os("UPDATE_EXPECT").is_some() && !expected.contains('…');
+            if !fits && !may_change {
                 panic!("{place}: `$ {command}` prints\n{actual}\nand not\n{expected}");
             }
             let kept = if fits { expected } else { &actual };
