@@ -29,6 +29,8 @@ class GraphView {
     this.graph = graph;
     this.comparison = comparison;
     this.char = charWidth();
+    // How wide the longest name is.
+    this.names = graph.nodes.reduce((most, node) => (node.isNamed ? Math.max(most, String(node.id).length + 1) : most), 3);
     this.blocks = graph.blocks.map((block) => this.box(block));
     const at = new Map(graph.blocks.map((block, index) => [block.id, index]));
     for (const box of this.blocks) {
@@ -65,7 +67,7 @@ class GraphView {
     const lines = this.linesOf(block);
     const isFolded = this.folded.has(block.id);
     let longest = 14 + block.note.length;
-    for (const line of lines) longest = Math.max(longest, Math.min(LONGEST, nodeText(line.node).length + 2 + originText(line.node).length));
+    for (const line of lines) longest = Math.max(longest, Math.min(LONGEST, nodeText(line.node, this.names).length + 2 + originText(line.node).length));
     return {
       block, lines, isFolded, width: Math.ceil(longest * this.char + 2 * PAD + 16),
       height: HEAD + (isFolded ? 0 : lines.length * LINE + PAD),
@@ -169,7 +171,7 @@ class GraphView {
   drawLine(box, at, detail) {
     const { node, change, gone } = box.lines[at];
     const y = HEAD + at * LINE;
-    const text = nodeText(node);
+    const text = nodeText(node, this.names);
     const origin = originText(node);
     const name = gone ? 'gone' : `node ${change}`;
     const mark = change ? `<text class="sign" x="7" y="${y + 12.5}">${SIGNS[change]}</text>` : '';
@@ -180,7 +182,7 @@ class GraphView {
       return `<g class="${name}"${data}>${back}<rect class="bar" x="20" y="${y + 6}" width="${length}" height="5"/></g>`;
     }
     const room = Math.floor((box.width - 2 * PAD - 16) / this.char) - origin.length - 1;
-    const id = (node.isNamed ? `v${node.id}` : '').padEnd(4) + ' ';
+    const id = (node.isNamed ? `v${node.id}` : '').padEnd(this.names) + ' ';
     const rest = text.slice(id.length + node.op.length + node.types.length);
     const left = Math.max(0, room - id.length - node.op.length - node.types.length);
     const short = rest.length > left ? `${rest.slice(0, Math.max(0, left - 1))}…` : rest;
@@ -276,8 +278,8 @@ class GraphView {
 }
 
 /** A node's text without its bytecode: `v3   add.i32 v1 v2`. */
-function nodeText(node) {
-  return `${(node.isNamed ? `v${node.id}` : '').padEnd(4)} ${node.op}${node.types}${node.rest}`;
+function nodeText(node, names = 4) {
+  return `${(node.isNamed ? `v${node.id}` : '').padEnd(names)} ${node.op}${node.types}${node.rest}`;
 }
 
 function originText(node) {

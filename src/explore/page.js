@@ -266,7 +266,7 @@ class Page {
       if (row.kind === 'move') this.moveRowOf.set(row.id, at); });
     this.columns.tile.count.textContent = tiles.rows.length ? plural(this.tileRowOf.size, 'instruction') : '';
     this.tileList.reset(tiles.rows.length);
-    this.columns.range.count.textContent = this.links.ranges.length || '';
+    this.columns.range.count.textContent = this.links.ranges.length ? this.links.ranges.length.toLocaleString('en') : '';
     if (this.links.ranges.length) this.chart.show(this.links, tiles.rows, this.showsPlaces);
     // The same rows stay in sight.
     const row = seen?.kind === 'inst' && this.tileRowOf.get(seen.num);
