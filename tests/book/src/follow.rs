@@ -227,6 +227,7 @@ impl Reader<'_> {
 fn is_there(tool: &str) -> bool {
     let probe = match tool {
         "gdb" => "gdb -batch -nx -ex run /bin/true 2>&1 | grep -q 'exited normally'".into(),
+        "perf" => "perf record -e cpu-clock -o /dev/null true".into(),
         tool => format!("{tool} --version"),
     };
     Command::new("sh").args(["-c", &probe]).output().is_ok_and(|output| output.status.success())
