@@ -222,6 +222,11 @@ impl Compiler {
         self.compilation.set_chaos(seed);
     }
 
+    /// The memory that its code goes to.
+    pub fn memory(&self) -> &CodeMemory {
+        &self.memory
+    }
+
     /// Limits what passes do from now on; see [`Limits`].
     pub fn set_limits(&mut self, limits: Limits) {
         self.compilation.set_limits(limits);

@@ -136,14 +136,11 @@ impl<B: Bytecode> Engine<B> {
         if function.has_door() && self.request(function, Purpose::Calls(count, record)) {
             return;
         }
-        let code = self.making_room(|| {
+        let code = self.watched(function, Form::Called(count), |watch| {
             let links = self.links.borrow();
             let source = function.body().source(0, links.functions());
-            let record = links.record(function.number());
-            let subject = function.body().subject(Form::Called(count));
-            let mut watch = self.inside.watch(&subject)?;
-            let call = (count, function.unit(), record);
-            self.backend.borrow_mut().called(&source, call, &mut watch)
+            let call = (count, function.unit(), links.record(function.number()));
+            self.backend.borrow_mut().called(&source, call, watch)
         });
         if let Ok(code) = code {
             self.open_to_calls(function, code);

@@ -8,8 +8,8 @@ mod present {
     use crate::inside::Watch;
     use crate::rules::{self, Matcher};
     use azulejo_core::error::{Error, Unsupported};
+    use azulejo_core::pass::Observer;
     use azulejo_core::pass::build::{Functions, Source};
-    use azulejo_core::pass::{Blind, Observer};
     use azulejo_core::vocab::Vocabulary;
     use azulejo_x64::watchers::Dump;
     use azulejo_x64::{Compiler, Features, Set, Watchers, X64};
@@ -112,8 +112,26 @@ mod present {
         azulejo_x64::faults::prepare_thread();
     }
 
+    /// What a compilation makes.
+    pub(crate) trait Code {
+        /// How many bytes of code.
+        fn size(&self) -> usize;
+    }
+
+    impl Code for Compiled {
+        fn size(&self) -> usize {
+            self.bytes().len()
+        }
+    }
+
+    impl Code for BaselineCode {
+        fn size(&self) -> usize {
+            self.bytes().len()
+        }
+    }
+
     /// Compiles as who watches it allows, and has it seen.
-    pub(crate) fn watched<T>(
+    pub(crate) fn watched<T: Code>(
         compiler: &mut Compiler,
         watch: &mut Watch<'_>,
         compile: impl FnOnce(&mut Compiler, &mut dyn Observer) -> Result<T, Error>,
@@ -121,8 +139,8 @@ mod present {
         compiler.set_limits(watch.steps());
         let subject = watch.subject();
         compiler.set_subject(subject.name(), || subject.source());
-        let result = compile(compiler, watch.observer());
-        watch.took(compiler.steps());
+        let result = compile(compiler, watch);
+        watch.finish(compiler.steps(), result.as_ref().ok().map(Code::size));
         result
     }
 
@@ -148,8 +166,7 @@ mod present {
             watch: &mut Watch<'_>,
         ) -> Result<BaselineCode, Error> {
             let compiler = self.compiler(Vocabulary { extra: B::OPERATORS })?;
-            // What becomes of an opcode's template is seen in the functions of the optimizer.
-            watched(compiler, watch, |compiler, _| compiler.baseline(function, functions, &mut Blind))
+            watched(compiler, watch, |compiler, observer| compiler.baseline(function, functions, observer))
         }
 
         /// For calls of other functions of bytecode, which go by the record.
@@ -162,6 +179,13 @@ mod present {
             watched(self.compiler(source.vocab)?, watch, |compiler, observer| {
                 compiler.called(source, arguments, unit, record, observer)
             })
+        }
+
+        /// How many bytes of memory for code are in use, and how many there are.
+        pub(crate) fn memory(&self) -> (usize, usize) {
+            self.compiler
+                .as_ref()
+                .map_or((0, self.code_bytes), |compiler| (compiler.memory().used(), compiler.memory().size()))
         }
 
         /// A compiler for another thread, if there is one for this.
@@ -268,6 +292,10 @@ mod absent {
     impl Backend {
         pub(crate) fn new(_: usize, _: Choice) -> Backend {
             Backend
+        }
+
+        pub(crate) fn memory(&self) -> (usize, usize) {
+            (0, 0)
         }
 
         pub(crate) fn compile(&mut self, _: &Source<'_>, _: &mut Watch<'_>) -> Result<Compiled, Error> {

@@ -44,7 +44,8 @@ impl<B: Bytecode> Engine<B> {
     /// Puts to use what has been compiled meanwhile.
     pub(super) fn collect(&self) {
         let next = || self.worker.borrow().as_ref().and_then(Worker::finished);
-        while let Some(Done { request, result }) = next() {
+        while let Some(Done { request, result, seen }) = next() {
+            seen.iter().for_each(|record| self.counts.compiled(record));
             let Ok(function) = self.known(FunctionId(request.function)) else { continue };
             if function.generation() != request.generation {
                 continue;

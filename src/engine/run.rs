@@ -233,6 +233,7 @@ impl<B: Bytecode> Engine<B> {
     /// Whether a function whose code was left at a bytecode is interpreted from there: if its budget is used up, it climbs.
     fn must_interpret(&self, function: &Function<B>, at: u32) -> bool {
         let is_used_up = function.is_used_up();
+        self.counts.left(function.code()[at as usize].opcode(), is_used_up);
         if is_used_up {
             self.climb(function, at);
         }

@@ -6,7 +6,7 @@
 use super::backend::watched;
 use super::function::Body;
 use crate::Error;
-use crate::inside::{Form, Inside};
+use crate::inside::{self, Form, Inside};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_x64::record::Record;
 use azulejo_x64::{Compiled, Compiler};
@@ -44,6 +44,8 @@ pub(super) struct Request {
 pub(super) struct Done {
     pub(super) request: Request,
     pub(super) result: Result<Compiled, Error>,
+    /// What is known of the compilation, if there was one.
+    pub(super) seen: Option<inside::Record>,
 }
 
 /// What goes from one thread to another.
@@ -75,8 +77,11 @@ impl<B: Bytecode> Worker<B> {
             let mut compiler = compiler;
             for job in to_do {
                 let job = job.open();
-                let result = job.compile(&mut compiler, &inside);
-                if ready.send(Parcel(Done { request: job.request, result })).is_err() {
+                let (result, seen) = match job.compile(&mut compiler, &inside) {
+                    Ok((result, seen)) => (result, Some(seen)),
+                    Err(error) => (Err(error), None),
+                };
+                if ready.send(Parcel(Done { request: job.request, result, seen })).is_err() {
                     break;
                 }
             }
@@ -113,14 +118,19 @@ impl<B: Bytecode> Drop for Worker<B> {
 }
 
 impl<B: Bytecode> Job<B> {
-    fn compile(&self, compiler: &mut Compiler, inside: &Inside) -> Result<Compiled, Error> {
+    /// Gives what came of it, if it may be compiled at all.
+    fn compile(
+        &self,
+        compiler: &mut Compiler,
+        inside: &Inside,
+    ) -> Result<(Result<Compiled, Error>, inside::Record), Error> {
         let subject = self.body.subject(match self.request.purpose {
             Purpose::Entry(at) => Form::Optimizer(at),
             Purpose::Calls(arguments, _) => Form::Called(arguments),
         });
         let mut watch = inside.watch(&subject)?;
         let functions = Record::functions(&self.records, self.table);
-        watched(compiler, &mut watch, |compiler, observer| match self.request.purpose {
+        let result = watched(compiler, &mut watch, |compiler, observer| match self.request.purpose {
             Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), observer),
             Purpose::Calls(arguments, record) => {
                 // SAFETY: the engine, whose record it is, waits for this thread before it ends.
@@ -128,6 +138,7 @@ impl<B: Bytecode> Job<B> {
                 let source = self.body.source(0, functions);
                 compiler.called(&source, arguments, self.body.unit(), record, observer)
             }
-        })
+        });
+        Ok((result, watch.record().clone()))
     }
 }

@@ -1,4 +1,4 @@
-//! What people see of compilations: logs, listings, limits by which a fault is found.
+//! What people see of compilations: logs, listings, statistics, limits by which a fault is found.
 //!
 //! In: each compilation, from the engine and from the thread that compiles for it. Out: a [`Watch`] that goes with it as
 //! the compiler's observer. Where nobody wants to see anything, nothing is looked at.
@@ -8,17 +8,27 @@ mod limits;
 mod listing;
 mod log;
 mod machine;
+mod statistics;
 mod trace;
 
 pub use limits::{BadLimit, Limits};
 pub use listing::Listing;
 pub use log::{Log, UnknownStage};
+pub use statistics::{Compilations, Statistics};
+pub(crate) use statistics::{Counts, Record};
 use trace::{Selection, Trace};
 
 use azulejo_core::error::Error;
+use azulejo_core::ir::emitted::Emitted;
+use azulejo_core::ir::graph::Graph;
+use azulejo_core::ir::index::Node;
+use azulejo_core::ir::ranges::Ranges;
+use azulejo_core::ir::schedule::Schedule;
+use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::limits::Limits as Steps;
-use azulejo_core::pass::{Blind, Observer};
+use azulejo_core::pass::{Allocated, Observer, Target};
 use limits::Admitted;
+use statistics::Times;
 use std::fmt::{self, Debug};
 
 /// What is compiled, and as what.
@@ -68,6 +78,11 @@ impl<B: Debug> Named for Subject<'_, B> {
 }
 
 impl<B: Debug> Subject<'_, B> {
+    /// What is known of it before it is compiled.
+    fn record(&self) -> Record {
+        Record { form: self.form, bytecodes: self.code.len(), bytes: None, times: None }
+    }
+
     /// What a trace starts with.
     fn head(&self) -> String {
         let name: String = self.name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -80,14 +95,17 @@ impl<B: Debug> Subject<'_, B> {
 pub(crate) struct Inside {
     log: Option<Log>,
     limits: Option<Limits>,
+    /// Whether time is taken.
+    times: bool,
 }
 
 impl Inside {
     /// By what a builder asked for; where it said nothing, by what the environment says.
-    pub(crate) fn new(log: Option<Log>, limits: Option<Limits>) -> Inside {
+    pub(crate) fn new(log: Option<Log>, limits: Option<Limits>, times: bool) -> Inside {
         Inside {
             log: log.or_else(|| Log::of_environment().cloned()),
             limits: limits.or_else(|| Limits::of_environment().cloned()),
+            times,
         }
     }
 
@@ -99,16 +117,17 @@ impl Inside {
             let trace = log.start(subject.name, subject.head(), subject.code)?;
             Some(Logged { log: Some(log), name: subject.name, form: subject.form, trace })
         };
-        Ok(Watch { subject, logged: self.log.as_ref().and_then(start), admitted, blind: Blind })
+        let record = Record { times: self.times.then(Times::start), ..subject.record() };
+        Ok(Watch { subject, record, logged: self.log.as_ref().and_then(start), admitted })
     }
 }
 
-/// Goes with a compilation.
+/// Goes with a compilation, and sees each stage.
 pub(crate) struct Watch<'a> {
     subject: &'a dyn Named,
+    record: Record,
     logged: Option<Logged<'a>>,
     admitted: Option<Admitted<'a>>,
-    blind: Blind,
 }
 
 impl<'a> Watch<'a> {
@@ -116,7 +135,7 @@ impl<'a> Watch<'a> {
     pub(crate) fn all<B: Debug>(subject: &'a Subject<'a, B>) -> Watch<'a> {
         let trace = Trace::new(subject.head(), subject.code, Selection::ALL);
         let logged = Logged { log: None, name: subject.name, form: subject.form, trace };
-        Watch { subject, logged: Some(logged), admitted: None, blind: Blind }
+        Watch { subject, record: subject.record(), logged: Some(logged), admitted: None }
     }
 
     /// What is compiled.
@@ -124,24 +143,25 @@ impl<'a> Watch<'a> {
         self.subject
     }
 
-    /// Who is shown each stage.
-    pub(crate) fn observer(&mut self) -> &mut dyn Observer {
-        match &mut self.logged {
-            Some(logged) => &mut logged.trace,
-            None => &mut self.blind,
-        }
-    }
-
     /// How many steps the compilation may take.
     pub(crate) fn steps(&self) -> Steps {
         self.admitted.as_ref().map_or(Steps::default(), Admitted::steps)
     }
 
-    /// Hears how many it took.
-    pub(crate) fn took(&self, steps: [u64; Steps::PASSES.len()]) {
+    /// Hears how many steps it took, and how many bytes of code came of it, if any did.
+    pub(crate) fn finish(&mut self, steps: [u64; Steps::PASSES.len()], bytes: Option<usize>) {
+        self.record.bytes = bytes;
+        if let Some(times) = &mut self.record.times {
+            times.stop();
+        }
         if let Some(admitted) = &self.admitted {
             admitted.took(steps);
         }
+    }
+
+    /// What is known of it afterwards.
+    pub(crate) fn record(&self) -> &Record {
+        &self.record
     }
 
     /// What is being written down, if anything is.
@@ -152,6 +172,52 @@ impl<'a> Watch<'a> {
     /// What was written down.
     pub(crate) fn into_text(mut self) -> String {
         self.trace().map(|trace| std::mem::take(&mut trace.text)).unwrap_or_default()
+    }
+
+    /// A part of the compilation has ended: notes the time, and writes down what came of it.
+    fn see(&mut self, part: &str, write: impl FnOnce(&mut Trace)) {
+        if let Some(times) = &mut self.record.times {
+            times.end(part);
+        }
+        // What becomes of an opcode's template is seen in the functions of the optimizer.
+        if let Some(logged) = self.logged.as_mut().filter(|logged| logged.form != Form::Baseline) {
+            write(&mut logged.trace);
+            if let Some(times) = &mut self.record.times {
+                times.go_on();
+            }
+        }
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn graph(&mut self, pass: &'static str, graph: &Graph) {
+        // A stencil's graph is built by another name.
+        let part = if pass == "open" { "build" } else { pass };
+        self.see(part, |trace| trace.graph(pass, graph));
+    }
+
+    fn renumbered(&mut self, numbers: &[Node]) {
+        self.see("dead", |trace| trace.renumbered(numbers));
+    }
+
+    fn schedule(&mut self, graph: &Graph, schedule: &Schedule) {
+        self.see("place", |trace| trace.schedule(graph, schedule));
+    }
+
+    fn tiles(&mut self, target: &Target<'_>, tiles: &TileList) {
+        self.see("tile", |trace| trace.tiles(target, tiles));
+    }
+
+    fn ranges(&mut self, target: &Target<'_>, tiles: &TileList, ranges: &Ranges) {
+        self.see("live", |trace| trace.ranges(target, tiles, ranges));
+    }
+
+    fn assignment(&mut self, target: &Target<'_>, allocated: &Allocated<'_>) {
+        self.see("allocate", |trace| trace.assignment(target, allocated));
+    }
+
+    fn code(&mut self, target: &Target<'_>, tiles: &TileList, code: &Emitted<'_>) {
+        self.see("emit", |trace| trace.code(target, tiles, code));
     }
 }
 

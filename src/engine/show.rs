@@ -1,0 +1,198 @@
+//! What can be seen of functions and their code.
+//!
+//! In: a function. Out: its tier, its machine code, every stage of its compilation as text or as a page; and of the engine what
+//! it has done so far.
+
+use super::backend::BaselineCode;
+use super::function::Function;
+use super::tiers::Tier;
+use super::{Engine, FunctionId};
+use crate::Error;
+use crate::inside::{Form, Listing, Statistics, Watch};
+use azulejo_core::ir::bytecode::Bytecode;
+
+impl<B: Bytecode> Engine<B> {
+    /// Whether a function has machine code.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert!(!engine.is_compiled(double));
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// assert!(engine.is_compiled(double));
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn is_compiled(&self, function: FunctionId) -> bool {
+        self.tier(function) > Tier::Interpreter
+    }
+
+    /// The highest tier in which calls of a function start now.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().thresholds(10, 10).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.tier(double), Tier::Interpreter);
+    /// for n in 0..100i64 {
+    ///     engine.call::<_, i64>(double, &mut (), (n,))?;
+    /// }
+    /// # if azulejo::can_compile().is_ok() {
+    /// assert_eq!(engine.tier(double), Tier::Optimizer);
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn tier(&self, function: FunctionId) -> Tier {
+        match self.known(function) {
+            Ok(function) if function.optimized().is_some() => Tier::Optimizer,
+            Ok(function) if function.has_baseline() => Tier::Baseline,
+            _ => Tier::Interpreter,
+        }
+    }
+
+    /// How many bytes of machine code a function has in its highest tier; zero if it is only interpreted.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.code_len(double), 0);
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// assert!(engine.code_len(double) > 0);
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn code_len(&self, function: FunctionId) -> usize {
+        self.known(function).map_or(0, |function| match (function.optimized(), function.baseline()) {
+            (Some(code), _) => code.bytes().len(),
+            (None, Some(code)) => code.bytes().len(),
+            (None, None) => 0,
+        })
+    }
+
+    /// What the engine has done so far: functions and tiers, what was compiled and how long that took, why compiled code was
+    /// left. See [`Statistics`]; printed, it is a table.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// assert_eq!(engine.stats().optimizer.compiled, 1);
+    /// # }
+    /// println!("{}", engine.stats());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn stats(&self) -> Statistics {
+        let functions = self.functions.borrow();
+        let tier = |number: usize| self.tier(FunctionId(number as u32));
+        let count = |in_tier: Tier| (0..functions.len()).filter(|number| tier(*number) == in_tier).count();
+        let (code_used, code_bytes) = self.backend.borrow().memory();
+        Statistics {
+            functions: functions.len(),
+            in_interpreter: count(Tier::Interpreter),
+            in_baseline: count(Tier::Baseline),
+            in_optimizer: count(Tier::Optimizer),
+            code_used,
+            code_bytes,
+            ..self.counts.statistics(B::OPCODES.iter().map(|opcode| opcode.name))
+        }
+    }
+
+    /// What becomes of a function in the optimizer, as text: its bytecode, the graph after each pass, the order of its nodes,
+    /// the chosen tiles, where values are live, the registers that they get, and the machine code. All that [`Log`](crate::Log) writes.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Double { dst: Out<i64>, a: In<i64> }, Return { a: In<i64> } }
+    /// # template! {
+    /// #     Op::Double => (add $a $a)
+    /// #     Op::Return => (return $a)
+    /// # }
+    /// let engine = Engine::<Op>::new();
+    /// let code = vec![Op::Double { dst: 0.into(), a: 0.into() }, Op::Return { a: 0.into() }];
+    /// let function = engine.define("double", code, 1)?;
+    /// if azulejo::can_compile().is_ok() {
+    ///     let stages = engine.stages(function)?;
+    ///     let names: Vec<&str> = stages.lines().filter_map(|line| line.strip_prefix("== ")).collect();
+    ///     assert_eq!(names.first(), Some(&"bytecode"));
+    ///     assert_eq!(names.last(), Some(&"emit"));
+    ///     assert!(stages.contains("Double { dst: r0, a: r0 }"));
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn stages(&self, function: FunctionId) -> Result<String, Error> {
+        let function = self.function(function)?;
+        let subject = function.body().subject(Form::Optimizer(0));
+        let mut watch = Watch::all(&subject);
+        let links = self.links.borrow();
+        let source = function.body().source(0, links.functions());
+        self.backend.borrow_mut().compile(&source, &mut watch)?;
+        Ok(watch.into_text())
+    }
+
+    /// A page for any browser that shows what becomes of a function in the optimizer: see [`explore`](crate::explore).
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Double { dst: Out<i64>, a: In<i64> }, Return { a: In<i64> } }
+    /// # template! {
+    /// #     Op::Double => (add $a $a)
+    /// #     Op::Return => (return $a)
+    /// # }
+    /// # let code = vec![Op::Double { dst: 0.into(), a: 0.into() }, Op::Return { a: 0.into() }];
+    /// let engine = Engine::<Op>::new();
+    /// let function = engine.define("double", code, 1)?;
+    /// # if azulejo::can_compile().is_ok() {
+    /// let page = engine.explore(function)?;
+    /// # let folder = std::env::temp_dir().join(format!("azulejo-{}.html", std::process::id()));
+    /// # let write = |_: &str, page| std::fs::write(&folder, page);
+    /// write("double.html", page)?;
+    /// # std::fs::remove_file(&folder)?;
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn explore(&self, function: FunctionId) -> Result<String, Error> {
+        Ok(crate::explore::page(self.function(function)?.name(), &self.stages(function)?))
+    }
+
+    /// A function's machine code in its highest tier as text, each piece with the bytecode it came from.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.disassemble(double).unwrap_err(), Error::NotCompiled);
+    /// # if azulejo::can_compile().is_ok() {
+    /// engine.compile(double)?;
+    /// let listing = engine.disassemble(double)?.to_string();
+    /// assert!(listing.contains("; 0: Double { dst: r0, a: r0 }"));
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn disassemble(&self, function: FunctionId) -> Result<Listing, Error> {
+        let function = self.function(function)?;
+        let bytecode: Vec<String> = function.code().iter().map(|op| format!("{op:?}")).collect();
+        let (entry, bytes, map) = match (function.optimized(), function.baseline()) {
+            (Some(code), _) => (code.entry(), code.bytes().to_vec(), code.map().to_vec()),
+            (None, Some(code)) => {
+                let map = positions(&code, function).into_iter().zip(0..).collect();
+                (code.entry(), code.bytes().to_vec(), map)
+            }
+            (None, None) => return Err(Error::NotCompiled),
+        };
+        Ok(Listing { address: entry.addr(), bytes, map, bytecode })
+    }
+}
+
+/// Where the code of each bytecode starts.
+pub(super) fn positions<B: Bytecode>(code: &BaselineCode, function: &Function<B>) -> Vec<u32> {
+    (0..function.code().len() as u32).map(|at| code.position(at)).collect()
+}
