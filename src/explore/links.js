@@ -316,7 +316,7 @@ function mark(map, id, level) {
 
 /** From the numbers of one graph to those of the next, if they differ. Old logs do not say; then it is found by likeness. */
 function renumbering(graph, next) {
-  if (next.was) return new Map(next.nodes.filter((node) => node.old >= 0 && node.isNamed).map((node) => [node.old, node.id]));
+  if (next.was) return new Map(next.nodes.filter((node) => node.old >= 0 && node.id >= 0).map((node) => [node.old, node.id]));
   const same = (one, other) => one.op === other.op && one.types === other.types && one.origin === other.origin;
   let shared = 0, alike = 0;
   for (const node of next.nodes) {

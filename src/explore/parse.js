@@ -76,18 +76,20 @@ function readGraph(lines) {
       const parts = block && nodeLine.exec(line);
       if (!parts) continue;
       let [, id, op, types, rest] = parts;
-      let origin = -1, old = -1;
+      let origin = -1, old = -1, own;
       const comment = rest.indexOf('#');
       if (comment >= 0) {
-        const named = /^# was v(\d+)/.exec(rest.slice(comment));
-        if (named) { old = +named[1]; was = true; }
+        // What yields nothing has its own number in the comment; what was numbered anew, the one before.
+        const named = /^#(?: v(\d+))?(?: was v(\d+))?/.exec(rest.slice(comment));
+        own = named[1];
+        if (named[2] !== undefined) { old = +named[2]; was = true; }
         rest = rest.slice(0, comment).trimEnd();
       }
       const at = /^(.*) @(\d+)$/.exec(rest);
       if (at) [rest, origin] = [at[1], +at[2]];
       else if (!NOWHERE.has(op)) origin = 0;
       const node = {
-        id: id === undefined ? -1 : +id, isNamed: id !== undefined, old,
+        id: +(id ?? own ?? -1), isNamed: id !== undefined, old,
         op, types, rest, origin, block, at: nodes.length, key: -1,
       };
       if (node.id >= 0) byId.set(node.id, node);
