@@ -1,6 +1,12 @@
 //! Conditions: what the CPU's flags can say of a comparison.
 
 /// A condition of the CPU's flags. The number of the plain ones is the machine's.
+///
+/// ```
+/// # mod azulejo { pub use azulejo_x64 as x64; }
+/// use azulejo::x64::Cond;
+/// assert_eq!(Cond::L as u8, 0xc);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "named like the instructions' suffixes")]
@@ -29,6 +35,12 @@ pub enum Cond {
 
 impl Cond {
     /// Holds where this one does not.
+    ///
+    /// ```
+    /// # mod azulejo { pub use azulejo_x64 as x64; }
+    /// use azulejo::x64::Cond;
+    /// assert_eq!(Cond::L.inverted(), Cond::Ge);
+    /// ```
     pub fn inverted(self) -> Cond {
         const PLAIN: [Cond; 16] = [
             Cond::O,

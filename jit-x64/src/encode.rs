@@ -11,6 +11,14 @@ use azulejo_core::vocab::Type;
 mod tests;
 
 /// A place in memory.
+///
+/// ```
+/// # mod azulejo { pub use azulejo_x64 as x64; }
+/// use azulejo::x64::Mem;
+/// // Eight bytes behind where rsi (register 6) points.
+/// let place = Mem::at(6, 8);
+/// assert_eq!((place.base, place.index, place.disp), (6, None, 8));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mem {
     /// The register with the address.
@@ -23,11 +31,25 @@ pub struct Mem {
 
 impl Mem {
     /// Where a register points, plus an offset.
+    ///
+    /// ```
+    /// # mod azulejo { pub use azulejo_x64 as x64; }
+    /// use azulejo::x64::Mem;
+    /// assert_eq!(Mem::at(6, -8).disp, -8);
+    /// ```
     pub fn at(base: u8, disp: i64) -> Mem {
         Mem { base, index: None, disp: disp as i32 }
     }
 
     /// An element: base plus index times scale (1, 2, 4 or 8), plus an offset.
+    ///
+    /// ```
+    /// # mod azulejo { pub use azulejo_x64 as x64; }
+    /// use azulejo::x64::Mem;
+    /// // [rsi + rcx * 8 + 16]
+    /// let place = Mem::element(6, 1, 8, 16);
+    /// assert_eq!((place.index, place.disp), (Some((1, 3)), 16));
+    /// ```
     pub fn element(base: u8, index: u8, scale: i64, disp: i64) -> Mem {
         debug_assert!(index != RSP, "rsp cannot be an index");
         Mem { base, index: Some((index, scale.trailing_zeros() as u8)), disp: disp as i32 }
@@ -35,6 +57,14 @@ impl Mem {
 }
 
 /// An operand that may be a register or in memory.
+///
+/// ```
+/// # mod azulejo { pub use azulejo_x64 as x64; }
+/// use azulejo::x64::Mem;
+/// use azulejo::x64::encode::Rm;
+/// assert_eq!(Rm::from(3), Rm::Reg(3));
+/// assert_eq!(Rm::from(Mem::at(6, 8)), Rm::Mem(Mem::at(6, 8)));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rm {
     /// A register.

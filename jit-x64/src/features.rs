@@ -25,6 +25,12 @@ bitflags! {
 
 impl Features {
     /// What the CPU that runs this has.
+    ///
+    /// ```
+    /// # mod azulejo { pub use azulejo_x64 as x64; }
+    /// use azulejo::x64::Features;
+    /// assert_eq!(Features::detect().contains(Features::BMI2), std::arch::is_x86_feature_detected!("bmi2"));
+    /// ```
     pub fn detect() -> Features {
         let mut features = Features::empty();
         features.set(Features::SSE41, std::arch::is_x86_feature_detected!("sse4.1"));
@@ -38,6 +44,12 @@ impl Features {
     }
 
     /// The features with these names; unknown names are none.
+    ///
+    /// ```
+    /// # mod azulejo { pub use azulejo_x64 as x64; }
+    /// use azulejo::x64::Features;
+    /// assert_eq!(Features::named(&["bmi2", "x87"]), Features::BMI2);
+    /// ```
     pub fn named(names: &[&str]) -> Features {
         let all = Features::all().iter_names();
         all.filter(|(name, _)| names.iter().any(|named| named.eq_ignore_ascii_case(name)))

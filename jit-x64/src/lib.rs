@@ -1,6 +1,7 @@
 //! The x86-64 back end of azulejo: registers, conventions, tiles, the emitter and code memory.
 //!
-//! The only crate with machine code in it.
+//! The only crate with machine code in it. Whoever writes tiles uses [`Emitter`], [`Tile`], [`Cond`] and [`Mem`]; the document
+//! `docs/emitters.md` shows them at work.
 
 #![cfg(target_arch = "x86_64")]
 

@@ -2,6 +2,8 @@
 //!
 //! In: the files whose public items users reach. Out: each public item without one.
 
+use std::path::Path;
+
 /// The files, or folders of such, that have what users call by name.
 const SHOWN: &[&str] = &[
     "src/",
@@ -10,7 +12,12 @@ const SHOWN: &[&str] = &[
     "jit-core/src/verify.rs",
     "jit-core/src/vocab/trap.rs",
     "jit-macros/src/lib.rs",
+    "jit-x64/src/condition.rs",
+    "jit-x64/src/set.rs",
 ];
+
+/// What a document shows instead, in one program: the methods of one file.
+const DOCUMENTED: (&str, &str) = ("jit-x64/src/emit.rs", "docs/emitters.md");
 
 /// What is in these files for generated code and for the other crates only.
 const PLUMBING: &[&str] = &[
@@ -22,6 +29,8 @@ const PLUMBING: &[&str] = &[
     "unsafe trait Semantics",
     "struct Shape",
     "struct Function",
+    "fn emit",
+    "fn emitted",
 ];
 
 /// How public items begin that have to show how they are used.
@@ -59,6 +68,24 @@ pub(crate) fn check_examples(name: &str, text: &str, faults: &mut Vec<String>) {
             faults.push(format!("{name}:{}: `{item}` has no example", at + 1));
         }
         (has_example, is_hidden) = (false, false);
+    }
+}
+
+/// Checks that the document for whoever writes emitters names each method that there is for them.
+pub(crate) fn check_document(root: &Path, faults: &mut Vec<String>) {
+    let (code, document) = DOCUMENTED;
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap_or_default();
+    let shown = read(document);
+    for line in read(code).lines() {
+        let Some(item) = line.trim_start().strip_prefix("pub ").filter(|item| item.starts_with("fn ")) else {
+            continue;
+        };
+        let item = item.split('(').next().unwrap_or(item);
+        let name = item.trim_start_matches("fn ").split('<').next().unwrap_or(item);
+        let is_shown = ["cx", "t"].iter().any(|of| shown.contains(&format!("{of}.{name}(")));
+        if !PLUMBING.contains(&item) && !is_shown {
+            faults.push(format!("{document}: does not show `{name}` of {code}"));
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! reason; an unfinished place names its issue; nothing trails at a line's end; what documents link to or name exists, and the book
 //! lists its chapters (`links.rs`); what users see has an example (`examples.rs`); the modules of the core depend on each other in one direction only.
 
-use crate::examples::check_examples;
+use crate::examples::{check_document, check_examples};
 use crate::links::{check_links, check_paths, check_summary};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,6 +55,7 @@ pub(crate) fn tidy(root: &Path) -> Result<(), String> {
         names.push(name);
     }
     check_summary(root, &names, &mut faults);
+    check_document(root, &mut faults);
     eprintln!("tidy: {} files, {} faults", files.len(), faults.len());
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }

@@ -5,6 +5,8 @@
 
 use azulejo::prelude::*;
 
+pub mod emitters;
+
 pub mod ops {
     //! What the operators are and mean.
 
