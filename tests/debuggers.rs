@@ -160,6 +160,22 @@ mod checks {
         let names = ["azulejo_test_stop", "inner_words", "enter", "outer_lines", "enter", "main ()"];
         assert_order(&backtrace, &names);
         assert!(!backtrace.contains("never_seen") && !backtrace.contains("Backtrace stopped"), "{backtrace}");
+        // By its name a function can be taken apart and stopped in.
+        let script = "
+            break azulejo_test_ready
+            run
+            break inner_words
+            disassemble inner_words
+            continue
+            backtrace 2
+            kill
+        ";
+        let text = gdb(what, script).expect("gdb was there before");
+        let instructions = text.lines().filter(|line| line.contains(" <+")).count();
+        assert!(instructions > 100 && text.contains("End of assembler dump."), "{text}");
+        let stop = text.lines().find(|line| line.starts_with("Breakpoint 2, "));
+        assert!(stop.is_some_and(|line| line.ends_with(" in inner_words ()")), "{text}");
+        assert_order(&text, &["#0", "in inner_words ()", "#1"]);
         // From every instruction of the inner function, its prologue and epilogue too, and then of its callers. (GDB reads
         // expressions as Rust once it stands in a function that it knows to be Rust.)
         let script = "
