@@ -211,7 +211,7 @@ impl Record {
     ///
     /// # Safety
     ///
-    /// The code must have been compiled with a [`Called`](azulejo_core::pass::build::Called), for this record.
+    /// The code must have been compiled with a [`Called`], for this record.
     pub unsafe fn open_to(&self, code: &crate::compile::Compiled) {
         self.entry.set(code.entry());
         self.spread.set(Self::spread());
