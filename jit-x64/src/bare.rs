@@ -3,14 +3,18 @@
 //! In: a frame, and what is emitted by hand. Out: linked code. This is what stands around stencils, and doors; everything
 //! else is made of tiles.
 
-use crate::emit::{Code, Emitter, Options, Scratch};
+use crate::emit::{Code, Cond, Emitter, Options, Scratch};
+use crate::encode::{Alu, Mem, Shift};
 use crate::frame::Frame;
 use crate::link::{self, Form};
+use crate::record::{Host, Record};
 use crate::regs;
 use azulejo_core::ir::assignment::Assignment;
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::tiles::TileList;
+use azulejo_core::pass::build::TAILED;
 use azulejo_core::target::{Reg, RegSet};
+use azulejo_core::vocab::Type;
 
 /// Links code that comes from no tile list.
 pub(crate) fn close(emitter: Emitter, code: &mut Code) {
@@ -23,32 +27,82 @@ pub(crate) fn close(emitter: Emitter, code: &mut Code) {
     link::link(&mut link::Scratch::default(), code, &mut fixups, &mut starts, blocks, &pool);
 }
 
-/// What stands before and behind the stencils of a function.
+/// So often baseline code takes its frame back.
+pub(crate) const LEAVES: usize = 4;
+
+/// What stands before and behind the stencils of a function, whatever its frame's size is. From `rsp` up: the stencils' room, the
+/// record of the function, its context, its slots.
 #[derive(Debug, Default)]
 pub(crate) struct BaselineFrame {
-    pub(crate) frame: Frame,
+    /// Without slots.
+    frame: Frame,
     /// How many bytes of it the stencils asked for, and the registers that they use and must be given back.
     pub(crate) room: u32,
     pub(crate) saved: RegSet,
     /// Keeps the machine's own pointers where stencils want them, and goes where it is told.
     pub(crate) prologue: Vec<u8>,
+    /// Where in it the room is made.
+    pub(crate) make_at: usize,
     /// Leaves the function.
     pub(crate) epilogue: Vec<u8>,
+    /// Where in it the function is left before its end.
+    pub(crate) left: usize,
+    /// Where in it the frame is taken back.
+    pub(crate) leaves: [u32; LEAVES],
 }
+
+/// The frame of one function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnFrame {
+    pub(crate) frame: Frame,
+    /// Where in it the record is of the function that runs in its own slots; zero if it runs in others.
+    record: u32,
+    has_slots: bool,
+}
+
+impl OwnFrame {
+    /// Where the record is, the context, and the slots, if it has any.
+    pub(crate) fn places(&self) -> Option<[u32; 3]> {
+        self.has_slots.then(|| [0, CONTEXT, SLOTS].map(|place| self.record + place))
+    }
+}
+
+/// How far behind the record the others are.
+const CONTEXT: u32 = 8;
+const SLOTS: u32 = 16;
+/// A frame with slots is smaller than this: it does not reach beyond a page.
+const MAX_OWN: u32 = 4096;
 
 impl BaselineFrame {
     pub(crate) fn new(saved: RegSet, room: u32, options: &Options) -> BaselineFrame {
         let used = saved.union(RegSet::of(&[regs::R12, regs::RBX]));
-        let frame = |keeps_pointer| Frame::new(used, room, true, keeps_pointer);
+        let frame = |keeps_pointer| Frame::new(used, room + SLOTS, true, keeps_pointer).open();
         let mut emitter = Emitter::of_frame(options, frame);
         emitter.prologue();
+        let make_at = emitter.here() - emitter.frame.room_len() as usize;
+        let record = Mem::at(regs::RSP.number(), room as i64);
         let [context, frame, to] = [regs::RDI, regs::RSI, regs::RDX].map(Reg::number);
+        emitter.store_imm(Type::I64, record, 0);
         emitter.mov(regs::R12.number(), context);
         emitter.mov(regs::RBX.number(), frame);
         emitter.jmp_to(to);
         let prologue = core::mem::take(&mut emitter.bytes);
+        emitter.turn();
         emitter.leave();
-        BaselineFrame { frame: emitter.frame, room, saved, prologue, epilogue: emitter.bytes }
+        let left = emitter.here();
+        emitter.go_on(room as i64);
+        debug_assert!(emitter.fixups.is_empty(), "it is put anywhere as it is");
+        let leaves = emitter.leaves[..].try_into().expect("that often the frame is taken back");
+        let (frame, epilogue) = (emitter.frame, emitter.bytes);
+        BaselineFrame { frame, room, saved, prologue, make_at, epilogue, left, leaves }
+    }
+
+    /// That of a function with so many slots; they are in it unless they are too many.
+    pub(crate) fn of(&self, slots: u32) -> OwnFrame {
+        let bytes = slots.saturating_mul(8);
+        let has_slots = bytes < MAX_OWN && self.frame.size() + bytes.next_multiple_of(16) < MAX_OWN;
+        let frame = if has_slots { self.frame.with_more(bytes) } else { self.frame };
+        OwnFrame { frame, record: self.room, has_slots }
     }
 }
 
@@ -59,5 +113,41 @@ impl Emitter {
         let mut emitter = Emitter::new(&mut Scratch::default(), Vec::new(), &tiles, &assignment, options);
         emitter.frame = frame(options.frame_pointers);
         emitter
+    }
+
+    /// Puts a status and a value the way round that calls between functions of bytecode have them.
+    pub(crate) fn turn(&mut self) {
+        self.bytes(&[0x48, 0x92]); // xchg rax, rdx
+    }
+
+    /// Baseline code is left before its end, by an exit or by a function that takes its place. If it runs in its own frame,
+    /// that of the function with the record there, someone goes on in its place; otherwise who entered it does.
+    fn go_on(&mut self, record: i64) {
+        let [rax, rcx, rdx, rsp] = [regs::RAX, regs::RCX, regs::RDX, regs::RSP].map(Reg::number);
+        let [rsi, rdi, r8, r11] = [regs::RSI, regs::RDI, regs::R8, regs::R11].map(Reg::number);
+        let place = |at: u32| Mem::at(rsp, record + at as i64);
+        self.load(Type::I64, rdi, place(0));
+        self.test(Type::I64, rdi, rdi);
+        let is_own = self.skip_if(Cond::Ne);
+        self.turn();
+        self.leave();
+        self.land(is_own);
+        self.mov(rcx, rax);
+        self.shift_imm(Shift::Shr, Type::I64, rcx, 32);
+        self.alu_imm(Alu::Cmp, Type::I32, rcx, (TAILED >> 32) as i64);
+        let is_followed = self.skip_if(Cond::E);
+        self.mov(r8, rdx);
+        self.mov(rcx, rax);
+        self.lea(true, rdx, place(SLOTS));
+        self.load(Type::I64, rsi, place(CONTEXT));
+        self.load(Type::I64, r11, Mem::at(rdi, Record::HOST as i64));
+        self.call(Mem::at(r11, Host::GO_ON as i64));
+        self.load(Type::I64, rdi, place(0));
+        let has_ended = self.skip_unless_put_off();
+        self.land(is_followed);
+        self.load(Type::I64, r11, Mem::at(rdi, Record::HOST as i64));
+        self.go_on_in_next();
+        self.land(has_ended);
+        self.leave();
     }
 }

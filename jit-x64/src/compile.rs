@@ -89,6 +89,27 @@ pub struct RawStatus {
     value: u64,
 }
 
+impl RawStatus {
+    /// What is in the registers, if it was baseline code that gave it back.
+    pub fn turned(self) -> TurnedStatus {
+        TurnedStatus { value: self.status, status: self.value }
+    }
+}
+
+/// What baseline code gives back: the same the other way round, as calls between functions of bytecode have it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct TurnedStatus {
+    value: u64,
+    status: u64,
+}
+
+impl From<TurnedStatus> for Status {
+    fn from(TurnedStatus { value, status }: TurnedStatus) -> Status {
+        RawStatus { status, value }.into()
+    }
+}
+
 impl From<RawStatus> for Status {
     fn from(raw: RawStatus) -> Status {
         let RawStatus { status, value } = raw;
@@ -316,8 +337,8 @@ impl Compiler {
 
     /// Makes a way in for calls from other functions of bytecode.
     pub fn door(&mut self, behind: &Behind<'_>) -> Result<Door, Error> {
-        let Behind { source, record, arguments, third, .. } = *behind;
-        let called = Some(record.called(arguments, third));
+        let Behind { source, record, arguments, .. } = *behind;
+        let called = Some(record.called(arguments, core::ptr::null()));
         let is_needed = self.compilation.needed_at_start(&Source { called, ..*source });
         invoke::door(behind, is_needed, &self.memory, &self.options)
     }

@@ -136,6 +136,8 @@ pub(crate) struct Outline {
 pub(crate) const NEXT: u32 = 0;
 /// The way out of the function.
 pub(crate) const OUT: u32 = u32::MAX;
+/// The way out of it before its end: someone has to go on there.
+pub(crate) const LEFT: u32 = u32::MAX - 1;
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]

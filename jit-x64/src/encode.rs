@@ -529,6 +529,17 @@ impl Emitter {
         }
     }
 
+    /// Jumps to an address, by a register if that is far.
+    pub(crate) fn jump_address(&mut self, address: u64, scratch: u8) {
+        if self.reaches(address) {
+            self.byte(0xe9);
+            self.distance_to(address);
+        } else {
+            self.mov_imm(scratch, address);
+            self.jmp_to(scratch);
+        }
+    }
+
     /// Jumps to an address in a register or in memory.
     pub fn jmp_to(&mut self, target: impl Into<Rm>) {
         self.encode(op(0xff), 4, target.into());

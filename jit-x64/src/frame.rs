@@ -5,7 +5,7 @@
 //! Saved registers are pushed in [`SAVE_ORDER`], so that `rbp` stands right below the return address and its chain
 //! can be followed where functions keep it ([`Frame::keeps_pointer`]).
 
-use crate::emit::{Emitter, OUT};
+use crate::emit::{Emitter, LEFT, OUT};
 use crate::encode::{Alu, Mem};
 use crate::regs::*;
 use azulejo_core::target::{Reg, RegSet};
@@ -37,6 +37,8 @@ pub struct Frame {
     /// The bytes below them.
     room: u32,
     keeps_pointer: bool,
+    /// The instructions that make it have room for any size.
+    is_open: bool,
     /// How many bytes of code stand before it is made.
     lead: u32,
 }
@@ -48,7 +50,7 @@ impl Frame {
         if keeps_pointer {
             saved.insert(RBP);
         }
-        let mut frame = Frame { saved, room, keeps_pointer, lead: 0 };
+        let mut frame = Frame { saved, room, keeps_pointer, is_open: false, lead: 0 };
         // A call wants rsp to be a multiple of 16.
         if has_calls && !frame.size().is_multiple_of(16) {
             frame.room += 8;
@@ -64,6 +66,30 @@ impl Frame {
     /// The bytes below the saved registers.
     pub(crate) fn room(&self) -> u32 {
         self.room
+    }
+
+    /// One whose room is written into its code afterwards.
+    pub(crate) fn open(self) -> Frame {
+        Frame { is_open: true, ..self }
+    }
+
+    /// The same with so much more room.
+    pub(crate) fn with_more(self, bytes: u32) -> Frame {
+        Frame { room: self.room + bytes.next_multiple_of(16), ..self }
+    }
+
+    /// Writes the room of an open frame into an instruction that makes it or takes it back.
+    pub(crate) fn write_room(&self, code: &mut [u8], at: usize) {
+        code[at + ROOM_AT..][..4].copy_from_slice(&self.room.to_le_bytes());
+    }
+
+    /// How many bytes the change of `rsp` has that makes or takes back the room.
+    pub(crate) fn room_len(&self) -> u32 {
+        match self.room {
+            0 => 0,
+            1..=127 if !self.is_open => 4,
+            _ => 7,
+        }
     }
 
     /// Says where in the code it is made.
@@ -103,14 +129,8 @@ pub(crate) fn touches_len(room: u32) -> u32 {
 
 const TOUCH_LEN: u32 = 7;
 
-/// How many bytes the change of `rsp` has that makes or takes back this room.
-pub(crate) fn room_len(room: u32) -> u32 {
-    match room {
-        0 => 0,
-        1..=127 => 4,
-        _ => 7,
-    }
-}
+/// Where in the instruction that changes `rsp` the room of an open frame is.
+pub(crate) const ROOM_AT: usize = 3;
 
 /// How many bytes `mov rbp, rsp` has.
 pub(crate) const MOVE_LEN: u32 = 3;
@@ -127,8 +147,18 @@ impl Emitter {
         for page in 1..=frame.room / PAGE {
             self.test(Type::I32, Mem::at(RSP.number(), -((page * PAGE) as i64)), RAX.number());
         }
-        if frame.room > 0 {
-            self.alu_imm(Alu::Sub, Type::I64, RSP.number(), frame.room as i64);
+        self.make_room(Alu::Sub);
+    }
+
+    fn make_room(&mut self, alu: Alu) {
+        let Frame { room, is_open, .. } = self.frame;
+        match room {
+            0 => {}
+            _ if is_open => {
+                self.bytes(&[0x48, 0x81, 0xc4 | (alu as u8) << 3]);
+                self.bytes(&room.to_le_bytes());
+            }
+            _ => self.alu_imm(alu, Type::I64, RSP.number(), room as i64),
         }
     }
 
@@ -142,13 +172,19 @@ impl Emitter {
         self.byte(0xc3);
     }
 
+    /// Leaves the function before its end.
+    pub(crate) fn leave_unfinished(&mut self) {
+        match self.is_stencil() {
+            true => self.jump_out(LEFT),
+            false => self.leave(),
+        }
+    }
+
     /// Makes the stack what it was when the function was entered; what ends it follows.
     pub(crate) fn drop_frame(&mut self) {
         let frame = self.frame;
         self.leaves.push(self.here() as u32);
-        if frame.room > 0 {
-            self.alu_imm(Alu::Add, Type::I64, RSP.number(), frame.room as i64);
-        }
+        self.make_room(Alu::Add);
         for reg in frame.saved().rev() {
             self.pop64(reg.number());
         }

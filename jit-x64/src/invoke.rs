@@ -7,6 +7,8 @@
 //! machine's stack. [`crate::record`] says how calls are made.
 
 use crate::bare;
+use crate::baseline::BaselineCode;
+use crate::compile::Compiled;
 use crate::emit::{Code, Cond, Emitter, Options, Tile};
 use crate::encode::{Alu, Mem};
 use crate::frame::{Frame, MAX_FRAME_BYTES};
@@ -57,25 +59,34 @@ impl Emitter {
     pub(crate) fn tail(&mut self) {
         if !self.is_called {
             self.mov_imm(RAX.number(), TAILED);
-            return self.leave();
+            return self.leave_unfinished();
         }
         self.go_to_next();
     }
 
     fn go_to_next(&mut self) {
         self.mov_imm(R11.number(), self.host);
-        self.mov_imm(RAX.number(), Host::go_to_next());
+        self.go_on_in_next();
+    }
+
+    /// Goes on in the function that takes this one's place; the host is in `r11`.
+    pub(crate) fn go_on_in_next(&mut self) {
         self.drop_frame();
-        self.jmp_to(RAX.number());
+        self.jmp_to(Mem::at(R11.number(), Host::GO_TO_NEXT as i64));
     }
 
     /// Leaves a function that its host ran to its end, or up to where another one takes its place.
     pub(crate) fn hand_on(&mut self) {
-        self.bytes(&[0x48, 0x0f, 0xba, 0xe2, PUT_OFF.trailing_zeros() as u8]); // bt rdx, imm8
-        let has_ended = self.skip_if(Cond::Ae);
+        let has_ended = self.skip_unless_put_off();
         self.go_to_next();
         self.land(has_ended);
         self.leave();
+    }
+
+    /// Skips what is to be done if another function takes the place of one that a host ran.
+    pub(crate) fn skip_unless_put_off(&mut self) -> usize {
+        self.bytes(&[0x48, 0x0f, 0xba, 0xe2, PUT_OFF.trailing_zeros() as u8]); // bt rdx, imm8
+        self.skip_if(Cond::Ae)
     }
 
     /// Says that there is a result.
@@ -132,16 +143,21 @@ pub struct Behind<'a> {
     pub arguments: u32,
     /// The function.
     pub source: &'a Source<'a>,
-    /// The code, which is called with context, frame, and the third.
-    pub code: *const u8,
-    /// What it is called with besides.
-    pub third: *const (),
-    /// How much of the machine's stack it takes.
-    pub stack_bytes: usize,
+    /// Its code.
+    pub code: CodeBehind<'a>,
     /// Where calls are counted down; below zero they are the host's.
     pub budget: Option<*const i32>,
     /// For the host's data.
     pub record: &'a Record,
+}
+
+/// The code that a door leads to.
+#[derive(Clone, Copy)]
+pub enum CodeBehind<'a> {
+    /// The optimizer's, and what it is called with besides context and frame.
+    Optimized(&'a Compiled, *const ()),
+    /// The baseline's.
+    Baseline(&'a BaselineCode),
 }
 
 /// Code that takes no more of the machine's stack than this only compares the stack pointer when it is entered.
@@ -150,8 +166,10 @@ pub(crate) const SLACK: usize = 4096;
 /// The most slots for which a frame is made on the machine's stack.
 const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
 
-/// So many slots are written by a store each; more are by one instruction.
+/// So many slots are cleared by a store each; more are by one instruction.
 const FEW: usize = 12;
+/// So many arguments are copied one by one; that is no longer than a short jump.
+const FEW_ARGUMENTS: usize = 8;
 
 /// Makes a door. Of the slots behind the arguments those are cleared for which `is_needed` says so.
 pub(crate) fn door(
@@ -160,32 +178,84 @@ pub(crate) fn door(
     memory: &CodeMemory,
     options: &Options,
 ) -> Result<Door, Error> {
-    let Behind { arguments, source, code, third, stack_bytes, budget, record } = *behind;
-    let slots = source.slots;
+    let Behind { arguments, source: Source { slots, .. }, code, budget, record, .. } = *behind;
+    let slots = *slots;
     if slots > MAX_SLOTS || arguments > slots {
         return Err(Error::FrameTooLarge { bytes: slots as usize * 8 });
     }
+    let zeros: Vec<u32> = (arguments..slots).filter(|at| is_needed(*at)).collect();
+    let admission = Admission { arguments, budget, host: record.host() };
+    let own = match code {
+        CodeBehind::Baseline(code) => code.own().places().map(|places| (code, places)),
+        CodeBehind::Optimized(..) => None,
+    };
+    let (cx, entries) = match own {
+        Some((code, places)) => into(code, places, &admission, &zeros, options),
+        None => around(behind, &admission, &zeros, options),
+    };
+    let [entry, from_memory] = entries;
+    let mut code = Code::default();
+    bare::close(cx, &mut code);
+    Ok(Door { installed: memory.install(&code)?, entry, from_memory })
+}
+
+/// A door into baseline code: it makes the frame that the code takes back, which then returns to who came through the door.
+fn into(
+    code: &BaselineCode,
+    [record, context, slots]: [u32; 3],
+    admission: &Admission<'_>,
+    zeros: &[u32],
+    options: &Options,
+) -> (Emitter, [u32; 2]) {
+    let mut cx = Emitter::of_frame(options, |_| code.own().frame);
+    let entries = cx.admit_both(admission, cx.frame.size() as usize);
+    let at = |place: u32| Mem::at(RSP.number(), place as i64);
+    let slots = Slots { first: slots };
+    cx.prologue();
+    cx.store(Type::I64, at(record), RSI.number());
+    cx.store(Type::I64, at(context), RDI.number());
+    if slots.fill(&mut cx, admission.arguments, zeros) {
+        cx.load(Type::I64, R12.number(), at(context));
+    } else {
+        cx.mov(R12.number(), RDI.number());
+    }
+    cx.lea(true, RBX.number(), slots.at(0));
+    cx.jump_address(code.address(0).addr() as u64, R11.number());
+    (cx, entries)
+}
+
+/// A door that calls code which takes a frame like the engine's, and looks how it was left.
+fn around(
+    behind: &Behind<'_>,
+    admission: &Admission<'_>,
+    zeros: &[u32],
+    options: &Options,
+) -> (Emitter, [u32; 2]) {
+    let Behind { source, code, record, .. } = *behind;
+    let (code, third, stack_bytes, is_turned) = match code {
+        CodeBehind::Optimized(code, unit) => (code.entry(), unit, code.stack_bytes(), false),
+        CodeBehind::Baseline(code) => (code.entry(), code.address(0), code.stack_bytes(), true),
+    };
     // The slots, and the context behind them.
     let mut cx = Emitter::of_frame(options, |keeps_pointer| {
-        Frame::new(RegSet::EMPTY, (slots + 1) * 8, true, keeps_pointer)
+        Frame::new(RegSet::EMPTY, (source.slots + 1) * 8, true, keeps_pointer)
     });
-    let stack_bytes = cx.frame.size() as usize + stack_bytes;
-    let admission = Admission { arguments, budget, host: record.host() };
-    let [entry, from_memory] = cx.admit_both(&admission, stack_bytes);
+    let entries = cx.admit_both(admission, cx.frame.size() as usize + stack_bytes);
     cx.prologue();
     let [rax, rcx, rdx, rsp] = [RAX, RCX, RDX, RSP].map(Reg::number);
     let [rsi, rdi, r8] = [RSI, RDI, R8].map(Reg::number);
-    let context = slot(slots);
+    let slots = Slots { first: 0 };
+    let context = slots.at(source.slots);
     cx.store(Type::I64, context, rdi);
-    cx.take_arguments(arguments);
-    let zeros: Vec<u32> = (arguments..slots).filter(|at| is_needed(*at)).collect();
-    cx.clear(&zeros);
-    if arguments as usize > FEW || zeros.len() > FEW {
+    if slots.fill(&mut cx, admission.arguments, zeros) {
         cx.load(Type::I64, rdi, context);
     }
     cx.mov(rsi, rsp);
     cx.mov_imm(rdx, third.addr() as u64);
     cx.call_address(code.addr() as u64, rax);
+    if is_turned {
+        cx.turn();
+    }
     cx.test(Type::I64, rax, rax);
     let is_left = cx.skip_if(Cond::Ne);
     cx.mov(rax, rdx);
@@ -204,9 +274,86 @@ pub(crate) fn door(
     cx.mov_imm(rdi, core::ptr::from_ref(record).addr() as u64);
     cx.call_address(record.go_on(), rax);
     cx.hand_on();
-    let mut code = Code::default();
-    bare::close(cx, &mut code);
-    Ok(Door { installed: memory.install(&code)?, entry, from_memory })
+    (cx, entries)
+}
+
+/// Where a frame has the slots of VM registers.
+#[derive(Clone, Copy)]
+struct Slots {
+    first: u32,
+}
+
+impl Slots {
+    fn at(self, slot: u32) -> Mem {
+        Mem::at(RSP.number(), self.first as i64 + slot as i64 * 8)
+    }
+
+    /// Puts arguments in, wherever they are, and clears others; whether `rdi` was changed.
+    fn fill(self, cx: &mut Emitter, arguments: u32, zeros: &[u32]) -> bool {
+        self.take_arguments(cx, arguments);
+        self.clear(cx, zeros);
+        arguments as usize > FEW_ARGUMENTS || zeros.len() > FEW
+    }
+
+    fn take_arguments(self, cx: &mut Emitter, arguments: u32) {
+        if arguments == 0 {
+            return;
+        }
+        let [rax, rdx, rsi, rsp] = [RAX, RDX, RSI, RSP].map(Reg::number);
+        cx.test(Type::I32, rax, rax);
+        let is_in_registers = cx.skip_if(Cond::Ne);
+        match arguments as usize {
+            0..=FEW_ARGUMENTS => self.copy(cx, Mem::at(rdx, 0), 0..arguments),
+            _ => {
+                cx.mov(rsi, rdx);
+                self.copy_many(cx, 0..arguments);
+            }
+        }
+        let are_taken = cx.skip();
+        cx.land(is_in_registers);
+        for (at, reg) in (0..arguments).zip(&crate::abi::BYTECODE.int_args[1..]) {
+            cx.store(Type::I64, self.at(at), reg.number());
+        }
+        let passed = cx.frame.size() as i64 - REGISTER_ARGUMENTS as i64 * 8;
+        match arguments as usize {
+            0..=REGISTER_ARGUMENTS => {}
+            _ if arguments as usize <= FEW_ARGUMENTS => {
+                self.copy(cx, Mem::at(rsp, passed), REGISTER_ARGUMENTS as u32..arguments)
+            }
+            _ => {
+                cx.lea(true, rsi, Mem::at(rsp, passed + REGISTER_ARGUMENTS as i64 * 8));
+                self.copy_many(cx, REGISTER_ARGUMENTS as u32..arguments);
+            }
+        }
+        cx.land(are_taken);
+    }
+
+    /// Copies what stands where slots would be if they started elsewhere.
+    fn copy(self, cx: &mut Emitter, start: Mem, slots: Range<u32>) {
+        for at in slots {
+            cx.load(Type::I64, RAX.number(), Mem { disp: start.disp + at as i32 * 8, ..start });
+            cx.store(Type::I64, self.at(at), RAX.number());
+        }
+    }
+
+    /// Copies what is at `rsi` to slots. Changes `rcx` and `rdi`.
+    fn copy_many(self, cx: &mut Emitter, slots: Range<u32>) {
+        cx.mov_imm(RCX.number(), slots.len() as u64);
+        cx.lea(true, RDI.number(), self.at(slots.start));
+        cx.bytes(&[0xf3, 0x48, 0xa5]); // rep movsq
+    }
+
+    /// Clears slots, and perhaps what is between them. Changes `rcx` and `rdi` if they are many.
+    fn clear(self, cx: &mut Emitter, slots: &[u32]) {
+        let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return };
+        cx.mov_imm(RAX.number(), 0);
+        if slots.len() <= FEW {
+            return slots.iter().for_each(|at| cx.store(Type::I64, self.at(*at), RAX.number()));
+        }
+        cx.mov_imm(RCX.number(), (last - first) as u64 + 1);
+        cx.lea(true, RDI.number(), self.at(*first));
+        cx.bytes(&[0xf3, 0x48, 0xab]); // rep stosq
+    }
 }
 
 /// In `rax` behind a door's ways in, where there are arguments: they are in memory. By the other way it is their number.
@@ -242,73 +389,6 @@ impl Emitter {
         [entry, from_memory].map(|at| at as u32)
     }
 
-    /// Puts arguments in their slots, wherever they are.
-    fn take_arguments(&mut self, arguments: u32) {
-        if arguments == 0 {
-            return;
-        }
-        let [rax, rdx, rsi, rsp] = [RAX, RDX, RSI, RSP].map(Reg::number);
-        self.test(Type::I32, rax, rax);
-        let is_in_registers = self.skip_if(Cond::Ne);
-        match arguments as usize {
-            0..=FEW => self.copy(Mem::at(rdx, 0), 0..arguments),
-            _ => {
-                self.mov(rsi, rdx);
-                self.copy_many(0..arguments);
-            }
-        }
-        let are_taken = self.skip();
-        self.land(is_in_registers);
-        for (at, reg) in (0..arguments).zip(&crate::abi::BYTECODE.int_args[1..]) {
-            self.store(Type::I64, slot(at), reg.number());
-        }
-        let passed = self.frame.size() as i64 - REGISTER_ARGUMENTS as i64 * 8;
-        match arguments as usize {
-            0..=REGISTER_ARGUMENTS => {}
-            _ if arguments as usize <= FEW => {
-                self.copy(Mem::at(rsp, passed), REGISTER_ARGUMENTS as u32..arguments)
-            }
-            _ => {
-                self.lea(true, rsi, Mem::at(rsp, passed + REGISTER_ARGUMENTS as i64 * 8));
-                self.copy_many(REGISTER_ARGUMENTS as u32..arguments);
-            }
-        }
-        self.land(are_taken);
-    }
-
-    /// Copies what stands where slots would be if they started elsewhere.
-    fn copy(&mut self, start: Mem, slots: Range<u32>) {
-        for at in slots {
-            self.load(Type::I64, RAX.number(), Mem { disp: start.disp + at as i32 * 8, ..start });
-            self.store(Type::I64, slot(at), RAX.number());
-        }
-    }
-
-    /// Copies what is at `rsi` to slots. Changes `rcx` and `rdi`.
-    fn copy_many(&mut self, slots: Range<u32>) {
-        self.mov_imm(RCX.number(), slots.len() as u64);
-        self.lea(true, RDI.number(), slot(slots.start));
-        self.bytes(&[0xf3, 0x48, 0xa5]); // rep movsq
-    }
-
-    /// Clears slots, and perhaps what is between them. Changes `rcx` and `rdi` if they are many.
-    fn clear(&mut self, slots: &[u32]) {
-        let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return };
-        self.mov_imm(RAX.number(), 0);
-        if slots.len() <= FEW {
-            return slots.iter().for_each(|at| self.store(Type::I64, slot(*at), RAX.number()));
-        }
-        self.mov_imm(RCX.number(), (last - first) as u64 + 1);
-        self.lea(true, RDI.number(), slot(*first));
-        self.bytes(&[0xf3, 0x48, 0xab]); // rep stosq
-    }
-}
-
-fn slot(at: u32) -> Mem {
-    Mem::at(RSP.number(), at as i64 * 8)
-}
-
-impl Emitter {
     /// What stands before the frame is made; where the entry is. Calls that are not for this code go to the host, and
     /// those for which there is no room on the stack fail.
     pub(crate) fn admit(&mut self, admission: &Admission<'_>, stack_bytes: usize) -> u32 {

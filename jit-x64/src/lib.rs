@@ -54,7 +54,7 @@ pub use azulejo_core::verify::Function;
 /// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].
 pub use azulejo_core::vocab::{Sig, Type};
 pub use baseline::BaselineCode;
-pub use compile::{Compiled, Compiler, RawStatus, Status};
+pub use compile::{Compiled, Compiler, RawStatus, Status, TurnedStatus};
 pub use emit::{Code, Cond, EmitFn, Emitter, Tile};
 pub use encode::Mem;
 pub use features::Features;

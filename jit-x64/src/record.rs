@@ -42,6 +42,9 @@ pub struct Host {
     lowest: Cell<usize>,
     arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
     go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
+    /// A piece of code that goes on in the function that runs next; the host is in `r11`, and the stack is as it was when
+    /// the function was entered that ended.
+    go_to_next: unsafe extern "sysv64-unwind" fn(),
     owner: Cell<*const ()>,
     next: Next,
 }
@@ -109,6 +112,7 @@ impl Host {
             lowest: Cell::new(usize::MAX),
             arrive,
             go_on,
+            go_to_next: next,
             owner: Cell::new(core::ptr::null()),
             next: Next::nobody(),
         }
@@ -146,19 +150,15 @@ impl Host {
         unsafe { (&*record.get(), core::slice::from_raw_parts(args.get(), count.get())) }
     }
 
-    /// The address of a piece of code that goes on in the function that runs next; the host is in `r11`, and the stack is
-    /// as it was when the function was entered that ended.
-    pub(crate) fn go_to_next() -> u64 {
-        next as *const () as u64
-    }
-
     /// Whose functions these are.
     pub fn owner(&self) -> *const () {
         self.owner.get()
     }
 
-    /// Where in it `lowest` is.
+    /// Where in it these are.
     pub(crate) const LOWEST: usize = offset_of!(Host, lowest);
+    pub(crate) const GO_ON: usize = offset_of!(Host, go_on);
+    pub(crate) const GO_TO_NEXT: usize = offset_of!(Host, go_to_next);
 }
 
 impl Record {
@@ -171,7 +171,9 @@ impl Record {
         Record { entry: Cell::new(Self::nowhere()), spread: Cell::new(Self::spread()), host, function }
     }
 
-    /// Where in a record is where calls go that leave their arguments in memory.
+    /// Where in a record its host is.
+    pub(crate) const HOST: usize = offset_of!(Record, host);
+    /// Where in it is where calls go that leave their arguments in memory.
     pub(crate) const SPREAD: usize = offset_of!(Record, spread);
 
     /// The code of functions that have none.

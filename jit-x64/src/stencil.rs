@@ -7,7 +7,7 @@
 //! constants that may be anything. What is noticed then too has no stencil. So a stencil is right if its tiles are: no
 //! tile knows that it is used for one.
 
-use crate::emit::{self, Code, NEXT, OUT, Options, Outline};
+use crate::emit::{self, Code, LEFT, NEXT, OUT, Options, Outline};
 use crate::link::Target as Linked;
 use crate::regs::CALLEE_SAVED;
 use crate::set::Set;
@@ -99,6 +99,8 @@ pub(crate) enum Place {
     Label(u8),
     /// Out of the function.
     Out,
+    /// Out of it before its end.
+    Left,
     /// Something outside of the function.
     Address(u64),
     /// So far into a part of this stencil.
@@ -174,6 +176,7 @@ pub(crate) fn make(
             }
             (Linked::Way(NEXT), _) => Place::Next,
             (Linked::Way(OUT), _) => Place::Out,
+            (Linked::Way(LEFT), _) => Place::Left,
             (Linked::Address(address), _) => Place::Address(address),
             (Linked::Way(way), _) => Place::Label(way as u8 - 1),
             (other, None) => unreachable!("{other:?} is in the code"),

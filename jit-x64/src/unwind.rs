@@ -9,7 +9,7 @@
 //! On Windows nothing is registered: the functions that `template!` writes for calls let no
 //! panic out there.
 
-use crate::frame::{Frame, MOVE_LEN, push_len, room_len, touches_len};
+use crate::frame::{Frame, MOVE_LEN, push_len, touches_len};
 use crate::regs::{RBP, RSP};
 use azulejo_core::target::Reg;
 
@@ -121,7 +121,7 @@ pub(crate) fn of_function(code: &Described<'_>, address: usize) -> Box<[u8]> {
         }
     }
     if frame.room() > 0 {
-        rules.step(touches_len(frame.room()) + room_len(frame.room()));
+        rules.step(touches_len(frame.room()) + frame.room_len());
         rules.depth(frame.size(), frame.keeps_pointer());
     }
     for leave in code.leaves {
@@ -129,7 +129,7 @@ pub(crate) fn of_function(code: &Described<'_>, address: usize) -> Box<[u8]> {
         rules.bytes.push(REMEMBER_STATE);
         let mut depth = frame.size() - frame.room();
         if frame.room() > 0 {
-            rules.step(room_len(frame.room()));
+            rules.step(frame.room_len());
             rules.depth(depth, frame.keeps_pointer());
         }
         for reg in frame.saved().rev() {

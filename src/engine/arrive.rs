@@ -13,7 +13,7 @@ use super::worker::Purpose;
 use crate::Error;
 use crate::inside::Form;
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_x64::invoke::Behind;
+use azulejo_x64::invoke::{Behind, CodeBehind};
 use azulejo_x64::record::{Arrival, Outcome, PUT_OFF, Record};
 use azulejo_x64::{Compiled, RawStatus, Status};
 
@@ -160,20 +160,19 @@ impl<B: Bytecode> Engine<B> {
     /// Makes a door to the best code of a function.
     fn make_door(&self, function: &Function<B>, arguments: u32) -> Result<(), Error> {
         let door = self.making_room(|| {
-            let (code, third, stack_bytes) = match (function.compiled(), function.baseline()) {
-                (Some(code), _) => (code.entry(), function.unit(), code.stack_bytes()),
-                (None, Some(code)) => (code.entry(), code.address(0), code.stack_bytes()),
+            let (compiled, baseline) = (function.compiled(), function.baseline());
+            let code = match (&compiled, &baseline) {
+                (Some(code), _) => CodeBehind::Optimized(code, function.unit()),
+                (None, Some(code)) => CodeBehind::Baseline(code),
                 (None, None) => return Err(Error::NotCompiled),
             };
-            let counts = function.compiled().is_none() && self.counts();
+            let counts = compiled.is_none() && self.counts();
             let links = self.links.borrow();
             let source = function.body().source(0, links.functions());
             let behind = Behind {
                 arguments,
                 source: &source,
                 code,
-                third,
-                stack_bytes,
                 budget: counts.then(|| function.budget().as_ptr().cast_const()),
                 record: links.record(function.number()),
             };

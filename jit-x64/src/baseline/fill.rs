@@ -8,7 +8,7 @@ use super::faults::Sites;
 use super::operand::{Here, Operand};
 use super::pack::{CHUNK, COPIED, HOLE, Packed, PackedStencil, Patch, Quick, Table, What};
 use super::plan::{MAX_BYTES, Plan, Slow};
-use crate::bare::BaselineFrame;
+use crate::bare::{BaselineFrame, OwnFrame};
 use crate::faults::{Guarded, Registered};
 use crate::memory::CodeMemory;
 use crate::stencil::{Bits, COLD_ALIGNMENT, Hole, Part};
@@ -23,6 +23,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around<'a> {
     pub(super) frame: &'a BaselineFrame,
+    pub(super) own: OwnFrame,
     pub(super) code: Code<'a>,
     pub(super) labels: &'a [u32],
     pub(super) unit: u64,
@@ -105,10 +106,12 @@ pub(super) fn fill(
     if at.end > MAX_BYTES {
         return Err(Error::OutOfCodeMemory);
     }
-    let (frame, leaves) = (around.frame.frame, [at.epilogue as u32]);
+    let frame = around.own.frame;
+    let leaves = around.frame.leaves.map(|leave| at.epilogue as u32 + leave);
     let described = Described { frame: &frame, leaves: &leaves, end: at.code_end };
     let installed = memory.install_with(described, at.end, |address, bytes| {
         bytes[..at.hot].copy_from_slice(&around.frame.prologue);
+        frame.write_room(bytes, around.frame.make_at);
         Filler { plan, packed, around: &around, at, address, bytes }.fill();
     })?;
     let faults = packed.faulty.any().then(|| {
@@ -123,7 +126,7 @@ pub(super) fn fill(
         Registered::new(Guarded {
             start: installed.address().addr(),
             len: at.code_end,
-            leave: leaves[0],
+            leave: at.epilogue as u32,
             is_called: false,
             sites: Box::new(sites),
         })
@@ -132,7 +135,7 @@ pub(super) fn fill(
         announced: None,
         _faults: faults,
         installed,
-        frame,
+        own: around.own,
         leaves,
         positions: at.positions as u32,
         n_bytecodes: around.code.len as u32,
@@ -171,6 +174,9 @@ impl Filler<'_> {
         let epilogue_end = self.at.epilogue + self.around.frame.epilogue.len();
         self.bytes[self.at.epilogue..epilogue_end].copy_from_slice(&self.around.frame.epilogue);
         self.bytes[epilogue_end..self.at.cold].fill(0xcc);
+        for leave in self.around.frame.leaves {
+            self.around.own.frame.write_room(self.bytes, self.at.epilogue + leave as usize);
+        }
         self.slow();
         self.bytes[self.at.code_end..self.at.tables].fill(0xcc);
         for table in 0..self.plan.tables.len() {
@@ -284,6 +290,7 @@ impl Filler<'_> {
                 What::Label(label) => self.start(unsafe { label.read::<false>(here) } as usize),
                 What::Next => hot + stencil.hot as usize,
                 What::Out => self.at.epilogue,
+                What::Left => self.at.epilogue + self.around.frame.left,
                 What::In(part, at) => placed.part(part) + at as usize,
                 What::Address(address) => (address as usize).wrapping_sub(self.address),
                 What::Value(ref hole, operand) => {

@@ -26,11 +26,11 @@ mod operand;
 mod pack;
 mod plan;
 
-use crate::bare::BaselineFrame;
-use crate::compile::{Entry, Status};
+use crate::bare::{BaselineFrame, LEAVES, OwnFrame};
+use crate::compile::{Status, TurnedStatus};
 use crate::emit::{self, Options};
 use crate::faults::Registered;
-use crate::frame::{Frame, MAX_FRAME_BYTES};
+use crate::frame::MAX_FRAME_BYTES;
 use crate::memory::{CodeMemory, Installed};
 use crate::set::Set;
 use crate::stencil::{self, Stencil};
@@ -75,8 +75,8 @@ pub struct BaselineCode {
     pub(crate) announced: Option<Announced>,
     _faults: Option<Registered>,
     installed: Installed,
-    frame: Frame,
-    leaves: [u32; 1],
+    own: OwnFrame,
+    leaves: [u32; LEAVES],
     /// Where the code of each bytecode starts is in a table behind the code: where that is, and how long.
     positions: u32,
     n_bytecodes: u32,
@@ -126,7 +126,8 @@ impl Baseline {
         let Function { labels, unit, .. } = *function;
         let code = fill::Code::of(function);
         let records = machinery.functions.records;
-        let around = Around { frame: &self.frame, code, labels, unit: unit as u64, records, count };
+        let own = self.frame.of(function.shape.slots);
+        let around = Around { frame: &self.frame, own, code, labels, unit: unit as u64, records, count };
         fill::fill(&self.plan, &self.packed, around, memory)
     }
 
@@ -224,6 +225,9 @@ impl Baseline {
     }
 }
 
+/// What baseline code is called as: context, frame, and where to go on.
+type Entry = unsafe extern "sysv64-unwind" fn(*mut (), *mut u64, *const ()) -> TurnedStatus;
+
 impl BaselineCode {
     /// Runs it from a bytecode on.
     ///
@@ -239,11 +243,16 @@ impl BaselineCode {
         Status::from(unsafe { entry(context, frame, self.address(at)) })
     }
 
-    pub(crate) fn described(&self) -> Described<'_> {
-        Described { frame: &self.frame, leaves: &self.leaves, end: self.code_bytes as usize }
+    /// Where its own frame has the slots of VM registers, if it has them.
+    pub(crate) fn own(&self) -> &OwnFrame {
+        &self.own
     }
 
-    /// Where it starts: an `extern "sysv64" fn(context, frame, address) -> RawStatus` that goes on at the address, for
+    pub(crate) fn described(&self) -> Described<'_> {
+        Described { frame: &self.own.frame, leaves: &self.leaves, end: self.code_bytes as usize }
+    }
+
+    /// Where it starts: an `extern "sysv64" fn(context, frame, address) -> TurnedStatus` that goes on at the address, for
     /// callers that enter it in a way of their own.
     pub fn entry(&self) -> *const u8 {
         self.installed.address()
@@ -267,7 +276,7 @@ impl BaselineCode {
 
     /// How much of the machine's stack it takes while it runs, besides what it calls.
     pub fn stack_bytes(&self) -> usize {
-        self.frame.size() as usize
+        self.own.frame.size() as usize
     }
 
     /// The machine code, without what stands behind it.

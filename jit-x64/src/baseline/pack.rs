@@ -94,8 +94,9 @@ pub(super) enum What {
     Label(Word),
     /// The distance to the next bytecode.
     Next,
-    /// The distance to where the function is left.
+    /// The distance to where the function is left, and to where it is before its end.
     Out,
+    Left,
     /// The distance into a part of the same stencil.
     In(Part, u32),
     /// The distance to something outside of the function.
@@ -204,6 +205,7 @@ impl Patch {
             }
             Place::Next => What::Next,
             Place::Out => What::Out,
+            Place::Left => What::Left,
             Place::In(part, at) => What::In(part, at),
             Place::Address(address) => What::Address(address),
         };

@@ -5,7 +5,7 @@
 use super::mem;
 use super::sequences::control::*;
 use crate::regs;
-use azulejo_core::pass::build::{EXITED, TRAPPED};
+use azulejo_core::pass::build::TRAPPED;
 use azulejo_core::vocab::Type;
 use azulejo_macros::tile;
 
@@ -29,7 +29,7 @@ tile! {
     ret: (ret) -> void, 2 => |cx, t| { let _ = t; give_back(cx, None) },
     return_int: (return.$t:int reg) -> void, 2, fixed(0 = rdx) => |cx, t| give_back(cx, Some(t.sig.from)),
     return_float: (return.$t:float num) -> void, 3 => |cx, t| { cx.bits_to_int(t.sig.from == Type::F64, regs::RDX.number(), t.reg(0)); cx.status(0) },
-    exit_at: (exit_at $at) -> void, 3 => |cx, t| cx.status(EXITED | t.imm(0) as u64),
+    exit_at: (exit_at $at) -> void, 3 => |cx, t| cx.exit(t.imm(0)),
     trap: (trap $code) -> void, 3 => |cx, t| { cx.mov_imm(regs::RDX.number(), t.origin as u64); cx.status(TRAPPED | t.imm(0) as u64) },
     tailed: (tailed) -> void, 3 => |cx, t| { let _ = t; cx.tail() },
     // a function that others of bytecode call by their own convention

@@ -3,7 +3,7 @@
 //! In: compiled code and its arguments. Out: how it was left, or what of the caller's it did not keep: the callee-saved registers,
 //! which hold known values meanwhile, the stack pointer, the direction flag, how floats are rounded.
 
-use azulejo::x64::{RawStatus, Status};
+use azulejo::x64::RawStatus;
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
@@ -38,7 +38,7 @@ pub(crate) unsafe fn enter(
     context: *mut (),
     frame: *mut u64,
     third: *const (),
-) -> Result<Status, &'static str> {
+) -> Result<RawStatus, &'static str> {
     // No addresses: to use one as such is a fault.
     let given = std::array::from_fn(|at| 0xdead_0000_0000_0000 + at as u64);
     let mut around = Around { given, ..Around::default() };
@@ -50,7 +50,7 @@ pub(crate) unsafe fn enter(
         None if around.stack_before != around.stack_after => Err("rsp"),
         None if around.flags_after & BACKWARD != 0 => Err("the direction flag"),
         None if (around.rounding_before ^ around.rounding_after) & !EXCEPTIONS != 0 => Err("mxcsr"),
-        None => Ok(Status::from(status)),
+        None => Ok(status),
     }
 }
 

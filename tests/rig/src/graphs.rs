@@ -226,15 +226,16 @@ impl Rig {
             let unit = std::ptr::with_exposed_provenance(at_edge.middle() as usize);
             let (frame, context) = (real.as_mut_ptr(), real[OWN_SLOTS..].as_mut_ptr());
             // SAFETY: the graph uses only the slots there are, and what faults behind the edge.
-            let outcome = match unsafe { enter(compiled.entry(), context.cast(), frame, unit) } {
-                Ok(Status::Returned(bits)) => Ok(Outcome::Returned(bits)),
-                Ok(Status::Exited { at }) => Ok(Outcome::Exited(at as u64)),
-                Ok(Status::Trapped { trap, at }) => {
-                    Ok(Outcome::Trapped { code: trap.code() as u64, origin: at })
-                }
-                Ok(Status::Tailed) => unreachable!("there are no calls"),
-                Err(what) => Err(what),
-            };
+            let outcome =
+                match unsafe { enter(compiled.entry(), context.cast(), frame, unit).map(Status::from) } {
+                    Ok(Status::Returned(bits)) => Ok(Outcome::Returned(bits)),
+                    Ok(Status::Exited { at }) => Ok(Outcome::Exited(at as u64)),
+                    Ok(Status::Trapped { trap, at }) => {
+                        Ok(Outcome::Trapped { code: trap.code() as u64, origin: at })
+                    }
+                    Ok(Status::Tailed) => unreachable!("there are no calls"),
+                    Err(what) => Err(what),
+                };
             self.keep(way, Made::Optimized(compiled));
             let found = (outcome, [&real[..], &at_edge.read()].concat());
             if found.0.as_ref() != Ok(&expected.0) || found.1 != expected.1 {

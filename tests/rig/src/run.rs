@@ -257,7 +257,11 @@ impl Verified {
                 Made::Baseline(code) => (code.entry(), code.address(0)),
             };
             // SAFETY: the code was verified, and the frame has the slots it asks for.
-            match unsafe { enter(entry, context.cast(), slots, third) } {
+            let status = unsafe { enter(entry, context.cast(), slots, third) }.map(|raw| match compiled {
+                Made::Baseline(_) => Status::from(raw.turned()),
+                _ => Status::from(raw),
+            });
+            match status {
                 Ok(Status::Returned(bits)) => return End::Returned(bits),
                 Ok(Status::Trapped { trap, at }) => return End::Trapped(trap, at),
                 Ok(Status::Exited { at: next }) => at = next,

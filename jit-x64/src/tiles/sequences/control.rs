@@ -3,6 +3,7 @@
 use crate::emit::{Emitter, Tile};
 use crate::encode::Alu;
 use crate::regs::{RAX, RDX};
+use azulejo_core::pass::build::EXITED;
 use azulejo_core::vocab::Type;
 
 impl Emitter {
@@ -13,6 +14,12 @@ impl Emitter {
             _ => self.mov_imm(RAX.number(), status),
         }
         self.leave();
+    }
+
+    /// Leaves it before its end.
+    pub(in crate::tiles) fn exit(&mut self, to: i64) {
+        self.mov_imm(RAX.number(), EXITED | to as u64);
+        self.leave_unfinished();
     }
 }
 
