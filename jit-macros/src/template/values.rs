@@ -25,7 +25,10 @@ impl Checker<'_> {
         let is_known = |info: &OpInfo| info.props.contains(Props::TEMPLATE);
         let Some((op, info)) = vocab.iter().find(|(_, info)| info.name == word && is_known(info)) else {
             let names = vocab.iter().filter(|(_, info)| is_known(info)).map(|(_, info)| info.name);
-            let hint = closest(word, names.chain(["let:", "letv:", "window", "length"]));
+            let hint = match self.macros.contains_key(word) {
+                true => format!("; the macro is `^{word}`"),
+                false => closest(word, names.chain(["let:", "letv:", "window", "length"])),
+            };
             return fail(head, format!("there is no operator `{word}`{hint}"));
         };
         let is_load = info.props.contains(Props::ACCESS | Props::READS);

@@ -5,6 +5,9 @@ use azulejo_core::grammar::{Grammar, Problem, Refusal};
 use proc_macro2::Span;
 use syn::Error;
 
+/// How many forms without a tile are told one by one.
+const MAX_UNCOVERED: usize = 6;
+
 /// One compile error out of all refusals, each on its token.
 pub(crate) fn errors(
     header: &Header,
@@ -13,7 +16,14 @@ pub(crate) fn errors(
     refusals: &[Refusal],
 ) -> Option<Error> {
     let mut all: Option<Error> = None;
+    let mut uncovered = 0;
     for refusal in refusals {
+        if matches!(refusal.problem, Problem::Uncovered { .. }) {
+            uncovered += 1;
+            if uncovered > MAX_UNCOVERED {
+                continue;
+            }
+        }
         let span = match refusal.rule {
             Some(rule) => tiles[rule].span(refusal.part),
             None => header.name.span(),
@@ -28,6 +38,16 @@ pub(crate) fn errors(
             message.push_str(&format!(", did you mean `{near}`?"));
         }
         add(&mut all, span, message);
+    }
+    if uncovered > MAX_UNCOVERED {
+        let more = uncovered - MAX_UNCOVERED;
+        let advice = match header.extends {
+            Some(_) => "",
+            None => {
+                "; a set that is to have the tiles of another one extends it: `extends azulejo::x64::X64;`"
+            }
+        };
+        add(&mut all, header.name.span(), format!("{more} other forms are not covered either{advice}"));
     }
     all
 }

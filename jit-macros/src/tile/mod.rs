@@ -12,14 +12,21 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
 use syn::parse::Parser;
 
 /// Expands `tile!`.
 pub(crate) fn tile(input: TokenStream) -> TokenStream {
     match parse::group.parse2(input) {
         Ok(group) => expand::group(&group),
-        Err(error) => error.into_compile_error(),
+        Err(error) => {
+            // A group without tiles in its place, so that the set it belongs to is not reported as well.
+            let (vis, name) = (syn::Visibility::Inherited, Ident::new("unread", Span::call_site()));
+            let empty = expand::group(&ast::Group { vis, name, tiles: Vec::new() });
+            let error = error.into_compile_error();
+            quote!(#error #empty)
+        }
     }
 }
 

@@ -47,10 +47,11 @@ fn tile(input: ParseStream) -> Result<Tile> {
     let Some(symbol) = Symbol::from_name(&result.to_string()) else {
         return Err(Error::new(result.span(), "a tile yields `reg`, `num`, `flag` or `void`"));
     };
-    input.parse::<Token![,]>().map_err(|error| {
+    let no_cost = |error: Error| {
         Error::new(error.span(), format!("`{name}` has no cost: write it after the result, `-> {symbol}, 2`"))
-    })?;
-    let cost: LitInt = input.parse()?;
+    };
+    input.parse::<Token![,]>().map_err(no_cost)?;
+    let cost: LitInt = input.parse().map_err(no_cost)?;
     let cost = cost
         .base10_parse::<u16>()
         .ok()

@@ -4,6 +4,7 @@ use azulejo::prelude::*;
 enum Op {
     A { dst: Out<i64>, a: In<i64> },
     B { dst: Out<i64>, a: In<i64> },
+    C { dst: Out<i64>, a: In<i64> },
 }
 
 template! {
@@ -14,6 +15,7 @@ template! {
 
     Op::A => (^two $a $a)
     Op::B => (^two)
+    Op::C => (two $a)
 }
 
 fn main() {}
