@@ -8,6 +8,8 @@ use crate::emit::Emitter;
 use azulejo_core::vocab::Type;
 
 #[cfg(test)]
+mod shown;
+#[cfg(test)]
 mod tests;
 
 /// A place in memory.
