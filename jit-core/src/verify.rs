@@ -192,9 +192,7 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
     let mut targets =
         Targets { all: vec![0; code.len().div_ceil(64)], heads: vec![0; code.len().div_ceil(64)] };
     for at in 0..code.len() {
-        verifier.check_operands(at, &mut targets)?;
-        let effect = verifier.stack_effect(at);
-        uses_stack |= effect != (0, 0);
+        uses_stack |= verifier.check_operands(at, &mut targets)?;
         if at + 1 == code.len() && falls_through(verifier.template(at)) {
             return fail(at, Fault::FallsOff);
         }
@@ -273,34 +271,36 @@ impl<B: Bytecode> Verifier<'_, B> {
         B::templates()[self.code[at].opcode()]
     }
 
-    /// Checks the operands of a bytecode, and notes where it may jump.
-    fn check_operands(&self, at: usize, targets: &mut Targets) -> Result<(), VerifyError> {
+    /// Checks the operands of a bytecode, and notes where it may jump; whether it uses the operand stack.
+    #[inline(always)]
+    fn check_operands(&self, at: usize, targets: &mut Targets) -> Result<bool, VerifyError> {
         let registers = self.registers;
         let fail = |fault| Err(VerifyError { at: at as u32, fault });
-        let raw = self.code[at].operands();
-        for (number, info) in B::OPCODES[self.code[at].opcode()].operands.iter().enumerate() {
-            let operand = number as u8;
+        let raws = self.code[at].operands();
+        let infos = B::OPCODES[self.code[at].opcode()].operands;
+        let mut uses_stack = false;
+        for (operand, (info, &raw)) in (0u8..).zip(core::iter::zip(infos, &raws)) {
             match info.kind {
                 OperandKind::In | OperandKind::Out | OperandKind::InOut => {
-                    let register = raw[number] as u32;
+                    let register = raw as u32;
                     if register >= registers {
                         return fail(Fault::Register { operand, register, registers });
                     }
                 }
                 OperandKind::Regs | OperandKind::RegsMut => {
-                    let (first, count) = run_of(raw[number]);
+                    let (first, count) = run_of(raw);
                     if first.checked_add(count).is_none_or(|end| end > registers) {
                         return fail(Fault::Window { operand, first, count, registers });
                     }
                 }
                 OperandKind::Label => {
-                    if raw[number] >= self.code.len() as u64 {
-                        return fail(Fault::Target { operand, target: raw[number] as u32 });
+                    if raw >= self.code.len() as u64 {
+                        return fail(Fault::Target { operand, target: raw as u32 });
                     }
-                    targets.add(at, raw[number] as usize);
+                    targets.add(at, raw as usize);
                 }
                 OperandKind::Labels => {
-                    let (first, count) = run_of(raw[number]);
+                    let (first, count) = run_of(raw);
                     let run = first as usize..first as usize + count as usize;
                     match self.labels.get(run) {
                         Some(run) if !run.is_empty() => {
@@ -314,10 +314,11 @@ impl<B: Bytecode> Verifier<'_, B> {
                         _ => return fail(Fault::Labels { operand, first, count }),
                     }
                 }
-                OperandKind::Imm | OperandKind::Pop | OperandKind::Push => {}
+                OperandKind::Imm => {}
+                OperandKind::Pop | OperandKind::Push => uses_stack = true,
             }
         }
-        Ok(())
+        Ok(uses_stack)
     }
 
     /// How many values a bytecode pops and pushes.

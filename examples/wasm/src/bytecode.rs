@@ -32,6 +32,14 @@ impl From<ValType> for Kind {
     }
 }
 
+impl Kind {
+    /// A list of nothing else.
+    pub(crate) fn alone(self) -> &'static [Kind] {
+        static ALL: [Kind; 4] = [Kind::I32, Kind::I64, Kind::F32, Kind::F64];
+        &ALL[self as usize..][..1]
+    }
+}
+
 /// The kind of a Rust type.
 macro_rules! kind {
     (i32) => {

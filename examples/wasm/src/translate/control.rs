@@ -4,7 +4,7 @@
 //! it: down the stack, so that nothing is overwritten before it was moved.
 
 use super::stack::{Place, for_kind};
-use super::{Translator, kinds};
+use super::{Kinds, Translator, kinds};
 use crate::Error;
 use crate::bytecode::{Compare, Kind, Op};
 use azulejo::prelude::*;
@@ -28,9 +28,9 @@ pub(super) enum Hole {
 /// A `block`, `loop` or `if` that is open; the outermost one is the function.
 pub(super) struct Frame {
     /// What a jump to it carries, and what is on the stack behind its end.
-    pub(super) carried: Vec<Kind>,
-    pub(super) results: Vec<Kind>,
-    pub(super) parameters: Vec<Kind>,
+    pub(super) carried: Kinds,
+    pub(super) results: Kinds,
+    pub(super) parameters: Kinds,
     /// How much is on the stack below its parameters.
     pub(super) height: usize,
     /// A loop's start; jumps to anything else go to its end.
@@ -43,10 +43,10 @@ pub(super) struct Frame {
 
 impl Translator<'_> {
     /// The parameters and results of a block.
-    pub(super) fn block_type(&self, ty: BlockType) -> (Vec<Kind>, Vec<Kind>) {
+    pub(super) fn block_type(&self, ty: BlockType) -> (Kinds, Kinds) {
         match ty {
-            BlockType::Empty => (Vec::new(), Vec::new()),
-            BlockType::Type(ty) => (Vec::new(), vec![ty.into()]),
+            BlockType::Empty => Default::default(),
+            BlockType::Type(ty) => (Kinds::default(), kinds(&[ty])),
             BlockType::FuncType(ty) => {
                 let ty = &self.names.parts.types[ty as usize];
                 (kinds(ty.params()), kinds(ty.results()))
@@ -55,7 +55,7 @@ impl Translator<'_> {
     }
 
     /// Opens a frame whose parameters are on the stack.
-    pub(super) fn open(&mut self, parameters: Vec<Kind>, results: Vec<Kind>, start: Option<u32>) {
+    pub(super) fn open(&mut self, parameters: Kinds, results: Kinds, start: Option<u32>) {
         let carried = if start.is_some() { parameters.clone() } else { results.clone() };
         let height = self.stack.len() - parameters.len();
         let (holes, otherwise) = (Vec::new(), None);
@@ -212,9 +212,9 @@ impl Translator<'_> {
     }
 
     /// Goes on with these values on the stack above a height.
-    pub(super) fn resume(&mut self, height: usize, values: Vec<Kind>) {
+    pub(super) fn resume(&mut self, height: usize, values: Kinds) {
         self.truncate(height);
-        values.into_iter().for_each(|kind| self.push(kind, Place::Here));
+        values.iter().for_each(|kind| self.push(*kind, Place::Here));
         self.is_reachable = true;
     }
 

@@ -18,6 +18,7 @@ use crate::runtime::{Global, Table};
 use azulejo::prelude::*;
 use control::{Condition, Frame};
 use stack::{Place, Value, for_kind};
+use std::borrow::Cow;
 use std::sync::Arc;
 use wasmparser::{FuncType, FunctionBody, Operator, ValType};
 
@@ -84,22 +85,31 @@ struct Translator<'a> {
     labels: Vec<u32>,
 }
 
-fn kinds(types: &[ValType]) -> Vec<Kind> {
-    types.iter().map(|&ty| Kind::from(ty)).collect()
+/// The kinds of values, which are mostly one or none.
+type Kinds = Cow<'static, [Kind]>;
+
+fn kinds(types: &[ValType]) -> Kinds {
+    match types {
+        [] => Cow::Borrowed(&[]),
+        [ty] => Cow::Borrowed(Kind::from(*ty).alone()),
+        types => types.iter().map(|&ty| Kind::from(ty)).collect(),
+    }
 }
 
 /// Translates a body of a module into bytecode.
-pub(crate) fn translate(names: &Names, body: usize) -> Result<Translation, Error> {
+pub(crate) fn translate(names: &Names, number: usize) -> Result<Translation, Error> {
     let parts = &*names.parts;
-    parts.validate(body)?;
-    let ty = parts.function_type((parts.imported_functions() + body) as u32);
-    let mut locals = kinds(ty.params());
-    let body = FunctionBody::new(parts.reader(&parts.bodies[body]));
+    parts.validate(number)?;
+    let ty = parts.function_type((parts.imported_functions() + number) as u32);
+    let mut locals = kinds(ty.params()).into_owned();
+    let body = FunctionBody::new(parts.reader(&parts.bodies[number]));
     for local in body.get_locals_reader()? {
         let (count, ty) = local?;
         locals.resize(locals.len() + count as usize, ty.into());
     }
     let mut translator = Translator::new(names, locals, kinds(ty.results()));
+    // An instruction has three bytes or so.
+    translator.ops.reserve(parts.bodies[number].len() / 3);
     let mut operators = body.get_operators_reader()?;
     let mut operator = operators.read()?;
     loop {
@@ -123,13 +133,13 @@ pub(crate) fn host(number: u32, ty: &FuncType) -> Translation {
     translator.highest = count;
     let window = RegsMut { first: 0, count: count as u32 };
     translator.emit(Op::CallHost { host: Imm(number), window });
-    results.into_iter().for_each(|kind| translator.push(kind, Place::Here));
+    results.iter().for_each(|kind| translator.push(*kind, Place::Here));
     translator.end();
     translator.finish()
 }
 
 impl<'a> Translator<'a> {
-    fn new(names: &'a Names, locals: Vec<Kind>, results: Vec<Kind>) -> Self {
+    fn new(names: &'a Names, locals: Vec<Kind>, results: Kinds) -> Self {
         let mut translator = Translator {
             names,
             locals,
@@ -145,7 +155,7 @@ impl<'a> Translator<'a> {
             ops: Vec::new(),
             labels: Vec::new(),
         };
-        translator.open(Vec::new(), results, None);
+        translator.open(Kinds::default(), results, None);
         translator
     }
 
@@ -181,13 +191,13 @@ impl<'a> Translator<'a> {
         op_for: impl FnOnce(Out<i64>, Regs) -> Op,
     ) {
         let args = self.arguments(ty.params().len());
-        match kinds(ty.results()).split_first() {
+        match ty.results().split_first() {
             None => self.emit(op(args)),
             Some((&first, others)) => {
-                self.push(first, Place::Here);
+                self.push(first.into(), Place::Here);
                 self.emit(op_for(args.first.into(), args));
-                for (index, &kind) in others.iter().enumerate() {
-                    self.push(kind, Place::Here);
+                for (index, &ty) in others.iter().enumerate() {
+                    self.push(ty.into(), Place::Here);
                     let dst = self.register(self.stack.len() - 1).into();
                     self.emit(Op::Take { dst, index: Imm(index as u32 + 1) });
                 }
