@@ -39,7 +39,7 @@ pub struct Progress {
 impl<B: Bytecode> Engine<B> {
     /// Compiles a function with the optimizer; calls that start from now on run the machine code.
     ///
-    /// If the memory for code is full, other functions lose theirs: see [`Builder::code_bytes`].
+    /// If the memory for code is full, other functions lose theirs: see [`Builder::code_bytes`](crate::Builder::code_bytes).
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
