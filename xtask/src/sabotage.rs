@@ -61,6 +61,14 @@ pub(crate) fn sabotage(root: &Path, words: impl Iterator<Item = String>) -> Resu
     if caught == damages.len() { Ok(()) } else { Err("some damage went unnoticed".into()) }
 }
 
+/// Damages whose text does not stand once where it should, and what else is wrong with the list.
+pub(crate) fn stale(root: &Path) -> Vec<String> {
+    match read(&root.join("xtask/sabotage.txt")).and_then(|list| parse(&list)) {
+        Ok(damages) => damages.iter().filter_map(|damage| damage.damaged(root).err()).collect(),
+        Err(message) => vec![message],
+    }
+}
+
 fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }

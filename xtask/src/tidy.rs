@@ -56,6 +56,7 @@ pub(crate) fn tidy(root: &Path) -> Result<(), String> {
     }
     check_summary(root, &names, &mut faults);
     check_document(root, &mut faults);
+    faults.extend(crate::sabotage::stale(root));
     eprintln!("tidy: {} files, {} faults", files.len(), faults.len());
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
