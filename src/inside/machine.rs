@@ -53,14 +53,17 @@ pub(crate) fn lines(machine: Machine<'_>, _: impl Iterator<Item = u32>) -> Vec<L
         decoder.decode_out(&mut instruction);
         let at = instruction.ip32();
         let bytes = code[at as usize..at as usize + instruction.len()].to_vec();
+        let end = instruction.next_ip32();
+        let known = addresses.iter().find(|(field, _)| field + 4 == end).map(|(_, address)| *address);
         if instruction.is_call_near() {
-            let end = instruction.next_ip32();
-            let known = addresses.iter().find(|(field, _)| field + 4 == end);
             let callee = instruction.near_branch_target().wrapping_add(address);
-            instruction.set_near_branch64(known.map_or(callee, |(_, callee)| *callee));
+            instruction.set_near_branch64(known.unwrap_or(callee));
         }
         let mut text = String::new();
         formatter.format(&instruction, &mut text);
+        if let Some(address) = known.filter(|_| instruction.is_ip_rel_memory_operand()) {
+            text = text.replace("[rip]", &format!("[{address:#x}]"));
+        }
         lines.push(Line { at, bytes, text });
     }
     lines

@@ -177,7 +177,9 @@ impl Bench {
         let mut command = Command::new(self.copy.join("target/debug/fuzz"));
         command.args(["--failures", "1"]).args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| format!("cannot run the fuzzer: {error}"))?;
-        let limit = Instant::now() + Duration::from_secs(SECONDS) + GRACE;
+        let asked = arguments.iter().skip_while(|word| **word != "--seconds").nth(1);
+        let seconds = asked.and_then(|seconds| seconds.parse().ok()).unwrap_or(SECONDS);
+        let limit = Instant::now() + Duration::from_secs(seconds) + GRACE;
         loop {
             let status = child.try_wait().map_err(|error| format!("cannot wait for the fuzzer: {error}"))?;
             match status {
