@@ -165,6 +165,7 @@ mod checks {
             break azulejo_test_ready
             run
             break inner_words
+            set language c
             disassemble inner_words
             continue
             backtrace 2

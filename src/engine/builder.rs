@@ -139,7 +139,8 @@ impl Builder {
 
     /// Tells debuggers of compiled functions, by the interface for that of GDB and LLDB: a backtrace goes through them and
     /// shows their names, and they can be given breakpoints. Each function has memory pages of its own then, and compiling one takes some
-    /// microseconds more. Only on Linux and BSD.
+    /// microseconds more. Only on Linux and BSD. (Where GDB stands in Rust code, `disassemble NAME` wants `set language c` first:
+    /// the names are of no Rust function.)
     ///
     /// ```
     /// # use azulejo::prelude::*;
