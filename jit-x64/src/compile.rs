@@ -320,15 +320,12 @@ impl Compiler {
             Machinery { compilation, emission, target, set, options, functions, templates, observer };
         let mut code = baseline.compile(function, &mut machinery, memory)?;
         if self.watchers.any() {
-            let mut map: Vec<(u32, u32)> =
-                (0..function.code.len() as u32).map(|at| (code.position(at), at)).collect();
-            map.sort_unstable();
             code.announced = self.watchers.tell(&Told {
                 name: &self.name,
                 source: &self.source,
                 described: code.described(),
                 address: code.entry(),
-                map: &map,
+                map: &code.map(),
                 code: code.bytes(),
             });
         }
@@ -380,7 +377,7 @@ impl Compiler {
             described: self.code.described(),
             address: installed.address(),
             map: &map,
-            code: &self.code.bytes[..self.code.end as usize],
+            code: self.code.emitted().code,
         });
         Ok(Compiled {
             _announced: announced,

@@ -323,7 +323,7 @@ mod absent {
             match *self {}
         }
 
-        pub(crate) fn position(&self, _: u32) -> u32 {
+        pub(crate) fn map(&self) -> Vec<(u32, u32)> {
             match *self {}
         }
 

@@ -5,7 +5,6 @@
 
 use super::backend::Compiled;
 use super::function::Function;
-use super::show::positions;
 use super::tiers::{ENDLESS, Tier};
 use super::{Engine, FunctionId};
 use crate::Error;
@@ -124,7 +123,7 @@ impl<B: Bytecode> Engine<B> {
                     let (mut backend, links) = (self.backend.borrow_mut(), self.links.borrow());
                     let code = backend.baseline(&bytecode, links.functions(), watch)?;
                     if let Some(trace) = watch.trace() {
-                        trace.baseline(code.bytes(), code.entry().addr() as u64, &positions(&code, function));
+                        trace.baseline(code.bytes(), code.entry().addr() as u64, &code.map());
                     }
                     Ok(code)
                 })?;

@@ -3,8 +3,6 @@
 //! In: a function. Out: its tier, its machine code, every stage of its compilation as text or as a page; and of the engine what
 //! it has done so far.
 
-use super::backend::BaselineCode;
-use super::function::Function;
 use super::tiers::Tier;
 use super::{Engine, FunctionId};
 use crate::Error;
@@ -90,14 +88,14 @@ impl<B: Bytecode> Engine<B> {
     /// ```
     pub fn stats(&self) -> Statistics {
         let functions = self.functions.borrow();
-        let tier = |number: usize| self.tier(FunctionId(number as u32));
-        let count = |in_tier: Tier| (0..functions.len()).filter(|number| tier(*number) == in_tier).count();
+        let mut in_tier = [0; 3];
+        (0..functions.len()).for_each(|number| in_tier[self.tier(FunctionId(number as u32)) as usize] += 1);
         let (code_used, code_bytes) = self.backend.borrow().memory();
         Statistics {
             functions: functions.len(),
-            in_interpreter: count(Tier::Interpreter),
-            in_baseline: count(Tier::Baseline),
-            in_optimizer: count(Tier::Optimizer),
+            in_interpreter: in_tier[Tier::Interpreter as usize],
+            in_baseline: in_tier[Tier::Baseline as usize],
+            in_optimizer: in_tier[Tier::Optimizer as usize],
             code_used,
             code_bytes,
             ..self.counts.statistics(B::OPCODES.iter().map(|opcode| opcode.name))
@@ -182,17 +180,9 @@ impl<B: Bytecode> Engine<B> {
         let bytecode: Vec<String> = function.code().iter().map(|op| format!("{op:?}")).collect();
         let (entry, bytes, map) = match (function.optimized(), function.baseline()) {
             (Some(code), _) => (code.entry(), code.bytes().to_vec(), code.map().to_vec()),
-            (None, Some(code)) => {
-                let map = positions(&code, function).into_iter().zip(0..).collect();
-                (code.entry(), code.bytes().to_vec(), map)
-            }
+            (None, Some(code)) => (code.entry(), code.bytes().to_vec(), code.map()),
             (None, None) => return Err(Error::NotCompiled),
         };
         Ok(Listing { address: entry.addr(), bytes, map, bytecode })
     }
-}
-
-/// Where the code of each bytecode starts.
-pub(super) fn positions<B: Bytecode>(code: &BaselineCode, function: &Function<B>) -> Vec<u32> {
-    (0..function.code().len() as u32).map(|at| code.position(at)).collect()
 }

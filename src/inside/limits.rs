@@ -3,7 +3,7 @@
 //! In: a builder's wish, or the environment's. Out: whether a function may be compiled, and how many steps that may take. What
 //! is compiled is right under any limit, so a program that fails with one more function or step shows which is at fault.
 
-use super::Form;
+use super::{Form, asked, one_line};
 use azulejo_core::error::Error;
 use azulejo_core::pass::limits::Limits as Steps;
 use std::fmt;
@@ -91,18 +91,11 @@ impl Limits {
         static LIMITS: OnceLock<Option<Limits>> = OnceLock::new();
         LIMITS
             .get_or_init(|| {
-                let text = std::env::var("JIT_LIMIT").ok();
                 let report = std::env::var_os("JIT_LIMIT_REPORT").filter(|path| !path.is_empty());
-                if text.is_none() && report.is_none() {
+                if std::env::var_os("JIT_LIMIT").is_none() && report.is_none() {
                     return None;
                 }
-                let mut limits = match Limits::of(&text.unwrap_or_default()) {
-                    Ok(limits) => limits,
-                    Err(error) => {
-                        eprintln!("JIT_LIMIT: {error}");
-                        return None;
-                    }
-                };
+                let mut limits = asked("JIT_LIMIT", Limits::of)?;
                 let open = |path| OpenOptions::new().create(true).append(true).open(path).ok();
                 limits.report = report.and_then(open).map(Arc::new);
                 Some(limits)
@@ -145,8 +138,7 @@ impl Admitted<'_> {
     /// Adds a line that starts with the function's number. It is written at once: the program may end any time.
     fn report(&self, line: &str) {
         if let Some(mut file) = self.limits.report.as_deref() {
-            let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-            let _ = file.write_all(format!("{} {line}\n", self.number).as_bytes());
+            let _ = file.write_all(format!("{} {}\n", self.number, one_line(line)).as_bytes());
         }
     }
 }

@@ -3,8 +3,8 @@
 //! In: a builder's wish, or the environment's. Out: files, or text on the standard error stream. What cannot be written is
 //! not: a program does not fail for its log.
 
-use super::glob;
 use super::trace::{STAGES, Selection, Trace};
+use super::{asked, glob};
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -117,14 +117,8 @@ impl Log {
     pub(crate) fn of_environment() -> Option<&'static Log> {
         static LOG: OnceLock<Option<Log>> = OnceLock::new();
         LOG.get_or_init(|| {
-            let stages = std::env::var("JIT_LOG").ok().filter(|stages| !stages.is_empty())?;
-            let mut log = match Log::of(&stages) {
-                Ok(log) => log,
-                Err(error) => {
-                    eprintln!("JIT_LOG: {error}");
-                    return None;
-                }
-            };
+            std::env::var_os("JIT_LOG").filter(|stages| !stages.is_empty())?;
+            let mut log = asked("JIT_LOG", Log::of)?;
             if let Ok(pattern) = std::env::var("JIT_LOG_FN") {
                 log = log.functions(&pattern);
             }

@@ -85,8 +85,7 @@ impl<B: Debug> Subject<'_, B> {
 
     /// What a trace starts with.
     fn head(&self) -> String {
-        let name: String = self.name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        format!("function {name}\ntier {}\n", self.form)
+        format!("function {}\ntier {}\n", one_line(self.name), self.form)
     }
 }
 
@@ -115,7 +114,7 @@ impl Inside {
         let admitted = self.limits.as_ref().map(admit).transpose()?;
         let start = |log: &'a Log| {
             let trace = log.start(subject.name, subject.head(), subject.code)?;
-            Some(Logged { log: Some(log), name: subject.name, form: subject.form, trace })
+            Some(Logged { log: Some(log), trace })
         };
         let record = Record { times: self.times.then(Times::start), ..subject.record() };
         Ok(Watch { subject, record, logged: self.log.as_ref().and_then(start), admitted })
@@ -134,7 +133,7 @@ impl<'a> Watch<'a> {
     /// One that keeps everything, for who looks at a function without using its code.
     pub(crate) fn all<B: Debug>(subject: &'a Subject<'a, B>) -> Watch<'a> {
         let trace = Trace::new(subject.head(), subject.code, Selection::ALL);
-        let logged = Logged { log: None, name: subject.name, form: subject.form, trace };
+        let logged = Logged { log: None, trace };
         Watch { subject, record: subject.record(), logged: Some(logged), admitted: None }
     }
 
@@ -180,7 +179,7 @@ impl<'a> Watch<'a> {
             times.end(part);
         }
         // What becomes of an opcode's template is seen in the functions of the optimizer.
-        if let Some(logged) = self.logged.as_mut().filter(|logged| logged.form != Form::Baseline) {
+        if let Some(logged) = self.logged.as_mut().filter(|_| self.record.form != Form::Baseline) {
             write(&mut logged.trace);
             if let Some(times) = &mut self.record.times {
                 times.go_on();
@@ -221,20 +220,29 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// What is written down. Where it is a log's it is written when it is dropped, also where a judge panics: then it ends with the
-/// stage before.
+/// What is written down, and the log that it is for, if it is for one.
 #[derive(Debug)]
 struct Logged<'a> {
     log: Option<&'a Log>,
-    name: &'a str,
-    form: Form,
     trace: Trace,
 }
 
-impl Drop for Logged<'_> {
+/// A log is written at the end, also where a judge panics: then it ends with the stage before.
+impl Drop for Watch<'_> {
     fn drop(&mut self) {
-        if let Some(log) = self.log {
-            log.write(self.name, &self.form.to_string(), &self.trace);
+        if let Some(Logged { log: Some(log), trace }) = &self.logged {
+            log.write(self.subject.name(), &self.record.form.to_string(), trace);
         }
     }
+}
+
+/// Text without what would end its line.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// What a variable of the environment asks for. One that cannot be read is told of, and asks for nothing.
+fn asked<T, E: fmt::Display>(variable: &str, read: impl FnOnce(&str) -> Result<T, E>) -> Option<T> {
+    let text = std::env::var(variable).unwrap_or_default();
+    read(&text).inspect_err(|error| eprintln!("{variable}: {error}")).ok()
 }

@@ -66,11 +66,9 @@ impl Trace {
     }
 
     /// Code of the baseline, of which it is only known where that of each bytecode starts.
-    pub(crate) fn baseline(&mut self, code: &[u8], address: u64, starts: &[u32]) {
-        let mut map: Vec<(u32, usize)> = starts.iter().copied().zip(0..).collect();
-        map.sort_unstable();
+    pub(crate) fn baseline(&mut self, code: &[u8], address: u64, map: &[(u32, u32)]) {
         self.add("emit", || {
-            let note = |at| origin(&map, at).map_or("frame".to_string(), |at| format!("@{at}"));
+            let note = |at| origin(map, at).map_or("frame".to_string(), |at| format!("@{at}"));
             assembly(Machine { code, address, addresses: &[] }, map.iter().map(|(at, _)| *at), note)
         });
     }

@@ -270,6 +270,12 @@ impl BaselineCode {
         unsafe { self.positions().add(at as usize).read_unaligned() }
     }
 
+    /// Where each bytecode's code starts, in order, and which one it is; as [`Compiled::map`](crate::Compiled::map) has it.
+    pub fn map(&self) -> Vec<(u32, u32)> {
+        // The code of each stands behind that of the one before.
+        (0..self.n_bytecodes).map(|at| (self.position(at), at)).collect()
+    }
+
     fn positions(&self) -> *const u32 {
         self.installed.address().wrapping_add(self.positions as usize).cast()
     }
