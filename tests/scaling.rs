@@ -207,6 +207,7 @@ fn measure(compiler: &mut Compiler, shape: Shape, length: usize, best: &mut Time
         slots: found.slots,
         depths: &found.depths,
         entry: 0,
+        arguments: None,
         functions: azulejo::__private::core::pass::build::Functions::default(),
         called: None,
     };

@@ -239,7 +239,7 @@ fn calls_that_cannot_be_are_errors() {
     let engine = Engine::<Op>::new();
     let function = engine.define("f", vec![Op::Return { a: r(0) }], 1).expect("the code is right");
     let result: Result<i64, Error> = engine.call(function, &mut vm(), (1i64, 2i64));
-    assert_eq!(result, Err(Error::TooManyArguments { given: 2, registers: 1 }));
+    assert_eq!(result, Err(Error::TooManyArguments { given: 2, most: 1 }));
     let other = Engine::<Op>::new();
     assert_eq!(other.compile(function), Err(Error::UnknownFunction));
     assert_eq!(engine.disassemble(function).err(), Some(Error::NotCompiled));

@@ -65,7 +65,7 @@ struct Defined {
 /// In an engine that stays in one tier.
 fn define(program: &Program, tier: Tier) -> Defined {
     let engine = Box::new(Engine::<Op>::builder().code_bytes(CODE_BYTES).only(tier).build::<Op>());
-    let code = Code { ops: program.code.ops.clone(), labels: program.code.labels.clone(), unit: None };
+    let code = Code { labels: program.code.labels.clone(), ..program.code.ops.clone().into() };
     let function = engine.define(&*program.name, code, program.code.registers).expect("the program is right");
     Defined { engine, function }
 }
@@ -135,6 +135,7 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> Source<'a> {
         slots: shape.slots,
         depths: &shape.depths,
         entry: 0,
+        arguments: None,
         functions: Functions::default(),
         called: None,
     }

@@ -25,12 +25,12 @@ pub enum Error {
     },
     /// Nested calls used up the frames or the thread's stack.
     StackOverflow,
-    /// More arguments than the function has VM registers.
+    /// More arguments than the function takes, or has VM registers.
     TooManyArguments {
         /// How many were given.
         given: usize,
-        /// How many registers there are.
-        registers: u32,
+        /// How many it takes at most.
+        most: u32,
     },
     /// The function belongs to another engine.
     UnknownFunction,
@@ -95,8 +95,8 @@ impl fmt::Display for Error {
             Error::Verify(error) => write!(f, "bad bytecode: {error}"),
             Error::Trap { trap, at } => write!(f, "bytecode {at}: {trap}"),
             Error::StackOverflow => f.write_str("calls are nested too deeply"),
-            Error::TooManyArguments { given, registers } => {
-                write!(f, "{given} arguments for a function with {registers} registers")
+            Error::TooManyArguments { given, most } => {
+                write!(f, "{given} arguments for a function that takes at most {most}")
             }
             Error::UnknownFunction => f.write_str("the function belongs to another engine"),
             Error::NotMade => f.write_str("the function's bytecode could not be made"),

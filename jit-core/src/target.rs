@@ -91,6 +91,11 @@ impl RegSet {
         RegSet(self.0 & other.0)
     }
 
+    /// How many there are.
+    pub const fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
     /// Whether there is none.
     pub const fn is_empty(self) -> bool {
         self.0 == 0

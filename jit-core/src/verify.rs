@@ -9,7 +9,7 @@
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OperandKind, Raw};
 use crate::ir::template::{Resume, Step, Template};
 use core::cell::Cell;
-use core::fmt;
+use core::{fmt, iter};
 
 /// What verification learned.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -192,10 +192,13 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
     let mut targets =
         Targets { all: vec![0; code.len().div_ceil(64)], heads: vec![0; code.len().div_ceil(64)] };
     for at in 0..code.len() {
-        uses_stack |= verifier.check_operands(at, &mut targets)?;
-        if at + 1 == code.len() && falls_through(verifier.template(at)) {
-            return fail(at, Fault::FallsOff);
+        if !verifier.has_registers(at) {
+            uses_stack |= verifier.check_operands(at, &mut targets)?;
         }
+    }
+    let last = code.len() - 1;
+    if falls_through(verifier.template(last)) {
+        return fail(last, Fault::FallsOff);
     }
     if !uses_stack {
         let Targets { all: targets, heads } = targets;
@@ -260,6 +263,16 @@ fn run_of(raw: Raw) -> (u32, u32) {
     (raw as u32, (raw >> 32) as u32)
 }
 
+/// What is so many bytes from the start of a bytecode.
+///
+/// # Safety
+///
+/// An operand of this type must be there.
+unsafe fn field<B: Bytecode, T: Copy>(op: &B, offset: u16) -> T {
+    // SAFETY: the caller says so.
+    unsafe { core::ptr::from_ref(op).byte_add(offset as usize).cast::<T>().read_unaligned() }
+}
+
 struct Verifier<'a, B> {
     code: &'a [B],
     labels: &'a [u32],
@@ -271,36 +284,53 @@ impl<B: Bytecode> Verifier<'_, B> {
         B::templates()[self.code[at].opcode()]
     }
 
-    /// Checks the operands of a bytecode, and notes where it may jump; whether it uses the operand stack.
+    /// Whether all operands of a bytecode are registers that there are, or need no check: of most it is known where to look.
     #[inline(always)]
+    fn has_registers(&self, at: usize) -> bool {
+        let op = &self.code[at];
+        let Some(registers) = B::REGISTERS[op.opcode()] else { return false };
+        // SAFETY: at these places there are numbers of registers.
+        let [a, b, c, d]: [u32; 4] = registers.offsets().map(|offset| unsafe { field(op, offset) });
+        a.max(b).max(c.max(d)) < self.registers
+    }
+
+    /// Checks the operands of a bytecode, and notes where it may jump; whether it uses the operand stack.
     fn check_operands(&self, at: usize, targets: &mut Targets) -> Result<bool, VerifyError> {
         let registers = self.registers;
         let fail = |fault| Err(VerifyError { at: at as u32, fault });
-        let raws = self.code[at].operands();
-        let infos = B::OPCODES[self.code[at].opcode()].operands;
+        let op = &self.code[at];
+        let opcode = op.opcode();
         let mut uses_stack = false;
-        for (operand, (info, &raw)) in (0u8..).zip(core::iter::zip(infos, &raws)) {
+        for (operand, (info, &offset)) in
+            (0u8..).zip(iter::zip(B::OPCODES[opcode].operands, B::OFFSETS[opcode]))
+        {
+            // Each is read where it is: most are words.
             match info.kind {
                 OperandKind::In | OperandKind::Out | OperandKind::InOut => {
-                    let register = raw as u32;
+                    // SAFETY: the operand is the number of a register.
+                    let register: u32 = unsafe { field(op, offset) };
                     if register >= registers {
                         return fail(Fault::Register { operand, register, registers });
                     }
                 }
                 OperandKind::Regs | OperandKind::RegsMut => {
-                    let (first, count) = run_of(raw);
+                    // SAFETY: the operand is the first of a run, and how many.
+                    let [first, count]: [u32; 2] = unsafe { field(op, offset) };
                     if first.checked_add(count).is_none_or(|end| end > registers) {
                         return fail(Fault::Window { operand, first, count, registers });
                     }
                 }
                 OperandKind::Label => {
-                    if raw >= self.code.len() as u64 {
-                        return fail(Fault::Target { operand, target: raw as u32 });
+                    // SAFETY: the operand is a position.
+                    let target: u32 = unsafe { field(op, offset) };
+                    if target as usize >= self.code.len() {
+                        return fail(Fault::Target { operand, target });
                     }
-                    targets.add(at, raw as usize);
+                    targets.add(at, target as usize);
                 }
                 OperandKind::Labels => {
-                    let (first, count) = run_of(raw);
+                    // SAFETY: the operand is the first of a run, and how many.
+                    let [first, count]: [u32; 2] = unsafe { field(op, offset) };
                     let run = first as usize..first as usize + count as usize;
                     match self.labels.get(run) {
                         Some(run) if !run.is_empty() => {

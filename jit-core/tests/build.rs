@@ -179,6 +179,7 @@ fn built(code: &[&[Raw]], locals: u32, slots: u32, depths: &[u32]) -> String {
         slots,
         depths,
         entry: 0,
+        arguments: None,
         functions: azulejo_core::pass::build::Functions::default(),
         called: None,
     };
@@ -427,6 +428,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             slots: N_REGISTERS as u32,
             depths: &[],
             entry: 0,
+            arguments: None,
             functions: azulejo_core::pass::build::Functions::default(),
             called: None,
         };

@@ -186,6 +186,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         Some(path) => quote!(#path::ROWS),
         None => quote!(&[]),
     };
+    let n_opcodes = opcodes.len();
     let infos = opcodes.iter().map(|opcode| info(&core, opcode));
     let numbers = opcodes.iter().enumerate().map(|(number, opcode)| {
         let variant = &opcode.variant.ident;
@@ -227,6 +228,8 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                 const OPCODES: &'static [__bytecode::OpcodeInfo] = &[#(#infos),*];
                 const OPERATORS: &'static [#core::vocab::OpInfo] = #operators;
                 const OFFSETS: &'static [&'static [u16]] = &[#(#offsets),*];
+                const REGISTERS: &'static [::core::option::Option<__bytecode::Registers>] =
+                    &__bytecode::Registers::of_all::<#n_opcodes>(Self::OPCODES, Self::OFFSETS);
 
                 #[inline(always)]
                 fn opcode(&self) -> usize {
@@ -426,6 +429,7 @@ fn stand_in(name: &Ident, context: &Type) -> TokenStream {
                 const OPCODES: &'static [__bytecode::OpcodeInfo] = &[];
                 const OPERATORS: &'static [#core::vocab::OpInfo] = &[];
                 const OFFSETS: &'static [&'static [u16]] = &[];
+                const REGISTERS: &'static [::core::option::Option<__bytecode::Registers>] = &[];
                 fn opcode(&self) -> usize {
                     ::core::unreachable!()
                 }

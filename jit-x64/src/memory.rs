@@ -23,9 +23,22 @@ const ALIGNMENT: usize = GRANULE;
 const FILLER: u8 = 0xcc;
 
 /// A region for code; a handle, and all copies of it are the same region.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct CodeMemory {
     region: Arc<Region>,
+}
+
+impl Clone for CodeMemory {
+    fn clone(&self) -> CodeMemory {
+        self.region.lock().handles += 1;
+        CodeMemory { region: Arc::clone(&self.region) }
+    }
+}
+
+impl Drop for CodeMemory {
+    fn drop(&mut self) {
+        self.region.lock().handles -= 1;
+    }
 }
 
 #[derive(Debug)]
@@ -40,6 +53,8 @@ struct State {
     /// What is free, where there are twins.
     free: Free,
     used: usize,
+    /// How many there are through which code comes here.
+    handles: usize,
 }
 
 /// Free runs; no two touch.
@@ -78,6 +93,10 @@ impl Drop for Installed {
         let mut state = self.region.lock();
         state.used -= self.size;
         let Some(twins) = &self.region.twins else { return };
+        if state.handles == 0 {
+            // No code comes any more: the region goes, with the last that is in it.
+            return;
+        }
         let place = self.address - twins.start();
         twins.wipe(place, self.size, FILLER);
         state.free.give_back(place, self.size);
@@ -155,6 +174,7 @@ impl CodeMemory {
     }
 
     fn of(twins: Option<Twins>, size: usize, state: State) -> CodeMemory {
+        let state = State { handles: 1, ..state };
         CodeMemory { region: Arc::new(Region { twins, size, state: Mutex::new(state) }) }
     }
 
@@ -301,6 +321,20 @@ mod tests {
         assert!(refused > 100, "{refused}");
         all.clear();
         assert_eq!((memory.used(), memory.free_runs()), (0, 1));
+    }
+
+    #[test]
+    fn code_outlives_the_handles_of_its_memory() {
+        let memory = CodeMemory::new(1 << 16).expect("this system runs code");
+        let other = memory.clone();
+        let [a, b, c] = [1, 2, 3].map(|value| memory.install(&constant(value)).expect("there is room"));
+        drop(memory);
+        drop(a);
+        // Somebody may still put code there: what is free is ready for it.
+        assert_eq!((other.used(), run(&other.install(&constant(4)).expect("there is room"))), (32, 4));
+        drop(other);
+        drop(b);
+        assert_eq!(run(&c), 3);
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl<B: Bytecode> Engine<B> {
         let count = arrival.count() as u32;
         let function = self.function(FunctionId(arrival.record().function()))?;
         if function.expect_arguments(count)
-            && count <= function.registers()
+            && count <= function.most_arguments()
             && let Some(entry) = self.way_in(function, count)
         {
             function.called(self.calls.get());

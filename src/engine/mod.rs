@@ -94,8 +94,9 @@ pub struct Engine<B: Bytecode> {
     /// Whether hot functions are compiled on a thread of their own.
     #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
     is_patient: bool,
-    functions: RefCell<Vec<Rc<Function<B>>>>,
+    /// Goes before the functions: their memory for code need not be made ready for others then.
     backend: RefCell<Backend>,
+    functions: RefCell<Vec<Rc<Function<B>>>>,
     stack: FrameStack,
     links: RefCell<Links>,
     /// Code that was thrown away and that calls between functions may still run.

@@ -43,7 +43,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
             }
             return engine.run(function, context, args, highest).map_err(|error| as_trap(&error));
         }
-        if args.len() > function.registers() as usize {
+        if args.len() > function.most_arguments() as usize {
             return Err(Trap::BadCall);
         }
         let caller = 0u8;
@@ -170,8 +170,8 @@ impl<B: Bytecode> Engine<B> {
         args: A,
         highest: Tier,
     ) -> Result<End, Error> {
-        if args.count() > function.registers() as usize {
-            return Err(Error::TooManyArguments { given: args.count(), registers: function.registers() });
+        if args.count() > function.most_arguments() as usize {
+            return Err(Error::TooManyArguments { given: args.count(), most: function.most_arguments() });
         }
         let is_outermost = !self.stack.is_in_use();
         let caller = 0u8;

@@ -87,7 +87,7 @@ class Links {
     }
   }
 
-  /** What the placed graph says of tiles: nodes without a number of their own, and those that are part of another's tile. */
+  /** What the placed graph says of tiles: nodes that are part of another's tile. */
   indexNodes() {
     this.parts = new Map();
     this.folded = new Map();
@@ -96,9 +96,6 @@ class Links {
     for (const block of graph.blocks) {
       const tiled = this.blocks.get(block.id);
       if (!tiled) continue;
-      const unnamed = block.nodes.filter((node) => node.id < 0);
-      const insts = tiled.insts.filter((inst) => inst.node >= 0 && !graph.byId.has(inst.node));
-      if (unnamed.length === insts.length) unnamed.forEach((node, at) => { node.id = insts[at].node; });
       const params = block.nodes.filter((node) => node.op === 'param');
       if (params.length === tiled.params.length) {
         params.forEach((node, at) => {
@@ -109,7 +106,6 @@ class Links {
         });
       }
     }
-    for (const node of graph.nodes) if (node.id >= 0 && !graph.byId.has(node.id)) graph.byId.set(node.id, node);
     // A node without a tile is part of its users' tiles. Users stand behind it, so they are looked at first.
     const into = new Map();
     for (let at = graph.nodes.length - 1; at >= 0; at--) {
@@ -146,7 +142,6 @@ class Links {
         };
       }
       for (const node of graph.nodes) node.key = node.id < 0 ? -1 : this.toKey(node.id);
-      if (next) inheritKeys(graph, next);
       graph.byKey = new Map();
       for (const node of graph.nodes) if (node.key >= 0) graph.byKey.set(node.key, node);
     }
@@ -314,21 +309,21 @@ function mark(map, id, level) {
   if ((map.get(id) || 0) < level) map.set(id, level);
 }
 
-/** From the numbers of one graph to those of the next, if they differ. Old logs do not say; then it is found by likeness. */
+/** From the numbers of one graph to those of the next, if they differ. A log without `dead` does not say; then it is found by likeness. */
 function renumbering(graph, next) {
   if (next.was) return new Map(next.nodes.filter((node) => node.old >= 0 && node.id >= 0).map((node) => [node.old, node.id]));
   const same = (one, other) => one.op === other.op && one.types === other.types && one.origin === other.origin;
   let shared = 0, alike = 0;
   for (const node of next.nodes) {
-    const old = node.id >= 0 && node.isNamed && graph.byId.get(node.id);
+    const old = node.id >= 0 && graph.byId.get(node.id);
     if (!old) continue;
     shared++;
     if (same(old, node)) alike++;
   }
-  const named = next.nodes.filter((node) => node.isNamed && node.id >= 0);
+  const named = next.nodes.filter((node) => node.id >= 0);
   if (!named.length || (alike * 10 >= named.length * 6 && alike * 10 >= shared * 8)) return null;
   // Numbers change where nodes go: those that stay keep their order.
-  const before = graph.nodes.filter((node) => node.isNamed).sort((one, other) => one.id - other.id);
+  const before = graph.nodes.filter((node) => node.id >= 0).sort((one, other) => one.id - other.id);
   named.sort((one, other) => one.id - other.id);
   const map = new Map(), places = new Map();
   const look = (node) => `${node.op}${node.types} ${node.origin}`;
@@ -345,14 +340,6 @@ function renumbering(graph, next) {
   return map;
 }
 
-/** Nodes without numbers are those of the next graph that stand in the same block in the same order. */
-function inheritKeys(graph, next) {
-  const waiting = new Map();
-  const look = (node) => `${node.block.id} ${node.op} ${node.origin}`;
-  for (const node of next.nodes) if (!node.isNamed && node.key >= 0) push(waiting, look(node), node.key);
-  for (const node of graph.nodes) if (!node.isNamed && node.key < 0) node.key = waiting.get(look(node))?.shift() ?? -1;
-}
-
 /** What changed from one graph to the next: a word a row (`added`, `changed`, `moved`), and what is gone. */
 function compareGraphs(before, after) {
   const changes = new Map(), gone = new Map();
@@ -361,18 +348,13 @@ function compareGraphs(before, after) {
   const text = (graph, node) => node.op + node.types
     + node.rest.replace(/ v(\d+)(?![\w.])/g, (_, id) => ` v${graph.byId.get(+id)?.key ?? `?${id}`}`);
   const note = (node, what) => { changes.set(node.at, what); counts[what]++; };
-  const unnamed = new Map();
-  for (const node of before.nodes) if (!node.isNamed) push(unnamed, `${node.block.id} ${node.op}`, node);
   for (const node of after.nodes) {
-    let old;
-    if (node.isNamed) old = before.byKey.get(node.key);
-    else old = unnamed.get(`${node.block.id} ${node.op}`)?.shift();
+    const old = before.byKey.get(node.key);
     if (!old) note(node, 'added');
     else if (text(before, old) !== text(after, node)) note(node, 'changed');
     else if (old.block.id !== node.block.id) note(node, 'moved');
   }
-  for (const list of unnamed.values()) for (const node of list) remove(node);
-  for (const node of before.nodes) if (node.isNamed && !after.byKey.has(node.key)) remove(node);
+  for (const node of before.nodes) if (!after.byKey.has(node.key)) remove(node);
   function remove(node) {
     counts.removed++;
     push(gone, node.block.id, node);

@@ -3,14 +3,14 @@
 //! Locals are VM registers, parameters first, and so are the places of the operand stack behind them. A plain
 //! instruction takes its operands from registers and gives its result to one; its row below is all there is of it: its
 //! name, the type of its operands, that of its result, and its meaning. The macro makes three things of a row: an
-//! opcode, its template, and how the translator makes the one of the instruction.
+//! opcode, its template, and what the translator does when it comes to the instruction.
 //!
 //! References are numbers: zero is null, and a function's is its engine's number plus one.
 
 use crate::runtime::{self as run, Table, Unit, Vm};
 use crate::trap::code;
 use azulejo::prelude::*;
-use wasmparser::{Operator, ValType};
+use wasmparser::ValType;
 
 /// What a register's bits are. References are integers of 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,14 +32,6 @@ impl From<ValType> for Kind {
     }
 }
 
-impl Kind {
-    /// A list of nothing else.
-    pub(crate) fn alone(self) -> &'static [Kind] {
-        static ALL: [Kind; 4] = [Kind::I32, Kind::I64, Kind::F32, Kind::F64];
-        &ALL[self as usize..][..1]
-    }
-}
-
 /// The kind of a Rust type.
 macro_rules! kind {
     (i32) => {
@@ -55,23 +47,7 @@ macro_rules! kind {
         Kind::F64
     };
 }
-
-/// An instruction that only computes: how its bytecode is made from numbers of registers, and the kind of its result.
-#[derive(Clone, Copy)]
-pub(crate) enum Plain {
-    /// Of the result and the operand.
-    Unary(fn(u32, u32) -> Op, Kind),
-    /// Of the result and both operands; and, if there is that, with a constant as the second one.
-    Binary(fn(u32, u32, u32) -> Op, Option<fn(u32, u32, u64) -> Op>, Kind),
-    /// A comparison, which is a value or decides about a jump.
-    Compare(&'static Compare),
-    /// A comparison with zero; as a value it is of the result and the operand.
-    IsZero(&'static Compare, fn(u32, u32) -> Op),
-    /// Of the result, the address and the constant offset.
-    Load(fn(u32, u32, u64) -> Op, Kind, u64),
-    /// Of the address, the value and the constant offset.
-    Store(fn(u32, u32, u64) -> Op, u64),
-}
+pub(crate) use kind;
 
 /// A comparison of two values.
 pub(crate) struct Compare {
@@ -168,50 +144,79 @@ macro_rules! instructions {
                     _ => None,
                 }
             }
-        }
 
-        impl Plain {
-            /// What a plain instruction becomes; `None` of one that has to do with control, locals or the module.
-            pub(crate) fn of(operator: &Operator<'_>) -> Option<Plain> {
-                Some(match operator {
-                    $(Operator::$unary => {
-                        Plain::Unary(|dst, a| Op::$unary { dst: dst.into(), a: a.into() }, kind!($unary_to))
-                    })*
-                    $(Operator::$integer => Plain::Binary(
-                        |dst, a, b| Op::$integer { dst: dst.into(), a: a.into(), b: b.into() },
-                        Some(|dst, a, b| {
-                            Op::$integer_const { dst: dst.into(), a: a.into(), b: Imm(b as $integer_ty) }
-                        }),
-                        kind!($integer_ty),
-                    ),)*
-                    $(Operator::$float => Plain::Binary(
-                        |dst, a, b| Op::$float { dst: dst.into(), a: a.into(), b: b.into() },
-                        None,
-                        kind!($float_ty),
-                    ),)*
-                    $(Operator::$compare => Plain::Compare(&compare::$compare),)*
-                    $(Operator::$compare_float => Plain::Compare(&compare::$compare_float),)*
-                    $(Operator::$is_zero => Plain::IsZero(
-                        &compare::$is_zero_compare,
-                        |dst, a| Op::$is_zero { dst: dst.into(), a: a.into() },
-                    ),)*
-                    $(Operator::$load { memarg } => Plain::Load(
-                        |dst, address, offset| {
-                            Op::$load { dst: dst.into(), address: address.into(), offset: offset.into() }
-                        },
-                        kind!($load_to),
-                        memarg.offset,
-                    ),)*
-                    $(Operator::$store { memarg } => Plain::Store(
-                        |address, value, offset| {
-                            Op::$store { address: address.into(), value: value.into(), offset: offset.into() }
-                        },
-                        memarg.offset,
-                    ),)*
-                    _ => return None,
-                })
+            /// Has a result go to another register.
+            pub(crate) fn redirect(&mut self, to: u32) {
+                match self {
+                    $(Op::$unary { dst, .. } => *dst = to.into(),)*
+                    $(Op::$is_zero { dst, .. } => *dst = to.into(),)*
+                    $(Op::$integer { dst, .. } | Op::$integer_const { dst, .. } => *dst = to.into(),)*
+                    $(Op::$float { dst, .. } => *dst = to.into(),)*
+                    $(Op::$compare { dst, .. } => *dst = to.into(),)*
+                    $(Op::$compare_float { dst, .. } => *dst = to.into(),)*
+                    $(Op::$load { dst, .. } => *dst = to.into(),)*
+                    Op::SelectI32 { dst, .. } => *dst = to.into(),
+                    Op::SelectI64 { dst, .. } => *dst = to.into(),
+                    Op::SelectF32 { dst, .. } => *dst = to.into(),
+                    Op::SelectF64 { dst, .. } => *dst = to.into(),
+                    Op::CallFor { dst, .. } | Op::CallAnyFor { dst, .. } | Op::Take { dst, .. } => *dst = to.into(),
+                    Op::GlobalGet { dst, .. } | Op::TableGet { dst, .. } => *dst = to.into(),
+                    Op::TableSize { dst, .. } | Op::TableGrow { dst, .. } => *dst = to.into(),
+                    Op::MemorySize { dst } | Op::MemoryGrow { dst, .. } => *dst = to.into(),
+                    _ => unreachable!("a result is what one of these computed"),
+                }
             }
         }
+
+        /// Has the translator do what a plain instruction wants, by its name. Others have to do with control, locals or the
+        /// module, or they are not supported.
+        macro_rules! plain {
+            $(($unary $on:ident ()) => {
+                $on.unary(|dst, a| Op::$unary { dst: dst.into(), a: a.into() }, kind!($unary_to))
+            };)*
+            $(($is_zero $on:ident ()) => {
+                $on.is_zero(
+                    &compare::$is_zero_compare,
+                    |dst, a| Op::$is_zero { dst: dst.into(), a: a.into() },
+                )
+            };)*
+            $(($integer $on:ident ()) => {
+                $on.binary_const(
+                    |dst, a, b| Op::$integer { dst: dst.into(), a: a.into(), b: b.into() },
+                    |dst, a, b| {
+                        Op::$integer_const { dst: dst.into(), a: a.into(), b: Imm(b as $integer_ty) }
+                    },
+                    kind!($integer_ty),
+                )
+            };)*
+            $(($float $on:ident ()) => {
+                $on.binary(
+                    |dst, a, b| Op::$float { dst: dst.into(), a: a.into(), b: b.into() },
+                    kind!($float_ty),
+                )
+            };)*
+            $(($compare $on:ident ()) => { $on.compare(&compare::$compare) };)*
+            $(($compare_float $on:ident ()) => { $on.compare(&compare::$compare_float) };)*
+            $(($load $on:ident ($memarg:ident)) => {
+                $on.load(
+                    |dst, address, offset| {
+                        Op::$load { dst: dst.into(), address: address.into(), offset: offset.into() }
+                    },
+                    kind!($load_to),
+                    $memarg.offset,
+                )
+            };)*
+            $(($store $on:ident ($memarg:ident)) => {
+                $on.store(
+                    |address, value, offset| {
+                        Op::$store { address: address.into(), value: value.into(), offset: offset.into() }
+                    },
+                    $memarg.offset,
+                )
+            };)*
+            ($name:ident $on:ident $operands:tt) => { $on.unsupported(stringify!($name)) };
+        }
+        pub(crate) use plain;
     };
 }
 

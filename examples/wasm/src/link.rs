@@ -284,7 +284,8 @@ impl Found {
         let types = parts.types.iter().map(|ty| store.signature(ty)).collect();
         let globals = self.globals.iter().map(|&number| &raw const *store.vm.globals[number]).collect();
         let tables = self.tables.iter().map(|&number| &raw const *store.vm.tables[number]).collect();
-        let names = Rc::new(Names { parts, functions: self.functions, types, globals, tables });
+        let scratch = Cell::default();
+        let names = Rc::new(Names { parts, functions: self.functions, types, globals, tables, scratch });
         for body in 0..names.parts.bodies.len() {
             let index = (names.parts.imported_functions() + body) as u32;
             let (name, ty) = (names.parts.name(index), names.parts.function_type(index));
@@ -332,9 +333,10 @@ fn declare(
     translate: impl FnOnce() -> Option<Translation> + 'static,
 ) {
     let unit: *const Unit = &**store.vm.units.last().expect("the instance has its state");
+    let n_params = ty.params().len() as u32;
     let function = store.engine.declare(name, move || {
         let Translation { code, registers } = translate()?;
-        Some((code.with_unit(unit), registers))
+        Some((code.with_unit(unit).with_arguments(n_params), registers))
     });
     assert_eq!(
         function.number() as usize,

@@ -269,3 +269,17 @@ fn a_store_goes_on_after_a_trap() {
         }
     }
 }
+
+/// Whoever writes a local looks for it on the stack, which may be high.
+#[test]
+fn a_high_stack_takes_no_longer_than_a_low_one() {
+    const HEIGHT: usize = 200_000;
+    let constants = "i32.const 7 ".repeat(HEIGHT);
+    let results = "i32.const 1 i32.eqz ".repeat(HEIGHT);
+    let mut text = format!("(module (func (export \"run\") (param i32) (result i32) {constants} {results}");
+    text.push_str(&"local.set 0 ".repeat(2 * HEIGHT - 1));
+    text.push_str("local.get 0 i32.add))");
+    let mut store = Store::new(Config { tiers: Tiers::Only(Tier::Interpreter), ..Config::default() });
+    let instance = instance(&mut store, &text);
+    assert_eq!(instance.invoke(&mut store, "run", &[Value::I32(1)]).expect("it returns"), [Value::I32(14)]);
+}

@@ -315,6 +315,89 @@ pub struct OpcodeInfo {
     pub operands: &'static [OperandInfo],
 }
 
+/// Where the registers are that a bytecode names one by one, if it names some and verification has nothing else to see to.
+///
+/// ```
+/// # use azulejo_core::ir::bytecode::{Bytecode, Registers};
+/// /// Of how many opcodes all registers can be looked at without asking what else there is.
+/// fn simple<B: Bytecode>() -> usize {
+///     B::REGISTERS.iter().filter(|registers: &&Option<Registers>| registers.is_some()).count()
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Registers {
+    /// How many bytes from the bytecode's start; some repeat if there are fewer.
+    offsets: [u16; 4],
+}
+
+impl Registers {
+    /// Of an opcode whose operands are so many bytes from its start; nothing if not all are registers and immediates, or
+    /// if there is no register or too many.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode::{OperandInfo, OperandKind, Registers};
+    /// let operand = |name, kind| OperandInfo { name, kind, scalar: None };
+    /// let copy = [operand("dst", OperandKind::Out), operand("a", OperandKind::In)];
+    /// assert!(Registers::of(&copy, &[4, 8]).is_some());
+    /// let jump = [operand("a", OperandKind::In), operand("to", OperandKind::Label)];
+    /// assert!(Registers::of(&jump, &[4, 8]).is_none());
+    /// ```
+    pub const fn of(operands: &[OperandInfo], offsets: &[u16]) -> Option<Registers> {
+        let (mut found, mut count, mut at) = ([0; 4], 0, 0);
+        while at < operands.len() {
+            match operands[at].kind {
+                OperandKind::In | OperandKind::Out | OperandKind::InOut if count < found.len() => {
+                    found[count] = offsets[at];
+                    count += 1;
+                }
+                OperandKind::Imm => {}
+                _ => return None,
+            }
+            at += 1;
+        }
+        if count == 0 {
+            return None;
+        }
+        while count < found.len() {
+            found[count] = found[0];
+            count += 1;
+        }
+        Some(Registers { offsets: found })
+    }
+
+    /// Of all opcodes of a bytecode.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode::{OpcodeInfo, OperandInfo, OperandKind, Registers};
+    /// const A: OperandInfo = OperandInfo { name: "a", kind: OperandKind::In, scalar: None };
+    /// let opcodes = [OpcodeInfo { name: "Nop", operands: &[] }, OpcodeInfo { name: "Return", operands: &[A] }];
+    /// let all: [Option<Registers>; 2] = Registers::of_all(&opcodes, &[&[], &[4]]);
+    /// assert!(all[0].is_none() && all[1].is_some());
+    /// ```
+    pub const fn of_all<const N: usize>(
+        opcodes: &[OpcodeInfo],
+        offsets: &[&[u16]],
+    ) -> [Option<Registers>; N] {
+        let (mut all, mut at) = ([None; N], 0);
+        while at < N {
+            all[at] = Registers::of(opcodes[at].operands, offsets[at]);
+            at += 1;
+        }
+        all
+    }
+
+    /// How many bytes from the bytecode's start they are; some may be there more than once.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode::{OperandInfo, OperandKind, Registers};
+    /// let a = OperandInfo { name: "a", kind: OperandKind::In, scalar: None };
+    /// assert_eq!(Registers::of(&[a], &[4]).map(Registers::offsets), Some([4; 4]));
+    /// ```
+    pub const fn offsets(self) -> [u16; 4] {
+        self.offsets
+    }
+}
+
 /// An operand's value. A register's number, an immediate's bits (extended to 64 by its own type), a label's
 /// position; for a run, the first in the low half and the count in the high half; zero for `Pop` and `Push`.
 pub type Raw = u64;
@@ -405,6 +488,8 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     const OPERATORS: &'static [OpInfo];
     /// For each opcode, how many bytes from the start of a bytecode each operand is. `Pop` and `Push` take no room there.
     const OFFSETS: &'static [&'static [u16]];
+    /// For each opcode what [`Registers::of`] makes of that.
+    const REGISTERS: &'static [Option<Registers>];
 
     /// The opcode's number.
     fn opcode(&self) -> usize;

@@ -226,17 +226,41 @@ impl Graph {
     }
 
     /// Adds a node that floats.
+    #[inline]
     pub fn add(&mut self, op: Op, sig: Sig, inputs: &[Node], imm: u64, origin: u32) -> Node {
-        let inputs = List::push(&mut self.links, inputs);
-        self.nodes.push(NodeData { op, sig, inputs, imm, block: Block::NONE, origin });
+        self.add_each(op, sig, inputs.iter().copied(), imm, origin)
+    }
+
+    /// The same, with operands that stand nowhere yet.
+    #[inline]
+    pub fn add_each(
+        &mut self,
+        op: Op,
+        sig: Sig,
+        inputs: impl ExactSizeIterator<Item = Node>,
+        imm: u64,
+        origin: u32,
+    ) -> Node {
+        let inputs_at = List { start: self.links.len() as u32, len: inputs.len() as u32 };
+        self.links.extend(inputs);
+        self.nodes.push(NodeData { op, sig, inputs: inputs_at, imm, block: Block::NONE, origin });
         Node::from(self.nodes.len() - 1)
     }
 
+    /// Whether nodes of this operator are what [`add_normal`](Graph::add_normal) makes of them, whatever their constants.
+    #[inline]
+    pub const fn is_normal(op: Op) -> bool {
+        !matches!(op, Op::ADDR | Op::IDX | Op::CONST)
+    }
+
     /// Adds a node that floats; an `addr` or `idx` whose constant no machine has becomes additions and
-    /// multiplications, so that passes and tiles see offsets of 32 bits and scales of 1, 2, 4 and 8 only; a constant
-    /// loses the bits that its type does not have.
+    /// multiplications, so that passes and tiles see offsets of 32 bits and scales of 1, 2, 4 and 8 only; an `addr` of no
+    /// offset is what it is an offset from; a constant loses the bits that its type does not have.
     pub fn add_normal(&mut self, op: Op, sig: Sig, inputs: &[Node], imm: u64, origin: u32) -> Node {
         const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
+        if op == Op::ADDR && imm == 0 {
+            return inputs[0];
+        }
         if op == Op::ADDR && imm as i64 != imm as i32 as i64 {
             let offset = self.constant(Type::I64, imm, origin);
             return self.add(Op::ADD, WORD, &[inputs[0], offset], 0, origin);
@@ -260,9 +284,15 @@ impl Graph {
     /// Adds a node at the end of a block's body.
     pub fn push(&mut self, block: Block, op: Op, sig: Sig, inputs: &[Node], imm: u64, origin: u32) -> Node {
         let node = self.add(op, sig, inputs, imm, origin);
+        self.pin(node, block);
+        node
+    }
+
+    /// Puts a node that floats at the end of a block's body.
+    #[inline]
+    pub fn pin(&mut self, node: Node, block: Block) {
         self.nodes[node.at()].block = block;
         self.blocks[block.at()].body.push(node);
-        node
     }
 
     /// Ends a block and tells the successors.
@@ -316,6 +346,7 @@ impl Graph {
     }
 
     /// Whether a node of this operator with these types and this constant floats.
+    #[inline]
     pub fn would_float(&self, op: Op, sig: Sig, imm: u64) -> bool {
         let info = self.vocab.info(op);
         match info.props.contains(Props::ACCESS) {

@@ -135,31 +135,38 @@ impl Forwarder<'_> {
         is_frame.clear();
         is_frame.resize(self.graph.nodes.len(), false);
         // Rewriting makes nodes out of order: addresses of addresses may take another round.
-        let mut changed = true;
+        let (mut has_frame, mut changed) = (false, true);
         while core::mem::take(&mut changed) {
-            for at in 0..self.graph.nodes.len() {
-                let data = &self.graph.nodes[at];
+            let mut may_be_late = false;
+            for (at, data) in self.graph.nodes.iter().enumerate() {
                 let is_address = match data.op {
                     Op::LOCAL | Op::FRAME => true,
-                    Op::ADDR | Op::IDX => is_frame[self.graph.links[data.inputs.start as usize].at()],
-                    _ => false,
+                    Op::ADDR | Op::IDX => {
+                        let base = self.graph.links[data.inputs.start as usize].at();
+                        may_be_late |= base > at;
+                        is_frame[base]
+                    }
+                    _ => continue,
                 };
                 changed |= is_address && !core::mem::replace(&mut is_frame[at], true);
             }
+            has_frame |= changed;
+            changed &= may_be_late;
         }
-        self.frame_escapes = self.graph.nodes.iter().any(|data| {
-            let mut inputs = self.graph.links[data.inputs.range()].iter();
-            match data.op {
-                Op::LOAD => false,
-                Op::STORE | Op::ADDR | Op::IDX => inputs.skip(1).any(|input| is_frame[input.at()]),
-                op if self.graph.vocab.info(op).is_call()
-                    && self.graph.calls[data.imm as usize].effect == Effect::Observes =>
-                {
-                    false
+        self.frame_escapes = has_frame
+            && self.graph.nodes.iter().any(|data| {
+                let mut inputs = self.graph.links[data.inputs.range()].iter();
+                match data.op {
+                    Op::LOAD => false,
+                    Op::STORE | Op::ADDR | Op::IDX => inputs.skip(1).any(|input| is_frame[input.at()]),
+                    op if self.graph.vocab.info(op).is_call()
+                        && self.graph.calls[data.imm as usize].effect == Effect::Observes =>
+                    {
+                        false
+                    }
+                    _ => inputs.any(|input| is_frame[input.at()]),
                 }
-                _ => inputs.any(|input| is_frame[input.at()]),
-            }
-        });
+            });
     }
 
     fn find_writes(&mut self) {

@@ -76,7 +76,7 @@ fn every_tile_does_what_the_interpreter_does() -> Result<(), Error> {
         one(Op::Neg { dst: r(dst), a: r(a) }),
         one(Op::Half { dst: r(dst), a: r(a) }),
     ] {
-        let code = Code { ops, labels: vec![1, 2, 5, 2], unit: None };
+        let code = Code { labels: vec![1, 2, 5, 2], ..ops.into() };
         let name = format!("{:?}", code.ops[0]);
         let function = engine.define(&name, code, 3)?;
         engine.compile(function)?;

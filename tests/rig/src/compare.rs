@@ -247,13 +247,14 @@ impl Rig {
     pub fn check(&mut self, program: &Program, start: u64) -> Result<(), String> {
         let seed = Some(start);
         let start = &Start::new(start);
-        let Some(verified) = Verified::new(program) else {
+        let verified = |program: &Program| Some(Verified::new(program)?.starting_with(start));
+        let Some(first) = verified(program) else {
             return Err(format!("verification refuses it:\n{program}"));
         };
-        let Err(failure) = self.compare(&verified, start) else { return Ok(()) };
+        let Err(failure) = self.compare(&first, start) else { return Ok(()) };
         let mut last = failure;
         let short = minimise(program, |shorter| {
-            let failure = Verified::new(shorter).and_then(|shorter| self.compare(&shorter, start).err());
+            let failure = verified(shorter).and_then(|shorter| self.compare(&shorter, start).err());
             failure.map(|failure| last = failure).is_some()
         });
         let case = Case { program: short, start: seed };

@@ -350,7 +350,8 @@ impl Program {
     /// As the engine takes it.
     pub fn code(&self) -> Code<Op> {
         let op = |at: &Instruction| machine::from_raw(at.opcode, &at.operands);
-        Code { ops: self.code.iter().map(op).collect(), labels: self.labels.clone(), unit: None }
+        let ops: Vec<Op> = self.code.iter().map(op).collect();
+        Code { labels: self.labels.clone(), ..ops.into() }
     }
 
     /// Reads what `Display` writes.

@@ -106,7 +106,7 @@ impl Seen {
 /// What a program starts with.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// The registers.
+    /// The arguments: the first registers, mostly all of them.
     pub registers: Vec<u64>,
     /// The memory.
     pub vm: Vm,
@@ -126,8 +126,12 @@ impl Start {
             0..FIRST_COUNTER => random.number() >> random.below(64),
             _ => random.below(4) as u64,
         };
-        let registers = (0..N_REGISTERS as u64).map(register).collect();
-        Start { registers, vm, chaos: random.number() | 1 }
+        let mut registers: Vec<u64> = (0..N_REGISTERS as u64).map(register).collect();
+        let chaos = random.number() | 1;
+        if seed.is_multiple_of(4) {
+            registers.truncate(random.below(registers.len() + 1));
+        }
+        Start { registers, vm, chaos }
     }
 }
 
@@ -136,6 +140,8 @@ impl Start {
 pub struct Verified {
     code: Code<Op>,
     registers: u32,
+    /// It gets at most so many arguments.
+    arguments: u32,
     shape: Shape,
 }
 
@@ -144,7 +150,13 @@ impl Verified {
     pub fn new(program: &Program) -> Option<Verified> {
         let code = program.code();
         let shape = verify(&code.ops, &code.labels, program.registers).ok()?;
-        Some(Verified { code, registers: program.registers, shape })
+        let arguments = program.registers.min(N_REGISTERS);
+        Some(Verified { code, registers: program.registers, arguments, shape })
+    }
+
+    /// To be compiled for this start, and others with as many arguments.
+    pub fn starting_with(self, start: &Start) -> Verified {
+        Verified { arguments: self.arguments.min(start.registers.len() as u32), ..self }
     }
 
     /// As compilers take it; with guards, accesses may fault.
@@ -159,6 +171,7 @@ impl Verified {
             slots: self.shape.slots,
             depths: &self.shape.depths,
             entry: 0,
+            arguments: Some(self.arguments),
             functions: links(),
             called: None,
         }
@@ -172,7 +185,7 @@ impl Verified {
 
     /// As the baseline compiler takes it.
     pub fn function(&self) -> Function<'_, Op> {
-        let Verified { code, registers, shape } = self;
+        let Verified { code, registers, shape, .. } = self;
         let unit = code.ops.as_ptr().cast();
         Function { code: &code.ops, labels: &code.labels, registers: *registers, shape, unit, budget: None }
     }
@@ -182,7 +195,7 @@ impl Verified {
         self.code.ops.iter().any(|op| Op::templates()[op.opcode()].observes())
     }
 
-    /// Compiles it for calls that give it all its registers.
+    /// Compiles it for calls.
     pub fn called(
         &self,
         compiler: &mut Compiler,
@@ -190,8 +203,7 @@ impl Verified {
         observer: &mut dyn Observer,
     ) -> Result<Compiled, Error> {
         let unit = self.code.ops.as_ptr().cast();
-        let arguments = self.registers.min(N_REGISTERS);
-        PROGRAM.with(|record| compiler.called(&self.source(guards), arguments, unit, record, observer))
+        PROGRAM.with(|record| compiler.called(&self.source(guards), self.arguments, unit, record, observer))
     }
 
     /// Calls it.
@@ -212,13 +224,13 @@ impl Verified {
 
     /// Makes it a function of an engine.
     pub fn define(&self, engine: &Engine<Op>) -> Result<FunctionId, Error> {
-        engine.define("program", self.code.clone(), self.registers)
+        engine.define("program", self.code.clone().with_arguments(self.arguments), self.registers)
     }
 
     /// Runs it in an engine that has the library, several times, so that it climbs.
     pub fn climb(&self, home: &Home, start: &Start) -> Result<Vec<Seen>, Error> {
         let function = self.define(&home.engine)?;
-        let registers = &start.registers[..start.registers.len().min(self.registers as usize)];
+        let registers = &start.registers[..self.arguments as usize];
         let call = |_| {
             let mut vm = start.vm.clone();
             // SAFETY: it is there until the call ends.
@@ -246,7 +258,7 @@ impl Verified {
 
     fn run_on(&self, context: *mut Vm, frame: &mut Frame, start: &Start, compiled: Option<&Made>) -> End {
         let n_slots = self.shape.slots;
-        let registers = &start.registers[..start.registers.len().min(self.registers as usize)];
+        let registers = &start.registers[..self.arguments as usize];
         let slots = frame.slots(n_slots as usize, registers, n_slots.is_multiple_of(2));
         let unit: *const () = self.code.ops.as_ptr().cast();
         let mut at = 0;

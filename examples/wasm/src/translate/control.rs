@@ -3,13 +3,11 @@
 //! A jump to what comes later leaves a hole, which the end of the block fills. What a jump carries is moved to where the block has
 //! it: down the stack, so that nothing is overwritten before it was moved.
 
-use super::stack::{Place, for_kind};
-use super::{Kinds, Translator, kinds};
-use crate::Error;
+use super::Translator;
+use super::stack::{Place, Value, for_kind};
 use crate::bytecode::{Compare, Kind, Op};
 use azulejo::prelude::*;
-use std::collections::HashMap;
-use wasmparser::{BlockType, BrTable};
+use wasmparser::{BlockType, BrTable, ValType};
 
 /// Whether to jump: if a register is not zero, or if a comparison holds of a register and another one or a constant.
 #[derive(Clone, Copy)]
@@ -19,64 +17,116 @@ pub(super) enum Condition {
     CompareConst(&'static Compare, u32, u64),
 }
 
-/// Where a position of the code has to be put in once it is known.
-pub(super) enum Hole {
-    Op(usize),
-    Label(usize),
+/// Where a position of the code has to be put in once it is known: twice the number of a jump, or of an entry of the list of
+/// labels and one more. Until then it says which hole is to be filled together with it.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Hole(u32);
+
+impl Hole {
+    const NONE: Hole = Hole(u32::MAX);
 }
 
 /// A `block`, `loop` or `if` that is open; the outermost one is the function.
 pub(super) struct Frame {
-    /// What a jump to it carries, and what is on the stack behind its end.
-    pub(super) carried: Kinds,
-    pub(super) results: Kinds,
-    pub(super) parameters: Kinds,
+    ty: BlockType,
     /// How much is on the stack below its parameters.
-    pub(super) height: usize,
+    height: usize,
     /// A loop's start; jumps to anything else go to its end.
-    pub(super) start: Option<u32>,
-    /// Where its end has to be put in.
-    pub(super) holes: Vec<Hole>,
+    start: Option<u32>,
+    /// The last of the jumps to its end.
+    jumps: Hole,
     /// The jump of an `if` to its `else`, until that comes.
-    pub(super) otherwise: Option<Hole>,
+    otherwise: Hole,
+    /// The last jump that goes there for labels, because values have to be moved before.
+    stand_in: u32,
 }
 
-impl Translator<'_> {
-    /// The parameters and results of a block.
-    pub(super) fn block_type(&self, ty: BlockType) -> (Kinds, Kinds) {
+impl Frame {
+    pub(super) fn new(ty: BlockType, height: usize, start: Option<u32>) -> Frame {
+        Frame { ty, height, start, jumps: Hole::NONE, otherwise: Hole::NONE, stand_in: 0 }
+    }
+}
+
+impl<'a> Translator<'a> {
+    fn parameters(&self, ty: BlockType) -> &'a [ValType] {
         match ty {
-            BlockType::Empty => Default::default(),
-            BlockType::Type(ty) => (Kinds::default(), kinds(&[ty])),
-            BlockType::FuncType(ty) => {
-                let ty = &self.names.parts.types[ty as usize];
-                (kinds(ty.params()), kinds(ty.results()))
-            }
+            BlockType::FuncType(ty) => self.names.parts.types[ty as usize].params(),
+            _ => &[],
         }
     }
 
-    /// Opens a frame whose parameters are on the stack.
-    pub(super) fn open(&mut self, parameters: Kinds, results: Kinds, start: Option<u32>) {
-        let carried = if start.is_some() { parameters.clone() } else { results.clone() };
-        let height = self.stack.len() - parameters.len();
-        let (holes, otherwise) = (Vec::new(), None);
-        self.frames.push(Frame { carried, results, parameters, height, start, holes, otherwise });
+    fn results(&self, ty: BlockType) -> &'a [ValType] {
+        match ty {
+            BlockType::Empty => &[],
+            BlockType::Type(ValType::I32) => &[ValType::I32],
+            BlockType::Type(ValType::F32) => &[ValType::F32],
+            BlockType::Type(ValType::F64) => &[ValType::F64],
+            // References are integers too.
+            BlockType::Type(_) => &[ValType::I64],
+            BlockType::FuncType(ty) => self.names.parts.types[ty as usize].results(),
+        }
     }
 
-    pub(super) fn fill(&mut self, hole: Hole, position: u32) {
-        match hole {
-            Hole::Label(at) => self.labels[at] = position,
-            Hole::Op(at) => *self.ops[at].target().expect("only jumps have such holes") = Label(position),
+    fn frame(&mut self, depth: u32) -> &mut Frame {
+        let at = self.frames.len() - 1 - depth as usize;
+        &mut self.frames[at]
+    }
+
+    /// How much a jump out of so many frames carries, and where on the stack that goes.
+    fn carried(&self, depth: u32) -> (usize, usize) {
+        let Frame { ty, height, start, .. } = self.frames[self.frames.len() - 1 - depth as usize];
+        let types = if start.is_some() { self.parameters(ty) } else { self.results(ty) };
+        (types.len(), height)
+    }
+
+    /// Opens a frame whose parameters are on the stack, in their registers.
+    fn open(&mut self, ty: BlockType, start: Option<u32>) {
+        let height = self.stack.len() - self.parameters(ty).len();
+        self.frames.push(Frame::new(ty, height, start));
+    }
+
+    pub(super) fn visit_block(&mut self, ty: BlockType) {
+        self.settle();
+        self.open(ty, None);
+    }
+
+    pub(super) fn visit_loop(&mut self, ty: BlockType) {
+        self.settle();
+        self.open(ty, Some(self.here()));
+    }
+
+    pub(super) fn visit_if(&mut self, ty: BlockType) {
+        let condition = self.pop_condition();
+        self.settle();
+        let hole = self.jump_if(condition, false);
+        self.open(ty, None);
+        self.frame(0).otherwise = hole;
+    }
+
+    fn hole(&mut self, Hole(hole): Hole) -> &mut u32 {
+        let at = hole as usize / 2;
+        match hole % 2 {
+            0 => &mut self.ops[at].target().expect("only jumps have such holes").0,
+            _ => &mut self.labels[at],
+        }
+    }
+
+    /// Fills a hole, and those that go with it.
+    fn fill(&mut self, mut hole: Hole, position: u32) {
+        while hole != Hole::NONE {
+            hole = Hole(std::mem::replace(self.hole(hole), position));
         }
     }
 
     /// Emits a jump whose target comes later.
-    pub(super) fn jump(&mut self, jump: Op) -> Hole {
-        self.emit(jump);
-        Hole::Op(self.ops.len() - 1)
+    fn jump(&mut self, op: impl FnOnce(Label) -> Op) -> Hole {
+        let hole = Hole(self.here() * 2);
+        self.emit(op(Label(Hole::NONE.0)));
+        hole
     }
 
     /// What the jump that is next depends on.
-    pub(super) fn pop_condition(&mut self) -> Condition {
+    fn pop_condition(&mut self) -> Condition {
         match self.condition.take() {
             Some(condition) => condition,
             None => Condition::Flag(self.pop()),
@@ -84,74 +134,73 @@ impl Translator<'_> {
     }
 
     /// Emits a jump that is made if a condition holds, or if it does not; its target comes later.
-    pub(super) fn jump_if(&mut self, condition: Condition, holds: bool) -> Hole {
-        let to = Label(0);
+    fn jump_if(&mut self, condition: Condition, holds: bool) -> Hole {
         let wanted = |compare: &'static Compare| if holds { Some(compare) } else { compare.opposite };
-        let op = match condition {
-            Condition::Flag(flag) if holds => Op::GotoIf { flag: flag.into(), to },
-            Condition::Flag(flag) => Op::GotoUnless { flag: flag.into(), to },
+        match condition {
+            Condition::Flag(flag) if holds => self.jump(|to| Op::GotoIf { flag: flag.into(), to }),
+            Condition::Flag(flag) => self.jump(|to| Op::GotoUnless { flag: flag.into(), to }),
             Condition::Compare(compare, a, b) => match wanted(compare) {
-                Some(compare) => (compare.goto)(a, b, to),
+                Some(compare) => self.jump(|to| (compare.goto)(a, b, to)),
                 None => {
                     let flag = self.register(self.stack.len());
                     self.emit((compare.value)(flag, a, b));
-                    return self.jump_if(Condition::Flag(flag), holds);
+                    self.jump_if(Condition::Flag(flag), holds)
                 }
             },
             Condition::CompareConst(compare, a, b) => {
                 let goto = wanted(compare).and_then(|compare| compare.goto_const);
-                goto.expect("integers are compared with constants")(a, b, to)
+                self.jump(|to| goto.expect("integers are compared with constants")(a, b, to))
             }
-        };
-        self.jump(op)
+        }
     }
 
-    /// Has jumps go to the frame that is so many levels out.
-    pub(super) fn aim(&mut self, depth: u32, hole: Hole) {
-        let at = self.frames.len() - 1 - depth as usize;
-        match self.frames[at].start {
-            None => self.frames[at].holes.push(hole),
-            Some(start) => self.fill(hole, start),
-        }
+    /// Has a hole filled with where the frame is that is so many levels out.
+    fn aim(&mut self, depth: u32, hole: Hole) {
+        let frame = self.frame(depth);
+        let position = match frame.start {
+            Some(start) => start,
+            None => std::mem::replace(&mut frame.jumps, hole).0,
+        };
+        *self.hole(hole) = position;
     }
 
     /// Whether what a jump carries is where it has to be.
-    pub(super) fn is_in_place(&self, depth: u32) -> bool {
-        let frame = &self.frames[self.frames.len() - 1 - depth as usize];
-        let count = frame.carried.len();
-        let height = self.stack.len() - count;
-        count == 0
-            || height == frame.height && self.stack[height..].iter().all(|value| value.place == Place::Here)
+    fn is_in_place(&self, depth: u32) -> bool {
+        let (count, to) = self.carried(depth);
+        let from = self.stack.len() - count;
+        let is_here = |value: &Value| matches!(value.place, Place::Here(_));
+        count == 0 || from == to && self.stack[from..].iter().all(is_here)
     }
 
     /// Jumps out of so many frames, with the topmost values.
-    pub(super) fn branch(&mut self, depth: u32) {
-        let at = self.frames.len() - 1 - depth as usize;
-        if at == 0 {
+    fn branch(&mut self, depth: u32) {
+        if depth as usize == self.frames.len() - 1 {
             return self.give_back();
         }
-        let (count, to) = (self.frames[at].carried.len(), self.frames[at].height);
+        let (count, to) = self.carried(depth);
         let from = self.stack.len() - count;
         // They move down, if at all: none is overwritten before it was moved.
         (0..count).for_each(|at| self.put(self.stack[from + at], from + at, self.register(to + at)));
-        let hole = self.jump(Op::Goto { to: Label(0) });
+        let hole = self.jump(|to| Op::Goto { to });
         self.aim(depth, hole);
     }
 
     /// Returns the topmost values.
-    pub(super) fn give_back(&mut self) {
-        let count = self.frames[0].results.len();
-        let height = self.stack.len() - count;
-        let registers: Vec<u32> = (height..height + count).map(|height| self.readable(height)).collect();
-        for (index, &a) in registers.iter().enumerate().skip(1) {
-            self.emit(Op::Give { index: Imm(index as u32), a: a.into() });
+    fn give_back(&mut self) {
+        let types = self.results(self.frames[0].ty);
+        let height = self.stack.len() - types.len();
+        for index in 1..types.len() {
+            let a = self.readable(height + index).into();
+            self.emit(Op::Give { index: Imm(index as u32), a });
         }
-        self.emit(match registers.first() {
+        let op = match types.first() {
             None => Op::Return {},
-            Some(&a) => {
-                for_kind!(self.frames[0].results[0], ReturnI32 ReturnI64 ReturnF32 ReturnF64 { a })
+            Some(&ty) => {
+                let a = self.readable(height);
+                for_kind!(Kind::from(ty), ReturnI32 ReturnI64 ReturnF32 ReturnF64 { a })
             }
-        });
+        };
+        self.emit(op);
     }
 
     /// Control does not come here.
@@ -160,65 +209,56 @@ impl Translator<'_> {
     }
 
     /// The middle of an `if`.
-    pub(super) fn otherwise(&mut self) {
+    pub(super) fn visit_else(&mut self) {
         if self.is_reachable {
-            self.leave_block();
+            self.settle();
+            let hole = self.jump(|to| Op::Goto { to });
+            self.aim(0, hole);
         }
-        let frame = self.frames.last_mut().expect("the body is valid");
-        let hole = frame.otherwise.take().expect("the body is valid");
-        let (height, parameters) = (frame.height, frame.parameters.clone());
-        self.fill(hole, self.here());
-        self.resume(height, parameters);
-    }
-
-    /// Goes to the end of the innermost frame.
-    pub(super) fn leave_block(&mut self) {
-        self.settle();
-        let hole = self.jump(Op::Goto { to: Label(0) });
-        self.aim(0, hole);
+        let position = self.here();
+        let frame = self.frame(0);
+        let otherwise = std::mem::replace(&mut frame.otherwise, Hole::NONE);
+        let (height, ty) = (frame.height, frame.ty);
+        self.fill(otherwise, position);
+        self.resume(height, self.parameters(ty));
     }
 
     /// The end of the innermost frame.
-    pub(super) fn end(&mut self) {
-        if self.frames.len() == 1 {
-            return self.end_function();
-        }
-        if self.is_reachable {
+    pub(super) fn visit_end(&mut self) {
+        let is_met = self.frame(0).jumps != Hole::NONE || self.frame(0).otherwise != Hole::NONE;
+        if self.is_reachable && (is_met || self.frames.len() > 1) {
             self.settle();
         }
-        let frame = self.frames.pop().expect("the body is valid");
-        let here = self.here();
-        let is_met = self.is_reachable || !frame.holes.is_empty() || frame.otherwise.is_some();
-        frame.holes.into_iter().chain(frame.otherwise).for_each(|hole| self.fill(hole, here));
-        self.resume(frame.height, frame.results);
-        self.is_reachable = is_met;
-    }
-
-    pub(super) fn end_function(&mut self) {
-        let has_jumps = !self.frames[0].holes.is_empty();
-        if self.is_reachable {
-            if has_jumps {
-                self.settle();
+        let position = self.here();
+        let Frame { ty, height, jumps, otherwise, .. } = *self.frame(0);
+        self.fill(jumps, position);
+        self.fill(otherwise, position);
+        let is_reachable = self.is_reachable || is_met;
+        if self.frames.len() > 1 {
+            self.resume(height, self.results(ty));
+            self.frames.pop();
+        } else if is_reachable {
+            if !self.is_reachable {
+                self.resume(height, self.results(ty));
             }
-        } else if !has_jumps {
-            return;
-        } else {
-            let results = self.frames[0].results.clone();
-            self.resume(0, results);
+            self.give_back();
         }
-        let (here, holes) = (self.here(), std::mem::take(&mut self.frames[0].holes));
-        holes.into_iter().for_each(|hole| self.fill(hole, here));
-        self.give_back();
+        self.is_reachable = is_reachable;
     }
 
-    /// Goes on with these values on the stack above a height.
-    pub(super) fn resume(&mut self, height: usize, values: Kinds) {
+    /// Goes on with these values on the stack above a height, in their registers.
+    pub(super) fn resume(&mut self, height: usize, types: &[ValType]) {
         self.truncate(height);
-        values.iter().for_each(|kind| self.push(*kind, Place::Here));
+        self.push_all(types);
         self.is_reachable = true;
     }
 
-    pub(super) fn br_if(&mut self, depth: u32) {
+    pub(super) fn visit_br(&mut self, depth: u32) {
+        self.branch(depth);
+        self.stop();
+    }
+
+    pub(super) fn visit_br_if(&mut self, depth: u32) {
         let condition = self.pop_condition();
         if self.is_in_place(depth) {
             let hole = self.jump_if(condition, true);
@@ -230,29 +270,32 @@ impl Translator<'_> {
         }
     }
 
-    pub(super) fn br_table(&mut self, targets: &BrTable<'_>) -> Result<(), Error> {
+    pub(super) fn visit_br_table(&mut self, targets: BrTable<'_>) {
         let value = self.pop().into();
-        let mut depths = targets.targets().collect::<Result<Vec<u32>, _>>()?;
-        depths.push(targets.default());
-        let first = self.labels.len();
-        let table = Labels { first: first as u32, count: depths.len() as u32 };
-        self.emit(Op::Switch { value, table });
-        self.labels.resize(first + depths.len(), 0);
-        // Where values have to be moved there is a jump of its own, one for each target.
-        let mut moved: HashMap<u32, u32> = HashMap::new();
-        for (at, depth) in depths.into_iter().enumerate() {
-            let hole = Hole::Label(first + at);
+        let switch = self.here();
+        let (first, count) = (self.labels.len() as u32, targets.len() + 1);
+        self.emit(Op::Switch { value, table: Labels { first, count } });
+        self.labels.resize(self.labels.len() + count as usize, Hole::NONE.0);
+        let depths = targets.targets().chain([Ok(targets.default())]);
+        for (label, depth) in (first..).zip(depths) {
+            let (hole, depth) = (Hole(label * 2 + 1), depth.expect("the body is valid"));
             if self.is_in_place(depth) {
                 self.aim(depth, hole);
-            } else if let Some(&there) = moved.get(&depth) {
-                self.labels[first + at] = there;
-            } else {
-                moved.insert(depth, self.here());
-                self.fill(hole, self.here());
+                continue;
+            }
+            // Values have to be moved: there is a jump of its own, one for each target.
+            if self.frame(depth).stand_in <= switch {
+                self.frame(depth).stand_in = self.here();
                 self.branch(depth);
             }
+            let position = self.frame(depth).stand_in;
+            self.fill(hole, position);
         }
         self.stop();
-        Ok(())
+    }
+
+    pub(super) fn visit_return(&mut self) {
+        self.give_back();
+        self.stop();
     }
 }

@@ -4,15 +4,16 @@
 //! local that is on the stack is written before its value was copied, and where control flow meets all values are in
 //! their registers.
 
-use super::{Next, Translator};
+use super::Translator;
 use crate::bytecode::{Kind, Op};
 use azulejo::prelude::*;
+use wasmparser::ValType;
 
 /// Where a value on the stack is.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Place {
-    /// In the register of its height.
-    Here,
+    /// In the register of its height, which this bytecode wrote.
+    Here(u32),
     Local(u32),
     Constant(u64),
 }
@@ -23,8 +24,11 @@ pub(super) struct Value {
     pub(super) place: Place,
 }
 
-/// More values than this are not kept in locals: so writing a local never has to look at many.
-pub(super) const MOST_IN_LOCALS: usize = 32;
+/// Where control flow meets, no bytecode alone wrote a value.
+const NONE: u32 = u32::MAX;
+
+/// When so many values need not be in their registers, they are put there: so writing a local never has to look at many.
+const MOST_UNSETTLED: usize = 32;
 
 /// An opcode that there is for each kind of value.
 macro_rules! for_kind {
@@ -58,53 +62,77 @@ impl Translator<'_> {
     }
 
     pub(super) fn push(&mut self, kind: Kind, place: Place) {
-        if let Place::Local(_) = place {
-            if self.in_locals.len() == MOST_IN_LOCALS {
-                self.settle();
-            }
-            self.in_locals.push(self.stack.len());
+        self.bound();
+        self.add(kind, place);
+    }
+
+    /// Where the result of the bytecode goes that is emitted next.
+    pub(super) fn result(&mut self, kind: Kind) -> u32 {
+        self.bound();
+        self.add(kind, Place::Here(self.here()));
+        self.register(self.stack.len() - 1)
+    }
+
+    /// Sees to it that few values are not settled.
+    fn bound(&mut self) {
+        if self.stack.len() - self.settled >= MOST_UNSETTLED {
+            self.settle();
         }
+    }
+
+    fn add(&mut self, kind: Kind, place: Place) {
         self.stack.push(Value { kind, place });
         self.highest = self.highest.max(self.stack.len());
     }
 
-    /// Where the result of the instruction goes that is emitted next.
-    pub(super) fn result(&mut self, kind: Kind) -> u32 {
-        match self.next {
-            Next::Set(local) => {
+    /// Writes the top of the stack to a local.
+    pub(super) fn set_local(&mut self, local: u32) {
+        let height = self.stack.len() - 1;
+        let value = self.stack[height];
+        match value.place {
+            Place::Local(from) if from == local => {}
+            Place::Here(by) if by.wrapping_add(1) == self.here() => {
+                // What wrote it writes the local instead, behind the copies of what that was. Those are of values
+                // below: they neither read what it writes nor write what it reads.
+                let mut op = self.ops.pop().expect("it wrote the value");
                 self.keep(local);
-                self.next = Next::Done;
-                local
-            }
-            Next::Tee(local) => {
-                self.keep(local);
-                self.push(kind, Place::Local(local));
-                self.next = Next::Done;
-                local
+                op.redirect(local);
+                self.emit(op);
+                self.stack[height].place = Place::Local(local);
             }
             _ => {
-                self.push(kind, Place::Here);
-                self.register(self.stack.len() - 1)
+                self.stack.pop();
+                self.keep(local);
+                self.put(value, height, local);
+                self.stack.push(value);
             }
         }
     }
 
     pub(super) fn pop_value(&mut self) -> Value {
-        let value = *self.stack.last().expect("the body is valid");
-        self.truncate(self.stack.len() - 1);
+        let value = self.stack.pop().expect("the body is valid");
+        self.settled = self.settled.min(self.stack.len());
         value
     }
 
     /// The register in which the top of the stack is.
+    #[inline(always)]
     pub(super) fn pop(&mut self) -> u32 {
-        let value = self.pop_value();
+        let Value { kind, place } = self.pop_value();
         let register = self.register(self.stack.len());
-        match value.place {
+        match place {
             Place::Local(local) => return local,
-            Place::Constant(bits) => self.emit(constant(value.kind, register, bits)),
-            Place::Here => {}
+            Place::Constant(bits) => self.emit_constant(kind, register, bits),
+            Place::Here(_) => {}
         }
         register
+    }
+
+    /// It is seldom that a constant has to be in a register.
+    #[cold]
+    #[inline(never)]
+    fn emit_constant(&mut self, kind: Kind, register: u32, bits: u64) {
+        self.emit(constant(kind, register, bits));
     }
 
     /// The top of the stack, if it is a constant.
@@ -124,7 +152,7 @@ impl Translator<'_> {
         match place {
             Place::Constant(bits) => self.emit(constant(kind, register, bits)),
             Place::Local(local) if local != register => self.emit(copy(kind, register, local)),
-            Place::Here if from != register => self.emit(copy(kind, register, from)),
+            Place::Here(_) if from != register => self.emit(copy(kind, register, from)),
             _ => {}
         }
     }
@@ -132,16 +160,14 @@ impl Translator<'_> {
     /// Has a value of the stack in the register of its height.
     pub(super) fn place(&mut self, height: usize) {
         self.put(self.stack[height], height, self.register(height));
-        self.stack[height].place = Place::Here;
+        self.stack[height].place = Place::Here(NONE);
     }
 
     /// Copies what is on the stack of a local that is about to be written.
-    pub(super) fn keep(&mut self, local: u32) {
-        for at in (0..self.in_locals.len()).rev() {
-            let height = self.in_locals[at];
+    fn keep(&mut self, local: u32) {
+        for height in self.settled..self.stack.len() {
             if self.stack[height].place == Place::Local(local) {
                 self.place(height);
-                self.in_locals.remove(at);
             }
         }
     }
@@ -149,7 +175,6 @@ impl Translator<'_> {
     /// Has every value in its register, as wherever control flow meets.
     pub(super) fn settle(&mut self) {
         (self.settled..self.stack.len()).for_each(|height| self.place(height));
-        self.in_locals.clear();
         self.settled = self.stack.len();
     }
 
@@ -174,8 +199,11 @@ impl Translator<'_> {
     pub(super) fn truncate(&mut self, height: usize) {
         self.stack.truncate(height);
         self.settled = self.settled.min(height);
-        while self.in_locals.last().is_some_and(|&last| last >= height) {
-            self.in_locals.pop();
-        }
+    }
+
+    /// Has values on the stack that are in their registers, whichever way control came.
+    pub(super) fn push_all(&mut self, types: &[ValType]) {
+        types.iter().for_each(|&ty| self.add(ty.into(), Place::Here(NONE)));
+        self.settled = self.stack.len();
     }
 }

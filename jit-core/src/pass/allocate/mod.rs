@@ -32,9 +32,9 @@ use super::live;
 use crate::ir::assignment::{Assignment, Loc, Part};
 use crate::ir::ranges::{AFTER, EARLY, LATE, Ranges, STEP, Segment};
 use crate::ir::tiles::{Constraint, Operand, Role, TileList};
-use crate::target::{Reg, RegisterFile};
+use crate::target::{Reg, RegSet, RegisterFile};
 use crate::vocab::Class;
-use occupied::{Holder, MAX_REGISTERS, NOBODY, Occupied};
+use occupied::{Holder, MAX_REGISTERS, NOBODY, Occupied, Sweep};
 use pieces::{Piece, Pieces, Place, Touch};
 use std::collections::BinaryHeap;
 
@@ -144,6 +144,9 @@ enum Look {
     Blocked(u32),
 }
 
+/// How many registers an instruction destroys that is one of those that all others are asked for together.
+const MANY: u32 = 4;
+
 /// How many positions a piece covers at most that waits again.
 const MAX_LENGTH: u32 = 1024 * STEP;
 
@@ -214,6 +217,8 @@ struct Allocator<'a> {
 impl Allocator<'_> {
     /// Takes the registers that instructions need at certain moments.
     fn reserve(&mut self) {
+        let swept = self.swept();
+        self.scratch.occupied.set_swept(swept);
         for (at, inst) in self.tiles.insts.iter().enumerate() {
             let base = at as u32 * STEP;
             let operands = &self.tiles.operands[inst.operands.range()];
@@ -233,7 +238,16 @@ impl Allocator<'_> {
                 let segment = Segment { start: base + LATE, end: base + AFTER };
                 self.scratch.occupied.reserve(reg, segment, Holder::Machine);
             }
+            if inst.clobbers.len() >= MANY {
+                self.scratch.occupied.sweep(Segment { start: base + LATE, end: base + AFTER });
+            }
         }
+    }
+
+    /// The registers that every instruction destroys that destroys many: calls do.
+    fn swept(&self) -> RegSet {
+        let many = self.tiles.insts.iter().map(|inst| inst.clobbers).filter(|set| set.len() >= MANY);
+        many.reduce(RegSet::intersection).unwrap_or(RegSet::EMPTY)
     }
 
     fn piece(&self, at: u32) -> &Piece {
@@ -313,6 +327,10 @@ impl Allocator<'_> {
         if left != all_of(all) {
             room.reg = all.first().copied();
         }
+        // Nothing is to be had where a call destroys it. How much there is before that is only asked if it matters.
+        let sweep = self.scratch.occupied.find_sweep(range.class, segments);
+        let sweep = sweep.map(|sweep| Sweep { registers: sweep.registers & left, ..sweep });
+        left &= !sweep.map_or(0, |sweep| sweep.registers);
         // The lightest at the start is looked at first: with luck the others need no look.
         let mut next = hinted.filter(|at| left & 1 << at != 0).or_else(|| lightest(&weights, left));
         while left != 0 {
@@ -340,7 +358,7 @@ impl Allocator<'_> {
                 self.evict(reg, start);
                 self.take(reg, at);
             }
-            None => self.cut(at, room),
+            None => self.cut(at, room, sweep, hinted),
         }
     }
 
@@ -412,8 +430,25 @@ impl Allocator<'_> {
         self.scratch.evicted = evicted;
     }
 
+    /// How much room there is in registers that are destroyed while a piece is live: as much as that leaves, in the first
+    /// that has it, and in the one that would save a move.
+    fn add_swept(&self, at: u32, room: &mut Room, Sweep { registers, at: end }: Sweep, hint: Option<usize>) {
+        let all = self.regs.of(self.ranges.ranges[self.piece(at).range as usize].class);
+        let mut left = registers;
+        while left != 0 {
+            let number = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let is_hint = hint == Some(number);
+            if (is_hint || room.reg.is_none() || room.until < end)
+                && let Look::Blocked(from) = self.look(at, all[number], f32::INFINITY)
+            {
+                room.add(all[number], from, is_hint);
+            }
+        }
+    }
+
     /// No register can have all of a piece.
-    fn cut(&mut self, at: u32, room: Room) {
+    fn cut(&mut self, at: u32, mut room: Room, sweep: Option<Sweep>, hint: Option<usize>) {
         let pieces = &mut self.scratch.pieces;
         let first_new = pieces.cut_levels(at);
         if first_new < pieces.all.len() as u32 {
@@ -431,6 +466,11 @@ impl Allocator<'_> {
             self.queue(rest);
             return self.place_idle(at);
         }
+        if let Some(sweep) = sweep {
+            self.add_swept(at, &mut room, sweep, hint);
+        }
+        let pieces = &mut self.scratch.pieces;
+        let uses = pieces.uses(at);
         let stop = before(room.until);
         if stop <= first {
             let next = first + STEP;

@@ -9,7 +9,7 @@
 //! entry for each piece there. A long piece costs one step for each chunk that it covers, a short one one or two.
 
 use crate::ir::ranges::{STEP, Segment};
-use crate::target::{Reg, RegisterFile};
+use crate::target::{Reg, RegSet, RegisterFile};
 use crate::vocab::Class;
 
 /// Who has a register.
@@ -112,6 +112,18 @@ pub(super) struct Occupied {
     recent: Vec<Recent>,
     /// By lane: reservations by position.
     reservations: Vec<Vec<(Segment, Holder)>>,
+    /// By class: the registers that all calls destroy, a bit for each. By chunk: where calls destroy them.
+    swept: [u32; 2],
+    swept_at: Vec<u64>,
+}
+
+/// Something destroys many registers while a piece is live.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sweep {
+    /// Which, a bit for each register of the piece's class.
+    pub(super) registers: u32,
+    /// The first position at which it does.
+    pub(super) at: u32,
 }
 
 /// Visits the chunks that sorted segments touch, with their positions in each, until `visit` says no.
@@ -163,6 +175,9 @@ impl Occupied {
         let n_lanes = self.n_rows * LANES;
         self.recent.clear();
         self.recent.resize(self.n_rows, Recent::NONE);
+        self.swept = [0; 2];
+        self.swept_at.clear();
+        self.swept_at.resize((end / CHUNK + 1) as usize, 0);
         self.reservations.iter_mut().for_each(Vec::clear);
         if self.reservations.len() < n_lanes {
             self.reservations.resize_with(n_lanes, Vec::new);
@@ -199,6 +214,36 @@ impl Occupied {
             row.taken[lane.at as usize] |= positions;
             true
         });
+    }
+
+    /// Says which registers all instructions destroy that destroy many.
+    pub(super) fn set_swept(&mut self, set: RegSet) {
+        for reg in set.iter().filter(|reg| self.lanes[reg.0 as usize].is_some()) {
+            self.swept[reg.class() as usize] |= 1 << self.number(reg);
+        }
+    }
+
+    /// Such an instruction destroys them.
+    pub(super) fn sweep(&mut self, segment: Segment) {
+        self.swept_at[(segment.start / CHUNK) as usize] |= in_chunk(segment);
+    }
+
+    /// Which registers of a class no piece with these segments can have for what calls destroy: one question instead of
+    /// one for each register.
+    pub(super) fn find_sweep(&self, class: Class, segments: &[Segment]) -> Option<Sweep> {
+        let registers = self.swept[class as usize];
+        if registers == 0 {
+            return None;
+        }
+        let mut sweep = None;
+        each_chunk(segments, |chunk, positions| {
+            let both = self.swept_at[chunk as usize] & positions;
+            if both != 0 {
+                sweep = Some(Sweep { registers, at: chunk * CHUNK + both.trailing_zeros() });
+            }
+            both == 0
+        });
+        sweep
     }
 
     /// Which of a class's registers nobody has at any position of the segments; a bit for each, in the order of the

@@ -8,7 +8,7 @@
 //! the pool. So a long range that is cut many times costs no more than its length.
 
 use super::super::live::use_end;
-use crate::ir::index::{List, Loop, Vreg};
+use crate::ir::index::{List, Vreg};
 use crate::ir::ranges::{EARLY, GAP, LATE, Ranges, STEP, Segment};
 use crate::ir::tiles::{Operand, Role, TileList};
 use crate::target::Reg;
@@ -82,17 +82,34 @@ pub(super) struct Use {
     pub(super) cost: f32,
 }
 
-/// Whether it is cold, and the innermost loop around: between blocks that agree in this a value may move without
-/// being moved more often than where it is needed.
-type Level = (bool, Loop);
-
 /// A block of the tile list as the allocator sees it.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     end: u32,
     cost: f32,
-    level: Level,
+    /// A number for whether it is cold, and the innermost loop around: between blocks that agree in this a value may move
+    /// without being moved more often than where it is needed.
+    level: u32,
 }
+
+/// What a piece that is being cut has at one level.
+#[derive(Clone, Copy, Debug)]
+struct AtLevel {
+    n_segments: u32,
+    n_uses: u32,
+    /// The last of its parts.
+    last: u32,
+    /// Where the next segment and the next use go.
+    next_segment: u32,
+    next_use: u32,
+}
+
+impl AtLevel {
+    const NONE: AtLevel = AtLevel { n_segments: 0, n_uses: 0, last: u32::MAX, next_segment: 0, next_use: 0 };
+}
+
+/// Room for a use.
+const NO_USE: Use = Use { at: 0, touch: Touch::Argument, cost: 0.0 };
 
 /// Every piece.
 #[derive(Debug, Default)]
@@ -104,21 +121,28 @@ pub(super) struct Pieces {
     /// Where each range's uses start.
     first_use: Vec<u32>,
     blocks: Vec<Stretch>,
-    parts: Vec<(Level, Segment)>,
-    touches: Vec<Use>,
-    levels: Vec<Level>,
+    /// Of a piece that is being cut the parts and the uses, with their levels, and which levels those are.
+    parts: Vec<(u32, Segment)>,
+    touches: Vec<(u32, Use)>,
+    touched: Vec<u32>,
+    /// By level; nothing is at any unless a piece is being cut.
+    levels: Vec<AtLevel>,
 }
 
 impl Pieces {
     /// One piece for each range.
     pub(super) fn fill(&mut self, tiles: &TileList, ranges: &Ranges) {
+        let n_places = tiles.loops.len() as u32 + 1;
+        self.levels.clear();
+        self.levels.resize(2 * n_places as usize, AtLevel::NONE);
         self.blocks.clear();
         self.blocks.extend(tiles.blocks.iter().map(|block| {
             let often = LOOP_WEIGHT.powi(tiles.depth(block.inner).min(MAX_DEPTH) as i32);
             Stretch {
                 end: (block.insts.start + block.insts.len) * STEP,
                 cost: often * if block.cold { COLD_WEIGHT } else { 1.0 },
-                level: (block.cold, block.inner),
+                // What is hot comes first, and what is in no loop last.
+                level: block.cold as u32 * n_places + block.inner.0.min(n_places - 1),
             }
         }));
         self.find_uses(tiles, ranges);
@@ -141,7 +165,7 @@ impl Pieces {
         }
         let count = self.first_use[ranges.ranges.len()] as usize;
         self.uses.clear();
-        self.uses.resize(count, Use { at: 0, touch: Touch::Argument, cost: 0.0 });
+        self.uses.resize(count, NO_USE);
         // Each entry is where the next use goes, and so in the end where the next range starts.
         each_touch(tiles, |vreg, block, at, touch| {
             let next = &mut self.first_use[ranges.of[vreg.at()] as usize];
@@ -231,61 +255,106 @@ impl Pieces {
             return first_new;
         }
         self.all[piece as usize].is_level = true;
-        let Pieces { parts, touches, levels, blocks, segments, .. } = self;
-        parts.clear();
-        for segment in &segments[whole.segments.range()] {
-            let mut start = segment.start;
-            let mut block = block_at(blocks, start);
-            while start < segment.end {
-                let end = segment.end.min(blocks[block].end);
-                parts.push((blocks[block].level, Segment { start, end }));
-                (start, block) = (end, block + 1);
-            }
+        self.find_parts(whole.segments);
+        if self.touched.len() > 1 {
+            self.touched.sort_unstable();
+            self.find_touches(whole.uses);
+            self.write_levels(piece);
         }
-        levels.clear();
-        levels.extend(parts.iter().map(|(level, _)| *level));
-        levels.sort_unstable();
-        levels.dedup();
-        if levels.len() == 1 {
-            return first_new;
+        for level in self.touched.drain(..) {
+            self.levels[level as usize] = AtLevel::NONE;
         }
-        parts.sort_by_key(|(level, _)| *level);
-        touches.clear();
-        touches.extend_from_slice(&self.uses[whole.uses.range()]);
-        touches.sort_by_key(|touch| blocks[block_at(blocks, touch.at)].level);
-        self.write_levels(piece);
         first_new
     }
 
-    /// Makes pieces of the sorted parts and uses.
-    fn write_levels(&mut self, piece: u32) {
-        let (mut part, mut touch) = (0, 0);
-        for at in 0..self.levels.len() {
-            let level = self.levels[at];
-            let first = self.segments.len();
-            while let Some((_, next)) = self.parts.get(part).filter(|(of, _)| *of == level) {
-                match self.segments[first..].last_mut() {
-                    Some(last) if last.end == next.start => last.end = next.end,
-                    _ => self.segments.push(*next),
+    /// Cuts segments where the level changes, and counts what each level gets of them.
+    fn find_parts(&mut self, segments: List) {
+        let Pieces { parts, touched, levels, blocks, .. } = self;
+        parts.clear();
+        let mut block = 0;
+        for segment in &self.segments[segments.range()] {
+            let mut start = segment.start;
+            block = block_from(blocks, block, start);
+            while start < segment.end {
+                let Stretch { end, level, .. } = blocks[block];
+                let at_level = &mut levels[level as usize];
+                let end = end.min(segment.end);
+                match parts.get_mut(at_level.last as usize) {
+                    Some((_, last)) if last.end == start => last.end = end,
+                    _ => {
+                        if at_level.n_segments == 0 {
+                            touched.push(level);
+                        }
+                        at_level.last = parts.len() as u32;
+                        at_level.n_segments += 1;
+                        parts.push((level, Segment { start, end }));
+                    }
                 }
-                part += 1;
+                start = end;
+                block += (end == blocks[block].end) as usize;
             }
-            let segments = List { start: first as u32, len: (self.segments.len() - first) as u32 };
-            let start = self.uses.len() as u32;
-            while let Some(next) = self.touches.get(touch)
-                && self.blocks[self.block_at(next.at)].level == level
-            {
-                self.uses.push(*next);
-                touch += 1;
-            }
-            let uses = List { start, len: self.uses.len() as u32 - start };
-            let new = self.measure(self.all[piece as usize].range, segments, uses);
-            let new = Piece { is_level: true, ..new };
+        }
+    }
+
+    /// Finds the level of each use, and counts what each level gets of them.
+    fn find_touches(&mut self, uses: List) {
+        let Pieces { touches, levels, blocks, .. } = self;
+        touches.clear();
+        let mut block = 0;
+        for touch in &self.uses[uses.range()] {
+            block = block_from(blocks, block, touch.at);
+            let level = blocks[block].level;
+            levels[level as usize].n_uses += 1;
+            touches.push((level, *touch));
+        }
+    }
+
+    /// Makes a piece for each level, with its parts and uses in order.
+    fn write_levels(&mut self, piece: u32) {
+        let (n_segments, n_uses) = (self.segments.len(), self.uses.len());
+        let (mut segments_end, mut uses_end) = (n_segments as u32, n_uses as u32);
+        for &level in &self.touched {
+            let at_level = &mut self.levels[level as usize];
+            (at_level.next_segment, at_level.next_use) = (segments_end, uses_end);
+            (segments_end, uses_end) = (segments_end + at_level.n_segments, uses_end + at_level.n_uses);
+        }
+        self.segments.resize(segments_end as usize, Segment { start: 0, end: 0 });
+        for (level, part) in &self.parts {
+            let next = &mut self.levels[*level as usize].next_segment;
+            self.segments[*next as usize] = *part;
+            *next += 1;
+        }
+        self.uses.resize(uses_end as usize, NO_USE);
+        for (level, touch) in &self.touches {
+            let next = &mut self.levels[*level as usize].next_use;
+            self.uses[*next as usize] = *touch;
+            *next += 1;
+        }
+        let range = self.all[piece as usize].range;
+        for at in 0..self.touched.len() {
+            let AtLevel { n_segments, n_uses, next_segment, next_use, .. } =
+                self.levels[self.touched[at] as usize];
+            let segments = List { start: next_segment - n_segments, len: n_segments };
+            let uses = List { start: next_use - n_uses, len: n_uses };
+            let new = Piece { is_level: true, ..self.measure(range, segments, uses) };
             match at {
                 0 => self.all[piece as usize] = new,
                 _ => self.all.push(new),
             }
         }
+    }
+}
+
+/// How many blocks are looked at one by one before others are searched.
+const MAX_STEPS: usize = 8;
+
+/// The block that a position is in, which is this one or one behind it.
+fn block_from(blocks: &[Stretch], first: usize, position: u32) -> usize {
+    let is_before = |block: &Stretch| block.end <= position;
+    let n_before = blocks[first..].iter().take(MAX_STEPS).take_while(|block| is_before(block)).count();
+    match n_before {
+        MAX_STEPS => first + MAX_STEPS + blocks[first + MAX_STEPS..].partition_point(is_before),
+        n_before => first + n_before,
     }
 }
 

@@ -204,13 +204,12 @@ fn insert_but(set: &mut [u64], others: &[u64], register: u32) {
 
 /// The positions of a word's bits.
 #[inline(always)]
-fn bits(word: u16) -> impl Iterator<Item = usize> {
-    members_of(word as u64).map(|bit| bit as usize)
-}
-
-#[inline(always)]
-fn members_of(bits: u64) -> Members<'static> {
-    Members { bits, word: 0, others: &[] }
+fn bits(mut word: u16) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = word.trailing_zeros() as usize;
+        word &= word.wrapping_sub(1);
+        (bit < u16::BITS as usize).then_some(bit)
+    })
 }
 
 fn add_all(set: &mut [u64], others: &[u64]) {

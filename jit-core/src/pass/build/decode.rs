@@ -17,8 +17,9 @@ impl Decoded {
         self.operands.clear();
     }
 
-    /// Adds the next bytecode.
-    pub(super) fn push(&mut self, source: &Source<'_>, opcode: usize, raws: &[Raw]) {
+    /// Adds the next bytecode; gives its operands.
+    #[inline]
+    pub(super) fn push(&mut self, source: &Source<'_>, opcode: usize, raws: &[Raw]) -> &[Raw] {
         let at = self.bytecodes.len();
         let first = self.operands.len();
         self.bytecodes.push((opcode as u32, first as u32));
@@ -26,6 +27,7 @@ impl Decoded {
         if let Some(&depth) = source.depths.get(at) {
             name_stack_slots(source, depth, source.opcodes[opcode].operands, &mut self.operands[first..]);
         }
+        &self.operands[first..]
     }
 
     /// How many bytecodes there are.

@@ -84,6 +84,8 @@ pub struct Source<'a> {
     /// Where the function starts: at its first bytecode, or, to go on with what another tier began, at any that can be
     /// reached. Registers are in their slots there.
     pub entry: u32,
+    /// How many arguments calls give the function at most, if that is known: the other registers are zero when it is called.
+    pub arguments: Option<u32>,
     /// Where templates that call functions of bytecode find those.
     pub functions: Functions<'a>,
     /// Set if the function is to be called by others of bytecode, by their own convention, and not with a frame. It must
@@ -225,31 +227,32 @@ impl Builder<'_> {
         let first = self.graph.add_block();
         scratch.leaders[self.source.entry as usize] = first;
 
+        let Scratch { code, registers, leaders, last_jump, .. } = scratch;
+        let mut lead = |to: usize, from: usize| {
+            if !leaders[to].is_some() {
+                leaders[to] = self.graph.add_block();
+            }
+            last_jump[to] = last_jump[to].max(from as u32);
+        };
         for at in 0..n_code {
             let (opcode, raw) = self.source.code.get(at);
             let operands = self.source.opcodes[opcode].operands;
-            self.scratch.code.push(self.source, opcode, &raw[..operands.len()]);
-            let scratch = &mut *self.scratch;
-            for (operand, info) in operands.iter().enumerate() {
-                let register = scratch.code.operand(at as u32, operand as u8) as u32;
-                let ty = info.scalar.map_or(Type::I64, |scalar| scalar.ty());
+            let raws = code.push(self.source, opcode, &raw[..operands.len()]);
+            for (info, &raw) in core::iter::zip(operands, raws) {
+                let ty = || info.scalar.map_or(Type::I64, |scalar| scalar.ty());
                 match info.kind {
-                    OperandKind::In | OperandKind::Pop => scratch.registers.note(register, ty, false),
+                    OperandKind::In | OperandKind::Pop => registers.note(raw as u32, ty(), false),
                     OperandKind::Out | OperandKind::InOut | OperandKind::Push => {
-                        scratch.registers.note(register, ty, true);
+                        registers.note(raw as u32, ty(), true);
                     }
-                    OperandKind::Label => {
-                        Self::lead(self.graph, scratch, raw[operand] as usize, at);
-                    }
+                    OperandKind::Label => lead(raw as usize, at),
                     OperandKind::Labels => {
-                        for &to in &self.source.labels[run_of(raw[operand])] {
-                            Self::lead(self.graph, scratch, to as usize, at);
-                        }
+                        self.source.labels[run_of(raw)].iter().for_each(|&to| lead(to as usize, at));
                     }
                     OperandKind::Regs | OperandKind::RegsMut => {
-                        for register in run_of(raw[operand]) {
+                        for register in run_of(raw) {
                             let written = info.kind == OperandKind::RegsMut;
-                            scratch.registers.note(register as u32, Type::I64, written);
+                            registers.note(register as u32, Type::I64, written);
                         }
                     }
                     OperandKind::Imm => {}
@@ -270,13 +273,6 @@ impl Builder<'_> {
         alive.find(self.source, code, leads, registers, chaos.is_some());
     }
 
-    fn lead(graph: &mut Graph, scratch: &mut Scratch, to: usize, from: usize) {
-        if !scratch.leaders[to].is_some() {
-            scratch.leaders[to] = graph.add_block();
-        }
-        scratch.last_jump[to] = scratch.last_jump[to].max(from as u32);
-    }
-
     /// The way from outside. The entry is ended by `finish`, but its edge comes first.
     fn come_in(&mut self) {
         let at = self.source.entry as usize;
@@ -287,11 +283,20 @@ impl Builder<'_> {
         match self.source.called {
             Some(called) => self.take_arguments(called),
             None => {
+                let first_zero = if self.is_entered_by_calls() { self.source.arguments } else { None };
                 let Scratch { alive, registers, .. } = &mut *self.scratch;
-                registers.enter(self.graph, alive.needed(at));
+                registers.enter(self.graph, alive.needed(at), first_zero);
             }
         }
         self.arrive(leader, Needs::At(at));
+    }
+
+    /// Whether control comes from outside by calls only. Who goes on with what another tier began comes to where bytecodes jump
+    /// to, and to one that was left in its middle.
+    fn is_entered_by_calls(&self) -> bool {
+        let template = self.source.templates[self.scratch.code.opcode(0)];
+        let is_left = |step: &Step| matches!(step, Step::Exit { to: Resume::Here });
+        self.source.entry == 0 && !self.is_jumped_to(0) && !template.steps.iter().any(is_left)
     }
 
     fn link_all(&mut self) {
@@ -306,7 +311,9 @@ impl Builder<'_> {
                 self.leave_by_chance();
                 self.link(at);
             }
-            self.seal_loops_ending_at(at);
+            if self.scratch.alive.may_jump(self.scratch.code.opcode(at)) {
+                self.seal_loops_ending_at(at);
+            }
         }
         debug_assert!(!self.current.is_some(), "verified code does not fall off its end");
     }
@@ -341,9 +348,6 @@ impl Builder<'_> {
 
     /// A loop's head is complete once the last bytecode that jumps back has been linked.
     fn seal_loops_ending_at(&mut self, at: usize) {
-        if !self.scratch.alive.may_jump(self.scratch.code.opcode(at)) {
-            return;
-        }
         let infos = self.source.opcodes[self.scratch.code.opcode(at)].operands;
         for (operand, info) in infos.iter().enumerate() {
             let raw = self.scratch.code.operand(at as u32, operand as u8);
@@ -408,7 +412,9 @@ impl Builder<'_> {
             }
             self.step(step, &mut next);
         }
-        self.complete_params();
+        if !self.scratch.linked.args.is_empty() {
+            self.complete_params();
+        }
         if next.is_some() {
             if self.current.is_some() {
                 self.jump(next, Needs::At(at + 1));
@@ -557,9 +563,6 @@ impl Builder<'_> {
             Imm::Known(value) => value as u64,
             Imm::Operand(operand) => self.operand(operand),
         };
-        self.scratch.stack_inputs.clear();
-        self.gather(inputs);
-        let inputs = &self.scratch.stack_inputs;
         if let (Op::CU, Some(called)) = (op, self.source.called) {
             let unit = self.graph.constant(Type::I64, called.unit, self.at);
             self.scratch.linked.values.push(unit);
@@ -572,10 +575,19 @@ impl Builder<'_> {
             self.scratch.linked.values.push(node);
             return;
         }
-        let node = if self.graph.would_float(op, sig, imm) {
-            self.graph.add_normal(op, sig, inputs, imm, self.at)
+        let floats = self.graph.would_float(op, sig, imm);
+        let node = if floats && !Graph::is_normal(op) {
+            self.scratch.stack_inputs.clear();
+            self.gather(inputs);
+            self.graph.add_normal(op, sig, &self.scratch.stack_inputs, imm, self.at)
         } else {
-            self.graph.push(self.current, op, sig, inputs, imm, self.at)
+            let values = &self.scratch.linked.values;
+            let inputs = inputs.iter().map(|&input| values[input as usize]);
+            let node = self.graph.add_each(op, sig, inputs, imm, self.at);
+            if !floats {
+                self.graph.pin(node, self.current);
+            }
+            node
         };
         if sig.ty != Type::Void {
             self.scratch.linked.values.push(node);
@@ -722,9 +734,6 @@ impl Builder<'_> {
     /// Gives the parameters of the template's blocks the values that the jumps brought.
     fn complete_params(&mut self) {
         let linked = &self.scratch.linked;
-        if linked.args.is_empty() {
-            return;
-        }
         for (number, block) in linked.blocks.iter().enumerate() {
             for param in 0..block.params {
                 let node = linked.values[(block.first_param + param) as usize];

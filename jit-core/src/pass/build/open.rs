@@ -79,6 +79,7 @@ pub fn open(
         slots: 0,
         depths: &[],
         entry: 0,
+        arguments: None,
         functions: opening.functions,
         called: None,
     };

@@ -173,9 +173,12 @@ impl Registers {
         self.now[register as usize] = value;
     }
 
-    /// Makes the values on entry those of now.
-    pub(super) fn enter(&mut self, graph: &mut Graph, needed: &[u64]) {
+    /// Makes the values on entry those of now. If it is known from which register on slots are zero, nobody has to look.
+    pub(super) fn enter(&mut self, graph: &mut Graph, needed: &[u64], first_zero: Option<u32>) {
         for register in members(needed) {
+            if first_zero.is_some_and(|first| register >= first) {
+                self.registers[register as usize].initial = graph.constant(self.home(register), 0, 0);
+            }
             self.now[register as usize] = self.initial(graph, register);
         }
     }

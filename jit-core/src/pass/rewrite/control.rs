@@ -46,7 +46,12 @@ impl Walk<'_> {
     }
 
     /// Drops parameters that can have one value only; whether there were any.
+    #[inline]
     pub(super) fn drop_trivial_params(&mut self, block: Block) -> bool {
+        !self.graph.block(block).params.is_empty() && self.drop_trivial(block)
+    }
+
+    fn drop_trivial(&mut self, block: Block) -> bool {
         let mut kept = 0;
         let n_params = self.graph.block(block).params.len();
         for at in 0..n_params {

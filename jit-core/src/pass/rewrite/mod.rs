@@ -426,17 +426,18 @@ impl Walk<'_> {
 
     /// The constant that a node on constants computes. What traps is left where its checks are.
     fn fold(&mut self, node: Node) -> Option<Node> {
+        let inputs = self.graph.inputs(node);
+        let are_known = inputs.iter().all(|&input| self.graph.as_const(input).is_some());
+        if !are_known || !(1..MAX_FOLDED).contains(&inputs.len()) {
+            return None;
+        }
         let data = *self.graph.node(node);
         let info = self.graph.vocab.info(data.op);
         let reference = info.reference?;
-        if data.inputs.len == 0 || !info.props.contains(Props::PURE) {
+        if !info.props.contains(Props::PURE) {
             return None;
         }
         let mut operands = [0; MAX_FOLDED];
-        let inputs = self.graph.inputs(node);
-        if inputs.len() >= MAX_FOLDED {
-            return None;
-        }
         for (operand, &input) in core::iter::zip(&mut operands, inputs) {
             *operand = self.graph.as_const(input)?;
         }
@@ -451,10 +452,14 @@ impl Walk<'_> {
     }
 
     /// Gives a node that could not be decided by a constant flag a comparison in its place.
+    #[inline]
     fn compare_constant_flags(&mut self, node: Node) {
-        if !self.has_constant_flags {
-            return;
+        if self.has_constant_flags {
+            self.compare_flags_of(node);
         }
+    }
+
+    fn compare_flags_of(&mut self, node: Node) {
         for link in self.graph.node(node).inputs.range() {
             let data = *self.graph.node(self.graph.links[link]);
             if !is_constant_flag(&data) {
@@ -516,13 +521,13 @@ impl Walk<'_> {
             }
             found_more |= changed;
         }
-        for link in 0..self.graph.links.len() {
-            self.graph.links[link] = self.current(self.graph.links[link]);
-        }
+        let mut links = core::mem::take(&mut self.graph.links);
+        links.iter_mut().for_each(|link| *link = self.current(*link));
+        self.graph.links = links;
         found_more
     }
 }
 
 fn is_constant_flag(data: &NodeData) -> bool {
-    data.sig.ty == Type::Flag && data.op == Op::CONST
+    (data.op == Op::CONST) & (data.sig.ty == Type::Flag)
 }

@@ -1,0 +1,134 @@
+//! What an engine says of bytecode that is wrong: which bytecode, which operand, and what is wrong with it.
+
+use azulejo::__private::core::verify::{Fault, VerifyError, verify};
+use azulejo::prelude::*;
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+enum Op {
+    Set { dst: Out<i64>, value: Imm<i64> },
+    Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    Choose { dst: Out<i64>, a: In<i64>, b: In<i64>, flag: In<i64> },
+    Sum { dst: Out<i64>, a: In<i64>, b: In<i64>, c: In<i64>, d: In<i64> },
+    Grow { a: InOut<i64>, by: Imm<i64> },
+    Call { dst: Out<i64>, function: Imm<u32>, args: Regs },
+    Goto { to: Label },
+    GotoIf { a: In<i64>, to: Label },
+    Switch { a: In<i64>, table: Labels },
+    PushLocal { a: In<i64>, value: Push<i64> },
+    PopLocal { dst: Out<i64>, value: Pop<i64> },
+    Return { a: In<i64> },
+}
+
+template! {
+    Op::Set       => (copy $value)
+    Op::Add       => (add $a $b)
+    Op::Choose    => (select (nz $flag) $a $b)
+    Op::Sum       => (add (add $a $b) (add $c $d))
+    Op::Grow      => (add $a $by)
+    Op::Call      => (invoke $function (arglist $args) i64)
+    Op::Goto      => (branch $to)
+    Op::GotoIf    => (when (nz $a) (branch $to))
+    Op::Switch    => (switch $a $table)
+    Op::PushLocal => (copy $a)
+    Op::PopLocal  => (copy $value)
+    Op::Return    => (return $a)
+}
+
+const REGISTERS: u32 = 4;
+
+/// What is wrong with a bytecode, if that stands before a `Return`.
+fn fault(op: Op) -> Option<Fault> {
+    let code = [op, Op::Return { a: 0.into() }];
+    verify(&code, &[1, 1, 2], REGISTERS).err().map(|VerifyError { at, fault }| {
+        assert_eq!(at, 0, "{op:?}");
+        fault
+    })
+}
+
+#[test]
+fn every_register_is_one_of_the_frame() {
+    type Make = fn([u32; 5]) -> Op;
+    let ops: [(usize, Make); 9] = [
+        (1, |[a, ..]| Op::Set { dst: a.into(), value: Imm(100) }),
+        (1, |[a, ..]| Op::Grow { a: a.into(), by: Imm(100) }),
+        (1, |[a, ..]| Op::Return { a: a.into() }),
+        (1, |[a, ..]| Op::GotoIf { a: a.into(), to: Label(1) }),
+        (1, |[a, ..]| Op::Switch { a: a.into(), table: Labels { first: 0, count: 2 } }),
+        (1, |[a, ..]| Op::Call { dst: a.into(), function: Imm(100), args: Regs { first: 0, count: 0 } }),
+        (3, |[a, b, c, ..]| Op::Add { dst: a.into(), a: b.into(), b: c.into() }),
+        (4, |[a, b, c, d, _]| Op::Choose { dst: a.into(), a: b.into(), b: c.into(), flag: d.into() }),
+        (5, |[a, b, c, d, e]| Op::Sum { dst: a.into(), a: b.into(), b: c.into(), c: d.into(), d: e.into() }),
+    ];
+    for (count, op) in ops {
+        assert_eq!(fault(op([REGISTERS - 1; 5])), None);
+        for operand in 0..count {
+            for register in [REGISTERS, u32::MAX] {
+                let mut registers = [REGISTERS - 1; 5];
+                registers[operand] = register;
+                let operand = operand as u8;
+                let expected = Fault::Register { operand, register, registers: REGISTERS };
+                assert_eq!(fault(op(registers)), Some(expected));
+            }
+        }
+    }
+}
+
+#[test]
+fn runs_of_registers_end_in_the_frame() {
+    let call =
+        |first, count| fault(Op::Call { dst: 0.into(), function: Imm(0), args: Regs { first, count } });
+    assert_eq!((call(0, REGISTERS), call(REGISTERS, 0)), (None, None));
+    for (first, count) in [(1, REGISTERS), (REGISTERS, 1), (u32::MAX, 1), (1, u32::MAX)] {
+        let expected = Fault::Window { operand: 2, first, count, registers: REGISTERS };
+        assert_eq!(call(first, count), Some(expected));
+    }
+}
+
+#[test]
+fn jumps_stay_in_the_code() {
+    for target in [2, u32::MAX] {
+        assert_eq!(fault(Op::Goto { to: Label(target) }), Some(Fault::Target { operand: 0, target }));
+        let jump = Op::GotoIf { a: 0.into(), to: Label(target) };
+        assert_eq!(fault(jump), Some(Fault::Target { operand: 1, target }));
+    }
+    let switch = |first, count| fault(Op::Switch { a: 0.into(), table: Labels { first, count } });
+    assert_eq!(switch(0, 2), None);
+    assert_eq!(switch(1, 2), Some(Fault::Target { operand: 1, target: 2 }));
+    for (first, count) in [(0, 0), (1, 3), (3, 1), (u32::MAX, u32::MAX)] {
+        assert_eq!(switch(first, count), Some(Fault::Labels { operand: 1, first, count }));
+    }
+}
+
+#[test]
+fn control_stays_in_the_code() {
+    let last = |code: &[Op]| verify(code, &[], REGISTERS).map(drop);
+    let set = Op::Set { dst: 0.into(), value: Imm(1) };
+    assert_eq!(last(&[]), Err(VerifyError { at: 0, fault: Fault::Empty }));
+    assert_eq!(last(&[set, set]), Err(VerifyError { at: 1, fault: Fault::FallsOff }));
+    let jump = Op::GotoIf { a: 0.into(), to: Label(0) };
+    assert_eq!(last(&[set, jump]), Err(VerifyError { at: 1, fault: Fault::FallsOff }));
+    assert_eq!(last(&[set, Op::Goto { to: Label(0) }]), Ok(()));
+    // What is wrong first is told.
+    let wrong = Op::Set { dst: REGISTERS.into(), value: Imm(1) };
+    let fault = Fault::Register { operand: 0, register: REGISTERS, registers: REGISTERS };
+    assert_eq!(last(&[set, wrong]), Err(VerifyError { at: 1, fault }));
+}
+
+#[test]
+fn the_operand_stack_has_one_height_at_each_bytecode() {
+    let (push, pop) = (
+        Op::PushLocal { a: 0.into(), value: Push::new() },
+        Op::PopLocal { dst: 1.into(), value: Pop::new() },
+    );
+    let (jump, end) = (Op::GotoIf { a: 0.into(), to: Label(2) }, Op::Return { a: 1.into() });
+    let shape = verify(&[push, push, pop, pop, end], &[], REGISTERS).expect("it is right");
+    assert_eq!((shape.slots, shape.depths), (REGISTERS + 2, vec![0, 1, 2, 1, 0]));
+    let found = |code: &[Op]| verify(code, &[], REGISTERS).map(drop);
+    assert_eq!(found(&[pop, end]), Err(VerifyError { at: 0, fault: Fault::Underflow { pops: 1, depth: 0 } }));
+    let VerifyError { at, fault } = found(&[jump, push, end]).expect_err("it has two heights");
+    assert_eq!(at, 2);
+    assert!(matches!(
+        fault,
+        Fault::Unbalanced { expected: 0, found: 1 } | Fault::Unbalanced { expected: 1, found: 0 }
+    ));
+}
