@@ -478,8 +478,15 @@ fn baseline_code_is_unwound() {
                 let code = busy(values, call);
                 let shape = verify(&code, &[], 80).expect("the code is right");
                 let unit = code.as_ptr().cast();
-                let function =
-                    Function { code: &code, labels: &[], registers: 80, shape: &shape, unit, budget: None };
+                let function = Function {
+                    code: &code,
+                    labels: &[],
+                    registers: 80,
+                    shape: &shape,
+                    unit,
+                    temporaries: None,
+                    budget: None,
+                };
                 let compiled =
                     compiler.baseline(&function, Functions::default(), &mut Blind).expect("it compiles");
                 let (mut vm, mut frame) = (vm(), [0u64; 80]);

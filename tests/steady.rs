@@ -66,7 +66,15 @@ fn compiling_again_takes_nothing_from_the_heap() {
     let labels = [5, 6];
     let shape = verify(&code, &labels, 3).expect("the code is right");
     let unit = std::ptr::null();
-    let function = Function { code: &code, labels: &labels, registers: 3, shape: &shape, unit, budget: None };
+    let function = Function {
+        code: &code,
+        labels: &labels,
+        registers: 3,
+        shape: &shape,
+        unit,
+        temporaries: None,
+        budget: None,
+    };
     let mut compiler = Compiler::new(1 << 20, Features::detect(), &azulejo::rules::MATCHERS)
         .expect("this machine runs code");
     let mut compile = || {

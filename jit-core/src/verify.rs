@@ -42,6 +42,8 @@ pub struct Function<'a, B> {
     pub shape: &'a Shape,
     /// What `(cu)` is.
     pub unit: *const (),
+    /// The first VM register that is a temporary, as all behind it are, if any is.
+    pub temporaries: Option<u32>,
     /// Where loops count, if they do: each time around takes one away, and below zero the code is left at the loop's
     /// head.
     pub budget: Option<*const Cell<i32>>,
@@ -129,6 +131,13 @@ pub enum Fault {
         /// The height by the other.
         found: u32,
     },
+    /// A temporary is read whose value may have been read before. Only debug builds look.
+    ReadAgain {
+        /// Which operand.
+        operand: u8,
+        /// The register.
+        register: u32,
+    },
 }
 
 impl fmt::Display for VerifyError {
@@ -164,6 +173,10 @@ impl fmt::Display for VerifyError {
             Fault::Unbalanced { expected, found } => {
                 write!(f, "the operand stack has {found} values by one way and {expected} by another")
             }
+            Fault::ReadAgain { operand, register } => write!(
+                f,
+                "operand {operand} is register {register}, a temporary whose value may have been read before"
+            ),
         }
     }
 }
@@ -225,7 +238,7 @@ impl Targets {
 }
 
 /// Whether control can go on behind an opcode.
-fn falls_through(template: &Template) -> bool {
+pub(crate) fn falls_through(template: &Template) -> bool {
     let mut open = true;
     for step in template.steps {
         match *step {
@@ -247,7 +260,7 @@ fn falls_through(template: &Template) -> bool {
 }
 
 /// The operands that an opcode may jump to.
-fn jumps(template: &Template) -> impl Iterator<Item = u8> {
+pub(crate) fn jumps(template: &Template) -> impl Iterator<Item = u8> {
     template.steps.iter().flat_map(|step| {
         let (one, many): (_, &[u8]) = match *step {
             Step::Goto { operand } | Step::Exit { to: Resume::Label(operand) } => (Some(operand), &[]),

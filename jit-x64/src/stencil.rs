@@ -16,7 +16,7 @@ use azulejo_core::ir::assignment::{Assignment, Source as From};
 use azulejo_core::ir::index::Node;
 use azulejo_core::ir::stencil::{Open, Opens, REACH, ROUNDS, Range, Source, stand_in};
 use azulejo_core::ir::tiles::TileList;
-use azulejo_core::pass::build::{Carry, Opening};
+use azulejo_core::pass::build::{Opened, Opening};
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::target::RegSet;
 use azulejo_core::vocab::Op;
@@ -35,8 +35,8 @@ pub(crate) struct Stencil {
     pub(crate) distances: Vec<Distance>,
     /// Where accesses may fault: the part, where it starts and ends there, and the trap's code.
     pub(crate) sites: Vec<(Part, u32, u32, u32)>,
-    /// What is at hand at the end.
-    pub(crate) carry: Option<Carry>,
+    /// What is at hand at the end, and what becomes of what was at hand at the start.
+    pub(crate) opened: Opened,
     /// How much of the machine's stack it uses.
     pub(crate) frame_bytes: u32,
     /// The registers that it uses and a function must give back.
@@ -125,7 +125,7 @@ pub(crate) fn make(
     opening: &Opening<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Stencil, Error> {
-    let carry = compilation.stencil(opening, &mut scratch.opens, target, observer)?;
+    let opened = compilation.stencil(opening, &mut scratch.opens, target, observer)?;
     let mut distances = Vec::new();
     for round in 0..ROUNDS {
         scratch.write_round(compilation, round);
@@ -156,7 +156,7 @@ pub(crate) fn make(
         holes: scratch.find_holes(&distances, place).ok_or(Error::Internal("stencil"))?,
         distances: Vec::new(),
         sites: Vec::new(),
-        carry,
+        opened,
         saved: compilation.assignment.used.intersection(CALLEE_SAVED),
         frame_bytes: (compilation.tiles.out_args as u32 + compilation.assignment.slots) * 8,
     };

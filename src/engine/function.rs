@@ -4,6 +4,7 @@ use super::backend::{BaselineCode, Compiled, Door};
 use super::tiers::{Tier, Tiers};
 use crate::Error;
 use crate::inside::{Form, Subject};
+use azulejo_core::check::temporaries::temporaries;
 use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
 use azulejo_core::pass::build::{self, Source};
 use azulejo_core::verify::{self, Shape};
@@ -92,6 +93,8 @@ pub struct Code<B> {
     pub unit: Option<usize>,
     /// How many arguments the function is called with at most; as many as it has registers if nobody says.
     pub arguments: Option<u32>,
+    /// The first VM register that is a temporary, as all behind it are; none is if nobody says.
+    pub temporaries: Option<u32>,
 }
 
 impl<B> Code<B> {
@@ -142,11 +145,40 @@ impl<B> Code<B> {
         self.arguments = Some(most);
         self
     }
+
+    /// Says that this VM register and all behind it are temporaries: no value in them is read by more than one operand of one
+    /// bytecode, once. Values on their way from one operation to the next are like that. Where such a value is read by the
+    /// bytecode right behind the one that writes it, baseline code leaves it in a machine register and does not write it to
+    /// its slot; so after it was read, the slot may hold anything. Debug builds look whether it is true.
+    ///
+    /// A run of registers that is there to be written counts as written. Who looks at all registers of a frame, as a
+    /// collector of garbage may, finds old values in temporaries that were read.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Add { dst: Out<i64>, a: In<i64>, b: In<i64> }, Return { a: In<i64> } }
+    /// # template! { Op::Add => (add $a $b) Op::Return => (return $a) }
+    /// // a + b + a, whose first sum is read once
+    /// let ops = vec![
+    ///     Op::Add { dst: 2.into(), a: 0.into(), b: 1.into() },
+    ///     Op::Add { dst: 0.into(), a: 2.into(), b: 0.into() },
+    ///     Op::Return { a: 0.into() },
+    /// ];
+    /// let engine = Engine::<Op>::new();
+    /// let sum = engine.define("sum", Code::from(ops).with_temporaries(2), 3)?;
+    /// assert_eq!(engine.call::<_, i64>(sum, &mut (), (1i64, 20i64))?, 22);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn with_temporaries(mut self, first: u32) -> Self {
+        self.temporaries = Some(first);
+        self
+    }
 }
 
 impl<B> From<Vec<B>> for Code<B> {
     fn from(ops: Vec<B>) -> Self {
-        Code { ops, labels: Vec::new(), unit: None, arguments: None }
+        Code { ops, labels: Vec::new(), unit: None, arguments: None, temporaries: None }
     }
 }
 
@@ -191,6 +223,11 @@ impl<B: Bytecode> Body<B> {
         guards: bool,
     ) -> Result<Self, Error> {
         let shape = verify::verify(&code.ops, &code.labels, registers)?;
+        if cfg!(debug_assertions)
+            && let Some(first) = code.temporaries
+        {
+            temporaries(&code.ops, &code.labels, &shape, first)?;
+        }
         Ok(Body { name, code, registers, shape, guards })
     }
 
@@ -559,6 +596,7 @@ impl<B: Bytecode> Function<B> {
             registers: self.body().registers,
             shape: &self.body().shape,
             unit: self.unit(),
+            temporaries: self.body().code.temporaries,
             budget: counts.then(|| std::ptr::from_ref(&self.budget)),
         }
     }

@@ -206,21 +206,21 @@ impl Compilation {
     }
 
     /// Compiles one opcode with its operands left open, up to emission: what is open stands there as its stand-in.
-    /// Also says what is at hand when the next bytecode starts.
+    /// Also says what is at hand when the next bytecode starts, and when this one does.
     pub fn stencil(
         &mut self,
         opening: &build::Opening<'_>,
         opens: &mut Opens,
         target: &Target<'_>,
         observer: &mut dyn Observer,
-    ) -> Result<Option<build::Carry>, Error> {
-        let carry = build::open(&mut self.build, opening, &mut self.graph, opens);
-        let carry = carry.ok_or(Error::Internal("open"))?;
+    ) -> Result<build::Opened, Error> {
+        let opened = build::open(&mut self.build, opening, &mut self.graph, opens);
+        let opened = opened.ok_or(Error::Internal("open"))?;
         self.judge_graph("open", target, observer)?;
         self.optimize(target, observer)?;
         close(&mut self.graph, opening.constants);
         self.select(target, observer)?;
-        Ok(carry)
+        Ok(opened)
     }
 
     /// Compiles [`Compilation::graph`] up to emission.

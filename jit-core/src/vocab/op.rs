@@ -155,6 +155,8 @@ impl Types {
     pub const WORD: Types = Types(0b0000_1000);
     /// What a register holds whole: the widest integer, and floats.
     pub const HELD: Types = Types(0b0011_1000);
+    /// What is in the low bits of a register, too.
+    pub const HANDED: Types = Types(0b0011_1100);
 
     /// Whether `ty` is in the set.
     pub const fn contains(self, ty: Type) -> bool {
@@ -572,7 +574,7 @@ operator_table! {
     KEPT_LOCAL "kept_local" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     CARRIED "carried" () [] -> Same, Key::Result, HELD, None, [PURE GRAPH STENCIL], (none);
     ONWARD "onward" (Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
-    ONWARD_WITH "onward_with" (Ptr Ptr Same) [Code] -> Void, Key::Operand, HELD, None, [GRAPH STENCIL ENDS], (none);
+    ONWARD_WITH "onward_with" (Ptr Ptr Same) [Code] -> Void, Key::Operand, HANDED, None, [GRAPH STENCIL ENDS], (none);
     ONWARD_TO "onward_to" (Ptr Ptr Ptr) [] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
 }
 

@@ -1,15 +1,16 @@
 //! The baseline compiler: copy a stencil for each bytecode and fill its holes.
 //!
 //! In: verified bytecode. Out: [`BaselineCode`], which can be entered at its start and wherever something jumps to, and
-//! which has every VM register in its slot at every bytecode. Cost: linear, a few nanoseconds a bytecode; nothing is
-//! allocated once scratch memory is large enough.
+//! which has every VM register in its slot at every bytecode, but for temporaries that were read. Cost: linear, a few
+//! nanoseconds a bytecode; nothing is allocated once scratch memory is large enough.
 //!
 //! Two passes. [`plan`] chooses a stencil for each bytecode and adds up sizes, so that it is known where everything will
 //! be; [`fill`] then copies and patches, into the place where the code will run. Neither takes bytecode apart: each operand is
 //! read where it is, when it is wanted ([`operand`]).
 //!
 //! The value that the last bytecode wrote is still in a machine register. If the next one reads that VM register, and
-//! nothing else jumps to it, a variant of its stencil takes the value from there.
+//! nothing else jumps to it, a variant of its stencil takes the value from there; and if that was a temporary, it need not be
+//! written to its slot.
 //!
 //! ```text
 //! prologue | hot parts in order | epilogue | cold parts, each with its constants | tables of switches | positions
@@ -47,8 +48,8 @@ use azulejo_core::vocab::Vocabulary;
 use core::any::TypeId;
 use fill::Around;
 use operand::operands;
-use pack::Packed;
-use plan::{MAX_PART, Opcodes, Plan, WIDE};
+use pack::{Packed, PackedStencil};
+use plan::{MAX_PART, Missing, Opcodes, Plan, WIDE};
 
 /// Stencils of one bytecode, made when they are first needed, and memory kept between functions.
 #[derive(Debug, Default)]
@@ -141,13 +142,16 @@ impl Baseline {
         self.plan.clear(function, machinery.functions.records.len())?;
         let count = self.count.filter(|_| counts);
         let size = count.map(|count| self.packed.stencils[count as usize].hot);
-        while let Some((opcode, variant)) = self.plan.go_on::<B, STACK>(&self.opcodes, function, size)? {
+        while let Some(missing) =
+            self.plan.go_on::<B, STACK>((&self.opcodes, &self.packed), function, size)?
+        {
+            let (Missing::Variant { opcode, .. } | Missing::Twin { opcode, .. }) = missing;
             let (info, template) = (&B::OPCODES[opcode], machinery.templates[opcode]);
             if !self.opcodes.learn::<B>(opcode, &mut self.packed, template) {
                 // Now it can be said which one is wanted.
                 continue;
             }
-            self.make(opcode, variant, (info, template), B::OPERATORS, machinery)?;
+            self.make(missing, (info, template), B::OPERATORS, machinery)?;
         }
         let count = count.map(|count| &self.packed.stencils[count as usize]);
         self.plan.finish(&self.packed, function, count);
@@ -164,6 +168,7 @@ impl Baseline {
             opcode: &count::OPCODE,
             template: &count::TEMPLATE,
             carried: 0,
+            hands_over: false,
             constants: Constants::Long,
             functions: machinery.functions,
         };
@@ -178,12 +183,12 @@ impl Baseline {
     #[inline(never)]
     fn make(
         &mut self,
-        opcode: usize,
-        variant: usize,
+        missing: Missing,
         (info, template): (&OpcodeInfo, &'static Template),
         operators: &'static [azulejo_core::vocab::OpInfo],
         machinery: &mut Machinery<'_>,
     ) -> Result<(), Error> {
+        let (Missing::Variant { opcode, variant } | Missing::Twin { opcode, variant, .. }) = missing;
         let reads = self.opcodes.details[opcode].reads.iter().enumerate();
         let carried = reads
             .filter(|(at, _)| variant >> at & 1 != 0)
@@ -191,7 +196,9 @@ impl Baseline {
         let vocab = Vocabulary { extra: operators };
         let constants = if variant & WIDE == 0 { Constants::Short } else { Constants::Long };
         let functions = machinery.functions;
-        let mut opening = Opening { vocab, opcode: info, template, carried, constants, functions };
+        let hands_over = matches!(missing, Missing::Twin { .. });
+        let mut opening =
+            Opening { vocab, opcode: info, template, carried, hands_over, constants, functions };
         let stencil = match self.make_stencil(&opening, machinery) {
             Err(Error::Internal("stencil")) => {
                 opening.constants = Constants::Held;
@@ -201,7 +208,16 @@ impl Baseline {
         };
         let detail = &self.opcodes.details[opcode];
         let number = self.packed.add(&stencil, &detail.operands, detail.table);
-        self.opcodes.set(opcode, variant, &stencil, number, &self.packed);
+        match missing {
+            Missing::Variant { .. } => self.opcodes.set(opcode, variant, &stencil, number, &self.packed),
+            Missing::Twin { of, .. } => {
+                let stencils = &mut self.packed.stencils;
+                let [is_listed, is_to_be] = [of, number].map(|one| stencils[one as usize].has_more_to_do());
+                // Its bytecodes are on the list already, or stay off it.
+                let fits = is_listed || !is_to_be;
+                stencils[of as usize].twin = if fits { number } else { PackedStencil::NONE };
+            }
+        }
         Ok(())
     }
 

@@ -49,6 +49,20 @@ pub(super) struct PackedStencil {
     pub(super) patches: Piece,
     /// The number of the table that it jumps by, or [`Packed::NO_TABLE`].
     pub(super) table: u32,
+    /// The number of the stencil that does the same, but for writing what it hands over to its slot; or one of these below.
+    pub(super) twin: u32,
+}
+
+impl PackedStencil {
+    /// It has no twin.
+    pub(super) const NONE: u32 = u32::MAX;
+    /// Nobody asked for its twin yet.
+    pub(super) const UNKNOWN: u32 = u32::MAX - 1;
+
+    /// Whether there is more to do than copying it and filling its quick holes.
+    pub(super) fn has_more_to_do(&self) -> bool {
+        self.patches.len > 0 || self.cold.len > 0
+    }
 }
 
 const _: () = assert!(size_of::<PackedStencil>() == 128, "two lines of the cache");
@@ -166,6 +180,7 @@ impl Packed {
             cold,
             patches: Piece::since(first_patch, &self.patches),
             table,
+            twin: if stencil.opened.can_hand_over { PackedStencil::UNKNOWN } else { PackedStencil::NONE },
         });
         self.stencils.len() as u32 - 1
     }

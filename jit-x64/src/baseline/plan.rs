@@ -3,6 +3,9 @@
 //! In: verified bytecode, and what is known of each opcode ([`Opcodes`]). Out: a [`Plan`]. No operand is looked at but
 //! those that a choice depends on. Most bytecodes have nothing but a hot part that is filled by the next pass as it goes;
 //! the others are put on a list, so that no pass asks each of them whether there is more to do.
+//!
+//! Where a bytecode takes a temporary from the machine register in which the one before left it, nobody looks for it in its
+//! slot. Then the one before gets the *twin* of its stencil, which does not write it there.
 
 use super::operand::{Here, Operand, Word, operands, spare, use_stack};
 use super::pack::{self, Packed, PackedStencil, Table};
@@ -13,7 +16,7 @@ use azulejo_core::ir::stencil::Source;
 use azulejo_core::ir::template::Template;
 use azulejo_core::pass::build::{Carry, first_reads};
 use azulejo_core::verify::{Function, Shape};
-use azulejo_core::vocab::Scalar;
+use azulejo_core::vocab::{Scalar, Type};
 
 /// A value at hand, as a number: in the upper half what kind of value, in the lower which VM register's. Different
 /// numbers are never the same value.
@@ -78,15 +81,45 @@ pub(super) struct Opcodes {
     pub(super) details: Vec<Detail>,
 }
 
-/// A stencil's number, how long its hot part is, and whether its bytecodes go on the list: how many entries they take.
+/// A stencil's number, how long its hot part is, and what else there is to know of it.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     stencil: u32,
     hot: u16,
-    slow: u16,
+    has: Has,
+}
+
+bitflags::bitflags! {
+    /// What there is to know of a stencil.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    struct Has: u16 {
+        /// More to be done than copying it and filling its quick holes: its bytecodes go on the list.
+        const MORE_TO_DO = 1;
+        /// It looks for what is at hand nowhere else.
+        const TAKES_OVER = 2;
+    }
+}
+
+impl Choice {
+    const MISSING: Choice = Choice { stencil: MISSING, hot: 0, has: Has::empty() };
+
+    /// How many entries its bytecodes take in the list.
+    #[inline(always)]
+    fn entries(self) -> usize {
+        (self.has.bits() & Has::MORE_TO_DO.bits()) as usize
+    }
 }
 
 const MISSING: u32 = u32::MAX;
+
+/// A stencil that there is not yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Missing {
+    /// This variant of an opcode's.
+    Variant { opcode: usize, variant: usize },
+    /// The twin of this one, which is such a variant.
+    Twin { of: u32, opcode: usize, variant: usize },
+}
 
 /// Makes a [`Held`] of a bytecode.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +127,8 @@ struct Key {
     /// What is added to the word: the kind of value, and for slots of the operand stack how far from the top.
     add: u64,
     word: Word,
+    /// Bits of the kind that do not matter.
+    free: u32,
 }
 
 /// What the pass finds out. Lists are longer than what is in them, so that adding an entry is a store.
@@ -107,6 +142,8 @@ pub(super) struct Plan {
     pub(super) tables: Vec<(u32, u32)>,
     n_bytecodes: usize,
     n_slow: usize,
+    /// The first VM register that is a temporary, as all behind it are.
+    temporaries: u32,
     /// How many functions have records.
     n_functions: usize,
     pub(super) hot: u32,
@@ -169,6 +206,13 @@ impl Opcodes {
         false
     }
 
+    /// That a stencil of an opcode has no twin yet.
+    fn twin(&self, of: u32, opcode: usize) -> Missing {
+        let variants = &self.plans[opcode].variants;
+        let variant = variants.iter().position(|choice| choice.stencil == of);
+        Missing::Twin { of, opcode, variant: variant.expect("it was chosen for this opcode") }
+    }
+
     /// Notes a stencil that was made, and its number.
     pub(super) fn set(
         &mut self,
@@ -180,10 +224,12 @@ impl Opcodes {
     ) {
         let plan = &mut self.plans[opcode];
         let stencil = &packed.stencils[number as usize];
-        let slow = (stencil.patches.len > 0 || stencil.cold.len > 0) as u16;
-        plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, slow };
+        let mut has = Has::empty();
+        has.set(Has::MORE_TO_DO, stencil.has_more_to_do());
+        has.set(Has::TAKES_OVER, made.opened.takes_over);
+        plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, has };
         let detail = &mut self.details[opcode];
-        if let Some(carry) = made.carry {
+        if let Some(carry) = made.opened.carry {
             plan.carry = Key::new(carry, &detail.operands);
         }
         if detail.functions.is_empty() && variant & WIDE == 0 {
@@ -213,16 +259,16 @@ fn is_wide(value: Raw) -> bool {
 impl OpcodePlan {
     /// Of an opcode that was not met. It asks for a stencil of which there is none.
     const UNKNOWN: OpcodePlan = {
-        let none = Key { add: (NEVER as u64) << 32, word: Word::FIRST };
-        let missing = Choice { stencil: MISSING, hot: 0, slow: 0 };
-        OpcodePlan { reads: [none; 2], carry: none, odd: Odd::BARE, variants: [missing; VARIANTS] }
+        let none = Key { add: (NEVER as u64) << 32, word: Word::FIRST, free: 0 };
+        OpcodePlan { reads: [none; 2], carry: none, odd: Odd::BARE, variants: [Choice::MISSING; VARIANTS] }
     };
 
     /// What is known of an opcode before there is any stencil of it.
     fn new(detail: &Detail) -> OpcodePlan {
         let Detail { operands, reads, wides, .. } = detail;
         let spare = spare(operands);
-        let none = |kind: u32| Key { add: (kind as u64) << 32, word: spare.unwrap_or(Word::FIRST) };
+        let word = spare.unwrap_or(Word::FIRST);
+        let none = |kind: u32| Key { add: (kind as u64) << 32, word, free: 0 };
         let read = |at: usize| reads.get(at).map_or(none(NEVER), |read| Key::new(*read, operands));
         let mut odd = Odd::empty();
         odd.set(Odd::WIDE, !wides.is_empty());
@@ -232,7 +278,7 @@ impl OpcodePlan {
             reads: [read(0), read(1)],
             carry: none(UNKNOWN),
             odd,
-            variants: [Choice { stencil: MISSING, hot: 0, slow: 0 }; VARIANTS],
+            variants: [Choice::MISSING; VARIANTS],
         }
     }
 
@@ -244,7 +290,7 @@ impl OpcodePlan {
     #[inline(always)]
     unsafe fn compare<const STACK: bool>(&self, here: Here<'_>, held: Held) -> usize {
         // SAFETY: as the caller promises.
-        let [first, second] = self.reads.map(|key| unsafe { key.of::<STACK>(here) } == held);
+        let [first, second] = self.reads.map(|key| unsafe { key.fits::<STACK>(here, held) });
         first as usize | (second as usize) << 1
     }
 }
@@ -253,7 +299,10 @@ impl Key {
     fn new(carry: Carry, operands: &[Operand]) -> Key {
         let (word, add) =
             operands[carry.operand as usize].word().expect("VM registers have numbers of 32 bits");
-        Key { add: ((carry.ty as u64 + 1) << 32).wrapping_add_signed(add as i64), word }
+        const _: () = assert!((Type::I32 as u32 ^ Type::I64 as u32).is_power_of_two(), "one bit tells which");
+        let kind = carry.ty as u32;
+        let free = if carry.reads(Type::I64) { kind ^ Type::I64 as u32 } else { 0 };
+        Key { add: ((kind as u64) << 32).wrapping_add_signed(add as i64), word, free }
     }
 
     /// # Safety
@@ -263,6 +312,18 @@ impl Key {
     unsafe fn of<const STACK: bool>(self, here: Here<'_>) -> Held {
         // SAFETY: as the caller promises.
         unsafe { self.word.read::<STACK>(here) as u64 }.wrapping_add(self.add)
+    }
+
+    /// Whether this is at hand.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Word::read`].
+    #[inline(always)]
+    unsafe fn fits<const STACK: bool>(self, here: Here<'_>, held: Held) -> bool {
+        // SAFETY: as the caller promises.
+        let differs = unsafe { self.of::<STACK>(here) } ^ held;
+        differs & !((self.free as u64) << 32) == 0
     }
 }
 
@@ -319,17 +380,20 @@ impl Plan {
         self.tables.clear();
         (self.n_bytecodes, self.n_slow, self.hot, self.cold, self.entries) = (0, 0, 0, 0, 0);
         (self.held, self.n_functions) = (NOTHING, n_functions);
+        // What is popped is gone.
+        self.temporaries = if shape.depths.is_empty() { u32::MAX } else { function.registers };
+        self.temporaries = self.temporaries.min(function.temporaries.unwrap_or(u32::MAX));
         Ok(())
     }
 
-    /// Goes on to the end, or to a bytecode whose stencil there is not yet; then says which that is. `count` is the size of
-    /// the stencil that counts, if the function counts.
+    /// Goes on to the end, or to where a stencil is wanted that there is not yet; then says which that is. `count` is the size
+    /// of the stencil that counts, if the function counts.
     pub(super) fn go_on<B: Bytecode, const STACK: bool>(
         &mut self,
-        opcodes: &Opcodes,
+        (opcodes, packed): (&Opcodes, &Packed),
         function: &Function<'_, B>,
         count: Option<u32>,
-    ) -> Result<Option<(usize, usize)>, Error> {
+    ) -> Result<Option<Missing>, Error> {
         let Function { code, shape, .. } = function;
         while self.n_bytecodes < code.len() {
             let at = self.n_bytecodes;
@@ -342,7 +406,7 @@ impl Plan {
             if let Some(count) = count.filter(|_| is_counted) {
                 self.hot += count;
             }
-            let missing = self.run::<B, STACK>(opcodes, function, len);
+            let missing = self.run::<B, STACK>(opcodes, packed, function, len);
             if is_counted {
                 if self.n_bytecodes == at {
                     self.hot = start;
@@ -363,14 +427,15 @@ impl Plan {
         Ok(None)
     }
 
-    /// Goes on for so many bytecodes within a word of targets, or to one whose stencil there is not yet.
+    /// Goes on for so many bytecodes within a word of targets, or to where a stencil is wanted that there is not yet.
     #[inline(never)]
     fn run<B: Bytecode, const STACK: bool>(
         &mut self,
         opcodes: &Opcodes,
+        packed: &Packed,
         function: &Function<'_, B>,
         len: usize,
-    ) -> Option<(usize, usize)> {
+    ) -> Option<Missing> {
         let Function { code, registers, shape, .. } = function;
         let (start, end) = (self.n_bytecodes, self.n_bytecodes + len);
         let mut targets = shape.targets[start / RUN] >> (start % RUN);
@@ -410,16 +475,32 @@ impl Plan {
                     true => choose::<STACK>(plan, &opcodes.details[opcode], here, held, self.n_functions),
                 }
             };
-            let Choice { stencil, hot: size, slow: is_slow } = plan.variants[variant % VARIANTS];
+            let choice @ Choice { stencil, hot: size, has } = plan.variants[variant % VARIANTS];
             if stencil == MISSING {
-                missing = Some((opcode, variant));
+                missing = Some(Missing::Variant { opcode, variant });
                 break;
+            }
+            if has.contains(Has::TAKES_OVER) && held as u32 >= self.temporaries {
+                // SAFETY: something is at hand, so there is a bytecode before this one, which has its stencil.
+                let before = unsafe { &mut *stencils.add(at - 1) };
+                let old = &packed.stencils[*before as usize];
+                match old.twin {
+                    PackedStencil::UNKNOWN => {
+                        missing = Some(opcodes.twin(*before, code[at - 1].opcode()));
+                        break;
+                    }
+                    PackedStencil::NONE => {}
+                    twin => {
+                        hot = hot - old.hot + packed.stencils[twin as usize].hot;
+                        *before = twin;
+                    }
+                }
             }
             // SAFETY: the lists are as long as the code, and of each bytecode there is one entry at most.
             unsafe {
                 stencils.add(at).write(stencil);
                 slow.write(at as u32);
-                slow = slow.add(is_slow as usize);
+                slow = slow.add(choice.entries());
             }
             hot += size as u32;
             held = next;

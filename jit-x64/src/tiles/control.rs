@@ -50,7 +50,7 @@ tile! {
     carried: (carried.i64) -> reg, 0, entry, fixed(out = rax) => |cx, t| { let _ = (cx, t); },
     carriedf: (carried.$t:float) -> num, 0, entry, fixed(out = xmm0) => |cx, t| { let _ = (cx, t); },
     onward: (onward reg reg $way) -> void, 1, fixed(0 = r12), fixed(1 = rbx) => |cx, t| cx.onward(t.imm(0)),
-    onward_with: (onward_with.i64 reg reg reg $way) -> void, 1, fixed(0 = r12), fixed(1 = rbx), fixed(2 = rax) => |cx, t| cx.onward(t.imm(0)),
+    onward_with: (onward_with.$t:int reg reg reg $way) -> void, 1, fixed(0 = r12), fixed(1 = rbx), fixed(2 = rax) => |cx, t| cx.onward(t.imm(0)),
     onward_withf: (onward_with.$t:float reg reg num $way) -> void, 1, fixed(0 = r12), fixed(1 = rbx), fixed(2 = xmm0) => |cx, t| cx.onward(t.imm(0)),
     onward_to: (onward_to reg reg reg) -> void, 1, fixed(0 = r12), fixed(1 = rbx) => |cx, t| cx.jmp_to(t.reg(2)),
     // calls: the allocator has put everything in place

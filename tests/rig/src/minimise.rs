@@ -3,7 +3,7 @@
 //! In: a program and whether one fails. Out: one that fails too, has no part that could be left out, and surely ends.
 
 use crate::machine::Op;
-use crate::program::{FIRST_COUNTER, Instruction, N_REGISTERS, Program, is_for_anybody};
+use crate::program::{FIRST_COUNTER, FIRST_TEMPORARY, Instruction, Program, is_for_anybody};
 use azulejo::{Bytecode, OperandKind as Kind};
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ fn remove(program: &mut Program, gone: Range<usize>) {
 /// Whether a program surely ends, and soon, and can be run. Only counted loops go back; they nest; and their counters hold small numbers,
 /// which nobody else writes inside of the loop.
 pub fn ends(program: &Program) -> bool {
-    let is_counter = |register: u64| (FIRST_COUNTER..N_REGISTERS as u64).contains(&register);
+    let is_counter = |register: u64| (FIRST_COUNTER..FIRST_TEMPORARY).contains(&register);
     let mut loops: Vec<Range<usize>> = Vec::new();
     for (at, instruction) in program.code.iter().enumerate() {
         let Instruction { opcode, operands } = instruction;
@@ -65,7 +65,7 @@ pub fn ends(program: &Program) -> bool {
             continue;
         }
         let is_small = info.name == "ConstI32" && operands[1] < 8;
-        if !is_small && (FIRST_COUNTER..N_REGISTERS as u64).any(|counter| writes(instruction, counter)) {
+        if !is_small && (FIRST_COUNTER..FIRST_TEMPORARY).any(|counter| writes(instruction, counter)) {
             return false;
         }
         if !is_for_anybody(instruction) {

@@ -5,9 +5,11 @@
 
 use crate::library::{FOR_ANYBODY, NOBODY};
 use crate::machine::{self, Op};
-use azulejo::{Bytecode, Code, OperandInfo, OperandKind};
+use azulejo::{Bytecode, Code, OperandInfo, OperandKind, verify};
+use azulejo_core::check::temporaries::temporaries;
 use azulejo_core::fuzzing::Random;
 use azulejo_core::ir::bytecode::{MAX_OPERANDS, Raw};
+use azulejo_core::verify::Fault;
 use azulejo_core::vocab::{Scalar, Type};
 use std::collections::HashMap;
 use std::fmt::{self, Write};
@@ -31,17 +33,22 @@ pub struct Program {
     pub labels: Vec<u32>,
     /// How many VM registers it has.
     pub registers: u32,
+    /// The first of them that is a temporary, as all behind it are.
+    pub temporaries: u32,
 }
 
-/// The registers that hold integers, doubles, floats, and loop counters.
+/// The registers that hold integers, doubles, floats, loop counters, and what the next bytecode reads.
 const INTS: u64 = 10;
 const DOUBLES: u64 = 4;
 const FLOATS: u64 = 3;
 const COUNTERS: u64 = 3;
+const TEMPORARIES: u64 = 2;
 /// How many registers there are.
-pub const N_REGISTERS: u32 = (INTS + DOUBLES + FLOATS + COUNTERS) as u32;
+pub const N_REGISTERS: u32 = (INTS + DOUBLES + FLOATS + COUNTERS + TEMPORARIES) as u32;
 /// The first of the registers that only loops write.
 pub const FIRST_COUNTER: u64 = INTS + DOUBLES + FLOATS;
+/// The first of the registers that are read once, by the bytecode behind the one that writes them.
+pub const FIRST_TEMPORARY: u64 = FIRST_COUNTER + COUNTERS;
 
 /// The constant that is a function's number.
 const FUNCTION: &str = "f";
@@ -111,7 +118,12 @@ pub fn program(random: &mut Random, size: usize) -> Program {
     for at in 0..maker.plan.len() {
         maker.add(at);
     }
-    Program { code: maker.code, labels: maker.labels, registers: N_REGISTERS }
+    let Maker { code, labels, .. } = maker;
+    let temporaries = FIRST_TEMPORARY as u32;
+    let mut program = Program { code, labels, registers: N_REGISTERS, temporaries };
+    // What writes one perhaps only may leave what was read before.
+    program.settle_temporaries();
+    program
 }
 
 /// The opcodes to choose from: the usual ones, and those that often end the program.
@@ -126,6 +138,10 @@ struct Maker<'a> {
     plan: Vec<Plan>,
     code: Vec<Instruction>,
     labels: Vec<u32>,
+    /// By position: whether another bytecode jumps there.
+    is_target: Vec<bool>,
+    /// The temporary that the bytecode before wrote, until it is read.
+    fresh: Option<u64>,
     usual: &'static [usize],
     endings: &'static [usize],
     /// A few of the usual ones, which most of the program consists of.
@@ -141,6 +157,8 @@ impl<'a> Maker<'a> {
             plan: Vec::new(),
             code: Vec::new(),
             labels: Vec::new(),
+            is_target: Vec::new(),
+            fresh: None,
             usual,
             endings,
             favorites,
@@ -150,6 +168,12 @@ impl<'a> Maker<'a> {
         maker.plan_loops(0, size, 0);
         maker.plan_stack_work();
         maker.plan.push(Plan::End);
+        maker.is_target.resize(maker.plan.len(), false);
+        for plan in &maker.plan {
+            if let Plan::Back { head, .. } = plan {
+                maker.is_target[*head as usize + 1] = true;
+            }
+        }
         maker
     }
 
@@ -186,6 +210,10 @@ impl<'a> Maker<'a> {
 
     fn add(&mut self, at: usize) {
         let mut operands = [0; MAX_OPERANDS];
+        if self.is_target[at] {
+            // Who jumps here did not write it.
+            self.fresh = None;
+        }
         let opcode = match self.plan[at] {
             Plan::Head { counter } => {
                 operands[..2].copy_from_slice(&[counter, 1 + self.random.below(4) as u64]);
@@ -209,9 +237,20 @@ impl<'a> Maker<'a> {
     }
 
     fn filled(&mut self, opcode: usize, operands: &mut [Raw; MAX_OPERANDS], at: usize) -> usize {
+        let mut written = None;
         for (operand, info) in std::iter::zip(operands, Op::OPCODES[opcode].operands) {
-            *operand = self.operand(info, at);
+            *operand = match info.kind {
+                OperandKind::In if self.fresh.is_some() && !self.random.one_in(6) => {
+                    self.fresh.take().expect("it is there")
+                }
+                OperandKind::Out if self.random.one_in(4) => {
+                    let temporary = FIRST_TEMPORARY + self.random.below(TEMPORARIES as usize) as u64;
+                    *written.insert(temporary)
+                }
+                _ => self.operand(info, at),
+            };
         }
+        self.fresh = written;
         opcode
     }
 
@@ -278,6 +317,7 @@ impl<'a> Maker<'a> {
         while matches!(self.plan[target], Plan::Stack(_)) {
             target += 1;
         }
+        self.is_target[target] = true;
         target as u64
     }
 
@@ -351,12 +391,23 @@ impl Program {
     pub fn code(&self) -> Code<Op> {
         let op = |at: &Instruction| machine::from_raw(at.opcode, &at.operands);
         let ops: Vec<Op> = self.code.iter().map(op).collect();
-        Code { labels: self.labels.clone(), ..ops.into() }
+        Code { labels: self.labels.clone(), ..Code::from(ops).with_temporaries(self.temporaries) }
+    }
+
+    /// Says of temporaries what is true: fewer are some if a value is read again.
+    pub fn settle_temporaries(&mut self) {
+        let code = self.code();
+        let shape = verify(&code.ops, &code.labels, self.registers).expect("the program is right otherwise");
+        while let Err(error) = temporaries(&code.ops, &code.labels, &shape, self.temporaries) {
+            let Fault::ReadAgain { register, .. } = error.fault else { unreachable!("{error}") };
+            self.temporaries = register + 1;
+        }
     }
 
     /// Reads what `Display` writes.
     pub fn parse(text: &str) -> Result<Program, String> {
-        let mut program = Program { code: Vec::new(), labels: Vec::new(), registers: N_REGISTERS };
+        let (registers, temporaries) = (N_REGISTERS, u32::MAX);
+        let mut program = Program { code: Vec::new(), labels: Vec::new(), registers, temporaries };
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let mut words = line.split_whitespace();
             let name = words.next().expect("the line is not empty");
@@ -368,7 +419,8 @@ impl Program {
                 "labels" => program.labels = numbers.iter().map(|label| *label as u32).collect(),
                 "registers" => match numbers[..] {
                     [count] => program.registers = count as u32,
-                    _ => return Err("`registers` has one number".into()),
+                    [count, first] => (program.registers, program.temporaries) = (count as u32, first as u32),
+                    _ => return Err("`registers` has one number, or that of the first temporary too".into()),
                 },
                 _ => {
                     let opcode = Op::OPCODES.iter().position(|info| info.name == name);
@@ -389,7 +441,10 @@ impl Program {
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "registers {}", self.registers)?;
+        match self.temporaries {
+            u32::MAX => writeln!(f, "registers {}", self.registers)?,
+            first => writeln!(f, "registers {} {first}", self.registers)?,
+        }
         let mut labels = String::new();
         self.labels.iter().try_for_each(|label| write!(labels, " {label}"))?;
         writeln!(f, "labels{labels}")?;

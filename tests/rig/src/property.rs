@@ -59,6 +59,7 @@ pub fn of_changed_program(rig: &mut Rig, random: &mut Random) -> Result<Fate, St
         let points_into = error.at as usize <= code.ops.len();
         return if points_into { Ok(Fate::Refused) } else { Err(format!("{error}, of\n{program}")) };
     }
+    program.settle_temporaries();
     if ends(&program) && program.registers <= 1000 {
         return rig.check(&program, random.number()).map(|()| Fate::Run);
     }

@@ -8,11 +8,12 @@ use crate::frame::Frame;
 use crate::home::{Home, Running};
 use crate::library::{library, links, program_record, run_next};
 use crate::machine::{Op, Vm};
-use crate::program::{FIRST_COUNTER, N_REGISTERS, Program};
+use crate::program::{FIRST_COUNTER, FIRST_TEMPORARY, N_REGISTERS, Program};
 use azulejo::__private::core::ir::bytecode::{Flow, Machine};
 use azulejo::x64::record::{Outcome, Record};
 use azulejo::x64::{BaselineCode, Compiled, Compiler, Function, RawStatus, Status};
 use azulejo::{Bytecode, Code, Engine, Error, FunctionId, Trap, verify};
+use azulejo_core::check::temporaries::temporaries;
 use azulejo_core::pass::Observer;
 use azulejo_core::pass::build::Source;
 use azulejo_core::random::Random;
@@ -126,10 +127,12 @@ impl Start {
             0..FIRST_COUNTER => random.number() >> random.below(64),
             _ => random.below(4) as u64,
         };
-        let mut registers: Vec<u64> = (0..N_REGISTERS as u64).map(register).collect();
+        let mut registers: Vec<u64> = (0..FIRST_TEMPORARY).map(register).collect();
         let chaos = random.number() | 1;
         if seed.is_multiple_of(4) {
             registers.truncate(random.below(registers.len() + 1));
+        } else {
+            registers.resize_with(N_REGISTERS as usize, || random.number());
         }
         Start { registers, vm, chaos }
     }
@@ -146,10 +149,11 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Nothing if verification refuses the program.
+    /// Nothing if verification refuses the program, or if it says of its temporaries what is not true.
     pub fn new(program: &Program) -> Option<Verified> {
         let code = program.code();
         let shape = verify(&code.ops, &code.labels, program.registers).ok()?;
+        temporaries(&code.ops, &code.labels, &shape, program.temporaries).ok()?;
         let arguments = program.registers.min(N_REGISTERS);
         Some(Verified { code, registers: program.registers, arguments, shape })
     }
@@ -186,8 +190,17 @@ impl Verified {
     /// As the baseline compiler takes it.
     pub fn function(&self) -> Function<'_, Op> {
         let Verified { code, registers, shape, .. } = self;
+        let temporaries = code.temporaries;
         let unit = code.ops.as_ptr().cast();
-        Function { code: &code.ops, labels: &code.labels, registers: *registers, shape, unit, budget: None }
+        Function {
+            code: &code.ops,
+            labels: &code.labels,
+            registers: *registers,
+            shape,
+            unit,
+            temporaries,
+            budget: None,
+        }
     }
 
     /// Whether a template in it looks at all VM registers at once.

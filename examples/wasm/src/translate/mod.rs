@@ -150,7 +150,9 @@ impl<'a> Translator<'a> {
 
     fn finish(self) -> Translation {
         let Translator { names, locals, stack, frames, ops, labels, .. } = self;
-        let code = Code { labels: labels.clone(), ..ops.clone().into() };
+        // What is on the stack is popped once.
+        let code = Code::from(ops.clone()).with_temporaries(locals.len() as u32);
+        let code = Code { labels: labels.clone(), ..code };
         let registers = (locals.len() + self.highest) as u32;
         names.scratch.set(Scratch { locals, stack, frames, ops, labels });
         Translation { code, registers }

@@ -2,7 +2,7 @@
 //!
 //! A value is in the register of its height, or it is a local or a constant that is read where it is. **Invariant:** no
 //! local that is on the stack is written before its value was copied, and where control flow meets all values are in
-//! their registers.
+//! their registers. What is in the register of a height is read once.
 
 use super::Translator;
 use crate::bytecode::{Kind, Op};
@@ -100,11 +100,13 @@ impl Translator<'_> {
                 self.emit(op);
                 self.stack[height].place = Place::Local(local);
             }
-            _ => {
-                self.stack.pop();
+            place => {
+                self.pop_value();
                 self.keep(local);
                 self.put(value, height, local);
-                self.stack.push(value);
+                // From here on it is read where it is now.
+                let place = if matches!(place, Place::Here(_)) { Place::Local(local) } else { place };
+                self.push(value.kind, place);
             }
         }
     }

@@ -26,7 +26,7 @@ mod slots;
 
 pub use called::{Called, EXITED, TAILED, TRAPPED};
 pub use invoke::{Functions, MAX_ARGUMENTS, Table};
-pub use open::{Carry, Constants, Opening, first_reads, open};
+pub use open::{Carry, Constants, Opened, Opening, first_reads, open};
 
 use super::chaos::Chaos;
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};

@@ -6,7 +6,8 @@
 //! names. Two operands may be the same register, so a slot is written when the template says so, and read then.
 //!
 //! One value may be in a register beside its slot when the opcode starts ([`Opening::carried`]), and when it ends
-//! ([`Carry`]).
+//! ([`Carry`]). If it is known that nobody looks for it in its slot, it may be in the register only
+//! ([`Opening::hands_over`]): an opcode that asks for it there must take it ([`Opened::takes_over`]).
 
 use super::invoke::{Given, Invoked};
 use super::{Builder, Functions, Instructions, SLOT_BYTES, Scratch, Source, WORD};
@@ -28,6 +29,8 @@ pub struct Opening<'a> {
     pub template: &'a Template,
     /// The operands, a bit each, whose register's value is at hand when the opcode starts.
     pub carried: u16,
+    /// Whether the value that is at hand when it ends is wanted there only, and not in its slot: for [`Opened::can_hand_over`].
+    pub hands_over: bool,
     /// What constants of 64 bits may be.
     pub constants: Constants,
     /// Where templates that call functions of bytecode find those.
@@ -51,13 +54,35 @@ pub enum Constants {
 pub struct Carry {
     /// It is in this operand's slot too.
     pub operand: u8,
-    /// As what it is at hand: [`Type::I64`] or a float.
+    /// As what it is at hand: a float, [`Type::I64`], or [`Type::I32`] for what has no more bits; then who asks for 64
+    /// finds it in its slot.
     pub ty: Type,
+}
+
+impl Carry {
+    /// Whether what is at hand as `other` can be read as this: an integer has its low bits.
+    pub fn reads(self, other: Type) -> bool {
+        self.ty == other || (self.ty, other) == (Type::I32, Type::I64)
+    }
+}
+
+/// What became of an opcode that was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Opened {
+    /// What is at hand when the next bytecode starts.
+    pub carry: Option<Carry>,
+    /// Whether that need not be in its slot as far as this opcode goes.
+    pub can_hand_over: bool,
+    /// Whether what was carried is looked for nowhere else.
+    pub takes_over: bool,
 }
 
 /// As what a value of this type is carried.
 fn held(ty: Type) -> Type {
-    if ty.is_float() { ty } else { Type::I64 }
+    match ty {
+        Type::I8 | Type::I16 => Type::I32,
+        ty => ty,
+    }
 }
 
 /// Builds the graph of an opcode. `None` if a template uses an operand in a way that cannot be left open.
@@ -66,7 +91,7 @@ pub fn open(
     opening: &Opening<'_>,
     graph: &mut Graph,
     opens: &mut Opens,
-) -> Option<Option<Carry>> {
+) -> Option<Opened> {
     graph.clear(opening.vocab);
     opens.clear();
     let source = Source {
@@ -102,7 +127,9 @@ pub fn open(
         pointers: [Node::NONE; 2],
         carried: Node::NONE,
         is_at_hand: true,
+        is_missed: false,
         last: None,
+        unseen: None,
         ways: [Block::NONE; 1 + MAX_OPERANDS],
         table: None,
     };
@@ -152,8 +179,12 @@ struct Opener<'a> {
     carried: Node,
     /// Whether the carried value is still what its slots hold.
     is_at_hand: bool,
+    /// Whether somebody may have looked for it there.
+    is_missed: bool,
     /// The operand that was written last, in the block that is open, and its value.
     last: Option<(u8, Node)>,
+    /// The same, with what its slot gets, until somebody may look there: so long it is not written there if it is handed over.
+    unseen: Option<(u8, Node)>,
     /// Where `onward` ends each way, by number.
     ways: [Block; 1 + MAX_OPERANDS],
     /// What the template's switch jumps by.
@@ -165,7 +196,7 @@ const LOCAL: usize = 1;
 const NEXT: usize = 0;
 
 impl<'a> Opener<'a> {
-    fn link(&mut self) -> Option<Option<Carry>> {
+    fn link(&mut self) -> Option<Opened> {
         let template = self.opening.template;
         self.builder.open_blocks(template);
         for step in template.steps {
@@ -175,6 +206,7 @@ impl<'a> Opener<'a> {
             self.step(step)?;
         }
         self.builder.complete_params();
+        let can_hand_over = self.unseen.is_some() && !self.builder.observed;
         let carry = self.finish();
         if self.opens.is_too_much() {
             return None;
@@ -186,7 +218,8 @@ impl<'a> Opener<'a> {
             }
         }
         super::reached::drop_unreached(&mut self.builder.scratch.reached, self.builder.graph);
-        Some(carry)
+        let takes_over = self.opening.carried != 0 && !self.is_missed && !self.builder.observed;
+        Some(Opened { carry, can_hand_over: can_hand_over && carry.is_some(), takes_over })
     }
 
     /// Goes on at the next bytecode, if control comes to the template's end.
@@ -195,18 +228,26 @@ impl<'a> Opener<'a> {
             return None;
         }
         if self.ways[NEXT].is_some() {
+            self.show();
             self.jump(self.ways[NEXT]);
             return None;
         }
         let (operand, value) = match self.last.filter(|_| !self.builder.observed) {
             Some(last) => last,
             None => {
+                self.show();
                 self.onward(NEXT, None);
                 return None;
             }
         };
-        self.onward(NEXT, Some(value));
-        Some(Carry { operand, ty: self.builder.graph.node(value).ty() })
+        let ty = held(self.builder.graph.node(value).ty());
+        let whole = match ty {
+            Type::I32 if self.opening.hands_over => self.builder.as_i32(value),
+            Type::I32 => self.builder.widen(value),
+            _ => value,
+        };
+        self.onward(NEXT, Some(whole));
+        Some(Carry { operand, ty })
     }
 
     fn jump(&mut self, to: Block) {
@@ -235,8 +276,21 @@ impl<'a> Opener<'a> {
         self.ways[way]
     }
 
+    /// Writes what was last written to its slot, before anybody looks there.
+    fn show(&mut self) {
+        if let Some((operand, whole)) = self.unseen.take()
+            && self.opening.hands_over
+        {
+            self.store(operand, whole);
+        }
+    }
+
     /// Links a step: here if an operand takes part in it, and else as ever.
     fn step(&mut self, step: &'a Step) -> Option<()> {
+        let is_blind = matches!(step, Step::Constant { .. } | Step::Node { .. } | Step::WindowLength { .. });
+        if !is_blind || matches!(step, Step::Node { op: Op::LOCAL, .. }) {
+            self.show();
+        }
         let value = match *step {
             Step::Read { operand, ty } => self.read(operand, ty),
             Step::Constant { operand, ty } => self.constant(operand, ty),
@@ -304,6 +358,7 @@ impl<'a> Opener<'a> {
                 self.builder.current = Block::NONE;
             }
             Step::Exit { to } => {
+                self.is_missed |= to == Resume::Here;
                 let here = self.builder.at as u64;
                 let to = if to == Resume::Here { here } else { here + 1 };
                 self.builder.leave(Op::EXIT_AT, Type::Void, &[], to);
@@ -405,17 +460,15 @@ impl<'a> Opener<'a> {
 
     fn read(&mut self, operand: u8, ty: Type) -> Node {
         if self.is_at_hand && self.opening.carried & 1 << operand != 0 {
-            let sig = Sig { from: Type::Void, ty: held(ty) };
+            // All bits of an integer, though perhaps only the low ones mean something.
+            let sig = Sig { from: Type::Void, ty: if ty.is_float() { ty } else { Type::I64 } };
             if !self.carried.is_some() {
                 self.carried = self.builder.graph.add(Op::CARRIED, sig, &[], 0, self.builder.at);
             }
-            debug_assert_eq!(
-                self.builder.graph.node(self.carried).ty(),
-                held(ty),
-                "it is carried as one type"
-            );
+            debug_assert_eq!(self.builder.graph.node(self.carried).ty(), sig.ty, "it is carried as one type");
             return if ty == sig.ty { self.carried } else { self.builder.narrow(self.carried, ty) };
         }
+        self.is_missed |= self.opening.carried & 1 << operand != 0;
         let address = self.slot(operand);
         let sig = Sig { from: Type::Void, ty };
         self.builder.graph.push(self.builder.current, Op::LOAD, sig, &[address], 0, self.builder.at)
@@ -424,11 +477,18 @@ impl<'a> Opener<'a> {
     fn write(&mut self, operand: u8, value: Node) {
         let ty = self.builder.graph.node(value).ty();
         let whole = if ty == Type::F64 { value } else { self.builder.widen(value) };
+        if !self.opening.hands_over {
+            self.store(operand, whole);
+        }
+        self.is_at_hand = false;
+        self.last = Some((operand, value));
+        self.unseen = Some((operand, whole));
+    }
+
+    fn store(&mut self, operand: u8, whole: Node) {
         let address = self.slot(operand);
         let sig = Sig { from: self.builder.graph.node(whole).ty(), ty: Type::Void };
         self.builder.graph.push(self.builder.current, Op::STORE, sig, &[address, whole], 0, self.builder.at);
-        self.is_at_hand = false;
-        self.last = Some((operand, if ty == Type::F32 { value } else { whole }));
     }
 
     /// How a constant operand that is used as 64 bits may be.

@@ -57,6 +57,15 @@ impl Builder<'_> {
         self.graph.add(Op::UCAST, Sig { from: Type::I64, ty }, &[value], 0, self.at)
     }
 
+    /// An integer of 32 bits or fewer with 32, zeros above its own.
+    pub(super) fn as_i32(&mut self, value: Node) -> Node {
+        let from = self.graph.node(value).ty();
+        if from == Type::I32 {
+            return value;
+        }
+        self.graph.add(Op::UCAST, Sig { from, ty: Type::I32 }, &[value], 0, self.at)
+    }
+
     pub(super) fn write(&mut self, register: u32, value: Node) {
         let home = self.scratch.registers.home(register);
         let value = if home == self.graph.node(value).ty() { value } else { self.widen(value) };

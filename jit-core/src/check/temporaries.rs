@@ -1,0 +1,177 @@
+//! Whether what a function says of its temporaries is true.
+//!
+//! In: verified bytecode, and the first VM register that is said to be a temporary. Out: nothing, or the first bytecode found
+//! that may read a temporary again: one whose value another operand has read, on some way there, and that was not surely
+//! written since. A run of registers that is there to be written counts as written. Cost: a set of temporaries for each place
+//! that is jumped to; what lies between two of them is gone through again whenever the set there grows. A function for which
+//! that is too much is believed.
+
+use crate::ir::bytecode::{Bytecode, OperandKind, Raw};
+use crate::ir::template::{Resume, Step, Template};
+use crate::verify::{Fault, Shape, VerifyError, falls_through, jumps};
+
+/// How many words all sets may have.
+const MAX_WORDS: usize = 1 << 20;
+
+/// Looks at all that a function reads of its temporaries.
+///
+/// ```
+/// # use azulejo_core::{ir::bytecode::Bytecode, check::temporaries::temporaries, verify::{VerifyError, verify}};
+/// /// Whether nothing behind the first ten registers is read twice.
+/// fn is_right<B: Bytecode>(code: &[B], registers: u32) -> Result<(), VerifyError> {
+///     let shape = verify(code, &[], registers)?;
+///     temporaries(code, &[], &shape, 10)
+/// }
+/// ```
+pub fn temporaries<B: Bytecode>(
+    code: &[B],
+    labels: &[u32],
+    shape: &Shape,
+    first: u32,
+) -> Result<(), VerifyError> {
+    let targets = shape.targets.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+    let n_words = (shape.slots.saturating_sub(first) as usize).div_ceil(64);
+    if n_words * (targets + 1) > MAX_WORDS {
+        return Ok(());
+    }
+    let written = B::templates().iter().map(|template| surely_written(template)).collect();
+    let ways = Ways { before: vec![None; code.len()], open: vec![0] };
+    let mut judge = Judge { code, labels, first, written, ways };
+    judge.ways.before[0] = Some(vec![0; n_words]);
+    while let Some(start) = judge.ways.open.pop() {
+        let mut read = judge.ways.before[start].clone().expect("a way leads here");
+        for at in start.. {
+            let is_target = |at: usize| shape.targets[at / 64] & 1 << (at % 64) != 0;
+            if at > start && is_target(at) {
+                judge.ways.reach(at, &read);
+                break;
+            }
+            if !judge.pass(at, &mut read)? {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Judge<'a, B> {
+    code: &'a [B],
+    labels: &'a [u32],
+    first: u32,
+    /// By opcode: the operands that are surely written, a bit each.
+    written: Vec<u16>,
+    ways: Ways,
+}
+
+struct Ways {
+    /// For the first bytecode and those that are jumped to: the temporaries whose value was read on some way there, a bit each.
+    /// Nothing where no way was found yet.
+    before: Vec<Option<Vec<u64>>>,
+    /// Those for which there is something new.
+    open: Vec<usize>,
+}
+
+impl Ways {
+    fn reach(&mut self, to: usize, read: &[u64]) {
+        let known = self.before[to].get_or_insert_with(|| {
+            self.open.push(to);
+            read.to_vec()
+        });
+        if core::iter::zip(&*known, read).any(|(known, read)| read & !known != 0) {
+            core::iter::zip(known, read).for_each(|(known, read)| *known |= read);
+            self.open.push(to);
+        }
+    }
+}
+
+impl<B: Bytecode> Judge<'_, B> {
+    /// Goes over a bytecode; whether control goes on at the next.
+    fn pass(&mut self, at: usize, read: &mut [u64]) -> Result<bool, VerifyError> {
+        let op = &self.code[at];
+        let (opcode, operands) = (op.opcode(), op.operands());
+        let infos = B::OPCODES[opcode].operands;
+        let all = || core::iter::zip(0u8.., core::iter::zip(infos, operands));
+        for (operand, (info, raw)) in all() {
+            let registers = match info.kind {
+                OperandKind::In | OperandKind::InOut => raw as u32..raw as u32 + 1,
+                OperandKind::Regs | OperandKind::RegsMut => run_of(raw),
+                _ => continue,
+            };
+            for register in registers.start.max(self.first)..registers.end {
+                let (word, bit) = self.place(register);
+                if read[word] & bit != 0 {
+                    return Err(VerifyError { at: at as u32, fault: Fault::ReadAgain { operand, register } });
+                }
+                read[word] |= bit;
+            }
+        }
+        for (operand, (info, raw)) in all() {
+            let registers = match info.kind {
+                OperandKind::Out | OperandKind::InOut if self.written[opcode] & 1 << operand != 0 => {
+                    raw as u32..raw as u32 + 1
+                }
+                OperandKind::RegsMut => run_of(raw),
+                _ => continue,
+            };
+            for register in registers.start.max(self.first)..registers.end {
+                let (word, bit) = self.place(register);
+                read[word] &= !bit;
+            }
+        }
+        let template = B::templates()[opcode];
+        for operand in jumps(template) {
+            let raw = operands[operand as usize];
+            match infos[operand as usize].kind {
+                OperandKind::Labels => {
+                    let run = run_of(raw);
+                    let labels = &self.labels[run.start as usize..run.end as usize];
+                    labels.iter().for_each(|to| self.ways.reach(*to as usize, read));
+                }
+                _ => self.ways.reach(raw as usize, read),
+            }
+        }
+        Ok(falls_through(template))
+    }
+
+    fn place(&self, register: u32) -> (usize, u64) {
+        let temporary = register - self.first;
+        (temporary as usize / 64, 1 << (temporary % 64))
+    }
+}
+
+fn run_of(raw: Raw) -> core::ops::Range<u32> {
+    raw as u32..raw as u32 + (raw >> 32) as u32
+}
+
+/// The operands that are written whichever way control goes on; a bit each.
+fn surely_written(template: &Template) -> u16 {
+    let mut ways_in: Vec<Option<u16>> = vec![None; template.blocks as usize];
+    // What is written so far; nothing where control cannot be.
+    let (mut written, mut on_all_ways) = (Some(0), u16::MAX);
+    for step in template.steps {
+        let mut arrive = |block: u16, written: Option<u16>| {
+            let way = &mut ways_in[block as usize];
+            *way = match (*way, written) {
+                (Some(one), Some(other)) => Some(one & other),
+                (one, other) => one.or(other),
+            };
+        };
+        match *step {
+            Step::Write { operand, .. } => written = written.map(|known| known | 1 << operand),
+            Step::Block { block, .. } => written = ways_in[block as usize],
+            Step::Jump { block, .. } => arrive(block, written.take()),
+            Step::Branch { then, otherwise, .. } => {
+                arrive(then, written);
+                arrive(otherwise, written.take());
+            }
+            // All of it is done again.
+            Step::Exit { to: Resume::Here } => written = None,
+            Step::Goto { .. } | Step::Switch { .. } | Step::Next | Step::Exit { .. } => {
+                on_all_ways &= written.take().unwrap_or(u16::MAX);
+            }
+            Step::Return { .. } | Step::Trap { .. } | Step::Tail { .. } => written = None,
+            _ => {}
+        }
+    }
+    on_all_ways & written.unwrap_or(u16::MAX)
+}
