@@ -22,6 +22,7 @@ enum Op {
     Leave { dst: Out<i64>, a: In<i64> },
     Guard { dst: Out<i64>, a: In<i64> },
     Look { dst: Out<i64>, a: In<i64> },
+    Twice { dst: Out<i64>, a: In<i64> },
     GotoIf { a: In<i64>, to: Label },
     Choose { a: In<i64>, to: Labels },
     Push { a: In<i64>, value: Push<i64> },
@@ -47,6 +48,7 @@ template! {
     Op::Leave!     => (dov (set $dst (add $a 1)) (when (gt $a 100) (exit)))
     Op::Guard      => (let: (($sum (add $a 1))) (do (guard (lt $a 100) (callv nothing (arglist))) $sum))
     Op::Look       => (add (call observes look (arglist) i64) $a)
+    Op::Twice      => (add $a (do (callv nothing (arglist)) $a))
     Op::GotoIf     => (when (nz $a) (branch $to))
     Op::Choose     => (switch $a $to)
     Op::Push       => (copy $a)
@@ -189,11 +191,16 @@ mod handed_over {
             41,
             &[(0, 41), (3, 21)],
         );
-        // Taken by what may be interpreted again, by a run, or while somebody looks at all registers.
+        // Taken by what may be interpreted again, by what asks again behind a call, by a run, or while somebody looks at all registers.
         leaves(
             &[add(3, 0, 1), Op::Guard { dst: r(0), a: r(3) }, Op::Return { a: r(0) }],
             41,
             &[(0, 41), (3, 40)],
+        );
+        leaves(
+            &[add(3, 0, 1), Op::Twice { dst: r(0), a: r(3) }, Op::Return { a: r(0) }],
+            80,
+            &[(0, 80), (3, 40)],
         );
         let sum = Op::Sum { dst: r(0), run: Regs { first: 3, count: 2 } };
         leaves(&[add(3, 0, 1), sum, Op::Return { a: r(0) }], 60, &[(0, 60), (3, 40)]);
