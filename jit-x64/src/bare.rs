@@ -43,6 +43,8 @@ pub(crate) struct BaselineFrame {
     pub(crate) prologue: Vec<u8>,
     /// Where in it the room is made.
     pub(crate) make_at: usize,
+    /// Where in it `(cu)` is put into its register, if it is kept there: eight bytes.
+    pub(crate) unit_at: Option<usize>,
     /// Leaves the function.
     pub(crate) epilogue: Vec<u8>,
     /// Where in it the function is left before its end.
@@ -74,8 +76,9 @@ const SLOTS: u32 = 16;
 const MAX_OWN: u32 = 4096;
 
 impl BaselineFrame {
-    pub(crate) fn new(saved: RegSet, room: u32, options: &Options) -> BaselineFrame {
-        let used = saved.union(RegSet::of(&[regs::R12, regs::RBX]));
+    pub(crate) fn new(saved: RegSet, room: u32, keeps_unit: bool, options: &Options) -> BaselineFrame {
+        let unit = if keeps_unit { RegSet::of(&[regs::KEPT_CU]) } else { RegSet::EMPTY };
+        let used = saved.union(RegSet::of(&[regs::R12, regs::RBX])).union(unit);
         let frame = |keeps_pointer| Frame::new(used, room + SLOTS, true, keeps_pointer).open();
         let mut emitter = Emitter::of_frame(options, frame);
         emitter.prologue();
@@ -85,6 +88,10 @@ impl BaselineFrame {
         emitter.store_imm(Type::I64, record, 0);
         emitter.mov(regs::R12.number(), context);
         emitter.mov(regs::RBX.number(), frame);
+        let unit_at = keeps_unit.then(|| {
+            emitter.mov_imm(regs::KEPT_CU.number(), u64::MAX >> 1);
+            emitter.here() - 8
+        });
         emitter.jmp_to(to);
         let prologue = core::mem::take(&mut emitter.bytes);
         emitter.turn();
@@ -94,7 +101,7 @@ impl BaselineFrame {
         debug_assert!(emitter.fixups.is_empty(), "it is put anywhere as it is");
         let leaves = emitter.leaves[..].try_into().expect("that often the frame is taken back");
         let (frame, epilogue) = (emitter.frame, emitter.bytes);
-        BaselineFrame { frame, room, saved, prologue, make_at, epilogue, left, leaves }
+        BaselineFrame { frame, room, saved, prologue, make_at, unit_at, epilogue, left, leaves }
     }
 
     /// That of a function with so many slots; they are in it unless they are too many.

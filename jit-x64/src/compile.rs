@@ -9,7 +9,7 @@ use crate::features::Features;
 use crate::invoke::{self, Admission, Behind, Door};
 use crate::memory::{CodeMemory, Installed};
 use crate::record::Record;
-use crate::regs::{RBP, REGISTERS, REGISTERS_BUT_RBP};
+use crate::regs::{self, RBP, REGISTERS, REGISTERS_BUT_RBP};
 use crate::set::Set;
 use crate::tiles::X64;
 use crate::watchers::{Announced, Told, Watchers};
@@ -313,11 +313,21 @@ impl Compiler {
         functions: Functions<'_>,
         observer: &mut dyn Observer,
     ) -> Result<BaselineCode, Error> {
-        let target = self.target();
+        let registers = regs::for_stencils(self.registers);
+        let target = Target { registers: registers.unwrap_or(self.registers), ..self.target() };
         let Compiler { compilation, emission, set, memory, baseline, options, guards, .. } = self;
         let templates = if *guards { B::guarded_templates() } else { B::templates() };
-        let mut machinery =
-            Machinery { compilation, emission, target, set, options, functions, templates, observer };
+        let mut machinery = Machinery {
+            compilation,
+            emission,
+            target,
+            set,
+            options,
+            functions,
+            keeps_unit: registers.is_some(),
+            templates,
+            observer,
+        };
         let mut code = baseline.compile(function, &mut machinery, memory)?;
         if self.watchers.any() {
             code.announced = self.watchers.tell(&Told {

@@ -220,6 +220,9 @@ fn into(
         cx.mov(R12.number(), RDI.number());
     }
     cx.lea(true, RBX.number(), slots.at(0));
+    if let Some(unit) = code.unit() {
+        cx.mov_imm(KEPT_CU.number(), unit);
+    }
     cx.jump_address(code.address(0).addr() as u64, R11.number());
     (cx, entries)
 }

@@ -572,6 +572,7 @@ operator_table! {
     OPEN_ADDR "open_addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, None, [PURE STENCIL], (none);
     KEPT_TC "kept_tc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     KEPT_LOCAL "kept_local" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
+    KEPT_CU "kept_cu" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     CARRIED "carried" () [] -> Same, Key::Result, HELD, None, [PURE GRAPH STENCIL], (none);
     ONWARD "onward" (Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
     ONWARD_WITH "onward_with" (Ptr Ptr Same) [Code] -> Void, Key::Operand, HANDED, None, [GRAPH STENCIL ENDS], (none);

@@ -112,6 +112,9 @@ pub(super) fn fill(
     let installed = memory.install_with(described, at.end, |address, bytes| {
         bytes[..at.hot].copy_from_slice(&around.frame.prologue);
         frame.write_room(bytes, around.frame.make_at);
+        if let Some(at) = around.frame.unit_at {
+            bytes[at..at + 8].copy_from_slice(&around.unit.to_le_bytes());
+        }
         Filler { plan, packed, around: &around, at, address, bytes }.fill();
     })?;
     let faults = packed.faulty.any().then(|| {
@@ -136,6 +139,7 @@ pub(super) fn fill(
         _faults: faults,
         installed,
         own: around.own,
+        unit: around.frame.unit_at.map(|_| around.unit),
         leaves,
         positions: at.positions as u32,
         n_bytecodes: around.code.len as u32,

@@ -64,7 +64,8 @@ pub struct Baseline {
     room: u32,
     /// The registers to be given back that stencils use.
     saved: RegSet,
-    frame: BaselineFrame,
+    /// What stands around functions that do not keep `(cu)` in a register, and around those that do.
+    frames: [BaselineFrame; 2],
     plan: Plan,
     scratch: stencil::Scratch,
 }
@@ -77,6 +78,8 @@ pub struct BaselineCode {
     _faults: Option<Registered>,
     installed: Installed,
     own: OwnFrame,
+    /// What `(cu)` is, if it is kept in a register.
+    unit: Option<u64>,
     leaves: [u32; LEAVES],
     /// Where the code of each bytecode starts is in a table behind the code: where that is, and how long.
     positions: u32,
@@ -92,6 +95,8 @@ pub(crate) struct Machinery<'a> {
     pub(crate) set: &'a Set,
     pub(crate) options: &'a Options,
     pub(crate) functions: Functions<'a>,
+    /// Whether `(cu)` has a register of its own in baseline code.
+    pub(crate) keeps_unit: bool,
     /// By opcode.
     pub(crate) templates: &'static [&'static Template],
     pub(crate) observer: &'a mut dyn Observer,
@@ -121,14 +126,16 @@ impl Baseline {
             true => self.plan::<B, false>(function, machinery, count.is_some())?,
             false => self.plan::<B, true>(function, machinery, count.is_some())?,
         }
-        if (self.frame.saved, self.frame.room) != (self.saved, self.room) || self.frame.prologue.is_empty() {
-            self.frame = BaselineFrame::new(self.saved, self.room, machinery.options);
+        let keeps_unit = self.plan.keeps_unit();
+        let frame = &mut self.frames[keeps_unit as usize];
+        if (frame.saved, frame.room) != (self.saved, self.room) || frame.prologue.is_empty() {
+            *frame = BaselineFrame::new(self.saved, self.room, keeps_unit, machinery.options);
         }
         let Function { labels, unit, .. } = *function;
         let code = fill::Code::of(function);
         let records = machinery.functions.records;
-        let own = self.frame.of(function.shape.slots);
-        let around = Around { frame: &self.frame, own, code, labels, unit: unit as u64, records, count };
+        let own = frame.of(function.shape.slots);
+        let around = Around { frame, own, code, labels, unit: unit as u64, records, count };
         fill::fill(&self.plan, &self.packed, around, memory)
     }
 
@@ -169,6 +176,7 @@ impl Baseline {
             template: &count::TEMPLATE,
             carried: 0,
             hands_over: false,
+            keeps_unit: machinery.keeps_unit,
             constants: Constants::Long,
             functions: machinery.functions,
         };
@@ -197,8 +205,9 @@ impl Baseline {
         let constants = if variant & WIDE == 0 { Constants::Short } else { Constants::Long };
         let functions = machinery.functions;
         let hands_over = matches!(missing, Missing::Twin { .. });
+        let keeps_unit = machinery.keeps_unit;
         let mut opening =
-            Opening { vocab, opcode: info, template, carried, hands_over, constants, functions };
+            Opening { vocab, opcode: info, template, carried, hands_over, keeps_unit, constants, functions };
         let stencil = match self.make_stencil(&opening, machinery) {
             Err(Error::Internal("stencil")) => {
                 opening.constants = Constants::Held;
@@ -257,6 +266,11 @@ impl BaselineCode {
         let entry: Entry = unsafe { core::mem::transmute(self.installed.address()) };
         // SAFETY: the position is within the code; the caller promises what the code relies on.
         Status::from(unsafe { entry(context, frame, self.address(at)) })
+    }
+
+    /// What `(cu)` is, if it is kept in a register while the code runs.
+    pub(crate) fn unit(&self) -> Option<u64> {
+        self.unit
     }
 
     /// Where its own frame has the slots of VM registers, if it has them.

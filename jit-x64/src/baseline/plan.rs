@@ -97,6 +97,8 @@ bitflags::bitflags! {
         const MORE_TO_DO = 1;
         /// It looks for what is at hand nowhere else.
         const TAKES_OVER = 2;
+        /// It takes `(cu)` from the register that keeps it.
+        const READS_UNIT = 4;
     }
 }
 
@@ -150,6 +152,8 @@ pub(super) struct Plan {
     pub(super) cold: usize,
     pub(super) entries: usize,
     held: Held,
+    /// All that any of the stencils has.
+    has: u16,
 }
 
 /// A bytecode on the list of those for which there is more to do.
@@ -227,6 +231,7 @@ impl Opcodes {
         let mut has = Has::empty();
         has.set(Has::MORE_TO_DO, stencil.has_more_to_do());
         has.set(Has::TAKES_OVER, made.opened.takes_over);
+        has.set(Has::READS_UNIT, made.opened.reads_unit);
         plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, has };
         let detail = &mut self.details[opcode];
         if let Some(carry) = made.opened.carry {
@@ -379,7 +384,7 @@ impl Plan {
         self.counted.clear();
         self.tables.clear();
         (self.n_bytecodes, self.n_slow, self.hot, self.cold, self.entries) = (0, 0, 0, 0, 0);
-        (self.held, self.n_functions) = (NOTHING, n_functions);
+        (self.held, self.has, self.n_functions) = (NOTHING, 0, n_functions);
         // What is popped is gone.
         self.temporaries = if shape.depths.is_empty() { u32::MAX } else { function.registers };
         self.temporaries = self.temporaries.min(function.temporaries.unwrap_or(u32::MAX));
@@ -443,7 +448,7 @@ impl Plan {
         assert!(self.n_slow <= start && end <= code.len() && opcodes.plans.len() == B::OPCODES.len());
         let stencils = self.stencils[..end].as_mut_ptr();
         let mut slow = self.slow[..end][self.n_slow..].as_mut_ptr();
-        let (mut hot, mut held) = (self.hot, self.held);
+        let (mut hot, mut held, mut all) = (self.hot, self.held, self.has);
         let mut missing = None;
         let mut at = start;
         while at < end {
@@ -503,10 +508,11 @@ impl Plan {
                 slow = slow.add(choice.entries());
             }
             hot += size as u32;
+            all |= has.bits();
             held = next;
             at += 1;
         }
-        (self.n_bytecodes, self.hot, self.held) = (at, hot, held);
+        (self.n_bytecodes, self.hot, self.held, self.has) = (at, hot, held, all);
         // SAFETY: it points into the list, or to its end.
         self.n_slow = unsafe { slow.offset_from_unsigned(self.slow.as_ptr()) };
         missing
@@ -533,6 +539,11 @@ impl Plan {
                 self.entries += unsafe { packed.tables[stencil.table as usize].len(here) };
             }
         }
+    }
+
+    /// Whether one of the stencils takes `(cu)` from the register that keeps it.
+    pub(super) fn keeps_unit(&self) -> bool {
+        Has::from_bits_truncate(self.has).contains(Has::READS_UNIT)
     }
 
     /// The stencil of each bytecode.

@@ -58,6 +58,10 @@ impl Default for Vm {
     }
 }
 
+/// What `(cu)` is in every program.
+pub static UNIT: [u64; 4] =
+    [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, 0x8000_0000_7fff_ffff, 0x0000_0001_ffff_fffe];
+
 static INTS: [extern "C" fn(i64, f64) -> i64; 3] = [first_int, second_int, third_int];
 static FLOATS: [extern "C" fn(i64, f64) -> f64; 3] = [first_float, second_float, third_float];
 static NOTES: [extern "C" fn(&mut Vm, i64); 3] = [note, note_twice, note];

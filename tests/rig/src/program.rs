@@ -391,7 +391,8 @@ impl Program {
     pub fn code(&self) -> Code<Op> {
         let op = |at: &Instruction| machine::from_raw(at.opcode, &at.operands);
         let ops: Vec<Op> = self.code.iter().map(op).collect();
-        Code { labels: self.labels.clone(), ..Code::from(ops).with_temporaries(self.temporaries) }
+        let code = Code::from(ops).with_unit(&raw const machine::UNIT);
+        Code { labels: self.labels.clone(), ..code.with_temporaries(self.temporaries) }
     }
 
     /// Says of temporaries what is true: fewer are some if a value is read again.

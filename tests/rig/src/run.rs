@@ -7,7 +7,7 @@ use crate::enter::enter;
 use crate::frame::Frame;
 use crate::home::{Home, Running};
 use crate::library::{library, links, program_record, run_next};
-use crate::machine::{Op, Vm};
+use crate::machine::{Op, UNIT, Vm};
 use crate::program::{FIRST_COUNTER, FIRST_TEMPORARY, N_REGISTERS, Program};
 use azulejo::__private::core::ir::bytecode::{Flow, Machine};
 use azulejo::x64::record::{Outcome, Record};
@@ -45,6 +45,11 @@ pub(crate) unsafe extern "sysv64-unwind" fn go_on(
         End::Trapped(trap, _) | End::Failed(trap) => Outcome { value: 0, trap: trap.code() as u64 },
         End::Broke(what) => unreachable!("the interpreter changed {what}"),
     }
+}
+
+/// What `(cu)` is in every program.
+fn unit() -> *const () {
+    (&raw const UNIT).cast()
 }
 
 /// How often a program is called in an engine.
@@ -191,7 +196,7 @@ impl Verified {
     pub fn function(&self) -> Function<'_, Op> {
         let Verified { code, registers, shape, .. } = self;
         let temporaries = code.temporaries;
-        let unit = code.ops.as_ptr().cast();
+        let unit = unit();
         Function {
             code: &code.ops,
             labels: &code.labels,
@@ -215,7 +220,7 @@ impl Verified {
         guards: bool,
         observer: &mut dyn Observer,
     ) -> Result<Compiled, Error> {
-        let unit = self.code.ops.as_ptr().cast();
+        let unit = unit();
         PROGRAM.with(|record| compiler.called(&self.source(guards), self.arguments, unit, record, observer))
     }
 
@@ -273,7 +278,7 @@ impl Verified {
         let n_slots = self.shape.slots;
         let registers = &start.registers[..self.arguments as usize];
         let slots = frame.slots(n_slots as usize, registers, n_slots.is_multiple_of(2));
-        let unit: *const () = self.code.ops.as_ptr().cast();
+        let unit = unit();
         let mut at = 0;
         if let Some(compiled) = compiled {
             let (entry, third) = match compiled {
@@ -318,7 +323,7 @@ impl Verified {
         let machine = Machine {
             frame,
             context,
-            unit: self.code.ops.as_ptr().cast(),
+            unit: unit(),
             labels: &self.code.labels,
             budget: &Cell::new(i32::MAX),
             functions: library(),

@@ -31,6 +31,8 @@ pub struct Opening<'a> {
     pub carried: u16,
     /// Whether the value that is at hand when it ends is wanted there only, and not in its slot: for [`Opened::can_hand_over`].
     pub hands_over: bool,
+    /// Whether `(cu)` is in a register of its own, which is given out for nothing else; otherwise it is open.
+    pub keeps_unit: bool,
     /// What constants of 64 bits may be.
     pub constants: Constants,
     /// Where templates that call functions of bytecode find those.
@@ -75,6 +77,8 @@ pub struct Opened {
     pub can_hand_over: bool,
     /// Whether what was carried is looked for nowhere else.
     pub takes_over: bool,
+    /// Whether it takes `(cu)` from the register that keeps it.
+    pub reads_unit: bool,
 }
 
 /// As what a value of this type is carried.
@@ -128,6 +132,7 @@ pub fn open(
         carried: Node::NONE,
         is_at_hand: true,
         is_missed: false,
+        reads_unit: false,
         last: None,
         unseen: None,
         ways: [Block::NONE; 1 + MAX_OPERANDS],
@@ -181,6 +186,7 @@ struct Opener<'a> {
     is_at_hand: bool,
     /// Whether somebody may have looked for it there.
     is_missed: bool,
+    reads_unit: bool,
     /// The operand that was written last, in the block that is open, and its value.
     last: Option<(u8, Node)>,
     /// The same, with what its slot gets, until somebody may look there: so long it is not written there if it is handed over.
@@ -219,7 +225,8 @@ impl<'a> Opener<'a> {
         }
         super::reached::drop_unreached(&mut self.builder.scratch.reached, self.builder.graph);
         let takes_over = self.opening.carried != 0 && !self.is_missed && !self.builder.observed;
-        Some(Opened { carry, can_hand_over: can_hand_over && carry.is_some(), takes_over })
+        let can_hand_over = can_hand_over && carry.is_some();
+        Some(Opened { carry, can_hand_over, takes_over, reads_unit: self.reads_unit })
     }
 
     /// Goes on at the next bytecode, if control comes to the template's end.
@@ -298,6 +305,10 @@ impl<'a> Opener<'a> {
             Step::Node { op: Op::LOCAL, .. } => {
                 self.builder.observed = true;
                 self.pointer(LOCAL)
+            }
+            Step::Node { op: Op::CU, .. } if self.opening.keeps_unit => {
+                self.reads_unit = true;
+                self.builder.graph.add(Op::KEPT_CU, WORD, &[], 0, self.builder.at)
             }
             Step::Node { op: Op::CU, .. } => {
                 self.open(Open { source: From::Unit, scale: 1, range: Range::Any })
