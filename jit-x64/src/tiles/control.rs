@@ -47,8 +47,6 @@ tile! {
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = r12) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = rbx) => |cx, t| { let _ = (cx, t); },
     kept_cu: (kept_cu) -> reg, 1 => |cx, t| cx.mov(t.out(), regs::KEPT_CU.number()),
-    load_kept_cu: (load.$t:int (kept_cu)) -> reg, 4 => |cx, t| cx.load(t.sig.ty, t.out(), mem::unit(0)),
-    load_kept_cu_ofs: (load.$t:int (addr (kept_cu) $o)) -> reg, 4 => |cx, t| cx.load(t.sig.ty, t.out(), mem::unit(t.imm(0))),
     open: (open $v) -> reg, 1 => |cx, t| cx.mov_imm(t.out(), t.imm(0) as u64),
     carried: (carried.i64) -> reg, 0, entry, fixed(out = rax) => |cx, t| { let _ = (cx, t); },
     carriedf: (carried.$t:float) -> num, 0, entry, fixed(out = xmm0) => |cx, t| { let _ = (cx, t); },

@@ -38,11 +38,6 @@ mod mem {
         Mem::at(t.reg(k), t.imm(j))
     }
 
-    /// `(kept_cu)`, or so far from there
-    pub(super) fn unit(offset: i64) -> Mem {
-        Mem::at(crate::regs::KEPT_CU.number(), offset)
-    }
-
     /// `(idx reg reg $s)`
     pub(super) fn elem(t: &Tile<'_>, k: usize, j: usize) -> Mem {
         Mem::element(t.reg(k), t.reg(k + 1), t.imm(j), 0)
