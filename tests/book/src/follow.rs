@@ -39,7 +39,8 @@ pub fn follow(repository: &Path, scratch: &Path, chapter: &str) {
 /// A folder with azulejo in it and nothing else. What was built for earlier chapters stays.
 fn empty_folder(repository: &Path, scratch: &Path) -> PathBuf {
     let folder = scratch.join("book");
-    fs::create_dir_all(&folder).expect("the folder can be made");
+    // With the folder that all projects share: a link to nothing looks as if there were none.
+    fs::create_dir_all(folder.join("target")).expect("the folders can be made");
     for entry in fs::read_dir(&folder).expect("the folder can be read").flatten() {
         let name = entry.file_name();
         if name != "target" && name != "azulejo" {
