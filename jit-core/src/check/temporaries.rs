@@ -34,7 +34,7 @@ pub fn temporaries<B: Bytecode>(
     if n_words * (targets + 1) > MAX_WORDS {
         return Ok(());
     }
-    let written = B::templates().iter().map(|template| surely_written(template)).collect();
+    let written = vec![None; B::templates().len()];
     let ways = Ways { before: vec![None; code.len()], open: vec![0] };
     let mut judge = Judge { code, labels, first, written, ways };
     judge.ways.before[0] = Some(vec![0; n_words]);
@@ -58,8 +58,8 @@ struct Judge<'a, B> {
     code: &'a [B],
     labels: &'a [u32],
     first: u32,
-    /// By opcode: the operands that are surely written, a bit each.
-    written: Vec<u16>,
+    /// By opcode: the operands that are surely written, a bit each, once it was met.
+    written: Vec<Option<u16>>,
     ways: Ways,
 }
 
@@ -105,9 +105,11 @@ impl<B: Bytecode> Judge<'_, B> {
                 read[word] |= bit;
             }
         }
+        let template = B::templates()[opcode];
+        let written = *self.written[opcode].get_or_insert_with(|| surely_written(template));
         for (operand, (info, raw)) in all() {
             let registers = match info.kind {
-                OperandKind::Out | OperandKind::InOut if self.written[opcode] & 1 << operand != 0 => {
+                OperandKind::Out | OperandKind::InOut if written & 1 << operand != 0 => {
                     raw as u32..raw as u32 + 1
                 }
                 OperandKind::RegsMut => run_of(raw),
@@ -118,7 +120,6 @@ impl<B: Bytecode> Judge<'_, B> {
                 read[word] &= !bit;
             }
         }
-        let template = B::templates()[opcode];
         for operand in jumps(template) {
             let raw = operands[operand as usize];
             match infos[operand as usize].kind {
