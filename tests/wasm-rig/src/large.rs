@@ -90,6 +90,16 @@ impl Writer<'_> {
             (count(local::FLOATS), ValType::F64),
         ]);
         let mut sink = function.instructions();
+        // No local is still the zero that it was: programs that compilers make do not compute with that.
+        for int in local::INTS {
+            sink.local_get(local::NUMBER).i64_const(i64::from(int)).i64_rotl().i32_wrap_i64().local_set(int);
+        }
+        for long in local::LONGS {
+            sink.local_get(local::NUMBER).i64_const(i64::from(long)).i64_mul().local_set(long);
+        }
+        for float in local::FLOATS {
+            sink.local_get(float - 3).f64_convert_i64_s().local_set(float);
+        }
         for _ in 0..4 + self.random.below(8) {
             self.statement(&mut sink, 2);
         }
