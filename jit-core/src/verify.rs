@@ -6,7 +6,7 @@
 //! control never runs off the end, and the operand stack has one height at each bytecode that can be reached,
 //! whichever way was taken. Code that cannot be reached is held to the same rules, but for the stack.
 
-use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OperandKind, Raw};
+use crate::ir::bytecode::{Bytecode, OperandKind, run_of};
 use crate::ir::template::{Resume, Step, Template};
 use core::cell::Cell;
 use core::{fmt, iter};
@@ -260,7 +260,7 @@ pub(crate) fn falls_through(template: &Template) -> bool {
 }
 
 /// The operands that an opcode may jump to.
-pub(crate) fn jumps(template: &Template) -> impl Iterator<Item = u8> {
+fn jumps(template: &Template) -> impl Iterator<Item = u8> {
     template.steps.iter().flat_map(|step| {
         let (one, many): (_, &[u8]) = match *step {
             Step::Goto { operand } | Step::Exit { to: Resume::Label(operand) } => (Some(operand), &[]),
@@ -271,9 +271,20 @@ pub(crate) fn jumps(template: &Template) -> impl Iterator<Item = u8> {
     })
 }
 
-/// The first entry of a run, and how many.
-fn run_of(raw: Raw) -> (u32, u32) {
-    (raw as u32, (raw >> 32) as u32)
+/// Where a bytecode of verified code may jump to.
+pub(crate) fn targets<'a, B: Bytecode>(
+    op: &B,
+    labels: &'a [u32],
+) -> impl Iterator<Item = usize> + use<'a, B> {
+    let (opcode, raws) = (op.opcode(), op.operands());
+    jumps(B::templates()[opcode]).flat_map(move |operand| {
+        let raw = raws[operand as usize];
+        let (one, many) = match B::OPCODES[opcode].operands[operand as usize].kind {
+            OperandKind::Labels => (None, &labels[run_of(raw)]),
+            _ => (Some(raw as usize), &[][..]),
+        };
+        one.into_iter().chain(many.iter().map(|&to| to as usize))
+    })
 }
 
 /// What is so many bytes from the start of a bytecode.
@@ -399,19 +410,7 @@ impl<B: Bytecode> Verifier<'_, B> {
             if falls_through(template) {
                 reach(at + 1)?;
             }
-            let raw: [Raw; MAX_OPERANDS] = self.code[at].operands();
-            let infos = B::OPCODES[self.code[at].opcode()].operands;
-            for operand in jumps(template) {
-                match infos[operand as usize].kind {
-                    OperandKind::Labels => {
-                        let (first, count) = run_of(raw[operand as usize]);
-                        for &to in &self.labels[first as usize..(first + count) as usize] {
-                            reach(to as usize)?;
-                        }
-                    }
-                    _ => reach(raw[operand as usize] as usize)?,
-                }
-            }
+            targets(&self.code[at], self.labels).try_for_each(reach)?;
         }
         let Some(slots) = self.registers.checked_add(highest) else {
             return Err(VerifyError { at: 0, fault: Fault::TooLong });

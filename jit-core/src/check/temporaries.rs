@@ -6,9 +6,10 @@
 //! that is jumped to; what lies between two of them is gone through again whenever the set there grows. A function for which
 //! that is too much is believed.
 
-use crate::ir::bytecode::{Bytecode, OperandKind, Raw};
+use crate::ir::bytecode::{Bytecode, OperandKind, run_of};
 use crate::ir::template::{Resume, Step, Template};
-use crate::verify::{Fault, Shape, VerifyError, falls_through, jumps};
+use crate::verify::{Fault, Shape, VerifyError, falls_through, targets};
+use core::ops::Range;
 
 /// How many words all sets may have.
 const MAX_WORDS: usize = 1 << 20;
@@ -89,17 +90,18 @@ impl<B: Bytecode> Judge<'_, B> {
     fn pass(&mut self, at: usize, read: &mut [u64]) -> Result<bool, VerifyError> {
         let op = &self.code[at];
         let (opcode, operands) = (op.opcode(), op.operands());
-        let infos = B::OPCODES[opcode].operands;
-        let all = || core::iter::zip(0u8.., core::iter::zip(infos, operands));
+        let one = |raw| raw as usize..raw as usize + 1;
+        let all = || core::iter::zip(0u8.., core::iter::zip(B::OPCODES[opcode].operands, operands));
         for (operand, (info, raw)) in all() {
             let registers = match info.kind {
-                OperandKind::In | OperandKind::InOut => raw as u32..raw as u32 + 1,
+                OperandKind::In | OperandKind::InOut => one(raw),
                 OperandKind::Regs | OperandKind::RegsMut => run_of(raw),
                 _ => continue,
             };
-            for register in registers.start.max(self.first)..registers.end {
+            for register in self.temporaries(registers) {
                 let (word, bit) = self.place(register);
                 if read[word] & bit != 0 {
+                    let register = register as u32;
                     return Err(VerifyError { at: at as u32, fault: Fault::ReadAgain { operand, register } });
                 }
                 read[word] |= bit;
@@ -109,70 +111,40 @@ impl<B: Bytecode> Judge<'_, B> {
         let written = *self.written[opcode].get_or_insert_with(|| surely_written(template));
         for (operand, (info, raw)) in all() {
             let registers = match info.kind {
-                OperandKind::Out | OperandKind::InOut if written & 1 << operand != 0 => {
-                    raw as u32..raw as u32 + 1
-                }
+                OperandKind::Out | OperandKind::InOut if written & 1 << operand != 0 => one(raw),
                 OperandKind::RegsMut => run_of(raw),
                 _ => continue,
             };
-            for register in registers.start.max(self.first)..registers.end {
+            for register in self.temporaries(registers) {
                 let (word, bit) = self.place(register);
                 read[word] &= !bit;
             }
         }
-        for operand in jumps(template) {
-            let raw = operands[operand as usize];
-            match infos[operand as usize].kind {
-                OperandKind::Labels => {
-                    let run = run_of(raw);
-                    let labels = &self.labels[run.start as usize..run.end as usize];
-                    labels.iter().for_each(|to| self.ways.reach(*to as usize, read));
-                }
-                _ => self.ways.reach(raw as usize, read),
-            }
-        }
+        targets(op, self.labels).for_each(|to| self.ways.reach(to, read));
         Ok(falls_through(template))
     }
 
-    fn place(&self, register: u32) -> (usize, u64) {
-        let temporary = register - self.first;
-        (temporary as usize / 64, 1 << (temporary % 64))
+    /// Which of some registers are temporaries.
+    fn temporaries(&self, registers: Range<usize>) -> Range<usize> {
+        registers.start.max(self.first as usize)..registers.end
     }
-}
 
-fn run_of(raw: Raw) -> core::ops::Range<u32> {
-    raw as u32..raw as u32 + (raw >> 32) as u32
+    fn place(&self, register: usize) -> (usize, u64) {
+        let temporary = register - self.first as usize;
+        (temporary / 64, 1 << (temporary % 64))
+    }
 }
 
 /// The operands that are written whichever way control goes on; a bit each.
 fn surely_written(template: &Template) -> u16 {
-    let mut ways_in: Vec<Option<u16>> = vec![None; template.blocks as usize];
-    // What is written so far; nothing where control cannot be.
-    let (mut written, mut on_all_ways) = (Some(0), u16::MAX);
-    for step in template.steps {
-        let mut arrive = |block: u16, written: Option<u16>| {
-            let way = &mut ways_in[block as usize];
-            *way = match (*way, written) {
-                (Some(one), Some(other)) => Some(one & other),
-                (one, other) => one.or(other),
-            };
-        };
-        match *step {
-            Step::Write { operand, .. } => written = written.map(|known| known | 1 << operand),
-            Step::Block { block, .. } => written = ways_in[block as usize],
-            Step::Jump { block, .. } => arrive(block, written.take()),
-            Step::Branch { then, otherwise, .. } => {
-                arrive(then, written);
-                arrive(otherwise, written.take());
-            }
-            // All of it is done again.
-            Step::Exit { to: Resume::Here } => written = None,
-            Step::Goto { .. } | Step::Switch { .. } | Step::Next | Step::Exit { .. } => {
-                on_all_ways &= written.take().unwrap_or(u16::MAX);
-            }
-            Step::Return { .. } | Step::Trap { .. } | Step::Tail { .. } => written = None,
-            _ => {}
+    let mut on_all_ways = u16::MAX;
+    let at_end = template.follow_writes(|step, written| match step {
+        // All of it is done again.
+        Step::Exit { to: Resume::Here } => {}
+        Step::Goto { .. } | Step::Switch { .. } | Step::Next | Step::Exit { .. } => {
+            on_all_ways &= written.unwrap_or(u16::MAX);
         }
-    }
-    on_all_ways & written.unwrap_or(u16::MAX)
+        _ => {}
+    });
+    on_all_ways & at_end.unwrap_or(u16::MAX)
 }

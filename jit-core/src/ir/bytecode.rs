@@ -402,6 +402,12 @@ impl Registers {
 /// position; for a run, the first in the low half and the count in the high half; zero for `Pop` and `Push`.
 pub type Raw = u64;
 
+/// The registers or labels that an operand is a run of.
+pub(crate) fn run_of(raw: Raw) -> core::ops::Range<usize> {
+    let (first, count) = (raw as u32 as usize, (raw >> 32) as usize);
+    first..first + count
+}
+
 /// How one bytecode, or a whole run of the interpreter, ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {

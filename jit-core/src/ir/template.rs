@@ -243,6 +243,43 @@ impl Template {
     }
 }
 
+impl Template {
+    /// Goes over the steps with the operands that were surely written before each, a bit for each operand; nothing where
+    /// control cannot be. What is so behind the last step, for the next bytecode, is the result.
+    pub(crate) fn follow_writes(&self, mut look: impl FnMut(&Step, Option<u16>)) -> Option<u16> {
+        let mut ways_in: Vec<Option<u16>> = vec![None; self.blocks as usize];
+        let mut written = Some(0);
+        for step in self.steps {
+            look(step, written);
+            let mut arrive = |block: BlockRef, written: Option<u16>| {
+                let way = &mut ways_in[block as usize];
+                *way = match (*way, written) {
+                    (Some(one), Some(other)) => Some(one & other),
+                    (one, other) => one.or(other),
+                };
+            };
+            match *step {
+                Step::Write { operand, .. } => written = written.map(|known| known | 1 << operand),
+                Step::Block { block, .. } => written = ways_in[block as usize],
+                Step::Jump { block, .. } => arrive(block, written.take()),
+                Step::Branch { then, otherwise, .. } => {
+                    arrive(then, written);
+                    arrive(otherwise, written.take());
+                }
+                Step::Goto { .. }
+                | Step::Switch { .. }
+                | Step::Next
+                | Step::Exit { .. }
+                | Step::Return { .. }
+                | Step::Trap { .. }
+                | Step::Tail { .. } => written = None,
+                _ => {}
+            }
+        }
+        written
+    }
+}
+
 /// What one opcode means.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {

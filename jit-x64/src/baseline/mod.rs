@@ -152,7 +152,7 @@ impl Baseline {
         while let Some(missing) =
             self.plan.go_on::<B, STACK>((&self.opcodes, &self.packed), function, size)?
         {
-            let (Missing::Variant { opcode, .. } | Missing::Twin { opcode, .. }) = missing;
+            let opcode = missing.opcode;
             let (info, template) = (&B::OPCODES[opcode], machinery.templates[opcode]);
             if !self.opcodes.learn::<B>(opcode, &mut self.packed, template) {
                 // Now it can be said which one is wanted.
@@ -191,12 +191,11 @@ impl Baseline {
     #[inline(never)]
     fn make(
         &mut self,
-        missing: Missing,
+        Missing { opcode, variant, twin_of }: Missing,
         (info, template): (&OpcodeInfo, &'static Template),
         operators: &'static [azulejo_core::vocab::OpInfo],
         machinery: &mut Machinery<'_>,
     ) -> Result<(), Error> {
-        let (Missing::Variant { opcode, variant } | Missing::Twin { opcode, variant, .. }) = missing;
         let reads = self.opcodes.details[opcode].reads.iter().enumerate();
         let carried = reads
             .filter(|(at, _)| variant >> at & 1 != 0)
@@ -204,7 +203,7 @@ impl Baseline {
         let vocab = Vocabulary { extra: operators };
         let constants = if variant & WIDE == 0 { Constants::Short } else { Constants::Long };
         let functions = machinery.functions;
-        let hands_over = matches!(missing, Missing::Twin { .. });
+        let hands_over = twin_of.is_some();
         let keeps_unit = machinery.keeps_unit;
         let mut opening =
             Opening { vocab, opcode: info, template, carried, hands_over, keeps_unit, constants, functions };
@@ -217,9 +216,9 @@ impl Baseline {
         };
         let detail = &self.opcodes.details[opcode];
         let number = self.packed.add(&stencil, &detail.operands, detail.table);
-        match missing {
-            Missing::Variant { .. } => self.opcodes.set(opcode, variant, &stencil, number, &self.packed),
-            Missing::Twin { of, .. } => {
+        match twin_of {
+            None => self.opcodes.set(opcode, variant, &stencil, number, &self.packed),
+            Some(of) => {
                 let stencils = &mut self.packed.stencils;
                 let [is_listed, is_to_be] = [of, number].map(|one| stencils[one as usize].has_more_to_do());
                 // Its bytecodes are on the list already, or stay off it.

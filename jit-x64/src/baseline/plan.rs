@@ -114,13 +114,12 @@ impl Choice {
 
 const MISSING: u32 = u32::MAX;
 
-/// A stencil that there is not yet.
+/// A stencil that there is not yet: a variant of an opcode's, or the twin of one that there is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Missing {
-    /// This variant of an opcode's.
-    Variant { opcode: usize, variant: usize },
-    /// The twin of this one, which is such a variant.
-    Twin { of: u32, opcode: usize, variant: usize },
+pub(super) struct Missing {
+    pub(super) opcode: usize,
+    pub(super) variant: usize,
+    pub(super) twin_of: Option<u32>,
 }
 
 /// Makes a [`Held`] of a bytecode.
@@ -214,7 +213,8 @@ impl Opcodes {
     fn twin(&self, of: u32, opcode: usize) -> Missing {
         let variants = &self.plans[opcode].variants;
         let variant = variants.iter().position(|choice| choice.stencil == of);
-        Missing::Twin { of, opcode, variant: variant.expect("it was chosen for this opcode") }
+        let variant = variant.expect("it was chosen for this opcode");
+        Missing { opcode, variant, twin_of: Some(of) }
     }
 
     /// Notes a stencil that was made, and its number.
@@ -482,7 +482,7 @@ impl Plan {
             };
             let choice @ Choice { stencil, hot: size, has } = plan.variants[variant % VARIANTS];
             if stencil == MISSING {
-                missing = Some(Missing::Variant { opcode, variant });
+                missing = Some(Missing { opcode, variant, twin_of: None });
                 break;
             }
             if has.contains(Has::TAKES_OVER) && held as u32 >= self.temporaries {

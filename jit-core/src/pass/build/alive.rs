@@ -13,9 +13,9 @@
 //! only at its first bytecode; [`super::registers`] finds out whether that is so.
 
 use super::Source;
-use super::decode::{Decoded, run_of};
+use super::decode::Decoded;
 use super::registers::Registers;
-use crate::ir::bytecode::{OpcodeInfo, OperandKind};
+use crate::ir::bytecode::{OpcodeInfo, OperandKind, run_of};
 use crate::ir::graph::Effect;
 use crate::ir::template::{Arguments, Step, Template};
 use crate::verify::Shape;
@@ -52,48 +52,22 @@ impl Touches {
     fn of(template: &Template, opcode: &OpcodeInfo) -> Touches {
         let is_label = |kind: OperandKind| matches!(kind, OperandKind::Label | OperandKind::Labels);
         let mut touches = Touches { gives: u16::MAX, is_known: true, ..Touches::default() };
-        let mut ways_in: Vec<Option<u16>> = vec![None; template.blocks as usize];
-        // What is written so far; nothing where control cannot be.
-        let mut written = Some(0u16);
-        let arrive = |ways_in: &mut Vec<Option<u16>>, block: u16, written: Option<u16>| {
-            let Some(written) = written else { return };
-            let way = &mut ways_in[block as usize];
-            *way = Some(way.map_or(written, |others| others & written));
-        };
-        for step in template.steps {
-            match *step {
-                Step::Read { operand, .. } if written.is_some_and(|known| known & 1 << operand == 0) => {
-                    touches.reads |= 1 << operand;
-                }
-                Step::Write { operand, .. } => written = written.map(|known| known | 1 << operand),
-                Step::Block { block, .. } => written = ways_in[block as usize],
-                Step::Jump { block, .. } => arrive(&mut ways_in, block, written.take()),
-                Step::Branch { then, otherwise, .. } => {
-                    arrive(&mut ways_in, then, written);
-                    arrive(&mut ways_in, otherwise, written.take());
-                }
-                Step::Next => touches.go_on(written.take()),
-                Step::Exit { .. } => {
-                    touches.stores_all = true;
-                    written = None;
-                }
-                Step::Goto { .. } | Step::Switch { .. } | Step::Return { .. } | Step::Trap { .. } => {
-                    written = None;
-                }
-                Step::Tail { args, .. } => {
-                    touches.read_run(args);
-                    written = None;
-                }
-                Step::Call { effect: Effect::Observes, .. } => touches.stores_all = true,
-                Step::Invoke { effect, args, .. } => {
-                    touches.stores_all |= effect == Effect::Observes;
-                    touches.read_run(args);
-                }
-                Step::Node { op: Op::LOCAL, .. } => touches.stores_all = true,
-                _ => {}
+        let at_end = template.follow_writes(|step, written| match *step {
+            Step::Read { operand, .. } if written.is_some_and(|known| known & 1 << operand == 0) => {
+                touches.reads |= 1 << operand;
             }
-        }
-        touches.go_on(written);
+            Step::Next => touches.go_on(written),
+            Step::Exit { .. } => touches.stores_all = true,
+            Step::Tail { args, .. } => touches.read_run(args),
+            Step::Call { effect: Effect::Observes, .. } => touches.stores_all = true,
+            Step::Invoke { effect, args, .. } => {
+                touches.stores_all |= effect == Effect::Observes;
+                touches.read_run(args);
+            }
+            Step::Node { op: Op::LOCAL, .. } => touches.stores_all = true,
+            _ => {}
+        });
+        touches.go_on(at_end);
         for (operand, info) in opcode.operands.iter().enumerate() {
             touches.has_labels |= is_label(info.kind);
             touches.has_runs |= matches!(info.kind, OperandKind::Regs | OperandKind::RegsMut);

@@ -1,7 +1,7 @@
 //! The bytecode, decoded once.
 
 use super::Source;
-use crate::ir::bytecode::{OperandInfo, OperandKind, Raw};
+use crate::ir::bytecode::{OperandInfo, OperandKind, Raw, run_of};
 
 /// The bytecode, decoded once: what stands for a VM register, on the operand stack too, is its number.
 #[derive(Debug, Default)]
@@ -82,10 +82,4 @@ fn name_stack_slots(source: &Source<'_>, depth: u32, operands: &[OperandInfo], r
         *raw = bottom.saturating_add(*count) as Raw;
         *count += 1;
     }
-}
-
-/// The registers or labels that an operand is a run of.
-pub(super) fn run_of(raw: Raw) -> core::ops::Range<usize> {
-    let (first, count) = (raw as u32 as usize, (raw >> 32) as usize);
-    first..first + count
 }

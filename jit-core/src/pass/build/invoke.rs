@@ -5,8 +5,8 @@
 //! caller's place. The record of a function that is known by now is part of the code; that of any other is looked up where
 //! the functions of an engine say, when the code runs.
 
-use super::decode::run_of;
 use super::{Builder, SLOT_BYTES, WORD};
+use crate::ir::bytecode::run_of;
 use crate::ir::graph::{CallData, Effect, Target};
 use crate::ir::index::Node;
 use crate::ir::template::{Arguments, Convention, Ref, Signature};

@@ -29,14 +29,14 @@ pub use invoke::{Functions, MAX_ARGUMENTS, Table};
 pub use open::{Carry, Constants, Opened, Opening, first_reads, open};
 
 use super::chaos::Chaos;
-use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
+use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandKind, Raw, run_of};
 use crate::ir::graph::{CallData, Effect, Graph, Heat, Target};
 use crate::ir::index::{Block, Node};
 use crate::ir::template::{Callee, Imm, Likelihood, Ref, Resume, Signature, Step, Template};
 use crate::verify::Shape;
 use crate::vocab::{Op, Sig, Type, Vocabulary};
 use alive::Alive;
-use decode::{Decoded, run_of};
+use decode::Decoded;
 use registers::Registers;
 
 /// Bytecode behind a trait object, so that the pass is compiled once and not once for each opcode enum.

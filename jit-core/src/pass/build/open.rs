@@ -212,8 +212,9 @@ impl<'a> Opener<'a> {
             self.step(step)?;
         }
         self.builder.complete_params();
-        let can_hand_over = self.unseen.is_some() && !self.builder.observed;
         let carry = self.finish();
+        // Where nothing is carried it was written.
+        let can_hand_over = self.unseen.is_some();
         if self.opens.is_too_much() {
             return None;
         }
@@ -225,7 +226,6 @@ impl<'a> Opener<'a> {
         }
         super::reached::drop_unreached(&mut self.builder.scratch.reached, self.builder.graph);
         let takes_over = self.opening.carried != 0 && !self.is_missed && !self.builder.observed;
-        let can_hand_over = can_hand_over && carry.is_some();
         Some(Opened { carry, can_hand_over, takes_over, reads_unit: self.reads_unit })
     }
 

@@ -1,9 +1,8 @@
 //! Reads and writes of VM registers, as the types that templates want, and the slots that registers are in when someone
 //! may look.
 
-use super::decode::run_of;
 use super::{Builder, SLOT_BYTES, WORD};
-use crate::ir::bytecode::OperandKind;
+use crate::ir::bytecode::{OperandKind, run_of};
 use crate::ir::index::Node;
 use crate::ir::template::Template;
 use crate::vocab::{Op, Sig, Type};
