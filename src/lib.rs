@@ -1,5 +1,13 @@
 //! The crate a user depends on: the macros, the engine, and the bytecode types. The README says what it is.
 //!
+// The first definition of a link counts, so here the README's lead to the package's files.
+//! [book]: https://docs.rs/crate/azulejo/latest/source/docs/README.md
+//! [debugging]: https://docs.rs/crate/azulejo/latest/source/docs/book/debugging.md
+//! [first]: https://docs.rs/crate/azulejo/latest/source/docs/book/first-vm.md
+//! [map]: https://docs.rs/crate/azulejo/latest/source/docs/ARCHITECTURE.md
+//! [operators]: https://docs.rs/crate/azulejo/latest/source/docs/adding-an-operator.md
+//! [templates]: https://docs.rs/crate/azulejo/latest/source/docs/templates.md
+//!
 #![doc = include_str!("../README.md")]
 
 extern crate self as azulejo;

@@ -2,9 +2,13 @@
 
 use crate::command::run;
 use std::path::Path;
+use std::process::Command;
 
 /// One without a back end, where everything is interpreted, and one with another convention.
 const OTHER_TARGETS: [&str; 2] = ["aarch64-unknown-linux-gnu", "x86_64-pc-windows-gnu"];
+
+/// What cargo warns of whenever nothing is to be published in earnest.
+const DRY_RUN: &str = "warning: aborting upload due to dry run";
 
 /// Everything that must hold besides the tests themselves.
 pub(crate) fn ci(root: &Path) -> Result<(), String> {
@@ -33,6 +37,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     // With optimization it compiles functions of a hundred thousand bytecodes.
     run(root, "cargo test --release --test scaling", &[])?;
     miri(root)?;
+    publish(root)?;
     crate::wasm_programs::programs(root, [String::from("--check")].into_iter())?;
     // The same programs each time: what fails in CI fails everywhere.
     let minute = ["--seed", "1", "--seconds", "60"];
@@ -49,6 +54,26 @@ fn miri(root: &Path) -> Result<(), String> {
             eprintln!("nothing is run in Miri: {reason}");
             Ok(())
         }
+    }
+}
+
+/// Whether a registry would take the packages, and whether they compile by themselves. Where no registry is in reach, this says so;
+/// what can be known without one is checked by tidy.
+fn publish(root: &Path) -> Result<(), String> {
+    let line = "cargo publish --workspace --dry-run --allow-dirty";
+    eprintln!("+ {line}");
+    let output = Command::new("cargo").args(line.split(' ').skip(1)).current_dir(root).output();
+    let output = output.map_err(|error| format!("cannot run `{line}`: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let is_warning = |line: &&str| line.starts_with("warning:") && *line != DRY_RUN;
+    let has_registry = !said.contains("failed to download");
+    match said.lines().find(is_warning) {
+        None if output.status.success() => Ok(()),
+        None if !has_registry => {
+            eprintln!("no registry was asked: {said}");
+            Ok(())
+        }
+        _ => Err(format!("`{line}` said:\n{said}")),
     }
 }
 

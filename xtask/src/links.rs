@@ -75,7 +75,7 @@ pub(crate) fn check_summary(root: &Path, names: &[String], faults: &mut Vec<Stri
 }
 
 /// The targets of a document's links, with their lines; not those in code.
-fn links(text: &str) -> Vec<(usize, &str)> {
+pub(crate) fn links(text: &str) -> Vec<(usize, &str)> {
     let mut links = Vec::new();
     let mut is_code = false;
     for (at, line) in text.lines().enumerate() {
@@ -83,6 +83,7 @@ fn links(text: &str) -> Vec<(usize, &str)> {
         if is_code {
             continue;
         }
+        links.extend(definition(line).map(|(_, target)| (at + 1, target)));
         // Every second part stands between backticks. A link's words may be code; what closes them is not.
         for part in line.split('`').step_by(2) {
             for rest in part.split("](").skip(1) {
@@ -91,6 +92,11 @@ fn links(text: &str) -> Vec<(usize, &str)> {
         }
     }
     links
+}
+
+/// What a line defines a link's label to lead to.
+pub(crate) fn definition(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix('[')?.split_once("]: ")
 }
 
 /// What stands between backticks within a line, with the lines.
@@ -126,7 +132,7 @@ fn headings(text: &str) -> BTreeSet<String> {
 }
 
 /// A path without `..`.
-fn normal(path: &Path) -> PathBuf {
+pub(crate) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
@@ -144,8 +150,8 @@ mod tests {
 
     #[test]
     fn links_in_code_do_not_count() {
-        let text = "see [a](b.md#c) and [`d`](e)\n```rust\nx[0](1)\n```\n`f[0](2)` [g](#h)\n";
-        assert_eq!(links(text), [(1, "b.md#c"), (1, "e"), (5, "#h")]);
+        let text = "see [a](b.md#c) and [`d`](e)\n```rust\nx[0](1)\n```\n`f[0](2)` [g](#h)\n[i]: j.md\n";
+        assert_eq!(links(text), [(1, "b.md#c"), (1, "e"), (5, "#h"), (6, "j.md")]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod command;
 mod examples;
 mod fuzz;
 mod links;
+mod packages;
 mod sabotage;
 mod tidy;
 #[cfg(target_arch = "x86_64")]
