@@ -166,7 +166,7 @@ fn numbers_mean_the_same_in_every_stage() {
     let bytecodes = stage(text, "bytecode").len();
 
     // Nodes with values: where they stand, and who names them.
-    for graph in ["build", "rewrite", "forward", "dead", "place"] {
+    for graph in ["build", "represent", "rewrite", "forward", "dead", "place"] {
         let plain = |line: &'static str| line.split('#').next().expect("a line has a start");
         let lines: Vec<&str> = stage(text, graph).into_iter().map(plain).collect();
         let defined: BTreeSet<&str> =

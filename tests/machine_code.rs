@@ -16,6 +16,8 @@ enum Op {
     JumpNotLess { a: In<i64>, b: In<i64>, to: Label },
     Jump { to: Label },
     Scale { dst: Out<f64>, a: In<f64> },
+    AddFloats { dst: Out<f64>, a: In<f64>, b: In<f64> },
+    Narrow { dst: Out<u8>, a: In<u8> },
     Checked { dst: InOut<i64>, a: In<i64> },
     AddToElement { array: In<u64>, index: In<i64>, k: In<i64> },
     Body { dst: Out<u64>, object: In<u64> },
@@ -36,6 +38,8 @@ template! {
     Op::JumpNotLess  => (when (ge $a $b) (branch $to))
     Op::Jump         => (branch $to)
     Op::Scale        => (mul $a (const 2.5 f64))
+    Op::AddFloats    => (add $a $b)
+    Op::Narrow       => (add $a 3)
     Op::Checked      => (let: (($sum (add $dst $a)))
         (if (likely (lt $sum (const 1000000 i64))) $sum (call slow (arglist (carg $sum i64)) i64)))
     Op::AddToElement => unsafe
@@ -102,6 +106,54 @@ fn text(code: &[Instruction]) -> String {
         line
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The registers of an instruction that moves a value from one class to the other.
+fn crosses_classes(instruction: &Instruction) -> bool {
+    let is_float = |at| instruction.op_register(at).is_xmm();
+    instruction.op_count() == 2
+        && (0..2).all(|at| instruction.op_kind(at) == OpKind::Register)
+        && is_float(0) != is_float(1)
+}
+
+/// A register is an integer before a loop and behind it: in the loop it is a float all the same.
+#[test]
+fn a_float_stays_one_in_a_loop_whatever_its_register_is_elsewhere() {
+    let code = compiled(
+        vec![
+            Op::Add { dst: r(4), a: r(1), b: r(2) },
+            // sum = a + a, as an integer
+            Op::Add { dst: r(3), a: r(1), b: r(1) },
+            Op::AddFloats { dst: r(3), a: r(3), b: r(2) },
+            Op::Scale { dst: r(3), a: r(3) },
+            Op::Add { dst: r(4), a: r(4), b: r(5) },
+            Op::JumpLess { a: r(4), b: r(0), to: Label(2) },
+            Op::Add { dst: r(3), a: r(3), b: r(5) },
+            Op::Return { a: r(3) },
+        ],
+        6,
+    );
+    let body = loop_body(&code);
+    assert!(body.len() >= 4 && !body.iter().any(crosses_classes), "{}", text(&body));
+}
+
+#[test]
+fn a_narrow_integer_stays_one_in_a_loop_whatever_its_register_is_elsewhere() {
+    let code = compiled(
+        vec![
+            Op::Const { dst: r(2), value: Imm(1) },
+            Op::Narrow { dst: r(1), a: r(1) },
+            Op::Narrow { dst: r(1), a: r(1) },
+            Op::Add { dst: r(3), a: r(3), b: r(2) },
+            Op::JumpLess { a: r(3), b: r(0), to: Label(1) },
+            Op::Add { dst: r(1), a: r(1), b: r(2) },
+            Op::Return { a: r(1) },
+        ],
+        4,
+    );
+    let body = loop_body(&code);
+    let is_widened = body.iter().any(|instruction| instruction.mnemonic() == iced_x86::Mnemonic::Movzx);
+    assert!(body.len() >= 4 && !is_widened, "{}", text(&body));
 }
 
 #[test]

@@ -99,6 +99,14 @@ fn rewrite() {
 }
 
 #[test]
+fn represent() {
+    let mut scratch = pass::represent::Scratch::default();
+    keeps_meaning("represent", |graph| {
+        pass::represent::represent(&mut scratch, graph);
+    });
+}
+
+#[test]
 fn forward() {
     let mut scratch = pass::forward::Scratch::default();
     keeps_meaning("forward", |graph| {

@@ -2,6 +2,7 @@
 //!
 //! `UPDATE_EXPECT=1 cargo test` writes what the passes make of them into the files.
 
+use azulejo_core::check;
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::pass;
@@ -73,6 +74,16 @@ fn forward() {
     let mut scratch = pass::forward::Scratch::default();
     golden("forward", |mut graph| {
         pass::forward::forward(&mut scratch, &mut graph);
+        print::graph(&graph)
+    });
+}
+
+#[test]
+fn represent() {
+    let mut scratch = pass::represent::Scratch::default();
+    golden("represent", |mut graph| {
+        pass::represent::represent(&mut scratch, &mut graph);
+        assert_eq!(check::graph::graph(&graph), [], "{}", print::graph(&graph));
         print::graph(&graph)
     });
 }

@@ -69,8 +69,8 @@ impl Log {
         Log { selection: Selection::ALL, functions: "*".into(), directory: None }
     }
 
-    /// Some stages, by their names with commas between: `bytecode build rewrite forward dead place tile live allocate emit`,
-    /// or `all`.
+    /// Some stages, by their names with commas between: `bytecode build represent rewrite forward dead place tile
+    /// live allocate emit`, or `all`.
     ///
     /// ```
     /// # use azulejo::Log;

@@ -8,8 +8,19 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 /// The parts of a compilation that take time: the passes, and putting the code where it runs.
-const PARTS: [&str; 10] =
-    ["build", "rewrite", "forward", "dead", "place", "tile", "live", "allocate", "emit", "install"];
+const PARTS: [&str; 11] = [
+    "build",
+    "represent",
+    "rewrite",
+    "forward",
+    "dead",
+    "place",
+    "tile",
+    "live",
+    "allocate",
+    "emit",
+    "install",
+];
 
 /// What an engine has done so far: [`crate::Engine::stats`].
 ///

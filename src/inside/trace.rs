@@ -17,8 +17,19 @@ use azulejo_core::vocab::Type;
 use std::fmt::{Debug, Write};
 
 /// Every stage there is, in the order in which they are shown.
-pub(crate) const STAGES: [&str; 10] =
-    ["bytecode", "build", "rewrite", "forward", "dead", "place", "tile", "live", "allocate", "emit"];
+pub(crate) const STAGES: [&str; 11] = [
+    "bytecode",
+    "build",
+    "represent",
+    "rewrite",
+    "forward",
+    "dead",
+    "place",
+    "tile",
+    "live",
+    "allocate",
+    "emit",
+];
 
 /// Some of the stages, a bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -30,6 +30,10 @@ rewrite! {
     (mul.i64 $x:variable (const 5)) => (idx $x $x 4)
     (mul.i64 $x:variable (const 9)) => (idx $x $x 8)
 
+    // What is stored is bits, so a float goes to memory from where it is.
+    (store.i64 $p (bitcast.f64.i64 $x)) => (store.f64 $p $x)
+    (store.i32 $p (bitcast.f32.i32 $x)) => (store.f32 $p $x)
+
     // A sum that is an address is written as one, for the addressing modes.
 
     (load.$t:value (add.i64 $p (const $o:imm32))) => (load (addr $p $o))

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Those that take steps, as azulejo limits them, the last one first: what a pass did wrong may not be seen without a later one.
-const PASSES: [&str; 5] = ["allocate", "tile", "place", "forward", "rewrite"];
+const PASSES: [&str; 6] = ["allocate", "tile", "place", "forward", "rewrite", "represent"];
 
 const USAGE: &str = "usage: cargo xtask bisect [--timeout SECONDS] -- COMMAND [ARGUMENT …]";
 

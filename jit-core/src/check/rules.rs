@@ -63,6 +63,7 @@ impl Trial<'_> {
             if self.case.in_place {
                 let new = self.graph.inputs(right).to_vec();
                 for (old, new) in core::iter::zip(&old, new) {
+                    self.same_width(*old, new)?;
                     self.compare(*old, new, &constants)?;
                 }
             } else {
@@ -70,6 +71,16 @@ impl Trial<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// An operand may be of another type, but what an effect does with it must be to as many bits.
+    fn same_width(&self, old: Node, new: Node) -> Result<(), Violation> {
+        let [old, new] = [old, new].map(|node| self.graph.node(node).ty());
+        if old.bits() == new.bits() {
+            return Ok(());
+        }
+        let problem = format!("an operand of type {old} is one of type {new} on the right side");
+        Err(Violation { place: self.case.text.to_string(), problem })
     }
 
     fn constant(&self, constant: CaseConstant, round: usize, random: &mut dyn FnMut() -> u64) -> i64 {

@@ -14,6 +14,7 @@ pub mod limits;
 pub mod live;
 pub mod number;
 pub mod place;
+pub mod represent;
 pub mod rewrite;
 pub mod tile;
 
@@ -127,6 +128,7 @@ pub struct Compilation {
     /// Where its values are.
     pub assignment: Assignment,
     build: build::Scratch,
+    represent: represent::Scratch,
     rewrite: rewrite::Scratch,
     forward: forward::Scratch,
     dead: dead::Scratch,
@@ -147,6 +149,7 @@ impl Default for Compilation {
             ranges: Ranges::default(),
             assignment: Assignment::default(),
             build: build::Scratch::default(),
+            represent: represent::Scratch::default(),
             rewrite: rewrite::Scratch::default(),
             forward: forward::Scratch::default(),
             dead: dead::Scratch::default(),
@@ -179,8 +182,15 @@ impl Compilation {
     }
 
     fn steps_mut(&mut self) -> [&mut Steps; Limits::PASSES.len()] {
-        let Compilation { rewrite, forward, place, tile, allocate, .. } = self;
-        [&mut rewrite.steps, &mut forward.steps, &mut place.steps, &mut tile.steps, &mut allocate.steps]
+        let Compilation { represent, rewrite, forward, place, tile, allocate, .. } = self;
+        [
+            &mut represent.steps,
+            &mut rewrite.steps,
+            &mut forward.steps,
+            &mut place.steps,
+            &mut tile.steps,
+            &mut allocate.steps,
+        ]
     }
 
     /// Compiles bytecode up to emission.
@@ -195,6 +205,11 @@ impl Compilation {
             self.build.release();
         }
         self.judge_graph("build", target, observer)?;
+        represent::represent(&mut self.represent, &mut self.graph);
+        if self.graph.nodes.len() >= LONG {
+            self.represent.release();
+        }
+        self.judge_graph("represent", target, observer)?;
         self.graph(target, observer)
     }
 

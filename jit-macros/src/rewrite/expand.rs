@@ -150,10 +150,12 @@ impl<'a> Matching<'a> {
             self.code.extend(quote!(if !#condition { return None; }));
         }
         let result = match &self.rule.right {
-            Built::Node { operands, .. } if self.rule.in_place => {
+            Built::Node { operands, from, .. } if self.rule.in_place => {
                 let operands: Vec<TokenStream> = operands.iter().map(|operand| self.build(operand)).collect();
+                let from = type_of(self.rule, *from);
                 quote!({
                     graph.set_inputs(node, &[#(#operands),*]);
+                    graph.nodes[node.at()].sig.from = #from;
                     node
                 })
             }

@@ -80,7 +80,9 @@ fn every_stage_is_there() {
     let steps = browser
         .texts("return [...document.querySelectorAll('#time button')].map((step) => step.textContent)");
     assert_eq!(steps, trace.names()[1..]);
-    for stage in ["bytecode", "build", "rewrite", "dead", "place", "tile", "live", "allocate", "emit"] {
+    for stage in
+        ["bytecode", "build", "represent", "rewrite", "dead", "place", "tile", "live", "allocate", "emit"]
+    {
         assert!(trace.names().contains(&stage), "{stage}");
     }
     show_all(&browser);

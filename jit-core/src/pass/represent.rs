@@ -1,0 +1,414 @@
+//! Give each block parameter the type of what it carries.
+//!
+//! In and out: a graph as `build` makes it. A VM register that a function uses as several types is a 64-bit integer
+//! there, and so is each parameter that carries it. Some of them only ever bring a float, or a narrow integer, from its
+//! definition to its uses: they become parameters of that type, and what they were before is computed from them. The
+//! casts around them cancel out when the graph is rewritten. Keeps: the bits of every value. Cost: linear.
+//!
+//! Which type is found optimistically, so that a value may come around loops: a parameter has the type of what its first
+//! way in widens, or of a parameter among its ways in, until one of two things speaks against it.
+//!
+//! - Not all ways bring bits that the type has. That is so for narrow types only: any 64 bits are a `f64`.
+//! - The casts that are left, for ways that bring an integer and uses that want one, run as often as those that go.
+//!
+//! A cast counts as often as its block is expected to run. A use that floats counts in the parameter's own block,
+//! for where it will stand is not known yet.
+
+use super::flow::Flow;
+use super::limits::Steps;
+use crate::ir::graph::{Graph, Heat, NodeData};
+use crate::ir::index::{Block, List, Node};
+use crate::vocab::{Op, Sig, Type};
+
+/// How much more often a loop's block runs than one around it, as a power of two.
+const LOOP_SHIFT: u32 = 3;
+/// The deepest loop that counts more than the one around it.
+const DEEPEST: u16 = 6;
+/// How often a block outside of loops runs, beside one that is cold.
+const ONCE: u64 = 1 << LOOP_SHIFT;
+
+/// Memory kept between functions.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    flow: Flow,
+    /// The parameters that carry 64-bit integers.
+    params: Vec<Param>,
+    /// For each node its place in `params`.
+    number: Vec<u32>,
+    /// Ways by which one parameter gets another: the one that is given, the one that is given it, in the order of the former.
+    passed: Vec<(u32, u32)>,
+    work: Vec<u32>,
+    inputs: Vec<Node>,
+    pub(super) steps: Steps,
+}
+
+impl Scratch {
+    /// Gives its memory back.
+    pub(super) fn release(&mut self) {
+        *self = Scratch { steps: core::mem::take(&mut self.steps), ..Scratch::default() };
+    }
+}
+
+/// What is known of a parameter.
+#[derive(Clone, Copy, Debug)]
+struct Param {
+    node: Node,
+    /// The type it is to have; `I64` if it stays.
+    ty: Type,
+    /// How often its block runs.
+    weight: u64,
+    /// How often uses other than ways into blocks want it as this type, and how often as an integer.
+    typed_uses: u64,
+    int_uses: u64,
+    /// Where in `passed` the parameters are that it is given to.
+    first_passed: u32,
+    is_waiting: bool,
+    /// The parameter that takes its place.
+    made: Node,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// What a way into a block brings for a parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Given {
+    /// A value of a narrower or another type, as 64 bits.
+    Widened(Node, Type),
+    /// Another parameter, or this one.
+    Param(u32),
+    Constant(u64),
+    /// What is read from memory can as well be read as a float.
+    Loaded,
+    Integer,
+}
+
+/// Gives parameters the types of what they carry; whether there was one to change.
+pub fn represent(scratch: &mut Scratch, graph: &mut Graph) -> bool {
+    if !scratch.find_params(graph) {
+        return false;
+    }
+    scratch.flow.find(graph);
+    for at in 0..scratch.params.len() {
+        scratch.params[at].weight = scratch.weight(graph, graph.node(scratch.params[at].node).block);
+    }
+    scratch.spread_types(graph);
+    scratch.count_uses(graph);
+    scratch.drop_dear(graph);
+    scratch.retype(graph)
+}
+
+impl Scratch {
+    /// Lists the parameters that may change, with the types that their ways in name; whether one does.
+    fn find_params(&mut self, graph: &Graph) -> bool {
+        self.params.clear();
+        self.number.clear();
+        let ended = graph.blocks.iter().filter(|block| block.end.is_some());
+        for &node in ended.flat_map(|block| &block.params) {
+            if graph.node(node).ty() == Type::I64 {
+                self.params.push(Param {
+                    node,
+                    ty: Type::I64,
+                    weight: 0,
+                    typed_uses: 0,
+                    int_uses: 0,
+                    first_passed: 0,
+                    is_waiting: false,
+                    made: Node::NONE,
+                });
+            }
+        }
+        if self.params.is_empty() {
+            return false;
+        }
+        let mut has_types = false;
+        for param in &mut self.params {
+            let widened = graph.inputs(param.node).iter().find_map(|input| widened(graph, *input));
+            param.ty = widened.map_or(Type::I64, |(_, ty)| ty);
+            has_types |= param.ty != Type::I64;
+        }
+        if has_types {
+            self.number.resize(graph.nodes.len(), NONE);
+            for (at, param) in self.params.iter().enumerate() {
+                self.number[param.node.at()] = at as u32;
+            }
+        }
+        has_types
+    }
+
+    /// How often a block is expected to run.
+    fn weight(&self, graph: &Graph, block: Block) -> u64 {
+        if graph.block(block).heat == Heat::Cold || !self.flow.is_reached(block) {
+            return 1;
+        }
+        ONCE << (self.flow.depth(self.flow.rank[block.at()]).min(DEEPEST) as u32 * LOOP_SHIFT)
+    }
+
+    fn given(&self, graph: &Graph, input: Node) -> Given {
+        let input = unmoved(graph, input);
+        if let Some(&at) = self.number.get(input.at())
+            && at != NONE
+        {
+            return Given::Param(at);
+        }
+        if let Some((value, ty)) = widened(graph, input) {
+            return Given::Widened(value, ty);
+        }
+        match graph.node(input).op {
+            Op::CONST => Given::Constant(graph.node(input).imm),
+            Op::LOAD => Given::Loaded,
+            _ => Given::Integer,
+        }
+    }
+
+    /// Parameters whose ways in name no type get that of a parameter among them.
+    fn spread_types(&mut self, graph: &Graph) {
+        self.passed.clear();
+        for (to, param) in self.params.iter().enumerate() {
+            for &input in graph.inputs(param.node) {
+                if let Given::Param(from) = self.given(graph, input)
+                    && from != to as u32
+                {
+                    self.passed.push((from, to as u32));
+                }
+            }
+        }
+        self.passed.sort_unstable();
+        let mut at = 0;
+        for (number, param) in self.params.iter_mut().enumerate() {
+            param.first_passed = at as u32;
+            at += self.passed[at..].iter().take_while(|(from, _)| *from == number as u32).count();
+        }
+        self.work.clear();
+        self.work
+            .extend((0..self.params.len() as u32).filter(|at| self.params[*at as usize].ty != Type::I64));
+        while let Some(from) = self.work.pop() {
+            for at in self.passed_from(from) {
+                let to = self.passed[at].1;
+                if self.params[to as usize].ty == Type::I64 {
+                    self.params[to as usize].ty = self.params[from as usize].ty;
+                    self.work.push(to);
+                }
+            }
+        }
+    }
+
+    /// Where in `passed` the parameters are that one is given to.
+    fn passed_from(&self, param: u32) -> core::ops::Range<usize> {
+        let end =
+            self.params.get(param as usize + 1).map_or(self.passed.len(), |next| next.first_passed as usize);
+        self.params[param as usize].first_passed as usize..end
+    }
+
+    fn count_uses(&mut self, graph: &Graph) {
+        for user in &graph.nodes {
+            if user.op == Op::PARAM {
+                continue;
+            }
+            for (operand, &input) in graph.links[user.inputs.range()].iter().enumerate() {
+                let Some(&at) = self.number.get(input.at()) else { continue };
+                if at == NONE {
+                    continue;
+                }
+                let ty = self.params[at as usize].ty;
+                let in_block = if user.block.is_some() { Some(self.weight(graph, user.block)) } else { None };
+                let param = &mut self.params[at as usize];
+                let weight = in_block.unwrap_or(param.weight);
+                match wants(user, operand, ty) {
+                    Wants::Typed => param.typed_uses += weight,
+                    Wants::Integer => param.int_uses += weight,
+                    Wants::Either => {}
+                }
+            }
+        }
+    }
+
+    /// Has parameters stay for which the type they might have does not serve, and looks again at who is given them.
+    fn drop_dear(&mut self, graph: &Graph) {
+        self.work.clear();
+        self.work.extend((0..self.params.len() as u32).rev());
+        self.params.iter_mut().for_each(|param| param.is_waiting = true);
+        while let Some(at) = self.work.pop() {
+            self.params[at as usize].is_waiting = false;
+            if self.params[at as usize].ty == Type::I64 || self.serves(graph, at) {
+                continue;
+            }
+            self.params[at as usize].ty = Type::I64;
+            for passed in self.passed_from(at) {
+                self.look_again(self.passed[passed].1);
+            }
+            for &input in graph.inputs(self.params[at as usize].node) {
+                if let Given::Param(from) = self.given(graph, input) {
+                    self.look_again(from);
+                }
+            }
+        }
+    }
+
+    fn look_again(&mut self, at: u32) {
+        let param = &mut self.params[at as usize];
+        if param.ty != Type::I64 && !core::mem::replace(&mut param.is_waiting, true) {
+            self.work.push(at);
+        }
+    }
+
+    /// Whether a parameter can have its type, and fewer casts run then.
+    fn serves(&self, graph: &Graph, at: u32) -> bool {
+        let Param { node, ty, int_uses, typed_uses, .. } = self.params[at as usize];
+        let (mut casts_typed, mut casts_as_int) = (int_uses, typed_uses);
+        let block = graph.node(node).block;
+        for (way, &input) in graph.inputs(node).iter().enumerate() {
+            let has_type = match self.given(graph, input) {
+                Given::Param(from) if from == at => continue,
+                Given::Param(from) => self.params[from as usize].ty == ty,
+                Given::Widened(_, from) => from == ty,
+                Given::Constant(bits) if ty.truncate(bits) == bits => continue,
+                Given::Loaded if ty == Type::F64 => continue,
+                _ => false,
+            };
+            if !has_type && ty.bits() < 64 {
+                return false;
+            }
+            let weight = self.weight(graph, graph.block(block).preds[way].block);
+            *if has_type { &mut casts_as_int } else { &mut casts_typed } += weight;
+        }
+        for passed in self.passed_from(at) {
+            let to = &self.params[self.passed[passed].1 as usize];
+            *if to.ty == ty { &mut casts_as_int } else { &mut casts_typed } += to.weight;
+        }
+        casts_typed < casts_as_int
+    }
+
+    /// Makes the new parameters; whether there are any.
+    fn retype(&mut self, graph: &mut Graph) -> bool {
+        for param in &mut self.params {
+            if param.ty != Type::I64 && !self.steps.take() {
+                param.ty = Type::I64;
+            }
+        }
+        // A limit may have kept one whose value another takes for granted.
+        self.drop_dear(graph);
+        // What is given is looked at as it was, so all are made before any changes.
+        let first_new = graph.nodes.len();
+        for at in 0..self.params.len() {
+            let Param { node, ty, .. } = self.params[at];
+            if ty != Type::I64 {
+                let NodeData { block, origin, .. } = *graph.node(node);
+                let made = graph.add(Op::PARAM, Sig { from: Type::Void, ty }, &[], 0, origin);
+                graph.nodes[made.at()].block = block;
+                self.params[at].made = made;
+            }
+        }
+        if graph.nodes.len() == first_new {
+            return false;
+        }
+        for at in 0..self.params.len() {
+            self.set_inputs(graph, at);
+        }
+        for at in 0..self.params.len() {
+            self.widen(graph, at);
+        }
+        true
+    }
+
+    /// Gives a new parameter what the old one gets.
+    fn set_inputs(&mut self, graph: &mut Graph, at: usize) {
+        let Param { node, ty, made, .. } = self.params[at];
+        if ty == Type::I64 {
+            return;
+        }
+        let mut inputs = core::mem::take(&mut self.inputs);
+        inputs.clear();
+        for way in 0..graph.inputs(node).len() {
+            let input = graph.inputs(node)[way];
+            let origin = graph.node(input).origin;
+            inputs.push(match self.given(graph, input) {
+                Given::Param(from) if self.params[from as usize].ty == ty => self.params[from as usize].made,
+                Given::Widened(value, from) if from == ty => value,
+                Given::Constant(bits) => graph.constant(ty, bits, origin),
+                _ => {
+                    debug_assert_eq!(ty, Type::F64, "narrow types are there only if all ways bring them");
+                    graph.add(Op::BITCAST, Sig { from: Type::I64, ty }, &[input], 0, origin)
+                }
+            });
+        }
+        graph.set_inputs(made, &inputs);
+        self.inputs = inputs;
+    }
+
+    /// Has the old parameter be computed from the new one, which takes its place.
+    fn widen(&mut self, graph: &mut Graph, at: usize) {
+        let Param { node, ty, made, .. } = self.params[at];
+        if ty == Type::I64 {
+            return;
+        }
+        let NodeData { block, origin, .. } = *graph.node(node);
+        let place = graph.blocks[block.at()].params.iter_mut().find(|param| **param == node);
+        *place.expect("a parameter stands in its block") = made;
+        let (op, from, input) = match ty {
+            Type::F64 => (Op::BITCAST, ty, made),
+            Type::F32 => {
+                let sig = Sig { from: ty, ty: Type::I32 };
+                (Op::UCAST, Type::I32, graph.add(Op::BITCAST, sig, &[made], 0, origin))
+            }
+            _ => (Op::UCAST, ty, made),
+        };
+        let inputs = List::push(&mut graph.links, &[input]);
+        let sig = Sig { from, ty: Type::I64 };
+        graph.nodes[node.at()] = NodeData { op, sig, inputs, imm: 0, block: Block::NONE, origin };
+    }
+}
+
+/// How a use wants a value that might be held as another type.
+enum Wants {
+    Typed,
+    Integer,
+    Either,
+}
+
+/// How a user wants one of its operands, which is a 64-bit integer or of this type.
+fn wants(user: &NodeData, operand: usize, ty: Type) -> Wants {
+    match user.op {
+        Op::BITCAST if user.sig.ty == ty => Wants::Typed,
+        // The low bits of either are at hand.
+        Op::UCAST if ty.is_int() && user.sig.ty.bits() <= ty.bits() => Wants::Either,
+        Op::UCAST if ty == Type::F32 && user.sig.ty == Type::I32 => Wants::Typed,
+        // Memory takes the bits of a float as they are.
+        Op::STORE if operand == 1 && ty.is_float() => Wants::Either,
+        _ => Wants::Integer,
+    }
+}
+
+/// The value of another type whose bits a 64-bit integer has, zeros above them.
+fn widened(graph: &Graph, node: Node) -> Option<(Node, Type)> {
+    let NodeData { op, sig, .. } = *graph.node(node);
+    let is_widening = matches!((op, sig.from, sig.ty), (Op::BITCAST, Type::F64, Type::I64))
+        || op == Op::UCAST && sig.ty == Type::I64 && sig.from.is_int();
+    if !is_widening {
+        return None;
+    }
+    let input = graph.inputs(node)[0];
+    match *graph.node(input) {
+        NodeData { op: Op::BITCAST, sig: Sig { from: Type::F32, .. }, .. } => {
+            Some((graph.inputs(input)[0], Type::F32))
+        }
+        _ => Some((input, sig.from)),
+    }
+}
+
+/// What a 64-bit integer is that was made a float and an integer again.
+fn unmoved(graph: &Graph, mut node: Node) -> Node {
+    loop {
+        let is_float = |node: Node, from, ty| {
+            let data = graph.node(node);
+            data.op == Op::BITCAST && (data.sig.from, data.sig.ty) == (from, ty)
+        };
+        if !is_float(node, Type::F64, Type::I64) {
+            return node;
+        }
+        let float = graph.inputs(node)[0];
+        if !is_float(float, Type::I64, Type::F64) {
+            return node;
+        }
+        node = graph.inputs(float)[0];
+    }
+}
