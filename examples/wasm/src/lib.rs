@@ -9,8 +9,11 @@ mod runtime;
 #[cfg(feature = "spec")]
 pub mod spec;
 mod store;
+#[cfg(feature = "text")]
+pub mod text;
 mod translate;
 mod trap;
+mod types;
 pub mod wasi;
 
 pub use azulejo::{Engine, Tier};

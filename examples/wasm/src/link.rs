@@ -7,6 +7,7 @@ use crate::runtime::{self, Caller, Host, Unit};
 use crate::store::{Extern, Instance, Store};
 use crate::translate::{Names, Translation, host, translate};
 use crate::trap::Trap;
+use crate::types::Type;
 use crate::wasi::{self, Wasi, Width};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -85,9 +86,18 @@ impl Linker {
         self.definitions.entry(module.into()).or_default().insert(name.into(), definition);
     }
 
-    fn find(&self, import: &Import) -> Result<&Definition, Error> {
-        let found = self.definitions.get(&import.module).and_then(|module| module.get(&import.name));
-        found.ok_or_else(|| Error::Link(format!("unknown import `{}` `{}`", import.module, import.name)))
+    fn find(&self, import: &Import) -> Option<&Definition> {
+        self.definitions.get(&import.module)?.get(&import.name)
+    }
+
+    /// That nothing of an import's names is there.
+    fn missing(&self, parts: &Parts, import: &Import) -> String {
+        let Import { module, name, .. } = import;
+        let reason = match self.definitions.contains_key(module) {
+            true => format!("`{module}` has no `{name}`"),
+            false => format!("there is no `{module}`"),
+        };
+        format!("unknown import `{module}` `{name}`: {} is expected, and {reason}", import.wanted(parts))
     }
 }
 
@@ -105,19 +115,27 @@ pub(crate) fn instantiate(store: &mut Store, module: &Module, linker: &Linker) -
     let parts = &*module.0;
     let mut found = Found::default();
     let mut hosts = Vec::new();
+    let mut faults = Vec::new();
     for import in &parts.imports {
-        match linker.find(import)? {
-            Definition::Host(ty, host) => {
-                let TypeRef::Func(wanted) = import.ty else { return Err(incompatible(import)) };
-                if *ty != parts.types[wanted as usize] {
-                    return Err(incompatible(import));
+        match linker.find(import) {
+            None => faults.push(linker.missing(parts, import)),
+            Some(Definition::Host(ty, host)) => {
+                if !matches!(import.ty, TypeRef::Func(wanted) if *ty == parts.types[wanted as usize]) {
+                    faults.push(import.incompatible(parts, &Type::Func(ty)));
                 }
                 // The engine gets it when nothing can fail any more.
                 found.functions.push((store.functions.len() + hosts.len()) as u32);
                 hosts.push((ty.clone(), host.clone()));
             }
-            Definition::Extern(item) => found.import(store, parts, import, *item)?,
+            Some(Definition::Extern(item)) => match found.import(store, parts, import, *item) {
+                Err(Some(ty)) => faults.push(import.incompatible(parts, &ty)),
+                Err(None) => faults.push(linker.missing(parts, import)),
+                Ok(()) => {}
+            },
         }
+    }
+    if !faults.is_empty() {
+        return Err(Error::Link(faults.join("\n")));
     }
     let first = store.functions.len() + hosts.len();
     found.functions.extend((first..).take(parts.bodies.len()).map(|number| number as u32));
@@ -146,8 +164,22 @@ pub(crate) fn instantiate(store: &mut Store, module: &Module, linker: &Linker) -
     Ok(instance)
 }
 
-fn incompatible(import: &Import) -> Error {
-    Error::Link(format!("incompatible import type of `{}` `{}`", import.module, import.name))
+impl Import {
+    fn wanted<'a>(&self, parts: &'a Parts) -> Type<'a> {
+        match self.ty {
+            TypeRef::Table(ty) => Type::Table(ty),
+            TypeRef::Memory(ty) => Type::Memory(ty),
+            TypeRef::Global(ty) => Type::Global(ty),
+            TypeRef::Func(ty) => Type::Func(&parts.types[ty as usize]),
+            _ => unreachable!("the decoder refuses all others"),
+        }
+    }
+
+    fn incompatible(&self, parts: &Parts, there: &Type<'_>) -> String {
+        let Import { module, name, .. } = self;
+        let wanted = self.wanted(parts);
+        format!("incompatible import type of `{module}` `{name}`: {wanted} is expected, and there is {there}")
+    }
 }
 
 /// Whether there is at least what is wanted, and will not be more.
@@ -156,14 +188,15 @@ fn fits(has: u64, most: Option<u64>, wanted: u64, wanted_most: Option<u64>) -> b
 }
 
 impl Found {
-    /// Takes something of the store, if it is of the type that is wanted.
-    fn import(
+    /// Takes something of the store, if it is of the type that is wanted; otherwise gives the type that it has, if there is
+    /// such a thing.
+    fn import<'a>(
         &mut self,
-        store: &mut Store,
+        store: &'a Store,
         parts: &Parts,
         import: &Import,
         item: Extern,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Option<Type<'a>>> {
         let is_right = match (import.ty, item) {
             (TypeRef::Func(ty), Extern::Func(number)) => {
                 self.functions.push(number);
@@ -188,7 +221,7 @@ impl Found {
             }
             _ => false,
         };
-        if is_right { Ok(()) } else { Err(incompatible(import)) }
+        if is_right { Ok(()) } else { Err(store.type_of(item)) }
     }
 
     /// Adds the module's own tables, memories and globals.

@@ -1,30 +1,46 @@
 //! The command line: runs a program, or the official test suite.
 
-use azulejo_wasm::wasi::Wasi;
+use azulejo_wasm::wasi::{Access, Wasi};
 use azulejo_wasm::{Config, Error, Linker, MemoryMode, Module, Store, Tier, Tiers, Trap, ValType, Value};
 use std::process::ExitCode;
+use std::time::Instant;
 
 const USAGE: &str = "\
-azulejo-wasm run FILE [options] [-- arguments]   runs a program
+azulejo-wasm run FILE [options] [-- arguments]   runs a program: a module, or one written as text in a .wat file
+    --tier climbing                              starts in the interpreter and climbs to better code; as without it
     --tier interpreter|baseline|optimizer        runs everything in one tier
     --memory checked|guarded                     compares addresses, or has those out of bounds fault
     --lazy                                       validates functions when they are called first
     --invoke FUNCTION VALUE…                     calls an exported function instead of `_start`
-    --dir FOLDER, --dir FOLDER::NAME             lets the program read a folder, by another name perhaps
+    --dir FOLDER[::NAME][,MODE]                  gives the program a folder, by another name perhaps, to `read` or to `write`;
+                                                 without a mode to read
     --env NAME=VALUE                             sets a variable of the program's environment
+    --time                                       says how long decoding, linking and running took
+    --stats                                      says what was compiled, how long that took, and why code was left
     --dump FUNCTION                              prints what becomes of a function, stage by stage
 azulejo-wasm spec [options]                      runs the official test suite
     --tier interpreter|baseline|optimizer|mixed  in one way; otherwise in all
     --memory checked|guarded                     with one kind of memory; otherwise with both
-    --filter NAME                                only scripts with this in their name";
+    --filter NAME                                only scripts with this in their name
+azulejo-wasm --help                              prints this, wherever it stands before `--`";
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments
+        .iter()
+        .take_while(|argument| *argument != "--")
+        .any(|argument| argument == "--help" || argument == "-h")
+    {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let mut arguments = arguments.into_iter();
     let result = match arguments.next().as_deref() {
-        Some("run") => run(arguments),
+        Some("run") => Run::parse(arguments).and_then(Run::run),
         #[cfg(feature = "spec")]
         Some("spec") => spec(arguments),
-        _ => Err(USAGE.to_string()),
+        Some(other) => Err(format!("there is no command `{other}`; --help tells which there are")),
+        None => Err(USAGE.to_string()),
     };
     match result {
         Ok(code) => code,
@@ -35,13 +51,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// The tier of this name.
-fn tier(name: &str) -> Result<Tier, String> {
+/// The tiers of this name.
+fn tiers(name: &str) -> Result<Tiers, String> {
     match name {
-        "interpreter" => Ok(Tier::Interpreter),
-        "baseline" => Ok(Tier::Baseline),
-        "optimizer" => Ok(Tier::Optimizer),
-        _ => Err(format!("there is no tier `{name}`: there are interpreter, baseline and optimizer")),
+        "climbing" => Ok(Config::default().tiers),
+        "interpreter" => Ok(Tiers::Only(Tier::Interpreter)),
+        "baseline" => Ok(Tiers::Only(Tier::Baseline)),
+        "optimizer" => Ok(Tiers::Only(Tier::Optimizer)),
+        _ => {
+            Err(format!("there is no tier `{name}`: there are climbing, interpreter, baseline and optimizer"))
+        }
     }
 }
 
@@ -54,67 +73,155 @@ fn memory(name: &str) -> Result<MemoryMode, String> {
     }
 }
 
-fn run(mut arguments: impl Iterator<Item = String>) -> Result<ExitCode, String> {
-    let (mut file, mut config, mut invoke, mut dump) = (None, Config::default(), None, None);
-    let (mut values, mut folders, mut variables): (Vec<String>, Vec<String>, Vec<String>) =
-        Default::default();
-    let mut decode: fn(&[u8]) -> Result<Module, Error> = Module::new;
-    while let Some(argument) = arguments.next() {
-        let mut next =
-            || arguments.next().ok_or_else(|| format!("something is missing behind {argument}\n{USAGE}"));
-        match argument.as_str() {
-            "--tier" => config.tiers = Tiers::Only(tier(&next()?)?),
-            "--memory" => config.memory = memory(&next()?)?,
-            "--invoke" => invoke = Some(next()?),
-            "--dump" => dump = Some(next()?),
-            "--lazy" => decode = Module::lazy,
-            "--dir" => folders.push(next()?),
-            "--env" => variables.push(next()?),
-            "--" => break,
-            _ if file.is_none() => file = Some(argument),
-            _ if invoke.is_some() => values.push(argument),
-            _ => return Err(format!("what is `{argument}`?\n{USAGE}")),
+/// A folder that a program is given: its place, the program's name for it, and what it may do there.
+struct Given {
+    place: String,
+    name: String,
+    access: Access,
+}
+
+impl Given {
+    /// What is written as `FOLDER[::NAME][,MODE]`.
+    fn parse(text: &str) -> Given {
+        let modes = [(",read", Access::Read), (",write", Access::Write)];
+        let mode = modes.into_iter().find_map(|(mode, access)| Some((text.strip_suffix(mode)?, access)));
+        let (text, access) = mode.unwrap_or((text, Access::Read));
+        let (place, name) = text.split_once("::").unwrap_or((text, text));
+        Given { place: place.into(), name: name.into(), access }
+    }
+}
+
+/// What `run` was told.
+#[derive(Default)]
+struct Run {
+    file: String,
+    config: Config,
+    invoke: Option<String>,
+    values: Vec<String>,
+    folders: Vec<Given>,
+    variables: Vec<(String, String)>,
+    arguments: Vec<String>,
+    dump: Option<String>,
+    is_lazy: bool,
+    is_timed: bool,
+}
+
+impl Run {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Run, String> {
+        let mut run = Run::default();
+        while let Some(argument) = arguments.next() {
+            let mut next = || {
+                arguments
+                    .next()
+                    .ok_or_else(|| format!("something is missing behind {argument}; --help tells what"))
+            };
+            match argument.as_str() {
+                "--tier" => run.config.tiers = tiers(&next()?)?,
+                "--memory" => run.config.memory = memory(&next()?)?,
+                "--invoke" => run.invoke = Some(next()?),
+                "--dump" => run.dump = Some(next()?),
+                "--lazy" => run.is_lazy = true,
+                "--time" => run.is_timed = true,
+                "--stats" => run.config.times = true,
+                "--dir" => run.folders.push(Given::parse(&next()?)),
+                "--env" => {
+                    let variable = next()?;
+                    let pair = variable.split_once('=');
+                    let (name, value) = pair.ok_or_else(|| format!("`{variable}` is not NAME=VALUE"))?;
+                    run.variables.push((name.into(), value.into()));
+                }
+                "--" => break,
+                // Values may be negative.
+                option if option.starts_with("--") => {
+                    return Err(format!("there is no option `{option}`; --help tells which there are"));
+                }
+                _ if run.file.is_empty() => run.file = argument,
+                _ if run.invoke.is_some() => run.values.push(argument),
+                _ => return Err(format!("what is `{argument}`? The program's arguments come behind `--`")),
+            }
         }
+        run.arguments = arguments.collect();
+        if run.file.is_empty() { Err(USAGE.to_string()) } else { Ok(run) }
     }
-    let file = file.ok_or(USAGE)?;
-    let bytes = std::fs::read(&file).map_err(|error| format!("{file}: {error}"))?;
-    let fail = |error: Error| format!("{file}: {error}");
-    let module = decode(&bytes).map_err(fail)?;
-    let mut store = Store::new(config);
-    let mut wasi = Wasi::new().inherit_streams().argument(file.as_str());
-    wasi = arguments.fold(wasi, |wasi, argument| wasi.argument(argument));
-    for folder in folders {
-        let (place, name) = folder.split_once("::").unwrap_or((&folder, &folder));
-        wasi = wasi.folder(place.as_ref(), name).map_err(|error| format!("{place}: {error}"))?;
+
+    fn run(self) -> Result<ExitCode, String> {
+        let start = Instant::now();
+        let file = self.file.as_str();
+        let fail = |error: Error| format!("{file}: {error}");
+        let module = self.module()?;
+        let decoded = Instant::now();
+        let mut store = Store::new(self.config.clone());
+        let mut linker = Linker::new();
+        linker.wasi(self.world()?);
+        let instance = store.instantiate(&module, &linker).map_err(fail)?;
+        if let Some(function) = self.dump {
+            print!("{}", store.dump(&function).map_err(fail)?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        let name = self.invoke.as_deref().unwrap_or("_start");
+        let types = instance
+            .function_type(&store, name)
+            .ok_or_else(|| format!("{file}: no function `{name}` is exported"))?;
+        let params = types.params().to_vec();
+        if params.len() != self.values.len() {
+            return Err(format!(
+                "{file}: `{name}` takes {} arguments, not {}",
+                params.len(),
+                self.values.len()
+            ));
+        }
+        let values = params
+            .iter()
+            .zip(&self.values)
+            .map(|(&ty, text)| value(ty, text))
+            .collect::<Result<Vec<_>, _>>()?;
+        let linked = Instant::now();
+        let result = instance.invoke(&mut store, name, &values);
+        let ran = Instant::now();
+        if self.is_timed {
+            let times = [("decoded", decoded - start), ("linked", linked - decoded), ("ran", ran - linked)];
+            times.iter().for_each(|(what, time)| eprintln!("{what:8}{:12.3} ms", time.as_secs_f64() * 1e3));
+        }
+        if self.config.times {
+            eprintln!("{}", store.engine().stats());
+        }
+        match result {
+            Ok(results) => results.iter().for_each(|result| println!("{result}")),
+            Err(Error::Trap(Trap::Exit(status))) => return Ok(ExitCode::from(status as u8)),
+            Err(error) => return Err(format!("{file}: {name}: {error}")),
+        }
+        Ok(ExitCode::SUCCESS)
     }
-    for variable in variables {
-        let (name, value) =
-            variable.split_once('=').ok_or_else(|| format!("`{variable}` is not NAME=VALUE\n{USAGE}"))?;
-        wasi = wasi.variable(name, value);
+
+    fn module(&self) -> Result<Module, String> {
+        let file = self.file.as_str();
+        let content = std::fs::read(file).map_err(|error| format!("{file}: {error}"))?;
+        let fail = |error: Error| match error {
+            // It says where in the file.
+            Error::Text(message) => message,
+            error => format!("{file}: {error}"),
+        };
+        #[cfg(feature = "text")]
+        let content = azulejo_wasm::text::binary(file.as_ref(), &content).map_err(fail)?;
+        let decode = if self.is_lazy { Module::lazy } else { Module::new };
+        decode(&content).map_err(fail)
     }
-    let mut linker = Linker::new();
-    linker.wasi(wasi);
-    let instance = store.instantiate(&module, &linker).map_err(fail)?;
-    if let Some(function) = dump {
-        print!("{}", store.dump(&function).map_err(fail)?);
-        return Ok(ExitCode::SUCCESS);
+
+    /// What the program sees of the world.
+    fn world(&self) -> Result<Wasi, String> {
+        let mut wasi = Wasi::new().inherit_streams().argument(self.file.as_str());
+        for argument in &self.arguments {
+            wasi = wasi.argument(argument.as_str());
+        }
+        for Given { place, name, access } in &self.folders {
+            let given = wasi.folder_for(place.as_ref(), name, *access);
+            wasi = given.map_err(|error| format!("{place}: {error}"))?;
+        }
+        for (name, value) in &self.variables {
+            wasi = wasi.variable(name, value);
+        }
+        Ok(wasi)
     }
-    let name = invoke.as_deref().unwrap_or("_start");
-    let types = instance
-        .function_type(&store, name)
-        .ok_or_else(|| format!("{file}: no function `{name}` is exported"))?;
-    let params = types.params().to_vec();
-    if params.len() != values.len() {
-        return Err(format!("{file}: `{name}` takes {} arguments, not {}", params.len(), values.len()));
-    }
-    let values =
-        params.iter().zip(&values).map(|(&ty, text)| value(ty, text)).collect::<Result<Vec<_>, _>>()?;
-    match instance.invoke(&mut store, name, &values) {
-        Ok(results) => results.iter().for_each(|result| println!("{result}")),
-        Err(Error::Trap(Trap::Exit(status))) => return Ok(ExitCode::from(status as u8)),
-        Err(error) => return Err(format!("{file}: {name}: {error}")),
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// The value of a type that is written so.
@@ -139,14 +246,18 @@ fn spec(mut arguments: impl Iterator<Item = String>) -> Result<ExitCode, String>
     let mut ways = Way::all();
     let mut filter = String::new();
     while let Some(argument) = arguments.next() {
-        let value =
-            arguments.next().ok_or_else(|| format!("something is missing behind {argument}\n{USAGE}"))?;
+        let value = arguments
+            .next()
+            .ok_or_else(|| format!("something is missing behind {argument}; --help tells what"))?;
         match argument.as_str() {
             "--tier" => ways.retain(|way| way.tier == value),
             "--memory" => ways.retain(|way| way.memory == value),
             "--filter" => filter = value,
-            _ => return Err(format!("what is `{argument}`?\n{USAGE}")),
+            _ => return Err(format!("there is no option `{argument}`; --help tells which there are")),
         }
+    }
+    if ways.is_empty() {
+        return Err("there is no such tier, or no such memory; --help tells which there are".into());
     }
     let mut all = Outcome::default();
     for suite in SUITES {

@@ -10,6 +10,7 @@ use crate::memory::{Memory, MemoryMode};
 use crate::module::Module;
 use crate::runtime::{Global, NO_TYPE, Table, Unit, Vm};
 use crate::trap::{Trap, code};
+use crate::types::Type;
 use azulejo::{Engine, FunctionId, Tier};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -33,6 +34,8 @@ pub struct Config {
     pub tiers: Tiers,
     /// How accesses beyond the end of a memory are found.
     pub memory: MemoryMode,
+    /// Whether [`Engine::stats`] tells how long compilation took.
+    pub times: bool,
     /// Whether the compiler verifies the result of each of its stages.
     pub checks: bool,
     /// How many registers all active calls may have together.
@@ -46,6 +49,7 @@ impl Default for Config {
         Config {
             tiers: Tiers::Climb(50, 1000),
             checks: false,
+            times: false,
             stack_slots: 1 << 20,
             native_stack: 4 << 20,
             memory: MemoryMode::Guarded,
@@ -157,6 +161,7 @@ impl Store {
     pub fn new(config: Config) -> Store {
         let builder = Engine::<Op>::builder()
             .checks(config.checks)
+            .times(config.times)
             .stack_slots(config.stack_slots)
             .native_stack(config.native_stack);
         let builder = match config.tiers {
@@ -256,6 +261,22 @@ impl Store {
     pub fn function_type(&self, function: u32) -> Option<&FuncType> {
         let ty = self.vm.function_types.get(function as usize + 1)?;
         Some(&self.vm.signatures[*ty as usize])
+    }
+
+    /// The type of what may be exported; tables and memories are as large at least as they are now.
+    pub(crate) fn type_of(&self, item: Extern) -> Option<Type<'_>> {
+        Some(match item {
+            Extern::Func(number) => Type::Func(self.function_type(number)?),
+            Extern::Table(number) => {
+                let table = self.vm.tables.get(number)?;
+                Type::Table(TableType { initial: table.length.get().into(), ..table.ty })
+            }
+            Extern::Memory(number) => {
+                let memory = self.vm.memories.get(number)?;
+                Type::Memory(MemoryType { initial: memory.pages(), ..memory.ty })
+            }
+            Extern::Global(number) => Type::Global(self.vm.globals.get(number)?.ty),
+        })
     }
 
     /// Calls a function by its number.

@@ -91,7 +91,9 @@ impl Trap {
 pub enum Error {
     /// The bytes are not a valid module.
     Module(String),
-    /// An import is missing or of another type.
+    /// A module that is text is not written as it must be.
+    Text(String),
+    /// Imports are missing or of other types: a line for each.
     Link(String),
     /// A call trapped.
     Trap(Trap),
@@ -115,7 +117,10 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Module(message) => write!(f, "not a valid module: {message}"),
-            Error::Link(message) | Error::Arguments(message) | Error::Limit(message) => f.write_str(message),
+            Error::Text(message)
+            | Error::Link(message)
+            | Error::Arguments(message)
+            | Error::Limit(message) => f.write_str(message),
             Error::Trap(trap) => trap.fmt(f),
             Error::NoExport(name) => write!(f, "no export `{name}` of this kind"),
             Error::Engine(error) => error.fmt(f),

@@ -176,11 +176,12 @@ fn mistakes_are_told() {
     assert!(matches!(Module::new(b""), Err(Error::Module(_))));
     let needs = module(r#"(module (import "a" "b" (func)))"#);
     let error = store.instantiate(&needs, &Linker::new()).expect_err("it is not there");
-    assert_eq!(error.to_string(), "unknown import `a` `b`");
+    assert_eq!(error.to_string(), "unknown import `a` `b`: (func) is expected, and there is no `a`");
     let mut linker = Linker::new();
     linker.func("a", "b", FuncType::new([], [ValType::I32]), |_, _, _| Ok(()));
     let error = store.instantiate(&needs, &linker).expect_err("it is of another type");
-    assert_eq!(error.to_string(), "incompatible import type of `a` `b`");
+    let wanted = "incompatible import type of `a` `b`: (func) is expected, and there is (func (result i32))";
+    assert_eq!(error.to_string(), wanted);
     let block = bytes(
         "(module (type (func (result i32 i32))) (func (block (result i32 i32) unreachable) drop drop))",
     );

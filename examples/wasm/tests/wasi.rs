@@ -111,6 +111,148 @@ fn the_command_line_runs_a_program() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("2 7 36 {poems}\n"));
 }
 
+/// A module that is written as text.
+fn text(name: &str, text: &str) -> String {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&file, text).expect("there is room");
+    file.display().to_string()
+}
+
+/// What the command line prints, and whether it likes what it was told.
+fn said(arguments: &[&str]) -> (bool, String, String) {
+    let output = command(arguments, "");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.success(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn help_may_stand_anywhere() {
+    let program = program().display().to_string();
+    for arguments in [
+        &["--help"][..],
+        &["-h"],
+        &["run", "--help"],
+        &["run", &program, "--tier", "--help"],
+        &["run", &program, "--invoke", "run", "1", "-h", "--", "a"],
+        &["spec", "--help"],
+        &["nonsense", "--help"],
+    ] {
+        let (is_good, out, err) = said(arguments);
+        assert!(is_good && err.is_empty(), "{arguments:?}: {err}");
+        for word in ["--tier climbing", "--stats", "--time", "--dir FOLDER[::NAME][,MODE]", "--help"] {
+            assert!(out.contains(word), "{arguments:?} says nothing of {word}");
+        }
+    }
+    // What is behind `--` is the program's.
+    let (_, out, err) = said(&["run", &program, "--", "--help"]);
+    assert_eq!((out.as_str(), err.as_str()), ("", "--help: error 44\n"));
+}
+
+#[cfg(feature = "text")]
+#[test]
+fn a_module_that_is_text_runs() {
+    let add = text(
+        "add.wat",
+        r#"(module (func $add (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))"#,
+    );
+    for tier in ["climbing", "interpreter", "baseline", "optimizer"] {
+        let (is_good, out, err) = said(&["run", &add, "--tier", tier, "--invoke", "add", "40", "-2"]);
+        assert_eq!((is_good, out.as_str(), err.as_str()), (true, "38\n", ""), "{tier}");
+    }
+    let wrong = text("wrong.wat", "(module\n  (func (i32.ad)))\n");
+    let (is_good, _, err) = said(&["run", &wrong]);
+    assert!(!is_good && err.contains("wrong.wat:2:10") && err.contains("(i32.ad)"), "{err}");
+}
+
+#[cfg(feature = "text")]
+#[test]
+fn times_and_statistics_are_told_when_asked_for() {
+    let count = text(
+        "counting.wat",
+        r#"(module (func (export "count") (param i32) (result i32)
+            (loop (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1))))) (local.get 0)))"#,
+    );
+    let run = ["run", &count, "--invoke", "count", "1000000"];
+    let (_, out, err) = said(&run);
+    assert_eq!((out.as_str(), err.as_str()), ("0\n", ""));
+    let (_, out, err) = said(&[&run[..], &["--stats", "--time"]].concat());
+    assert_eq!(out, "0\n");
+    for word in ["decoded", "linked", "ran", "1 in the optimizer's", "baseline", "compiled"] {
+        assert!(err.contains(word), "nothing of {word}: {err}");
+    }
+    // It climbed, and that was timed.
+    let optimizer = err.lines().find(|line| line.starts_with("optimizer ")).expect("there is a row");
+    assert!(optimizer.split_whitespace().nth(1) == Some("1") && !optimizer.ends_with('-'), "{optimizer}");
+}
+
+#[cfg(feature = "text")]
+#[test]
+fn all_imports_that_are_missing_or_wrong_are_told() {
+    let needs = text(
+        "needs.wat",
+        r#"(module
+            (import "wasi_snapshot_preview1" "fd_write" (func (param i32) (result i64)))
+            (import "wasi_snapshot_preview1" "fd_dance" (func (param i32 f64)))
+            (import "env" "memory" (memory 1 2))
+            (import "env" "table" (table 1 funcref))
+            (import "env" "now" (global (mut i64)))
+            (import "wasi_snapshot_preview1" "fd_close" (global i32)))"#,
+    );
+    let (is_good, _, err) = said(&["run", &needs]);
+    let module = "`wasi_snapshot_preview1`";
+    let lines = [
+        format!(
+            "{needs}: incompatible import type of {module} `fd_write`: (func (param i32) (result i64)) is expected, and there is (func (param i32 i32 i32 i32) (result i32))"
+        ),
+        format!(
+            "unknown import {module} `fd_dance`: (func (param i32 f64)) is expected, and {module} has no `fd_dance`"
+        ),
+        "unknown import `env` `memory`: (memory 1 2) is expected, and there is no `env`".into(),
+        "unknown import `env` `table`: (table 1 funcref) is expected, and there is no `env`".into(),
+        "unknown import `env` `now`: (global (mut i64)) is expected, and there is no `env`".into(),
+        format!(
+            "incompatible import type of {module} `fd_close`: (global i32) is expected, and there is (func (param i32) (result i32))"
+        ),
+    ];
+    assert!(!is_good);
+    assert_eq!(err.lines().collect::<Vec<_>>(), lines);
+}
+
+#[cfg(feature = "text")]
+#[test]
+fn a_program_writes_where_it_may() {
+    // Creates `note` in the first folder, and writes into it; ends with the error number of what fails.
+    let writes = text(
+        "writes.wat",
+        r#"(module
+            (import "wasi_snapshot_preview1" "path_open"
+                (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+            (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+            (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+            (memory (export "memory") 1)
+            (data (i32.const 0) "note") (data (i32.const 16) "hello\n") (data (i32.const 32) "\10\00\00\00\06\00\00\00")
+            (func $expect (param i32) (if (local.get 0) (then (call $exit (local.get 0)))))
+            (func (export "_start")
+                (call $expect (call $open (i32.const 3) (i32.const 0) (i32.const 0) (i32.const 4)
+                    (i32.const 1) (i64.const 0x40) (i64.const 0) (i32.const 0) (i32.const 64)))
+                (call $expect (call $write (i32.load (i32.const 64)) (i32.const 32) (i32.const 1) (i32.const 68)))))"#,
+    );
+    let folder = folder("written");
+    let note = folder.join("note");
+    let _ = fs::remove_file(&note);
+    let given = folder.display().to_string();
+    for mode in ["", ",read"] {
+        let output = command(&["run", &writes, "--dir", &format!("{given}{mode}")], "");
+        assert_eq!((output.status.code(), note.exists()), (Some(69), false), "{mode}");
+    }
+    for name in ["", "::/here"] {
+        let output = command(&["run", &writes, "--dir", &format!("{given}{name},write")], "");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(fs::read_to_string(&note).expect("it was written"), "hello\n");
+        fs::remove_file(&note).expect("it is there");
+    }
+}
+
 #[test]
 fn the_command_line_tells_what_is_wrong() {
     let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/table.txt").display().to_string();
@@ -119,6 +261,11 @@ fn the_command_line_tells_what_is_wrong() {
         (&["run", "nothing.wasm"], "nothing.wasm: "),
         (&["run", &program().display().to_string(), "--invoke", "run"], "no function `run` is exported"),
         (&["run"], "azulejo-wasm run FILE"),
+        (&["dance"], "no command `dance`"),
+        (&["run", "nothing.wasm", "--fast"], "no option `--fast`"),
+        (&["run", "nothing.wasm", "--tier", "best"], "no tier `best`"),
+        (&["run", "nothing.wasm", "--tier"], "something is missing behind --tier"),
+        (&["spec", "--tier", "best"], "no such tier"),
     ] {
         let output = command(arguments, "");
         let text = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,10 +1,11 @@
 //! Descriptors: the streams, open files and folders, and what is done with them by their numbers.
 
 use super::guest::Guest;
-use super::{Errno, Stop, Wasi};
+use super::path::Place;
+use super::{Access, Errno, Stop, Wasi};
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// As many as a process has of its own, by default.
@@ -15,20 +16,43 @@ const ENTRY: usize = 24;
 
 /// What a descriptor is for, in the bits of the interface.
 pub(super) mod rights {
-    pub(super) const READ: u64 = 1 << 1;
+    pub(super) const SYNC_DATA: u64 = 1;
+    pub(in super::super) const READ: u64 = 1 << 1;
     pub(super) const SEEK: u64 = 1 << 2;
+    pub(super) const SET_FLAGS: u64 = 1 << 3;
+    pub(super) const SYNC: u64 = 1 << 4;
     pub(super) const TELL: u64 = 1 << 5;
-    pub(in super::super) const WRITE: u64 = 1 << 6;
+    pub(super) const WRITE: u64 = 1 << 6;
     pub(super) const ADVISE: u64 = 1 << 7;
+    pub(super) const ALLOCATE: u64 = 1 << 8;
     pub(super) const OPEN: u64 = 1 << 13;
     pub(super) const READ_FOLDER: u64 = 1 << 14;
     pub(super) const READ_LINK: u64 = 1 << 15;
     pub(super) const PATH_STATUS: u64 = 1 << 18;
     pub(super) const STATUS: u64 = 1 << 21;
+    pub(super) const SET_SIZE: u64 = 1 << 22;
+    pub(super) const SET_TIMES: u64 = 1 << 23;
     pub(super) const POLL: u64 = 1 << 27;
 
     pub(super) const OF_FILE: u64 = READ | SEEK | TELL | ADVISE | STATUS | POLL;
     pub(super) const OF_FOLDER: u64 = OPEN | READ_FOLDER | READ_LINK | PATH_STATUS | STATUS;
+    /// Who asks for one of these wants to change the file.
+    pub(in super::super) const TO_CHANGE: u64 = WRITE | ALLOCATE | SET_SIZE;
+    /// What there is besides where files may be changed.
+    pub(super) const OF_CHANGED_FILE: u64 =
+        WRITE | SET_FLAGS | SYNC | SYNC_DATA | ALLOCATE | SET_SIZE | SET_TIMES;
+    /// Folders and files are made, linked and renamed (two of each), sizes and times set by paths, files and folders removed.
+    pub(super) const OF_CHANGED_FOLDER: u64 = 1 << 9
+        | 1 << 10
+        | 1 << 11
+        | 1 << 12
+        | 1 << 16
+        | 1 << 17
+        | 1 << 19
+        | 1 << 20
+        | 1 << 24
+        | 1 << 25
+        | 1 << 26;
 }
 
 /// Kinds of files, by the numbers of the interface.
@@ -39,6 +63,9 @@ mod kind {
     pub(super) const FILE: u8 = 4;
     pub(super) const LINK: u8 = 7;
 }
+
+/// In a descriptor's flags: what is written goes to the file's end.
+pub(super) const APPEND: u32 = 1;
 
 fn kind_of(kind: FileType) -> u8 {
     match kind {
@@ -55,15 +82,27 @@ pub(super) enum Descriptor {
     Input(Box<dyn Read>),
     /// A stream that is written.
     Output(Box<dyn Write>),
-    /// A file, open for reading.
-    File(File),
+    /// A file.
+    File(OpenFile),
     /// A folder.
     Folder(Folder),
 }
 
+/// An open file.
+pub(super) struct OpenFile {
+    pub(super) file: File,
+    /// Whether it may be read.
+    pub(super) reads: bool,
+    /// Whether it may be changed, too.
+    pub(super) access: Access,
+    /// Whether what is written goes to the end.
+    pub(super) appends: bool,
+}
+
 /// A folder by its place, below which the paths that start from it stay.
 pub(super) struct Folder {
-    path: PathBuf,
+    pub(super) place: Place,
+    pub(super) access: Access,
     /// The guest's name for it, if it was there from the start.
     name: Option<Box<str>>,
     /// What was in it when its reading began.
@@ -86,28 +125,65 @@ impl Descriptor {
         Descriptor::Output(Box::new(stream))
     }
 
-    pub(super) fn folder(path: PathBuf, name: Option<Box<str>>) -> Descriptor {
-        Descriptor::Folder(Folder { path, name, entries: Vec::new() })
-    }
-
     /// The kind of file, what may be done with it, and with what is opened from it.
     fn kind_and_rights(&self) -> (u8, u64, u64) {
         match self {
             Descriptor::Input(_) => (kind::CHARACTERS, rights::READ | rights::POLL, 0),
             Descriptor::Output(_) => (kind::CHARACTERS, rights::WRITE | rights::POLL, 0),
-            Descriptor::File(_) => (kind::FILE, rights::OF_FILE, 0),
-            Descriptor::Folder(_) => (kind::FOLDER, rights::OF_FOLDER, rights::OF_FOLDER | rights::OF_FILE),
+            Descriptor::File(file) => {
+                (kind::FILE, file.access.rights(rights::OF_FILE, rights::OF_CHANGED_FILE), 0)
+            }
+            Descriptor::Folder(folder) => {
+                let own = folder.access.rights(rights::OF_FOLDER, rights::OF_CHANGED_FOLDER);
+                let files = folder.access.rights(rights::OF_FILE, rights::OF_CHANGED_FILE);
+                (kind::FOLDER, own, own | files)
+            }
         }
     }
 }
 
+impl Access {
+    fn rights(self, to_read: u64, to_change: u64) -> u64 {
+        match self {
+            Access::Read => to_read,
+            Access::Write => to_read | to_change,
+        }
+    }
+
+    /// Refuses a change where there must be none.
+    pub(super) fn demand_write(self) -> Result<(), Errno> {
+        if self == Access::Write { Ok(()) } else { Err(Errno::ReadOnly) }
+    }
+}
+
+impl OpenFile {
+    /// The file, if it may be read.
+    fn to_read(&mut self) -> Result<&mut File, Errno> {
+        if self.reads { Ok(&mut self.file) } else { Err(Errno::NotCapable) }
+    }
+
+    /// The file, if it may be changed.
+    pub(super) fn to_change(&mut self) -> Result<&mut File, Errno> {
+        if self.access == Access::Write { Ok(&mut self.file) } else { Err(Errno::NotCapable) }
+    }
+}
+
 impl Folder {
+    pub(super) fn new(place: Place, access: Access) -> Folder {
+        Folder { place, access, name: None, entries: Vec::new() }
+    }
+
+    /// One that is there from the start.
+    pub(super) fn given(path: PathBuf, name: &str, access: Access) -> Folder {
+        Folder { name: Some(name.into()), ..Folder::new(Place::root(path), access) }
+    }
+
     /// Reads what is in the folder, in the order of names; two names are in every folder. A name that is not UTF-8
     /// cannot be said to the guest.
     fn read(&mut self) -> Result<(), Errno> {
         self.entries =
             [".", ".."].map(|name| Entry { name: name.into(), node: 0, kind: kind::FOLDER }).into();
-        for entry in fs::read_dir(&self.path)? {
+        for entry in fs::read_dir(self.place.find()?)? {
             let entry = entry?;
             if let Ok(name) = entry.file_name().into_string() {
                 self.entries.push(Entry { name, node: node(&entry), kind: kind_of(entry.file_type()?) });
@@ -138,6 +214,25 @@ fn identity(metadata: &Metadata) -> [u64; 3] {
 #[cfg(not(unix))]
 fn identity(_metadata: &Metadata) -> [u64; 3] {
     [0, 0, 1]
+}
+
+/// Writes the parts one after another, until one is not written whole.
+fn write_parts(guest: &Guest<'_>, parts: &[(u64, u64)], to: &mut dyn Write) -> Result<u32, Errno> {
+    let mut total = 0u32;
+    for &(address, length) in parts {
+        let mut bytes = guest.bytes(address, length)?;
+        while !bytes.is_empty() {
+            match to.write(bytes) {
+                Ok(0) => return Ok(total),
+                Ok(count) => (bytes, total) = (&bytes[count..], total + count as u32),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // What was written is told first; the next call meets the error again.
+                Err(_) if total > 0 => return Ok(total),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    Ok(total)
 }
 
 /// Writes what is known of a file, as the interface lays it out.
@@ -190,15 +285,16 @@ impl Wasi {
         slot.ok_or(Errno::BadDescriptor)
     }
 
-    /// Where the folder with this number is.
-    pub(super) fn folder_at(&mut self, fd: u32) -> Result<&Path, Errno> {
+    /// The folder with this number.
+    pub(super) fn folder_at(&mut self, fd: u32) -> Result<&Folder, Errno> {
         match self.descriptor(fd)? {
-            Descriptor::Folder(folder) => Ok(&folder.path),
+            Descriptor::Folder(folder) => Ok(folder),
             _ => Err(Errno::NotDirectory),
         }
     }
 
-    fn file(&mut self, fd: u32) -> Result<&mut File, Errno> {
+    /// The open file with this number.
+    pub(super) fn file(&mut self, fd: u32) -> Result<&mut OpenFile, Errno> {
         match self.descriptor(fd)? {
             Descriptor::File(file) => Ok(file),
             Descriptor::Folder(_) => Err(Errno::IsDirectory),
@@ -248,16 +344,55 @@ impl Wasi {
     }
 
     pub(super) fn fd_sync(&mut self, _guest: &mut Guest<'_>, fd: u32) -> Result<(), Stop> {
-        if let Descriptor::Output(stream) = self.descriptor(fd)? {
-            stream.flush()?;
+        match self.descriptor(fd)? {
+            Descriptor::Output(stream) => stream.flush()?,
+            Descriptor::File(OpenFile { file, access: Access::Write, .. }) => file.sync_all()?,
+            _ => {}
         }
         Ok(())
     }
 
+    pub(super) fn fd_datasync(&mut self, guest: &mut Guest<'_>, fd: u32) -> Result<(), Stop> {
+        match self.descriptor(fd)? {
+            Descriptor::File(OpenFile { file, access: Access::Write, .. }) => Ok(file.sync_data()?),
+            _ => self.fd_sync(guest, fd),
+        }
+    }
+
+    pub(super) fn fd_allocate(
+        &mut self,
+        _guest: &mut Guest<'_>,
+        fd: u32,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), Stop> {
+        let file = self.file(fd)?.to_change()?;
+        let end = offset.checked_add(length).filter(|_| length > 0).ok_or(Errno::Invalid)?;
+        // Nothing is taken away, and what is added reads as zeros.
+        if file.metadata()?.len() < end {
+            file.set_len(end)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn fd_filestat_set_size(
+        &mut self,
+        _guest: &mut Guest<'_>,
+        fd: u32,
+        size: u64,
+    ) -> Result<(), Stop> {
+        Ok(self.file(fd)?.to_change()?.set_len(size)?)
+    }
+
     pub(super) fn fd_fdstat_get(&mut self, guest: &mut Guest<'_>, fd: u32, result: u32) -> Result<(), Stop> {
-        let (kind, base, inheriting) = self.descriptor(fd)?.kind_and_rights();
-        // The flags, behind the kind, are all off.
-        Ok(put_words(guest, result, [kind.into(), base, inheriting])?)
+        let descriptor = self.descriptor(fd)?;
+        let flags = match descriptor {
+            Descriptor::File(file) if file.appends => APPEND,
+            _ => 0,
+        };
+        let (kind, base, inheriting) = descriptor.kind_and_rights();
+        // The flags are two bytes behind the kind.
+        Ok(put_words(guest, result, [u64::from(kind) | u64::from(flags) << 16, base, inheriting])?)
     }
 
     pub(super) fn fd_fdstat_set_flags(
@@ -266,8 +401,12 @@ impl Wasi {
         fd: u32,
         flags: u32,
     ) -> Result<(), Stop> {
-        self.descriptor(fd)?;
-        if flags == 0 { Ok(()) } else { Err(Errno::Unsupported.into()) }
+        match self.descriptor(fd)? {
+            Descriptor::File(file) if flags & !APPEND == 0 => file.appends = flags & APPEND != 0,
+            _ if flags == 0 => {}
+            _ => return Err(Errno::Unsupported.into()),
+        }
+        Ok(())
     }
 
     pub(super) fn fd_filestat_get(
@@ -277,8 +416,8 @@ impl Wasi {
         result: u32,
     ) -> Result<(), Stop> {
         let metadata = match self.descriptor(fd)? {
-            Descriptor::File(file) => file.metadata()?,
-            Descriptor::Folder(folder) => fs::symlink_metadata(&folder.path)?,
+            Descriptor::File(file) => file.file.metadata()?,
+            Descriptor::Folder(folder) => fs::symlink_metadata(folder.place.find()?)?,
             stream => {
                 let kind = u64::from(stream.kind_and_rights().0);
                 return Ok(put_words(guest, result, [0, 0, kind, 0, 0, 0, 0, 0])?);
@@ -318,7 +457,7 @@ impl Wasi {
         let parts = guest.parts(parts, count)?;
         let total = match self.descriptor(fd)? {
             Descriptor::Input(stream) => read_parts(guest, &parts, stream, true)?,
-            Descriptor::File(file) => read_parts(guest, &parts, file, false)?,
+            Descriptor::File(file) => read_parts(guest, &parts, file.to_read()?, false)?,
             Descriptor::Folder(_) => return Err(Errno::IsDirectory.into()),
             Descriptor::Output(_) => return Err(Errno::NotCapable.into()),
         };
@@ -335,10 +474,29 @@ impl Wasi {
         result: u32,
     ) -> Result<(), Stop> {
         let parts = guest.parts(parts, count)?;
-        let file = self.file(fd)?;
+        let file = self.file(fd)?.to_read()?;
         let place = file.stream_position()?;
         file.seek(SeekFrom::Start(offset))?;
         let total = read_parts(guest, &parts, file, false);
+        file.seek(SeekFrom::Start(place))?;
+        Ok(guest.put_u32(result, total?)?)
+    }
+
+    pub(super) fn fd_pwrite(
+        &mut self,
+        guest: &mut Guest<'_>,
+        fd: u32,
+        parts: u32,
+        count: u32,
+        offset: u64,
+        result: u32,
+    ) -> Result<(), Stop> {
+        let parts = guest.parts(parts, count)?;
+        guest.bytes(result.into(), 4)?;
+        let file = self.file(fd)?.to_change()?;
+        let place = file.stream_position()?;
+        file.seek(SeekFrom::Start(offset))?;
+        let total = write_parts(guest, &parts, file);
         file.seek(SeekFrom::Start(place))?;
         Ok(guest.put_u32(result, total?)?)
     }
@@ -352,14 +510,24 @@ impl Wasi {
         result: u32,
     ) -> Result<(), Stop> {
         let parts = guest.parts(parts, count)?;
-        let Descriptor::Output(stream) = self.descriptor(fd)? else { return Err(Errno::NotCapable.into()) };
-        let mut total = 0u32;
-        for (address, length) in parts {
-            stream.write_all(guest.bytes(address, length)?)?;
-            total += length as u32;
-        }
-        // The guest collects what it wants collected.
-        stream.flush()?;
+        guest.bytes(result.into(), 4)?;
+        let total = match self.descriptor(fd)? {
+            Descriptor::Output(stream) => {
+                let total = write_parts(guest, &parts, stream)?;
+                // The guest collects what it wants collected.
+                stream.flush()?;
+                total
+            }
+            Descriptor::File(file) => {
+                let appends = file.appends;
+                let file = file.to_change()?;
+                if appends {
+                    file.seek(SeekFrom::End(0))?;
+                }
+                write_parts(guest, &parts, file)?
+            }
+            Descriptor::Input(_) | Descriptor::Folder(_) => return Err(Errno::NotCapable.into()),
+        };
         Ok(guest.put_u32(result, total)?)
     }
 
@@ -420,12 +588,12 @@ impl Wasi {
             2 => SeekFrom::End(offset as i64),
             _ => return Err(Errno::Invalid.into()),
         };
-        let place = self.file(fd)?.seek(from)?;
+        let place = self.file(fd)?.file.seek(from)?;
         Ok(guest.put_u64(result, place)?)
     }
 
     pub(super) fn fd_tell(&mut self, guest: &mut Guest<'_>, fd: u32, result: u32) -> Result<(), Stop> {
-        let place = self.file(fd)?.stream_position()?;
+        let place = self.file(fd)?.file.stream_position()?;
         Ok(guest.put_u64(result, place)?)
     }
 }

@@ -1,12 +1,13 @@
 //! WASI preview 1 for programs in C and the like: arguments, environment, clocks, random numbers, the three streams,
-//! reading of files in folders handed to the program, and exit.
+//! files in folders handed to the program, and exit.
 //!
 //! In: a guest's memory and the arguments of a call as its bits. Out: an error number for the guest, or the news that
 //! it ended. Nothing here knows of the virtual machine, and nothing here runs out of the guest's memory: every address
 //! goes through `Guest`. Names, signatures and layouts are those of `wasi_snapshot_preview1.witx`.
 //!
-//! The file system is for reading: what would change it is refused with [`Errno::ReadOnly`], and there are no sockets.
-//! Such functions are in the table all the same, because a program that never calls them imports them.
+//! A folder is given to be read, or to be changed as well: what would change one that is for reading is refused with
+//! [`Errno::ReadOnly`]. There are no sockets; their functions are in the table all the same, because a program that never
+//! calls them imports them.
 
 mod descriptor;
 mod errno;
@@ -16,10 +17,11 @@ mod poll;
 mod process;
 #[cfg(test)]
 mod tests;
+mod times;
 
 pub use errno::Errno;
 
-use descriptor::Descriptor;
+use descriptor::{Descriptor, Folder};
 use guest::Guest;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -35,6 +37,15 @@ pub struct Wasi {
     environment: Vec<Vec<u8>>,
     descriptors: Vec<Option<Descriptor>>,
     start: Instant,
+}
+
+/// What a program may do in a folder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Read what is there.
+    Read,
+    /// Change files, make new ones, and remove them, too.
+    Write,
 }
 
 /// Why a function of WASI gives no result.
@@ -117,12 +128,18 @@ impl Wasi {
     }
 
     /// Lets the program read what is in a folder, which it knows by a name.
-    pub fn folder(mut self, folder: &Path, name: &str) -> io::Result<Wasi> {
+    pub fn folder(self, folder: &Path, name: &str) -> io::Result<Wasi> {
+        self.folder_for(folder, name, Access::Read)
+    }
+
+    /// Lets the program read, or read and change, what is in a folder, which it knows by a name.
+    pub fn folder_for(mut self, folder: &Path, name: &str, access: Access) -> io::Result<Wasi> {
         let path = folder.canonicalize()?;
         if !path.is_dir() {
             return Err(io::Error::from(io::ErrorKind::NotADirectory));
         }
-        self.descriptors.push(Some(Descriptor::folder(path, Some(name.into()))));
+        let folder = Folder::given(path, name, access);
+        self.descriptors.push(Some(Descriptor::Folder(folder)));
         Ok(self)
     }
 }
@@ -221,19 +238,19 @@ pub static FUNCTIONS: &[Function] = functions! {
     fn clock_res_get(clock: u32, result: u32) -> errno => clock_res_get;
     fn clock_time_get(clock: u32, precision: u64, result: u32) -> errno => clock_time_get;
     fn fd_advise(fd: u32, offset: u64, length: u64, advice: u32) -> errno => fd_advise;
-    fn fd_allocate(fd: u32, offset: u64, length: u64) -> errno => (Errno::ReadOnly);
+    fn fd_allocate(fd: u32, offset: u64, length: u64) -> errno => fd_allocate;
     fn fd_close(fd: u32) -> errno => fd_close;
-    fn fd_datasync(fd: u32) -> errno => fd_sync;
+    fn fd_datasync(fd: u32) -> errno => fd_datasync;
     fn fd_fdstat_get(fd: u32, result: u32) -> errno => fd_fdstat_get;
     fn fd_fdstat_set_flags(fd: u32, flags: u32) -> errno => fd_fdstat_set_flags;
     fn fd_fdstat_set_rights(fd: u32, base: u64, inheriting: u64) -> errno => (Errno::Unsupported);
     fn fd_filestat_get(fd: u32, result: u32) -> errno => fd_filestat_get;
-    fn fd_filestat_set_size(fd: u32, size: u64) -> errno => (Errno::ReadOnly);
-    fn fd_filestat_set_times(fd: u32, accessed: u64, modified: u64, flags: u32) -> errno => (Errno::ReadOnly);
+    fn fd_filestat_set_size(fd: u32, size: u64) -> errno => fd_filestat_set_size;
+    fn fd_filestat_set_times(fd: u32, accessed: u64, modified: u64, flags: u32) -> errno => fd_filestat_set_times;
     fn fd_pread(fd: u32, parts: u32, count: u32, offset: u64, result: u32) -> errno => fd_pread;
     fn fd_prestat_get(fd: u32, result: u32) -> errno => fd_prestat_get;
     fn fd_prestat_dir_name(fd: u32, path: u32, length: u32) -> errno => fd_prestat_dir_name;
-    fn fd_pwrite(fd: u32, parts: u32, count: u32, offset: u64, result: u32) -> errno => (Errno::ReadOnly);
+    fn fd_pwrite(fd: u32, parts: u32, count: u32, offset: u64, result: u32) -> errno => fd_pwrite;
     fn fd_read(fd: u32, parts: u32, count: u32, result: u32) -> errno => fd_read;
     fn fd_readdir(fd: u32, buffer: u32, length: u32, cookie: u64, result: u32) -> errno => fd_readdir;
     fn fd_renumber(fd: u32, to: u32) -> errno => fd_renumber;
@@ -241,20 +258,20 @@ pub static FUNCTIONS: &[Function] = functions! {
     fn fd_sync(fd: u32) -> errno => fd_sync;
     fn fd_tell(fd: u32, result: u32) -> errno => fd_tell;
     fn fd_write(fd: u32, parts: u32, count: u32, result: u32) -> errno => fd_write;
-    fn path_create_directory(fd: u32, path: u32, length: u32) -> errno => (Errno::ReadOnly);
+    fn path_create_directory(fd: u32, path: u32, length: u32) -> errno => path_create_directory;
     fn path_filestat_get(fd: u32, flags: u32, path: u32, length: u32, result: u32) -> errno => path_filestat_get;
     fn path_filestat_set_times(fd: u32, flags: u32, path: u32, length: u32, accessed: u64, modified: u64, set: u32)
-        -> errno => (Errno::ReadOnly);
+        -> errno => path_filestat_set_times;
     fn path_link(old_fd: u32, flags: u32, old: u32, old_length: u32, new_fd: u32, new: u32, new_length: u32)
-        -> errno => (Errno::ReadOnly);
+        -> errno => path_link;
     fn path_open(fd: u32, lookup: u32, path: u32, length: u32, how: u32, base: u64, inheriting: u64, flags: u32,
         result: u32) -> errno => path_open;
     fn path_readlink(fd: u32, path: u32, length: u32, buffer: u32, size: u32, result: u32) -> errno => path_readlink;
-    fn path_remove_directory(fd: u32, path: u32, length: u32) -> errno => (Errno::ReadOnly);
+    fn path_remove_directory(fd: u32, path: u32, length: u32) -> errno => path_remove_directory;
     fn path_rename(old_fd: u32, old: u32, old_length: u32, new_fd: u32, new: u32, new_length: u32)
-        -> errno => (Errno::ReadOnly);
-    fn path_symlink(old: u32, old_length: u32, fd: u32, new: u32, new_length: u32) -> errno => (Errno::ReadOnly);
-    fn path_unlink_file(fd: u32, path: u32, length: u32) -> errno => (Errno::ReadOnly);
+        -> errno => path_rename;
+    fn path_symlink(old: u32, old_length: u32, fd: u32, new: u32, new_length: u32) -> errno => path_symlink;
+    fn path_unlink_file(fd: u32, path: u32, length: u32) -> errno => path_unlink_file;
     fn poll_oneoff(subscriptions: u32, events: u32, count: u32, result: u32) -> errno => poll_oneoff;
     fn proc_exit(status: u32) -> ! => proc_exit;
     fn proc_raise(signal: u32) -> errno => (Errno::Unsupported);

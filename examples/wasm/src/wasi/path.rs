@@ -1,13 +1,15 @@
 //! Paths, which never lead out of the folder they start from: not by `..`, not by being absolute, not by links.
 //!
-//! A path is walked name by name, with links read here and not by the system, so that each step is seen. This holds
-//! against the guest, who cannot change the file system; another process that swaps a folder for a link between a step
-//! and the opening could lead astray, as it could by writing into the folder.
+//! A path is walked name by name, with links read here and not by the system, so that each step is seen. A folder that is open is
+//! found anew for each call, by its names, none of which may have become a link. So this holds against a guest that changes the
+//! file system, since it does nothing else while a path is walked. Another process that swaps a folder for a link between a step
+//! and what follows could lead astray: do not give a folder that can be changed to two guests that do not trust each other.
 
-use super::descriptor::{Descriptor, put_status, rights};
+use super::descriptor::{APPEND, Descriptor, Folder, OpenFile, put_status, rights};
 use super::guest::Guest;
-use super::{Errno, Stop, Wasi};
+use super::{Access, Errno, Stop, Wasi};
 use std::fs::{self, File, Metadata};
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 /// How many links a path may lead through.
@@ -20,20 +22,68 @@ const FOLLOW: u32 = 1;
 mod how {
     pub(super) const CREATE: u32 = 1;
     pub(super) const DIRECTORY: u32 = 2;
+    pub(super) const EXCLUSIVE: u32 = 4;
     pub(super) const TRUNCATE: u32 = 8;
 }
 
+/// A folder: one that was given, and names from there on.
+#[derive(Clone)]
+pub(super) struct Place {
+    root: PathBuf,
+    below: Vec<String>,
+}
+
+/// Where a path leads.
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    place: Place,
+    /// What is there; nothing, if only the last name is not there.
+    metadata: Option<Metadata>,
+}
+
+impl Place {
+    /// A folder that was given.
+    pub(super) fn root(root: PathBuf) -> Place {
+        Place { root, below: Vec::new() }
+    }
+
+    /// Where it is now.
+    pub(super) fn find(&self) -> Result<PathBuf, Errno> {
+        let mut path = self.root.clone();
+        for name in &self.below {
+            path.push(name);
+            if !fs::symlink_metadata(&path)?.is_dir() {
+                return Err(Errno::NotDirectory);
+            }
+        }
+        Ok(path)
+    }
+}
+
+impl Found {
+    /// What is there, if anything is.
+    pub(super) fn metadata(&self) -> Result<&Metadata, Errno> {
+        self.metadata.as_ref().ok_or(Errno::NoEntry)
+    }
+
+    /// Refuses what is there already.
+    fn demand_nothing(&self) -> Result<(), Errno> {
+        if self.metadata.is_none() { Ok(()) } else { Err(Errno::Exist) }
+    }
+}
+
 /// Where a path below a folder leads, with what is there. All links on the way are followed, one at its end on demand.
-fn resolve(folder: &Path, path: &str, follow: bool) -> Result<(PathBuf, Metadata), Errno> {
+fn resolve(folder: &Place, path: &str, follow: bool) -> Result<Found, Errno> {
     if path.is_empty() {
         return Err(Errno::NoEntry);
     }
     // What is still to be walked, the next name last.
     let mut rest = Vec::new();
     push(&mut rest, path)?;
-    let mut place = folder.to_path_buf();
-    let (mut depth, mut links) = (0u32, 0);
-    let mut found = fs::symlink_metadata(&place)?;
+    let mut place = folder.clone();
+    let mut path = place.find()?;
+    let mut links = 0;
+    let mut found = fs::symlink_metadata(&path)?;
     while let Some(name) = rest.pop() {
         if !found.is_dir() {
             return Err(Errno::NotDirectory);
@@ -41,29 +91,39 @@ fn resolve(folder: &Path, path: &str, follow: bool) -> Result<(PathBuf, Metadata
         match name.as_str() {
             "" | "." => continue,
             ".." => {
-                depth = depth.checked_sub(1).ok_or(Errno::NotCapable)?;
-                place.pop();
-                found = fs::symlink_metadata(&place)?;
+                if place.below.len() == folder.below.len() {
+                    return Err(Errno::NotCapable);
+                }
+                place.below.pop();
+                path.pop();
+                found = fs::symlink_metadata(&path)?;
             }
             name => {
-                place.push(name);
-                found = fs::symlink_metadata(&place)?;
+                path.push(name);
+                found = match fs::symlink_metadata(&path) {
+                    Ok(found) => found,
+                    Err(error) if error.kind() == ErrorKind::NotFound && rest.is_empty() => {
+                        place.below.push(name.into());
+                        return Ok(Found { path, place, metadata: None });
+                    }
+                    Err(error) => return Err(error.into()),
+                };
                 if !found.is_symlink() || (rest.is_empty() && !follow) {
-                    depth += 1;
+                    place.below.push(name.into());
                     continue;
                 }
                 links += 1;
                 if links > MOST_LINKS {
                     return Err(Errno::Loop);
                 }
-                let target = fs::read_link(&place)?;
+                let target = fs::read_link(&path)?;
                 push(&mut rest, target.to_str().ok_or(Errno::IllegalBytes)?)?;
-                place.pop();
-                found = fs::symlink_metadata(&place)?;
+                path.pop();
+                found = fs::symlink_metadata(&path)?;
             }
         }
     }
-    Ok((place, found))
+    Ok(Found { path, place, metadata: Some(found) })
 }
 
 /// Puts the names of a path before those still to be walked.
@@ -89,16 +149,34 @@ fn push(rest: &mut Vec<String>, path: &str) -> Result<(), Errno> {
 #[expect(clippy::too_many_arguments, reason = "they are the interface's")]
 impl Wasi {
     /// Where a guest's path leads.
-    fn look_up(
+    pub(super) fn look_up(
         &mut self,
         guest: &Guest<'_>,
         fd: u32,
         flags: u32,
         path: u32,
         length: u32,
-    ) -> Result<(PathBuf, Metadata), Errno> {
+    ) -> Result<Found, Errno> {
         let path = guest.text(path, length)?;
-        resolve(self.folder_at(fd)?, path, flags & FOLLOW != 0)
+        resolve(&self.folder_at(fd)?.place, path, flags & FOLLOW != 0)
+    }
+
+    /// Where the last name of a guest's path is, or could be, which is to be changed.
+    fn entry(&mut self, guest: &Guest<'_>, fd: u32, path: u32, length: u32) -> Result<Found, Errno> {
+        let text = guest.text(path, length)?;
+        let folder = self.folder_at(fd)?;
+        folder.access.demand_write()?;
+        let name = text.trim_end_matches('/');
+        if name.is_empty() {
+            return Err(if text.is_empty() { Errno::NoEntry } else { Errno::NotCapable });
+        }
+        let found = resolve(&folder.place, name, false)?;
+        if found.place.below.len() <= folder.place.below.len() {
+            // It is the folder itself.
+            return Err(Errno::Invalid);
+        }
+        let is_file = found.metadata.as_ref().is_some_and(|metadata| !metadata.is_dir());
+        if is_file && name.len() < text.len() { Err(Errno::NotDirectory) } else { Ok(found) }
     }
 
     pub(super) fn path_open(
@@ -111,27 +189,44 @@ impl Wasi {
         how: u32,
         base: u64,
         _inheriting: u64,
-        _flags: u32,
+        flags: u32,
         result: u32,
     ) -> Result<(), Stop> {
         guest.bytes(result.into(), 4)?;
-        if how & (how::CREATE | how::TRUNCATE) != 0 {
-            return Err(Errno::ReadOnly.into());
+        let has = |bit: u32| how & bit != 0;
+        let access = self.folder_at(fd)?.access;
+        if has(how::CREATE | how::TRUNCATE) {
+            access.demand_write()?;
         }
-        let (place, found) = self.look_up(guest, fd, lookup, path, length)?;
-        let descriptor = if found.is_dir() {
-            Descriptor::folder(place, None)
-        } else if how & how::DIRECTORY != 0 {
-            return Err(Errno::NotDirectory.into());
-        } else if found.is_symlink() {
-            return Err(Errno::Loop.into());
-        } else if !found.is_file() {
+        let found = self.look_up(guest, fd, lookup, path, length)?;
+        let descriptor = match &found.metadata {
+            Some(_) if has(how::CREATE) && has(how::EXCLUSIVE) => return Err(Errno::Exist.into()),
+            Some(metadata) if metadata.is_dir() && has(how::TRUNCATE) => {
+                return Err(Errno::IsDirectory.into());
+            }
+            Some(metadata) if metadata.is_dir() => Descriptor::Folder(Folder::new(found.place, access)),
+            Some(_) if has(how::DIRECTORY) => return Err(Errno::NotDirectory.into()),
+            Some(metadata) if metadata.is_symlink() => return Err(Errno::Loop.into()),
             // Opening a device or a pipe may do anything, or never return.
-            return Err(Errno::Access.into());
-        } else if base & rights::WRITE != 0 {
-            return Err(Errno::ReadOnly.into());
-        } else {
-            Descriptor::File(File::open(place)?)
+            Some(metadata) if !metadata.is_file() => return Err(Errno::Access.into()),
+            None if !has(how::CREATE) => return Err(Errno::NoEntry.into()),
+            None if has(how::DIRECTORY) => return Err(Errno::Invalid.into()),
+            there => {
+                let to_change = base & rights::TO_CHANGE != 0;
+                if to_change {
+                    access.demand_write()?;
+                }
+                let is_new = there.is_none();
+                let reads = base & rights::READ != 0 || !to_change;
+                let file = File::options()
+                    .read(reads)
+                    .write(to_change || is_new || has(how::TRUNCATE))
+                    .create_new(is_new)
+                    .truncate(has(how::TRUNCATE) && !is_new)
+                    .open(&found.path)?;
+                let access = if to_change { Access::Write } else { Access::Read };
+                Descriptor::File(OpenFile { file, reads, access, appends: flags & APPEND != 0 })
+            }
         };
         let fd = self.insert(descriptor)?;
         Ok(guest.put_u32(result, fd)?)
@@ -146,8 +241,8 @@ impl Wasi {
         length: u32,
         result: u32,
     ) -> Result<(), Stop> {
-        let (_, found) = self.look_up(guest, fd, flags, path, length)?;
-        Ok(put_status(guest, result, &found)?)
+        let found = self.look_up(guest, fd, flags, path, length)?;
+        Ok(put_status(guest, result, found.metadata()?)?)
     }
 
     pub(super) fn path_readlink(
@@ -160,11 +255,11 @@ impl Wasi {
         size: u32,
         result: u32,
     ) -> Result<(), Stop> {
-        let (place, found) = self.look_up(guest, fd, 0, path, length)?;
-        if !found.is_symlink() {
+        let found = self.look_up(guest, fd, 0, path, length)?;
+        if !found.metadata()?.is_symlink() {
             return Err(Errno::Invalid.into());
         }
-        let target = fs::read_link(place)?;
+        let target = fs::read_link(found.path)?;
         let target = target.to_str().ok_or(Errno::IllegalBytes)?;
         if target.starts_with('/') {
             return Err(Errno::NotCapable.into());
@@ -173,4 +268,109 @@ impl Wasi {
         guest.put(buffer.into(), written)?;
         Ok(guest.put_u32(result, written.len() as u32)?)
     }
+
+    pub(super) fn path_create_directory(
+        &mut self,
+        guest: &mut Guest<'_>,
+        fd: u32,
+        path: u32,
+        length: u32,
+    ) -> Result<(), Stop> {
+        let found = self.entry(guest, fd, path, length)?;
+        found.demand_nothing()?;
+        Ok(fs::create_dir(found.path)?)
+    }
+
+    pub(super) fn path_remove_directory(
+        &mut self,
+        guest: &mut Guest<'_>,
+        fd: u32,
+        path: u32,
+        length: u32,
+    ) -> Result<(), Stop> {
+        let found = self.entry(guest, fd, path, length)?;
+        if !found.metadata()?.is_dir() {
+            return Err(Errno::NotDirectory.into());
+        }
+        Ok(fs::remove_dir(found.path)?)
+    }
+
+    pub(super) fn path_unlink_file(
+        &mut self,
+        guest: &mut Guest<'_>,
+        fd: u32,
+        path: u32,
+        length: u32,
+    ) -> Result<(), Stop> {
+        let found = self.entry(guest, fd, path, length)?;
+        if found.metadata()?.is_dir() {
+            return Err(Errno::IsDirectory.into());
+        }
+        Ok(fs::remove_file(found.path)?)
+    }
+
+    pub(super) fn path_rename(
+        &mut self,
+        guest: &mut Guest<'_>,
+        fd: u32,
+        path: u32,
+        length: u32,
+        new_fd: u32,
+        new_path: u32,
+        new_length: u32,
+    ) -> Result<(), Stop> {
+        let from = self.entry(guest, fd, path, length)?;
+        let to = self.entry(guest, new_fd, new_path, new_length)?;
+        from.metadata()?;
+        Ok(fs::rename(from.path, to.path)?)
+    }
+
+    pub(super) fn path_link(
+        &mut self,
+        guest: &mut Guest<'_>,
+        fd: u32,
+        flags: u32,
+        path: u32,
+        length: u32,
+        new_fd: u32,
+        new_path: u32,
+        new_length: u32,
+    ) -> Result<(), Stop> {
+        // Whoever can write by the new name must have been able to by the old one.
+        self.folder_at(fd)?.access.demand_write()?;
+        let from = self.look_up(guest, fd, flags, path, length)?;
+        if !from.metadata()?.is_file() {
+            return Err(Errno::NotCapable.into());
+        }
+        let to = self.entry(guest, new_fd, new_path, new_length)?;
+        to.demand_nothing()?;
+        Ok(fs::hard_link(from.path, to.path)?)
+    }
+
+    pub(super) fn path_symlink(
+        &mut self,
+        guest: &mut Guest<'_>,
+        target: u32,
+        target_length: u32,
+        fd: u32,
+        path: u32,
+        length: u32,
+    ) -> Result<(), Stop> {
+        let found = self.entry(guest, fd, path, length)?;
+        found.demand_nothing()?;
+        let target = guest.text(target, target_length)?;
+        // What is refused when a link is followed is refused when it is made: a target from the root, above all.
+        push(&mut Vec::new(), target)?;
+        Ok(make_link(target, &found.path)?)
+    }
+}
+
+#[cfg(unix)]
+fn make_link(target: &str, path: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(target, path)
+}
+
+#[cfg(not(unix))]
+fn make_link(_target: &str, _path: &Path) -> std::io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
 }

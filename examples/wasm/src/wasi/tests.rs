@@ -114,7 +114,15 @@ impl Scratch {
     }
 
     fn world(&self) -> World {
-        World::new(Wasi::new().folder(&self.0.join("inner"), "/data").expect("it is there"))
+        self.world_for(Access::Read)
+    }
+
+    fn world_for(&self, access: Access) -> World {
+        World::new(Wasi::new().folder_for(&self.0.join("inner"), "/data", access).expect("it is there"))
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.0.join("inner").join(path)).expect(path)
     }
 }
 
@@ -231,6 +239,205 @@ fn nothing_is_changed() {
     assert_eq!(world.call("fd_write", &[poem, 0, 0, 300]), Errno::NotCapable);
     assert_eq!(world.call("path_unlink_file", &[3, 1024, 4]), Errno::ReadOnly);
     assert_eq!(fs::read_to_string(scratch.0.join("inner/poem")).expect("it is there"), "roses are red");
+}
+
+/// Every function that changes something, on things that are there, says that it must not.
+#[test]
+fn no_function_changes_a_folder_that_is_to_be_read() {
+    let scratch = Scratch::new("reading");
+    let mut world = scratch.world();
+    let poem = world.open("poem").expect("it is there");
+    world.put(1024, b"poem");
+    world.put(1040, b"new");
+    let (old, new) = ([1024, 4], [1040, 3]);
+    for (name, arguments) in [
+        ("path_create_directory", vec![3, new[0], new[1]]),
+        ("path_remove_directory", vec![3, 1024, 4]),
+        ("path_rename", vec![3, old[0], old[1], 3, new[0], new[1]]),
+        ("path_link", vec![3, 0, old[0], old[1], 3, new[0], new[1]]),
+        ("path_symlink", vec![old[0], old[1], 3, new[0], new[1]]),
+        ("path_filestat_set_times", vec![3, 0, old[0], old[1], 0, 0, 2]),
+    ] {
+        assert_eq!(world.call(name, &arguments), Errno::ReadOnly, "{name}");
+    }
+    for (name, arguments) in [
+        ("fd_allocate", vec![poem, 0, 99]),
+        ("fd_filestat_set_size", vec![poem, 0]),
+        ("fd_filestat_set_times", vec![poem, 0, 0, 2]),
+        ("fd_pwrite", vec![poem, 0, 0, 0, 300]),
+    ] {
+        assert_eq!(world.call(name, &arguments), Errno::NotCapable, "{name}");
+    }
+    assert_eq!(scratch.text("poem"), "roses are red");
+    assert!(!scratch.0.join("inner/new").exists());
+}
+
+const CREATE: u64 = 1;
+const EXCLUSIVE: u64 = 4;
+const TRUNCATE: u64 = 8;
+const TO_WRITE: u64 = 1 << 6 | 1 << 1;
+
+impl World {
+    /// A path at an address, and its length.
+    fn path(&mut self, at: usize, path: &str) -> [u64; 2] {
+        self.put(at, path.as_bytes());
+        [at as u64, path.len() as u64]
+    }
+
+    /// Calls a function of a path in folder 3.
+    fn change(&mut self, name: &str, path: &str) -> Errno {
+        let [at, length] = self.path(1024, path);
+        self.call(name, &[3, at, length])
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> Errno {
+        let ([from, from_length], [to, to_length]) = (self.path(1024, from), self.path(1280, to));
+        self.call("path_rename", &[3, from, from_length, 3, to, to_length])
+    }
+
+    fn symlink(&mut self, target: &str, path: &str) -> Errno {
+        let ([target, target_length], [path, length]) = (self.path(1024, target), self.path(1280, path));
+        self.call("path_symlink", &[target, target_length, 3, path, length])
+    }
+
+    /// Writes two parts.
+    fn write(&mut self, fd: u64, text: &str) -> Errno {
+        self.put(8192, text.as_bytes());
+        let (first, length) = (text.len() as u32 / 3, text.len() as u32);
+        [8192, first, 8192 + first, length - first]
+            .iter()
+            .enumerate()
+            .for_each(|(at, word)| self.put_u32(4096 + at * 4, *word));
+        let errno = self.call("fd_write", &[fd, 4096, 2, 4200]);
+        if errno == Errno::Success {
+            assert_eq!(self.u32(4200), length);
+        }
+        errno
+    }
+}
+
+#[test]
+fn files_are_made_and_written() {
+    let scratch = Scratch::new("writing");
+    let mut world = scratch.world_for(Access::Write);
+    let new = world.open_as(3, "deep/new", 1, CREATE, TO_WRITE).expect("it is made");
+    assert_eq!(world.write(new, "violets are blue"), Errno::Success);
+    world.good("fd_seek", &[new, 0, 0, 8]);
+    assert_eq!(world.read(new, 99).expect("it is read"), "violets are blue");
+    assert_eq!(scratch.text("deep/new"), "violets are blue");
+    // In the middle, without moving the place; and beyond the end.
+    world.put(8192, b"were");
+    [8192, 4].iter().enumerate().for_each(|(at, word)| world.put_u32(200 + at * 4, *word));
+    world.good("fd_pwrite", &[new, 200, 1, 8, 300]);
+    world.good("fd_tell", &[new, 8]);
+    assert_eq!((world.u32(300), world.u64(8)), (4, 16));
+    assert_eq!(scratch.text("deep/new"), "violets wereblue");
+    world.good("fd_filestat_set_size", &[new, 7]);
+    world.good("fd_allocate", &[new, 0, 9]);
+    world.good("fd_allocate", &[new, 0, 2]);
+    assert_eq!(scratch.text("deep/new"), "violets\0\0");
+    world.good("fd_filestat_set_times", &[new, 0, 1_000_000_007, 4]);
+    world.good("fd_filestat_get", &[new, 400]);
+    assert_eq!(world.u64(400 + 48), 1_000_000_007);
+    assert_eq!(world.call("fd_filestat_set_times", &[new, 0, 0, 4 | 8]), Errno::Invalid);
+    world.good("fd_sync", &[new]);
+    world.good("fd_datasync", &[new]);
+    world.good("fd_fdstat_get", &[new, 400]);
+    assert_eq!((world.memory[400], world.u64(408) & (1 << 6)), (4, 1 << 6));
+    // Anew, and at the end.
+    assert_eq!(world.open_as(3, "deep/new", 1, CREATE | EXCLUSIVE, TO_WRITE), Err(Errno::Exist));
+    let again = world.open_as(3, "deep/new", 1, CREATE | TRUNCATE, 1 << 6).expect("it is emptied");
+    assert_eq!(world.write(again, "one"), Errno::Success);
+    assert_eq!(world.read(again, 3), Err(Errno::NotCapable), "it is open for writing only");
+    world.good("fd_fdstat_set_flags", &[new, 1]);
+    world.good("fd_seek", &[new, 0, 0, 8]);
+    assert_eq!(world.write(new, ", two"), Errno::Success);
+    assert_eq!(scratch.text("deep/new"), "one, two");
+    world.good("fd_fdstat_get", &[new, 400]);
+    assert_eq!(world.memory[402], 1);
+    assert_eq!(world.call("fd_fdstat_set_flags", &[new, 4]), Errno::Unsupported);
+    // What was opened to be read is not written.
+    let poem = world.open("poem").expect("it is there");
+    assert_eq!(world.write(poem, "x"), Errno::NotCapable);
+    assert_eq!(world.open_as(3, "nothing", 1, 0, TO_WRITE), Err(Errno::NoEntry));
+    assert_eq!(world.open_as(3, "deep", 1, TRUNCATE, TO_WRITE), Err(Errno::IsDirectory));
+}
+
+#[test]
+fn folders_and_names_are_changed() {
+    let scratch = Scratch::new("names");
+    let mut world = scratch.world_for(Access::Write);
+    assert_eq!(world.change("path_create_directory", "made/"), Errno::Success);
+    assert_eq!(world.change("path_create_directory", "made"), Errno::Exist);
+    assert_eq!(world.rename("poem", "made/moved"), Errno::Success);
+    assert_eq!(scratch.text("made/moved"), "roses are red");
+    assert_eq!(world.rename("poem", "made/again"), Errno::NoEntry);
+    assert_eq!(world.change("path_remove_directory", "made"), Errno::NotEmpty);
+    assert_eq!(world.change("path_unlink_file", "made"), Errno::IsDirectory);
+    assert_eq!(world.change("path_unlink_file", "made/moved/"), Errno::NotDirectory);
+    let ([from, from_length], [to, to_length]) = (world.path(1024, "made/moved"), world.path(1280, "twin"));
+    world.good("path_link", &[3, 0, from, from_length, 3, to, to_length]);
+    assert_eq!(world.change("path_unlink_file", "made/moved"), Errno::Success);
+    assert_eq!(world.change("path_remove_directory", "twin"), Errno::NotDirectory);
+    assert_eq!(world.change("path_remove_directory", "made"), Errno::Success);
+    assert_eq!(scratch.text("twin"), "roses are red");
+    let [path, length] = world.path(1024, "twin");
+    world.good("path_filestat_set_times", &[3, 0, path, length, 0, 5, 4]);
+    world.good("path_filestat_get", &[3, 0, path, length, 400]);
+    assert_eq!(world.u64(400 + 48), 5);
+    // The folder itself stays, and what is beside it.
+    for name in ["path_create_directory", "path_remove_directory", "path_unlink_file"] {
+        for (path, errno) in [(".", Errno::Invalid), ("deep/..", Errno::Invalid), ("", Errno::NoEntry)] {
+            assert_eq!(world.change(name, path), errno, "{name} {path}");
+        }
+        for path in ["..", "../secret", "/tmp", "/"] {
+            assert_eq!(world.change(name, path), Errno::NotCapable, "{name} {path}");
+        }
+    }
+    assert_eq!(world.rename("deep", "../out"), Errno::NotCapable);
+    assert_eq!(world.rename("../secret", "in"), Errno::NotCapable);
+    assert_eq!(fs::read_to_string(scratch.0.join("secret")).expect("it is there"), "secret");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_a_guest_makes_do_not_lead_out() {
+    let scratch = Scratch::new("made-links");
+    let mut world = scratch.world_for(Access::Write);
+    assert_eq!(world.symlink("/etc/passwd", "absolute"), Errno::NotCapable);
+    assert_eq!(world.symlink("deep/below", "good"), Errno::Success);
+    assert_eq!(world.symlink("deep/below", "good"), Errno::Exist);
+    assert_eq!(world.symlink("../secret", "sly"), Errno::Success);
+    assert_eq!(world.symlink("fresh", "ahead"), Errno::Success);
+    let good = world.open_as(3, "good", 1, TRUNCATE, TO_WRITE).expect("it leads to a file");
+    assert_eq!(world.write(good, "wine"), Errno::Success);
+    assert_eq!(scratch.text("deep/below"), "wine");
+    for how in [0, CREATE, TRUNCATE, CREATE | TRUNCATE] {
+        assert_eq!(world.open_as(3, "sly", 1, how, TO_WRITE), Err(Errno::NotCapable));
+        assert_eq!(world.open_as(3, "good", 0, how, TO_WRITE), Err(Errno::Loop));
+    }
+    // What is made through a link is where that leads, within the folder.
+    let ahead = world.open_as(3, "ahead", 1, CREATE, TO_WRITE).expect("it is made");
+    assert_eq!(world.write(ahead, "new"), Errno::Success);
+    assert_eq!(scratch.text("fresh"), "new");
+    let ([from, from_length], [to, to_length]) = (world.path(1024, "sly"), world.path(1280, "twin"));
+    assert_eq!(world.call("path_link", &[3, 0, from, from_length, 3, to, to_length]), Errno::NotCapable);
+    assert_eq!(world.call("path_link", &[3, 1, from, from_length, 3, to, to_length]), Errno::NotCapable);
+    // A folder that is open, or one above it, becomes a link.
+    assert_eq!(world.change("path_create_directory", "deep/er"), Errno::Success);
+    let folders = ["deep", "deep/er"].map(|folder| world.open(folder).expect("it is there"));
+    assert_eq!(world.rename("deep", "deeper"), Errno::Success);
+    assert_eq!(world.symlink("..", "deep"), Errno::Success);
+    fs::create_dir(scratch.0.join("er")).expect("there is room");
+    for folder in folders {
+        for path in ["secret", "poem", "er"] {
+            assert_eq!(world.open_as(folder, path, 1, 0, 1 << 1), Err(Errno::NotDirectory), "{path}");
+        }
+        assert_eq!(world.open_as(folder, "new", 1, CREATE, TO_WRITE), Err(Errno::NotDirectory));
+        assert_eq!(world.call("fd_readdir", &[folder, 64, 400, 0, 8]), Errno::NotDirectory);
+        assert_eq!(world.call("fd_filestat_get", &[folder, 400]), Errno::NotDirectory);
+    }
+    assert!(!scratch.0.join("er/new").exists() && !scratch.0.join("new").exists());
 }
 
 #[test]
@@ -370,9 +577,9 @@ fn no_arguments_lead_beyond_the_memory() {
     let values =
         [0, 1, 3, 8, 4096, SIZE as u64 - 8, SIZE as u64 - 1, SIZE as u64, 0x7fff_ffff, 0xffff_ffff, u64::MAX];
     let mut state = 1u64;
-    for function in FUNCTIONS {
+    for (function, access) in FUNCTIONS.iter().flat_map(|it| [(it, Access::Read), (it, Access::Write)]) {
         for _ in 0..400 {
-            let mut world = scratch.world();
+            let mut world = scratch.world_for(access);
             let arguments: Vec<u64> = function
                 .parameters
                 .iter()
