@@ -9,7 +9,7 @@
 use crate::elf;
 use crate::unwind::{self, Described};
 use std::ptr::null_mut;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A member of the list.
 #[repr(C)]
@@ -115,9 +115,14 @@ impl Drop for Announced {
     }
 }
 
-fn change(action: u32, entry: *mut Entry, change: impl FnOnce(&mut Descriptor)) {
+/// Keeps others from changing the list.
+pub(crate) fn hold() -> MutexGuard<'static, ()> {
     // Nothing in here panics halfway through a change.
-    let _lock = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    CHANGING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn change(action: u32, entry: *mut Entry, change: impl FnOnce(&mut Descriptor)) {
+    let _lock = hold();
     // SAFETY: the lock is held, and the debugger looks when the program stands still in the function that is called.
     unsafe {
         let descriptor = &raw mut __jit_debug_descriptor;
@@ -137,7 +142,7 @@ mod tests {
     use crate::emit::Code;
 
     fn listed() -> Vec<*mut Entry> {
-        let _lock = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _lock = hold();
         let descriptor = &raw const __jit_debug_descriptor;
         // SAFETY: the lock is held.
         let mut next = unsafe { (*descriptor).first };

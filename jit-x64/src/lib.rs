@@ -31,6 +31,7 @@ pub mod encode;
 )]
 pub mod faults;
 pub mod features;
+pub mod fork;
 pub mod frame;
 pub mod invoke;
 #[cfg(target_os = "linux")]

@@ -7,10 +7,14 @@
 //! On Linux one region is reserved at the start and mapped twice ([`mod@crate::twins`]): written through one mapping, run
 //! through the other. So a thread may add code while others run what is there. Where that is
 //! refused, each function has pages of its own, which are written first and then made executable for good.
+//!
+//! When the process is copied, each of the two has its own code behind that ([`mod@crate::fork`]). If the system
+//! has no memory for a copy, both have the same: then nothing that is there is ever overwritten, and the child adds nothing.
 
 use crate::emit::Code;
+use crate::fork;
 use crate::reach::{Reach, relocate};
-use crate::twins::Twins;
+use crate::twins::{Spare, Twins};
 use crate::unwind::{self, Described, GRANULE, Registration};
 use azulejo_core::error::{Error, Unsupported};
 use memmap2::{Mmap, MmapMut};
@@ -42,7 +46,7 @@ impl Drop for CodeMemory {
 }
 
 #[derive(Debug)]
-struct Region {
+pub(crate) struct Region {
     twins: Option<Twins>,
     size: usize,
     state: Mutex<State>,
@@ -55,6 +59,16 @@ struct State {
     used: usize,
     /// How many there are through which code comes here.
     handles: usize,
+    /// Another process has the very same memory, and may run all that is there.
+    is_shared: bool,
+}
+
+/// A region while the process is copied.
+pub(crate) struct AtFork<'a> {
+    twins: Option<&'a Twins>,
+    state: MutexGuard<'a, State>,
+    /// What the child's code will be in.
+    spare: Option<Spare>,
 }
 
 /// Free runs; no two touch.
@@ -93,8 +107,8 @@ impl Drop for Installed {
         let mut state = self.region.lock();
         state.used -= self.size;
         let Some(twins) = &self.region.twins else { return };
-        if state.handles == 0 {
-            // No code comes any more: the region goes, with the last that is in it.
+        if state.handles == 0 || state.is_shared {
+            // No code comes any more: the region goes, with the last that is in it. Or another process runs it.
             return;
         }
         let place = self.address - twins.start();
@@ -113,6 +127,14 @@ impl Free {
             left => self.resize(place, room, left),
         }
         Some(place + room - size)
+    }
+
+    /// What is between the runs, as places and sizes.
+    fn gaps(&self, end: usize) -> impl Iterator<Item = (usize, usize)> {
+        let runs = self.by_offset.iter().map(|(place, size)| (*place, *size)).chain([(end, 0)]);
+        let mut start = 0;
+        let gaps = runs.map(move |(place, size)| (core::mem::replace(&mut start, place + size), place));
+        gaps.map(|(start, end)| (start, end - start)).filter(|(_, size)| *size > 0)
     }
 
     fn give_back(&mut self, place: usize, mut size: usize) {
@@ -175,7 +197,9 @@ impl CodeMemory {
 
     fn of(twins: Option<Twins>, size: usize, state: State) -> CodeMemory {
         let state = State { handles: 1, ..state };
-        CodeMemory { region: Arc::new(Region { twins, size, state: Mutex::new(state) }) }
+        let region = Arc::new(Region { twins, size, state: Mutex::new(state) });
+        fork::add(Arc::as_ptr(&region));
+        CodeMemory { region }
     }
 
     /// Copies code to where it can run.
@@ -208,14 +232,13 @@ impl CodeMemory {
         };
         let place = state.free.take(size).ok_or(Error::OutOfCodeMemory)?;
         state.used += size;
-        drop(state);
         let address = twins.start() + place;
-        let installed = Installed { region: Arc::clone(&region), address, size, _pages: None };
+        // Under the lock: who copies the region finds whole functions.
         let room = twins.room(place, size, described.frame);
         let (code, behind) = room.split_at_mut(len);
         behind.fill(FILLER);
         fill(address, code);
-        Ok(installed)
+        Ok(Installed { region, address, size, _pages: None })
     }
 
     /// What code in here can name by a distance.
@@ -243,6 +266,37 @@ impl Region {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing in here panics halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps all others out, and copies what is there, if there is memory for that.
+    pub(crate) fn before_fork(&self) -> AtFork<'_> {
+        let (twins, state) = (self.twins.as_ref(), self.lock());
+        // Where no code comes any more, nothing is overwritten.
+        let copied = twins.filter(|_| state.handles > 0);
+        let spare = copied.and_then(|twins| twins.copy(state.free.gaps(self.size)));
+        AtFork { twins, state, spare }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        fork::remove(self);
+    }
+}
+
+impl AtFork<'_> {
+    /// Nothing changes for the parent, unless the child has no memory of its own.
+    pub(crate) fn in_parent(mut self) {
+        self.state.is_shared |= self.twins.is_some() && self.spare.is_none();
+    }
+
+    pub(crate) fn in_child(mut self) {
+        let Some(twins) = self.twins else { return };
+        let is_own = self.spare.take().is_some_and(|spare| twins.become_spare(spare));
+        self.state.is_shared = !is_own;
+        if !is_own {
+            self.state.free = Free::default();
+        }
     }
 }
 

@@ -2,11 +2,14 @@
 //!
 //! In: how much. Out: [`Twins`]. Where the system lets us, code is put so near to this program's own functions that it can
 //! call them by a distance ([`crate::reach`]). Elsewhere than on Linux there are none.
+//!
+//! A process that is forked off has the same memory, not a copy: what is shared stays shared. So it is given a [`Spare`],
+//! which is made before the fork and takes the place of the original in the child.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::Twins;
+pub(crate) use linux::{Spare, Twins};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use nowhere::Twins;
+pub(crate) use nowhere::{Spare, Twins};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -14,12 +17,20 @@ mod linux {
     use crate::reach::Reach;
     use crate::unwind::{self, Frames, Registration};
     use core::ffi::{c_char, c_int, c_uint, c_void};
-    use memmap2::{MmapOptions, MmapRaw};
+    use core::ptr::with_exposed_provenance_mut;
     use std::fs::File;
     use std::os::fd::{AsRawFd, FromRawFd};
 
+    /// `struct rlimit`.
+    #[repr(C)]
+    struct Limit {
+        now: u64,
+        most: u64,
+    }
+
     unsafe extern "C" {
         fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
+        fn getrlimit(resource: c_int, limit: *mut Limit) -> c_int;
         fn mmap(
             address: *mut c_void,
             len: usize,
@@ -28,15 +39,22 @@ mod linux {
             file: c_int,
             offset: i64,
         ) -> *mut c_void;
+        fn mremap(old: *mut c_void, old_len: usize, len: usize, flags: c_int, ...) -> *mut c_void;
+        fn mprotect(address: *mut c_void, len: usize, protection: c_int) -> c_int;
         fn munmap(address: *mut c_void, len: usize) -> c_int;
     }
 
     const CLOSE_ON_EXEC: c_uint = 1;
+    const FILE_SIZE: c_int = 1;
+    const READ_AND_WRITE: c_int = 1 | 2;
     const READ_AND_EXECUTE: c_int = 1 | 4;
     const SHARED: c_int = 1;
+    const ANONYMOUS: c_int = 0x20;
+    const MAY_MOVE: c_int = 1;
+    /// In the place of what is there.
+    const FIXED: c_int = 2;
     /// This address or none. Systems that do not know it take the address as a wish.
     const FIXED_NOREPLACE: c_int = 0x10_0000;
-    const FAILED: usize = usize::MAX;
 
     /// How far apart places below the program are, besides the size of what is put there.
     const GAP: usize = 1 << 20;
@@ -52,106 +70,208 @@ mod linux {
         /// Goes first: nobody may look for frames where there is no code any more.
         _registration: Registration,
         frames: Frames,
-        writable: MmapRaw,
-        executable: Executable,
-        size: usize,
+        mapped: Pair,
     }
+
+    /// Other memory with the same code, for a child.
+    #[derive(Debug)]
+    pub(crate) struct Spare(Pair);
 
     impl Twins {
         /// Memory near this program's code if there is room, otherwise anywhere.
         pub(crate) fn new(size: usize) -> Option<Twins> {
-            let file = nameless_file(size)?;
-            let executable = Executable::near(&file, size, Twins::new as *const () as usize);
-            Twins::of(&file, executable.or_else(|| Executable::at(&file, size, 0, 0))?)
+            let anchor = Twins::new as *const () as usize;
+            Twins::of(Pair::of(size, |memory| {
+                Mapping::near(memory, size, anchor).or_else(|| memory.executable(size, 0, 0))
+            })?)
         }
 
         /// Memory out of the reach of this program's code.
         pub(crate) fn far(size: usize) -> Option<Twins> {
-            let file = nameless_file(size)?;
             let anchor = Twins::new as *const () as usize;
             let away = |at: &usize| !Reach::of(*at, size).covers(anchor as u64);
-            let places = (1..).map(|at| at << 40).take(64).filter(away);
-            let executable = places.filter_map(|at| Executable::at(&file, size, at, FIXED_NOREPLACE)).next();
-            Twins::of(&file, executable?)
+            Twins::of(Pair::of(size, |memory| {
+                let places = (1..).map(|at| at << 40).take(64).filter(away);
+                places.filter_map(|at| memory.executable(size, at, FIXED_NOREPLACE)).next()
+            })?)
         }
 
-        fn of(file: &File, executable: Executable) -> Option<Twins> {
-            let (start, size) = (executable.start, executable.size);
-            let writable = MmapOptions::new().len(size).map_raw(file).ok()?;
+        fn of(mapped: Pair) -> Option<Twins> {
+            let Mapping { start, size } = mapped.executable;
             let frames = Frames::new(size)?;
             let section = unwind::of_region(start, size, &frames);
-            Some(Twins { _registration: Registration::new(section), frames, writable, executable, size })
+            Some(Twins { _registration: Registration::new(section), frames, mapped })
         }
 
         /// The first address at which code runs.
         pub(crate) fn start(&self) -> usize {
-            self.executable.start
+            self.mapped.executable.start
         }
 
         pub(crate) fn reach(&self) -> Reach {
-            Reach::of(self.start(), self.size)
+            Reach::of(self.start(), self.mapped.executable.size)
         }
 
         /// A run of memory that is free, to be written for code with this frame.
         #[allow(clippy::mut_from_ref, reason = "the run is given out once, until it is free again")]
         pub(crate) fn room(&self, place: usize, size: usize, frame: &Frame) -> &mut [u8] {
-            debug_assert!(place + size <= self.size);
             self.frames.set(place, size, frame);
             // SAFETY: the run lies in the mapping and is free, so nobody runs, reads or writes it.
-            unsafe { core::slice::from_raw_parts_mut(self.writable.as_mut_ptr().add(place), size) }
+            unsafe { core::slice::from_raw_parts_mut(self.mapped.bytes(place, size), size) }
         }
 
         /// Fills a run of memory that nobody runs any more.
         pub(crate) fn wipe(&self, place: usize, size: usize, filler: u8) {
-            debug_assert!(place + size <= self.size);
             // SAFETY: the run lies in the mapping and was its code's alone.
-            unsafe { self.writable.as_mut_ptr().add(place).write_bytes(filler, size) };
+            unsafe { self.mapped.bytes(place, size).write_bytes(filler, size) };
+        }
+
+        /// Copies these runs, which nobody may be writing.
+        pub(crate) fn copy(&self, runs: impl Iterator<Item = (usize, usize)>) -> Option<Spare> {
+            let size = self.mapped.executable.size;
+            let copy = Pair::of(size, |memory| memory.executable(size, 0, 0))?;
+            for (place, size) in runs {
+                let (from, to) = (self.mapped.bytes(place, size), copy.bytes(place, size));
+                // SAFETY: the runs lie in two mappings of this size.
+                unsafe { to.copy_from_nonoverlapping(from, size) };
+            }
+            Some(Spare(copy))
+        }
+
+        /// Has a spare one take the place of this memory in the running process, at the same addresses. Whether it does; if not,
+        /// the memory must not be written any more.
+        pub(crate) fn become_spare(&self, Spare(spare): Spare) -> bool {
+            let Pair { writable, executable } = spare;
+            executable.take_place_of(&self.mapped.executable) && writable.take_place_of(&self.mapped.writable)
         }
     }
 
-    /// A file in memory that nobody else can open.
-    fn nameless_file(size: usize) -> Option<File> {
-        // SAFETY: the name ends with a zero.
-        let file = unsafe { memfd_create(c"azulejo".as_ptr(), CLOSE_ON_EXEC) };
-        // SAFETY: a descriptor that was just opened and that nobody else has.
-        let file = (file >= 0).then(|| unsafe { File::from_raw_fd(file) })?;
-        file.set_len(size as u64).ok()?;
-        Some(file)
+    /// Two mappings of the same memory.
+    #[derive(Debug)]
+    struct Pair {
+        writable: Mapping,
+        executable: Mapping,
     }
 
-    /// A file where it can be run.
+    impl Pair {
+        /// Of the first kind of memory that the system lets us have, where `executable` puts it.
+        fn of(size: usize, executable: impl Fn(&Memory) -> Option<Mapping>) -> Option<Pair> {
+            let of = |memory: Memory| {
+                let executable = executable(&memory)?;
+                Some(Pair { writable: memory.writable(&executable)?, executable })
+            };
+            Memory::file(size).and_then(of).or_else(|| of(Memory::Nameless))
+        }
+
+        /// Where a run is written.
+        fn bytes(&self, place: usize, size: usize) -> *mut u8 {
+            debug_assert!(place + size <= self.writable.size);
+            with_exposed_provenance_mut(self.writable.start + place)
+        }
+    }
+
+    /// What can be mapped twice. Some sandboxes and limits forbid the one kind, some the other.
+    enum Memory {
+        /// A file in memory that nobody else can open.
+        File(File),
+        /// Memory that would be shared with children, of which the system makes a second mapping when asked to move none of it.
+        Nameless,
+    }
+
+    impl Memory {
+        fn file(size: usize) -> Option<Memory> {
+            let mut limit = Limit { now: 0, most: 0 };
+            // A file that is larger than files may be costs the process its life.
+            // SAFETY: the system writes the limit.
+            let may_be = unsafe { getrlimit(FILE_SIZE, &mut limit) } == 0 && size as u64 <= limit.now;
+            // SAFETY: the name ends with a zero.
+            let file = may_be.then(|| unsafe { memfd_create(c"azulejo".as_ptr(), CLOSE_ON_EXEC) });
+            // SAFETY: a descriptor that was just opened and that nobody else has.
+            let file = file.filter(|file| *file >= 0).map(|file| unsafe { File::from_raw_fd(file) })?;
+            file.set_len(size as u64).ok()?;
+            Some(Memory::File(file))
+        }
+
+        fn executable(&self, size: usize, address: usize, flags: c_int) -> Option<Mapping> {
+            self.map(size, address, READ_AND_EXECUTE, flags)
+        }
+
+        /// The same memory once more, to be written.
+        fn writable(&self, executable: &Mapping) -> Option<Mapping> {
+            let size = executable.size;
+            match self {
+                Memory::File(_) => self.map(size, 0, READ_AND_WRITE, 0),
+                Memory::Nameless => {
+                    // SAFETY: what is mapped stays as it is.
+                    let twin = unsafe { mremap(executable.address(), 0, size, MAY_MOVE) };
+                    let twin = Mapping::new(twin, size)?;
+                    // SAFETY: it was just mapped, and nobody else has it.
+                    let is_writable = unsafe { mprotect(twin.address(), size, READ_AND_WRITE) } == 0;
+                    is_writable.then_some(twin)
+                }
+            }
+        }
+
+        fn map(&self, size: usize, address: usize, protection: c_int, flags: c_int) -> Option<Mapping> {
+            let wish = core::ptr::without_provenance_mut(address);
+            let (file, flags) = match self {
+                Memory::File(file) => (file.as_raw_fd(), SHARED | flags),
+                Memory::Nameless => (-1, SHARED | ANONYMOUS | flags),
+            };
+            // SAFETY: a new mapping that takes the place of none.
+            Mapping::new(unsafe { mmap(wish, size, protection, flags, file, 0) }, size)
+        }
+    }
+
+    /// Addresses of this process's; given back when dropped.
     #[derive(Debug)]
-    struct Executable {
+    struct Mapping {
         start: usize,
         size: usize,
     }
 
-    impl Executable {
-        /// Maps a file where `address` is in reach of all of it.
-        fn near(file: &File, size: usize, address: usize) -> Option<Executable> {
+    impl Mapping {
+        /// What the system says that it mapped.
+        fn new(start: *mut c_void, size: usize) -> Option<Mapping> {
+            let start = start.expose_provenance();
+            (start != usize::MAX).then_some(Mapping { start, size })
+        }
+
+        fn address(&self) -> *mut c_void {
+            with_exposed_provenance_mut(self.start)
+        }
+
+        /// Maps memory to be run where `address` is in reach of all of it.
+        fn near(memory: &Memory, size: usize, address: usize) -> Option<Mapping> {
             let around = address.next_multiple_of(PAGE);
-            let step = (size + GAP).next_multiple_of(PAGE);
-            let below = (1..=TRIES).filter_map(|at| around.checked_sub(at * step));
-            let above = (0..TRIES).filter_map(|at| around.checked_add(HEAP + at * step));
+            let step = size.checked_add(GAP)?.next_multiple_of(PAGE);
+            let below = (1..=TRIES).filter_map(|at| around.checked_sub(at.checked_mul(step)?));
+            let above =
+                (0..TRIES).filter_map(|at| around.checked_add(HEAP)?.checked_add(at.checked_mul(step)?));
             let is_near = |start: usize| Reach::of(start, size).covers(address as u64);
             let places = below.chain(above).filter(|at| *at > 0 && is_near(*at));
-            let mut mapped = places.filter_map(|at| Executable::at(file, size, at, FIXED_NOREPLACE));
+            let mut mapped = places.filter_map(|at| memory.executable(size, at, FIXED_NOREPLACE));
             // Where the address was taken for a wish, it may be elsewhere.
             mapped.find(|mapped| is_near(mapped.start))
         }
 
-        fn at(file: &File, size: usize, address: usize, flags: c_int) -> Option<Executable> {
-            let (wish, file) = (core::ptr::without_provenance_mut(address), file.as_raw_fd());
-            // SAFETY: a new mapping that takes the place of none.
-            let start = unsafe { mmap(wish, size, READ_AND_EXECUTE, SHARED | flags, file, 0) }.addr();
-            (start != FAILED).then_some(Executable { start, size })
+        /// Moves to the addresses of another one, which is gone then; whether the system does that.
+        fn take_place_of(self, other: &Mapping) -> bool {
+            let (size, flags) = (self.size, MAY_MOVE | FIXED);
+            // SAFETY: both are this process's own, of the same size, and what is there is meant to go.
+            let moved = unsafe { mremap(self.address(), size, size, flags, other.address()) };
+            let is_there = Mapping::new(moved, size).map(core::mem::forget).is_some();
+            if is_there {
+                core::mem::forget(self);
+            }
+            is_there
         }
     }
 
-    impl Drop for Executable {
+    impl Drop for Mapping {
         fn drop(&mut self) {
             // SAFETY: it is this one's alone, and nothing runs in it any more.
-            unsafe { munmap(core::ptr::with_exposed_provenance_mut(self.start), self.size) };
+            unsafe { munmap(self.address(), self.size) };
         }
     }
 
@@ -182,6 +302,10 @@ mod nowhere {
     #[derive(Debug)]
     pub(crate) enum Twins {}
 
+    /// Nor of these.
+    #[derive(Debug)]
+    pub(crate) enum Spare {}
+
     impl Twins {
         pub(crate) fn new(_: usize) -> Option<Twins> {
             None
@@ -204,6 +328,14 @@ mod nowhere {
         }
 
         pub(crate) fn wipe(&self, _: usize, _: usize, _: u8) {
+            match *self {}
+        }
+
+        pub(crate) fn copy(&self, _: impl Iterator<Item = (usize, usize)>) -> Option<Spare> {
+            match *self {}
+        }
+
+        pub(crate) fn become_spare(&self, _: Spare) -> bool {
             match *self {}
         }
     }

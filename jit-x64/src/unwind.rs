@@ -12,6 +12,7 @@
 use crate::frame::{Frame, MOVE_LEN, push_len, touches_len};
 use crate::regs::{RBP, RSP};
 use azulejo_core::target::Reg;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[cfg(target_os = "linux")]
 mod region;
@@ -209,9 +210,18 @@ unsafe extern "C" {
 #[cfg(unix)]
 const TAKES_SECTIONS: bool = cfg!(target_env = "gnu");
 
+/// Who changes what the unwinder knows.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+/// Keeps others from changing what the unwinder knows: it has a lock of its own for that, which a child must not find taken.
+pub(crate) fn hold() -> MutexGuard<'static, ()> {
+    CHANGING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Registration {
     pub(crate) fn new(section: Box<[u8]>) -> Registration {
         let registration = Registration { section };
+        let _held = hold();
         #[cfg(unix)]
         // SAFETY: it is a section in the right format, which does not change or move until it is deregistered.
         unsafe {
@@ -230,6 +240,7 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
+        let _held = hold();
         #[cfg(unix)]
         // SAFETY: this is what was registered, and no code that it tells of runs any more.
         unsafe {

@@ -8,17 +8,28 @@ use super::worker::{Done, Job, Purpose, Request, Worker};
 use super::{Engine, FunctionId};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
+use std::cell::RefMut;
 
 /// How many calls and times around loops it takes until a function looks again.
 const PATIENCE: i32 = 200;
 
 impl<B: Bytecode> Engine<B> {
+    /// The thread, if there is one in this process. What another process's thread was to compile is asked for again.
+    fn worker(&self) -> RefMut<'_, Option<Worker<B>>> {
+        let mut worker = self.worker.borrow_mut();
+        if worker.as_ref().is_some_and(Worker::is_elsewhere) {
+            *worker = None;
+            self.functions.borrow().iter().for_each(|function| function.set_awaited(false));
+        }
+        worker
+    }
+
     /// Asks for code of the optimizer, unless the function waits for some already. Whether there is somebody to ask.
     pub(super) fn request(&self, function: &Function<B>, purpose: Purpose) -> bool {
         if !self.is_patient {
             return false;
         }
-        let mut worker = self.worker.borrow_mut();
+        let mut worker = self.worker();
         if worker.as_ref().is_some_and(Worker::is_over) {
             return false;
         }
@@ -43,7 +54,7 @@ impl<B: Bytecode> Engine<B> {
 
     /// Puts to use what has been compiled meanwhile.
     pub(super) fn collect(&self) {
-        let next = || self.worker.borrow().as_ref().and_then(Worker::finished);
+        let next = || self.worker().as_ref().and_then(Worker::finished);
         while let Some(Done { request, result, seen }) = next() {
             seen.iter().for_each(|record| self.counts.compiled(record));
             let Ok(function) = self.known(FunctionId(request.function)) else { continue };

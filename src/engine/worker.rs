@@ -2,6 +2,8 @@
 //!
 //! In: functions that have become hot. Out: their code, whenever it is ready; nobody waits for it. The engine looks now and
 //! then, and is the one that puts code to use: all that other threads see is bytecode and the memory for code.
+//!
+//! A process that is copied has no such thread behind that, and nothing that it had in hand can be waited for.
 
 use super::backend::watched;
 use super::function::Body;
@@ -9,7 +11,8 @@ use crate::Error;
 use crate::inside::{self, Form, Inside};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_x64::record::Record;
-use azulejo_x64::{Compiled, Compiler};
+use azulejo_x64::{Compiled, Compiler, fork};
+use std::mem;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -66,6 +69,8 @@ pub(super) struct Worker<B: Bytecode> {
     jobs: Option<Sender<Parcel<Job<B>>>>,
     done: Option<Receiver<Parcel<Done>>>,
     thread: Option<JoinHandle<()>>,
+    /// Which process it is in.
+    generation: usize,
 }
 
 impl<B: Bytecode> Worker<B> {
@@ -87,7 +92,13 @@ impl<B: Bytecode> Worker<B> {
             }
         };
         let thread = std::thread::Builder::new().name("azulejo".into()).spawn(work).ok()?;
-        Some(Worker { jobs: Some(jobs), done: Some(done), thread: Some(thread) })
+        let generation = fork::generation();
+        Some(Worker { jobs: Some(jobs), done: Some(done), thread: Some(thread), generation })
+    }
+
+    /// Whether the thread is in another process, of which this one is a copy.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.generation != fork::generation()
     }
 
     /// Hands a job over; whether the thread is still there to take it.
@@ -108,6 +119,10 @@ impl<B: Bytecode> Worker<B> {
 
 impl<B: Bytecode> Drop for Worker<B> {
     fn drop(&mut self) {
+        if self.is_elsewhere() {
+            // It may have been about to send or to take something, and is not here to go on with it.
+            mem::forget((self.jobs.take(), self.done.take(), self.thread.take()));
+        }
         // Nobody wants the results any more, so the thread ends with the function that it has in hand.
         self.jobs = None;
         self.done = None;

@@ -14,7 +14,7 @@ mod signal;
 mod stack;
 
 use azulejo_core::pass::build::TRAPPED;
-pub(crate) use registry::Registered;
+pub(crate) use registry::{Held, Registered, hold};
 
 /// A piece of code in which an access may fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

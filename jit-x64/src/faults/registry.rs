@@ -51,7 +51,7 @@ fn this_thread() -> usize {
 }
 
 /// The lock; given back when dropped.
-struct Held;
+pub(crate) struct Held;
 
 impl Held {
     /// Waits for the lock; `None` if this very thread has it.
@@ -106,6 +106,11 @@ impl Drop for Registered {
         drop(held);
         drop(function);
     }
+}
+
+/// Takes the lock, for a thread that makes a child: there the same thread has it, and no other is there to give it back.
+pub(crate) fn hold() -> Option<Held> {
+    Held::take()
 }
 
 /// How a function goes on that faulted at this address, if it is at an access that may.

@@ -1,0 +1,348 @@
+//! A process that is copied: parent and child each have their own code from then on.
+
+#![cfg(unix)]
+
+mod children;
+
+use azulejo::memory::Reserved;
+use azulejo::prelude::*;
+use children::{child, end, split};
+use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+#[bytecode(context = Vm)]
+enum Op {
+    Const { dst: Out<i64>, value: Imm<i64> },
+    Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    Loop { n: InOut<i64>, to: Label },
+    Load { dst: Out<i64>, at: In<u64> },
+    Split { dst: Out<i64>, a: In<i64> },
+    Call { dst: Out<i64>, f: Imm<u32>, a: In<i64> },
+    Return { a: In<i64> },
+}
+
+/// What [`split_in_code`] left: a child, in the parent.
+#[derive(Default)]
+struct Vm {
+    start: usize,
+    size: u64,
+    child: Option<children::Child>,
+    is_child: bool,
+    /// What the child waits for.
+    signal: Option<PipeReader>,
+}
+
+/// Makes a child in the middle of compiled code. It goes on when the parent lets it.
+fn split_in_code(vm: &mut Vm, value: i64) -> i64 {
+    vm.child = split();
+    vm.is_child = vm.child.is_none();
+    if let Some(mut signal) = vm.signal.take()
+        && vm.is_child
+    {
+        signal.read_exact(&mut [0]).expect("the parent writes a byte");
+    }
+    value
+}
+
+template! {
+    Op::Const  => $value
+    Op::Add    => (add $a $b)
+    Op::Loop!  => (dov (set $n (sub $n 1)) (when (nz $n) (branch $to)))
+    Op::Load   => unsafe (within (ult $at (load (addr (tc) (&offset_of Vm, size)) u64)) 1
+        (load (idx (load pure (addr (tc) (&offset_of Vm, start)) ptr) $at 1) i64))
+    Op::Split  => (call split_in_code (arglist (carg (tc) ptr) (carg $a i64)) i64)
+    Op::Call   => (invoke $f (arglist $a) i64)
+    Op::Return => (return $a)
+}
+
+const TIERS: [Tier; 2] = [Tier::Baseline, Tier::Optimizer];
+
+/// `n + value`, with as many constants before as make the code so long.
+fn plus(value: i64, work: usize) -> Vec<Op> {
+    let mut code: Vec<Op> =
+        (0..work).map(|at| Op::Const { dst: 1.into(), value: Imm(at as i64 * 0x1234_5678_9abc) }).collect();
+    code.push(Op::Const { dst: 1.into(), value: Imm(value) });
+    code.push(Op::Add { dst: 0.into(), a: 0.into(), b: 1.into() });
+    code.push(Op::Return { a: 0.into() });
+    code
+}
+
+fn call(engine: &Engine<Op>, function: FunctionId, n: i64) -> i64 {
+    engine.call(function, &mut Vm::default(), (n,)).expect("it returns")
+}
+
+/// Throws code away and makes other code, which is put where that was.
+fn replace(engine: &Engine<Op>, tier: Tier, old: &[FunctionId], value: i64) -> Vec<FunctionId> {
+    old.iter().for_each(|function| engine.discard(*function).expect("it is there"));
+    let make = |at: usize| {
+        let function = engine.define("new", plus(value, at % 3), 2).expect("it is right");
+        engine.compile_in(function, tier).expect("there is room");
+        assert_eq!(call(engine, function, 7), 7 + value);
+        function
+    };
+    (0..old.len()).map(make).collect()
+}
+
+/// Functions and their code.
+fn made(tier: Tier, count: usize) -> (Engine<Op>, Vec<FunctionId>) {
+    let engine = Engine::<Op>::builder().only(tier).code_bytes(1 << 16).build();
+    let define = |at: usize| engine.define("old", plus(1000, at % 3), 2).expect("it is right");
+    let functions: Vec<FunctionId> = (0..count).map(define).collect();
+    functions.iter().for_each(|function| engine.compile_in(*function, tier).expect("there is room"));
+    (engine, functions)
+}
+
+/// The two ends of a pipe on which one process waits for the other.
+struct Signal(PipeReader, PipeWriter);
+
+impl Signal {
+    fn new() -> Signal {
+        let (reader, writer) = pipe().expect("the system has a pipe");
+        Signal(reader, writer)
+    }
+
+    fn wait(&mut self) {
+        self.0.read_exact(&mut [0]).expect("the other process writes a byte");
+    }
+
+    fn give(&mut self) {
+        self.1.write_all(&[1]).expect("the other process reads it");
+    }
+}
+
+#[test]
+fn what_a_child_compiles_is_not_the_parents() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    for tier in TIERS {
+        let (engine, functions) = made(tier, 20);
+        let work = || {
+            let new = replace(&engine, tier, &functions, 3000);
+            assert!(new.iter().all(|function| call(&engine, *function, 1) == 3001));
+            assert!(functions.iter().all(|function| call(&engine, *function, 1) == 1001));
+        };
+        child(work).join();
+        assert!(functions.iter().all(|function| call(&engine, *function, 1) == 1001));
+        // And so does the parent; and a child's child.
+        work();
+        child(|| child(work).join()).join();
+        work();
+    }
+}
+
+#[test]
+fn what_a_parent_compiles_is_not_the_childs() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    for tier in TIERS {
+        let (engine, functions) = made(tier, 20);
+        let mut signal = Signal::new();
+        let Some(child) = split() else {
+            end(|| {
+                signal.wait();
+                assert!(functions.iter().all(|function| call(&engine, *function, 1) == 1001));
+                replace(&engine, tier, &functions, 4000);
+            })
+        };
+        replace(&engine, tier, &functions, 3000);
+        signal.give();
+        child.join();
+    }
+}
+
+#[test]
+fn a_child_made_in_compiled_code_goes_on_in_it() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    for tier in TIERS {
+        let engine = Engine::<Op>::builder().only(tier).code_bytes(1 << 16).build();
+        let inner = [
+            Op::Split { dst: 0.into(), a: 0.into() },
+            Op::Const { dst: 1.into(), value: Imm(20) },
+            Op::Add { dst: 0.into(), a: 0.into(), b: 1.into() },
+            Op::Return { a: 0.into() },
+        ];
+        let inner = engine.define("inner", &inner[..], 2).expect("it is right");
+        let outer = [
+            Op::Call { dst: 0.into(), f: Imm(inner.number()), a: 0.into() },
+            Op::Add { dst: 0.into(), a: 0.into(), b: 0.into() },
+            Op::Return { a: 0.into() },
+        ];
+        let outer = engine.define("outer", &outer[..], 1).expect("it is right");
+        let functions = [inner, outer];
+        functions.iter().for_each(|function| engine.compile_in(*function, tier).expect("there is room"));
+        // Once without a child, so that all the code is there that a call needs.
+        let mut vm = Vm::default();
+        let result: Result<i64, Error> = engine.call(outer, &mut vm, (1i64,));
+        let check = |result: Result<i64, Error>| assert_eq!(result, Ok(42));
+        match vm.child.take() {
+            None => end(|| check(result)),
+            Some(child) => child.join(),
+        }
+        let Signal(reader, mut writer) = Signal::new();
+        let mut vm = Vm { signal: Some(reader), ..Vm::default() };
+        let result: Result<i64, Error> = engine.call(outer, &mut vm, (1i64,));
+        match vm.child.take() {
+            None => end(|| {
+                check(result);
+                replace(&engine, tier, &functions, 4000);
+            }),
+            Some(child) => {
+                check(result);
+                // There is other code now where the child is.
+                replace(&engine, tier, &functions, 3000);
+                writer.write_all(&[1]).expect("the child reads it");
+                child.join();
+            }
+        }
+    }
+}
+
+/// Calls until the optimizer's code is there.
+fn climb(engine: &Engine<Op>, function: FunctionId) {
+    for _ in 0..1_000_000 {
+        if engine.tier(function) == Tier::Optimizer {
+            return;
+        }
+        assert_eq!(call(engine, function, 1), 1001);
+        std::thread::yield_now();
+    }
+    panic!("it does not climb");
+}
+
+#[test]
+fn a_child_has_no_thread_that_compiles_and_starts_one_of_its_own() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    // Each child is made at another moment of what the thread does.
+    for round in 0..20 {
+        let engine = Engine::<Op>::builder().background(true).thresholds(5, 50).build();
+        let define = |_| engine.define("f", plus(1000, 200), 2).expect("it is right");
+        let functions: Vec<FunctionId> = (0..8).map(define).collect();
+        // Some are compiled, one is being compiled, and some wait.
+        climb(&engine, functions[0]);
+        for function in &functions {
+            (0..60 + round).for_each(|_| assert_eq!(call(&engine, *function, 1), 1001));
+        }
+        let children = [
+            child(|| functions.iter().for_each(|function| climb(&engine, *function))),
+            // (The engine is nobody else's in this process.)
+            child(|| {
+                // SAFETY: the child ends before the engine would be dropped again.
+                drop(unsafe { std::ptr::read(&engine) });
+            }),
+        ];
+        functions.iter().for_each(|function| climb(&engine, *function));
+        children.into_iter().for_each(children::Child::join);
+    }
+}
+
+/// Calls a function that reads out of bounds, and one that does not.
+fn check_faults(engine: &Engine<Op>, function: FunctionId, memory: &Reserved) {
+    let mut vm =
+        Vm { start: memory.start().expose_provenance(), size: memory.accessible() as u64, ..Vm::default() };
+    assert_eq!(engine.call(function, &mut vm, (8u64,)), Ok(0i64));
+    let past: Result<i64, Error> = engine.call(function, &mut vm, (memory.accessible() as u64 + 8,));
+    assert_eq!(past, Err(Error::Trap { trap: Trap::User(1), at: 0 }));
+}
+
+/// An engine whose code may fault, and a function of it.
+fn guarded() -> (Engine<Op>, FunctionId) {
+    // SAFETY: who calls these functions gives addresses that lie in what is reserved.
+    let engine: Engine<Op> = unsafe { Engine::<Op>::builder().guards(true) }.build();
+    let code = vec![Op::Load { dst: 0.into(), at: 0.into() }, Op::Return { a: 0.into() }];
+    let function = engine.define("load", code, 1).expect("it is right");
+    (engine, function)
+}
+
+#[test]
+fn no_lock_of_another_thread_stays_taken_in_a_child() {
+    if azulejo::can_compile().is_err() || !azulejo::can_guard() {
+        return;
+    }
+    let page = azulejo::memory::page_size();
+    let memory = Reserved::new(page, 1 << 30).expect("there is room");
+    /// Ends the threads, whatever happens.
+    struct Over<'a>(&'a AtomicBool);
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let _over = Over(&is_over);
+        // Code comes and goes all the time, and so do regions for it.
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let (engine, function) = guarded();
+                    for tier in TIERS.into_iter().cycle().take(200) {
+                        engine.compile_in(function, tier).expect("there is room");
+                        engine.discard(function).expect("it is there");
+                    }
+                }
+            });
+        }
+        let (engine, function) = guarded();
+        TIERS.into_iter().for_each(|tier| engine.compile_in(function, tier).expect("there is room"));
+        for _ in 0..100 {
+            child(|| {
+                check_faults(&engine, function, &memory);
+                engine.discard(function).expect("it is there");
+                let (engine, function) = guarded();
+                engine.compile(function).expect("there is room");
+                check_faults(&engine, function, &memory);
+            })
+            .join();
+        }
+        check_faults(&engine, function, &memory);
+    });
+}
+
+/// Where the system has no memory for a copy, each goes on with the code there is, and puts nothing in its place.
+#[test]
+#[cfg(target_os = "linux")]
+fn without_room_for_a_copy_both_have_the_code_there_is() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let work = || {
+        for tier in TIERS {
+            let (engine, functions) = made(tier, 20);
+            let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+            // SAFETY: the system reads and writes the limit. What this process has, it keeps.
+            unsafe {
+                libc::getrlimit(libc::RLIMIT_AS, &mut limit);
+                libc::setrlimit(libc::RLIMIT_AS, &libc::rlimit { rlim_cur: 1 << 16, ..limit });
+            }
+            let mut signal = Signal::new();
+            let is_right = |engine: &Engine<Op>| {
+                assert!(functions.iter().all(|function| call(engine, *function, 1) == 1001));
+            };
+            let Some(child) = split() else {
+                end(|| {
+                    signal.wait();
+                    is_right(&engine);
+                    let new = engine.define("new", plus(3000, 0), 2).expect("it is right");
+                    assert_eq!(engine.compile_in(new, tier), Err(Error::OutOfCodeMemory));
+                    assert_eq!(call(&engine, new, 1), 3001);
+                    functions.iter().for_each(|function| engine.discard(*function).expect("it is there"));
+                    is_right(&engine);
+                })
+            };
+            // SAFETY: as above.
+            unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) };
+            replace(&engine, tier, &functions, 3000);
+            signal.give();
+            child.join();
+            is_right(&engine);
+        }
+    };
+    child(work).join();
+}
