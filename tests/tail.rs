@@ -296,3 +296,40 @@ fn what_fails_then_fails_for_the_caller() {
         }
     }
 }
+
+/// A function that is called by taking another one's place is made then, and who makes it runs functions that do the same.
+#[test]
+fn makers_may_run_functions_that_take_each_others_place() {
+    for (name, engine) in engines() {
+        let engine = std::rc::Rc::new(engine);
+        let sum = vec![Op::Add { dst: out(0), a: reg(0), b: reg(1) }, Op::Return { a: reg(0) }];
+        let sum = engine.define("sum", sum, 2).expect("it is right");
+        let tail = vec![Op::Tail2 { f: Imm(sum.number()), a: reg(0), b: reg(1) }];
+        let inner = engine.define("inner", tail, 2).expect("it is right");
+        for count in [2, 8] {
+            let again = std::rc::Rc::downgrade(&engine);
+            let late = engine.declare("late", move || {
+                let engine = again.upgrade().expect("it is there");
+                assert_eq!(engine.call(inner, &mut (), (10i64, 4i64)), Ok(14i64));
+                let add = (1..count).map(|at| Op::Add { dst: out(0), a: reg(0), b: reg(at) });
+                let code: Vec<Op> = add.chain([Op::Return { a: reg(0) }]).collect();
+                Some((code.into(), count))
+            });
+            let f = Imm(late.number());
+            let first = match count {
+                2 => Op::Tail2 { f, a: reg(0), b: reg(1) },
+                _ => Op::Tail8 { f, a: reg(0), b: reg(1) },
+            };
+            let first = engine.define("first", vec![first], 2).expect("it is right");
+            let call = vec![
+                Op::Call { dst: out(2), f: Imm(first.number()), args: Regs { first: 0, count: 2 } },
+                Op::Return { a: reg(2) },
+            ];
+            let caller = engine.define("caller", call, 3).expect("it is right");
+            let expected = if count == 2 { 3 } else { 1 + 2 + 3 + 5 + 5 + 6 + 7 + 8 };
+            for function in [first, caller] {
+                assert_eq!(engine.call(function, &mut (), (1i64, 2i64)), Ok(expected), "{name}");
+            }
+        }
+    }
+}

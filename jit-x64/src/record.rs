@@ -60,6 +60,14 @@ struct Next {
     memory: RefCell<Vec<u64>>,
 }
 
+/// What was to run next when others ran.
+#[derive(Debug)]
+pub struct Aside {
+    record: *const Record,
+    context: *mut (),
+    args: Vec<u64>,
+}
+
 impl Next {
     const fn nobody() -> Next {
         Next {
@@ -148,6 +156,27 @@ impl Host {
         let Next { record, count, args, .. } = &self.next;
         // SAFETY: the caller promises it; the arguments are in memory that only grows when the next one is said.
         unsafe { (&*record.get(), core::slice::from_raw_parts(args.get(), count.get())) }
+    }
+
+    /// Keeps what runs next while other functions run, whose calls may be put off too.
+    pub fn put_aside(&self) -> Aside {
+        let Next { record, context, .. } = &self.next;
+        let args = match record.get().is_null() {
+            true => Vec::new(),
+            // SAFETY: there is one. Records stay as long as the host does.
+            false => unsafe { self.next() }.1.to_vec(),
+        };
+        Aside { record: record.get(), context: context.get(), args }
+    }
+
+    /// Has it run next again.
+    pub fn bring_back(&self, aside: Aside) {
+        let Aside { record, context, args } = aside;
+        // SAFETY: as above.
+        let Some(record) = (unsafe { record.as_ref() }) else { return };
+        let room = self.room(record, context, args.len());
+        // SAFETY: there is room for so many, and nobody else has the address.
+        unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
     }
 
     /// Whose functions these are.

@@ -350,19 +350,14 @@ impl<B: Bytecode> Function<B> {
         }
     }
 
-    /// Has the bytecode made, if that has not been done.
+    /// Whether the bytecode was made, and if so, whether it is right.
     #[inline(always)]
-    pub(super) fn make(&self) -> Result<(), Error> {
-        match self.body.get() {
-            Some(Ok(_)) => Ok(()),
-            Some(Err(error)) => Err(*error),
-            None => self.make_now(),
-        }
+    pub(super) fn made(&self) -> Option<Result<(), Error>> {
+        self.body.get().map(|body| body.as_ref().map(|_| ()).map_err(|error| *error))
     }
 
-    #[cold]
-    #[inline(never)]
-    fn make_now(&self) -> Result<(), Error> {
+    /// Has the bytecode made, which has not been done.
+    pub(super) fn make(&self) -> Result<(), Error> {
         // Whoever makes it may call other functions, but not this one.
         let maker = self.maker.take().ok_or(Error::NotMade)?;
         let body = maker().map(Arc::new);

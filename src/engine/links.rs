@@ -8,7 +8,7 @@ mod present {
     use azulejo_core::pass::build::{Functions, Table};
     use azulejo_core::vocab::Trap;
     use azulejo_x64::RawStatus;
-    use azulejo_x64::record::{Arrival, Host, Outcome, Record};
+    use azulejo_x64::record::{Arrival, Aside, Host, Outcome, Record};
     use std::cell::RefCell;
 
     /// The records of an engine's functions.
@@ -100,6 +100,16 @@ mod present {
             frame[..args.len()].copy_from_slice(args);
         }
 
+        /// Keeps what runs next while a function's maker runs others.
+        pub(crate) fn put_aside(&self) -> Aside {
+            self.host.put_aside()
+        }
+
+        /// Has it run next again.
+        pub(crate) fn bring_back(&self, aside: Aside) {
+            self.host.bring_back(aside);
+        }
+
         /// For compilers.
         pub(crate) fn functions(&self) -> Functions<'_> {
             let records = &self.addresses[..self.records.len()];
@@ -160,6 +170,14 @@ mod absent {
         pub(crate) fn give_next(&self, frame: &mut [u64]) {
             let args = &self.next.borrow().1;
             frame[..args.len()].copy_from_slice(args);
+        }
+
+        pub(crate) fn put_aside(&self) -> (u32, Vec<u64>) {
+            self.next.borrow().clone()
+        }
+
+        pub(crate) fn bring_back(&self, aside: (u32, Vec<u64>)) {
+            *self.next.borrow_mut() = aside;
         }
 
         pub(crate) fn functions(&self) -> Functions<'_> {

@@ -286,8 +286,22 @@ impl<B: Bytecode> Engine<B> {
     #[inline(always)]
     fn function(&self, id: FunctionId) -> Result<&Function<B>, Error> {
         let function = self.known(id)?;
-        function.make()?;
+        match function.made() {
+            Some(result) => result?,
+            None => self.make(function)?,
+        }
         Ok(function)
+    }
+
+    /// Has a function's bytecode made. Its maker may run others, and the function itself may be what runs next: its arguments
+    /// are then still where those of other calls go.
+    #[cold]
+    #[inline(never)]
+    fn make(&self, function: &Function<B>) -> Result<(), Error> {
+        let aside = self.links.borrow().put_aside();
+        let result = function.make();
+        self.links.borrow().bring_back(aside);
+        result
     }
 
     /// A function, whose bytecode may not be made yet.
