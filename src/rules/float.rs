@@ -49,6 +49,22 @@ rewrite! {
     (nearest.$t:float $x@(trunc _)) => $x
     (nearest.$t:float $x@(nearest _)) => $x
 
+    // One NaN. A comparison asks only whether there is any, and an integer becomes none.
+
+    (canonical_nan.$t:float $x@(canonical_nan _)) => $x
+    (canonical_nan.$t:float $x@(stof _)) => $x
+    (canonical_nan.$t:float $x@(utof _)) => $x
+    (lt.$t:float (canonical_nan $x) $y) => (lt $x $y)
+    (lt.$t:float $x (canonical_nan $y)) => (lt $x $y)
+    (le.$t:float (canonical_nan $x) $y) => (le $x $y)
+    (le.$t:float $x (canonical_nan $y)) => (le $x $y)
+    (ge.$t:float (canonical_nan $x) $y) => (ge $x $y)
+    (ge.$t:float $x (canonical_nan $y)) => (ge $x $y)
+    (gt.$t:float (canonical_nan $x) $y) => (gt $x $y)
+    (gt.$t:float $x (canonical_nan $y)) => (gt $x $y)
+    (eq.$t:float (canonical_nan $x) $y) => (eq $x $y)
+    (ne.$t:float (canonical_nan $x) $y) => (ne $x $y)
+
     // Conversions.
 
     // The same bits and back.

@@ -44,6 +44,8 @@ pub trait Int: Num + Ord {
 pub trait Float: Num {
     /// The bit that makes a NaN a quiet one.
     const QUIET: u64;
+    /// The bits of an infinity.
+    const INFINITY: u64;
     /// Exact for both widths.
     fn to_f64(self) -> f64;
     /// Rounds to nearest for the narrow width.
@@ -108,6 +110,7 @@ macro_rules! floats {
         }
         impl Float for $float {
             const QUIET: u64 = 1 << ($float::MANTISSA_DIGITS - 2);
+            const INFINITY: u64 = $float::INFINITY.to_bits() as u64;
             #[inline(always)]
             fn to_f64(self) -> f64 { self as f64 }
             #[inline(always)]
@@ -300,6 +303,20 @@ meanings! {
     select<T: Num>(flag: bool, a: T, b: T) -> T = if flag { a } else { b };
 }
 
+/// The value itself, and for every NaN the one that is quiet and has neither sign nor payload.
+///
+/// A compiler may take any NaN that it knows for any other, and `if value == value { value } else { NAN }` for `value`. So
+/// what stands for a NaN here is read from memory, where no compiler looks before the program runs.
+#[inline(always)]
+pub fn canonical_nan<T: Float>(a: T) -> T {
+    let one = T::INFINITY | T::QUIET;
+    if a.to_bits() & (T::TYPE.mask() >> 1) <= T::INFINITY {
+        return a;
+    }
+    // SAFETY: it is a value of this function.
+    T::from_bits(unsafe { core::ptr::read_volatile(&one) })
+}
+
 /// Signed remainder; the remainder of the least integer by minus one is zero, and only zero traps.
 #[inline(always)]
 pub fn rem<T: Int>(a: T, b: T) -> Result<T, Trap> {
@@ -429,6 +446,22 @@ fn maximum<T: Float>(a: T, b: T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_nan_becomes_the_one() {
+        let canonical = |bits| canonical_nan(f64::from_bits(bits)).to_bits();
+        let narrow = |bits| canonical_nan(f32::from_bits(bits)).to_bits();
+        for nan in [0x7ff0_0000_0000_0001, 0xfff8_0000_0000_0000, u64::MAX, 0x7ff8_0000_0000_0000] {
+            assert_eq!(canonical(nan), 0x7ff8_0000_0000_0000, "{nan:x}");
+        }
+        for nan in [0x7f80_0001, 0xffc0_0000, u32::MAX, 0x7fc0_0000] {
+            assert_eq!(narrow(nan), 0x7fc0_0000, "{nan:x}");
+        }
+        for number in [0, 1, 1 << 63, 0x7ff0_0000_0000_0000, 0xfff0_0000_0000_0000, 0x3ff0_0000_0000_0000] {
+            assert_eq!(canonical(number), number);
+        }
+        assert_eq!([narrow(0xff80_0000), narrow(1 << 31)], [0xff80_0000, 1 << 31]);
+    }
 
     #[test]
     fn rounding_gives_no_signaling_nan() {

@@ -133,6 +133,8 @@ bitflags! {
         /// A node's constant says how it touches memory: an [`Access`](crate::ir::graph::Access). `READS` and `WRITES` say what
         /// it does if that is nothing special.
         const ACCESS = 1 << 12;
+        /// A result that is a NaN may be any NaN. Which one it is differs from tier to tier.
+        const ANY_NAN = 1 << 13;
     }
 }
 
@@ -461,13 +463,13 @@ operator_table! {
     FTOS_TRAP "ftos_trap" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE GUARDED TEMPLATE GRAPH], (ftos_trap float int cast_traps), &[OUT_OF_RANGE];
     FTOU_TRAP "ftou_trap" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE GUARDED TEMPLATE GRAPH], (ftou_trap float int cast_traps), &[OUT_OF_UNSIGNED];
     BITCAST "bitcast" (Value) [Type] -> Param, Key::Both { legal: same_width }, VALUE, None, [PURE TEMPLATE GRAPH], (bitcast value value cast);
-    FCAST "fcast" (Value) [Type] -> Param, Key::Both { legal: float_to_float }, FLOAT, None, [PURE TEMPLATE GRAPH], (fcast float float cast);
+    FCAST "fcast" (Value) [Type] -> Param, Key::Both { legal: float_to_float }, FLOAT, None, [PURE ANY_NAN TEMPLATE GRAPH], (fcast float float cast);
 
     // Arithmetic.
-    ADD "add" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE COMMUTES TEMPLATE GRAPH], (add 2 value result);
-    SUB "sub" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE TEMPLATE GRAPH], (sub 2 value result);
-    MUL "mul" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE COMMUTES TEMPLATE GRAPH], (mul 2 value result);
-    DIV "div" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE GUARDED TEMPLATE GRAPH], (div 2 value traps), &[ZERO_DIVIDES, LEAST_OVERFLOWS];
+    ADD "add" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE COMMUTES ANY_NAN TEMPLATE GRAPH], (add 2 value result);
+    SUB "sub" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE ANY_NAN TEMPLATE GRAPH], (sub 2 value result);
+    MUL "mul" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE COMMUTES ANY_NAN TEMPLATE GRAPH], (mul 2 value result);
+    DIV "div" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE GUARDED ANY_NAN TEMPLATE GRAPH], (div 2 value traps), &[ZERO_DIVIDES, LEAST_OVERFLOWS];
     UDIV "udiv" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE GUARDED TEMPLATE GRAPH], (udiv 2 int traps), &[ZERO_DIVIDES];
     REM "rem" (Same Same) [] -> Same, Key::Result, INT, Signed, [PURE GUARDED TEMPLATE GRAPH], (rem 2 int traps), &[ZERO_DIVIDES];
     UREM "urem" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE GUARDED TEMPLATE GRAPH], (urem 2 int traps), &[ZERO_DIVIDES];
@@ -496,14 +498,15 @@ operator_table! {
 
     // Floats.
     ABS "abs" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (abs 1 float result);
-    SQRT "sqrt" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (sqrt 1 float result);
-    MIN "min" (Same Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (min 2 float result);
-    MAX "max" (Same Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (max 2 float result);
-    FLOOR "floor" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (floor 1 float result);
-    CEIL "ceil" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (ceil 1 float result);
-    TRUNC "trunc" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (trunc 1 float result);
-    NEAREST "nearest" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (nearest 1 float result);
+    SQRT "sqrt" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE ANY_NAN TEMPLATE GRAPH], (sqrt 1 float result);
+    MIN "min" (Same Same) [] -> Same, Key::Result, FLOAT, None, [PURE ANY_NAN TEMPLATE GRAPH], (min 2 float result);
+    MAX "max" (Same Same) [] -> Same, Key::Result, FLOAT, None, [PURE ANY_NAN TEMPLATE GRAPH], (max 2 float result);
+    FLOOR "floor" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE ANY_NAN TEMPLATE GRAPH], (floor 1 float result);
+    CEIL "ceil" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE ANY_NAN TEMPLATE GRAPH], (ceil 1 float result);
+    TRUNC "trunc" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE ANY_NAN TEMPLATE GRAPH], (trunc 1 float result);
+    NEAREST "nearest" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE ANY_NAN TEMPLATE GRAPH], (nearest 1 float result);
     COPYSIGN "copysign" (Same Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (copysign 2 float result);
+    CANONICAL_NAN "canonical_nan" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (canonical_nan 1 float result);
 
     // Choice. In a template both arms of a `select` are computed; only one arm of an `if` is.
     SELECT "select" (Flag Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE TEMPLATE GRAPH], (select);

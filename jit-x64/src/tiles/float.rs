@@ -42,6 +42,7 @@ tile! {
     neg_float: (neg.$t:float num) -> num, 4, tied(0) => |cx, t| flip_sign(cx, t),
     abs: (abs.$t:float num) -> num, 4, tied(0) => |cx, t| clear_sign(cx, t),
     copysign: (copysign.$t:float num num) -> num, 8, tied(0), late(1), temp(float) => |cx, t| copy_sign(cx, t),
+    canonical_nan: (canonical_nan.$t:float num) -> num, 5, tied(0) => |cx, t| one_nan(cx, t),
     nearest_round: (nearest.$t:float num) -> num, 6, needs(sse41) => |cx, t| cx.round(0, t.sig.ty, t.out(), t.reg(0)),
     nearest: (nearest.$t:float num) -> num, 30, tied(0), temp(int), temp(float), temp(float) => |cx, t| round_without_sse41(cx, t, 0),
     floor_round: (floor.$t:float num) -> num, 6, needs(sse41) => |cx, t| cx.round(1, t.sig.ty, t.out(), t.reg(0)),

@@ -53,15 +53,10 @@ fn field(name: &str, kind: &str, ty: &str) -> (String, String) {
     (name.into(), format!("{kind}<{ty}>"))
 }
 
-/// Operators whose result is exact even if it is not a number.
-const KEEPS_BITS: [&str; 5] = ["neg", "abs", "copysign", "bitcast", "select"];
-
 /// A float with only one kind of NaN. Which NaN arithmetic gives is left open, and bits of floats become integers in many
-/// ways. The bits come out of memory, since rustc may take any NaN that it knows for any other.
-fn one_nan(template: &str, ty: &str) -> String {
-    let int = if ty == "f32" { "i32" } else { "i64" };
-    let nan = format!("(bitcast (load (addr (tc) (&offset_of Vm, nan_{ty})) {int}) {ty})");
-    format!("(let: (($result {template})) (if (eq $result $result) $result {nan}))")
+/// ways.
+fn one_nan(template: &str) -> String {
+    format!("(canonical_nan {template})")
 }
 
 /// An operator on registers of its types.
@@ -105,8 +100,8 @@ fn of_operator(info: &OpInfo, sig: Sig) -> Option<Opcode> {
         Yields::Same | Yields::Param => sig.ty.name(),
         _ => return None,
     };
-    if out.starts_with('f') && !KEEPS_BITS.contains(&info.name) {
-        template = one_nan(&template, out);
+    if out.starts_with('f') && info.props.contains(Props::ANY_NAN) {
+        template = one_nan(&template);
     }
     fields.insert(0, field("dst", "Out", out));
     let types = match info.key {
@@ -139,7 +134,7 @@ fn memory(ty: Type, opcodes: &mut Vec<Opcode>) {
     });
     let mut sum = format!("(add (load $at {name}) $value)");
     if name.starts_with('f') {
-        sum = one_nan(&sum, name);
+        sum = one_nan(&sum);
     }
     opcodes.push(Opcode {
         name: camel(&format!("change_{name}")),
@@ -186,7 +181,7 @@ fn at_edge(ty: Type, opcodes: &mut Vec<Opcode>) {
     add("store", None, store);
     let (mut sum, mut changed) = (format!("(add $b {})", load(24)), format!("(add {} $b)", load(25)));
     if name.starts_with('f') {
-        (sum, changed) = (one_nan(&sum, name), one_nan(&changed, name));
+        (sum, changed) = (one_nan(&sum), one_nan(&changed));
     } else {
         add("test", Some("u8"), format!("(flagval (nz (and {} 6)) u8)", load(26)));
         if bytes > 1 {
@@ -242,7 +237,7 @@ fn in_memory(ty: Type, opcodes: &mut Vec<Opcode>) {
         for op in &of_value {
             let mut template = format!("({op} $b {load})");
             if name.starts_with('f') {
-                template = one_nan(&template, name);
+                template = one_nan(&template);
             }
             add(format!("{op}_{form}_{name}"), name, template);
         }

@@ -229,9 +229,9 @@ impl Maker<'_> {
             0..4 => {
                 let (op, a) = (self.one_of(&FLOAT_BINARY), self.expr(ty, less));
                 let b = if self.random.one_in(2) { self.leaf(ty) } else { self.expr(ty, less) };
-                one_nan(&format!("({op} {a} {b})"), ty)
+                one_nan(&format!("({op} {a} {b})"))
             }
-            4 => one_nan(&format!("({} {})", self.one_of(&FLOAT_UNARY), self.expr(ty, less)), ty),
+            4 => one_nan(&format!("({} {})", self.one_of(&FLOAT_UNARY), self.expr(ty, less))),
             5 => format!("({} {})", self.one_of(&["neg", "abs"]), self.expr(ty, less)),
             6 => format!("(copysign {} {})", self.expr(ty, less), self.leaf(ty)),
             7 | 8 => {
@@ -240,12 +240,12 @@ impl Maker<'_> {
             }
             9 => {
                 let from = if ty == "f64" { "f32" } else { "f64" };
-                one_nan(&format!("(fcast {} {ty})", self.expr(from, less)), ty)
+                one_nan(&format!("(fcast {} {ty})", self.expr(from, less)))
             }
             10 if ty == "f64" => {
                 let (a, b) = (self.expr("f64", less), self.leaf("f64"));
                 let call = format!("(call pure halfway (arglist (carg {a} f64) (carg {b} f64)) f64)");
-                one_nan(&call, ty)
+                one_nan(&call)
             }
             _ => {
                 let from = if ty == "f64" { "i64" } else { "i32" };

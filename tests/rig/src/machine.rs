@@ -25,10 +25,6 @@ pub struct Vm {
     ints: &'static [extern "C" fn(i64, f64) -> i64; 3],
     floats: &'static [extern "C" fn(i64, f64) -> f64; 3],
     notes_by: &'static [extern "C" fn(&mut Vm, i64); 3],
-    /// The one NaN that arithmetic gives; see `one_nan` in `build/main.rs`.
-    nan_f64: u64,
-    /// As above.
-    nan_f32: u32,
     /// Where memory ends; this never changes while a program runs.
     pub edge: Edge,
     /// What is there before a run and after it.
@@ -39,7 +35,6 @@ pub struct Vm {
 
 impl Default for Vm {
     fn default() -> Self {
-        let (nan_f64, nan_f32) = (f64::NAN.to_bits(), f32::NAN.to_bits());
         Vm {
             buffer: [0; 16],
             kept: 0,
@@ -49,8 +44,6 @@ impl Default for Vm {
             ints: &INTS,
             floats: &FLOATS,
             notes_by: &NOTES,
-            nan_f64,
-            nan_f32,
             edge: Edge::default(),
             at_edge: [0; edge::BYTES / 8],
             running: Running::default(),

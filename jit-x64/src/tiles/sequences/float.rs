@@ -42,6 +42,22 @@ pub(in crate::tiles) fn copy_sign(cx: &mut Emitter, t: &Tile<'_>) {
     cx.sse_bits(Bits::Or, t.out(), other);
 }
 
+/// The bits of the NaN that `canonical_nan` gives.
+fn nan(ty: Type) -> u64 {
+    match ty {
+        Type::F32 => 0x7fc0_0000,
+        _ => 0x7ff8 << 48,
+    }
+}
+
+/// A jump that is foreseen costs what waits for the value nothing; a select would make it wait.
+pub(in crate::tiles) fn one_nan(cx: &mut Emitter, t: &Tile<'_>) {
+    cx.ucomis(t.sig.ty, t.out(), t.out());
+    let number = cx.skip_if(Cond::Np);
+    cx.float_constant(t.sig.ty, t.out(), nan(t.sig.ty));
+    cx.land(number);
+}
+
 /// The machine's minimum and maximum take the second operand for NaN and for zeros of either sign. Equal operands
 /// (zeros among them) are joined by their bits, and NaN comes out of an addition.
 pub(in crate::tiles) fn extreme(cx: &mut Emitter, t: &Tile<'_>, sse: Sse, equal: Bits) {
