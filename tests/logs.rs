@@ -159,7 +159,7 @@ fn numbers_mean_the_same_in_every_stage() {
     let engine = Engine::<Op>::new();
     let function = engine.define("sum", program(), 5).expect("it is right");
     let text = engine.stages(function).expect("it compiles");
-    let names = "bytecode build rewrite forward rewrite dead place tile live allocate emit";
+    let names = "bytecode build represent rewrite forward rewrite dead place tile live allocate emit";
     assert_eq!(stages(&text).join(" "), names);
     let words = |line: &'static str| line.split([' ', '=']).filter(|word| !word.is_empty());
     let text: &'static str = text.leak();
