@@ -25,6 +25,8 @@ pub enum Error {
     },
     /// Nested calls used up the frames or the thread's stack.
     StackOverflow,
+    /// The system has no memory for as many VM registers as the engine was to have.
+    OutOfStackMemory,
     /// More arguments than the function takes, or has VM registers.
     TooManyArguments {
         /// How many were given.
@@ -95,6 +97,9 @@ impl fmt::Display for Error {
             Error::Verify(error) => write!(f, "bad bytecode: {error}"),
             Error::Trap { trap, at } => write!(f, "bytecode {at}: {trap}"),
             Error::StackOverflow => f.write_str("calls are nested too deeply"),
+            Error::OutOfStackMemory => f.write_str(
+                "the system has no memory for as many VM registers: give `Builder::stack_slots` fewer",
+            ),
             Error::TooManyArguments { given, most } => {
                 write!(f, "{given} arguments for a function that takes at most {most}")
             }

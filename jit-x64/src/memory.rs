@@ -172,13 +172,13 @@ impl Free {
 impl CodeMemory {
     /// Reserves room for `size` bytes of code. Pages that are never written cost nothing.
     pub fn new(size: usize) -> Result<CodeMemory, Unsupported> {
-        let size = size.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+        let size = CodeMemory::rounded(size);
         Twins::new(size).map_or_else(|| CodeMemory::by_page(size), |twins| Ok(CodeMemory::twins(twins, size)))
     }
 
     /// As [`new`](Self::new), but out of the reach of this program's code, where that can be had.
     pub fn far(size: usize) -> Result<CodeMemory, Unsupported> {
-        let size = size.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+        let size = CodeMemory::rounded(size);
         Twins::far(size).map_or_else(|| CodeMemory::by_page(size), |twins| Ok(CodeMemory::twins(twins, size)))
     }
 
@@ -187,6 +187,11 @@ impl CodeMemory {
         // Find out now rather than at the first function whether code may be run at all.
         executable(1, |_, page| page.fill(FILLER)).ok_or(Unsupported::Memory)?;
         Ok(CodeMemory::of(None, size, State::default()))
+    }
+
+    /// A size as regions have it; the largest is what any may be.
+    fn rounded(size: usize) -> usize {
+        (size.min(isize::MAX as usize + 1 - ALIGNMENT)).next_multiple_of(ALIGNMENT).max(ALIGNMENT)
     }
 
     fn twins(twins: Twins, size: usize) -> CodeMemory {
@@ -221,7 +226,7 @@ impl CodeMemory {
         let region = Arc::clone(&self.region);
         let mut state = self.region.lock();
         let Some(twins) = &self.region.twins else {
-            if state.used + size > region.size {
+            if size > region.size.saturating_sub(state.used) {
                 return Err(Error::OutOfCodeMemory);
             }
             let pages = executable(len, fill).ok_or(Error::OutOfCodeMemory)?;

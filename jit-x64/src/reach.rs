@@ -23,7 +23,7 @@ pub struct Reach {
 impl Reach {
     /// What is in reach from everywhere in a region of code.
     pub fn of(start: usize, size: usize) -> Reach {
-        let (start, end) = (start as u64, (start + size) as u64);
+        let (start, end) = (start as u64, start.saturating_add(size) as u64);
         let far = i32::MAX as u64;
         Reach { addresses: end.saturating_sub(far)..start.saturating_add(far) }
     }

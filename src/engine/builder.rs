@@ -54,7 +54,8 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// How many VM registers all active calls may have together (a million unless said).
+    /// How many VM registers all active calls may have together (a million unless said). If the system has no memory for so
+    /// many, every call that wants some is [`Error::OutOfStackMemory`](crate::Error::OutOfStackMemory).
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]

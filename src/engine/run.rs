@@ -48,7 +48,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         }
         let caller = 0u8;
         let frame = engine.stack.enter(function.slots(), (&raw const caller).addr());
-        let frame = frame.ok_or(Trap::StackOverflow)?;
+        let frame = frame.map_err(|error| as_trap(&error))?;
         let slots = frame.slots();
         // SAFETY: there are as many slots as registers at least, and nobody else knows of them yet.
         unsafe { slots.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
@@ -175,8 +175,7 @@ impl<B: Bytecode> Engine<B> {
         }
         let is_outermost = !self.stack.is_in_use();
         let caller = 0u8;
-        let frame = self.stack.enter(function.slots(), (&raw const caller).addr());
-        let frame = frame.ok_or(Error::StackOverflow)?;
+        let frame = self.stack.enter(function.slots(), (&raw const caller).addr())?;
         if is_outermost {
             if self.guards {
                 super::backend::prepare_thread();

@@ -8,8 +8,8 @@
 
 use super::thread;
 use crate::Error;
+use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
-use std::mem::MaybeUninit;
 
 /// How much of the machine's stack is left for the interpreter and the functions that bytecode calls. Without optimization
 /// an interpreter takes more than a hundred bytes for each opcode there is.
@@ -22,6 +22,8 @@ const MARGIN: usize = 8;
 #[derive(Debug)]
 pub(crate) struct FrameStack {
     slots: *mut u64,
+    /// What was allocated; nothing if the system has no such memory.
+    layout: Option<Layout>,
     capacity: usize,
     top: Cell<usize>,
     /// How far down the machine's stack may go, since the outermost call.
@@ -50,10 +52,20 @@ impl FrameStack {
     pub(crate) fn new(capacity: usize, native_limit: usize) -> FrameStack {
         // Frames are zeroed as they are taken, and nobody zeroes memory before: a large stack costs nothing until it is used.
         // What is behind the last frame can be read, as calls do that take arguments from a frame's last slots.
-        let slots = Box::into_raw(Box::<[u64]>::new_uninit_slice(capacity + MARGIN)) as *mut u64;
+        let wanted = capacity.checked_add(MARGIN).and_then(|all| Layout::array::<u64>(all).ok());
+        let allocated = wanted.and_then(|layout| {
+            // SAFETY: it is not empty.
+            let slots: *mut u64 = unsafe { alloc(layout) }.cast();
+            (!slots.is_null()).then_some((slots, layout))
+        });
+        // Where there is nothing, there is a last frame too, and nobody writes to it.
+        static NOTHING: [u64; MARGIN] = [0; MARGIN];
+        let slots = allocated.map_or(NOTHING.as_ptr().cast_mut(), |(slots, _)| slots);
+        let layout = allocated.map(|(_, layout)| layout);
         FrameStack {
             slots,
-            capacity,
+            layout,
+            capacity: if layout.is_some() { capacity } else { 0 },
             top: Cell::new(0),
             lowest: Cell::new(0),
             outermost: Cell::new(0),
@@ -62,22 +74,23 @@ impl FrameStack {
         }
     }
 
-    /// A frame of zeroed slots; `None` if there is no room for it, or none on the machine's own stack. The address is one in
+    /// A frame of zeroed slots; an error if there is no room for it, or none on the machine's own stack. The address is one in
     /// the caller's frame: what the caller calls is below it.
-    pub(crate) fn enter(&self, n_slots: usize, caller: usize) -> Option<Frame<'_>> {
+    pub(crate) fn enter(&self, n_slots: usize, caller: usize) -> Result<Frame<'_>, Error> {
         if self.depth.get() == 0 {
             self.outermost.set(caller);
             self.lowest.set(self.lowest_from(caller));
         }
         let first = self.top.get();
-        if first + n_slots > self.capacity || self.demand(0).is_err() {
-            return None;
+        if n_slots > self.capacity - first {
+            return Err(if self.layout.is_some() { Error::StackOverflow } else { Error::OutOfStackMemory });
         }
+        self.demand(0)?;
         self.top.set(first + n_slots);
         self.depth.set(self.depth.get() + 1);
         // SAFETY: the slots lie within the allocation, and no other frame in use covers them.
         unsafe { self.slots.add(first).write_bytes(0, n_slots) };
-        Some(Frame { stack: self, first })
+        Ok(Frame { stack: self, first })
     }
 
     /// An error if not so many bytes of the machine's own stack are left.
@@ -127,10 +140,9 @@ impl FrameStack {
 
 impl Drop for FrameStack {
     fn drop(&mut self) {
-        let slots = self.slots.cast::<MaybeUninit<u64>>();
-        let slots = std::ptr::slice_from_raw_parts_mut(slots, self.capacity + MARGIN);
+        let Some(layout) = self.layout else { return };
         // SAFETY: this is the allocation that `new` made, and no frame borrows it any more.
-        drop(unsafe { Box::from_raw(slots) });
+        unsafe { dealloc(self.slots.cast(), layout) };
     }
 }
 
@@ -160,10 +172,10 @@ mod tests {
         {
             let inner = stack.enter(6, here()).expect("there is room");
             assert_eq!(inner.slots(), outer.slots().wrapping_add(4));
-            assert!(stack.enter(1, here()).is_none());
+            assert_eq!(stack.enter(1, here()).err(), Some(Error::StackOverflow));
         }
-        assert!(stack.enter(6, here()).is_some());
-        assert!(stack.enter(7, here()).is_none());
+        assert!(stack.enter(6, here()).is_ok());
+        assert!(stack.enter(7, here()).is_err());
     }
 
     #[test]
@@ -195,7 +207,7 @@ mod tests {
     #[test]
     fn deep_native_recursion_is_refused() {
         fn recurse(stack: &FrameStack, depth: u32) -> u32 {
-            let Some(_frame) = stack.enter(1, here()) else { return depth };
+            let Ok(_frame) = stack.enter(1, here()) else { return depth };
             recurse(stack, depth + 1) + std::hint::black_box(0)
         }
         let stack = FrameStack::new(1 << 20, 64 << 10);
@@ -205,6 +217,6 @@ mod tests {
         let stack = FrameStack::new(1 << 20, 64 << 20);
         assert!(recurse(&stack, 0) > depth);
         let frame = stack.enter(1, here());
-        assert!(frame.is_some() && stack.demand(32 << 20).is_err());
+        assert!(frame.is_ok() && stack.demand(32 << 20).is_err());
     }
 }
