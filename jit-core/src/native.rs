@@ -1,65 +1,173 @@
 //! Calls of Rust functions, with argument and result types that rustc checks.
 //!
-//! A template says as what an argument is passed (`(carg $a i64)`); the function says what it takes. [`pass`] and
-//! [`take`] exist for pairs that agree and no others. [`meaning`] calls what a user's operator means.
+//! A template says as what an argument is passed (`(carg $a i64)`); the function says what it takes. [`Argument`] and
+//! [`Returned`] hold for pairs that agree and no others. [`meaning`] calls what a user's operator means.
+//!
+//! **Invariant:** a reference that a function takes lives as long as the call. It borrows a [`Call`], a local of whoever
+//! calls, so rustc refuses a function that wants to keep it. And no two references lead to the context if one of them is
+//! exclusive: [`Beside`] holds for all other pairs.
+//!
+//! Each of the two traits has one implementation for all types, which rustc is told not to mention, and a hidden trait behind
+//! it. Otherwise an error would list implementations instead of what to do.
 
 use crate::vocab::{OpInfo, Sig};
+use core::ptr::NonNull;
 
 /// The scalars of the template language, as types.
 #[allow(non_camel_case_types, missing_docs, missing_debug_implementations, reason = "named like the scalars")]
 pub mod kind {
     macro_rules! kinds {
-        ($($name:ident)*) => { $(pub enum $name {})* };
+        ($($name:ident: $held:ident)*) => {$(
+            pub enum $name {}
+            impl super::Kind for $name {
+                type Held = core::primitive::$held;
+            }
+        )*};
     }
-    kinds!(i8 u8 i16 u16 i32 u32 i64 u64 ptr f32 f64);
+    kinds!(i8: i8 u8: i8 i16: i16 u16: i16 i32: i32 u32: i32 i64: i64 u64: i64 ptr: i64 f32: f32 f64: f64);
 
     /// What `(tc)` is: the address of the VM's context, which a function may take as a reference.
     pub struct context<C>(core::marker::PhantomData<C>);
+    impl<C> super::Kind for context<C> {
+        type Held = core::primitive::i64;
+    }
     /// An address in an `unsafe` template, whose author vouches for it.
     pub enum trusted {}
+    impl super::Kind for trusted {
+        type Held = core::primitive::i64;
+    }
 }
+
+/// What a function may do by what it is passed.
+#[allow(missing_docs, missing_debug_implementations, reason = "stand for themselves")]
+pub mod access {
+    /// It is no reference.
+    pub enum Nothing {}
+    /// It is `&T`.
+    pub enum Shared {}
+    /// It is `&mut T`.
+    pub enum Exclusive {}
+    /// Nothing is like this: rustc does not guess where there is more than one way.
+    pub enum Never {}
+}
+use access::{Exclusive, Never, Nothing, Shared};
+
+/// A scalar, or an address of which something is known.
+pub trait Kind {
+    /// What the template has.
+    type Held;
+}
+
+/// A call that is being made. References that the function takes borrow it.
+#[derive(Debug)]
+pub struct Call;
 
 /// A type that a native function takes where a template passes the scalar `K`.
 #[diagnostic::on_unimplemented(
     message = "the function takes `{Self}`, not what the template passes",
+    label = "this is passed",
     note = "write the type that the function takes in `(carg value type)`"
 )]
-pub trait Argument<K> {
-    /// What the template has.
-    type From;
+pub trait Argument<'call, K: Kind>: Sized {
+    /// One of [`access`].
+    type Access;
     /// The argument.
     ///
     /// # Safety
     ///
     /// An address must be one of what the function takes, and valid while it runs.
-    unsafe fn pass(value: Self::From) -> Self;
+    unsafe fn pass(call: &'call Call, value: K::Held) -> Self;
 }
 
 /// A type that a native function returns where a template takes the scalar `K`.
 #[diagnostic::on_unimplemented(
     message = "the function returns `{Self}`, not what the template takes",
+    label = "this is returned",
     note = "write the type that the function returns behind the `(arglist …)`"
 )]
-pub trait Returned<K> {
-    /// What the template gets.
-    type To;
+pub trait Returned<K: Kind> {
     /// The value.
-    fn take(self) -> Self::To;
+    fn take(self) -> K::Held;
+}
+
+/// Arguments of one function that both lead to the context: an exclusive reference stands alone.
+#[diagnostic::on_unimplemented(
+    message = "the function takes both `{Other}` and `{Self}`, which lead to the same value",
+    label = "the context again",
+    note = "an exclusive reference is the only one: take the context once, or one of these as a raw pointer"
+)]
+pub trait Beside<'this, 'other, K: Kind, L: Kind, Other>: Argument<'this, K> {
+    /// Says that they agree.
+    fn beside(&self, _: &Other) {}
+}
+
+#[diagnostic::do_not_recommend]
+impl<'this, 'other, K: Kind, L: Kind, A, B> Beside<'this, 'other, K, L, B> for A
+where
+    A: Argument<'this, K>,
+    B: Argument<'other, L>,
+    (A::Access, B::Access): Apart,
+{
+}
+
+/// Accesses that do not disturb each other.
+#[doc(hidden)]
+pub trait Apart {}
+impl<T> Apart for (Nothing, T) {}
+impl Apart for (Shared, Nothing) {}
+impl Apart for (Shared, Shared) {}
+impl Apart for (Exclusive, Nothing) {}
+impl Apart for (Exclusive, Never) {}
+
+/// What is behind [`Argument`].
+#[doc(hidden)]
+pub trait Passed<'call, K: Kind>: Sized {
+    #[doc(hidden)]
+    type Access;
+    /// # Safety
+    ///
+    /// As [`Argument::pass`].
+    #[doc(hidden)]
+    unsafe fn passed(call: &'call Call, value: K::Held) -> Self;
+}
+
+/// What is behind [`Returned`].
+#[doc(hidden)]
+pub trait Taken<K: Kind> {
+    #[doc(hidden)]
+    fn taken(self) -> K::Held;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'call, K: Kind, A: Passed<'call, K>> Argument<'call, K> for A {
+    type Access = A::Access;
+    #[inline(always)]
+    unsafe fn pass(call: &'call Call, value: K::Held) -> Self {
+        // SAFETY: the caller promises the same.
+        unsafe { A::passed(call, value) }
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<K: Kind, R: Taken<K>> Returned<K> for R {
+    #[inline(always)]
+    fn take(self) -> K::Held {
+        self.taken()
+    }
 }
 
 macro_rules! agreeing {
     ($($kind:ident: $held:ident, $($rust:ident)*;)*) => {$($(
-        impl Argument<kind::$kind> for $rust {
-            type From = $held;
+        impl Passed<'_, kind::$kind> for $rust {
+            type Access = Nothing;
             #[inline(always)]
-            unsafe fn pass(value: $held) -> $rust {
+            unsafe fn passed(_: &Call, value: $held) -> $rust {
                 value as $rust
             }
         }
-        impl Returned<kind::$kind> for $rust {
-            type To = $held;
+        impl Taken<kind::$kind> for $rust {
             #[inline(always)]
-            fn take(self) -> $held {
+            fn taken(self) -> $held {
                 self as $held
             }
         }
@@ -79,69 +187,71 @@ agreeing! {
     f64: f64, f64;
 }
 
-impl<T> Argument<kind::ptr> for *mut T {
-    type From = i64;
-    #[inline(always)]
-    unsafe fn pass(value: i64) -> Self {
-        value as usize as *mut T
-    }
+/// Addresses, which are pointers whatever is known of them.
+macro_rules! addresses {
+    ($($kind:ty;)*) => {$(
+        impl<T> Passed<'_, $kind> for *mut T {
+            type Access = Nothing;
+            #[inline(always)]
+            unsafe fn passed(_: &Call, value: i64) -> Self {
+                value as usize as *mut T
+            }
+        }
+        impl<T> Passed<'_, $kind> for *const T {
+            type Access = Nothing;
+            #[inline(always)]
+            unsafe fn passed(_: &Call, value: i64) -> Self {
+                value as usize as *const T
+            }
+        }
+        impl<T> Passed<'_, $kind> for Option<NonNull<T>> {
+            type Access = Nothing;
+            #[inline(always)]
+            unsafe fn passed(_: &Call, value: i64) -> Self {
+                NonNull::new(value as usize as *mut T)
+            }
+        }
+    )*};
 }
-
-impl<T> Argument<kind::ptr> for *const T {
-    type From = i64;
-    #[inline(always)]
-    unsafe fn pass(value: i64) -> Self {
-        value as usize as *const T
-    }
-}
-
-impl<T> Returned<kind::ptr> for *mut T {
-    type To = i64;
-    #[inline(always)]
-    fn take(self) -> i64 {
-        self as usize as i64
-    }
-}
-
-impl<T> Returned<kind::ptr> for *const T {
-    type To = i64;
-    #[inline(always)]
-    fn take(self) -> i64 {
-        self as usize as i64
-    }
+addresses! {
+    kind::ptr;
+    kind::context<T>;
+    kind::trusted;
 }
 
 /// Addresses of which it is known what they point to.
 macro_rules! known_addresses {
-    ($($(#[doc = $why:literal])* $kind:ty;)*) => {$(
-        impl<T> Argument<$kind> for *mut T {
-            type From = i64;
+    ($($kind:ty;)*) => {$(
+        impl<'call, T> Passed<'call, $kind> for &'call T {
+            type Access = Shared;
             #[inline(always)]
-            unsafe fn pass(value: i64) -> Self {
-                value as usize as *mut T
-            }
-        }
-        impl<T> Argument<$kind> for *const T {
-            type From = i64;
-            #[inline(always)]
-            unsafe fn pass(value: i64) -> Self {
-                value as usize as *const T
-            }
-        }
-        impl<T> Argument<$kind> for &T {
-            type From = i64;
-            #[inline(always)]
-            unsafe fn pass(value: i64) -> Self {
+            unsafe fn passed(_: &'call Call, value: i64) -> Self {
                 // SAFETY: the caller promises that it is the address of a `T`.
                 unsafe { &*(value as usize as *const T) }
             }
         }
-        impl<T> Argument<$kind> for &mut T {
-            type From = i64;
+        impl<'call, T> Passed<'call, $kind> for &'call mut T {
+            type Access = Exclusive;
             #[inline(always)]
-            unsafe fn pass(value: i64) -> Self {
+            unsafe fn passed(_: &'call Call, value: i64) -> Self {
                 // SAFETY: as above, and that nobody else uses it meanwhile.
                 unsafe { &mut *(value as usize as *mut T) }
+            }
+        }
+        impl<'call, T> Passed<'call, $kind> for Option<&'call T> {
+            type Access = Shared;
+            #[inline(always)]
+            unsafe fn passed(_: &'call Call, value: i64) -> Self {
+                // SAFETY: the caller promises that it is the address of a `T`, or zero.
+                unsafe { (value as usize as *const T).as_ref() }
+            }
+        }
+        impl<'call, T> Passed<'call, $kind> for Option<&'call mut T> {
+            type Access = Exclusive;
+            #[inline(always)]
+            unsafe fn passed(_: &'call Call, value: i64) -> Self {
+                // SAFETY: as above, and that nobody else uses it meanwhile.
+                unsafe { (value as usize as *mut T).as_mut() }
             }
         }
     )*};
@@ -151,21 +261,28 @@ known_addresses! {
     kind::trusted;
 }
 
-/// Makes an argument.
-///
-/// # Safety
-///
-/// As [`Argument::pass`].
-#[inline(always)]
-pub unsafe fn pass<K, A: Argument<K>>(value: A::From) -> A {
-    // SAFETY: the caller promises it.
-    unsafe { A::pass(value) }
+/// Results that are addresses; nothing is zero.
+macro_rules! taken_addresses {
+    ($(<$($life:lifetime,)? T> $rust:ty: $value:ident => $address:expr;)*) => {$(
+        impl<$($life,)? T> Taken<kind::ptr> for $rust {
+            #[inline(always)]
+            fn taken(self) -> i64 {
+                let $value = self;
+                let address: *const T = $address;
+                address as usize as i64
+            }
+        }
+    )*};
 }
-
-/// Takes a result.
-#[inline(always)]
-pub fn take<K, R: Returned<K>>(result: R) -> R::To {
-    result.take()
+taken_addresses! {
+    <T> *mut T: pointer => pointer;
+    <T> *const T: pointer => pointer;
+    <'a, T> &'a T: reference => reference;
+    <'a, T> &'a mut T: reference => reference;
+    <T> NonNull<T>: pointer => pointer.as_ptr();
+    <'a, T> Option<&'a T>: reference => reference.map_or(core::ptr::null(), |it| it);
+    <'a, T> Option<&'a mut T>: reference => reference.map_or(core::ptr::null(), |it| it);
+    <T> Option<NonNull<T>>: pointer => pointer.map_or(core::ptr::null(), |it| it.as_ptr());
 }
 
 /// Takes the result of a function that has none.

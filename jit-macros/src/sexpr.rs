@@ -7,15 +7,30 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenS
 use quote::ToTokens;
 use syn::Error;
 
+/// A name, and whose it is: names that are spelled alike are the same only if one writer wrote them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    pub(crate) text: String,
+    /// Zero where it stands in the source; else the number of the macro's use whose body it comes from.
+    pub(crate) writer: u32,
+}
+
+impl Name {
+    /// A name as it stands in the source.
+    pub(crate) fn written(text: impl Into<String>) -> Name {
+        Name { text: text.into(), writer: 0 }
+    }
+}
+
 /// An s-expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Sexpr {
     /// `( … )`
     List(Vec<Sexpr>, Span),
     /// A word or a Rust path: `add`, `let:`, `crate::print`.
-    Word(TokenStream, String, Span),
+    Word(TokenStream, Name, Span),
     /// `$name` or `$0`
-    Operand(String, Span),
+    Operand(Name, Span),
     /// `,name`
     Param(String, Span),
     /// `^name`
@@ -42,7 +57,7 @@ impl Sexpr {
     /// The word, if it is one.
     pub(crate) fn word(&self) -> Option<&str> {
         match self {
-            Sexpr::Word(_, text, _) => Some(text),
+            Sexpr::Word(_, name, _) => Some(&name.text),
             _ => None,
         }
     }
@@ -168,7 +183,7 @@ impl Reader {
                 if matches!(text.as_str(), "let" | "letv") && self.takes_punct(':') {
                     text.push(':');
                 }
-                Ok(Sexpr::Word(tokens, text, span))
+                Ok(Sexpr::Word(tokens, Name::written(text), span))
             }
             TokenTree::Punct(punct) => {
                 self.next();
@@ -211,7 +226,7 @@ impl Reader {
         match sigil {
             '$' => {
                 self.next();
-                Ok(Sexpr::Operand(name, place))
+                Ok(Sexpr::Operand(Name::written(name), place))
             }
             ',' => {
                 self.next();

@@ -1,5 +1,6 @@
 //! A template after its types were checked: what both the lowering and the interpreter's generator read.
 
+use super::natives::Argument;
 use azulejo_core::vocab::{Op, Sig, Type};
 use proc_macro2::{Ident, Span, TokenStream};
 
@@ -83,6 +84,8 @@ pub(super) struct Call {
     pub(super) callee: Callee,
     /// Each argument and the scalar it is passed as.
     pub(super) args: Vec<(Typed, Ident)>,
+    /// The same as rustc is to look at them.
+    pub(super) given: Vec<Argument>,
     /// The scalar that is returned.
     pub(super) ret: Option<Ident>,
     /// The convention that the template states.

@@ -6,10 +6,10 @@
 
 use super::ast::{Arguments, Call, Callee, Invoke, Kind, Typed};
 use super::check::{Checked, Checker, fail, leaving, wrong_count};
-use super::natives::Native;
+use super::natives::{Argument, Leads, Native};
 use crate::sexpr::Sexpr;
 use azulejo_core::pass::build::MAX_ARGUMENTS;
-use azulejo_core::vocab::{Op, Scalar, Type};
+use azulejo_core::vocab::{Op, Props, Scalar, Type};
 use proc_macro2::Span;
 
 /// The conventions that a call may state; a panic may pass through those that say so.
@@ -149,19 +149,42 @@ impl Checker<'_> {
         self.has_effect |= effect != "Pure";
         let (ty, is_signed) = ret.map_or((Type::Void, false), |scalar| (scalar.ty(), scalar.is_signed()));
         let ret = ret.map(|scalar| syn::Ident::new(scalar.name(), span));
+        let given = passed.iter().map(|(arg, scalar)| {
+            let (scalar, leads) = (scalar.clone(), self.leads(arg));
+            Argument { scalar, leads, span: arg.span }
+        });
+        let given: Vec<Argument> = given.collect();
         let callee = match (callee, abi) {
             (Callee::Path(path), None) => {
-                let is_context = |arg: &Typed| matches!(arg.kind, Kind::Op { op: Op::TC, .. });
-                let args = passed.iter().map(|(arg, scalar)| (scalar.clone(), is_context(arg), arg.span));
-                let (args, ret, is_unsafe) = (args.collect(), ret.clone(), self.is_unsafe);
+                let (args, ret, is_unsafe) = (given.clone(), ret.clone(), self.is_unsafe);
                 self.natives.push(Native { path, args, ret, is_unsafe, span });
                 Callee::Native(self.natives.len() - 1)
             }
             (callee, _) => callee,
         };
         let abi = abi.unwrap_or("C");
-        let kind =
-            Kind::Call(Box::new(Call { callee, args: passed, ret, abi, effect, is_unsafe: self.is_unsafe }));
+        let is_unsafe = self.is_unsafe;
+        let kind = Kind::Call(Box::new(Call { callee, args: passed, given, ret, abi, effect, is_unsafe }));
         Ok(Typed { kind, ty, is_signed, leaves: false, is_loose: false, span })
+    }
+
+    /// Whether a value is an address by which the context can be reached.
+    pub(super) fn leads(&self, value: &Typed) -> Leads {
+        let part_of = |parts: &[&Typed]| match parts.iter().any(|part| self.leads(part) != Leads::Elsewhere) {
+            true => Leads::Into,
+            false => Leads::Elsewhere,
+        };
+        match &value.kind {
+            Kind::Op { op: Op::TC, .. } => Leads::To,
+            // What is loaded is another address.
+            Kind::Op { op, args, .. } if !self.vocab.info(*op).props.contains(Props::READS) => {
+                part_of(&args.iter().collect::<Vec<_>>())
+            }
+            Kind::Variable(variable) => self.variables[*variable].leads,
+            Kind::Let(_, body) => self.leads(body),
+            Kind::Sequence(steps) => steps.last().map_or(Leads::Elsewhere, |last| self.leads(last)),
+            Kind::If(_, so, not) => part_of(&[&**so, &**not]),
+            _ => Leads::Elsewhere,
+        }
     }
 }

@@ -7,8 +7,8 @@
 use super::ast::{Constant, Kind, Opcode, Typed};
 use super::control::Mark;
 use super::macros::Macro;
-use super::natives::Native;
-use crate::sexpr::Sexpr;
+use super::natives::{Leads, Native};
+use crate::sexpr::{Name, Sexpr};
 use azulejo_core::vocab::{Scalar, Type, Vocabulary};
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -26,9 +26,8 @@ pub(super) struct Checker<'a> {
     pub(super) is_unsafe: bool,
     /// Whether the template stores its own result.
     pub(super) stores_itself: bool,
-    scopes: Vec<(String, usize, Typed)>,
-    /// For each variable whether it is used.
-    used: Vec<bool>,
+    scopes: Vec<(Name, usize, Typed)>,
+    pub(super) variables: Vec<Variable>,
     /// What is popped and has its value in a variable, since what is pushed takes its place: the operand, and the variable.
     popped: Vec<(usize, usize)>,
     /// The outputs that are set.
@@ -36,6 +35,10 @@ pub(super) struct Checker<'a> {
     /// Operands of the check of a trapping operator.
     pub(super) check_operands: Vec<Typed>,
     depth: usize,
+    /// How many uses of macros were expanded: the number of each is the writer of its names.
+    pub(super) n_expansions: u32,
+    /// The macros whose bodies are being looked at.
+    pub(super) expanding: Vec<String>,
     /// The marks of the sequences around.
     pub(super) marks: Vec<Mark>,
     pub(super) n_sequences: usize,
@@ -43,6 +46,12 @@ pub(super) struct Checker<'a> {
     pub(super) has_effect: bool,
     /// The calls that are made by functions of their own.
     pub(super) natives: Vec<Native>,
+}
+
+/// A `let:` name, or what stands for something that is computed once.
+pub(super) struct Variable {
+    is_used: bool,
+    pub(super) leads: Leads,
 }
 
 const MAX_DEPTH: usize = 64;
@@ -66,7 +75,9 @@ impl<'a> Checker<'a> {
             is_unsafe,
             stores_itself,
             scopes: Vec::new(),
-            used: Vec::new(),
+            variables: Vec::new(),
+            n_expansions: 0,
+            expanding: Vec::new(),
             popped: Vec::new(),
             stored: Vec::new(),
             check_operands: Vec::new(),
@@ -150,9 +161,9 @@ impl<'a> Checker<'a> {
     fn popped(&mut self, at: usize) -> usize {
         let known = self.popped.iter().find(|(operand, _)| *operand == at);
         known.map(|(_, variable)| *variable).unwrap_or_else(|| {
-            self.used.push(true);
-            self.popped.push((at, self.used.len() - 1));
-            self.used.len() - 1
+            self.variables.push(Variable { is_used: true, leads: Leads::Elsewhere });
+            self.popped.push((at, self.variables.len() - 1));
+            self.variables.len() - 1
         })
     }
 
@@ -180,23 +191,25 @@ impl<'a> Checker<'a> {
             }
             Sexpr::Macro(name, span) => self.expand(name, &[], *span, expect),
             Sexpr::Param(name, span) => fail(*span, format!("`,{name}` is no parameter of a macro here")),
-            Sexpr::Word(_, text, span) => {
+            Sexpr::Word(_, Name { text, .. }, span) => {
                 fail(*span, format!("`{text}` alone is no expression; write `({text} …)`"))
             }
             Sexpr::List(items, span) => self.list(items, *span, expect),
         }
     }
 
-    fn operand(&mut self, name: &str, span: Span) -> Checked<Typed> {
-        if let Some((_, variable, value)) = self.scopes.iter().rev().find(|(known, ..)| known == name) {
-            let kind = Kind::Variable(*variable);
-            self.used[*variable] = true;
-            return Ok(Typed { kind, span, ..value.clone() });
-        }
-        if let (Ok(at), false) = (name.parse::<usize>(), self.check_operands.is_empty()) {
+    fn operand(&mut self, name: &Name, span: Span) -> Checked<Typed> {
+        // While an operator's checks are looked at, numbers are its operands and nothing else.
+        if let (Ok(at), false) = (name.text.parse::<usize>(), self.check_operands.is_empty()) {
             return Ok(self.check_operands[at].clone());
         }
+        if let Some((_, variable, value)) = self.scopes.iter().rev().find(|(known, ..)| known == name) {
+            let kind = Kind::Variable(*variable);
+            self.variables[*variable].is_used = true;
+            return Ok(Typed { kind, span, ..value.clone() });
+        }
         let at = self.find_operand(name, span)?;
+        let name = &name.text;
         let value = self.read(at, span);
         let operand = &self.opcode.operands[at];
         match operand.kind.as_str() {
@@ -211,14 +224,23 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(super) fn find_operand(&self, name: &str, span: Span) -> Checked<usize> {
+    /// An operand of the opcode, which all macros see.
+    pub(super) fn find_operand(&self, name: &Name, span: Span) -> Checked<usize> {
         let operands = &self.opcode.operands;
+        let Name { text: name, writer } = name;
         let found = operands
             .iter()
-            .position(|operand| operand.name == name)
+            .position(|operand| operand.name == *name)
             .or_else(|| name.parse().ok().filter(|at: &usize| *at < operands.len()));
         found.map_or_else(
             || {
+                if self.scopes.iter().any(|(known, ..)| known.text == *name && known.writer != *writer) {
+                    let message = format!(
+                        "`${name}` is another's name: a macro sees its parameters, what it declares itself, and the \
+                         opcode's operands; hand `${name}` on as an argument"
+                    );
+                    return fail(span, message);
+                }
                 let names: Vec<String> =
                     operands.iter().map(|operand| format!("${}", operand.name)).collect();
                 let opcode = &self.opcode.name;
@@ -247,7 +269,7 @@ impl<'a> Checker<'a> {
         if kinds.contains(&self.opcode.operands[at].kind.as_str()) {
             return Ok(at);
         }
-        let kind = &self.opcode.operands[at].kind;
+        let (kind, name) = (&self.opcode.operands[at].kind, &name.text);
         fail(*place, format!("expected {what}, and `${name}` is `{kind}`"))
     }
 
@@ -299,11 +321,11 @@ impl<'a> Checker<'a> {
             let [Sexpr::Operand(name, place), value] = &parts[..] else {
                 return fail(*place, "a declaration is `($name value)`");
             };
+            if name.text.parse::<usize>().is_ok() {
+                return fail(*place, format!("`${}` is an operand by its position, and no name", name.text));
+            }
             let value = self.value(value, None)?;
-            let variable = self.used.len();
-            self.used.push(false);
-            self.scopes.push((name.clone(), variable, value.clone()));
-            bound.push((variable, value));
+            bound.push(self.declare(name.clone(), value));
             places.push(*place);
         }
         let body = match (word, body) {
@@ -312,15 +334,35 @@ impl<'a> Checker<'a> {
             _ => self.sequence("do", body, span, expect)?,
         };
         let declared = std::iter::zip(&self.scopes[depth..], places);
-        if let Some(((name, ..), place)) = declared.into_iter().find(|((_, at, _), _)| !self.used[*at]) {
+        let is_unused = |((_, at, _), _): &(&(Name, usize, Typed), Span)| !self.variables[*at].is_used;
+        if let Some(((name, ..), place)) = declared.into_iter().find(is_unused) {
+            let name = &name.text;
             return fail(
                 place,
                 format!("nothing uses `${name}`; `(discard …)` computes a value and drops it"),
             );
         }
-        self.scopes.truncate(depth);
+        self.forget(depth);
         let (ty, is_signed, leaves) = (body.ty, body.is_signed, body.leaves);
         Ok(Typed { kind: Kind::Let(bound, Box::new(body)), ty, is_signed, leaves, is_loose: false, span })
+    }
+
+    /// Gives a value a name: the variable, with the value.
+    pub(super) fn declare(&mut self, name: Name, value: Typed) -> (usize, Typed) {
+        let variable = self.variables.len();
+        self.variables.push(Variable { is_used: false, leads: self.leads(&value) });
+        self.scopes.push((name, variable, value.clone()));
+        (variable, value)
+    }
+
+    /// How many names there are.
+    pub(super) fn n_names(&self) -> usize {
+        self.scopes.len()
+    }
+
+    /// Forgets all names but the first.
+    pub(super) fn forget(&mut self, but: usize) {
+        self.scopes.truncate(but);
     }
 
     pub(super) fn needs_unsafe(&self, span: Span, what: &str) -> Checked<()> {

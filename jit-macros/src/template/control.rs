@@ -5,14 +5,14 @@
 
 use super::ast::{Kind, Typed};
 use super::check::{Checked, Checker, fail, flag, leaving, void, wrong_count};
-use crate::sexpr::Sexpr;
+use crate::sexpr::{Name, Sexpr};
 use azulejo_core::vocab::op::Cast;
 use azulejo_core::vocab::{Scalar, Type};
 use proc_macro2::Span;
 
 /// A mark of a sequence that is being checked.
 pub(super) struct Mark {
-    name: String,
+    name: Name,
     sequence: usize,
     number: usize,
     span: Span,
@@ -100,9 +100,11 @@ impl Checker<'_> {
             && let [head, name] = &items[..]
             && head.word() == Some("label")
         {
-            let Some(name) = name.word() else { return fail(*place, "a label is `(label name)`") };
-            let Some(mark) = self.marks.iter_mut().rev().find(|mark| mark.name == name) else {
-                let names: Vec<&str> = self.marks.iter().map(|mark| mark.name.as_str()).collect();
+            let Sexpr::Word(_, name, _) = name else { return fail(*place, "a label is `(label name)`") };
+            let Some(mark) = self.marks.iter_mut().rev().find(|mark| mark.name == *name) else {
+                let own = self.marks.iter().filter(|mark| mark.name.writer == name.writer);
+                let names: Vec<&str> = own.map(|mark| mark.name.text.as_str()).collect();
+                let name = &name.text;
                 let known = match names.is_empty() {
                     true => "there is none around this".to_string(),
                     false => format!("around this: {}", names.join(" ")),
@@ -181,12 +183,12 @@ impl Checker<'_> {
         self.n_sequences += 1;
         for step in rest {
             if let Some((name, place)) = mark(step)? {
-                if self.marks.iter().any(|known| known.name == name) {
-                    return fail(place, format!("there is a `(mark {name})` already"));
+                if self.marks.iter().any(|known| known.name == *name) {
+                    return fail(place, format!("there is a `(mark {})` already", name.text));
                 }
                 let number = self.marks.len() - outer + 1;
                 let is_used = false;
-                self.marks.push(Mark { name: name.to_string(), sequence, number, span: place, is_used });
+                self.marks.push(Mark { name: name.clone(), sequence, number, span: place, is_used });
             }
         }
         let mut runs: Vec<Vec<Typed>> = vec![Vec::new()];
@@ -206,7 +208,7 @@ impl Checker<'_> {
             runs.last_mut().expect("there is a first").push(step);
         }
         if let Some(mark) = self.marks[outer..].iter().find(|mark| !mark.is_used) {
-            let message = format!("nothing goes to this mark: `(branch (label {}))` would", mark.name);
+            let message = format!("nothing goes to this mark: `(branch (label {}))` would", mark.name.text);
             return fail(mark.span, message);
         }
         self.marks.truncate(outer);
@@ -281,13 +283,11 @@ impl Checker<'_> {
 }
 
 /// The name of a mark, if a step is one.
-fn mark(step: &Sexpr) -> Checked<Option<(&str, Span)>> {
+fn mark(step: &Sexpr) -> Checked<Option<(&Name, Span)>> {
     let Sexpr::List(items, place) = step else { return Ok(None) };
     match &items[..] {
         [head, rest @ ..] if head.word() == Some("mark") => match rest {
-            [name] if name.word().is_some_and(|word| !word.contains(':')) => {
-                Ok(name.word().map(|name| (name, *place)))
-            }
+            [Sexpr::Word(_, name, _)] if !name.text.contains(':') => Ok(Some((name, *place))),
             _ => fail(*place, "a mark is `(mark name)`"),
         },
         _ => Ok(None),

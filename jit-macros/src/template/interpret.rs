@@ -7,7 +7,7 @@ use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Opcode, Typed}
 use azulejo_core::vocab::op::Key;
 use azulejo_core::vocab::{Op, Type, Vocabulary};
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 
 /// The body of an opcode's arm.
 pub(super) fn interpret(
@@ -357,31 +357,14 @@ impl Writer<'_> {
         // A template that is not marked `unsafe` cannot call what is.
         let unsafety = call.is_unsafe.then(|| quote!(unsafe));
         let holes = call.args.iter().map(|_| quote!(_));
-        let args = call.args.iter().map(|(arg, scalar)| {
-            let value = self.expression(arg);
-            let is_context = matches!(arg.kind, Kind::Op { op: Op::TC, .. });
-            let kind = match scalar == "ptr" {
-                true if is_context => {
-                    let path = self.path;
-                    quote!(context<<#path as __bytecode::Bytecode>::Context>)
-                }
-                true if call.is_unsafe => quote!(trusted),
-                _ => scalar.to_token_stream(),
-            };
-            quote_spanned!(arg.span=> __native::pass::<__native::kind::#kind, _>(#value))
-        });
+        let values: Vec<TokenStream> = call.args.iter().map(|(arg, _)| self.expression(arg)).collect();
         let span = typed.span;
-        let taken = match &call.ret {
-            Some(scalar) => {
-                let kind = format_ident!("{}", scalar, span = span);
-                quote_spanned!(span=> __native::take::<__native::kind::#kind, _>(#result))
-            }
-            None => quote_spanned!(span=> __native::nothing(#result)),
-        };
+        let (before, args) = super::natives::given(&call.given, &values, self.path, call.is_unsafe, span);
+        let taken = super::natives::taken(call.ret.as_ref(), &quote!(#result), span);
         let binding =
             quote_spanned!(span=> let #function: #unsafety extern #abi fn(#(#holes),*) -> _ = #path;);
         let refusal = refusal(call, span);
-        quote!({ #refusal #binding let #result = #function(#(#args),*); #taken })
+        quote!({ #refusal #binding #before let #result = #function(#(#args),*); #taken })
     }
 
     /// A call of an address, whose type the template's author vouches for.

@@ -282,7 +282,9 @@ fn expand(
     // What is wrong with a row that could not be read has been told.
     let Some(body) = &row.body else { return Ok(placeholder(row, description)) };
     let mut checker = Checker::new(&opcode, vocab, macros, row.is_unsafe, row.stores_itself);
-    let body = checker.template(body)?;
+    let body = checker
+        .template(body)
+        .map_err(|error| checker.in_row(error, &format!("{}::{}", row.path, row.name)))?;
     let natives = natives::items(&checker.natives, &row.path);
     let template = lower::lower(&body);
     let arm = interpret::interpret(&row.path, &opcode, vocab, operators.as_ref(), &body);

@@ -8,15 +8,14 @@
 //! is aborted with a message.
 
 use azulejo_core::vocab::Scalar;
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 /// A call to be made by a function of its own.
 pub(super) struct Native {
     /// The Rust function.
     pub(super) path: TokenStream,
-    /// Each argument's scalar, whether it is the context's address, and where it stands.
-    pub(super) args: Vec<(Ident, bool, Span)>,
+    pub(super) args: Vec<Argument>,
     /// The result's scalar.
     pub(super) ret: Option<Ident>,
     /// Whether the template vouches for addresses, and may call unsafe functions.
@@ -46,6 +45,100 @@ fn held(scalar: &Ident) -> Ident {
     Ident::new(scalar.ty().name(), Span::call_site())
 }
 
+/// What is passed for one parameter of a Rust function.
+#[derive(Clone, Debug)]
+pub(super) struct Argument {
+    /// As what it is passed.
+    pub(super) scalar: Ident,
+    pub(super) leads: Leads,
+    /// Where it stands.
+    pub(super) span: Span,
+}
+
+/// Whether a value is an address by which the context can be reached, as far as the template shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Leads {
+    Elsewhere,
+    /// It is computed from the context's address.
+    Into,
+    /// It is the context's address.
+    To,
+}
+
+/// What a Rust function is given: statements that stand before its call, and the arguments. rustc has to find that each is
+/// what the function takes; that no reference outlives the call; and that an exclusive one to the context stands alone.
+pub(super) fn given(
+    args: &[Argument],
+    values: &[TokenStream],
+    op: &TokenStream,
+    is_unsafe: bool,
+    span: Span,
+) -> (TokenStream, Vec<TokenStream>) {
+    let kinds: Vec<TokenStream> = args.iter().map(|arg| kind(arg, op, is_unsafe)).collect();
+    let passed = std::iter::zip(args, &kinds).zip(values).map(|((arg, kind), value)| {
+        let place = shown_at(arg.span);
+        // An argument has no effect: only the call itself is for the template's author to vouch for.
+        quote_spanned!(place=> unsafe { __native::Argument::<'_, #kind>::pass(&this_call, #value) })
+    });
+    let passed: Vec<TokenStream> = passed.collect();
+    let this_call = quote_spanned!(shown_at(span)=> let this_call = __native::Call;);
+    let pairs: Vec<(usize, usize)> = (0..args.len())
+        .flat_map(|second| (0..second).map(move |first| (first, second)))
+        .filter(|&(first, second)| {
+            let leads = [args[first].leads, args[second].leads];
+            leads.contains(&Leads::To) && !leads.contains(&Leads::Elsewhere)
+        })
+        .collect();
+    if pairs.is_empty() {
+        return (this_call, passed);
+    }
+    let name = |(at, arg): (usize, &Argument)| Ident::new(&format!("given{at}"), shown_at(arg.span));
+    let names: Vec<Ident> = args.iter().enumerate().map(name).collect();
+    let agreed = pairs.iter().map(|&(first, second)| {
+        let [(this, kind), (other, other_kind)] = [second, first].map(|at| (&names[at], &kinds[at]));
+        quote_spanned! {shown_at(args[second].span)=>
+            __native::Beside::<'_, '_, #kind, #other_kind, _>::beside(&#this, &#other);
+        }
+    });
+    let before = quote!(#this_call #(let #names = #passed;)* #(#agreed)*);
+    (before, names.iter().map(|name| quote!(#name)).collect())
+}
+
+/// Of this macro's making, and shown at a place: the tokens there may come from another macro, where names mean other things.
+fn shown_at(place: Span) -> Span {
+    Span::call_site().located_at(place)
+}
+
+/// The type that stands for what is known of an argument.
+fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool) -> TokenStream {
+    let place = shown_at(arg.span);
+    let kind = match arg.scalar == "ptr" {
+        true if arg.leads == Leads::To => {
+            // All tokens of one making: rustc shows the whole macro where they are of several.
+            let of = |mut token: TokenTree| {
+                token.set_span(place);
+                token
+            };
+            let op: TokenStream = op.clone().into_iter().map(of).collect();
+            quote_spanned!(place=> context<<#op as __bytecode::Bytecode>::Context>)
+        }
+        true if is_unsafe => quote_spanned!(place=> trusted),
+        _ => Ident::new(&arg.scalar.to_string(), place).into_token_stream(),
+    };
+    quote_spanned!(place=> __native::kind::#kind)
+}
+
+/// Takes a result, of a scalar if there is one.
+pub(super) fn taken(ret: Option<&Ident>, result: &TokenStream, span: Span) -> TokenStream {
+    match ret {
+        Some(scalar) => {
+            let (kind, span) = (Ident::new(&scalar.to_string(), shown_at(span)), shown_at(span));
+            quote_spanned!(span=> __native::Returned::<__native::kind::#kind>::take(#result))
+        }
+        None => quote_spanned!(span=> __native::nothing(#result)),
+    }
+}
+
 /// The functions that make these calls of a template of the enum `op`.
 pub(super) fn items(natives: &[Native], op: &TokenStream) -> TokenStream {
     natives.iter().enumerate().map(|(number, native)| item(number, native, op)).collect()
@@ -55,42 +148,26 @@ fn item(number: usize, native: &Native, op: &TokenStream) -> TokenStream {
     let Native { path, args, ret, is_unsafe, span } = native;
     let name = name(number);
     let variable = |at: usize| format_ident!("argument{at}");
-    let params = args.iter().enumerate().map(|(at, (scalar, ..))| {
+    let params = args.iter().enumerate().map(|(at, Argument { scalar, .. })| {
         let (variable, ty) = (variable(at), passed(scalar));
         quote!(#variable: #ty)
     });
-    let values = args.iter().enumerate().map(|(at, (scalar, is_context, place))| {
-        let kind = match scalar == "ptr" {
-            true if *is_context => quote!(context<<#op as __bytecode::Bytecode>::Context>),
-            true if *is_unsafe => quote!(trusted),
-            _ => {
-                let kind = Ident::new(&scalar.to_string(), *place);
-                quote!(#kind)
-            }
-        };
+    let params: Vec<TokenStream> = params.collect();
+    let values = args.iter().enumerate().map(|(at, Argument { scalar, .. })| {
         let (variable, held) = (variable(at), held(scalar));
-        let value = quote!(#variable as #held);
-        // An argument has no effect: only the call itself is for the template's author to vouch for.
-        quote_spanned!(*place=> unsafe { __native::pass::<__native::kind::#kind, _>(#value) })
+        quote!(#variable as #held)
     });
-    let values: Vec<TokenStream> = values.collect();
+    let (before, values) = given(args, &values.collect::<Vec<_>>(), op, *is_unsafe, *span);
     // At the call, so that a wrong number of arguments is shown there.
     let call = quote_spanned!(*span=> #path(#(#values),*));
     // A template that is not marked `unsafe` cannot call what is.
     let call = if *is_unsafe { quote!(unsafe { #call }) } else { call };
-    let (returned, body) = match ret {
-        Some(scalar) => {
-            let (ty, kind) = (held(scalar), Ident::new(&scalar.to_string(), *span));
-            let taken = quote_spanned!(*span=> __native::take::<__native::kind::#kind, _>(#call));
-            (quote!(-> #ty), taken)
-        }
-        None => (quote!(), quote_spanned!(*span=> __native::nothing(#call))),
-    };
-    let params: Vec<TokenStream> = params.collect();
+    let returned = ret.as_ref().map(held).map(|ty| quote!(-> #ty));
+    let taken = taken(ret.as_ref(), &call, *span);
     quote! {
         #[cfg(not(windows))]
-        extern "C-unwind" fn #name(#(#params),*) #returned { #body }
+        extern "C-unwind" fn #name(#(#params),*) #returned { #before #taken }
         #[cfg(windows)]
-        extern "C" fn #name(#(#params),*) #returned { #body }
+        extern "C" fn #name(#(#params),*) #returned { #before #taken }
     }
 }

@@ -1,0 +1,126 @@
+//! Whose names are whose in macros of the template language: what a macro declares is its own, names in arguments are the
+//! caller's, and the opcode's operands are everybody's. Each opcode runs in every tier.
+
+use azulejo::prelude::*;
+
+mod shared {
+    azulejo::template_macros! {
+        pub sums {
+            macro ^plus_hundred (,a) (let: (($x 100)) (add ,a $x))
+            macro ^plus_two_hundred (,x) (let: (($x (^plus_hundred ,x))) (^plus_hundred $x))
+        }
+    }
+}
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+enum Op {
+    Declared { dst: Out<i64>, a: In<i64> },
+    Operand { dst: Out<i64>, x: In<i64> },
+    Nested { dst: Out<i64>, x: In<i64> },
+    Parameter { dst: Out<i64>, a: In<i64> },
+    Free { dst: Out<i64>, x: In<i64> },
+    Body { dst: Out<i64>, x: In<i64> },
+    Loops { dst: Out<i64>, a: InOut<i64>, b: InOut<i64> },
+    Leave { dst: Out<i64>, a: In<i64> },
+    Choose { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    Both { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    Divide { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    Return { a: In<i64> },
+}
+
+template! {
+    use shared::sums;
+
+    // The name that the macro declares stands in two arguments, and the macro uses each of them under it.
+    macro ^sum_under (,x ,y) (let: (($x 1000)) (add (add ,x ,x) (add ,y $x)))
+    // Nothing in the macro declares it: it is the operand.
+    macro ^operand () $x
+    macro ^with (,body) (let: (($x 7)) (mul $x ,body))
+    // Halves until it is odd. Used twice among the steps of one sequence.
+    macro ^halve (,place) (dov
+        (mark next)
+        (when (zr (and ,place 1)) (dov (set ,place (shr ,place 1)) (branch (label next)))))
+    // Goes to a mark of the caller, past one of its own that is called alike.
+    macro ^if_less (,a ,b ,to) (dov
+        (when (ge ,a ,b) (branch (label end)))
+        (branch ,to)
+        (mark end))
+    // A flag and its arms, each of which is used twice.
+    macro ^select_twice (,flag ,a ,b) (add (if ,flag ,a ,b) (mul 10 (if ,flag ,b ,a)))
+
+    Op::Declared  => (let: (($x (add $a 1))) (^plus_hundred $x))
+    Op::Operand   => (^plus_hundred $x)
+    Op::Nested    => (^plus_two_hundred (^plus_two_hundred $x))
+    Op::Parameter => (let: (($x $a)) (^sum_under (add $x 1) $x))
+    Op::Free      => (let: (($x (add $x 5))) (add (^operand) $x))
+    Op::Body      => (^with (^with (add $x 1)))
+    Op::Loops!    => (dov (^halve $a) (^halve $b) (set $dst (add $a $b)))
+    Op::Leave!    => (dov
+        (set $dst 1)
+        (^if_less $a 10 (label end))
+        (set $dst 2)
+        (mark end))
+    Op::Choose    => (^select_twice (lt $a $b) $a $b)
+    Op::Both      => (^select_twice (all (lt $a $b) (any (zr $a) (gt $b 10))) (add $a 1) (add $b 1))
+    // What the operator checks of its operands is not what is called `$y` around it.
+    Op::Divide    => (let: (($y 3)) (div (add $a $y) (sub $b $y)))
+    Op::Return    => (return $a)
+}
+
+fn r<T: From<u32>>(register: u32) -> T {
+    register.into()
+}
+
+#[track_caller]
+fn check(op: Op, args: (i64, i64), expected: i64) {
+    assert_eq!(run(op, args), vec![Ok(expected); 3], "{op:?} {args:?}");
+}
+
+/// The results in each tier.
+fn run(op: Op, (a, b): (i64, i64)) -> Vec<Result<i64, Error>> {
+    let tiers = [Tier::Interpreter, Tier::Baseline, Tier::Optimizer];
+    let run = |tier| {
+        let engine: Engine<Op> = Engine::<Op>::builder().only(tier).build();
+        let code = vec![op, Op::Return { a: r(0) }];
+        let function = engine.define("f", code, 3).expect("the code is right");
+        engine.call(function, &mut (), (0i64, a, b))
+    };
+    tiers.into_iter().map(run).collect()
+}
+
+#[test]
+fn what_a_macro_declares_is_its_own() {
+    check(Op::Declared { dst: r(0), a: r(1) }, (6, 0), 107);
+    check(Op::Operand { dst: r(0), x: r(1) }, (6, 0), 106);
+    check(Op::Nested { dst: r(0), x: r(1) }, (6, 0), 406);
+    check(Op::Parameter { dst: r(0), a: r(1) }, (6, 0), 7 + 7 + 6 + 1000);
+    check(Op::Body { dst: r(0), x: r(1) }, (6, 0), 7 * 7 * 7);
+}
+
+#[test]
+fn operands_are_everybodys() {
+    check(Op::Free { dst: r(0), x: r(1) }, (6, 0), 6 + 11);
+}
+
+#[test]
+fn marks_belong_to_who_wrote_them() {
+    check(Op::Loops { dst: r(0), a: r(1), b: r(2) }, (48, 80), 3 + 5);
+    check(Op::Leave { dst: r(0), a: r(1) }, (9, 0), 1);
+    check(Op::Leave { dst: r(0), a: r(1) }, (10, 0), 2);
+}
+
+#[test]
+fn flags_are_arguments_too() {
+    check(Op::Choose { dst: r(0), a: r(1), b: r(2) }, (3, 4), 43);
+    check(Op::Choose { dst: r(0), a: r(1), b: r(2) }, (4, 3), 43);
+    check(Op::Both { dst: r(0), a: r(1), b: r(2) }, (3, 14), 4 + 150);
+    check(Op::Both { dst: r(0), a: r(1), b: r(2) }, (3, 4), 5 + 40);
+    check(Op::Both { dst: r(0), a: r(1), b: r(2) }, (0, 4), 1 + 50);
+}
+
+#[test]
+fn checks_of_operators_have_names_of_their_own() {
+    check(Op::Divide { dst: r(0), a: r(1), b: r(2) }, (7, 5), 5);
+    let trap = Err(Error::Trap { trap: Trap::DivideByZero, at: 0 });
+    assert_eq!(run(Op::Divide { dst: r(0), a: r(1), b: r(2) }, (7, 3)), vec![trap; 3]);
+}
