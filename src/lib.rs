@@ -43,7 +43,9 @@ pub use azulejo_core::vocab::Trap;
 pub use azulejo_macros::{Bytecode, operators, rewrite, template, template_macros, tile, tileset};
 #[cfg(target_arch = "x86_64")]
 pub use azulejo_x64 as x64;
-pub use engine::{Args, Builder, Code, Engine, FunctionId, Progress, Slot, Tier, can_compile, can_guard};
+pub use engine::{
+    Args, Builder, Code, Engine, FunctionId, Progress, Promises, Slot, Tier, can_compile, can_guard,
+};
 pub use inside::{BadLimit, Compilations, Limits, Listing, Log, Statistics, UnknownStage};
 
 /// What a virtual machine needs.

@@ -132,3 +132,40 @@ fn the_operand_stack_has_one_height_at_each_bytecode() {
         Fault::Unbalanced { expected: 0, found: 1 } | Fault::Unbalanced { expected: 1, found: 0 }
     ));
 }
+
+/// An opcode whose template takes `(cu)`.
+mod unit {
+    use azulejo::prelude::*;
+
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    pub(super) enum Op {
+        Limit { dst: Out<i64> },
+        Return { a: In<i64> },
+    }
+
+    template! {
+        Op::Limit  => unsafe (load (addr (cu) 8) i64)
+        Op::Return => (return $a)
+    }
+}
+
+#[test]
+fn what_a_template_takes_for_the_unit_is_there() {
+    let back = unit::Op::Return { a: 0.into() };
+    let code = vec![back, unit::Op::Limit { dst: 0.into() }, back];
+    let engine = Engine::<unit::Op>::new();
+    let wrong = |at, fault| Err(Error::Verify(VerifyError { at, fault }));
+    assert_eq!(engine.define("f", code.clone(), 1), wrong(1, Fault::NoUnit));
+    let told = VerifyError { at: 1, fault: Fault::NoUnit }.to_string();
+    assert_eq!(
+        told,
+        "bytecode 1: the opcode takes `(cu)`, and nobody said by `Code::with_unit` what that is"
+    );
+    // Who does not take it needs none.
+    assert!(engine.define("f", vec![back], 1).is_ok());
+    static UNIT: [i64; 2] = [1, 2];
+    // SAFETY: templates take `(cu)` for the address of two numbers.
+    let code = unsafe { Code::from(code[1..].to_vec()).with_unit(&raw const UNIT) };
+    let function = engine.define("f", code, 1).expect("there is a unit");
+    assert_eq!(engine.call(function, &mut (), ()), Ok(2i64));
+}

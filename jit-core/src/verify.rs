@@ -131,7 +131,9 @@ pub enum Fault {
         /// The height by the other.
         found: u32,
     },
-    /// A temporary is read whose value may have been read before. Only debug builds look.
+    /// The opcode takes `(cu)`, and nobody said what that is in this function.
+    NoUnit,
+    /// A temporary is read whose value may have been read before.
     ReadAgain {
         /// Which operand.
         operand: u8,
@@ -172,6 +174,9 @@ impl fmt::Display for VerifyError {
             }
             Fault::Unbalanced { expected, found } => {
                 write!(f, "the operand stack has {found} values by one way and {expected} by another")
+            }
+            Fault::NoUnit => {
+                write!(f, "the opcode takes `(cu)`, and nobody said by `Code::with_unit` what that is")
             }
             Fault::ReadAgain { operand, register } => write!(
                 f,

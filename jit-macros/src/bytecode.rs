@@ -201,7 +201,6 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         quote_spanned!(span=> <#marker as __bytecode::Semantics<#name>>::TEMPLATE)
     };
     let templates = opcodes.iter().enumerate().map(template);
-    let guarded = opcodes.iter().enumerate().map(template).map(|template| quote!(#template.guarded()));
     let markers = opcodes.iter().enumerate().map(|(number, opcode)| {
         let variant = &opcode.variant.ident;
         // An opcode called like the enum must not hide it.
@@ -221,6 +220,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         };
         const _: () = {
             use #core::ir::bytecode as __bytecode;
+            const TEMPLATES: &[&#core::ir::template::Template; #n_opcodes] = &[#(#templates),*];
             // SAFETY: `OPCODES`, `OFFSETS`, `opcode` and `operands` come from the same variants and fields, and `templates`
             // and `interpret` from the same implementations of `Semantics`.
             unsafe impl __bytecode::Bytecode for #name {
@@ -230,6 +230,11 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                 const OFFSETS: &'static [&'static [u16]] = &[#(#offsets),*];
                 const REGISTERS: &'static [::core::option::Option<__bytecode::Registers>] =
                     &__bytecode::Registers::of_all::<#n_opcodes>(Self::OPCODES, Self::OFFSETS);
+                const TAKES_UNIT: &'static [bool] = {
+                    const TAKERS: [bool; #n_opcodes] =
+                        #core::ir::template::Template::takers_of_unit(TEMPLATES);
+                    if __bytecode::any(&TAKERS) { &TAKERS } else { &[] }
+                };
 
                 #[inline(always)]
                 fn opcode(&self) -> usize {
@@ -244,13 +249,13 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                 }
 
                 fn templates() -> &'static [&'static #core::ir::template::Template] {
-                    const TEMPLATES: &[&#core::ir::template::Template] = &[#(#templates),*];
                     TEMPLATES
                 }
 
                 fn guarded_templates() -> &'static [&'static #core::ir::template::Template] {
-                    const TEMPLATES: &[&#core::ir::template::Template] = &[#(#guarded),*];
-                    TEMPLATES
+                    const GUARDED: &[&#core::ir::template::Template; #n_opcodes] =
+                        &#core::ir::template::Template::all_guarded(TEMPLATES);
+                    GUARDED
                 }
 
                 #[allow(unused_mut, unused_assignments, unused_variables, reason = "not every bytecode has a stack")]
@@ -430,6 +435,7 @@ fn stand_in(name: &Ident, context: &Type) -> TokenStream {
                 const OPERATORS: &'static [#core::vocab::OpInfo] = &[];
                 const OFFSETS: &'static [&'static [u16]] = &[];
                 const REGISTERS: &'static [::core::option::Option<__bytecode::Registers>] = &[];
+                const TAKES_UNIT: &'static [bool] = &[];
                 fn opcode(&self) -> usize {
                     ::core::unreachable!()
                 }

@@ -172,7 +172,8 @@ pub fn operators(input: TokenStream) -> TokenStream {
 /// #     Op::Return => (return $a)
 /// # }
 /// # fn main() -> Result<(), Error> {
-/// let engine: Engine<Op> = Engine::<Op>::builder().rules(&RULES).build();
+/// // SAFETY: the rule holds for all integers.
+/// let engine: Engine<Op> = unsafe { Engine::<Op>::builder().rules(&RULES) }.build();
 /// let xor = Op::Xor { dst: 0.into(), a: 0.into(), b: 1.into() };
 /// let twice = engine.define("twice", vec![xor, xor, Op::Return { a: 0.into() }], 2)?;
 /// # if azulejo::can_compile().is_ok() {

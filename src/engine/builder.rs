@@ -438,6 +438,12 @@ impl Builder {
     /// Compiles with a set of tiles of one's own, made with `tileset!`; a bytecode with operators of `operators!`
     /// needs one that knows them.
     ///
+    /// # Safety
+    ///
+    /// The emitter of each tile writes the machine code that is then run. It must do what the tile's pattern means and nothing
+    /// else: with the operands where the tile says they are, leaving everything else but its result, temporaries and clobbers
+    /// as it is.
+    ///
     /// ```
     #[doc = include_str!("doubling.txt")]
     /// azulejo::tileset! {
@@ -445,24 +451,31 @@ impl Builder {
     /// }
     ///
     /// # if azulejo::can_compile().is_ok() {
-    /// let engine: Engine<Op> = Engine::<Op>::builder().tiles(&TILES).build();
+    /// // SAFETY: these are azulejo's own tiles.
+    /// let engine: Engine<Op> = unsafe { Engine::<Op>::builder().tiles(&TILES) }.build();
     /// let double = engine.define("double", code, 1)?;
     /// engine.compile(double)?;
     /// # }
     /// # Ok::<(), Error>(())
     /// ```
     #[cfg(target_arch = "x86_64")]
-    pub fn tiles(mut self, set: &'static crate::x64::Set) -> Self {
+    pub unsafe fn tiles(mut self, set: &'static crate::x64::Set) -> Self {
         self.machine.set_tiles(set);
         self
     }
 
     /// Applies these rewrite rules instead of [`crate::rules::MATCHERS`]; put those in front of one's own.
     ///
+    /// # Safety
+    ///
+    /// Each rule must hold for every value of every type that it matches, as the head of [`crate::rules`] says: what a rule makes
+    /// of the condition of a check, or of an address, is what compiled code relies on.
+    ///
     /// ```
     #[doc = include_str!("doubling.txt")]
     /// // No rules at all: slower code, which does the same.
-    /// let engine: Engine<Op> = Engine::<Op>::builder().rules(&[]).build();
+    /// // SAFETY: there is no rule that could be wrong.
+    /// let engine: Engine<Op> = unsafe { Engine::<Op>::builder().rules(&[]) }.build();
     /// let double = engine.define("double", code, 1)?;
     /// # if azulejo::can_compile().is_ok() {
     /// engine.compile(double)?;
@@ -470,7 +483,7 @@ impl Builder {
     /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn rules(mut self, rules: &'static [crate::rules::Matcher]) -> Self {
+    pub unsafe fn rules(mut self, rules: &'static [crate::rules::Matcher]) -> Self {
         self.machine.set_rules(rules);
         self
     }

@@ -7,7 +7,7 @@ use crate::inside::{Form, Subject};
 use azulejo_core::check::temporaries::temporaries;
 use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
 use azulejo_core::pass::build::{self, Source};
-use azulejo_core::verify::{self, Shape};
+use azulejo_core::verify::{self, Fault, Shape, VerifyError};
 use azulejo_core::vocab::Vocabulary;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -89,16 +89,48 @@ pub struct Code<B> {
     pub ops: Vec<B>,
     /// What `Labels` operands are runs of.
     pub labels: Vec<u32>,
-    /// The address that `(cu)` is in this function's templates; that of the bytecode if nobody says.
-    pub unit: Option<usize>,
     /// How many arguments the function is called with at most; as many as it has registers if nobody says.
     pub arguments: Option<u32>,
-    /// The first VM register that is a temporary, as all behind it are; none is if nobody says.
-    pub temporaries: Option<u32>,
+    /// What was said by [`with_unit`](Code::with_unit) and [`with_temporaries`](Code::with_temporaries).
+    pub promises: Promises,
+}
+
+/// What is promised of a function, and made by the methods of [`Code`] only; nothing if nobody says anything.
+///
+/// ```
+/// # use azulejo::prelude::*;
+/// # #[derive(Bytecode, Clone, Copy, Debug)]
+/// # enum Op { Return { a: In<i64> } }
+/// # template! { Op::Return => (return $a) }
+/// let code = Code::from(vec![Op::Return { a: 0.into() }]).with_temporaries(0);
+/// // The same of other bytecode.
+/// let longer = Code { promises: code.promises, ..vec![Op::Return { a: 0.into() }; 2].into() };
+/// assert_eq!(longer.promises, code.promises);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Promises {
+    /// The address that `(cu)` is in the function's templates.
+    unit: Option<usize>,
+    temporaries: Option<Temporaries>,
+}
+
+/// Which registers are temporaries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Temporaries {
+    /// The first; all behind it are, too.
+    first: u32,
+    /// Whether it is true without a look at the bytecode.
+    is_vouched_for: bool,
 }
 
 impl<B> Code<B> {
-    /// Says what `(cu)` is in this function's templates: the address of something that all functions of a module share, say.
+    /// Says what `(cu)` is in this function's templates: the address of something that all functions of a module share, say. A
+    /// function with an opcode whose template takes `(cu)` cannot be defined without.
+    ///
+    /// # Safety
+    ///
+    /// Templates that take `(cu)` say by `unsafe` that they do with it what is right, for a unit of a certain type. It must
+    /// be the address of such a one, which stays valid as long as the function may run.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -119,12 +151,14 @@ impl<B> Code<B> {
     /// let module = Box::new(Module { limit: 80 });
     /// let engine = Engine::<Op>::new();
     /// let code = Code::from(vec![Op::Limit { dst: 0.into() }, Op::Return { a: 0.into() }]);
-    /// let function = engine.define("limit", code.with_unit(&raw const *module), 1)?;
+    /// // SAFETY: templates take `(cu)` for a `Module`, and it stays until the engine is gone.
+    /// let code = unsafe { code.with_unit(&raw const *module) };
+    /// let function = engine.define("limit", code, 1)?;
     /// assert_eq!(engine.call::<_, i64>(function, &mut (), ())?, 80);
     /// # Ok::<(), azulejo::Error>(())
     /// ```
-    pub fn with_unit<T>(mut self, unit: *const T) -> Self {
-        self.unit = Some(unit.expose_provenance());
+    pub unsafe fn with_unit<T>(mut self, unit: *const T) -> Self {
+        self.promises.unit = Some(unit.expose_provenance());
         self
     }
 
@@ -149,7 +183,11 @@ impl<B> Code<B> {
     /// Says that this VM register and all behind it are temporaries: no value in them is read by more than one operand of one
     /// bytecode, once. Values on their way from one operation to the next are like that. Where such a value is read by the
     /// bytecode right behind the one that writes it, baseline code leaves it in a machine register and does not write it to
-    /// its slot; so after it was read, the slot may hold anything. Debug builds look whether it is true.
+    /// its slot; so after it was read, the slot may hold anything.
+    ///
+    /// It is looked at when the function is defined; what is not true is an error ([`Fault::ReadAgain`](crate::Fault)). A function
+    /// of so many registers and jumps that this would take long is compiled as if nothing had been said.
+    /// [`with_temporaries_unchecked`](Self::with_temporaries_unchecked) is for compilers that know.
     ///
     /// A run of registers that is there to be written counts as written. Who looks at all registers of a frame, as a
     /// collector of garbage may, finds old values in temporaries that were read.
@@ -171,14 +209,41 @@ impl<B> Code<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn with_temporaries(mut self, first: u32) -> Self {
-        self.temporaries = Some(first);
+        self.promises.temporaries = Some(Temporaries { first, is_vouched_for: false });
+        self
+    }
+
+    /// As [`with_temporaries`](Self::with_temporaries), and nobody looks whether it is true: defining a function takes less
+    /// time. Debug builds look all the same.
+    ///
+    /// # Safety
+    ///
+    /// It must be true. Otherwise a function may read values that are not those that its bytecode gives, and whatever a
+    /// template's `unsafe` relies on may not hold.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Add { dst: Out<i64>, a: In<i64>, b: In<i64> }, Return { a: In<i64> } }
+    /// # template! { Op::Add => (add $a $b) Op::Return => (return $a) }
+    /// // a + b, which is read once
+    /// let ops = vec![Op::Add { dst: 2.into(), a: 0.into(), b: 1.into() }, Op::Return { a: 2.into() }];
+    /// let engine = Engine::<Op>::new();
+    /// // SAFETY: register 2 is written once and read once.
+    /// let code = unsafe { Code::from(ops).with_temporaries_unchecked(2) };
+    /// let sum = engine.define("sum", code, 3)?;
+    /// assert_eq!(engine.call::<_, i64>(sum, &mut (), (1i64, 20i64))?, 21);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub unsafe fn with_temporaries_unchecked(mut self, first: u32) -> Self {
+        self.promises.temporaries = Some(Temporaries { first, is_vouched_for: true });
         self
     }
 }
 
 impl<B> From<Vec<B>> for Code<B> {
     fn from(ops: Vec<B>) -> Self {
-        Code { ops, labels: Vec::new(), unit: None, arguments: None, temporaries: None }
+        Code { ops, labels: Vec::new(), arguments: None, promises: Promises::default() }
     }
 }
 
@@ -218,22 +283,30 @@ pub(super) type Maker<B> = Box<dyn FnOnce() -> Result<Body<B>, Error>>;
 impl<B: Bytecode> Body<B> {
     pub(super) fn verified(
         name: Arc<str>,
-        code: Code<B>,
+        mut code: Code<B>,
         registers: u32,
         guards: bool,
     ) -> Result<Self, Error> {
         let shape = verify::verify(&code.ops, &code.labels, registers)?;
-        if cfg!(debug_assertions)
-            && let Some(first) = code.temporaries
+        if let (None, [_, ..]) = (code.promises.unit, B::TAKES_UNIT)
+            && let Some(at) = code.ops.iter().position(|op| B::TAKES_UNIT[op.opcode()])
         {
-            temporaries(&code.ops, &code.labels, &shape, first)?;
+            return Err(VerifyError { at: at as u32, fault: Fault::NoUnit }.into());
+        }
+        if let Some(Temporaries { first, is_vouched_for }) = code.promises.temporaries
+            && (!is_vouched_for || cfg!(debug_assertions))
+        {
+            let is_known = temporaries(&code.ops, &code.labels, &shape, first)?;
+            if !is_known && !is_vouched_for {
+                code.promises.temporaries = None;
+            }
         }
         Ok(Body { name, code, registers, shape, guards })
     }
 
     /// What `(cu)` is.
     pub(super) fn unit(&self) -> *const () {
-        match self.code.unit {
+        match self.code.promises.unit {
             Some(address) => std::ptr::with_exposed_provenance(address),
             None => self.code.ops.as_ptr().cast(),
         }
@@ -591,7 +664,7 @@ impl<B: Bytecode> Function<B> {
             registers: self.body().registers,
             shape: &self.body().shape,
             unit: self.unit(),
-            temporaries: self.body().code.temporaries,
+            temporaries: self.body().code.promises.temporaries.map(|temporaries| temporaries.first),
             budget: counts.then(|| std::ptr::from_ref(&self.budget)),
         }
     }

@@ -35,7 +35,7 @@ mod worker;
 
 pub use builder::Builder;
 pub use compile::Progress;
-pub use function::{Code, FunctionId};
+pub use function::{Code, FunctionId, Promises};
 pub use tiers::Tier;
 pub use value::{Args, Slot};
 

@@ -369,7 +369,9 @@ fn declare(
     let n_params = ty.params().len() as u32;
     let function = store.engine.declare(name, move || {
         let Translation { code, registers } = translate()?;
-        Some((code.with_unit(unit).with_arguments(n_params), registers))
+        // SAFETY: templates take `(cu)` for a `Unit`, and the store keeps this one as long as the engine.
+        let code = unsafe { code.with_unit(unit) };
+        Some((code.with_arguments(n_params), registers))
     });
     assert_eq!(
         function.number() as usize,

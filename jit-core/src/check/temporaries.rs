@@ -1,10 +1,10 @@
 //! Whether what a function says of its temporaries is true.
 //!
-//! In: verified bytecode, and the first VM register that is said to be a temporary. Out: nothing, or the first bytecode found
-//! that may read a temporary again: one whose value another operand has read, on some way there, and that was not surely
+//! In: verified bytecode, and the first VM register that is said to be a temporary. Out: whether it is true, or the first bytecode
+//! found that may read a temporary again: one whose value another operand has read, on some way there, and that was not surely
 //! written since. A run of registers that is there to be written counts as written. Cost: a set of temporaries for each place
-//! that is jumped to; what lies between two of them is gone through again whenever the set there grows. A function for which
-//! that is too much is believed.
+//! that is jumped to; what lies between two of them is gone through again whenever the set there grows. Of a function for which
+//! that is too much nothing is known.
 
 use crate::ir::bytecode::{Bytecode, OperandKind, run_of};
 use crate::ir::template::{Resume, Step, Template};
@@ -14,12 +14,12 @@ use core::ops::Range;
 /// How many words all sets may have.
 const MAX_WORDS: usize = 1 << 20;
 
-/// Looks at all that a function reads of its temporaries.
+/// Looks at all that a function reads of its temporaries. Whether that was done: it is not where it would be too much.
 ///
 /// ```
 /// # use azulejo_core::{ir::bytecode::Bytecode, check::temporaries::temporaries, verify::{VerifyError, verify}};
 /// /// Whether nothing behind the first ten registers is read twice.
-/// fn is_right<B: Bytecode>(code: &[B], registers: u32) -> Result<(), VerifyError> {
+/// fn is_right<B: Bytecode>(code: &[B], registers: u32) -> Result<bool, VerifyError> {
 ///     let shape = verify(code, &[], registers)?;
 ///     temporaries(code, &[], &shape, 10)
 /// }
@@ -29,11 +29,11 @@ pub fn temporaries<B: Bytecode>(
     labels: &[u32],
     shape: &Shape,
     first: u32,
-) -> Result<(), VerifyError> {
+) -> Result<bool, VerifyError> {
     let targets = shape.targets.iter().map(|word| word.count_ones() as usize).sum::<usize>();
     let n_words = (shape.slots.saturating_sub(first) as usize).div_ceil(64);
     if n_words * (targets + 1) > MAX_WORDS {
-        return Ok(());
+        return Ok(false);
     }
     let written = vec![None; B::templates().len()];
     let ways = Ways { before: vec![None; code.len()], open: vec![0] };
@@ -52,7 +52,7 @@ pub fn temporaries<B: Bytecode>(
             }
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 struct Judge<'a, B> {

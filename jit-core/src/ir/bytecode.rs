@@ -402,6 +402,19 @@ impl Registers {
 /// position; for a run, the first in the low half and the count in the high half; zero for `Pop` and `Push`.
 pub type Raw = u64;
 
+/// Whether one of these holds.
+#[doc(hidden)]
+pub const fn any(flags: &[bool]) -> bool {
+    let mut at = 0;
+    while at < flags.len() {
+        if flags[at] {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
 /// The registers or labels that an operand is a run of.
 pub(crate) fn run_of(raw: Raw) -> core::ops::Range<usize> {
     let (first, count) = (raw as u32 as usize, (raw >> 32) as usize);
@@ -496,6 +509,9 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     const OFFSETS: &'static [&'static [u16]];
     /// For each opcode what [`Registers::of`] makes of that.
     const REGISTERS: &'static [Option<Registers>];
+
+    /// For each opcode whether its template takes `(cu)`; empty if none does.
+    const TAKES_UNIT: &'static [bool];
 
     /// The opcode's number.
     fn opcode(&self) -> usize;

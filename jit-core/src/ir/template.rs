@@ -292,6 +292,30 @@ pub struct Template {
 }
 
 impl Template {
+    /// [`guarded`](Self::guarded) of each of these.
+    pub const fn all_guarded<const N: usize>(templates: &[&'static Template; N]) -> [&'static Template; N] {
+        let (mut all, mut at) = (*templates, 0);
+        while at < N {
+            all[at] = templates[at].guarded();
+            at += 1;
+        }
+        all
+    }
+
+    /// Of each of these whether it takes `(cu)`.
+    pub const fn takers_of_unit<const N: usize>(templates: &[&Template; N]) -> [bool; N] {
+        let (mut takers, mut at) = ([false; N], 0);
+        while at < N {
+            let (steps, mut step) = (templates[at].steps, 0);
+            while step < steps.len() {
+                takers[at] |= matches!(&steps[step], Step::Node { op, .. } if op.0 == Op::CU.0);
+                step += 1;
+            }
+            at += 1;
+        }
+        takers
+    }
+
     /// What code is made from in which accesses may fault.
     pub const fn guarded(&'static self) -> &'static Template {
         match self.guarded {

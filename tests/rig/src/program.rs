@@ -391,7 +391,8 @@ impl Program {
     pub fn code(&self) -> Code<Op> {
         let op = |at: &Instruction| machine::from_raw(at.opcode, &at.operands);
         let ops: Vec<Op> = self.code.iter().map(op).collect();
-        let code = Code::from(ops).with_unit(&raw const machine::UNIT);
+        // SAFETY: templates take `(cu)` for this, which is a static.
+        let code = unsafe { Code::from(ops).with_unit(&raw const machine::UNIT) };
         Code { labels: self.labels.clone(), ..code.with_temporaries(self.temporaries) }
     }
 

@@ -150,8 +150,8 @@ impl<'a> Translator<'a> {
 
     fn finish(self) -> Translation {
         let Translator { names, locals, stack, frames, ops, labels, .. } = self;
-        // What is on the stack is popped once.
-        let code = Code::from(ops.clone()).with_temporaries(locals.len() as u32);
+        // SAFETY: what is behind the locals is the operand stack, and each value on it is popped once.
+        let code = unsafe { Code::from(ops.clone()).with_temporaries_unchecked(locals.len() as u32) };
         let code = Code { labels: labels.clone(), ..code };
         let registers = (locals.len() + self.highest) as u32;
         names.scratch.set(Scratch { locals, stack, frames, ops, labels });
