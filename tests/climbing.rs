@@ -174,3 +174,85 @@ fn what_does_not_fit_is_interpreted_and_what_was_thrown_away_climbs_again() {
     let compiled = functions.iter().filter(|function| engine.is_compiled(**function)).count();
     assert!((1..40).contains(&compiled), "{compiled} of 40 fit");
 }
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+enum Between {
+    Add { dst: Out<i64>, a: In<i64>, k: Imm<i64> },
+    JumpLess { a: In<i64>, k: Imm<i64>, to: Label },
+    Loop { n: InOut<i64>, to: Label },
+    Leave { a: In<i64> },
+    Call { dst: Out<i64>, f: Imm<u32>, a: In<i64> },
+    Return { a: In<i64> },
+}
+
+template! {
+    Between::Add      => (add $a $k)
+    Between::JumpLess => (when (lt $a $k) (branch $to))
+    Between::Loop!    => (dov (set $n (sub $n 1)) (when (nz $n) (branch $to)))
+    Between::Leave    => (when (zr (and $a 7)) (exit))
+    Between::Call     => (invoke $f (arglist $a) i64)
+    Between::Return   => (return $a)
+}
+
+/// Calls function 0 so often as its argument says.
+fn call_often() -> Vec<Between> {
+    vec![
+        Between::Call { dst: 1.into(), f: Imm(0), a: 0.into() },
+        Between::Loop { n: 0.into(), to: Label(0) },
+        Between::Return { a: 1.into() },
+    ]
+}
+
+/// Goes around a loop so often.
+fn go_around(times: i64) -> Vec<Between> {
+    vec![
+        Between::Add { dst: 1.into(), a: 1.into(), k: Imm(1) },
+        Between::JumpLess { a: 1.into(), k: Imm(times), to: Label(0) },
+        Between::Return { a: 1.into() },
+    ]
+}
+
+#[test]
+fn whoever_is_hot_in_a_loop_is_reached_by_calls() {
+    // Whichever mix of calls and times around makes it hot, and in whichever of the two the budget ends.
+    for times in [1, 3, 40, 997, 2500, 100_000] {
+        for background in [false, true] {
+            let engine: Engine<Between> = Engine::<Between>::builder().background(background).build();
+            let around = engine.define("around", go_around(times), 2).expect("it is right");
+            let often = engine.define("often", call_often(), 2).expect("it is right");
+            let calls = (1_000_000 / times).max(50);
+            assert_eq!(engine.call(often, &mut (), (calls,)), Ok(times));
+            if background {
+                continue;
+            }
+            let stats = engine.stats();
+            assert_eq!(stats.optimizer_for_calls.compiled, 1, "{times}: {stats}");
+            assert_eq!(engine.tier(around), Tier::Optimizer, "{times}");
+            // Once each from tier to tier, and not each time when the budget is used up in mid-loop.
+            assert!(stats.climbs <= 6, "{times}: {stats}");
+        }
+    }
+}
+
+#[test]
+fn more_loops_than_any_limit_leave_calls_in_the_best_tier() {
+    // Many loops in a row, each of which is left in its middle now and then, so that the next one is entered in baseline code.
+    let mut code = Vec::new();
+    for _ in 0..60 {
+        let head = code.len() as u32;
+        code.push(Between::Add { dst: 2.into(), a: 2.into(), k: Imm(0) });
+        code.push(Between::Add { dst: 1.into(), a: 1.into(), k: Imm(1) });
+        code.push(Between::Leave { a: 1.into() });
+        code.push(Between::JumpLess { a: 1.into(), k: Imm(50), to: Label(head) });
+        code.push(Between::Add { dst: 1.into(), a: 2.into(), k: Imm(0) });
+    }
+    code.push(Between::Return { a: 1.into() });
+    let engine: Engine<Between> = Engine::<Between>::builder().thresholds(5, 20).build();
+    let many = engine.define("many", code, 3).expect("it is right");
+    let often = engine.define("often", call_often(), 2).expect("it is right");
+    for _ in 0..3 {
+        assert_eq!(engine.call(often, &mut (), (100i64,)), Ok(0));
+    }
+    assert_eq!(engine.tier(many), Tier::Optimizer);
+    assert!(engine.stats().optimizer_for_calls.compiled >= 1, "{}", engine.stats());
+}

@@ -1,7 +1,7 @@
 //! Functions of bytecode that call each other, in every tier.
 
 use azulejo::prelude::*;
-use azulejo::{Error, FunctionId};
+use azulejo::{Code, Error, FunctionId};
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 #[bytecode(context = Vm)]
@@ -374,9 +374,9 @@ fn arguments_and_results_stay_in_registers() {
     // Only a function that others call has been compiled, since nobody called it from outside.
     let code = engine.disassemble(callee).expect("it was called").to_string();
     assert_eq!(code.matches("call qword [rsi]").count(), 2, "{code}");
-    let touches_memory = |line: &str| line.contains('[') && !line.contains("lea ") && !line.contains("rsi]");
+    let touches_memory = |line: &str| line.contains('[') && !line.contains("lea ") && !line.contains("[rsi");
     let touching: Vec<&str> = code.lines().filter(|line| touches_memory(line)).collect();
-    // The end of the stack is looked up.
+    // The end of the stack is looked up. (The function's record says where calls go, those with other arguments too.)
     assert_eq!(touching.len(), 1, "{code}");
     assert!(touching[0].contains("cmp rsp, [r11]"), "{code}");
 }
@@ -563,5 +563,158 @@ fn a_function_that_cannot_be_made_is_told_of() {
                 }
             }
         }
+    }
+}
+
+/// Calls function 0 with runs of registers of these lengths in turn, so often as register 0 says, and adds up what it gives.
+fn in_turn(lengths: &[u32]) -> Vec<Op> {
+    let mut code: Vec<Op> = lengths
+        .iter()
+        .flat_map(|&count| {
+            let call = Op::CallRun { dst: out(1), f: Imm(0), args: Regs { first: 3, count } };
+            [call, Op::Add { dst: out(2), a: reg(2), b: reg(1) }]
+        })
+        .collect();
+    code.push(Op::Loop { n: 0.into(), to: Label(0) });
+    code.push(Op::Return { a: reg(2) });
+    code
+}
+
+/// A function that adds up twelve registers, each times its number, with code that looks at all of them.
+fn add_up() -> Vec<Op> {
+    let mut code = vec![Op::Const { dst: out(12), value: Imm(0) }];
+    for register in 0..12 {
+        for _ in 0..=register {
+            code.push(Op::Add { dst: out(12), a: reg(12), b: reg(register) });
+        }
+    }
+    code.push(Op::Return { a: reg(12) });
+    code
+}
+
+#[test]
+fn a_function_may_be_called_with_any_number_of_arguments_in_turn() {
+    let sum = |count: u32| (1..=i64::from(count)).map(|at| at * (at * 7 + 1)).sum::<i64>();
+    let turns: &[&[u32]] =
+        &[&[1, 2], &[2, 1], &[0, 5], &[12, 3], &[6, 5, 7], &[0, 12, 1, 11, 2, 10, 3, 9, 4, 8, 5, 7, 6]];
+    for lengths in turns {
+        for (name, engine) in engines() {
+            let callee = engine.define("add up", add_up(), 13).expect("it is right");
+            let mut caller =
+                (3..15).map(|at| Op::Const { dst: out(at), value: Imm(i64::from(at - 2) * 7 + 1) });
+            let mut code: Vec<Op> = caller.by_ref().collect();
+            let first = code.len() as u32;
+            code.extend(in_turn(lengths));
+            for op in &mut code {
+                if let Op::Loop { to, .. } = op {
+                    *to = Label(first);
+                }
+            }
+            let caller = engine.define("caller", code, 15).expect("it is right");
+            let expected: i64 = lengths.iter().map(|&count| sum(count)).sum();
+            for round in 0..4 {
+                // What stood on the stack before is not taken for arguments that were not given.
+                let result: i64 = engine.call(caller, &mut Vm::default(), (50i64,)).expect("it ends");
+                assert_eq!(result, 50 * expected, "{name} {lengths:?}");
+                if round == 1 {
+                    engine.discard(callee).expect("it is there");
+                }
+            }
+            // More than it has registers for is still an error.
+            let many = vec![
+                Op::CallRun { dst: out(0), f: Imm(0), args: Regs { first: 0, count: 14 } },
+                Op::Return { a: reg(0) },
+            ];
+            let many = engine.define("many", many, 14).expect("it is right");
+            let result: Result<i64, Error> = engine.call(many, &mut Vm::default(), ());
+            assert_eq!(result, Err(Error::Trap { trap: Trap::BadCall, at: 0 }), "{name}");
+        }
+    }
+}
+
+#[test]
+fn calls_with_two_numbers_of_arguments_are_quick() {
+    if azulejo::can_compile().is_err() || cfg!(not(target_arch = "x86_64")) {
+        return;
+    }
+    for builder in [
+        Engine::<Op>::builder(),
+        Engine::<Op>::builder().only(Tier::Baseline),
+        Engine::<Op>::builder().only(Tier::Optimizer),
+    ] {
+        let engine = builder.build();
+        engine
+            .define("add", vec![Op::Add { dst: out(0), a: reg(0), b: reg(1) }, Op::Return { a: reg(0) }], 2)
+            .expect("it is right");
+        let time = |lengths: &[u32]| {
+            let caller = engine.define("caller", in_turn(lengths), 15).expect("it is right");
+            let call = || {
+                let start = std::time::Instant::now();
+                engine.call::<_, i64>(caller, &mut Vm::default(), (100_000i64,)).expect("it ends");
+                start.elapsed()
+            };
+            call();
+            (0..7).map(|_| call()).min().expect("there are some")
+        };
+        let (same, turns) = (time(&[2, 2]), time(&[2, 1]));
+        // The engine would take ten times as long.
+        assert!(turns < same * 4, "{turns:?}, and {same:?} where all calls are alike");
+    }
+}
+
+#[test]
+fn what_is_compiled_by_hand_has_what_calls_use() {
+    if azulejo::can_compile().is_err() || cfg!(not(target_arch = "x86_64")) {
+        return;
+    }
+    for tier in [Tier::Baseline, Tier::Optimizer] {
+        for all_at_once in [false, true] {
+            let engine: Engine<Op> = Engine::<Op>::builder().only(tier).build();
+            let fib = engine.define("fib", Code::from(fib(0)).with_arguments(1), 3).expect("it is right");
+            let caller = vec![Op::Call1 { dst: out(0), f: Imm(0), a: reg(0) }, Op::Return { a: reg(0) }];
+            let caller =
+                engine.define("caller", Code::from(caller).with_arguments(1), 1).expect("it is right");
+            match all_at_once {
+                true => {
+                    let compiled =
+                        engine.compile_all(&[fib, caller], tier, |_| std::ops::ControlFlow::Continue(()));
+                    assert_eq!(compiled, 2);
+                }
+                false => {
+                    [fib, caller].iter().for_each(|one| engine.compile_in(*one, tier).expect("it compiles"))
+                }
+            }
+            let before = engine.stats();
+            assert_eq!(engine.call::<_, i64>(caller, &mut Vm::default(), (9i64,)), Ok(34), "{tier:?}");
+            let after = engine.stats();
+            assert_eq!(
+                before.code_used, after.code_used,
+                "nothing was made for {tier:?} when it was called first"
+            );
+            let forms = if tier == Tier::Optimizer { 2 } else { 0 };
+            assert_eq!(before.optimizer_for_calls.compiled, forms);
+            assert_eq!(after.optimizer_for_calls.compiled, forms);
+        }
+    }
+}
+
+#[test]
+fn a_wrong_guess_of_the_number_of_arguments_is_no_burden() {
+    for (name, engine) in engines() {
+        // It says that it takes two arguments at most, and everyone gives it one.
+        let callee =
+            Code::from(vec![Op::Add { dst: out(0), a: reg(0), b: reg(1) }, Op::Return { a: reg(0) }]);
+        let callee = engine.define("callee", callee.with_arguments(2), 2).expect("it is right");
+        let caller = engine.define("caller", in_turn(&[1]), 15).expect("it is right");
+        let both = engine.define("both", in_turn(&[2, 1]), 15).expect("it is right");
+        if name != "interpreter" && azulejo::can_compile().is_ok() {
+            engine.compile(callee).expect("it compiles");
+        }
+        for function in [caller, both, caller] {
+            let result: i64 = engine.call(function, &mut Vm::default(), (300i64,)).expect("it ends");
+            assert_eq!(result, 0, "{name}");
+        }
+        let compiled = engine.stats().optimizer_for_calls.compiled;
+        assert!(compiled <= 5, "{name}: {compiled}");
     }
 }

@@ -333,3 +333,35 @@ fn makers_may_run_functions_that_take_each_others_place() {
         }
     }
 }
+
+#[test]
+fn a_long_row_of_functions_reaches_code_that_does_not_come_back_between_them() {
+    // Each of these takes its own place so often, called from outside, from the interpreter, and from compiled code.
+    for thresholds in [(3, 40), (50, 1000)] {
+        let engine: Engine<Op> = Engine::<Op>::builder().thresholds(thresholds.0, thresholds.1).build();
+        let sum = engine.define("sum", sum_down(0), 2).expect("it is right");
+        assert_eq!(engine.call::<_, i64>(sum, &mut (), (100_000i64, 0i64)), Ok(100_000 * 100_001 / 2));
+        if azulejo::can_compile().is_ok() {
+            let stats = engine.stats();
+            assert_eq!(stats.optimizer_for_calls.compiled, 1, "{thresholds:?}: {stats}");
+        }
+    }
+}
+
+#[test]
+fn a_failure_behind_many_functions_is_the_same_in_each_tier() {
+    for (name, engine) in engines() {
+        let divide = vec![
+            Op::AddConst { dst: out(0), a: reg(0), k: Imm(-1) },
+            Op::Divide { dst: out(2), a: reg(1), b: reg(0) },
+            Op::Tail2 { f: Imm(0), a: reg(0), b: reg(1) },
+        ];
+        let divide = engine.define("divide", divide, 3).expect("it is right");
+        for n in [2i64, 5, 9, 10, 200].into_iter().cycle().take(20) {
+            // Of a few functions it is told which bytecode it was.
+            let at = if n <= 9 { 1 } else { 0 };
+            let result = engine.call::<_, i64>(divide, &mut (), (n, 1i64));
+            assert_eq!(result, Err(Error::Trap { trap: Trap::DivideByZero, at }), "{name} {n}");
+        }
+    }
+}

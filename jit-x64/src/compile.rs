@@ -70,6 +70,11 @@ pub enum Status {
         /// Which.
         at: u32,
     },
+    /// It was entered in an inner loop, and control has come to the head of one around it, at this bytecode.
+    MovedOn {
+        /// Which.
+        at: u32,
+    },
     /// The function failed.
     Trapped {
         /// Why.
@@ -117,6 +122,7 @@ impl From<RawStatus> for Status {
             0 => Status::Returned(value),
             1 => Status::Exited { at: status as u32 },
             3 => Status::Tailed,
+            5 => Status::MovedOn { at: status as u32 },
             _ => Status::Trapped {
                 trap: Trap::from_code(status as u32).expect("compiled code raises traps by their codes"),
                 at: value as u32,
@@ -288,7 +294,7 @@ impl Compiler {
         let called = Some(record.called(arguments, unit));
         let target = self.target();
         self.compilation.bytecode(&Source { called, ..*source }, &target, observer)?;
-        let admission = Admission { arguments, budget: None, host: record.host() };
+        let admission = Admission { arguments, host: record.host() };
         self.install(Some((&admission, source.slots)), observer)
     }
 
@@ -344,8 +350,8 @@ impl Compiler {
 
     /// Makes a way in for calls from other functions of bytecode.
     pub fn door(&mut self, behind: &Behind<'_>) -> Result<Door, Error> {
-        let Behind { source, record, arguments, .. } = *behind;
-        let called = Some(record.called(arguments, core::ptr::null()));
+        let Behind { source, record, .. } = *behind;
+        let called = Some(record.called(0, core::ptr::null()));
         let is_needed = self.compilation.needed_at_start(&Source { called, ..*source });
         invoke::door(behind, is_needed, &self.memory, &self.options)
     }

@@ -115,7 +115,8 @@ impl Emitter {
 pub struct Door {
     installed: Installed,
     entry: u32,
-    from_memory: u32,
+    /// Where calls come in that leave their arguments in memory, if they may.
+    from_memory: Option<u32>,
 }
 
 impl Door {
@@ -126,7 +127,11 @@ impl Door {
 
     /// Where those go that leave their arguments in memory.
     pub(crate) fn memory_entry(&self) -> *const u8 {
-        self.installed.address().wrapping_add(self.from_memory as usize)
+        self.from_memory.map_or(Record::spread(), |at| self.installed.address().wrapping_add(at as usize))
+    }
+
+    pub(crate) fn takes_any_number(&self) -> bool {
+        self.from_memory.is_none()
     }
 
     /// The addresses of its code.
@@ -139,8 +144,8 @@ impl Door {
 /// What a door leads to.
 #[derive(Clone, Copy)]
 pub struct Behind<'a> {
-    /// How many arguments calls have for which it opens; all others are the host's.
-    pub arguments: u32,
+    /// The calls for which it opens.
+    pub opens: Opens,
     /// The function.
     pub source: &'a Source<'a>,
     /// Its code.
@@ -149,6 +154,15 @@ pub struct Behind<'a> {
     pub budget: Option<*const i32>,
     /// For the host's data.
     pub record: &'a Record,
+}
+
+/// How many arguments calls have for which a door opens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Opens {
+    /// So many; all others go aside.
+    For(u32),
+    /// Up to so many, none of which is left in memory; all others are the host's.
+    UpTo(u32),
 }
 
 /// The code that a door leads to.
@@ -168,6 +182,8 @@ const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
 
 /// So many slots are cleared by a store each; more are by one instruction.
 const FEW: usize = 12;
+/// For a door that opens for any number of arguments, these are few.
+const FEW_BESIDE_ARGUMENTS: usize = 24;
 /// So many arguments are copied one by one; that is no longer than a short jump.
 const FEW_ARGUMENTS: usize = 8;
 
@@ -178,13 +194,16 @@ pub(crate) fn door(
     memory: &CodeMemory,
     options: &Options,
 ) -> Result<Door, Error> {
-    let Behind { arguments, source: Source { slots, .. }, code, budget, record, .. } = *behind;
+    let Behind { opens, source: Source { slots, .. }, code, budget, record, .. } = *behind;
     let slots = *slots;
-    if slots > MAX_SLOTS || arguments > slots {
+    let (Opens::For(most) | Opens::UpTo(most)) = opens;
+    if slots > MAX_SLOTS || most > slots {
         return Err(Error::FrameTooLarge { bytes: slots as usize * 8 });
     }
-    let zeros: Vec<u32> = (arguments..slots).filter(|at| is_needed(*at)).collect();
-    let admission = Admission { arguments, budget, host: record.host() };
+    // Which of the slots are arguments is known only if their number is.
+    let first = if let Opens::For(arguments) = opens { arguments } else { 0 };
+    let zeros: Vec<u32> = (first..slots).filter(|at| is_needed(*at)).collect();
+    let admission = DoorAdmission { opens, budget, host: record.host() };
     let own = match code {
         CodeBehind::Baseline(code) => code.own().places().map(|places| (code, places)),
         CodeBehind::Optimized(..) => None,
@@ -193,28 +212,40 @@ pub(crate) fn door(
         Some((code, places)) => into(code, places, &admission, &zeros, options),
         None => around(behind, &admission, &zeros, options),
     };
-    let [entry, from_memory] = entries;
+    let (entry, from_memory) = entries;
     let mut code = Code::default();
     bare::close(cx, &mut code);
     Ok(Door { installed: memory.install(&code)?, entry, from_memory })
 }
 
+/// Which calls a door takes.
+#[derive(Clone, Copy)]
+struct DoorAdmission<'a> {
+    opens: Opens,
+    /// Where they are counted down; below zero they are the host's.
+    budget: Option<*const i32>,
+    host: &'a Host,
+}
+
+/// Where a door is entered: with arguments where calls have them, and with arguments in memory.
+type Entries = (u32, Option<u32>);
+
 /// A door into baseline code: it makes the frame that the code takes back, which then returns to who came through the door.
 fn into(
     code: &BaselineCode,
     [record, context, slots]: [u32; 3],
-    admission: &Admission<'_>,
+    admission: &DoorAdmission<'_>,
     zeros: &[u32],
     options: &Options,
-) -> (Emitter, [u32; 2]) {
+) -> (Emitter, Entries) {
     let mut cx = Emitter::of_frame(options, |_| code.own().frame);
-    let entries = cx.admit_both(admission, cx.frame.size() as usize);
+    let entries = cx.admit_to_door(admission, cx.frame.size() as usize);
     let at = |place: u32| Mem::at(RSP.number(), place as i64);
     let slots = Slots { first: slots };
     cx.prologue();
     cx.store(Type::I64, at(record), RSI.number());
     cx.store(Type::I64, at(context), RDI.number());
-    if slots.fill(&mut cx, admission.arguments, zeros) {
+    if slots.fill(&mut cx, admission.opens, zeros) {
         cx.load(Type::I64, R12.number(), at(context));
     } else {
         cx.mov(R12.number(), RDI.number());
@@ -230,10 +261,10 @@ fn into(
 /// A door that calls code which takes a frame like the engine's, and looks how it was left.
 fn around(
     behind: &Behind<'_>,
-    admission: &Admission<'_>,
+    admission: &DoorAdmission<'_>,
     zeros: &[u32],
     options: &Options,
-) -> (Emitter, [u32; 2]) {
+) -> (Emitter, Entries) {
     let Behind { source, code, record, .. } = *behind;
     let (code, third, stack_bytes, is_turned) = match code {
         CodeBehind::Optimized(code, unit) => (code.entry(), unit, code.stack_bytes(), false),
@@ -243,14 +274,14 @@ fn around(
     let mut cx = Emitter::of_frame(options, |keeps_pointer| {
         Frame::new(RegSet::EMPTY, (source.slots + 1) * 8, true, keeps_pointer)
     });
-    let entries = cx.admit_both(admission, cx.frame.size() as usize + stack_bytes);
+    let entries = cx.admit_to_door(admission, cx.frame.size() as usize + stack_bytes);
     cx.prologue();
     let [rax, rcx, rdx, rsp] = [RAX, RCX, RDX, RSP].map(Reg::number);
     let [rsi, rdi, r8] = [RSI, RDI, R8].map(Reg::number);
     let slots = Slots { first: 0 };
     let context = slots.at(source.slots);
     cx.store(Type::I64, context, rdi);
-    if slots.fill(&mut cx, admission.arguments, zeros) {
+    if slots.fill(&mut cx, admission.opens, zeros) {
         cx.load(Type::I64, rdi, context);
     }
     cx.mov(rsi, rsp);
@@ -292,10 +323,59 @@ impl Slots {
     }
 
     /// Puts arguments in, wherever they are, and clears others; whether `rdi` was changed.
-    fn fill(self, cx: &mut Emitter, arguments: u32, zeros: &[u32]) -> bool {
-        self.take_arguments(cx, arguments);
-        self.clear(cx, zeros);
-        arguments as usize > FEW_ARGUMENTS || zeros.len() > FEW
+    fn fill(self, cx: &mut Emitter, opens: Opens, zeros: &[u32]) -> bool {
+        match opens {
+            Opens::For(arguments) => {
+                self.take_arguments(cx, arguments);
+                self.clear(cx, zeros);
+                arguments as usize > FEW_ARGUMENTS || zeros.len() > FEW
+            }
+            Opens::UpTo(most) => {
+                self.clear_beside_arguments(cx, zeros);
+                self.take_any_number(cx, most);
+                true
+            }
+        }
+    }
+
+    /// Clears slots while arguments are where calls have them. Their number goes to `rsi`.
+    fn clear_beside_arguments(self, cx: &mut Emitter, slots: &[u32]) {
+        let [rax, rcx, rsi, rdi, r11] = [RAX, RCX, RSI, RDI, R11].map(Reg::number);
+        cx.mov(rsi, rax);
+        let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return };
+        if slots.len() <= FEW_BESIDE_ARGUMENTS {
+            cx.mov_imm(r11, 0);
+            return slots.iter().for_each(|at| cx.store(Type::I64, self.at(*at), r11));
+        }
+        cx.mov(r11, rcx);
+        cx.mov_imm(rax, 0);
+        cx.mov_imm(rcx, (last - first) as u64 + 1);
+        cx.lea(true, rdi, self.at(*first));
+        cx.bytes(&[0xf3, 0x48, 0xab]); // rep stosq
+        cx.mov(rcx, r11);
+    }
+
+    /// Puts so many arguments in as `rsi` says. Changes all registers that had some.
+    fn take_any_number(self, cx: &mut Emitter, most: u32) {
+        let [rax, rcx, rsi, rsp] = [RAX, RCX, RSI, RSP].map(Reg::number);
+        let mut are_all_taken = Vec::new();
+        for (at, reg) in (0..most).zip(&crate::abi::BYTECODE.int_args[1..]) {
+            cx.alu_imm(Alu::Cmp, Type::I32, rsi, at as i64);
+            are_all_taken.push(cx.skip_if(Cond::E));
+            cx.store(Type::I64, self.at(at), reg.number());
+        }
+        if most as usize > REGISTER_ARGUMENTS {
+            cx.mov(rcx, rsi);
+            cx.alu_imm(Alu::Sub, Type::I64, rcx, REGISTER_ARGUMENTS as i64);
+            are_all_taken.push(cx.skip_if(Cond::E));
+            let again = cx.here();
+            let word = |place: Mem| Mem { index: Some((rcx, 3)), disp: place.disp - 8, ..place };
+            cx.load(Type::I64, rax, word(Mem::at(rsp, cx.frame.size() as i64)));
+            cx.store(Type::I64, word(self.at(REGISTER_ARGUMENTS as u32)), rax);
+            cx.alu_imm(Alu::Sub, Type::I64, rcx, 1);
+            cx.skip_back_if(Cond::Ne, again);
+        }
+        are_all_taken.into_iter().for_each(|from| cx.land(from));
     }
 
     fn take_arguments(self, cx: &mut Emitter, arguments: u32) {
@@ -363,10 +443,13 @@ impl Slots {
 const IN_MEMORY: u64 = 0;
 
 impl Emitter {
-    /// What stands before a door's frame is made, and where its two ways in are: with arguments where calls have them, and
-    /// with arguments in memory.
-    fn admit_both(&mut self, admission: &Admission<'_>, stack_bytes: usize) -> [u32; 2] {
-        let Admission { arguments, budget, host } = *admission;
+    /// What stands before a door's frame is made, and where its ways in are.
+    fn admit_to_door(&mut self, admission: &DoorAdmission<'_>, stack_bytes: usize) -> Entries {
+        let DoorAdmission { opens, budget, host } = *admission;
+        let arguments = match opens {
+            Opens::For(arguments) => arguments,
+            Opens::UpTo(most) => return (self.admit_up_to(most, budget, host, stack_bytes), None),
+        };
         let [rax, r11] = [RAX, R11].map(Reg::number);
         self.host = core::ptr::from_ref(host).addr() as u64;
         let is_deep = self.refuse();
@@ -378,7 +461,8 @@ impl Emitter {
             self.test(Type::I32, rax, rax);
             self.skip_back_if(Cond::E, is_foreign_in_memory);
         }
-        let is_foreign = self.send_on();
+        self.send_to_host();
+        let is_foreign = self.send_aside();
         let entry = self.here();
         self.expect_count(RAX, arguments, is_foreign);
         let is_admitted = self.skip();
@@ -389,19 +473,33 @@ impl Emitter {
         self.count(budget, is_used_up);
         self.look_at_stack(stack_bytes, is_deep);
         self.frame.start_at(self.here() as u32);
-        [entry, from_memory].map(|at| at as u32)
+        (entry as u32, Some(from_memory as u32))
     }
 
-    /// What stands before the frame is made; where the entry is. Calls that are not for this code go to the host, and
-    /// those for which there is no room on the stack fail.
-    pub(crate) fn admit(&mut self, admission: &Admission<'_>, stack_bytes: usize) -> u32 {
-        let Admission { arguments, budget, host } = *admission;
+    /// The same for a door that opens for any number of arguments up to this one.
+    fn admit_up_to(&mut self, most: u32, budget: Option<*const i32>, host: &Host, stack_bytes: usize) -> u32 {
         self.host = core::ptr::from_ref(host).addr() as u64;
         let is_deep = self.refuse();
-        let is_foreign = self.send_on();
+        let is_the_hosts = self.send_to_host();
+        self.align();
+        let entry = self.here();
+        self.alu_imm(Alu::Cmp, Type::I32, RAX.number(), most as i64);
+        self.skip_back_if(Cond::A, is_the_hosts);
+        self.count(budget, is_the_hosts);
+        self.look_at_stack(stack_bytes, is_deep);
+        self.frame.start_at(self.here() as u32);
+        entry as u32
+    }
+
+    /// What stands before the frame is made; where the entry is. Calls that are not for this code go aside, and
+    /// those for which there is no room on the stack fail.
+    pub(crate) fn admit(&mut self, admission: &Admission<'_>, stack_bytes: usize) -> u32 {
+        let Admission { arguments, host } = *admission;
+        self.host = core::ptr::from_ref(host).addr() as u64;
+        let is_deep = self.refuse();
+        let is_foreign = self.send_aside();
         let entry = self.here();
         self.expect_count(RAX, arguments, is_foreign);
-        self.count(budget, is_foreign);
         self.look_at_stack(stack_bytes, is_deep);
         self.frame.start_at(self.here() as u32);
         entry as u32
@@ -415,15 +513,27 @@ impl Emitter {
         is_deep
     }
 
-    /// Where calls go that are the host's. An entry follows.
-    fn send_on(&mut self) -> usize {
-        let is_foreign = self.here();
+    /// Where calls go that are the host's.
+    fn send_to_host(&mut self) -> usize {
+        let is_the_hosts = self.here();
         self.mov_imm(R11.number(), Record::nowhere().addr() as u64);
         self.jmp_to(R11.number());
+        is_the_hosts
+    }
+
+    /// Where calls go that have another number of arguments. An entry follows.
+    fn send_aside(&mut self) -> usize {
+        let is_foreign = self.here();
+        self.jmp_to(Mem::at(RSI.number(), Record::ASIDE as i64));
+        self.align();
+        is_foreign
+    }
+
+    /// An entry follows.
+    fn align(&mut self) {
         while !self.here().is_multiple_of(16) {
             self.byte(0xcc);
         }
-        is_foreign
     }
 
     fn expect_count(&mut self, count: Reg, arguments: u32, is_foreign: usize) {
@@ -469,10 +579,8 @@ impl Emitter {
 /// Which calls a function takes that others of bytecode call.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission<'a> {
-    /// Those with so many arguments; all others are the host's.
+    /// Those with so many arguments; all others go aside.
     pub arguments: u32,
-    /// Where they are counted down; below zero they are the host's.
-    pub budget: Option<*const i32>,
     /// What the function shares with others.
     pub host: &'a Host,
 }

@@ -29,6 +29,8 @@ pub struct Record {
     entry: Cell<*const u8>,
     /// Where those go that leave their arguments in memory.
     spread: Cell<*const u8>,
+    /// Where code that is only for calls with a certain number of arguments sends all others.
+    aside: Cell<*const u8>,
     host: *const Host,
     /// The function's number.
     function: u32,
@@ -197,13 +199,17 @@ impl Record {
     ///
     /// The host must live as long as compiled code can call the function.
     pub unsafe fn new(host: *const Host, function: u32) -> Record {
-        Record { entry: Cell::new(Self::nowhere()), spread: Cell::new(Self::spread()), host, function }
+        let [entry, aside] = [(); 2].map(|()| Cell::new(Self::nowhere()));
+        Record { entry, spread: Cell::new(Self::spread()), aside, host, function }
     }
 
     /// Where in a record its host is.
     pub(crate) const HOST: usize = offset_of!(Record, host);
     /// Where in it is where calls go that leave their arguments in memory.
     pub(crate) const SPREAD: usize = offset_of!(Record, spread);
+
+    /// Where in it is where calls with another number of arguments go.
+    pub(crate) const ASIDE: usize = offset_of!(Record, aside);
 
     /// The code of functions that have none.
     pub(crate) fn nowhere() -> *const u8 {
@@ -230,6 +236,18 @@ impl Record {
     pub fn close(&self) {
         self.entry.set(Self::nowhere());
         self.spread.set(Self::spread());
+        self.close_aside();
+    }
+
+    /// Has those calls go to the host that are not for the code that others enter.
+    pub fn close_aside(&self) {
+        self.aside.set(Self::nowhere());
+    }
+
+    /// Has those calls go to a door that are not for the code that others enter. The door must be for any number of arguments.
+    pub fn open_aside(&self, door: &crate::invoke::Door) {
+        debug_assert!(door.takes_any_number());
+        self.aside.set(door.entry());
     }
 
     /// Has calls go to a door.
@@ -283,6 +301,11 @@ impl Record {
     /// The address of the function that goes on where code was left.
     pub fn go_on(&self) -> u64 {
         self.host().go_on as *const () as u64
+    }
+
+    /// Where those go that are not for the code that others enter.
+    pub fn aside(&self) -> *const u8 {
+        self.aside.get()
     }
 
     /// Where calls go.

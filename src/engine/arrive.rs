@@ -4,7 +4,7 @@
 //! is code now. Calls that find code do not come here.
 
 use super::Engine;
-use super::function::{Function, FunctionId};
+use super::function::{Expected, Function, FunctionId};
 use super::links::Links;
 use super::run::{End, as_trap, failed};
 use super::tiers::Tier;
@@ -13,7 +13,7 @@ use super::worker::Purpose;
 use crate::Error;
 use crate::inside::Form;
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_x64::invoke::{Behind, CodeBehind};
+use azulejo_x64::invoke::{Behind, CodeBehind, Door, Opens};
 use azulejo_x64::record::{Arrival, Outcome, PUT_OFF, Record};
 use azulejo_x64::{Compiled, RawStatus, Status};
 
@@ -56,6 +56,7 @@ unsafe extern "sysv64-unwind" fn go_on<B: Bytecode>(
         Status::Tailed => Ok(End::Tail),
         Status::Trapped { trap, at } => Err(failed(trap, at)),
         Status::Exited { at } => engine.exited(function, context.cast(), frame, at),
+        Status::MovedOn { .. } => unreachable!("it was entered at its start"),
     });
     match result {
         Ok(End::Value(value)) => Outcome { value, trap: 0 },
@@ -94,12 +95,20 @@ impl<B: Bytecode> Engine<B> {
     fn arrived(&self, arrival: &Arrival) -> Result<Answer, Error> {
         let count = arrival.count() as u32;
         let function = self.function(FunctionId(arrival.record().function()))?;
-        if function.expect_arguments(count)
-            && count <= function.most_arguments()
-            && let Some(entry) = self.way_in(function, count)
-        {
-            function.called(self.calls.get());
-            return Ok(Answer::Enter(entry));
+        if count <= function.most_arguments() {
+            if function.is_wrong_guess(count) {
+                self.close(function);
+                function.forget_guess();
+            }
+            let entry = match function.expect_arguments(count) {
+                Expected::Those => self.way_in(function, count),
+                Expected::Others => self.way_aside(function),
+                Expected::None => None,
+            };
+            if let Some(entry) = entry {
+                function.called(self.calls.get());
+                return Ok(Answer::Enter(entry));
+            }
         }
         self.run_alone(function, arrival.context.cast(), Given(arrival), Tier::Optimizer).map(Answer::Done)
     }
@@ -107,8 +116,8 @@ impl<B: Bytecode> Engine<B> {
     /// Where calls with so many arguments enter a function; `None` if it is to be interpreted. Makes code for them, or
     /// better code, if it is time.
     fn way_in(&self, function: &Function<B>, count: u32) -> Option<*const u8> {
-        let is_hot =
-            function.has_baseline() && function.is_used_up() && self.tiers.highest == Tier::Optimizer;
+        let is_used_up = function.is_used_up() || function.is_hot_inside();
+        let is_hot = function.has_baseline() && is_used_up && self.tiers.highest == Tier::Optimizer;
         if is_hot {
             self.collect();
         }
@@ -120,22 +129,72 @@ impl<B: Bytecode> Engine<B> {
                 return Some(code.entry());
             }
         }
-        if function.is_used_up() {
+        if is_used_up {
             self.climb(function, 0);
         }
-        if !function.has_door() && function.has_code() && self.make_door(function, count).is_err() {
-            // There is code, and no way to call it: nobody tries again before it is thrown away.
-            function.refuse_calls();
-        }
+        self.make_way_in(function, count);
         function.has_door().then(|| self.links.borrow().record(function.number()).entry())
+    }
+
+    /// Makes what calls of other functions use, now that there is code.
+    pub(super) fn prepare_for_calls(&self, function: &Function<B>) {
+        let Some(count) = function.guess_arguments() else { return };
+        if function.compiled().is_some() && function.called_code().is_none() && !function.observes() {
+            self.compile_called_now(function, count);
+        }
+        if function.called_code().is_none() {
+            self.make_way_in(function, count);
+        }
+    }
+
+    /// Has calls with so many arguments enter the code that there is.
+    fn make_way_in(&self, function: &Function<B>, count: u32) {
+        if function.has_door() || !function.has_code() {
+            return;
+        }
+        match self.make_door(function, Opens::For(count)) {
+            Ok(door) => {
+                self.links.borrow().record(function.number()).open(&door);
+                function.set_door(door);
+            }
+            // There is code, and no way to call it: nobody tries again before it is thrown away.
+            Err(_) => function.refuse_calls(),
+        }
+    }
+
+    /// The same for calls with another number of arguments than the first one had. All of those enter by one door, and find
+    /// code that was not made for calls.
+    fn way_aside(&self, function: &Function<B>) -> Option<*const u8> {
+        let is_used_up = function.is_used_up() || function.is_optimized() && function.compiled().is_none();
+        if is_used_up {
+            self.climb(function, 0);
+        }
+        if self.tiers.lowest == Tier::Optimizer && function.compiled().is_none() && !function.is_stuck() {
+            let result = self.compile_for(function, Tier::Optimizer, 0);
+            function.set_stuck(result.is_err());
+        }
+        if !function.has_door_aside() && function.has_code() {
+            match self.make_door(function, Opens::UpTo(function.most_arguments())) {
+                Ok(door) => {
+                    self.links.borrow().record(function.number()).open_aside(&door);
+                    function.set_door_aside(door);
+                }
+                Err(_) => function.refuse_calls(),
+            }
+        }
+        function.has_door_aside().then(|| self.links.borrow().record(function.number()).aside())
     }
 
     /// Compiles a function for calls of others, or has it compiled. If that fails, they enter it by a door.
     fn compile_called(&self, function: &Function<B>, count: u32) {
         let record: *const Record = self.links.borrow().record(function.number());
-        if function.has_door() && self.request(function, Purpose::Calls(count, record)) {
+        if function.has_baseline() && self.request(function, Purpose::Calls(count, record)) {
             return;
         }
+        self.compile_called_now(function, count);
+    }
+
+    fn compile_called_now(&self, function: &Function<B>, count: u32) {
         let code = self.watched(function, Form::Called(count), |watch| {
             let links = self.links.borrow();
             let source = function.body().source(0, links.functions());
@@ -158,8 +217,8 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Makes a door to the best code of a function.
-    fn make_door(&self, function: &Function<B>, arguments: u32) -> Result<(), Error> {
-        let door = self.making_room(|| {
+    fn make_door(&self, function: &Function<B>, opens: Opens) -> Result<Door, Error> {
+        self.making_room(|| {
             let (compiled, baseline) = (function.compiled(), function.baseline());
             let code = match (&compiled, &baseline) {
                 (Some(code), _) => CodeBehind::Optimized(code, function.unit()),
@@ -170,16 +229,13 @@ impl<B: Bytecode> Engine<B> {
             let links = self.links.borrow();
             let source = function.body().source(0, links.functions());
             let behind = Behind {
-                arguments,
+                opens,
                 source: &source,
                 code,
                 budget: counts.then(|| function.budget().as_ptr().cast_const()),
                 record: links.record(function.number()),
             };
             self.backend.borrow_mut().door(&behind)
-        })?;
-        self.links.borrow().record(function.number()).open(&door);
-        function.set_door(door);
-        Ok(())
+        })
     }
 }

@@ -249,6 +249,7 @@ mod absent {
     pub(crate) enum Status {
         Returned(u64),
         Exited { at: u32 },
+        MovedOn { at: u32 },
         Trapped { trap: Trap, at: u32 },
         Tailed,
     }

@@ -55,7 +55,9 @@ impl<B: Bytecode> Engine<B> {
         self.compile_in(function, Tier::Optimizer)
     }
 
-    /// Compiles a function for a tier now, whatever it has been through; for the interpreter there is nothing to do.
+    /// Compiles a function for a tier now, whatever it has been through; for the interpreter there is nothing to do. What other
+    /// functions of bytecode use that call it is made, too, if it is known with how many arguments they do: by
+    /// [`Code::with_arguments`](crate::Code::with_arguments), or because one has called it.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -74,6 +76,11 @@ impl<B: Bytecode> Engine<B> {
         match self.compile_for(function, tier, 0) {
             // A program that looks for a fault is to go on as it would have.
             Err(Error::Limited) => Ok(()),
+            Ok(()) => {
+                #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+                self.prepare_for_calls(function);
+                Ok(())
+            }
             result => result,
         }
     }
@@ -171,9 +178,12 @@ impl<B: Bytecode> Engine<B> {
     /// Has a function go on at a bytecode in this code from now on.
     pub(super) fn go_on_in(&self, function: &Function<B>, at: u32, code: Compiled) {
         function.set_code_at(at, code);
-        if at == 0 && function.called_code().is_none() {
-            // If other functions call it, then by a door to the baseline's code.
+        if function.called_code().is_none() {
+            // If other functions call it, then by a door to the baseline's code. The next one has it compiled for calls, too:
+            // whoever is hot in a loop is worth it.
             self.close(function);
+        } else if at == 0 {
+            self.close_aside(function);
         }
     }
 
@@ -207,6 +217,14 @@ impl<B: Bytecode> Engine<B> {
     pub(super) fn close(&self, function: &Function<B>) {
         if let Some(retired) = function.retire() {
             self.links.borrow().close(function.number());
+            self.retired.borrow_mut().push(retired);
+        }
+    }
+
+    /// Has calls with another number of arguments than most have come to the engine.
+    fn close_aside(&self, function: &Function<B>) {
+        if let Some(retired) = function.retire_aside() {
+            self.links.borrow().close_aside(function.number());
             self.retired.borrow_mut().push(retired);
         }
     }

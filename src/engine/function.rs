@@ -258,11 +258,22 @@ const UNKNOWN: u32 = u32::MAX;
 /// It cannot be called by compiled code: more arguments than any call has.
 const NONE: u32 = u32::MAX - 1;
 
+/// Which calls a function's code is made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Expected {
+    /// Those with so many arguments as were asked for.
+    Those,
+    /// Those with another number.
+    Others,
+    /// It cannot be called by compiled code.
+    None,
+}
+
 /// What ran, and may run still.
 #[derive(Debug)]
 pub(super) struct Retired {
     called: Option<Rc<Compiled>>,
-    door: Option<Rc<Door>>,
+    doors: [Option<Rc<Door>>; 2],
     compiled: Option<Rc<Compiled>>,
     baseline: Option<Rc<BaselineCode>>,
 }
@@ -353,8 +364,12 @@ pub(super) struct Function<B: Bytecode> {
     called: RefCell<Option<Rc<Compiled>>>,
     /// Where they enter `compiled`, or else `baseline`.
     door: RefCell<Option<Rc<Door>>>,
+    /// Where those do whose calls have another number of arguments.
+    door_aside: RefCell<Option<Rc<Door>>>,
     /// How many arguments other functions of bytecode call this one with, once one has.
     arguments: Cell<u32>,
+    /// No function has called it yet as far as the engine knows.
+    is_guess: Cell<bool>,
     /// There is some in `inside`, and none for calls.
     is_hot_inside: Cell<bool>,
     /// How many calls and times around loops are left before the function climbs. Baseline code counts here too.
@@ -377,7 +392,8 @@ impl Retired {
             // A return address may stand right behind the last byte.
             start..start + bytes.len() + 1
         });
-        ranges.chain(self.door.iter().map(|door| door.addresses())).any(|range| {
+        let doors = self.doors.iter().flatten();
+        ranges.chain(doors.map(|door| door.addresses())).any(|range| {
             let first = addresses.partition_point(|address| *address < range.start);
             addresses.get(first).is_some_and(|address| range.contains(address))
         })
@@ -413,7 +429,9 @@ impl<B: Bytecode> Function<B> {
             inside: RefCell::default(),
             called: RefCell::default(),
             door: RefCell::default(),
+            door_aside: RefCell::default(),
             arguments: Cell::new(UNKNOWN),
+            is_guess: Cell::new(false),
             is_hot_inside: Cell::new(false),
             budget,
             is_stuck: Cell::new(false),
@@ -531,6 +549,11 @@ impl<B: Bytecode> Function<B> {
         self.baseline.borrow().is_some()
     }
 
+    /// Whether there is code of the optimizer for any part of it.
+    pub(super) fn is_optimized(&self) -> bool {
+        self.is_hot_inside() || self.optimized().is_some()
+    }
+
     /// At how many places besides its start there is code of the optimizer.
     pub(super) fn entries(&self) -> usize {
         self.inside.borrow().len()
@@ -597,6 +620,14 @@ impl<B: Bytecode> Function<B> {
         *self.door.borrow_mut() = Some(Rc::new(door));
     }
 
+    pub(super) fn has_door_aside(&self) -> bool {
+        self.door_aside.borrow().is_some()
+    }
+
+    pub(super) fn set_door_aside(&self, door: Door) {
+        *self.door_aside.borrow_mut() = Some(Rc::new(door));
+    }
+
     /// Whether a template in it looks at all VM registers at once.
     pub(super) fn observes(&self) -> bool {
         self.body().code.ops.iter().any(|op| B::templates()[op.opcode()].observes())
@@ -604,17 +635,54 @@ impl<B: Bytecode> Function<B> {
 
     /// Takes what other functions call away, with the code behind it: they may be running that.
     pub(super) fn retire(&self) -> Option<Retired> {
-        let (called, door) = (self.called.take(), self.door.take());
-        let is_there = called.is_some() || door.is_some();
-        is_there.then(|| Retired { called, door, compiled: self.compiled(), baseline: self.baseline() })
+        let (called, doors) = (self.called.take(), [&self.door, &self.door_aside].map(RefCell::take));
+        let is_there = called.is_some() || doors.iter().any(Option::is_some);
+        is_there.then(|| Retired { called, doors, compiled: self.compiled(), baseline: self.baseline() })
+    }
+
+    /// The same for calls with another number of arguments than most have.
+    pub(super) fn retire_aside(&self) -> Option<Retired> {
+        let doors = [self.door_aside.take(), None];
+        let is_there = doors[0].is_some();
+        is_there.then(|| Retired {
+            called: None,
+            doors,
+            compiled: self.compiled(),
+            baseline: self.baseline(),
+        })
     }
 
     /// Whether this is how many arguments other functions of bytecode call this one with; the first call decides.
-    pub(super) fn expect_arguments(&self, count: u32) -> bool {
-        if self.arguments.get() == UNKNOWN {
-            self.arguments.set(count);
+    pub(super) fn expect_arguments(&self, count: u32) -> Expected {
+        match self.arguments.get() {
+            NONE => Expected::None,
+            UNKNOWN => {
+                self.arguments.set(count);
+                Expected::Those
+            }
+            expected if expected == count => Expected::Those,
+            _ => Expected::Others,
         }
-        self.arguments.get() == count
+    }
+
+    /// With how many arguments other functions of bytecode call it: as many as one has, or else as it takes at most.
+    pub(super) fn guess_arguments(&self) -> Option<u32> {
+        if self.arguments.get() == UNKNOWN {
+            let most = self.body().code.arguments.filter(|most| *most <= self.body().registers)?;
+            self.arguments.set(most);
+            self.is_guess.set(true);
+        }
+        Some(self.arguments.get()).filter(|count| *count != NONE)
+    }
+
+    /// Whether nobody has called it before, and somebody does so now with another number of arguments than was guessed.
+    pub(super) fn is_wrong_guess(&self, count: u32) -> bool {
+        self.is_guess.get() && self.arguments.get() != count
+    }
+
+    pub(super) fn forget_guess(&self) {
+        self.is_guess.set(false);
+        self.arguments.set(UNKNOWN);
     }
 
     /// Has no call take this function's code: whoever calls it comes to the engine.

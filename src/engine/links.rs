@@ -61,6 +61,11 @@ mod present {
             self.record(number).close();
         }
 
+        /// Has those calls go to the engine that do not have as many arguments as most.
+        pub(crate) fn close_aside(&self, number: u32) {
+            self.record(number).close_aside();
+        }
+
         /// Calls a function as compiled code does.
         ///
         /// # Safety
@@ -75,6 +80,25 @@ mod present {
             let record: *const Record = links.borrow().record(number);
             // SAFETY: records stay where they are, and the caller promises the rest.
             let Outcome { value, trap } = unsafe { (*record).call(context, args) };
+            Some(Trap::from_code(trap as u32).map_or(Ok(value), Err))
+        }
+
+        /// Calls the function that runs next, and what takes its place in turn.
+        ///
+        /// # Safety
+        ///
+        /// As above, and there must be a next function.
+        pub(crate) unsafe fn call_next(
+            links: &RefCell<Links>,
+            context: *mut (),
+        ) -> Option<Result<u64, Trap>> {
+            let host: *const Host = &raw const *links.borrow().host;
+            // SAFETY: the host stays where it is, and the caller promises the rest. Whoever is called has taken its arguments
+            // before the next function is put off.
+            let Outcome { value, trap } = unsafe {
+                let (record, args) = (*host).next();
+                record.call(context, args)
+            };
             Some(Trap::from_code(trap as u32).map_or(Ok(value), Err))
         }
 
@@ -146,12 +170,18 @@ mod absent {
 
         pub(crate) fn close(&self, _: u32) {}
 
+        pub(crate) fn close_aside(&self, _: u32) {}
+
         pub(crate) unsafe fn call(
             _: &RefCell<Links>,
             _: u32,
             _: *mut (),
             _: &[u64],
         ) -> Option<Result<u64, Trap>> {
+            None
+        }
+
+        pub(crate) unsafe fn call_next(_: &RefCell<Links>, _: *mut ()) -> Option<Result<u64, Trap>> {
             None
         }
 

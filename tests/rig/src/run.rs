@@ -296,6 +296,7 @@ impl Verified {
                 Ok(Status::Trapped { trap, at }) => return End::Trapped(trap, at),
                 Ok(Status::Exited { at: next }) => at = next,
                 Ok(Status::Tailed) => return run_next(context),
+                Ok(Status::MovedOn { .. }) => unreachable!("it was entered at its start"),
                 Err(what) => return End::Broke(what),
             }
         }

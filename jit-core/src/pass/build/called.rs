@@ -13,6 +13,9 @@ use crate::vocab::{Op, Type};
 
 /// The first word that compiled code returns is this, and the bytecode to go on at, where it is left before its end.
 pub const EXITED: u64 = 1 << 32;
+/// Set in that word, too, where the code was left because it is for an inner loop, and control comes to the head of one
+/// around it.
+pub const MOVED_ON: u64 = 4 << 32;
 /// It is this, and the trap's code, where it trapped. The second word is the bytecode that did.
 pub const TRAPPED: u64 = 2 << 32;
 

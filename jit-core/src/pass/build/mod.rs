@@ -24,7 +24,7 @@ mod reached;
 mod registers;
 mod slots;
 
-pub use called::{Called, EXITED, TAILED, TRAPPED};
+pub use called::{Called, EXITED, MOVED_ON, TAILED, TRAPPED};
 pub use invoke::{Functions, MAX_ARGUMENTS, Table};
 pub use open::{Carry, Constants, Opened, Opening, first_reads, open};
 
@@ -82,7 +82,8 @@ pub struct Source<'a> {
     /// opcode uses the stack.
     pub depths: &'a [u32],
     /// Where the function starts: at its first bytecode, or, to go on with what another tier began, at any that can be
-    /// reached. Registers are in their slots there.
+    /// reached. Registers are in their slots there. Where control comes back to before it, the function is left:
+    /// see [`MOVED_ON`].
     pub entry: u32,
     /// How many arguments calls give the function at most, if that is known: the other registers are zero when it is called.
     pub arguments: Option<u32>,
@@ -307,6 +308,9 @@ impl Builder<'_> {
             if self.source.depths.get(at) == Some(&Shape::UNREACHED) {
                 self.current = Block::NONE;
             }
+            if self.current.is_some() && at < self.source.entry as usize {
+                self.move_on();
+            }
             if self.current.is_some() {
                 self.leave_by_chance();
                 self.link(at);
@@ -316,6 +320,15 @@ impl Builder<'_> {
             }
         }
         debug_assert!(!self.current.is_some(), "verified code does not fall off its end");
+    }
+
+    /// Leaves a function that was entered in its middle, where control comes back to before that. Whoever enters an inner loop
+    /// finds no other loops around it, since nothing leads to their heads from outside: here the function is left, and
+    /// entered again where the outer loop has its proper shape.
+    fn move_on(&mut self) {
+        self.graph.blocks[self.current.at()].heat = Heat::Cold;
+        self.flush_all();
+        self.exit(MOVED_ON | self.at as u64);
     }
 
     /// Where other bytecodes jump to, a block starts.
