@@ -1,6 +1,6 @@
 //! What `derive(Bytecode)` tells of an enum, and that the interpreter's loop runs what opcodes mean.
 
-use azulejo::__private::core::ir::bytecode::{Flow, Machine, Opcode, Semantics};
+use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER, Opcode, Semantics};
 use azulejo::__private::core::ir::template::Template;
 use azulejo::{Bytecode, Imm, In, InOut, Label, Labels, OperandKind, Out, Pop, Push, Regs, RegsMut};
 
@@ -130,6 +130,7 @@ fn the_interpreter_runs_until_the_end() {
     let mut frame = [0u64; 4];
     let mut context = ();
     let machine = Machine {
+        stop: &NEVER,
         frame: frame.as_mut_ptr(),
         context: &raw mut context,
         unit: std::ptr::null(),

@@ -7,7 +7,7 @@ use crate::memory::{self, Use};
 use crate::op::{Op, Vm};
 use crate::programs::{Kind, Program};
 use azulejo::prelude::*;
-use azulejo_core::ir::bytecode::{Machine, NoFunctions};
+use azulejo_core::ir::bytecode::{Machine, NEVER, NoFunctions};
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::{Functions, Source};
 use azulejo_core::verify::{Shape, verify};
@@ -82,6 +82,7 @@ fn interpreter(program: &Program) -> Subject<'_> {
     let run = move || {
         frame[..program.args.len()].copy_from_slice(&program.args);
         let machine = Machine {
+            stop: &NEVER,
             frame: frame.as_mut_ptr(),
             context: &mut Vm,
             unit: std::ptr::null(),

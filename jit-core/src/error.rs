@@ -27,6 +27,11 @@ pub enum Error {
     StackOverflow,
     /// The system has no memory for as many VM registers as the engine was to have.
     OutOfStackMemory,
+    /// Another thread had the function stopped.
+    Interrupted {
+        /// Before which bytecode.
+        at: u32,
+    },
     /// More arguments than the function takes, or has VM registers.
     TooManyArguments {
         /// How many were given.
@@ -100,6 +105,7 @@ impl fmt::Display for Error {
             Error::OutOfStackMemory => f.write_str(
                 "the system has no memory for as many VM registers: give `Builder::stack_slots` fewer",
             ),
+            Error::Interrupted { at } => write!(f, "bytecode {at}: interrupted"),
             Error::TooManyArguments { given, most } => {
                 write!(f, "{given} arguments for a function that takes at most {most}")
             }

@@ -284,7 +284,8 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                         if next <= op {
                             let left = machine.budget.get().wrapping_sub(1);
                             machine.budget.set(left);
-                            if left < 0 {
+                            let stop = machine.stop.load(::core::sync::atomic::Ordering::Relaxed);
+                            if left < 0 || stop != 0 {
                                 return (__bytecode::Flow::Jump(to), to);
                             }
                         }

@@ -152,8 +152,7 @@ fn property(input: ParseStream, row: &mut Row) -> Result<()> {
         "any_nan" => row.props |= Props::ANY_NAN,
         word => {
             let Some(types) = TypeSpec::named(word) else {
-                let known =
-                    "signed unsigned pure commutes reads writes any_nan, and the types it works on: `i32|i64`, `int`";
+                let known = "signed unsigned pure commutes reads writes any_nan, and the types it works on: `i32|i64`, `int`";
                 return Err(Error::new(name.span(), format!("`{word}` is no property; there are: {known}")));
             };
             row.types |= types;

@@ -17,6 +17,9 @@ use azulejo_core::pass::build::{Called, Functions};
 use azulejo_core::vocab::Trap;
 use core::cell::{Cell, RefCell};
 use core::mem::offset_of;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many arguments are passed in registers.
 pub const REGISTER_ARGUMENTS: usize = 5;
@@ -40,8 +43,16 @@ pub struct Record {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Host {
-    /// How far down the machine's stack may be when code is entered.
-    lowest: Cell<usize>,
+    /// How far down the machine's stack may be when code is entered. Nobody's stack is so high while the program is to stop.
+    lowest: AtomicUsize,
+    /// The same while it is not to stop.
+    limit: AtomicUsize,
+    /// Not zero while the program is to stop.
+    stop: AtomicU64,
+    /// Held by who changes these.
+    turn: Mutex<()>,
+    /// Whether anybody may have the program stopped.
+    may_stop: Cell<bool>,
     arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
     go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
     /// A piece of code that goes on in the function that runs next; the host is in `r11`, and the stack is as it was when
@@ -119,7 +130,11 @@ impl Host {
         go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
     ) -> Host {
         Host {
-            lowest: Cell::new(usize::MAX),
+            lowest: AtomicUsize::new(usize::MAX),
+            limit: AtomicUsize::new(usize::MAX),
+            stop: AtomicU64::new(0),
+            turn: Mutex::new(()),
+            may_stop: Cell::new(false),
             arrive,
             go_on,
             go_to_next: next,
@@ -131,7 +146,29 @@ impl Host {
     /// Says whose functions these are now, for the two functions, and how far down the machine's stack may be used.
     pub fn begin(&self, owner: *const (), lowest: usize) {
         self.owner.set(owner);
-        self.lowest.set(lowest.saturating_add(crate::invoke::SLACK));
+        let lowest = lowest.saturating_add(crate::invoke::SLACK);
+        if !self.may_stop.get() {
+            return self.lowest.store(lowest, Relaxed);
+        }
+        let _turn = self.turn();
+        self.limit.store(lowest, Relaxed);
+        if self.stop.load(Relaxed) == 0 {
+            self.lowest.store(lowest, Relaxed);
+        }
+    }
+
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on somebody may have the program stopped.
+    pub fn allow_stops(&self) {
+        self.may_stop.set(true);
+    }
+
+    /// The word that loops look at, if anybody may have the program stopped.
+    pub fn stop_word(&self) -> Option<u64> {
+        self.may_stop.get().then(|| core::ptr::from_ref(&self.stop).addr() as u64)
     }
 
     /// Has this function of the host's run when the one has ended that runs now; where its arguments go.
@@ -190,6 +227,42 @@ impl Host {
     pub(crate) const LOWEST: usize = offset_of!(Host, lowest);
     pub(crate) const GO_ON: usize = offset_of!(Host, go_on);
     pub(crate) const GO_TO_NEXT: usize = offset_of!(Host, go_to_next);
+}
+
+/// A host as other threads see it.
+#[derive(Clone, Debug)]
+pub struct Remote(Arc<Host>);
+
+// SAFETY: all that is done with it is done by the functions below, with atomics and under a lock; and what is in a host may
+// be dropped by any thread.
+unsafe impl Send for Remote {}
+// SAFETY: as above.
+unsafe impl Sync for Remote {}
+
+impl Remote {
+    /// Of this host.
+    pub fn of(host: &Arc<Host>) -> Remote {
+        Remote(Arc::clone(host))
+    }
+
+    /// Has the program stop, now or when it is run next: where it calls a function, and where a loop goes around.
+    pub fn stop(&self) {
+        let _turn = self.0.turn();
+        self.0.stop.store(1, Relaxed);
+        self.0.lowest.store(usize::MAX, Relaxed);
+    }
+
+    /// Lets it run.
+    pub fn withdraw(&self) {
+        let _turn = self.0.turn();
+        self.0.stop.store(0, Relaxed);
+        self.0.lowest.store(self.0.limit.load(Relaxed), Relaxed);
+    }
+
+    /// Not zero while the program is to stop.
+    pub fn word(&self) -> &AtomicU64 {
+        &self.0.stop
+    }
 }
 
 impl Record {
@@ -289,7 +362,7 @@ impl Record {
     /// What compilers are told of functions with these records, which a table at this address tells of too.
     pub fn functions(records: &[u64], table: u64) -> Functions<'_> {
         let [put_off, room] = [put_off as *const (), room as *const ()].map(|address| address.addr() as u64);
-        Functions { records, table, put_off, room }
+        Functions { records, table, put_off, room, stop: None }
     }
 
     /// What the optimizer is told of this function for calls with so many arguments; `unit` is what `(cu)` gives.

@@ -6,7 +6,7 @@
 use super::Engine;
 use super::function::{Expected, Function, FunctionId};
 use super::links::Links;
-use super::run::{End, as_trap, failed};
+use super::run::{End, as_trap};
 use super::tiers::Tier;
 use super::value::Args;
 use super::worker::Purpose;
@@ -54,7 +54,7 @@ unsafe extern "sysv64-unwind" fn go_on<B: Bytecode>(
     let result = engine.function(FunctionId(record.function())).and_then(|function| match status.into() {
         Status::Returned(value) => Ok(End::Value(value)),
         Status::Tailed => Ok(End::Tail),
-        Status::Trapped { trap, at } => Err(failed(trap, at)),
+        Status::Trapped { trap, at } => Err(engine.failed(trap, at)),
         Status::Exited { at } => engine.exited(function, context.cast(), frame, at),
         Status::MovedOn { .. } => unreachable!("it was entered at its start"),
     });

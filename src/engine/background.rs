@@ -46,7 +46,13 @@ impl<B: Bytecode> Engine<B> {
         let (number, generation) = (function.number(), function.generation());
         let request = Request { function: number, generation, purpose };
         let body = function.body().clone();
-        let job = Job { request, body, records: functions.records.to_vec(), table: functions.table };
+        let job = Job {
+            request,
+            body,
+            records: functions.records.to_vec(),
+            table: functions.table,
+            stop: functions.stop,
+        };
         let is_taken = worker.as_ref().is_some_and(|worker| worker.hand_over(job));
         function.set_awaited(is_taken);
         is_taken

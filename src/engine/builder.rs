@@ -498,6 +498,7 @@ impl Builder {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn build<B: Bytecode>(self) -> Engine<B> {
+        let links = links::links::<B>();
         Engine {
             #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
             worker: RefCell::new(None),
@@ -507,7 +508,9 @@ impl Builder {
             guards: self.machine.guards(),
             backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
             stack: FrameStack::new(self.stack_slots, self.native_stack),
-            links: RefCell::new(links::links::<B>()),
+            remote: links.remote(),
+            may_stop: Cell::new(false),
+            links: RefCell::new(links),
             retired: RefCell::default(),
             calls: Cell::new(0),
             tiers: self.tiers,

@@ -12,6 +12,7 @@ use azulejo_core::vocab::Vocabulary;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// Names a function of one engine.
 ///
@@ -512,9 +513,10 @@ impl<B: Bytecode> Function<B> {
         frame: *mut u64,
         context: *mut B::Context,
         budget: &'a Cell<i32>,
+        stop: &'a AtomicU64,
         functions: &'a dyn Functions<B::Context>,
     ) -> Machine<'a, B::Context> {
-        Machine { frame, context, unit: self.unit(), labels: self.labels(), budget, functions }
+        Machine { frame, context, unit: self.unit(), labels: self.labels(), budget, stop, functions }
     }
 
     pub(super) fn compiled(&self) -> Option<Rc<Compiled>> {

@@ -8,14 +8,16 @@ mod present {
     use azulejo_core::pass::build::{Functions, Table};
     use azulejo_core::vocab::Trap;
     use azulejo_x64::RawStatus;
+    pub(crate) use azulejo_x64::record::Remote;
     use azulejo_x64::record::{Arrival, Aside, Host, Outcome, Record};
     use std::cell::RefCell;
+    use std::sync::Arc;
 
     /// The records of an engine's functions.
     #[derive(Debug)]
     pub(crate) struct Links {
-        // Boxed, because compiled code has their addresses.
-        host: Box<Host>,
+        // These stay where they are, because compiled code has their addresses.
+        host: Arc<Host>,
         #[allow(clippy::vec_box, reason = "compiled code has the records' addresses")]
         records: Vec<Box<Record>>,
         /// The records' addresses, and behind them that of the record for all other numbers.
@@ -29,7 +31,7 @@ mod present {
             arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
             go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
         ) -> Links {
-            let host = Box::new(Host::new(arrive, go_on));
+            let host = Arc::new(Host::new(arrive, go_on));
             // SAFETY: the host lives as long as the record, and so do all who run code that calls it.
             let nobody = Box::new(unsafe { Record::new(&raw const *host, u32::MAX) });
             let addresses = vec![std::ptr::from_ref(&*nobody).addr() as u64];
@@ -138,7 +140,17 @@ mod present {
         pub(crate) fn functions(&self) -> Functions<'_> {
             let records = &self.addresses[..self.records.len()];
             let table = std::ptr::from_ref(&*self.table).addr() as u64;
-            Record::functions(records, table)
+            Functions { stop: self.host.stop_word(), ..Record::functions(records, table) }
+        }
+
+        /// For who has the program stopped.
+        pub(crate) fn remote(&self) -> Remote {
+            Remote::of(&self.host)
+        }
+
+        /// From now on somebody may have it stopped.
+        pub(crate) fn allow_stops(&self) {
+            self.host.allow_stops();
         }
     }
 
@@ -151,12 +163,34 @@ mod absent {
     use azulejo_core::pass::build::Functions;
     use azulejo_core::vocab::Trap;
     use std::cell::RefCell;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::Ordering::Relaxed;
 
     /// Nothing is compiled, so nobody asks.
     #[derive(Debug, Default)]
     pub(crate) struct Links {
         /// The function that runs next, and its arguments.
         next: RefCell<(u32, Vec<u64>)>,
+        remote: Remote,
+    }
+
+    /// Has a program stopped.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Remote(Arc<AtomicU64>);
+
+    impl Remote {
+        pub(crate) fn stop(&self) {
+            self.0.store(1, Relaxed);
+        }
+
+        pub(crate) fn withdraw(&self) {
+            self.0.store(0, Relaxed);
+        }
+
+        pub(crate) fn word(&self) -> &AtomicU64 {
+            &self.0
+        }
     }
 
     pub(crate) fn links<B: Bytecode>() -> Links {
@@ -213,10 +247,16 @@ mod absent {
         pub(crate) fn functions(&self) -> Functions<'_> {
             Functions::default()
         }
+
+        pub(crate) fn remote(&self) -> Remote {
+            self.remote.clone()
+        }
+
+        pub(crate) fn allow_stops(&self) {}
     }
 }
 
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
-pub(super) use absent::{Links, links};
+pub(super) use absent::{Links, Remote, links};
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-pub(super) use present::{Links, links};
+pub(super) use present::{Links, Remote, links};

@@ -19,6 +19,7 @@ mod compile;
     allow(dead_code, reason = "where nothing is compiled, nothing calls it")
 )]
 mod function;
+mod interrupt;
 mod links;
 #[cfg_attr(
     not(all(target_arch = "x86_64", any(unix, windows))),
@@ -36,6 +37,7 @@ mod worker;
 pub use builder::Builder;
 pub use compile::Progress;
 pub use function::{Code, FunctionId, Promises};
+pub use interrupt::Interrupter;
 pub use tiers::Tier;
 pub use value::{Args, Slot};
 
@@ -101,6 +103,9 @@ pub struct Engine<B: Bytecode> {
     links: RefCell<Links>,
     /// Code that was thrown away and that calls between functions may still run.
     retired: RefCell<Vec<Retired>>,
+    /// Who has what runs stopped, and whether anybody may.
+    remote: links::Remote,
+    may_stop: Cell<bool>,
     /// How many calls there were: the age of code is counted in them.
     calls: Cell<u64>,
     tiers: Tiers,

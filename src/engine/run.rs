@@ -41,6 +41,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
     fn invoke(&self, context: *mut B::Context, function: u32, args: &[u64]) -> Result<u64, Trap> {
         let Calls { engine, highest } = *self;
         let Ok(function) = engine.function(FunctionId(function)) else { return Err(Trap::BadCall) };
+        engine.look_for_stop(0).map_err(|error| as_trap(&error))?;
         let left = function.budget().get();
         let is_cold = left > 0 && !function.has_code() && engine.tiers.lowest == Tier::Interpreter;
         if highest > Tier::Interpreter && !is_cold {
@@ -68,7 +69,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
                 function.budget()
             }
         };
-        let machine = function.machine(slots, context, budget, self);
+        let machine = function.machine(slots, context, budget, engine.remote.word(), self);
         // SAFETY: the code was verified, and the frame has the slots that verification asked for.
         let (flow, at) = unsafe { B::interpret(function.code(), &machine, 0, function.registers(), 0) };
         let result = match flow {
@@ -119,19 +120,11 @@ impl Args for PutOff<'_> {
     }
 }
 
-/// Why a function failed, as who called it from outside is told.
-pub(super) fn failed(trap: Trap, at: u32) -> Error {
-    match trap {
-        Trap::StackOverflow => Error::StackOverflow,
-        trap => Error::Trap { trap, at },
-    }
-}
-
 /// Why a function failed, as the function that called it fails.
 pub(super) fn as_trap(error: &Error) -> Trap {
     match *error {
         Error::Trap { trap, .. } => trap,
-        Error::StackOverflow => Trap::StackOverflow,
+        Error::StackOverflow | Error::Interrupted { .. } => Trap::StackOverflow,
         // The call was wrong: nothing else keeps a function from running.
         _ => Trap::BadCall,
     }
@@ -163,7 +156,7 @@ impl<B: Bytecode> Engine<B> {
     #[inline(never)]
     fn run_all_next(&self, context: *mut B::Context, highest: Tier) -> Result<u64, Error> {
         let is_bad = |error: Error| match error {
-            Error::Trap { .. } | Error::StackOverflow => error,
+            Error::Trap { .. } | Error::StackOverflow | Error::Interrupted { .. } => error,
             error => Error::Trap { trap: as_trap(&error), at: 0 },
         };
         let run_next = || -> Result<End, Error> {
@@ -177,14 +170,18 @@ impl<B: Bytecode> Engine<B> {
             }
         }
         // In a long row nobody is told which bytecode of which function failed, whatever tier that ran in.
-        let is_lost = |error: Error| failed(as_trap(&error), 0);
+        let is_lost = |error: Error| match error {
+            Error::StackOverflow => error,
+            Error::Interrupted { .. } => Error::Interrupted { at: 0 },
+            error => Error::Trap { trap: as_trap(&error), at: 0 },
+        };
         if highest > Tier::Interpreter {
             let entered = self.enter(0)?;
             // SAFETY: the engine runs, and the next function was put off with this context.
             let called = unsafe { Links::call_next(&self.links, context.cast()) };
-            self.leave(entered);
-            if let Some(result) = called {
-                return result.map_err(|trap| failed(trap, 0));
+            let result = called.transpose().map_err(|trap| self.failed(trap, 0));
+            if let Some(value) = self.leave(entered, result)? {
+                return Ok(value);
             }
         }
         loop {
@@ -208,12 +205,18 @@ impl<B: Bytecode> Engine<B> {
         Ok(Entered { frame, is_outermost })
     }
 
-    /// Gives the frame back.
-    fn leave(&self, Entered { frame, is_outermost }: Entered<'_>) {
+    /// Gives the frame back of a call that has ended so.
+    fn leave<T>(
+        &self,
+        Entered { frame, is_outermost }: Entered<'_>,
+        result: Result<T, Error>,
+    ) -> Result<T, Error> {
         drop(frame);
         if is_outermost {
             self.free_retired();
+            self.has_stopped(&result);
         }
+        result
     }
 
     /// Runs a function in tiers up to this one.
@@ -233,15 +236,15 @@ impl<B: Bytecode> Engine<B> {
         args.store(unsafe { std::slice::from_raw_parts_mut(frame.slots(), function.slots()) });
         self.calls.set(self.calls.get() + 1);
         function.called(self.calls.get());
-        let result = match highest {
-            Tier::Interpreter => self.interpret_all(function, context, frame.slots(), 0),
+        let result = match (self.look_for_stop(0), highest) {
+            (Err(error), _) => Err(error),
+            (_, Tier::Interpreter) => self.interpret_all(function, context, frame.slots(), 0),
             _ => {
                 self.before_call(function);
                 self.run_on(function, context, frame.slots(), 0, false)
             }
         };
-        self.leave(entered);
-        result
+        self.leave(entered, result)
     }
 
     fn interpret_all(
@@ -258,6 +261,7 @@ impl<B: Bytecode> Engine<B> {
             if let Some(result) = self.interpret_on(function, context, slots, &mut at, &budget, &calls) {
                 return result;
             }
+            self.look_for_stop(at)?;
         }
     }
 
@@ -269,6 +273,7 @@ impl<B: Bytecode> Engine<B> {
         slots: *mut u64,
         at: u32,
     ) -> Result<End, Error> {
+        self.look_for_stop(at)?;
         let must_interpret = self.must_interpret(function, at);
         self.run_on(function, context, slots, at, must_interpret)
     }
@@ -301,13 +306,14 @@ impl<B: Bytecode> Engine<B> {
             match status {
                 Some(Status::Returned(value)) => return Ok(End::Value(value)),
                 Some(Status::Tailed) => return Ok(End::Tail),
-                Some(Status::Trapped { trap, at }) => return Err(failed(trap, at)),
+                Some(Status::Trapped { trap, at }) => return Err(self.failed(trap, at)),
                 Some(Status::MovedOn { at: next }) => {
                     at = next;
                     self.move_on(function, at);
                 }
                 Some(Status::Exited { at: next }) => {
                     at = next;
+                    self.look_for_stop(at)?;
                     must_interpret = self.must_interpret(function, at);
                 }
                 None => {
@@ -318,6 +324,7 @@ impl<B: Bytecode> Engine<B> {
                     {
                         return result;
                     }
+                    self.look_for_stop(at)?;
                     match must_interpret {
                         true => self.come_back(function, at),
                         false => self.climb(function, at),
@@ -429,7 +436,7 @@ impl<B: Bytecode> Engine<B> {
         budget: &Cell<i32>,
         functions: &Calls<'_, B>,
     ) -> Option<Result<End, Error>> {
-        let machine = function.machine(slots, context, budget, functions);
+        let machine = function.machine(slots, context, budget, self.remote.word(), functions);
         let depth = function.depth(*at);
         // SAFETY: the code was verified, and the frame has the slots that verification asked for.
         let (flow, end) =
@@ -437,7 +444,7 @@ impl<B: Bytecode> Engine<B> {
         match flow {
             Flow::Return(value) => Some(Ok(End::Value(value))),
             Flow::Tail => Some(Ok(End::Tail)),
-            Flow::Trap(trap) => Some(Err(failed(trap, end))),
+            Flow::Trap(trap) => Some(Err(self.failed(trap, end))),
             Flow::Jump(to) => {
                 *at = to;
                 None

@@ -10,6 +10,7 @@ use super::function::Body;
 use crate::Error;
 use crate::inside::{self, Form, Inside};
 use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::pass::build::Functions;
 use azulejo_x64::record::Record;
 use azulejo_x64::{Compiled, Compiler, fork};
 use std::mem;
@@ -33,6 +34,8 @@ pub(super) struct Job<B: Bytecode> {
     /// The records of all functions there are, and where later ones are looked up.
     pub(super) records: Vec<u64>,
     pub(super) table: u64,
+    /// Where loops look whether the program is to stop.
+    pub(super) stop: Option<u64>,
 }
 
 /// By what the engine knows a job again.
@@ -144,7 +147,7 @@ impl<B: Bytecode> Job<B> {
             Purpose::Calls(arguments, _) => Form::Called(arguments),
         });
         let mut watch = inside.watch(&subject)?;
-        let functions = Record::functions(&self.records, self.table);
+        let functions = Functions { stop: self.stop, ..Record::functions(&self.records, self.table) };
         let result = watched(compiler, &mut watch, |compiler, observer| match self.request.purpose {
             Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), observer),
             Purpose::Calls(arguments, record) => {

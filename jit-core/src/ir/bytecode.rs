@@ -5,6 +5,7 @@ use crate::vocab::{OpInfo, Scalar, Trap};
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
+use core::sync::atomic::AtomicU64;
 
 /// The most operands that one opcode may have.
 pub const MAX_OPERANDS: usize = 16;
@@ -477,9 +478,14 @@ pub struct Machine<'a, C> {
     pub labels: &'a [u32],
     /// How many more jumps back may be made before the interpreter stops to be asked whether it is to go on.
     pub budget: &'a Cell<i32>,
+    /// Not zero once the program is to stop: then it stops at the next jump back.
+    pub stop: &'a AtomicU64,
     /// The functions that templates can call.
     pub functions: &'a dyn Functions<C>,
 }
+
+/// A word for programs that nobody stops.
+pub static NEVER: AtomicU64 = AtomicU64::new(0);
 
 /// An opcode enum. Implemented by `#[derive(Bytecode)]` only.
 ///

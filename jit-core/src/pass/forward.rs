@@ -18,7 +18,7 @@
 
 use super::flow::{Flow, NONE};
 use super::limits::Steps;
-use crate::ir::graph::{Effect, Graph};
+use crate::ir::graph::{Effect, Graph, Heat};
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Props, Sig, Type};
 
@@ -197,6 +197,7 @@ impl Forwarder<'_> {
             }
             let block = self.scratch.flow.order[head as usize];
             let Some(before) = self.block_before(block, head) else { continue };
+            let block = self.behind_poll(block);
             let mut body = core::mem::take(&mut self.graph.blocks[block.at()].body);
             let mut may_have_faulted = false;
             body.retain(|&node| {
@@ -216,6 +217,17 @@ impl Forwarder<'_> {
             });
             self.graph.blocks[block.at()].body = body;
         }
+    }
+
+    /// The block behind a loop's head, if the head only looks whether the program is to stop.
+    fn behind_poll(&self, head: Block) -> Block {
+        let block = self.graph.block(head);
+        let only_polls = matches!(block.body[..], [only] if self.graph.node(only).op == Op::POLL);
+        let is_next = |block: &&Block| {
+            let block = self.graph.block(**block);
+            block.heat != Heat::Cold && block.preds.len() == 1
+        };
+        block.succs.iter().find(is_next).filter(|_| only_polls).copied().unwrap_or(head)
     }
 
     /// The block that leads to a loop's head and nowhere else, if it is the only one from outside.

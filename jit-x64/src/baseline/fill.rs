@@ -29,8 +29,8 @@ pub(super) struct Around<'a> {
     pub(super) unit: u64,
     /// The address of each function's record, by number.
     pub(super) records: &'a [u64],
-    /// The stencil that counts, and the address where: like a bytecode whose only operand that is.
-    pub(super) count: Option<(u32, u64)>,
+    /// The stencil that counts, and the addresses that it wants: like a bytecode whose operands they are.
+    pub(super) count: Option<(u32, [u64; 2])>,
 }
 
 /// Bytecode, of whatever type.

@@ -58,8 +58,8 @@ pub struct Baseline {
     bytecode: Option<TypeId>,
     opcodes: Opcodes,
     packed: Packed,
-    /// The stencil that counts, once it was needed.
-    count: Option<u32>,
+    /// The stencils that count, once they were needed: without and with a look whether the program is to stop.
+    counters: [Option<u32>; 2],
     /// The largest part of the machine's stack that any stencil uses.
     room: u32,
     /// The registers to be given back that stencils use.
@@ -111,7 +111,7 @@ impl Baseline {
         memory: &CodeMemory,
     ) -> Result<BaselineCode, Error> {
         if self.bytecode != Some(TypeId::of::<B>()) {
-            (self.packed, self.count) = (Packed::default(), None);
+            (self.packed, self.counters) = (Packed::default(), [None; 2]);
             self.opcodes = Opcodes::of::<B>();
             self.bytecode = Some(TypeId::of::<B>());
         }
@@ -119,12 +119,17 @@ impl Baseline {
             return Err(Error::FrameTooLarge { bytes: function.shape.slots as usize * 8 });
         }
         let count = match function.budget {
-            Some(budget) => Some((self.counter(machinery)?, budget.addr() as u64)),
+            Some(budget) => {
+                let stop = machinery.functions.stop;
+                let counter = self.counter(machinery, stop.is_some())?;
+                Some((counter, [budget.addr() as u64, stop.unwrap_or(0)]))
+            }
             None => None,
         };
+        let counter = count.map(|(counter, _)| counter);
         match function.shape.depths.is_empty() {
-            true => self.plan::<B, false>(function, machinery, count.is_some())?,
-            false => self.plan::<B, true>(function, machinery, count.is_some())?,
+            true => self.plan::<B, false>(function, machinery, counter)?,
+            false => self.plan::<B, true>(function, machinery, counter)?,
         }
         let keeps_unit = self.plan.keeps_unit();
         let frame = &mut self.frames[keeps_unit as usize];
@@ -144,10 +149,9 @@ impl Baseline {
         &mut self,
         function: &Function<'_, B>,
         machinery: &mut Machinery<'_>,
-        counts: bool,
+        count: Option<u32>,
     ) -> Result<(), Error> {
         self.plan.clear(function, machinery.functions.records.len())?;
-        let count = self.count.filter(|_| counts);
         let size = count.map(|count| self.packed.stencils[count as usize].hot);
         while let Some(missing) =
             self.plan.go_on::<B, STACK>((&self.opcodes, &self.packed), function, size)?
@@ -166,14 +170,15 @@ impl Baseline {
     }
 
     /// The stencil that counts, which is made when it is first needed.
-    fn counter(&mut self, machinery: &mut Machinery<'_>) -> Result<u32, Error> {
-        if let Some(count) = self.count {
+    fn counter(&mut self, machinery: &mut Machinery<'_>, may_stop: bool) -> Result<u32, Error> {
+        let kind = may_stop as usize;
+        if let Some(count) = self.counters[kind] {
             return Ok(count);
         }
         let opening = Opening {
             vocab: Vocabulary::BUILTIN,
-            opcode: &count::OPCODE,
-            template: &count::TEMPLATE,
+            opcode: &count::OPCODES[kind],
+            template: &count::TEMPLATES[kind],
             carried: 0,
             hands_over: false,
             keeps_unit: machinery.keeps_unit,
@@ -181,8 +186,9 @@ impl Baseline {
             functions: machinery.functions,
         };
         let stencil = self.make_stencil(&opening, machinery)?;
-        let count = self.packed.add(&stencil, &operands(&count::OPCODE, &[0]), Packed::NO_TABLE);
-        self.count = Some(count);
+        let operands = operands(&count::OPCODES[kind], count::OFFSETS[kind]);
+        let count = self.packed.add(&stencil, &operands, Packed::NO_TABLE);
+        self.counters[kind] = Some(count);
         Ok(count)
     }
 

@@ -9,7 +9,7 @@ use crate::home::{Home, Running};
 use crate::library::{library, links, program_record, run_next};
 use crate::machine::{Op, UNIT, Vm};
 use crate::program::{FIRST_COUNTER, FIRST_TEMPORARY, N_REGISTERS, Program};
-use azulejo::__private::core::ir::bytecode::{Flow, Machine};
+use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER};
 use azulejo::x64::record::{Outcome, Record};
 use azulejo::x64::{BaselineCode, Compiled, Compiler, Function, RawStatus, Status};
 use azulejo::{Bytecode, Code, Engine, Error, FunctionId, Trap, verify};
@@ -322,6 +322,7 @@ impl Verified {
     /// As for [`Bytecode::interpret`].
     unsafe fn interpret(&self, context: *mut Vm, frame: *mut u64, at: u32) -> End {
         let machine = Machine {
+            stop: &NEVER,
             frame,
             context,
             unit: unit(),

@@ -306,8 +306,11 @@ impl Alive {
             starts = touches.is_split;
             // What no way leads to names no registers.
             if source.depths.get(at) != Some(&Shape::UNREACHED) {
-                if (at as u32) < source.entry && leads(at).is_some() {
-                    // The function is left there, with its registers in their slots.
+                let last_jump = leads(at);
+                let is_polled =
+                    source.functions.stop.is_some() && last_jump.is_some_and(|last| last as usize >= at);
+                if is_polled || (at as u32) < source.entry && last_jump.is_some() {
+                    // The function may be left there, with its registers in their slots.
                     let start = self.reads.len() - self.n_words;
                     self.reads[start..].copy_from_slice(&self.stored);
                 }

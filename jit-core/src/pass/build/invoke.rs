@@ -31,6 +31,9 @@ pub struct Functions<'a> {
     pub put_off: u64,
     /// The address of one that takes the record, the context, and how many arguments there are, and says where they go.
     pub room: u64,
+    /// The address of a word that is not zero once the program is to stop, if anybody may have it stopped. Loops look at it
+    /// each time around, and are left at their heads.
+    pub stop: Option<u64>,
 }
 
 /// The records of all functions, as compiled code sees them.

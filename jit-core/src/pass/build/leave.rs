@@ -1,18 +1,30 @@
-//! Exits at bytecodes where no template asks for one, if chaos says so.
+//! Exits at bytecodes where no template asks for one: at the heads of loops if the program may be stopped, and anywhere if
+//! chaos says so.
 //!
 //! In: a builder between two bytecodes. Out: the same, or behind a branch to a block that leaves for the interpreter. Every
-//! boundary between bytecodes is a place where the frame may be seen, so leaving there is always right; whether a function does
-//! depends on a register, so that it leaves in the middle of loops and of runs of bytecode that work on the operand stack.
+//! boundary between bytecodes is a place where the frame may be seen, so leaving there is always right. Chaos has it
+//! depend on a register, so that a function leaves in the middle of loops and of runs of bytecode that work on the operand stack.
 
 use super::{Builder, Needs, Scratch, WORD};
 use crate::ir::graph::Heat;
-use crate::ir::index::Block;
+use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
 
 /// One boundary in so many has an exit.
 const RARITY: usize = 24;
 
 impl Builder<'_> {
+    /// Leaves before the bytecode that is linked next if the program is to stop.
+    pub(super) fn poll(&mut self) {
+        let Some(word) = self.source.functions.stop else { return };
+        let address = self.graph.constant(Type::I64, word, self.at);
+        let word = self.graph.push(self.current, Op::POLL, WORD, &[address], 0, self.at);
+        let zero = self.graph.constant(Type::I64, 0, self.at);
+        let differ = Sig { from: Type::I64, ty: Type::Flag };
+        let flag = self.graph.add(Op::NE, differ, &[word, zero], 0, self.at);
+        self.leave_if(flag, Needs::At(self.at as usize));
+    }
+
     /// Perhaps leaves before the bytecode that is linked next.
     pub(super) fn leave_by_chance(&mut self) {
         if !self.scratch.chaos.one_in(RARITY) {
@@ -33,20 +45,29 @@ impl Builder<'_> {
         };
         let zero = self.graph.constant(ty, 0, self.at);
         let flag = self.graph.add(op, Sig { from: ty, ty: Type::Flag }, &[tested, zero], 0, self.at);
+        self.leave_if(flag, Needs::All);
+    }
+
+    /// Leaves here if a flag holds. All registers that are stored there must be among those that are needed.
+    fn leave_if(&mut self, flag: Node, needs: Needs) {
         let (out, on) = (self.graph.add_block(), self.graph.add_block());
         self.graph.end(self.current, Op::BR, Type::Void, &[flag], 0, &[out, on], self.at);
         self.graph.blocks[out.at()].heat = Heat::Cold;
-        self.arrive(out, Needs::All);
-        self.arrive(on, Needs::All);
-        self.enter_split(out);
+        self.arrive(out, needs);
+        self.arrive(on, needs);
+        self.enter_split(out, needs);
         self.flush_all();
         self.exit(self.at as u64);
-        self.enter_split(on);
+        self.enter_split(on, needs);
     }
 
-    fn enter_split(&mut self, block: Block) {
+    fn enter_split(&mut self, block: Block, needs: Needs) {
         let Scratch { alive, registers, .. } = &mut *self.scratch;
-        registers.start(self.graph, block, alive.used(), self.at);
+        let needed = match needs {
+            Needs::At(at) => alive.needed(at),
+            _ => alive.used(),
+        };
+        registers.start(self.graph, block, needed, self.at);
         self.current = block;
     }
 }

@@ -310,6 +310,8 @@ impl Builder<'_> {
             }
             if self.current.is_some() && at < self.source.entry as usize {
                 self.move_on();
+            } else if self.current.is_some() && self.is_head(at) {
+                self.poll();
             }
             if self.current.is_some() {
                 self.leave_by_chance();
@@ -340,7 +342,7 @@ impl Builder<'_> {
         if self.current.is_some() {
             self.jump(leader, Needs::At(at));
         }
-        let is_loop = self.scratch.last_jump[at] as usize >= at && (at > 0 || self.is_jumped_to(0));
+        let is_loop = self.is_head(at);
         let has_ways_in = !self.graph.block(leader).preds.is_empty();
         let Scratch { alive, registers, .. } = &mut *self.scratch;
         if is_loop {
@@ -352,6 +354,12 @@ impl Builder<'_> {
         }
         // If there is no way in, only unreachable code jumps here.
         self.current = if is_loop || has_ways_in { leader } else { Block::NONE };
+    }
+
+    /// Whether a bytecode jumps back to this one.
+    fn is_head(&self, at: usize) -> bool {
+        let is_target = self.scratch.leaders[at].is_some();
+        is_target && self.scratch.last_jump[at] as usize >= at && (at > 0 || self.is_jumped_to(0))
     }
 
     /// Whether any bytecode jumps to this one; `last_jump` cannot tell a jump by bytecode 0 from none.

@@ -1,0 +1,230 @@
+//! Programs are stopped from another thread, in every tier, at once, and whatever they are doing.
+
+use azulejo::prelude::*;
+use azulejo::{Builder, Error};
+use std::cell::Cell;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+enum Op {
+    AddConst { dst: Out<i64>, a: In<i64>, k: Imm<i64> },
+    Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    JumpLess { a: In<i64>, k: Imm<i64>, to: Label },
+    Jump(Label),
+    Leave { a: In<i64> },
+    Call { dst: Out<i64>, f: Imm<u32>, args: Regs },
+    Tail { f: Imm<u32>, args: Regs },
+    Again { dst: Out<i64>, a: In<i64> },
+    Return { a: In<i64> },
+}
+
+template! {
+    Op::AddConst => (add $a $k)
+    Op::Add      => (add $a $b)
+    Op::JumpLess => (when (lt $a $k) (branch $to))
+    Op::Jump     => (branch $0)
+    Op::Leave    => (when (zr (and $a 1023)) (exit))
+    Op::Call     => (invoke $f (arglist $args) i64)
+    Op::Tail     => (tail $f (arglist $args))
+    Op::Again    => (call again (arglist (carg $a i64)) i64)
+    Op::Return   => (return $a)
+}
+
+thread_local! {
+    static ENGINE: Cell<Option<*const Engine<Op>>> = const { Cell::new(None) };
+}
+
+/// Calls function 0 from outside, once more, and gives what it gives, or -1 if it fails.
+fn again(a: i64) -> i64 {
+    let engine = ENGINE.get().expect("the test says which");
+    // SAFETY: the test waits for its call.
+    let engine = unsafe { &*engine };
+    engine.call(engine.numbered(0), &mut (), (a,)).unwrap_or(-1)
+}
+
+trait Numbered {
+    fn numbered(&self, number: u32) -> FunctionId;
+}
+
+thread_local! {
+    static FUNCTIONS: Cell<Vec<FunctionId>> = const { Cell::new(Vec::new()) };
+}
+
+impl Numbered for Engine<Op> {
+    fn numbered(&self, number: u32) -> FunctionId {
+        let functions = FUNCTIONS.take();
+        let function = functions[number as usize];
+        FUNCTIONS.set(functions);
+        function
+    }
+}
+
+fn run(count: u32) -> Regs {
+    Regs { first: 0, count }
+}
+
+fn add(dst: u32, a: u32, k: i64) -> Op {
+    Op::AddConst { dst: dst.into(), a: a.into(), k: Imm(k) }
+}
+
+/// Programs by name: functions, of which the last one runs. With a number above zero they run for ever.
+fn programs() -> Vec<(&'static str, Vec<Vec<Op>>)> {
+    let forever = |inside: &[Op]| {
+        // The number of times around is in register 1.
+        let mut code =
+            vec![Op::JumpLess { a: 0.into(), k: Imm(1), to: Label(3 + inside.len() as u32) }, add(1, 1, 1)];
+        code.extend(inside);
+        code.push(Op::Jump(Label(1)));
+        code.push(Op::Return { a: 0.into() });
+        code
+    };
+    let ends = vec![add(0, 0, 1), Op::Return { a: 0.into() }];
+    // f(n) = f(n - 1) + f(n - 1): no loop at all.
+    let doubling = vec![
+        Op::JumpLess { a: 0.into(), k: Imm(1), to: Label(5) },
+        add(0, 0, -1),
+        Op::Call { dst: 1.into(), f: Imm(0), args: run(1) },
+        Op::Call { dst: 2.into(), f: Imm(0), args: run(1) },
+        Op::Add { dst: 0.into(), a: 1.into(), b: 2.into() },
+        Op::Return { a: 0.into() },
+    ];
+    let ring = vec![
+        Op::JumpLess { a: 0.into(), k: Imm(1), to: Label(2) },
+        Op::Tail { f: Imm(0), args: run(1) },
+        Op::Return { a: 0.into() },
+    ];
+    vec![
+        ("a loop", vec![forever(&[])]),
+        ("a loop that is left now and then", vec![forever(&[Op::Leave { a: 1.into() }])]),
+        (
+            "a loop with a call",
+            vec![ends.clone(), forever(&[Op::Call { dst: 2.into(), f: Imm(0), args: run(2) }])],
+        ),
+        (
+            "a loop in a function that is called",
+            vec![
+                forever(&[]),
+                vec![Op::Call { dst: 0.into(), f: Imm(0), args: run(1) }, Op::Return { a: 0.into() }],
+            ],
+        ),
+        ("calls", vec![doubling.clone()]),
+        ("tail calls", vec![ring]),
+        ("calls of Rust that call back", vec![ends, forever(&[Op::Again { dst: 2.into(), a: 1.into() }])]),
+    ]
+}
+
+fn engines() -> Vec<(&'static str, Builder)> {
+    let builder = Engine::<Op>::builder;
+    let mut engines = vec![("interpreter", builder().only(Tier::Interpreter))];
+    if azulejo::can_compile().is_ok() {
+        engines.push(("baseline", builder().only(Tier::Baseline)));
+        engines.push(("optimizer", builder().only(Tier::Optimizer)));
+        engines.push(("climbing", builder().thresholds(10, 100)));
+        engines.push(("to baseline", builder().up_to(Tier::Baseline)));
+        engines.push(("background", builder().thresholds(10, 100).background(true)));
+    }
+    engines
+}
+
+/// So often is it tried how long stopping takes: other programs run on this machine.
+const TRIES: usize = 12;
+
+#[test]
+fn programs_are_stopped_within_a_millisecond() {
+    for (name, functions) in programs() {
+        for (tier, builder) in engines() {
+            let engine: Engine<Op> = builder.build();
+            let ids: Vec<FunctionId> = functions
+                .iter()
+                .map(|code| engine.define(name, code.clone(), 3).expect("it is right"))
+                .collect();
+            let last = ids[ids.len() - 1];
+            FUNCTIONS.set(ids);
+            ENGINE.set(Some(&raw const engine));
+            // What was compiled before does not stay.
+            assert_eq!(engine.call::<_, i64>(last, &mut (), (0i64,)), Ok(0), "{name} in {tier}");
+            let interrupter = engine.interrupter();
+            let (go, wait) = mpsc::channel::<Duration>();
+            let (told, when) = mpsc::channel::<Instant>();
+            let thread = std::thread::spawn(move || {
+                for pause in wait {
+                    std::thread::sleep(pause);
+                    let now = Instant::now();
+                    interrupter.interrupt();
+                    told.send(now).expect("it is waited for");
+                }
+            });
+            let mut quickest = Duration::MAX;
+            for at in 0..TRIES {
+                go.send(Duration::from_millis(1 + at as u64)).expect("the thread is there");
+                let result: Result<i64, Error> = match at % 2 {
+                    0 => engine.call(last, &mut (), (60i64,)),
+                    _ => engine.interpret(last, &mut (), (60i64,)),
+                };
+                let end = Instant::now();
+                assert!(matches!(result, Err(Error::Interrupted { .. })), "{name} in {tier}: {result:?}");
+                quickest = quickest.min(end.duration_since(when.recv().expect("it interrupted")));
+                // The engine is as good as before.
+                assert_eq!(engine.call::<_, i64>(last, &mut (), (0i64,)), Ok(0), "{name} in {tier}");
+                if at >= 3 && quickest < Duration::from_millis(1) {
+                    break;
+                }
+            }
+            drop(go);
+            thread.join().expect("it ends");
+            assert!(quickest < Duration::from_millis(1), "{name} in {tier} took {quickest:?}");
+            ENGINE.set(None);
+        }
+    }
+}
+
+#[test]
+fn it_is_told_at_which_bytecode() {
+    for (tier, builder) in engines() {
+        let engine: Engine<Op> = builder.build();
+        let code = vec![add(1, 1, 1), add(1, 1, 1), Op::Jump(Label(1))];
+        let forever = engine.define("forever", code, 2).expect("it is right");
+        let interrupter = engine.interrupter();
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(5));
+            interrupter.interrupt();
+        });
+        assert_eq!(engine.call::<_, i64>(forever, &mut (), ()), Err(Error::Interrupted { at: 1 }), "{tier}");
+        thread.join().expect("it ends");
+    }
+}
+
+#[test]
+fn an_interrupter_may_outlive_its_engine() {
+    let engine: Engine<Op> = Engine::new();
+    let interrupter = engine.interrupter();
+    drop(engine);
+    interrupter.interrupt();
+    interrupter.clone().withdraw();
+}
+
+#[test]
+fn nobody_pays_who_does_not_ask() {
+    if azulejo::can_compile().is_err() || cfg!(not(target_arch = "x86_64")) {
+        return;
+    }
+    // The same code as ever, and afterwards a look at each time around.
+    let engine: Engine<Op> = Engine::<Op>::builder().only(Tier::Optimizer).build();
+    let code = vec![
+        add(0, 0, 1),
+        Op::JumpLess { a: 0.into(), k: Imm(1000), to: Label(0) },
+        Op::Return { a: 0.into() },
+    ];
+    let function = engine.define("count", code, 1).expect("it is right");
+    let length = || {
+        engine.compile(function).expect("it compiles");
+        engine.code_len(function)
+    };
+    let before = length();
+    let _interrupter = engine.interrupter();
+    assert_eq!(engine.code_len(function), 0, "what was compiled before goes");
+    let polled = length();
+    assert!(before < polled && polled < before + 100, "{before} and {polled}");
+    assert_eq!(engine.call::<_, i64>(function, &mut (), (0i64,)), Ok(1000));
+}
