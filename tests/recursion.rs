@@ -177,3 +177,45 @@ fn on_a_stack_that_is_used_up() {
         exhaust(&mut vm);
     });
 }
+
+/// Threads on which nothing can be compiled, and nothing called: each step is done, or refused.
+#[test]
+fn on_threads_with_hardly_any_stack() {
+    #[inline(never)]
+    fn steps(kib: usize) {
+        let engine: Engine<Op> = Engine::<Op>::builder().native_stack(1 << 30).build();
+        let leaf = engine.define("leaf", vec![Op::Return { a: r(0) }], 1).expect("the code is right");
+        let mut vm = Vm {
+            engine: Rc::new(engine),
+            functions: vec![leaf],
+            interprets: |_| true,
+            depth: 0,
+            error: None,
+        };
+        let engine = Rc::clone(&vm.engine);
+        let mut done = 0;
+        let mut step = |result: Result<(), Error>| match result {
+            Ok(()) => done += 1,
+            Err(error) => assert!(matches!(error, Error::StackOverflow | Error::Unsupported(_)), "{error}"),
+        };
+        step(engine.interpret(leaf, &mut vm, (7i64,)));
+        step(engine.compile_in(leaf, Tier::Baseline));
+        step(engine.compile(leaf));
+        step(engine.call(leaf, &mut vm, (7i64,)));
+        step(engine.stages(leaf).map(|_| ()));
+        step(engine.explore(leaf).map(|_| ()));
+        step(engine.discard(leaf));
+        assert!(done >= if kib < 512 { 1 } else { 6 }, "{done} with {kib} KiB");
+        // Refused for want of a stack is not refused for ever.
+        let climbing: Engine<Op> = Engine::<Op>::builder().thresholds(1, 1).build();
+        let leaf = climbing.define("leaf", vec![Op::Return { a: r(0) }], 1).expect("the code is right");
+        let call = |vm: &mut Vm| climbing.call::<_, i64>(leaf, vm, (7i64,));
+        let results: Vec<Result<i64, Error>> = (0..20).map(|_| call(&mut vm)).collect();
+        assert!(results.iter().all(|result| matches!(result, Ok(7) | Err(Error::StackOverflow))));
+    }
+    // Without optimization making an engine takes more than the smallest.
+    let smallest = [32, 48].into_iter().filter(|_| !cfg!(debug_assertions));
+    for kib in smallest.chain([64, 80, 96, 112, 128, 160, 192, 208, 224, 256, 512]) {
+        on_thread(kib, move || steps(kib));
+    }
+}

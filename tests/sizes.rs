@@ -1,5 +1,8 @@
 //! Sizes and limits that no machine has: an error value, or a smaller one, and never memory that is not there.
 
+#[cfg(unix)]
+mod children;
+
 use azulejo::prelude::*;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
@@ -125,5 +128,32 @@ fn more_registers_than_a_frame_can_have_are_an_error() {
         let larger = engine.define("larger", vec![Op::Stop], registers);
         let result = larger.and_then(|larger| engine.call::<_, i64>(larger, &mut (), ()));
         assert!(matches!(result, Err(Error::StackOverflow | Error::Verify(_))), "{result:?}");
+    }
+}
+
+/// Where files may not be large, or none may be opened, code is compiled all the same.
+#[test]
+#[cfg(unix)]
+fn limits_on_files_are_none_on_code() {
+    for (resource, limit) in
+        [(libc::RLIMIT_FSIZE, 0), (libc::RLIMIT_FSIZE, 10 << 10), (libc::RLIMIT_NOFILE, 0)]
+    {
+        let work = || {
+            let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+            // SAFETY: the system reads the limit, which ends with this process.
+            assert_eq!(unsafe { libc::setrlimit(resource, &limit) }, 0);
+            for tier in TIERS {
+                let engine: Engine<Op> = Engine::<Op>::builder().only(tier).build();
+                let function = doubling(&engine);
+                if azulejo::can_compile().is_ok() {
+                    engine.compile_in(function, tier).expect("there is memory");
+                }
+                assert_eq!(engine.call(function, &mut (), (3i64, 4i64)), Ok(48i64), "{tier:?}");
+                // A child has it too.
+                let call = || assert_eq!(engine.call(function, &mut (), (3i64, 4i64)), Ok(48i64));
+                children::child(call).join();
+            }
+        };
+        children::child(work).join();
     }
 }

@@ -72,7 +72,8 @@ impl Builder {
     }
 
     /// How much of the thread's own stack nested calls may use, in bytes (1 MiB unless said). Where the thread has less, a
-    /// call that would come near the end of its stack is refused too.
+    /// call that would come near the end of its stack is refused too: 64 KiB are left for the functions that templates call,
+    /// and 256 KiB of a stack of 2 MiB or more. A function that keeps more than that has to look itself whether there is room.
     ///
     /// ```
     /// # use azulejo::prelude::*;

@@ -6,7 +6,7 @@
 use super::backend::Compiled;
 use super::function::Function;
 use super::tiers::{ENDLESS, Tier};
-use super::{Engine, FunctionId};
+use super::{Engine, FunctionId, stack};
 use crate::Error;
 use crate::inside::{Form, Watch};
 use azulejo_core::ir::bytecode::Bytecode;
@@ -38,7 +38,8 @@ pub struct Progress {
 impl<B: Bytecode> Engine<B> {
     /// Compiles a function with the optimizer; calls that start from now on run the machine code.
     ///
-    /// If the memory for code is full, other functions lose theirs: see [`Builder::code_bytes`](crate::Builder::code_bytes).
+    /// If the memory for code is full, other functions lose theirs: see [`Builder::code_bytes`](crate::Builder::code_bytes). A
+    /// thread with too little stack left for a compiler is told [`Error::StackOverflow`].
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -156,6 +157,7 @@ impl<B: Bytecode> Engine<B> {
         form: Form,
         compile: impl Fn(&mut Watch<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        stack::demand_for_compiling()?;
         let subject = function.body().subject(form);
         self.making_room(|| {
             let mut watch = self.inside.watch(&subject)?;

@@ -597,6 +597,11 @@ impl<B: Bytecode> Function<B> {
         self.is_stuck.get()
     }
 
+    /// Notes how it went to compile it: what failed will fail again, unless there was too little stack left for that.
+    pub(super) fn note(&self, result: Result<(), Error>) {
+        self.set_stuck(result.is_err_and(|error| error != Error::StackOverflow));
+    }
+
     pub(super) fn set_stuck(&self, is_stuck: bool) {
         self.is_stuck.set(is_stuck);
     }

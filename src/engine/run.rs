@@ -372,8 +372,7 @@ impl<B: Bytecode> Engine<B> {
             self.climb(function, 0);
         } else if !function.is_stuck() {
             // What cannot be compiled is interpreted.
-            let result = self.compile_for(function, self.tiers.lowest, 0);
-            function.set_stuck(result.is_err());
+            function.note(self.compile_for(function, self.tiers.lowest, 0));
         }
     }
 
@@ -396,9 +395,8 @@ impl<B: Bytecode> Engine<B> {
             }
         }
         let is_done = next.is_none_or(|next| {
-            let result = self.compile_for(function, next, at);
-            function.set_stuck(result.is_err());
-            result.is_err()
+            function.note(self.compile_for(function, next, at));
+            function.is_stuck()
         });
         function.budget().set(if is_done { ENDLESS } else { self.tiers.budget(Tier::Baseline) });
     }

@@ -126,6 +126,7 @@ impl<B: Bytecode> Engine<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn stages(&self, function: FunctionId) -> Result<String, Error> {
+        super::stack::demand_for_compiling()?;
         let function = self.function(function)?;
         let subject = function.body().subject(Form::Optimizer(0));
         let mut watch = Watch::all(&subject);

@@ -11,9 +11,18 @@ use crate::Error;
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
 
-/// How much of the machine's stack is left for the interpreter and the functions that bytecode calls. Without optimization
-/// an interpreter takes more than a hundred bytes for each opcode there is.
+/// How much of the machine's stack is left at least for the interpreter and the functions that bytecode calls. Without
+/// optimization an interpreter takes more than a hundred bytes for each opcode there is.
 const ROOM: usize = if cfg!(debug_assertions) { 128 << 10 } else { 64 << 10 };
+
+/// How much is left of a large stack, for functions that keep much there themselves.
+const MUCH_ROOM: usize = 256 << 10;
+
+/// Of a stack so many times as large as that, or larger.
+const IS_LARGE: usize = 8;
+
+/// How much of the machine's stack a compiler takes, with something to spare.
+const TO_COMPILE: usize = if cfg!(debug_assertions) { 192 << 10 } else { 64 << 10 };
 
 /// How many words behind the last frame can be read.
 const MARGIN: usize = 8;
@@ -39,6 +48,16 @@ pub(crate) struct FrameStack {
 pub(crate) struct Frame<'a> {
     stack: &'a FrameStack,
     first: usize,
+}
+
+/// An error if so little is left of the thread's stack that nothing can be compiled.
+pub(crate) fn demand_for_compiling() -> Result<(), Error> {
+    match thread::stack() {
+        Some(stack) if stack.contains(&here()) && here() - stack.start < TO_COMPILE => {
+            Err(Error::StackOverflow)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// About where the machine's stack is.
@@ -132,7 +151,9 @@ impl FrameStack {
     fn lowest_from(&self, address: usize) -> usize {
         let by_limit = address.saturating_sub(self.native_limit);
         match thread::stack() {
-            Some(stack) if stack.contains(&address) => by_limit.max(stack.start + ROOM),
+            Some(stack) if stack.contains(&address) => {
+                by_limit.max(stack.start + (stack.len() / IS_LARGE).clamp(ROOM, MUCH_ROOM))
+            }
             _ => by_limit,
         }
     }

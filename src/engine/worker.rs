@@ -18,6 +18,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
+/// How large the thread's stack is, whatever the program's environment says of others.
+const STACK: usize = 1 << 20;
+
 /// What code is for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
@@ -94,7 +97,7 @@ impl<B: Bytecode> Worker<B> {
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("azulejo".into()).spawn(work).ok()?;
+        let thread = std::thread::Builder::new().name("azulejo".into()).stack_size(STACK).spawn(work).ok()?;
         let generation = fork::generation();
         Some(Worker { jobs: Some(jobs), done: Some(done), thread: Some(thread), generation })
     }

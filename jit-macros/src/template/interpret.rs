@@ -364,7 +364,9 @@ impl Writer<'_> {
         let binding =
             quote_spanned!(span=> let #function: #unsafety extern #abi fn(#(#holes),*) -> _ = #path;);
         let refusal = refusal(call, span);
-        quote!({ #refusal #binding #before let #result = #function(#(#args),*); #taken })
+        // What the function keeps on the stack is not to be in the interpreter's frame.
+        let hidden = quote!(let #function = ::core::hint::black_box(#function););
+        quote!({ #refusal #binding #hidden #before let #result = #function(#(#args),*); #taken })
     }
 
     /// A call of an address, whose type the template's author vouches for.

@@ -4,6 +4,9 @@
 //! template passes and calls the Rust function with it. Both tiers call that one, and rustc checks the call in it like
 //! any other: so the Rust function may have any convention, and a panic in it may pass.
 //!
+//! The interpreter calls it too, and has none of it in its own loop: what one Rust function keeps on the stack would
+//! otherwise be kept for every opcode, and once for each call of the interpreter that is active.
+//!
 //! On Windows, where compiled frames cannot be unwound, this function is one that a panic may not leave: the process
 //! is aborted with a message.
 
@@ -166,8 +169,10 @@ fn item(number: usize, native: &Native, op: &TokenStream) -> TokenStream {
     let taken = taken(ret.as_ref(), &call, *span);
     quote! {
         #[cfg(not(windows))]
+        #[inline(never)]
         extern "C-unwind" fn #name(#(#params),*) #returned { #before #taken }
         #[cfg(windows)]
+        #[inline(never)]
         extern "C" fn #name(#(#params),*) #returned { #before #taken }
     }
 }
