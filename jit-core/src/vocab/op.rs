@@ -91,14 +91,14 @@ pub enum Key {
     None,
 }
 
-/// How an operand that is narrower than its fellows is widened, where its own Rust type does not say.
+/// How an operator reads its operands. One that is narrower than its fellows is widened by its own sign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cast {
-    /// Not at all: a difference is an error.
+    /// All of one width: a difference is an error.
     None,
-    /// With the sign bit.
+    /// With a sign, if that makes a difference.
     Signed,
-    /// With zeros.
+    /// Without a sign, if that makes a difference.
     Unsigned,
 }
 
@@ -135,6 +135,8 @@ bitflags! {
         const ACCESS = 1 << 12;
         /// A result that is a NaN may be any NaN. Which one it is differs from tier to tier.
         const ANY_NAN = 1 << 13;
+        /// The second operand is a count, whose sign says nothing of the result's.
+        const COUNTS = 1 << 14;
     }
 }
 
@@ -211,8 +213,11 @@ pub struct OpInfo {
     pub key: Key,
     /// The operating types on which it means something.
     pub types: Types,
-    /// How narrow operands are widened.
+    /// How it reads operands.
     pub cast: Cast,
+    /// For an operator whose operands' sign counts: the one that does the same to unsigned operands. In templates the name of
+    /// the first stands for both.
+    pub unsigned: Option<Op>,
     /// What passes may assume.
     pub props: Props,
     /// What it computes, if it computes anything.
@@ -384,7 +389,7 @@ const fn same_width(from: Type, to: Type) -> bool {
 }
 
 macro_rules! operator_table {
-    ($( $const:ident $name:literal ($($operand:ident)*) [$($param:ident)*] -> $yields:ident, $key:expr, $types:ident, $cast:ident, [$($prop:ident)*], ($($reference:tt)*) $(, $check:expr)?; )*) => {
+    ($( $const:ident $name:literal ($($operand:ident)*) [$($param:ident)*] -> $yields:ident, $key:expr, $types:ident, $cast:ident, [$($prop:ident)*], ($($reference:tt)*) $(or $unsigned:ident)? $(, $check:expr)?; )*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "the variants only number the rows")]
         #[repr(u16)]
         enum Row { $($const),* }
@@ -406,12 +411,15 @@ macro_rules! operator_table {
                 key: $key,
                 types: Types::$types,
                 cast: Cast::$cast,
+                unsigned: operator_table!(@unsigned $($unsigned)?),
                 props: Props::from_bits_retain(0 $(| Props::$prop.bits())*),
                 reference: reference!($($reference)*),
                 checks: operator_table!(@checks $($check)?),
             },
         )*];
     };
+    (@unsigned) => { None };
+    (@unsigned $unsigned:ident) => { Some(Op::$unsigned) };
     (@checks) => { &[] };
     (@checks $check:expr) => { $check };
 }
@@ -436,12 +444,12 @@ operator_table! {
     COPY "copy" (Same) [] -> Same, Key::Result, VALUE, None, [PURE TEMPLATE GRAPH], (copy 1 value result);
 
     // Comparisons.
-    LT "lt" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE TEMPLATE GRAPH], (lt 2 value operand);
-    LE "le" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE TEMPLATE GRAPH], (le 2 value operand);
+    LT "lt" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE TEMPLATE GRAPH], (lt 2 value operand) or ULT;
+    LE "le" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE TEMPLATE GRAPH], (le 2 value operand) or ULE;
     EQ "eq" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE COMMUTES TEMPLATE GRAPH], (eq 2 value operand);
     NE "ne" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE COMMUTES TEMPLATE GRAPH], (ne 2 value operand);
-    GE "ge" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE TEMPLATE GRAPH], (ge 2 value operand);
-    GT "gt" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE TEMPLATE GRAPH], (gt 2 value operand);
+    GE "ge" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE TEMPLATE GRAPH], (ge 2 value operand) or UGE;
+    GT "gt" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE TEMPLATE GRAPH], (gt 2 value operand) or UGT;
     ULT "ult" (Same Same) [] -> Flag, Key::Operand, INT, Unsigned, [PURE TEMPLATE GRAPH], (ult 2 int operand);
     ULE "ule" (Same Same) [] -> Flag, Key::Operand, INT, Unsigned, [PURE TEMPLATE GRAPH], (ule 2 int operand);
     UGE "uge" (Same Same) [] -> Flag, Key::Operand, INT, Unsigned, [PURE TEMPLATE GRAPH], (uge 2 int operand);
@@ -469,29 +477,29 @@ operator_table! {
     ADD "add" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE COMMUTES ANY_NAN TEMPLATE GRAPH], (add 2 value result);
     SUB "sub" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE ANY_NAN TEMPLATE GRAPH], (sub 2 value result);
     MUL "mul" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE COMMUTES ANY_NAN TEMPLATE GRAPH], (mul 2 value result);
-    DIV "div" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE GUARDED ANY_NAN TEMPLATE GRAPH], (div 2 value traps), &[ZERO_DIVIDES, LEAST_OVERFLOWS];
+    DIV "div" (Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE GUARDED ANY_NAN TEMPLATE GRAPH], (div 2 value traps) or UDIV, &[ZERO_DIVIDES, LEAST_OVERFLOWS];
     UDIV "udiv" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE GUARDED TEMPLATE GRAPH], (udiv 2 int traps), &[ZERO_DIVIDES];
-    REM "rem" (Same Same) [] -> Same, Key::Result, INT, Signed, [PURE GUARDED TEMPLATE GRAPH], (rem 2 int traps), &[ZERO_DIVIDES];
+    REM "rem" (Same Same) [] -> Same, Key::Result, INT, Signed, [PURE GUARDED TEMPLATE GRAPH], (rem 2 int traps) or UREM, &[ZERO_DIVIDES];
     UREM "urem" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE GUARDED TEMPLATE GRAPH], (urem 2 int traps), &[ZERO_DIVIDES];
     NEG "neg" (Same) [] -> Same, Key::Result, VALUE, None, [PURE TEMPLATE GRAPH], (neg 1 value result);
     AND "and" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE COMMUTES TEMPLATE GRAPH], (and 2 int result);
     OR "or" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE COMMUTES TEMPLATE GRAPH], (or 2 int result);
     XOR "xor" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE COMMUTES TEMPLATE GRAPH], (xor 2 int result);
     NOT "not" (Same) [] -> Same, Key::Result, INT, None, [PURE TEMPLATE GRAPH], (not 1 int result);
-    SHL "shl" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE TEMPLATE GRAPH], (shl 2 int result);
-    SHR "shr" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE TEMPLATE GRAPH], (shr 2 int result);
-    SAR "sar" (Same Same) [] -> Same, Key::Result, INT, Signed, [PURE TEMPLATE GRAPH], (sar 2 int result);
-    ROTL "rotl" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE TEMPLATE GRAPH], (rotl 2 int result);
-    ROTR "rotr" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE TEMPLATE GRAPH], (rotr 2 int result);
+    SHL "shl" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE COUNTS TEMPLATE GRAPH], (shl 2 int result);
+    SHR "shr" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE COUNTS TEMPLATE GRAPH], (shr 2 int result);
+    SAR "sar" (Same Same) [] -> Same, Key::Result, INT, Signed, [PURE COUNTS TEMPLATE GRAPH], (sar 2 int result);
+    ROTL "rotl" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE COUNTS TEMPLATE GRAPH], (rotl 2 int result);
+    ROTR "rotr" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE COUNTS TEMPLATE GRAPH], (rotr 2 int result);
     CLZ "clz" (Same) [] -> Same, Key::Result, INT, None, [PURE TEMPLATE GRAPH], (clz 1 int result);
     CTZ "ctz" (Same) [] -> Same, Key::Result, INT, None, [PURE TEMPLATE GRAPH], (ctz 1 int result);
     POPCNT "popcnt" (Same) [] -> Same, Key::Result, INT, None, [PURE TEMPLATE GRAPH], (popcnt 1 int result);
     BSWAP "bswap" (Same) [] -> Same, Key::Result, WIDE, None, [PURE TEMPLATE GRAPH], (bswap 1 int result);
-    MULHI "mulhi" (Same Same) [] -> Same, Key::Result, INT, Signed, [PURE COMMUTES TEMPLATE GRAPH], (mulhi 2 int result);
+    MULHI "mulhi" (Same Same) [] -> Same, Key::Result, INT, Signed, [PURE COMMUTES TEMPLATE GRAPH], (mulhi 2 int result) or UMULHI;
     UMULHI "umulhi" (Same Same) [] -> Same, Key::Result, INT, Unsigned, [PURE COMMUTES TEMPLATE GRAPH], (umulhi 2 int result);
-    ADDO "addo" (Same Same) [] -> Flag, Key::Operand, INT, Signed, [PURE COMMUTES TEMPLATE GRAPH], (addo 2 int operand);
-    SUBO "subo" (Same Same) [] -> Flag, Key::Operand, INT, Signed, [PURE TEMPLATE GRAPH], (subo 2 int operand);
-    MULO "mulo" (Same Same) [] -> Flag, Key::Operand, INT, Signed, [PURE COMMUTES TEMPLATE GRAPH], (mulo 2 int operand);
+    ADDO "addo" (Same Same) [] -> Flag, Key::Operand, INT, Signed, [PURE COMMUTES TEMPLATE GRAPH], (addo 2 int operand) or UADDO;
+    SUBO "subo" (Same Same) [] -> Flag, Key::Operand, INT, Signed, [PURE TEMPLATE GRAPH], (subo 2 int operand) or USUBO;
+    MULO "mulo" (Same Same) [] -> Flag, Key::Operand, INT, Signed, [PURE COMMUTES TEMPLATE GRAPH], (mulo 2 int operand) or UMULO;
     UADDO "uaddo" (Same Same) [] -> Flag, Key::Operand, INT, Unsigned, [PURE COMMUTES TEMPLATE GRAPH], (uaddo 2 int operand);
     USUBO "usubo" (Same Same) [] -> Flag, Key::Operand, INT, Unsigned, [PURE TEMPLATE GRAPH], (usubo 2 int operand);
     UMULO "umulo" (Same Same) [] -> Flag, Key::Operand, INT, Unsigned, [PURE COMMUTES TEMPLATE GRAPH], (umulo 2 int operand);

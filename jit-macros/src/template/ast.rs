@@ -1,6 +1,7 @@
 //! A template after its types were checked: what both the lowering and the interpreter's generator read.
 
 use super::natives::Argument;
+use super::signs::Sign;
 use azulejo_core::vocab::{Op, Sig, Type};
 use proc_macro2::{Ident, Span, TokenStream};
 
@@ -9,11 +10,11 @@ use proc_macro2::{Ident, Span, TokenStream};
 pub(super) struct Typed {
     pub(super) kind: Kind,
     pub(super) ty: Type,
-    /// Whether a narrow value is widened with its sign.
-    pub(super) is_signed: bool,
+    /// How a narrow value is widened, and which of two operators it means.
+    pub(super) sign: Sign,
     /// Whether control does not come back from it: it fits wherever a value is wanted.
     pub(super) leaves: bool,
-    /// Whether it is a constant that takes the type of what stands beside it.
+    /// Whether it is a constant that takes the type and sign of what stands beside it.
     pub(super) is_loose: bool,
     pub(super) span: Span,
 }

@@ -7,6 +7,7 @@
 use super::ast::{Arguments, Call, Callee, Invoke, Kind, Typed};
 use super::check::{Checked, Checker, fail, leaving, wrong_count};
 use super::natives::{Argument, Leads, Native};
+use super::signs::Sign;
 use crate::sexpr::Sexpr;
 use azulejo_core::pass::build::MAX_ARGUMENTS;
 use azulejo_core::vocab::{Op, Props, Scalar, Type};
@@ -52,9 +53,9 @@ impl Checker<'_> {
         let function = self.coerce(function, Scalar::U32)?;
         let args = self.arguments(values, span)?;
         self.has_effect = true;
-        let (ty, is_signed) = ret.map_or((Type::Void, false), |scalar| (scalar.ty(), scalar.is_signed()));
+        let (ty, sign) = ret.map_or((Type::Void, Sign::Unsigned), |scalar| (scalar.ty(), Sign::of(scalar)));
         let kind = Kind::Invoke(Box::new(Invoke { function, args, effect }));
-        Ok(Typed { kind, ty, is_signed, leaves: false, is_loose: false, span })
+        Ok(Typed { kind, ty, sign, leaves: false, is_loose: false, span })
     }
 
     /// `(tail function (arglist value …))`.
@@ -147,7 +148,7 @@ impl Checker<'_> {
             passed.push((self.coerce(value, scalar)?, syn::Ident::new(scalar.name(), ty.span())));
         }
         self.has_effect |= effect != "Pure";
-        let (ty, is_signed) = ret.map_or((Type::Void, false), |scalar| (scalar.ty(), scalar.is_signed()));
+        let (ty, sign) = ret.map_or((Type::Void, Sign::Unsigned), |scalar| (scalar.ty(), Sign::of(scalar)));
         let ret = ret.map(|scalar| syn::Ident::new(scalar.name(), span));
         let given = passed.iter().map(|(arg, scalar)| {
             let (scalar, leads) = (scalar.clone(), self.leads(arg));
@@ -165,7 +166,7 @@ impl Checker<'_> {
         let abi = abi.unwrap_or("C");
         let is_unsafe = self.is_unsafe;
         let kind = Kind::Call(Box::new(Call { callee, args: passed, given, ret, abi, effect, is_unsafe }));
-        Ok(Typed { kind, ty, is_signed, leaves: false, is_loose: false, span })
+        Ok(Typed { kind, ty, sign, leaves: false, is_loose: false, span })
     }
 
     /// Whether a value is an address by which the context can be reached.

@@ -8,6 +8,7 @@ use super::ast::{Constant, Kind, Opcode, Typed};
 use super::control::Mark;
 use super::macros::Macro;
 use super::natives::{Leads, Native};
+use super::signs::Sign;
 use crate::sexpr::{Name, Sexpr};
 use azulejo_core::vocab::{Scalar, Type, Vocabulary};
 use proc_macro2::{Span, TokenStream};
@@ -153,8 +154,8 @@ impl<'a> Checker<'a> {
     /// The value of a register or of a place on the operand stack.
     fn read(&self, at: usize, span: Span) -> Typed {
         let scalar = self.scalar_of(at);
-        let (ty, is_signed) = (scalar.ty(), scalar.is_signed());
-        Typed { kind: Kind::Read(at), ty, is_signed, leaves: false, is_loose: false, span }
+        let (ty, sign) = (scalar.ty(), Sign::of(scalar));
+        Typed { kind: Kind::Read(at), ty, sign, leaves: false, is_loose: false, span }
     }
 
     /// The variable with the value of what is popped.
@@ -204,7 +205,8 @@ impl<'a> Checker<'a> {
             return Ok(self.check_operands[at].clone());
         }
         if let Some((_, variable, value)) = self.scopes.iter().rev().find(|(known, ..)| known == name) {
-            let kind = Kind::Variable(*variable);
+            // A constant that has a name still takes the type of what stands beside it.
+            let kind = if value.is_loose { value.kind.clone() } else { Kind::Variable(*variable) };
             self.variables[*variable].is_used = true;
             return Ok(Typed { kind, span, ..value.clone() });
         }
@@ -290,7 +292,7 @@ impl<'a> Checker<'a> {
             "window" | "length" => {
                 let at = self.operand_of(rest.first(), &["Regs", "RegsMut"], "a run of registers", span)?;
                 let kind = if word == "window" { Kind::Window(at) } else { Kind::WindowLength(at) };
-                Ok(Typed { kind, ty: Type::I64, is_signed: false, leaves: false, is_loose: false, span })
+                Ok(Typed { kind, ty: Type::I64, sign: Sign::Unsigned, leaves: false, is_loose: false, span })
             }
             _ => match self.control(word, rest, span, expect) {
                 Some(checked) => checked,
@@ -343,8 +345,8 @@ impl<'a> Checker<'a> {
             );
         }
         self.forget(depth);
-        let (ty, is_signed, leaves) = (body.ty, body.is_signed, body.leaves);
-        Ok(Typed { kind: Kind::Let(bound, Box::new(body)), ty, is_signed, leaves, is_loose: false, span })
+        let (ty, sign, leaves) = (body.ty, body.sign, body.leaves);
+        Ok(Typed { kind: Kind::Let(bound, Box::new(body)), ty, sign, leaves, is_loose: false, span })
     }
 
     /// Gives a value a name: the variable, with the value.
@@ -424,7 +426,7 @@ impl<'a> Checker<'a> {
 }
 
 pub(super) fn void(kind: Kind, span: Span) -> Typed {
-    Typed { kind, ty: Type::Void, is_signed: false, leaves: false, is_loose: false, span }
+    Typed { kind, ty: Type::Void, sign: Sign::Unsigned, leaves: false, is_loose: false, span }
 }
 
 pub(super) fn leaving(kind: Kind, span: Span) -> Typed {
@@ -435,9 +437,10 @@ pub(super) fn flag(kind: Kind, span: Span) -> Typed {
     Typed { ty: Type::Flag, ..void(kind, span) }
 }
 
+/// A constant without a type of its own.
 fn constant(tokens: TokenStream, scalar: Scalar, span: Span) -> Typed {
     let kind = Kind::Constant(Constant::Tokens(tokens));
-    Typed { kind, ty: scalar.ty(), is_signed: scalar.is_signed(), leaves: false, is_loose: false, span }
+    Typed { kind, ty: scalar.ty(), sign: Sign::of(scalar), leaves: false, is_loose: true, span }
 }
 
 fn literal(tokens: &TokenStream, span: Span, expect: Option<Scalar>) -> Checked<Typed> {

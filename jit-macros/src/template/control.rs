@@ -5,6 +5,7 @@
 
 use super::ast::{Kind, Typed};
 use super::check::{Checked, Checker, fail, flag, leaving, void, wrong_count};
+use super::signs::Sign;
 use crate::sexpr::{Name, Sexpr};
 use azulejo_core::vocab::op::Cast;
 use azulejo_core::vocab::{Scalar, Type};
@@ -213,16 +214,16 @@ impl Checker<'_> {
         }
         self.marks.truncate(outer);
         let is_value = word == "do" && runs.last().is_some_and(Vec::is_empty);
-        let (ty, is_signed, leaves) = match runs.last().and_then(|run| run.last()) {
+        let (ty, sign, leaves) = match runs.last().and_then(|run| run.last()) {
             _ if is_value => return fail(last.span(), "a mark is no value: a `do` ends with one"),
-            Some(last) => (last.ty, last.is_signed, last.leaves),
-            None => (Type::Void, false, false),
+            Some(last) => (last.ty, last.sign, last.leaves),
+            None => (Type::Void, Sign::Unsigned, false),
         };
         let kind = match runs.len() {
             1 => Kind::Sequence(runs.pop().expect("there is one")),
             _ => Kind::Marked(sequence, runs),
         };
-        Ok(Typed { kind, ty, is_signed, leaves, is_loose: false, span })
+        Ok(Typed { kind, ty, sign, leaves, is_loose: false, span })
     }
 
     fn choice(&mut self, rest: &[Sexpr], span: Span, expect: Option<Scalar>) -> Checked<Typed> {
@@ -245,9 +246,9 @@ impl Checker<'_> {
             _ => (so, not),
         };
         let model = if so.leaves { &not } else { &so };
-        let (ty, is_signed, leaves) = (model.ty, model.is_signed, so.leaves && not.leaves);
+        let (ty, sign, leaves) = (model.ty, model.sign, so.leaves && not.leaves);
         let kind = Kind::If(Box::new(condition), Box::new(so), Box::new(not));
-        Ok(Typed { kind, ty, is_signed, leaves, is_loose: false, span })
+        Ok(Typed { kind, ty, sign, leaves, is_loose: false, span })
     }
 
     fn give_back(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {

@@ -8,6 +8,7 @@
 
 use super::ast::{Kind, Typed};
 use super::check::{Checked, Checker, fail};
+use super::signs::Sign;
 use super::words::closest;
 use crate::sexpr::{Name, Sexpr};
 use azulejo_core::vocab::{Op, Scalar, Sig, Type};
@@ -61,8 +62,8 @@ impl Checker<'_> {
         if bound.is_empty() {
             return Ok(expanded);
         }
-        let (ty, is_signed, leaves) = (expanded.ty, expanded.is_signed, expanded.leaves);
-        Ok(Typed { kind: Kind::Let(bound, Box::new(expanded)), ty, is_signed, leaves, is_loose: false, span })
+        let (ty, sign, leaves) = (expanded.ty, expanded.sign, expanded.leaves);
+        Ok(Typed { kind: Kind::Let(bound, Box::new(expanded)), ty, sign, leaves, is_loose: false, span })
     }
 
     /// Gives an argument that a macro uses more than once a name, which nobody can write: what stands for the argument.
@@ -91,7 +92,7 @@ impl Checker<'_> {
         // A flag cannot be kept; the number that is made of it can.
         let sig = Sig { from: Type::Void, ty: Type::I8 };
         let kind = Kind::Op { op: Op::FLAGVAL, sig, args: vec![value], imm: None, checks: Vec::new() };
-        let number = Typed { kind, ty: Type::I8, is_signed: false, leaves: false, is_loose: false, span };
+        let number = Typed { kind, ty: Type::I8, sign: Sign::Unsigned, leaves: false, is_loose: false, span };
         bound.push(self.declare(inner, number));
         let is_set = Sexpr::Word(quote!(nz), Name::written("nz"), arg.span());
         Ok(Sexpr::List(vec![is_set, stands_for_it], arg.span()))

@@ -13,6 +13,7 @@ mod lower;
 mod macros;
 mod natives;
 pub(crate) mod shared;
+mod signs;
 mod values;
 mod within;
 mod words;

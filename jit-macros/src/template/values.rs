@@ -1,10 +1,11 @@
 //! Operators and the types of their operands.
 //!
 //! In: the words after an operator's name. Out: a [`Typed`] tree, or what is wrong with it. Operands of different widths
-//! are widened here: by the sign of their own Rust type where they have one, else as the operator's row says.
+//! are widened here, by their own signs, which also say whether `div` is a division with a sign or without one.
 
 use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, Checker, fail};
+use super::signs::{self, Sign};
 use super::words::closest;
 use crate::sexpr::Sexpr;
 use azulejo_core::vocab::op::{Cast, Key, Kind as OperandKind, Param, Yields};
@@ -84,6 +85,7 @@ impl Checker<'_> {
             (Key::Operand, Yields::Void) => target,
             _ => None,
         };
+        let (mut op, mut info) = (op, info);
         let mut args = Vec::new();
         let mut same = Vec::new();
         for (kind, operand) in std::iter::zip(info.operands, operands) {
@@ -95,7 +97,8 @@ impl Checker<'_> {
                 }
                 OperandKind::Same => {
                     same.push(args.len());
-                    self.loose_value(operand, inner)?
+                    let expect = inner.filter(|_| target.is_some() || !is_untyped(operand));
+                    self.value(operand, expect)?
                 }
                 _ => self.value(operand, None)?,
             };
@@ -106,28 +109,28 @@ impl Checker<'_> {
                 args[at] = self.coerce(args[at].clone(), scalar)?;
             }
         } else if !same.is_empty() {
-            let taken = same.iter().map(|&at| args[at].clone()).collect();
-            let agreed = self.agree(taken, info.cast, inner, span)?;
+            let taken: Vec<Typed> = same.iter().map(|&at| args[at].clone()).collect();
+            let agreed = self.agree(taken.clone(), info.cast, inner, span)?;
+            (op, info) = signs::meant(self.vocab, op, &taken, &agreed[0], span)?;
             for (at, arg) in std::iter::zip(&same, agreed) {
                 args[*at] = arg;
             }
-        }
-        let (mut from, mut ty) = (Type::Void, Type::Void);
-        let model = same.first().or(if args.is_empty() { None } else { Some(&0) }).map(|&at| &args[at]);
-        let mut is_signed = info.cast == Cast::Signed;
-        if let Some(model) = model {
-            from = model.ty;
-            if same.iter().all(|&at| args[at].is_signed == model.is_signed) {
-                is_signed = model.is_signed;
+            if let ([value, _count], true) = (&taken[..], info.props.contains(Props::COUNTS))
+                && !value.is_loose
+            {
+                args[same[0]].sign = value.sign;
             }
         }
+        let model = same.first().or(if args.is_empty() { None } else { Some(&0) }).map(|&at| &args[at]);
+        let (from, mut sign) = model.map_or((Type::Void, Sign::Signed), |model| (model.ty, model.sign));
+        let mut ty = Type::Void;
         match info.yields {
             Yields::Same => ty = if same.is_empty() { from } else { args[same[0]].ty },
             Yields::Param => {
                 let scalar = target.expect("an operator that yields a type's value names it");
-                (ty, is_signed) = (scalar.ty(), scalar.is_signed());
+                (ty, sign) = (scalar.ty(), Sign::of(scalar));
             }
-            Yields::Ptr => (ty, is_signed) = (Type::I64, false),
+            Yields::Ptr => (ty, sign) = (Type::I64, Sign::Unsigned),
             Yields::Flag => ty = Type::Flag,
             _ => {}
         }
@@ -139,7 +142,7 @@ impl Checker<'_> {
         if matches!(info.key, Key::Both { .. }) && from == ty && from.is_int() {
             // A conversion to the type it has: only the sign by which it is widened changes.
             let value = args.pop().expect("a conversion has an operand");
-            return Ok(Typed { is_signed, span, ..value });
+            return Ok(Typed { sign, span, is_loose: false, ..value });
         }
         if !info.allows(sig) {
             let what = if sig.from == Type::Void { format!("{ty}") } else { format!("{from} to {ty}") };
@@ -159,20 +162,13 @@ impl Checker<'_> {
         };
         if op == Op::CONST {
             let value = imm.expect("a constant has a value");
-            return Ok(Typed {
-                kind: Kind::Constant(value),
-                ty,
-                is_signed,
-                leaves: false,
-                is_loose: false,
-                span,
-            });
+            return Ok(Typed { kind: Kind::Constant(value), ty, sign, leaves: false, is_loose: false, span });
         }
         let checks = self.checks(info, sig, &args)?;
         Ok(Typed {
             kind: Kind::Op { op, sig, args, imm, checks },
             ty,
-            is_signed,
+            sign,
             leaves: false,
             is_loose: false,
             span,
@@ -192,7 +188,11 @@ impl Checker<'_> {
             self.check_operands = args
                 .iter()
                 .enumerate()
-                .map(|(at, arg)| Typed { kind: Kind::Variable(usize::MAX - at), ..arg.clone() })
+                .map(|(at, arg)| Typed {
+                    kind: Kind::Variable(usize::MAX - at),
+                    is_loose: false,
+                    ..arg.clone()
+                })
                 .collect();
             let flag = self.flag(&when);
             self.check_operands = outer;
@@ -201,18 +201,7 @@ impl Checker<'_> {
         Ok(checks)
     }
 
-    /// A value whose type may still follow from its fellows': a literal keeps no type of its own.
-    fn loose_value(&mut self, expr: &Sexpr, expect: Option<Scalar>) -> Checked<Typed> {
-        match expr {
-            Sexpr::Literal(..) | Sexpr::Constant(..) if expect.is_none() => {
-                let typed = self.expression(expr, None)?;
-                Ok(Typed { is_loose: true, ..typed })
-            }
-            _ => self.value(expr, expect),
-        }
-    }
-
-    /// Gives values one type: the widest, of their class. Constants without a type take it over.
+    /// Gives values one type and sign: the widest type of their class. Constants without a type take both over.
     pub(super) fn agree(
         &mut self,
         values: Vec<Typed>,
@@ -236,13 +225,14 @@ impl Checker<'_> {
                 return fail(odd.span, format!("{} and {ty}: widen it with `scast` or `ucast`", odd.ty));
             }
         }
-        let is_signed = firm.first().is_none_or(|value| value.is_signed);
+        let sign = Sign::common(firm.into_iter());
+        let sign = sign.unwrap_or_else(|| expect.map_or(Sign::Signed, Sign::of));
         let unified = values.into_iter().map(|value| match value.is_loose {
             true if value.ty.is_float() != ty.is_float() && value.ty.is_float() => {
                 fail(value.span, format!("a float literal where {ty} is wanted"))
             }
-            true => Ok(Typed { ty, is_signed, is_loose: false, ..value }),
-            false => Ok(widen(value, ty)),
+            true => Ok(Typed { ty, sign, is_loose: false, ..value }),
+            false => Ok(Typed { sign, ..widen(value, ty)? }),
         });
         unified.collect()
     }
@@ -253,13 +243,13 @@ impl Checker<'_> {
         if let Kind::Constant(Constant::Tokens(_)) = value.kind
             && (value.ty.is_float() == ty.is_float() || ty.is_float())
         {
-            return Ok(Typed { ty, is_signed: scalar.is_signed(), is_loose: false, ..value });
+            return Ok(Typed { ty, sign: Sign::of(scalar), is_loose: false, ..value });
         }
         if value.ty == ty {
             return Ok(value);
         }
         if value.ty.is_int() && ty.is_int() && value.ty.bits() < ty.bits() {
-            return Ok(widen(value, ty));
+            return widen(value, ty);
         }
         let (found, wanted) = (value.ty, scalar.name());
         if found == Type::Flag {
@@ -278,13 +268,30 @@ impl Checker<'_> {
     }
 }
 
-fn widen(value: Typed, ty: Type) -> Typed {
+/// Whether it is a constant that says nothing of its type.
+fn is_untyped(expr: &Sexpr) -> bool {
+    matches!(expr, Sexpr::Literal(..) | Sexpr::Constant(..))
+}
+
+fn widen(value: Typed, ty: Type) -> Checked<Typed> {
     if value.ty == ty {
-        return value;
+        return Ok(value);
     }
-    let op = if value.is_signed { Op::SCAST } else { Op::UCAST };
+    let op = match value.sign {
+        Sign::Signed => Op::SCAST,
+        Sign::Unsigned => Op::UCAST,
+        Sign::Mixed => {
+            let (name, wide) = (signs::name(value.ty, value.sign), ty.name());
+            let wide_unsigned = signs::name(ty, Sign::Unsigned);
+            let message = format!(
+                "this is {name}, computed from both, and has to be widened: \
+                 `(scast … {wide})` does it with a sign, `(ucast … {wide_unsigned})` without one"
+            );
+            return fail(value.span, message);
+        }
+    };
     let sig = Sig { from: value.ty, ty };
-    let (is_signed, span) = (value.is_signed, value.span);
+    let (sign, span) = (value.sign, value.span);
     let kind = Kind::Op { op, sig, args: vec![value], imm: None, checks: Vec::new() };
-    Typed { kind, ty, is_signed, leaves: false, is_loose: false, span }
+    Ok(Typed { kind, ty, sign, leaves: false, is_loose: false, span })
 }

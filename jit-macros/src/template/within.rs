@@ -25,9 +25,9 @@ impl Checker<'_> {
             return fail(noise, QUIET);
         }
         mark(&mut access, &code, self.vocab)?;
-        let (ty, is_signed) = (access.ty, access.is_signed);
+        let (ty, sign) = (access.ty, access.sign);
         let kind = Kind::Within(Box::new(condition), code, Box::new(access));
-        Ok(Typed { kind, ty, is_signed, leaves: false, is_loose: false, span })
+        Ok(Typed { kind, ty, sign, leaves: false, is_loose: false, span })
     }
 }
 
