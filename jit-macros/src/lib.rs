@@ -217,6 +217,8 @@ pub fn rewrite(input: TokenStream) -> TokenStream {
 /// assert_eq!(engine.call::<_, i64>(clamp, &mut (), (12i64,))?, 9);
 /// # Ok::<(), Error>(())
 /// ```
+///
+#[doc = include_str!("../operators.md")]
 #[proc_macro]
 pub fn template(input: TokenStream) -> TokenStream {
     template::template(input.into()).into()

@@ -8,6 +8,7 @@ mod examples;
 mod fuzz;
 mod links;
 mod packages;
+mod reference;
 mod sabotage;
 mod tidy;
 #[cfg(target_arch = "x86_64")]
@@ -32,6 +33,8 @@ usage: cargo xtask <command>
   soak    compile and throw away a million functions in 16 MiB of code memory
   wasm-programs
           compile the C programs of examples/wasm again; --check only compares
+  reference
+          write the page of all operators, its copy for rustdoc, and its examples as a test, from the table of operators
   tidy    check what no other tool checks: module docs, sizes, links, reasons";
 
 fn main() -> ExitCode {
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         #[cfg(target_arch = "x86_64")]
         Some("tiles") => tiles::tiles(azulejo_x64::X64.tables, azulejo_x64::X64.rows),
         Some("wasm-programs") => wasm_programs::programs(root, std::env::args().skip(2)),
+        Some("reference") => reference::write(root),
         Some("tidy") => tidy::tidy(root),
         _ => Err(USAGE.to_string()),
     };

@@ -2,8 +2,8 @@
 //!
 //! Every Rust file starts with `//!`; files stay small enough to be one idea; a lint is allowed only with a
 //! reason; an unfinished place names its issue; nothing trails at a line's end; what documents link to or name exists, and the book
-//! lists its chapters (`links.rs`); what users see has an example (`examples.rs`); what is published is whole (`packages.rs`); the modules of
-//! the core depend on each other in one direction only.
+//! lists its chapters (`links.rs`); what users see has an example (`examples.rs`); what is published is whole (`packages.rs`);
+//! the reference says what the rows say (`reference.rs`); the modules of the core depend on each other in one direction only.
 
 use crate::examples::{check_document, check_examples};
 use crate::links::{check_links, check_paths, check_summary};
@@ -60,6 +60,7 @@ pub(crate) fn tidy(root: &Path) -> Result<(), String> {
     check_document(root, &mut faults);
     check_packages(root, &mut faults);
     faults.extend(crate::sabotage::stale(root));
+    faults.extend(crate::reference::stale(root));
     eprintln!("tidy: {} files, {} faults", files.len(), faults.len());
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }

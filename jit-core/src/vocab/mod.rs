@@ -2,6 +2,7 @@
 
 pub mod meaning;
 pub mod op;
+pub mod reference;
 pub mod trap;
 pub mod ty;
 

@@ -40,7 +40,7 @@ impl Checker<'_> {
         let n_operands = info.operands.len();
         let n_params = info.params.len();
         if rest.len() != n_operands + n_params {
-            let form = super::words::form(info);
+            let form = info.form();
             return fail(
                 span,
                 format!(

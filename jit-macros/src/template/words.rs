@@ -1,7 +1,6 @@
 //! Words: what may have been meant, and the names in the checks of trapping operators.
 
-use azulejo_core::vocab::op::{Kind, Param};
-use azulejo_core::vocab::{OpInfo, Sig, Type};
+use azulejo_core::vocab::{Sig, Type};
 
 /// `; did you mean …?`, if some name is close to what was written.
 pub(super) fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
@@ -29,24 +28,6 @@ fn distance(a: &str, b: &str) -> usize {
         before = std::mem::replace(&mut row, next);
     }
     row[b.len()]
-}
-
-/// How an operator is written: `(load address type)`.
-pub(super) fn form(info: &OpInfo) -> String {
-    let operands = info.operands.iter().map(|kind| match kind {
-        Kind::Ptr => "address",
-        Kind::Word => "number",
-        Kind::Flag => "flag",
-        _ => "value",
-    });
-    let params = info.params.iter().map(|param| match param {
-        Param::Type => "type",
-        Param::Offset => "offset",
-        Param::Scale => "scale",
-        _ => "constant",
-    });
-    let words: Vec<&str> = operands.chain(params).collect();
-    format!("({} {})", info.name, words.join(" "))
 }
 
 /// The text of a check with its numbers: the least integer, and the floats just beyond the range of the result.
