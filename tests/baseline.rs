@@ -25,7 +25,13 @@ enum Op {
     Three { dst: Out<i64>, a: Imm<i32>, b: Imm<i64>, c: Imm<i32>, d: Imm<i64> },
     Push { a: In<i64>, value: Push<i64> },
     Tell { below: Pop<i64>, dst: Out<i64>, top: Pop<i64> },
+    ShortUp { dst: Out<i64>, value: Imm<i16> },
+    WordUp { dst: Out<i64>, value: Imm<u16> },
+    ByteInWord { dst: Out<i64>, value: Imm<i8> },
+    Low { dst: Out<i64>, value: Imm<i64> },
     AddTo { dst: InOut<i64>, a: In<i64> },
+    Raise { dst: InOut<i64>, a: In<i64> },
+    Doubles { dst: InOut<i64>, n: InOut<i64> },
     Less { a: In<i64>, b: In<i64>, to: Label },
     Nothing,
     Return { a: In<i64> },
@@ -45,7 +51,17 @@ template! {
     Op::Three   => (add (mul (scast $a i64) $b) (mul (scast $c i64) $d))
     Op::Push    => $a
     Op::Tell    => (sub $below (mul $top 8))
+    Op::ShortUp => (ucast $value i64)
+    Op::WordUp  => (scast $value i64)
+    Op::ByteInWord => (ucast (scast $value i32) i64)
+    Op::Low     => (scast (ucast $value u16) i64)
     Op::AddTo   => (add $dst $a)
+    Op::Raise!  => (dov (when (lt $dst $a) (set $dst $a)) (set $dst (add $dst $dst)))
+    Op::Doubles! => (dov
+        (mark again)
+        (set $dst (add $dst $dst))
+        (set $n (sub $n 1))
+        (when (gt $n 0) (branch (label again))))
     Op::Less    => (when (lt $a $b) (branch $to))
     Op::Nothing => (callv nothing (arglist))
     Op::Return  => (return $a)
@@ -103,7 +119,7 @@ fn run<B: Bytecode>(compiler: &mut Compiler, code: &[B], frame: &mut [u64; 8]) -
 fn constants_of_every_width_are_what_they_are() {
     let dst = |register: u32| register.into();
     let float = |register: u32| register.into();
-    let cases: [(Op, u64); 18] = [
+    let cases: [(Op, u64); 22] = [
         (Op::I8 { dst: dst(1), value: Imm(-3) }, -3i64 as u64),
         (Op::U8 { value: Imm(0xfd), dst: dst(1) }, 0xfd),
         (Op::I16 { dst: dst(1), value: Imm(-300) }, -300i64 as u64),
@@ -124,6 +140,10 @@ fn constants_of_every_width_are_what_they_are() {
             Op::Three { dst: dst(1), a: Imm(2), b: Imm(3), c: Imm(-5), d: Imm(1 << 50) },
             6u64.wrapping_sub(5 << 50),
         ),
+        (Op::ShortUp { dst: dst(1), value: Imm(-300) }, 0xfed4),
+        (Op::WordUp { dst: dst(1), value: Imm(0xfedc) }, -0x124i64 as u64),
+        (Op::ByteInWord { dst: dst(1), value: Imm(-3) }, 0xffff_fffd),
+        (Op::Low { dst: dst(1), value: Imm(0x1234_5678_9abc) }, -0x6544i64 as u64),
         (Op::Nothing, 99),
     ];
     let mut compiler = compiler();
@@ -132,6 +152,23 @@ fn constants_of_every_width_are_what_they_are() {
         let status = run(&mut compiler, &[op, Op::Nothing, Op::Return { a: 1.into() }], &mut frame);
         assert_eq!((status, frame[1]), (Status::Returned(expected), expected), "{op:?}");
         assert_eq!([frame[0], frame[2], frame[3]], [99; 3], "{op:?}");
+    }
+}
+
+#[test]
+fn a_value_at_hand_is_so_on_the_ways_only_on_which_nobody_wrote_it() {
+    let mut compiler = compiler();
+    let add = Op::AddTo { dst: 0.into(), a: 1.into() };
+    for (op, frame, expected) in [
+        (Op::Raise { dst: 0.into(), a: 2.into() }, [2, 3, 9, 0], 18),
+        (Op::Raise { dst: 0.into(), a: 2.into() }, [2, 3, 4, 0], 10),
+        (Op::Doubles { dst: 0.into(), n: 2.into() }, [2, 1, 3, 0], 24),
+        (Op::Doubles { dst: 0.into(), n: 2.into() }, [2, 1, 1, 0], 6),
+    ] {
+        let mut slots = [0; 8];
+        slots[..4].copy_from_slice(&frame);
+        let status = run(&mut compiler, &[add, op, Op::Return { a: 0.into() }], &mut slots);
+        assert_eq!((status, slots[0]), (Status::Returned(expected), expected), "{op:?}");
     }
 }
 

@@ -24,6 +24,10 @@ enum Op {
     Gather { sum: InOut<i64>, index: In<i64> },
     Scatter { index: In<i64>, k: In<i64> },
     Call,
+    Guarded { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    AddShort { dst: Out<i64>, a: In<i64>, k: Imm<i16> },
+    AddWord { dst: Out<i64>, a: In<i64>, k: Imm<u16> },
+    IsWithin { dst: Out<i64>, a: In<i64>, b: In<i64> },
     Return { a: In<i64> },
 }
 
@@ -48,6 +52,13 @@ template! {
     Op::Gather       => unsafe (add $sum (load (idx (load pure (addr (tc) 8) ptr) $index 8) i64))
     Op::Scatter      => unsafe (store (idx (load pure (addr (tc) 8) ptr) $index 8) $k i64)
     Op::Call         => (callv nothing (arglist))
+    Op::Guarded      => (do
+        (when (unlikely (ge $a $b)) (trap 3))
+        (when (unlikely (ge $b (const 1000 i64))) (trap 4))
+        (add $a $b))
+    Op::AddShort     => (add $a (scast $k i64))
+    Op::AddWord      => (add $a (ucast $k i64))
+    Op::IsWithin     => (flagval (all (ge $a (const 0 i64)) (lt $a $b)) i64)
     Op::Return       => (return $a)
 }
 
@@ -289,6 +300,67 @@ fn baseline_code_takes_from_a_register_what_the_bytecode_before_left_there() {
     // The first addition reads two registers of the bytecode, the others one each, and `return` none.
     assert_eq!(text.matches(", [rbx").count(), 4, "{text}");
     assert_eq!(text.matches("mov [rbx+").count(), 3, "each result is in its slot:\n{text}");
+}
+
+/// What the baseline compiler makes of a function.
+fn baseline(code: Vec<Op>, registers: u32) -> String {
+    let engine = Engine::<Op>::builder().only(Tier::Baseline).build();
+    let function = engine.define("test", code, registers).expect("the code is right");
+    engine.compile_in(function, Tier::Baseline).expect("it compiles");
+    engine.disassemble(function).expect("it is compiled").to_string()
+}
+
+#[test]
+fn a_value_at_hand_stays_so_behind_checks() {
+    let guarded = |dst: u32, a: u32, b: u32| Op::Guarded { dst: r(dst), a: r(a), b: r(b) };
+    let code = vec![guarded(2, 0, 1), guarded(3, 2, 0), guarded(4, 0, 3), Op::Return { a: r(4) }];
+    let text = baseline(code, 5);
+    // Both results are in their slots, and are taken from the register by the next bytecode, checks and all.
+    for slot in ["[rbx+0x10]", "[rbx+0x18]", "[rbx+0x20]"] {
+        assert_eq!(text.matches(slot).count(), 1, "{slot}:\n{text}");
+    }
+}
+
+#[test]
+fn a_flag_of_several_is_one_or_zero_without_another_test() {
+    let code = || vec![Op::IsWithin { dst: r(2), a: r(0), b: r(1) }, Op::Return { a: r(2) }];
+    let text = baseline(code(), 3);
+    // One comparison each, and none of what they said.
+    assert_eq!((text.matches("jl ").count(), text.matches("set").count()), (2, 0), "{text}");
+    let engine = Engine::<Op>::builder().only(Tier::Baseline).build();
+    let function = engine.define("test", code(), 3).expect("the code is right");
+    for (a, b, expected) in [(0i64, 1i64, 1i64), (-1, 1, 0), (1, 1, 0), (i64::MIN, i64::MAX, 0)] {
+        assert_eq!(
+            engine.call::<_, i64>(function, &mut (), (a, b)).expect("it returns"),
+            expected,
+            "{a} {b}"
+        );
+    }
+}
+
+#[test]
+fn narrow_constants_are_as_wide_as_they_are_wanted() {
+    let (a, dst) = (r(0), r(1));
+    let text = baseline(
+        vec![
+            Op::AddShort { dst, a, k: Imm(-7) },
+            Op::AddWord { dst, a, k: Imm(0xfedc) },
+            Op::Return { a: r(1) },
+        ],
+        2,
+    );
+    for (at, constant) in ["0xfffffffffffffff9", "0xfedc"].into_iter().enumerate() {
+        let last = format!("[rbx+8], rax");
+        let own = text
+            .lines()
+            .skip_while(|line| !line.contains(&format!("; {at}: ")))
+            .take_while(|line| !line.contains(&last));
+        let own: Vec<&str> = own.collect();
+        assert!(
+            own.len() == 2 && own.iter().any(|line| line.contains(&format!("add rax, {constant}"))),
+            "{text}"
+        );
+    }
 }
 
 #[test]

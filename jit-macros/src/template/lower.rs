@@ -76,6 +76,15 @@ fn operand(at: usize) -> Literal {
     Literal::usize_unsuffixed(at)
 }
 
+/// Whether a flag can be expressed by branches only.
+fn needs_branches(flag: &Typed) -> bool {
+    match &flag.kind {
+        Kind::All(_) | Kind::Any(_) => true,
+        Kind::Not(inner) | Kind::Likely(inner, _) => needs_branches(inner),
+        _ => false,
+    }
+}
+
 impl Lowering {
     fn step(&mut self, step: TokenStream) {
         if self.open {
@@ -170,22 +179,30 @@ impl Lowering {
 
     /// A flag as a value: what only branches can express is made a number first.
     fn flag(&mut self, flag: &Typed) -> u16 {
+        let number = self.one_or_zero(flag, Type::I8);
+        let of = Sig { from: Type::I8, ty: Type::Flag };
+        self.node(Op::NZ, of, &[number], quote!(__template::Imm::Known(0)))
+    }
+
+    /// What only branches can express, as one or zero of a type: each way brings its number.
+    fn one_or_zero(&mut self, flag: &Typed, of: Type) -> u16 {
         let (so, not, join) = (self.block(), self.block(), self.block());
         self.decide(flag, so, not, None);
         self.start(so, &[], false);
-        let one = self.constant(Type::I8, quote!(1));
+        let one = self.constant(of, quote!(1));
         self.jump(join, &[one]);
         self.start(not, &[], false);
-        let zero = self.constant(Type::I8, quote!(0));
+        let zero = self.constant(of, quote!(0));
         self.jump(join, &[zero]);
-        let number = self.start(join, &[Type::I8], false);
-        let of = Sig { from: Type::I8, ty: Type::Flag };
-        self.node(Op::NZ, of, &[number], quote!(__template::Imm::Known(0)))
+        self.start(join, &[of], false)
     }
 
     /// Emits what computes an expression; the number of its value, if it has one.
     fn value(&mut self, typed: &Typed) -> u16 {
         match &typed.kind {
+            Kind::Op { op: Op::FLAGVAL, sig, args, .. } if needs_branches(&args[0]) => {
+                self.one_or_zero(&args[0], sig.ty)
+            }
             Kind::Op { op, sig, args, imm, checks } => {
                 let inputs: Vec<u16> = args.iter().map(|arg| self.value(arg)).collect();
                 self.check(&inputs, checks);

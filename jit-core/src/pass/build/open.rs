@@ -15,7 +15,7 @@ use crate::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
 use crate::ir::graph::{Effect, Graph};
 use crate::ir::index::{Block, Node};
 use crate::ir::stencil::{Open, Opens, Range, Source as From};
-use crate::ir::template::{Arguments, Imm, Ref, Resume, Step, Template};
+use crate::ir::template::{Arguments, BlockRef, Imm, Likelihood, Ref, Resume, Step, Template};
 use crate::vocab::{Op, Props, Scalar, Sig, Type, Vocabulary};
 
 /// What is opened, and how.
@@ -131,8 +131,10 @@ pub fn open(
         pointers: [Node::NONE; 2],
         carried: Node::NONE,
         is_at_hand: true,
+        at_hand_in: Vec::new(),
         is_missed: false,
         reads_unit: false,
+        constants: Vec::new(),
         last: None,
         unseen: None,
         ways: [Block::NONE; 1 + MAX_OPERANDS],
@@ -141,19 +143,30 @@ pub fn open(
     opener.link()
 }
 
-/// The operands whose registers a template reads before anything else may have written them, with the type that
-/// they are carried as; the first two.
+/// The operands whose registers a template reads before anything else may have written them, in its hot blocks, with the
+/// type that they are carried as; the first two.
 pub fn first_reads(template: &Template) -> Vec<Carry> {
     let mut reads: Vec<Carry> = Vec::new();
+    let mut is_cold = vec![false; template.blocks as usize];
+    let mut is_skipped = false;
     for step in template.steps {
         match *step {
+            Step::Block { block, cold, .. } => is_skipped = cold || is_cold[block as usize],
+            _ if is_skipped => {}
             Step::Read { operand, ty } => {
                 let read = Carry { operand, ty: held(ty) };
                 if reads.iter().all(|known| known.operand != operand) {
                     reads.push(read);
                 }
             }
-            Step::Node { .. } | Step::Constant { .. } | Step::WindowLength { .. } => {}
+            Step::Branch { then, otherwise, likelihood, .. } => match likelihood {
+                Likelihood::Likely => is_cold[otherwise as usize] = true,
+                Likelihood::Unlikely => is_cold[then as usize] = true,
+                Likelihood::Even => {}
+            },
+            Step::Node { .. } | Step::Constant { .. } | Step::WindowLength { .. } | Step::Jump { .. } => {}
+            // Nobody comes from there to what follows.
+            Step::Trap { .. } | Step::Exit { .. } | Step::Return { .. } | Step::Goto { .. } | Step::Next => {}
             _ => break,
         }
     }
@@ -184,9 +197,13 @@ struct Opener<'a> {
     carried: Node,
     /// Whether the carried value is still what its slots hold.
     is_at_hand: bool,
+    /// For each block of the template how many ways into it were seen, and whether it is so on all of them.
+    at_hand_in: Vec<(u32, bool)>,
     /// Whether somebody may have looked for it there.
     is_missed: bool,
     reads_unit: bool,
+    /// The values of constant operands, and which those are.
+    constants: Vec<(Node, u8)>,
     /// The operand that was written last, in the block that is open, and its value.
     last: Option<(u8, Node)>,
     /// The same, with what its slot gets, until somebody may look there: so long it is not written there if it is handed over.
@@ -205,6 +222,7 @@ impl<'a> Opener<'a> {
     fn link(&mut self) -> Option<Opened> {
         let template = self.opening.template;
         self.builder.open_blocks(template);
+        self.at_hand_in.resize(template.blocks as usize, (0, true));
         for step in template.steps {
             if !self.builder.current.is_some() && !matches!(step, Step::Block { .. }) {
                 continue;
@@ -300,7 +318,11 @@ impl<'a> Opener<'a> {
         }
         let value = match *step {
             Step::Read { operand, ty } => self.read(operand, ty),
-            Step::Constant { operand, ty } => self.constant(operand, ty),
+            Step::Constant { operand, ty } => {
+                let value = self.constant(operand, ty);
+                self.constants.push((value, operand));
+                value
+            }
             Step::Node { op: Op::TC, .. } => self.pointer(TC),
             Step::Node { op: Op::LOCAL, .. } => {
                 self.builder.observed = true;
@@ -315,6 +337,12 @@ impl<'a> Opener<'a> {
             }
             Step::Node { op, sig, inputs, imm: Imm::Operand(operand) } => {
                 self.node(op, sig, inputs.first().copied(), inputs, operand)?
+            }
+            Step::Node { op: op @ (Op::SCAST | Op::UCAST), sig, inputs, .. } => {
+                match self.converted(op, sig, inputs[0]) {
+                    Some(value) => value,
+                    None => return self.effect(step),
+                }
             }
             Step::Window { operand } => {
                 self.builder.observed = true;
@@ -390,7 +418,17 @@ impl<'a> Opener<'a> {
     /// Forgets what a step may change.
     fn forget(&mut self, step: &Step) {
         match *step {
-            Step::Block { .. } => (self.is_at_hand, self.last) = (false, None),
+            Step::Block { block, .. } => {
+                // A block to which a way leads from behind it is a loop's: what is written there is not known yet.
+                let (seen, is_at_hand) = self.at_hand_in[block as usize];
+                let all = self.builder.scratch.linked.blocks[block as usize].awaited;
+                (self.is_at_hand, self.last) = (is_at_hand && seen == all, None);
+            }
+            Step::Jump { block, .. } => self.arrive(block),
+            Step::Branch { then, otherwise, .. } => {
+                self.arrive(then);
+                self.arrive(otherwise);
+            }
             Step::Call { effect, .. } | Step::Invoke { effect, .. } => {
                 self.is_at_hand = false;
                 if effect == Effect::Observes {
@@ -403,6 +441,13 @@ impl<'a> Opener<'a> {
             }
             _ => {}
         }
+    }
+
+    /// One more way into a block of the template.
+    fn arrive(&mut self, block: BlockRef) {
+        let (seen, is_at_hand) = &mut self.at_hand_in[block as usize];
+        *seen += 1;
+        *is_at_hand &= self.is_at_hand;
     }
 
     // Values.
@@ -532,6 +577,16 @@ impl<'a> Opener<'a> {
                 self.builder.graph.add(Op::UCAST, sig, &[value], 0, self.builder.at)
             }
         }
+    }
+
+    /// A constant operand as an integer of another type, if that is the operand's value or has its low bits: then it is open as
+    /// well, instead of computed.
+    fn converted(&mut self, op: Op, sig: Sig, input: Ref) -> Option<Node> {
+        let input = self.builder.value(input);
+        let (_, operand) = *self.constants.iter().find(|(constant, _)| *constant == input)?;
+        let scalar = self.opening.opcode.operands[operand as usize].scalar?;
+        let is_its_own = scalar.ty() == sig.from && scalar.is_signed() == (op == Op::SCAST);
+        (is_its_own || sig.ty.bits() < sig.from.bits()).then(|| self.constant(operand, sig.ty))
     }
 
     fn bits_as(&mut self, value: Node, ty: Type) -> Node {
