@@ -1,5 +1,8 @@
 //! Functions that are compiled on another thread while they run.
 
+#[cfg(target_os = "linux")]
+mod children;
+
 use azulejo::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -122,4 +125,75 @@ fn what_is_thrown_away_meanwhile_stays_away() {
         assert!(engine.tier(function) <= Tier::Baseline);
         // And an engine may end while its thread works.
     }
+}
+
+/// What waits and is not wanted any more is not compiled.
+#[test]
+fn what_is_thrown_away_leaves_the_queue() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let engine = engine();
+    let long = engine.define("long", sum(20_000), 2).expect("it is right");
+    let hot = |function| {
+        for _ in 0..60 {
+            assert_eq!(engine.call::<_, i64>(function, &mut (), (2i64,)), Ok(3));
+        }
+    };
+    // While this one is compiled, the others wait.
+    hot(long);
+    for at in 0..30 {
+        let function = engine.define("short", sum(2), 2).expect("it is right");
+        hot(function);
+        match at % 2 {
+            0 => engine.discard(function).expect("it is there"),
+            _ => engine.remove(function).expect("it is there"),
+        }
+    }
+    let last = engine.define("last", sum(2), 2).expect("it is right");
+    let call = |function| assert_eq!(engine.call::<_, i64>(function, &mut (), (2i64,)), Ok(3));
+    assert!(climb(&engine, last, || call(last)) && climb(&engine, long, || call(long)));
+    // One or two ways into each of the two.
+    let compiled = engine.stats().optimizer.compiled;
+    assert!(compiled <= 6, "{compiled} times");
+}
+
+/// More functions are hot at once than may wait: all climb, and what waits takes little memory.
+#[test]
+#[cfg(target_os = "linux")]
+fn many_functions_climb_with_little_memory() {
+    use std::io::{Read, Write, pipe};
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let peak = |background: bool| {
+        let (mut reader, mut writer) = pipe().expect("the system has a pipe");
+        let kib = |name: &str| {
+            let status = std::fs::read_to_string("/proc/self/status").expect("the system tells");
+            let kib = status.lines().find_map(|line| line.strip_prefix(name)).expect("there is one");
+            kib.trim().trim_end_matches(" kB").parse::<u64>().expect("it is a number")
+        };
+        let work = || {
+            // What other tests have at this moment.
+            let before = kib("VmRSS:");
+            let builder = Engine::<Op>::builder().background(background).thresholds(5, 50);
+            let engine: Engine<Op> = builder.build();
+            let define = |_| engine.define("f", sum(4), 2).expect("it is right");
+            let functions: Vec<FunctionId> = (0..20_000).map(define).collect();
+            let hot = &functions[..1000];
+            let call = |function| assert_eq!(engine.call::<_, i64>(function, &mut (), (9i64,)), Ok(45));
+            for _ in 0..40 {
+                hot.iter().for_each(|function| call(*function));
+            }
+            assert!(hot.iter().all(|function| climb(&engine, *function, || call(*function))));
+            let grown = kib("VmHWM:").saturating_sub(before);
+            writer.write_all(&grown.to_ne_bytes()).expect("the parent reads it");
+        };
+        children::child(work).join();
+        let mut grown = [0; 8];
+        reader.read_exact(&mut grown).expect("the child wrote it");
+        u64::from_ne_bytes(grown)
+    };
+    let (without, with) = (peak(false), peak(true));
+    assert!(with * 10 <= without * 12, "{with} KiB instead of {without}");
 }

@@ -41,6 +41,8 @@ pub enum Error {
     },
     /// The function belongs to another engine.
     UnknownFunction,
+    /// The function was removed.
+    Removed,
     /// Whoever was to make the function's bytecode gave none, or asked for the function while making it.
     NotMade,
     /// The function has no machine code.
@@ -110,6 +112,7 @@ impl fmt::Display for Error {
                 write!(f, "{given} arguments for a function that takes at most {most}")
             }
             Error::UnknownFunction => f.write_str("the function belongs to another engine"),
+            Error::Removed => f.write_str("the function was removed"),
             Error::NotMade => f.write_str("the function's bytecode could not be made"),
             Error::NotCompiled => f.write_str("the function has not been compiled"),
             Error::OutOfCodeMemory => f.write_str("no room left for machine code"),

@@ -51,7 +51,7 @@ unsafe extern "sysv64-unwind" fn go_on<B: Bytecode>(
 ) -> Outcome {
     // SAFETY: as above.
     let engine: &Engine<B> = unsafe { engine(record) };
-    let result = engine.function(FunctionId(record.function())).and_then(|function| match status.into() {
+    let result = engine.running(FunctionId(record.function())).and_then(|function| match status.into() {
         Status::Returned(value) => Ok(End::Value(value)),
         Status::Tailed => Ok(End::Tail),
         Status::Trapped { trap, at } => Err(engine.failed(trap, at)),

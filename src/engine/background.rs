@@ -19,7 +19,7 @@ impl<B: Bytecode> Engine<B> {
         let mut worker = self.worker.borrow_mut();
         if worker.as_ref().is_some_and(Worker::is_elsewhere) {
             *worker = None;
-            self.functions.borrow().iter().for_each(|function| function.set_awaited(false));
+            self.functions.borrow().iter().flatten().for_each(|function| function.set_awaited(false));
         }
         worker
     }
@@ -42,20 +42,13 @@ impl<B: Bytecode> Engine<B> {
             *worker = compiler.and_then(|compiler| Worker::start(compiler, self.inside.clone()));
         }
         let links = self.links.borrow();
-        let functions = links.functions();
         let (number, generation) = (function.number(), function.generation());
         let request = Request { function: number, generation, purpose };
         let body = function.body().clone();
-        let job = Job {
-            request,
-            body,
-            records: functions.records.to_vec(),
-            table: functions.table,
-            stop: functions.stop,
-        };
-        let is_taken = worker.as_ref().is_some_and(|worker| worker.hand_over(job));
-        function.set_awaited(is_taken);
-        is_taken
+        let job = Job { request, body, functions: links.shared() };
+        let taken = worker.as_ref().and_then(|worker| worker.hand_over(job));
+        function.set_awaited(taken == Some(true));
+        taken.is_some()
     }
 
     /// Puts to use what has been compiled meanwhile.

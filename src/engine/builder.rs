@@ -506,6 +506,8 @@ impl Builder {
             #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
             is_patient: self.is_patient,
             functions: RefCell::default(),
+            removed: RefCell::default(),
+            visits: Cell::new(0),
             guards: self.machine.guards(),
             backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
             stack: FrameStack::new(self.stack_slots, self.native_stack),

@@ -72,6 +72,7 @@ impl<B: Bytecode> Engine<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn compile_in(&self, function: FunctionId, tier: Tier) -> Result<(), Error> {
+        let _visit = self.visit();
         let function = self.function(function)?;
         function.called(self.calls.get());
         match self.compile_for(function, tier, 0) {
@@ -253,7 +254,7 @@ impl<B: Bytecode> Engine<B> {
     pub(super) fn evict(&self) -> bool {
         let functions = self.functions.borrow();
         let mut idle: Vec<&Rc<Function<B>>> =
-            functions.iter().filter(|function| function.has_idle_code()).collect();
+            functions.iter().flatten().filter(|function| function.has_idle_code()).collect();
         idle.sort_by_key(|function| function.last_call());
         let count = idle.len().div_ceil(8);
         idle[..count].iter().for_each(|function| self.discard_code(function));

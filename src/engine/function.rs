@@ -13,6 +13,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Names a function of one engine.
 ///
@@ -285,6 +286,8 @@ pub(super) struct Body<B: Bytecode> {
     code: Code<B>,
     registers: u32,
     shape: Shape,
+    /// How often all code was thrown away: code that was asked for before is of no use.
+    generation: AtomicU32,
     /// Whether it is compiled so that accesses may fault.
     guards: bool,
 }
@@ -313,7 +316,12 @@ impl<B: Bytecode> Body<B> {
                 code.promises.temporaries = None;
             }
         }
-        Ok(Body { name, code, registers, shape, guards })
+        Ok(Body { name, code, registers, shape, generation: AtomicU32::new(0), guards })
+    }
+
+    /// A number that is another one once all code was thrown away.
+    pub(super) fn generation(&self) -> u32 {
+        self.generation.load(Ordering::Relaxed)
     }
 
     /// What `(cu)` is.
@@ -377,7 +385,6 @@ pub(super) struct Function<B: Bytecode> {
     budget: Cell<i32>,
     /// It could not be compiled; nobody tries again.
     is_stuck: Cell<bool>,
-    generation: Cell<u32>,
     is_awaited: Cell<bool>,
     /// When it was called last, in calls of the engine.
     last_call: Cell<u64>,
@@ -436,7 +443,6 @@ impl<B: Bytecode> Function<B> {
             is_hot_inside: Cell::new(false),
             budget,
             is_stuck: Cell::new(false),
-            generation: Cell::new(0),
             is_awaited: Cell::new(false),
             last_call: Cell::new(0),
         }
@@ -581,7 +587,7 @@ impl<B: Bytecode> Function<B> {
 
     /// How often all code was thrown away: code that was asked for before is of no use.
     pub(super) fn generation(&self) -> u32 {
-        self.generation.get()
+        self.body().generation()
     }
 
     /// Whether another thread is compiling it.
@@ -707,7 +713,9 @@ impl<B: Bytecode> Function<B> {
         if self.arguments.get() == NONE {
             self.arguments.set(UNKNOWN);
         }
-        self.generation.set(self.generation.get() + 1);
+        if let Some(Ok(body)) = self.body.get() {
+            body.generation.fetch_add(1, Ordering::Relaxed);
+        }
         self.is_awaited.set(false);
         self.budget.set(tiers.budget(Tier::Interpreter));
     }

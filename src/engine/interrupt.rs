@@ -80,7 +80,7 @@ impl<B: Bytecode> Engine<B> {
     pub fn interrupter(&self) -> Interrupter {
         if !self.may_stop.replace(true) {
             self.links.borrow().allow_stops();
-            self.functions.borrow().iter().for_each(|function| self.discard_code(function));
+            self.functions.borrow().iter().flatten().for_each(|function| self.discard_code(function));
             self.free_retired();
         }
         Interrupter(self.remote.clone())

@@ -10,8 +10,62 @@ mod present {
     use azulejo_x64::RawStatus;
     pub(crate) use azulejo_x64::record::Remote;
     use azulejo_x64::record::{Arrival, Aside, Host, Outcome, Record};
-    use std::cell::RefCell;
+    use std::cell::{RefCell, UnsafeCell};
     use std::sync::Arc;
+
+    /// Addresses of records. Those that are set already may be read by other threads while more are.
+    #[derive(Debug)]
+    struct Addresses(Box<[UnsafeCell<u64>]>);
+
+    // SAFETY: the engine's thread sets an address before it tells others that it is there, and never again.
+    unsafe impl Sync for Addresses {}
+
+    impl Addresses {
+        fn new(len: usize) -> Addresses {
+            Addresses((0..len).map(|_| UnsafeCell::new(0)).collect())
+        }
+
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+
+        fn first(&self) -> *const u64 {
+            self.0.as_ptr().cast()
+        }
+
+        /// Sets an address that nobody was told of.
+        fn set(&self, at: usize, address: u64) {
+            // SAFETY: only the engine's thread sets any, and others do not read this one.
+            unsafe { *self.0[at].get() = address };
+        }
+
+        /// So many, which were all set.
+        fn up_to(&self, len: usize) -> &[u64] {
+            let set = &self.0[..len];
+            // SAFETY: these are not changed any more.
+            unsafe { std::slice::from_raw_parts(set.as_ptr().cast(), set.len()) }
+        }
+    }
+
+    fn address(record: &Record) -> u64 {
+        std::ptr::from_ref(record).addr() as u64
+    }
+
+    /// All functions that there were, for another thread.
+    pub(crate) struct Shared {
+        addresses: Arc<Addresses>,
+        len: usize,
+        table: u64,
+        stop: Option<u64>,
+    }
+
+    impl Shared {
+        /// For compilers.
+        pub(crate) fn functions(&self) -> Functions<'_> {
+            let records = self.addresses.up_to(self.len);
+            Functions { stop: self.stop, ..Record::functions(records, self.table) }
+        }
+    }
 
     /// The records of an engine's functions.
     #[derive(Debug)]
@@ -21,7 +75,7 @@ mod present {
         #[allow(clippy::vec_box, reason = "compiled code has the records' addresses")]
         records: Vec<Box<Record>>,
         /// The records' addresses, and behind them that of the record for all other numbers.
-        addresses: Vec<u64>,
+        addresses: Arc<Addresses>,
         nobody: Box<Record>,
         table: Box<Table>,
     }
@@ -34,8 +88,9 @@ mod present {
             let host = Arc::new(Host::new(arrive, go_on));
             // SAFETY: the host lives as long as the record, and so do all who run code that calls it.
             let nobody = Box::new(unsafe { Record::new(&raw const *host, u32::MAX) });
-            let addresses = vec![std::ptr::from_ref(&*nobody).addr() as u64];
-            let table = Box::new(Table { records: addresses.as_ptr(), len: 0 });
+            let addresses = Arc::new(Addresses::new(2));
+            addresses.set(0, std::ptr::from_ref(&*nobody).addr() as u64);
+            let table = Box::new(Table { records: addresses.first(), len: 0 });
             Links { host, records: Vec::new(), addresses, nobody, table }
         }
 
@@ -44,9 +99,16 @@ mod present {
             let number = self.records.len();
             // SAFETY: as above.
             let record = Box::new(unsafe { Record::new(&raw const *self.host, number as u32) });
-            self.addresses.insert(number, std::ptr::from_ref(&*record).addr() as u64);
+            if self.addresses.len() < number + 2 {
+                let larger = Addresses::new((number + 2).next_power_of_two());
+                self.records.iter().enumerate().for_each(|(at, record)| larger.set(at, address(record)));
+                // Who was given the old ones keeps them.
+                self.addresses = Arc::new(larger);
+            }
+            self.addresses.set(number + 1, address(&self.nobody));
+            self.addresses.set(number, address(&record));
             self.records.push(record);
-            *self.table = Table { records: self.addresses.as_ptr(), len: self.records.len() as u64 };
+            *self.table = Table { records: self.addresses.first(), len: self.records.len() as u64 };
         }
 
         /// Whose functions these are, and how far down the machine's stack they may go.
@@ -138,9 +200,15 @@ mod present {
 
         /// For compilers.
         pub(crate) fn functions(&self) -> Functions<'_> {
-            let records = &self.addresses[..self.records.len()];
+            let records = self.addresses.up_to(self.records.len());
             let table = std::ptr::from_ref(&*self.table).addr() as u64;
             Functions { stop: self.host.stop_word(), ..Record::functions(records, table) }
+        }
+
+        /// For compilers on other threads.
+        pub(crate) fn shared(&self) -> Shared {
+            let Functions { records, table, stop, .. } = self.functions();
+            Shared { addresses: Arc::clone(&self.addresses), len: records.len(), table, stop }
         }
 
         /// For who has the program stopped.
@@ -259,4 +327,4 @@ mod absent {
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
 pub(super) use absent::{Links, Remote, links};
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-pub(super) use present::{Links, Remote, links};
+pub(super) use present::{Links, Remote, Shared, links};

@@ -21,6 +21,7 @@ mod compile;
 mod function;
 mod interrupt;
 mod links;
+mod remove;
 #[cfg_attr(
     not(all(target_arch = "x86_64", any(unix, windows))),
     allow(dead_code, reason = "where nothing is compiled, nothing calls it")
@@ -98,7 +99,12 @@ pub struct Engine<B: Bytecode> {
     is_patient: bool,
     /// Goes before the functions: their memory for code need not be made ready for others then.
     backend: RefCell<Backend>,
-    functions: RefCell<Vec<Rc<Function<B>>>>,
+    /// By their numbers; nothing where one was removed.
+    functions: RefCell<Vec<Option<Rc<Function<B>>>>>,
+    /// What was removed and may still be looked at.
+    removed: RefCell<Vec<Rc<Function<B>>>>,
+    /// How many look at functions now.
+    visits: Cell<usize>,
     stack: FrameStack,
     links: RefCell<Links>,
     /// Code that was thrown away and that calls between functions may still run.
@@ -180,7 +186,7 @@ impl<B: Bytecode> Engine<B> {
         let mut functions = self.functions.borrow_mut();
         let number = functions.len() as u32;
         let body = Body::verified(name.into().into(), code.into(), registers, self.guards)?;
-        functions.push(Rc::new(Function::of(number, body, &self.tiers)));
+        functions.push(Some(Rc::new(Function::of(number, body, &self.tiers))));
         self.links.borrow_mut().add();
         Ok(FunctionId(number))
     }
@@ -222,7 +228,7 @@ impl<B: Bytecode> Engine<B> {
             let (code, registers) = make().ok_or(Error::NotMade)?;
             Body::verified(named, code, registers, guards)
         };
-        functions.push(Rc::new(Function::declared(number, name, Box::new(maker), &self.tiers)));
+        functions.push(Some(Rc::new(Function::declared(number, name, Box::new(maker), &self.tiers))));
         self.links.borrow_mut().add();
         FunctionId(number)
     }
@@ -259,6 +265,7 @@ impl<B: Bytecode> Engine<B> {
         context: &mut B::Context,
         args: A,
     ) -> Result<R, Error> {
+        let _visit = self.visit();
         let function = self.function(function)?;
         self.run(function, context, args, Tier::Optimizer).map(R::from_slot)
     }
@@ -283,6 +290,7 @@ impl<B: Bytecode> Engine<B> {
         context: &mut B::Context,
         args: A,
     ) -> Result<R, Error> {
+        let _visit = self.visit();
         let function = self.function(function)?;
         self.run(function, context, args, Tier::Interpreter).map(R::from_slot)
     }
@@ -312,8 +320,10 @@ impl<B: Bytecode> Engine<B> {
     /// A function, whose bytecode may not be made yet.
     #[inline(always)]
     fn known(&self, id: FunctionId) -> Result<&Function<B>, Error> {
-        let function = self.functions.borrow().get(id.0 as usize).map(Rc::as_ptr);
-        // SAFETY: functions stay as long as the engine, which is borrowed, and where they are.
-        function.map(|function| unsafe { &*function }).ok_or(Error::UnknownFunction)
+        let functions = self.functions.borrow();
+        let function = functions.get(id.0 as usize).ok_or(Error::UnknownFunction)?.as_ref();
+        let function = function.map(Rc::as_ptr).ok_or(Error::Removed)?;
+        // SAFETY: functions stay where they are, and as long as somebody looks at them: see `remove`.
+        Ok(unsafe { &*function })
     }
 }

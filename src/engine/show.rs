@@ -88,11 +88,11 @@ impl<B: Bytecode> Engine<B> {
     /// ```
     pub fn stats(&self) -> Statistics {
         let functions = self.functions.borrow();
-        let mut in_tier = [0; 3];
-        (0..functions.len()).for_each(|number| in_tier[self.tier(FunctionId(number as u32)) as usize] += 1);
+        let (mut in_tier, there) = ([0; 3], functions.iter().flatten());
+        there.for_each(|function| in_tier[self.tier(FunctionId(function.number())) as usize] += 1);
         let (code_used, code_bytes) = self.backend.borrow().memory();
         Statistics {
-            functions: functions.len(),
+            functions: in_tier.iter().sum(),
             in_interpreter: in_tier[Tier::Interpreter as usize],
             in_baseline: in_tier[Tier::Baseline as usize],
             in_optimizer: in_tier[Tier::Optimizer as usize],
@@ -127,6 +127,7 @@ impl<B: Bytecode> Engine<B> {
     /// ```
     pub fn stages(&self, function: FunctionId) -> Result<String, Error> {
         super::stack::demand_for_compiling()?;
+        let _visit = self.visit();
         let function = self.function(function)?;
         let subject = function.body().subject(Form::Optimizer(0));
         let mut watch = Watch::all(&subject);
@@ -159,6 +160,7 @@ impl<B: Bytecode> Engine<B> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explore(&self, function: FunctionId) -> Result<String, Error> {
+        let _visit = self.visit();
         Ok(crate::explore::page(self.function(function)?.name(), &self.stages(function)?))
     }
 
@@ -177,6 +179,7 @@ impl<B: Bytecode> Engine<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn disassemble(&self, function: FunctionId) -> Result<Listing, Error> {
+        let _visit = self.visit();
         let function = self.function(function)?;
         let bytecode: Vec<String> = function.code().iter().map(|op| format!("{op:?}")).collect();
         let (entry, bytes, map) = match (function.optimized(), function.baseline()) {

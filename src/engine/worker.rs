@@ -7,19 +7,22 @@
 
 use super::backend::watched;
 use super::function::Body;
+use super::links::Shared;
 use crate::Error;
 use crate::inside::{self, Form, Inside};
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::pass::build::Functions;
 use azulejo_x64::record::Record;
 use azulejo_x64::{Compiled, Compiler, fork};
 use std::mem;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
 
 /// How large the thread's stack is, whatever the program's environment says of others.
 const STACK: usize = 1 << 20;
+
+/// How many jobs wait at most. Who finds the queue full asks again later, if the function is still hot then.
+const JOBS: usize = 64;
 
 /// What code is for.
 #[derive(Clone, Copy, Debug)]
@@ -34,11 +37,7 @@ pub(super) enum Purpose {
 pub(super) struct Job<B: Bytecode> {
     pub(super) request: Request,
     pub(super) body: Arc<Body<B>>,
-    /// The records of all functions there are, and where later ones are looked up.
-    pub(super) records: Vec<u64>,
-    pub(super) table: u64,
-    /// Where loops look whether the program is to stop.
-    pub(super) stop: Option<u64>,
+    pub(super) functions: Shared,
 }
 
 /// By what the engine knows a job again.
@@ -72,7 +71,7 @@ impl<T> Parcel<T> {
 
 /// The thread, and the ways to it and back.
 pub(super) struct Worker<B: Bytecode> {
-    jobs: Option<Sender<Parcel<Job<B>>>>,
+    jobs: Option<SyncSender<Parcel<Job<B>>>>,
     done: Option<Receiver<Parcel<Done>>>,
     thread: Option<JoinHandle<()>>,
     /// Which process it is in.
@@ -82,12 +81,15 @@ pub(super) struct Worker<B: Bytecode> {
 impl<B: Bytecode> Worker<B> {
     /// Starts a thread; `None` if the system has none to give.
     pub(super) fn start(compiler: Compiler, inside: Inside) -> Option<Worker<B>> {
-        let (jobs, to_do) = channel::<Parcel<Job<B>>>();
+        let (jobs, to_do) = sync_channel::<Parcel<Job<B>>>(JOBS);
         let (ready, done) = channel();
         let work = move || {
             let mut compiler = compiler;
             for job in to_do {
                 let job = job.open();
+                if job.is_stale() {
+                    continue;
+                }
                 let (result, seen) = match job.compile(&mut compiler, &inside) {
                     Ok((result, seen)) => (result, Some(seen)),
                     Err(error) => (Err(error), None),
@@ -107,9 +109,13 @@ impl<B: Bytecode> Worker<B> {
         self.generation != fork::generation()
     }
 
-    /// Hands a job over; whether the thread is still there to take it.
-    pub(super) fn hand_over(&self, job: Job<B>) -> bool {
-        self.jobs.as_ref().is_some_and(|jobs| jobs.send(Parcel(job)).is_ok())
+    /// Hands a job over; whether there was room for it, if the thread is still there.
+    pub(super) fn hand_over(&self, job: Job<B>) -> Option<bool> {
+        match self.jobs.as_ref()?.try_send(Parcel(job)) {
+            Ok(()) => Some(true),
+            Err(TrySendError::Full(_)) => Some(false),
+            Err(TrySendError::Disconnected(_)) => None,
+        }
     }
 
     /// Whether the thread has ended, which it does only if the compiler fails.
@@ -139,6 +145,11 @@ impl<B: Bytecode> Drop for Worker<B> {
 }
 
 impl<B: Bytecode> Job<B> {
+    /// Whether nobody wants it any more: the code that the function had was thrown away since, or the function removed.
+    fn is_stale(&self) -> bool {
+        self.body.generation() != self.request.generation
+    }
+
     /// Gives what came of it, if it may be compiled at all.
     fn compile(
         &self,
@@ -150,7 +161,7 @@ impl<B: Bytecode> Job<B> {
             Purpose::Calls(arguments, _) => Form::Called(arguments),
         });
         let mut watch = inside.watch(&subject)?;
-        let functions = Functions { stop: self.stop, ..Record::functions(&self.records, self.table) };
+        let functions = self.functions.functions();
         let result = watched(compiler, &mut watch, |compiler, observer| match self.request.purpose {
             Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), observer),
             Purpose::Calls(arguments, record) => {
