@@ -1,6 +1,7 @@
 //! What an engine says of bytecode that is wrong: which bytecode, which operand, and what is wrong with it.
 
-use azulejo::__private::core::verify::{Fault, VerifyError, verify};
+use azulejo::__private::core::check;
+use azulejo::__private::core::verify::{Fault, Shape, VerifyError, verify};
 use azulejo::prelude::*;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
@@ -121,16 +122,55 @@ fn the_operand_stack_has_one_height_at_each_bytecode() {
         Op::PopLocal { dst: 1.into(), value: Pop::new() },
     );
     let (jump, end) = (Op::GotoIf { a: 0.into(), to: Label(2) }, Op::Return { a: 1.into() });
+    let jump_behind = Op::GotoIf { a: 0.into(), to: Label(3) };
     let shape = verify(&[push, push, pop, pop, end], &[], REGISTERS).expect("it is right");
     assert_eq!((shape.slots, shape.depths), (REGISTERS + 2, vec![0, 1, 2, 1, 0]));
     let found = |code: &[Op]| verify(code, &[], REGISTERS).map(drop);
     assert_eq!(found(&[pop, end]), Err(VerifyError { at: 0, fault: Fault::Underflow { pops: 1, depth: 0 } }));
-    let VerifyError { at, fault } = found(&[jump, push, end]).expect_err("it has two heights");
-    assert_eq!(at, 2);
-    assert!(matches!(
-        fault,
-        Fault::Unbalanced { expected: 0, found: 1 } | Fault::Unbalanced { expected: 1, found: 0 }
-    ));
+    assert_eq!(found(&[push, pop, end]), Ok(()));
+    // By one way more than by the other: more where control falls through, and more where it jumps.
+    let (more, fewer) = ([jump, push, end], [push, jump_behind, pop, end]);
+    for (code, place) in [(&more[..], 2), (&fewer[..], 3)] {
+        let VerifyError { at, fault } = found(code).expect_err("it has two heights");
+        let Fault::Unbalanced { expected, found } = fault else { panic!("{fault:?}") };
+        assert_eq!((at, expected.min(found), expected.max(found)), (place, 0, 1));
+    }
+    // And whichever of the two is seen first.
+    let faults = [&more[..], &fewer].map(|code| found(code).expect_err("it has two heights").fault);
+    assert!(faults.contains(&Fault::Unbalanced { expected: 0, found: 1 }), "{faults:?}");
+    assert!(faults.contains(&Fault::Unbalanced { expected: 1, found: 0 }), "{faults:?}");
+}
+
+/// What verification learned is judged by looking at each bytecode alone; the judge notices when it is something else.
+#[test]
+fn what_was_learned_is_true() {
+    let code = [
+        Op::PushLocal { a: 0.into(), value: Push::new() },
+        Op::GotoIf { a: 0.into(), to: Label(1) },
+        Op::PopLocal { dst: 1.into(), value: Pop::new() },
+        Op::GotoIf { a: 0.into(), to: Label(4) },
+        Op::Return { a: 1.into() },
+    ];
+    let right = verify(&code, &[], REGISTERS).expect("it is right");
+    let said = |shape: &Shape| check::shape::shape(&code, &[], REGISTERS, shape);
+    assert_eq!(said(&right), []);
+    let damages: [(&str, fn(&mut Shape)); 7] = [
+        ("the operand stack is not empty at the start", |shape| shape.depths[0] = 1),
+        ("pops more than there is", |shape| shape.depths[2] = 0),
+        ("the operand stack has another height where control goes on", |shape| shape.depths[3] = 1),
+        ("the operand stack has another height where control goes on", |shape| {
+            shape.depths[4] = Shape::UNREACHED;
+        }),
+        ("jumps to a bytecode that is not known for it", |shape| shape.targets[0] = 0),
+        ("jumps to a bytecode that is not known for it", |shape| shape.heads[0] = 0),
+        ("the frame has not as many slots as are used", |shape| shape.slots -= 1),
+    ];
+    for (problem, damage) in damages {
+        let mut wrong = right.clone();
+        damage(&mut wrong);
+        let said = said(&wrong);
+        assert!(said.iter().any(|violation| violation.problem == problem), "{problem}: {said:?}");
+    }
 }
 
 /// An opcode whose template takes `(cu)`.

@@ -4,7 +4,7 @@ use super::backend::{BaselineCode, Compiled, Door};
 use super::tiers::{Tier, Tiers};
 use crate::Error;
 use crate::inside::{Form, Subject};
-use azulejo_core::check::temporaries::temporaries;
+use azulejo_core::check::{self, temporaries::temporaries};
 use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
 use azulejo_core::pass::build::{self, Source};
 use azulejo_core::verify::{self, Fault, Shape, VerifyError};
@@ -303,6 +303,7 @@ impl<B: Bytecode> Body<B> {
         guards: bool,
     ) -> Result<Self, Error> {
         let shape = verify::verify(&code.ops, &code.labels, registers)?;
+        debug_assert_eq!(check::shape::shape(&code.ops, &code.labels, registers, &shape), []);
         if let (None, [_, ..]) = (code.promises.unit, B::TAKES_UNIT)
             && let Some(at) = code.ops.iter().position(|op| B::TAKES_UNIT[op.opcode()])
         {

@@ -8,6 +8,7 @@ mod faults;
 pub mod graph;
 pub mod rules;
 pub mod schedule;
+pub mod shape;
 pub mod temporaries;
 pub mod tiles;
 

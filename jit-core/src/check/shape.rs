@@ -1,0 +1,58 @@
+//! Whether what verification learned of a function is true.
+//!
+//! In: bytecode, its lists of labels, how many VM registers it has, and its [`Shape`]. Out: all that is wrong with the shape.
+//! Verification follows the ways through the code; here each bytecode is looked at alone: the operand stack has one height at
+//! each if, wherever control goes from one to another, the heights at the two differ by what the first pops and pushes.
+
+use super::Violation;
+use crate::ir::bytecode::{Bytecode, OperandKind};
+use crate::verify::{Shape, falls_through, targets};
+
+/// Looks at all of a shape.
+///
+/// ```
+/// # use azulejo_core::{ir::bytecode::Bytecode, check::shape::shape, verify::verify};
+/// /// Whether verification is right about this code, if it accepts it.
+/// fn is_right<B: Bytecode>(code: &[B], registers: u32) -> bool {
+///     verify(code, &[], registers).is_ok_and(|found| shape(code, &[], registers, &found).is_empty())
+/// }
+/// ```
+pub fn shape<B: Bytecode>(code: &[B], labels: &[u32], registers: u32, shape: &Shape) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let mut say = |at: usize, problem: &str| {
+        violations.push(Violation { place: format!("bytecode {at}"), problem: problem.into() })
+    };
+    let is_in = |bits: &[u64], at: usize| bits.get(at / 64).is_some_and(|word| word & 1 << (at % 64) != 0);
+    let height = |at: usize| match shape.depths.is_empty() {
+        true => Some(0),
+        false => shape.depths.get(at).copied().filter(|depth| *depth != Shape::UNREACHED),
+    };
+    if height(0) != Some(0) {
+        say(0, "the operand stack is not empty at the start");
+    }
+    let mut highest = 0;
+    for (at, op) in code.iter().enumerate() {
+        for to in targets(op, labels) {
+            if !is_in(&shape.targets, to) || to <= at && !is_in(&shape.heads, to) {
+                say(at, "jumps to a bytecode that is not known for it");
+            }
+        }
+        let Some(before) = height(at) else { continue };
+        let operands = B::OPCODES[op.opcode()].operands;
+        let count = |kind| operands.iter().filter(|info| info.kind == kind).count() as u32;
+        let Some(left) = before.checked_sub(count(OperandKind::Pop)) else {
+            say(at, "pops more than there is");
+            continue;
+        };
+        let after = left + count(OperandKind::Push);
+        highest = highest.max(before).max(after);
+        let next = falls_through(B::templates()[op.opcode()]).then_some(at + 1);
+        if targets(op, labels).chain(next).any(|to| height(to) != Some(after)) {
+            say(at, "the operand stack has another height where control goes on");
+        }
+    }
+    if registers.checked_add(highest) != Some(shape.slots) {
+        say(0, "the frame has not as many slots as are used");
+    }
+    violations
+}
