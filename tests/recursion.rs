@@ -10,6 +10,8 @@ struct Vm {
     interprets: fn(u64) -> bool,
     depth: u64,
     error: Option<Error>,
+    /// The lowest address of the machine's stack at which `recurse` or `look` was called.
+    lowest: usize,
 }
 
 #[derive(Bytecode, Clone, Copy, Debug)]
@@ -18,6 +20,8 @@ enum Op {
     Const { dst: Out<i64>, value: Imm<i64> },
     Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
     Recurse { dst: Out<i64>, a: In<i64> },
+    Invoke { dst: Out<i64>, f: Imm<u32>, a: In<i64> },
+    Look { run: Regs },
     Return { a: In<i64> },
 }
 
@@ -25,12 +29,25 @@ template! {
     Op::Const   => $value
     Op::Add     => (add $a $b)
     Op::Recurse => (call recurse (arglist (carg (tc) ptr) (carg $a i64)) i64)
+    Op::Invoke  => (invoke $f (arglist $a) i64)
+    Op::Look    => (callv look (arglist (carg (tc) ptr) (carg (window $run) ptr) (carg (length $run) i64)))
     Op::Return  => (return $a)
+}
+
+/// About where the machine's stack is.
+fn here() -> usize {
+    let here = 0u8;
+    (&raw const here).addr()
+}
+
+fn look(vm: &mut Vm, _: *const u64, _: i64) {
+    vm.lowest = vm.lowest.min(here());
 }
 
 fn recurse(vm: &mut Vm, a: i64) -> i64 {
     let engine = Rc::clone(&vm.engine);
     vm.depth += 1;
+    vm.lowest = vm.lowest.min(here());
     let function = vm.functions[vm.depth as usize % vm.functions.len()];
     let result = match (vm.interprets)(vm.depth) {
         true => engine.interpret(function, vm, (a,)),
@@ -75,7 +92,7 @@ fn machine(builder: azulejo::Builder) -> Vm {
         }
         function
     });
-    Vm { engine, functions: functions.to_vec(), interprets: TIERS[0], depth: 0, error: None }
+    Vm { engine, functions: functions.to_vec(), interprets: TIERS[0], depth: 0, error: None, lowest: 0 }
 }
 
 /// Calls without end in every mix of tiers; twice, because everything must have been given back.
@@ -191,6 +208,7 @@ fn on_threads_with_hardly_any_stack() {
             interprets: |_| true,
             depth: 0,
             error: None,
+            lowest: 0,
         };
         let engine = Rc::clone(&vm.engine);
         let mut done = 0;
@@ -217,5 +235,61 @@ fn on_threads_with_hardly_any_stack() {
     let smallest = [32, 48].into_iter().filter(|_| !cfg!(debug_assertions));
     for kib in smallest.chain([64, 80, 96, 112, 128, 160, 192, 208, 224, 256, 512]) {
         on_thread(kib, move || steps(kib));
+    }
+}
+
+/// Below the engine's limit of the machine's stack there is nothing but what the last function calls.
+const BELOW: usize = 8 << 10;
+
+/// Runs a function that nests without end: the machine's stack is used up to the limit and not beyond. Each call takes a
+/// little more than so many slots of it, which are more than what may be below the limit, and the limit is in the middle of
+/// one.
+fn nests_up_to_the_limit(builder: azulejo::Builder, code: Vec<Op>, slots: u32) {
+    let frame = slots as usize * 8;
+    let native_stack = 5 * frame + frame / 4;
+    let engine = Rc::new(builder.native_stack(native_stack).build());
+    let function = engine.define("endless", code, slots + 2).expect("the code is right");
+    engine.compile(function).expect("it compiles");
+    let (functions, interprets) = (vec![function], TIERS[1]);
+    let mut vm = Vm { engine, functions, interprets, depth: 0, error: None, lowest: usize::MAX };
+    let engine = Rc::clone(&vm.engine);
+    let start = here();
+    let result = engine.call::<_, i64>(function, &mut vm, (1i64,));
+    assert_eq!(vm.error.or(result.err()), Some(Error::StackOverflow));
+    let used = start - vm.lowest;
+    assert!((4 * frame..native_stack + BELOW).contains(&used), "{used} bytes are used of {native_stack}");
+}
+
+/// A compiled function with a large frame is not entered where there is no room for it: by the engine, which a function that was
+/// compiled calls again.
+#[test]
+fn the_engine_looks_for_room_before_it_enters_large_frames() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    on_thread(4096, || nests_up_to_the_limit(Engine::<Op>::builder(), recursive(7000), 7000));
+}
+
+/// The same where functions call each other. Their frames are large because they have many VM registers, or because many values
+/// are alive at once.
+#[test]
+fn calls_between_functions_look_for_room_before_they_enter_large_frames() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    const SLOTS: u32 = 4000;
+    let invoke = Op::Invoke { dst: r(1), f: Imm(0), a: r(0) };
+    let look = |count| Op::Look { run: Regs { first: 0, count } };
+    let many_registers = vec![look(SLOTS), invoke, look(SLOTS), Op::Return { a: r(1) }];
+    let mut many_values = recursive(SLOTS);
+    let is_call = |op: &Op| matches!(op, Op::Recurse { .. });
+    let at = many_values.iter().position(is_call).expect("there is a call");
+    many_values.splice(at..=at, [look(0), invoke]);
+    for tier in [Tier::Baseline, Tier::Optimizer] {
+        for code in [&many_registers, &many_values] {
+            let code = code.clone();
+            let builder = Engine::<Op>::builder().only(tier);
+            on_thread(4096, move || nests_up_to_the_limit(builder, code, SLOTS));
+        }
     }
 }
