@@ -224,3 +224,114 @@ impl Moves {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use std::collections::HashMap;
+
+    /// What a register or slot holds after a group of moves that happen at once: what another one held before.
+    type Group = Vec<(Loc, Loc)>;
+
+    /// The registers that moves may use, of the two classes: five, and others that nobody has.
+    const FEW: u8 = 5;
+
+    fn ty(loc: Loc) -> Type {
+        match loc {
+            Loc::Reg(reg) if reg.class() == Class::Float => Type::F64,
+            _ => Type::I64,
+        }
+    }
+
+    /// Orders a group, with so many free registers of each class, and does the moves one after another.
+    fn do_all(group: &Group, n_free: u8, n_slots: u32) -> (HashMap<Loc, Loc>, usize) {
+        let mut moves = Moves::default();
+        group.iter().for_each(|(from, to)| moves.push(0, Phase::Leave, Source::Loc(*from), *to, ty(*to)));
+        let free = |_, class, used: RegSet| {
+            let all = (FEW..FEW + n_free).map(|number| match class {
+                Class::Int => Reg::int(number),
+                Class::Float => Reg::float(number),
+            });
+            all.into_iter().find(|reg| !used.contains(*reg))
+        };
+        let (mut slots, mut out) = (n_slots, Vec::new());
+        moves.finish(1, free, &mut slots, &mut out);
+        // Each place holds its own name before.
+        let mut held = HashMap::new();
+        for Move { from, to, .. } in &out {
+            let Source::Loc(from) = *from else { unreachable!("there are no constants") };
+            let value = *held.get(&from).unwrap_or(&from);
+            held.insert(*to, value);
+        }
+        (held, out.len())
+    }
+
+    #[track_caller]
+    fn is_done_at_once(group: &Group, n_free: u8, n_slots: u32) -> usize {
+        let (held, n_moves) = do_all(group, n_free, n_slots);
+        for (from, to) in group {
+            assert_eq!(held.get(to).unwrap_or(to), from, "{to:?} of {group:?} with {n_free} free registers");
+        }
+        n_moves
+    }
+
+    #[test]
+    fn several_circles_in_one_group() {
+        let int = |number| Loc::Reg(Reg::int(number));
+        let float = |number| Loc::Reg(Reg::float(number));
+        // Two that swap, three in a circle, two floats, two slots; one place that leads into a circle's values, and a chain.
+        let circles = [
+            vec![int(0), int(1)],
+            vec![int(2), int(3), int(4)],
+            vec![float(0), float(1)],
+            vec![Loc::Slot(0), Loc::Slot(1)],
+        ];
+        let mut group: Group = Vec::new();
+        for circle in &circles {
+            let next = circle.iter().cycle().skip(1);
+            group.extend(circle.iter().copied().zip(next.copied()));
+        }
+        group.extend([(int(0), Loc::OutArg(0)), (float(1), float(2)), (float(2), float(3))]);
+        for n_free in 0..3 {
+            let n_moves = is_done_at_once(&group, n_free, 2);
+            // One more for each circle, and perhaps for what goes from slot to slot by way of a register.
+            let at_least = group.len() + circles.len();
+            assert!((at_least..=at_least + 1).contains(&n_moves), "{n_moves} moves");
+        }
+    }
+
+    /// Any group: circles, chains, trees, places that keep what they have.
+    #[test]
+    fn groups_are_done_at_once() {
+        let mut with_circles = 0;
+        for seed in 0..2000 {
+            let random = &mut Random::new(seed);
+            let n_slots = random.below(6) as u32;
+            let registers = (0..FEW).flat_map(|number| [Reg::int(number), Reg::float(number)]).map(Loc::Reg);
+            let places: Vec<Loc> = registers.chain((0..n_slots).map(Loc::Slot)).collect();
+            let mut targets = places.clone();
+            for at in (1..targets.len()).rev() {
+                targets.swap(at, random.below(at + 1));
+            }
+            targets.truncate(random.below(places.len() + 1));
+            let mut group = Group::new();
+            let is_permutation = random.one_in(2);
+            let mut left = targets.clone();
+            for to in targets {
+                // Values never go to registers of the other class.
+                let fits = |from: &Loc| ty(*from) == ty(to);
+                let from = if is_permutation { &left } else { &places };
+                let from: Vec<Loc> = from.iter().copied().filter(fits).collect();
+                let Some(&from) = from.get(random.below(from.len().max(1))) else { continue };
+                left.retain(|other| *other != from);
+                if from != to {
+                    group.push((from, to));
+                }
+            }
+            let n_free = random.below(3) as u8;
+            with_circles += (is_done_at_once(&group, n_free, n_slots) > group.len()) as u32;
+        }
+        assert!(with_circles > 500, "{with_circles} had circles, or moves between slots");
+    }
+}
