@@ -1,6 +1,7 @@
 //! Writes the rig's bytecode: an opcode for every operator of the vocabulary on every type it has a meaning on, and
 //! those of `src/opcodes.txt`. So an operator that is added is part of every random program at once.
 
+mod families;
 mod templates;
 
 use azulejo_core::vocab::op::{Key, Kind, Param, Yields};
@@ -38,6 +39,7 @@ fn main() {
     }
     calls(&mut opcodes);
     opcodes.extend(templates::mixes(200));
+    opcodes.extend(families::families());
     let text = fs::read_to_string("src/opcodes.txt").expect("the opcodes are there");
     opcodes.extend(text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(written));
     let out = env::var_os("OUT_DIR").expect("cargo says where to write");

@@ -15,10 +15,7 @@ pub struct Edge(*mut [u64; BYTES / 8]);
 
 impl Default for Edge {
     fn default() -> Self {
-        thread_local! {
-            static PAGES: Reserved = Reserved::new(page_size(), 2 * page_size()).expect("there is room");
-        }
-        Edge(PAGES.with(|pages| pages.start().wrapping_add(page_size() - BYTES).cast()))
+        Edge::of(0)
     }
 }
 
@@ -29,6 +26,19 @@ impl PartialEq for Edge {
 }
 
 impl Edge {
+    /// Another edge, far from the usual one.
+    pub fn far() -> Edge {
+        Edge::of(1)
+    }
+
+    fn of(number: usize) -> Edge {
+        thread_local! {
+            static PAGES: [Reserved; 2] =
+                [(); 2].map(|()| Reserved::new(page_size(), 2 * page_size()).expect("there is room"));
+        }
+        Edge(PAGES.with(|pages| pages[number].start().wrapping_add(page_size() - BYTES).cast()))
+    }
+
     /// The address in the middle of the bytes.
     pub(crate) fn middle(self) -> u64 {
         self.0.addr() as u64 + BYTES as u64 / 2

@@ -95,10 +95,12 @@ pub fn plant(random: &mut Random, graph: &mut Graph) {
         CaseConstant::Scale => 1 << random.below(4),
         CaseConstant::Offset => random.below(64) as i64,
         CaseConstant::Value { ty } => {
-            let bits = match random.below(4) {
+            let bits = match random.below(5) {
                 0 => random.number(),
                 // A mask.
                 1 => u64::MAX >> random.below(64),
+                // The least and the greatest with a sign, for which comparisons have rules.
+                2 => (1 << (types[*ty].bits() - 1)) - random.below(2) as u64,
                 _ => small[random.below(small.len())] as u64,
             };
             types[*ty].signed(types[*ty].truncate(bits))

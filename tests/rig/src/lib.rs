@@ -8,6 +8,7 @@
 
 pub mod case;
 pub mod compare;
+pub mod depth;
 pub mod edge;
 mod enter;
 pub mod frame;

@@ -31,6 +31,23 @@ pub struct Vm {
     pub at_edge: [u64; edge::BYTES / 8],
     /// Where code comes and goes meanwhile.
     pub running: Running,
+    /// Where other memory ends.
+    pub far: Edge,
+    /// What is there before a run and after it.
+    pub at_far: [u64; edge::BYTES / 8],
+}
+
+impl Vm {
+    /// Puts what is at the two edges there.
+    pub(crate) fn put_edges(&self) {
+        self.edge.write(self.at_edge);
+        self.far.write(self.at_far);
+    }
+
+    /// Takes what is there now.
+    pub(crate) fn take_edges(&mut self) {
+        (self.at_edge, self.at_far) = (self.edge.read(), self.far.read());
+    }
 }
 
 impl Default for Vm {
@@ -47,6 +64,8 @@ impl Default for Vm {
             edge: Edge::default(),
             at_edge: [0; edge::BYTES / 8],
             running: Running::default(),
+            far: Edge::far(),
+            at_far: [0; edge::BYTES / 8],
         }
     }
 }
@@ -120,6 +139,14 @@ fn mix_all(count: u64, all: &[u64]) -> i64 {
 
 extern "C" fn callee2_slow(a: i64, b: i64) -> i64 {
     a.wrapping_mul(b) >> 1
+}
+
+/// What becomes of two tagged values that are not both integers: mostly an integer again.
+extern "C" fn tagged_slow(a: i64, b: i64) -> i64 {
+    match mix(a as u64, b as u64) {
+        mixed if mixed.is_multiple_of(4) => mixed as i64,
+        mixed => (mixed as u32 as u64 | 0x7ffa << 48) as i64,
+    }
 }
 
 extern "C" fn note(vm: &mut Vm, a: i64) {

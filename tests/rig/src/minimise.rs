@@ -3,17 +3,22 @@
 //! In: a program and whether one fails. Out: one that fails too, has no part that could be left out, and surely ends.
 
 use crate::machine::Op;
-use crate::program::{FIRST_COUNTER, FIRST_TEMPORARY, Instruction, Program, is_for_anybody};
+use crate::program::{FIRST_COUNTER, FIRST_TEMPORARY, Instruction, MOST_JUMPS_BACK, Program, is_for_anybody};
 use azulejo::{Bytecode, OperandKind as Kind};
 use std::ops::Range;
+
+/// So many bytecodes are compiled at most before what is left counts as short: a long program may fail only because it is long.
+const MOST_BYTECODES: usize = 1 << 20;
 
 /// Makes a program shorter as long as it fails.
 pub fn minimise(program: &Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
     let mut best = program.clone();
     let mut step = best.code.len() / 2;
+    let mut compiled = 0;
     while step > 0 {
         let mut at = 0;
-        while at < best.code.len() {
+        while at < best.code.len() && compiled < MOST_BYTECODES {
+            compiled += best.code.len();
             let mut shorter = best.clone();
             remove(&mut shorter, at..(at + step).min(best.code.len()));
             if ends(&shorter) && fails(&shorter) {
@@ -45,17 +50,29 @@ fn remove(program: &mut Program, gone: Range<usize>) {
     program.labels.iter_mut().for_each(|label| *label = moved(*label as u64) as u32);
 }
 
-/// Whether a program surely ends, and soon, and can be run. Only counted loops go back; they nest; and their counters hold small numbers,
-/// which nobody else writes inside of the loop.
+/// Whether a program surely ends, and soon, and can be run. Only what counts goes back. A counter that is set before all places that are
+/// jumped back to, or never, allows so many jumps back to anywhere. Others are those of loops, which nest; and all
+/// hold small numbers, which nobody else writes inside of the loop.
 pub fn ends(program: &Program) -> bool {
     let is_counter = |register: u64| (FIRST_COUNTER..FIRST_TEMPORARY).contains(&register);
+    let name = |at: &Instruction| Op::OPCODES[at.opcode].name;
+    let is_back = |(at, instruction): &(usize, &Instruction)| {
+        COUNTS.contains(&name(instruction)) && instruction.operands[1] as usize <= *at
+    };
+    let all = || program.code.iter().enumerate();
+    let first_head = all().filter(is_back).map(|(_, back)| back.operands[1] as usize).min();
+    let looped = &program.code[first_head.unwrap_or(program.code.len())..];
+    let set_once: Vec<bool> = (FIRST_COUNTER..FIRST_TEMPORARY)
+        .map(|counter| !looped.iter().any(|at| writes(at, counter)))
+        .collect();
+    let is_set_once = |counter: u64| set_once[(counter - FIRST_COUNTER) as usize];
     let mut loops: Vec<Range<usize>> = Vec::new();
-    for (at, instruction) in program.code.iter().enumerate() {
+    for (at, instruction) in all() {
         let Instruction { opcode, operands } = instruction;
         let info = &Op::OPCODES[*opcode];
-        if info.name == "Count" {
+        if COUNTS.contains(&info.name) {
             let (counter, head) = (operands[0], operands[1] as usize);
-            if head <= at {
+            if head <= at && !(is_counter(counter) && is_set_once(counter)) {
                 let inside = &program.code[head..at];
                 if !is_counter(counter) || inside.iter().any(|inner| writes(inner, counter)) {
                     return false;
@@ -64,8 +81,12 @@ pub fn ends(program: &Program) -> bool {
             }
             continue;
         }
-        let is_small = info.name == "ConstI32" && operands[1] < 8;
-        if !is_small && (FIRST_COUNTER..FIRST_TEMPORARY).any(|counter| writes(instruction, counter)) {
+        let is_small = |counter| {
+            let most = if is_set_once(counter) { MOST_JUMPS_BACK } else { 7 };
+            info.name == "ConstI32" && operands[1] <= most
+        };
+        let is_written = |counter: &u64| writes(instruction, *counter);
+        if !(FIRST_COUNTER..FIRST_TEMPORARY).filter(is_written).all(is_small) {
             return false;
         }
         if !is_for_anybody(instruction) {
@@ -90,12 +111,15 @@ pub fn ends(program: &Program) -> bool {
     })
 }
 
+/// The opcodes that count.
+const COUNTS: [&str; 2] = ["Count", "CountIf"];
+
 /// Whether an instruction other than a count writes a register.
 fn writes(at: &Instruction, register: u64) -> bool {
     let info = &Op::OPCODES[at.opcode];
     std::iter::zip(&at.operands, info.operands).any(|(operand, operand_info)| match operand_info.kind {
         Kind::Out => *operand == register,
-        Kind::InOut => *operand == register && info.name != "Count",
+        Kind::InOut => *operand == register && !COUNTS.contains(&info.name),
         Kind::RegsMut => {
             let (first, count) = (*operand as u32 as u64, operand >> 32);
             (first..first + count).contains(&register)

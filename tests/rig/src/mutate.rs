@@ -2,7 +2,7 @@
 
 use crate::machine::{self, Op};
 use crate::program::{Instruction, Program};
-use azulejo::Bytecode;
+use azulejo::{Bytecode, OperandKind};
 use azulejo_core::fuzzing::Random;
 
 /// Changes a few things of a program: operands of all kinds, opcodes, the order, the labels, the number of registers.
@@ -13,6 +13,9 @@ pub fn mutate(random: &mut Random, program: &mut Program) {
             return;
         }
         let at = random.below(n_code);
+        if random.one_in(2) && jump_amid_the_stack(random, program) {
+            continue;
+        }
         match random.below(10) {
             0..6 => {
                 let operands = Op::OPCODES[program.code[at].opcode].operands.len().max(1);
@@ -49,4 +52,30 @@ pub fn mutate(random: &mut Random, program: &mut Program) {
             }
         }
     }
+}
+
+/// Has a jump go into the middle of work on the operand stack, or out of it; whether there is any.
+fn jump_amid_the_stack(random: &mut Random, program: &mut Program) -> bool {
+    let info = |at: &Instruction| &Op::OPCODES[at.opcode];
+    let is_work = |at: &Instruction| {
+        let is_on_stack = |kind| matches!(kind, OperandKind::Pop | OperandKind::Push);
+        info(at).operands.iter().any(|operand| is_on_stack(operand.kind))
+    };
+    let positions = |fits: &dyn Fn(&Instruction) -> bool| -> Vec<usize> {
+        (0..program.code.len()).filter(|at| fits(&program.code[*at])).collect()
+    };
+    let label =
+        |at: &Instruction| info(at).operands.iter().position(|operand| operand.kind == OperandKind::Label);
+    let (work, jumps) = (positions(&is_work), positions(&|at| label(at).is_some()));
+    if work.is_empty() || jumps.is_empty() {
+        return false;
+    }
+    let (amid, jump) = (work[random.below(work.len())], jumps[random.below(jumps.len())]);
+    if random.one_in(2) {
+        let label = label(&program.code[jump]).expect("it is a jump");
+        program.code[jump].operands[label] = amid as u64;
+    } else {
+        program.code.insert(amid, program.code[jump]);
+    }
+    true
 }

@@ -1,7 +1,12 @@
 //! Random programs, and their text.
 //!
 //! In: random numbers. Out: a [`Program`] that ends: jumps go forward, except those of counted loops, whose counters
-//! nobody else writes. Jumps into loops from outside are made too; then the counter is what it happens to be.
+//! nobody else writes. Jumps into loops from outside are made too; then the counter is what it happens to be. In some programs
+//! the last counter is set once, at the start: jumps back that count it may go anywhere, so loops overlap and have several
+//! heads.
+//!
+//! What a program is made of is its [`Theme`]. Most have all opcodes. In the others what one bytecode does matters to the next
+//! ones: they have one family of opcodes, few registers, and loops that write memory, only read it, or do neither.
 
 use crate::library::{FOR_ANYBODY, NOBODY};
 use crate::machine::{self, Op};
@@ -9,8 +14,10 @@ use azulejo::{Bytecode, Code, OperandInfo, OperandKind, verify};
 use azulejo_core::check::temporaries::temporaries;
 use azulejo_core::fuzzing::Random;
 use azulejo_core::ir::bytecode::{MAX_OPERANDS, Raw};
+use azulejo_core::ir::graph::Effect;
+use azulejo_core::ir::template::Step;
 use azulejo_core::verify::Fault;
-use azulejo_core::vocab::{Scalar, Type};
+use azulejo_core::vocab::{Props, Scalar, Type, Vocabulary};
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::sync::LazyLock;
@@ -43,6 +50,10 @@ const DOUBLES: u64 = 4;
 const FLOATS: u64 = 3;
 const COUNTERS: u64 = 3;
 const TEMPORARIES: u64 = 2;
+/// Programs of so many bytecodes and more are long.
+const LONG: usize = 1000;
+/// How often all jumps back are taken that are not a loop's own.
+pub const MOST_JUMPS_BACK: u64 = 40;
 /// How many registers there are.
 pub const N_REGISTERS: u32 = (INTS + DOUBLES + FLOATS + COUNTERS + TEMPORARIES) as u32;
 /// The first of the registers that only loops write.
@@ -54,8 +65,9 @@ pub const FIRST_TEMPORARY: u64 = FIRST_COUNTER + COUNTERS;
 const FUNCTION: &str = "f";
 
 /// Opcodes that the plan places, and others place never.
-const PLANNED: [&str; 20] = [
+const PLANNED: [&str; 21] = [
     "Count",
+    "CountIf",
     "Return",
     "PushOne",
     "PushFloat",
@@ -80,6 +92,56 @@ const PLANNED: [&str; 20] = [
 const ENDINGS: [&str; 10] =
     ["Div", "Udiv", "Rem", "Urem", "FtosTrap", "FtouTrap", "TrapIf", "ReturnIf", "Exit", "Guard"];
 
+/// What a program is made of.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Theme {
+    /// All opcodes.
+    Any,
+    /// As above, but few that may end it: it is long, and all of it is to be run.
+    Long,
+    /// A few cells of memory.
+    Cells,
+    /// Another family.
+    Family(Family),
+}
+
+/// Short programs are of one of these.
+const THEMES: [Theme; 16] = {
+    let mut themes = [Theme::Any; 16];
+    let mut at = 0;
+    while at < 4 {
+        themes[at] = Theme::Cells;
+        at += 1;
+    }
+    themes[4] = Theme::Family(Family::Tagged);
+    themes[5] = Theme::Family(Family::Swaps);
+    themes[6] = Theme::Family(Family::Regions);
+    themes[7] = Theme::Family(Family::Regions);
+    themes
+};
+
+/// Opcodes that work on the same things.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Family {
+    /// Values with tags.
+    Tagged,
+    /// Memory of two regions.
+    Regions,
+    /// Registers that change places.
+    Swaps,
+}
+
+/// What the bytecodes of a loop do with memory, where the theme is [`Theme::Cells`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Mood {
+    /// Nothing.
+    Quiet,
+    /// They read it, first thing in each loop.
+    Loads,
+    /// They read and write it.
+    Writes,
+}
+
 /// What stands at a position.
 #[derive(Clone, Copy, PartialEq)]
 enum Plan {
@@ -88,8 +150,17 @@ enum Plan {
     Head {
         counter: u64,
     },
+    /// Sets the counter of all jumps back that are not a loop's own.
+    Start {
+        counter: u64,
+    },
     /// Counts, and goes back behind the head.
     Back {
+        counter: u64,
+        head: u64,
+    },
+    /// The same if something is less than zero.
+    BackIf {
         counter: u64,
         head: u64,
     },
@@ -126,73 +197,219 @@ pub fn program(random: &mut Random, size: usize) -> Program {
     program
 }
 
-/// The opcodes to choose from: the usual ones, and those that often end the program.
-static CHOICES: LazyLock<(Vec<usize>, Vec<usize>)> = LazyLock::new(|| {
-    let is_ending = |name: &str| ENDINGS.iter().any(|ending| name.starts_with(ending));
-    let all = (0..Op::OPCODES.len()).filter(|number| !PLANNED.contains(&Op::OPCODES[*number].name));
-    all.partition(|number| !is_ending(Op::OPCODES[*number].name))
+/// The opcodes to choose from.
+#[derive(Default)]
+struct Choices {
+    /// Most of them.
+    usual: Vec<usize>,
+    /// Those that often end the program.
+    endings: Vec<usize>,
+    /// Those of the usual ones that go on at the next bytecode, or where they jump to.
+    lasting: Vec<usize>,
+    /// Of these, those that have to do neither with memory nor with functions; those that only read; and the rest.
+    quiet: Vec<usize>,
+    loads: Vec<usize>,
+    writes: Vec<usize>,
+    /// The cells that are read, and those that are written.
+    cell_loads: Vec<usize>,
+    cell_writes: Vec<usize>,
+    tagged: Vec<usize>,
+    regions: Vec<usize>,
+    swaps: Vec<usize>,
+}
+
+static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
+    let mut choices = Choices::default();
+    for (number, info) in Op::OPCODES.iter().enumerate() {
+        let name = info.name;
+        if PLANNED.contains(&name) {
+            continue;
+        }
+        if ENDINGS.iter().any(|ending| name.starts_with(ending)) {
+            choices.endings.push(number);
+            continue;
+        }
+        choices.usual.push(number);
+        let template = Op::templates()[number];
+        let has = |props: Props| {
+            let is_node = |step: &Step| matches!(step, Step::Node { op, .. } if Vocabulary::BUILTIN.info(*op).props.intersects(props));
+            template.steps.iter().any(is_node)
+        };
+        let is_call = |step: &Step| match step {
+            Step::Call { effect, .. } => *effect != Effect::Pure,
+            Step::Invoke { .. } | Step::Window { .. } => true,
+            _ => false,
+        };
+        let may_end = |step: &Step| {
+            matches!(step, Step::Trap { .. } | Step::Return { .. } | Step::Tail { .. } | Step::Exit { .. })
+        };
+        let writes = has(Props::WRITES) || template.steps.iter().any(is_call);
+        let reads = has(Props::READS);
+        let families = [
+            ("Tagged", &mut choices.tagged),
+            ("Regions", &mut choices.regions),
+            ("Swap", &mut choices.swaps),
+        ];
+        families
+            .into_iter()
+            .filter(|(start, _)| name.starts_with(start))
+            .for_each(|(_, all)| all.push(number));
+        if name.starts_with("Cell") {
+            let of_cells = if writes { &mut choices.cell_writes } else { &mut choices.cell_loads };
+            of_cells.push(number);
+        }
+        if !template.steps.iter().any(may_end) {
+            choices.lasting.push(number);
+            let kind = match (writes, reads) {
+                (true, _) => &mut choices.writes,
+                (false, true) => &mut choices.loads,
+                (false, false) => &mut choices.quiet,
+            };
+            kind.push(number);
+        }
+    }
+    choices
 });
 
 struct Maker<'a> {
     random: &'a mut Random,
+    theme: Theme,
     plan: Vec<Plan>,
+    /// By position: what the innermost loop around it does.
+    moods: Vec<Mood>,
     code: Vec<Instruction>,
     labels: Vec<u32>,
     /// By position: whether another bytecode jumps there.
     is_target: Vec<bool>,
     /// The temporary that the bytecode before wrote, until it is read.
     fresh: Option<u64>,
-    usual: &'static [usize],
-    endings: &'static [usize],
-    /// A few of the usual ones, which most of the program consists of.
+    /// How many of the registers for integers are in use.
+    ints: u64,
+    /// A few of the opcodes, which most of the program consists of: the usual ones, and in [`Theme::Cells`] for each mood.
     favorites: Vec<usize>,
+    quiet: Vec<usize>,
+    loads: Vec<usize>,
+    writes: Vec<usize>,
 }
 
 impl<'a> Maker<'a> {
     fn new(random: &'a mut Random, size: usize) -> Self {
-        let (usual, endings) = &*CHOICES;
-        let favorites = (0..12).map(|_| usual[random.below(usual.len())]).collect();
+        let theme = match size {
+            LONG.. => Theme::Long,
+            _ => THEMES[random.below(THEMES.len())],
+        };
         let mut maker = Maker {
             random,
+            theme,
             plan: Vec::new(),
+            moods: Vec::new(),
             code: Vec::new(),
             labels: Vec::new(),
             is_target: Vec::new(),
             fresh: None,
-            usual,
-            endings,
-            favorites,
+            ints: INTS,
+            favorites: Vec::new(),
+            quiet: Vec::new(),
+            loads: Vec::new(),
+            writes: Vec::new(),
         };
+        let choices = &*CHOICES;
+        maker.favorites = maker.some(12, &choices.usual);
+        if theme == Theme::Cells {
+            maker.choose_cells();
+        }
+        match theme {
+            Theme::Any | Theme::Long | Theme::Family(Family::Swaps) => {}
+            Theme::Cells => maker.ints = 2 + maker.random.below(4) as u64,
+            Theme::Family(_) => maker.ints = 3 + maker.random.below(INTS as usize - 2) as u64,
+        }
         // Something to work on, before anything else.
         maker.plan.resize(size + 14, Plan::Any);
-        maker.plan_loops(0, size, 0);
+        maker.moods.resize(size + 15, Mood::Writes);
+        let overlaps = maker.random.one_in(4);
+        maker.plan_loops(0, size, if overlaps { 1 } else { 0 });
         maker.plan_stack_work();
+        if overlaps {
+            maker.plan_jumps_back(size);
+        }
         maker.plan.push(Plan::End);
         maker.is_target.resize(maker.plan.len(), false);
         for plan in &maker.plan {
-            if let Plan::Back { head, .. } = plan {
+            if let Plan::Back { head, .. } | Plan::BackIf { head, .. } = plan {
                 maker.is_target[*head as usize + 1] = true;
             }
         }
         maker
     }
 
+    /// What moods are made of. What is read stays in sums; what is written is memory, or in some programs only what a call
+    /// writes.
+    fn choose_cells(&mut self) {
+        let Choices { quiet, loads, writes, cell_loads, cell_writes, .. } = &*CHOICES;
+        self.quiet = ["AddTo", "AddTo", "AddTo", "XorI64"].map(opcode_named).to_vec();
+        let (other, load, write) = (self.some(1, quiet), self.some(1, loads), self.some(1, writes));
+        self.quiet.extend(other);
+        if self.random.one_in(3) {
+            self.loads = vec![opcode_named("CellLoadNotes"); 3];
+            self.writes = vec![opcode_named("CellNote"); 3];
+        } else {
+            (self.loads, self.writes) = (self.some(3, cell_loads), self.some(3, cell_writes));
+            self.writes.extend(["CellAddI64", "CellAddI32"].map(opcode_named));
+            self.writes.extend(write);
+        }
+        self.loads.extend(load);
+    }
+
+    fn some(&mut self, count: usize, of: &[usize]) -> Vec<usize> {
+        (0..count).map(|_| of[self.random.below(of.len())]).collect()
+    }
+
+    /// Loops, with those of greater depth inside. Each depth has a counter, from the last one down.
     fn plan_loops(&mut self, from: usize, to: usize, depth: u64) {
         if depth == COUNTERS || to - from < 4 {
             return;
         }
-        let mut at = from;
+        // Where loops matter there is hardly anything else. Those that read memory have others in them that write it.
+        let is_dense = matches!(self.theme, Theme::Cells | Theme::Family(Family::Swaps));
+        let (gap, longest) = if is_dense { (3, (to - from - 3).min(40)) } else { (12, 24) };
+        let moods = match from {
+            0 => [Mood::Quiet, Mood::Loads, Mood::Loads, Mood::Loads],
+            _ => [Mood::Quiet, Mood::Loads, Mood::Writes, Mood::Writes],
+        };
+        // The first of a loop's bytecodes is its own.
+        let mut at = if is_dense && from > 0 { from + 1 } else { from };
         while at + 4 < to {
-            at += self.random.below(12);
-            let len = 3 + self.random.below(24);
+            at += self.random.below(gap);
+            let len = 3 + self.random.below(longest);
             if at + len >= to {
+                if is_dense && at + 8 < to {
+                    continue;
+                }
                 return;
             }
-            let counter = FIRST_COUNTER + depth;
+            let counter = FIRST_TEMPORARY - 1 - depth;
             self.plan[at] = Plan::Head { counter };
             self.plan[at + len] = Plan::Back { counter, head: at as u64 };
+            self.moods[at + 1..=at + len].fill(moods[self.random.below(moods.len())]);
             self.plan_loops(at + 1, at + len, depth + 1);
             at += len + 1;
+        }
+    }
+
+    /// Jumps back from anywhere to anywhere, together no more often than the counter says, which is set at the start.
+    fn plan_jumps_back(&mut self, size: usize) {
+        let counter = FIRST_TEMPORARY - 1;
+        let can_be = |plan: Plan| plan == Plan::Any;
+        if !can_be(self.plan[0]) {
+            return;
+        }
+        self.plan[0] = Plan::Start { counter };
+        for _ in 0..1 + size.min(200) / 8 {
+            let at = 2 + self.random.below(size);
+            let head = at - 2 - self.random.below((at - 1).min(300));
+            if can_be(self.plan[at]) && !matches!(self.plan[head + 1], Plan::Stack(_)) {
+                self.plan[at] = Plan::BackIf { counter, head: head as u64 };
+            }
         }
     }
 
@@ -216,12 +433,22 @@ impl<'a> Maker<'a> {
         }
         let opcode = match self.plan[at] {
             Plan::Head { counter } => {
-                operands[..2].copy_from_slice(&[counter, 1 + self.random.below(4) as u64]);
+                let least = if self.theme == Theme::Cells { 2 } else { 1 };
+                operands[..2].copy_from_slice(&[counter, least + self.random.below(4) as u64]);
+                opcode_named("ConstI32")
+            }
+            Plan::Start { counter } => {
+                operands[..2]
+                    .copy_from_slice(&[counter, 1 + self.random.below(MOST_JUMPS_BACK as usize) as u64]);
                 opcode_named("ConstI32")
             }
             Plan::Back { counter, head } => {
                 operands[..2].copy_from_slice(&[counter, head + 1]);
                 opcode_named("Count")
+            }
+            Plan::BackIf { counter, head } => {
+                operands[..3].copy_from_slice(&[counter, head + 1, self.register(Type::I64, true)]);
+                opcode_named("CountIf")
             }
             Plan::End => {
                 operands[0] = self.random.below(INTS as usize) as u64;
@@ -259,17 +486,49 @@ impl<'a> Maker<'a> {
         if at + 8 >= self.plan.len() {
             return opcode_named(["Keep", "Effect", "StoreI64", "StoreF64"][self.random.below(4)]);
         }
+        if at < 6 && self.theme == Theme::Family(Family::Tagged) {
+            return opcode_named("TaggedConst");
+        }
         if at < 6 {
             return opcode_named(["ConstI64", "ConstF64", "ConstF32", "ConstI16"][self.random.below(4)]);
         }
+        match self.theme {
+            Theme::Any => self.any(),
+            Theme::Long if self.random.one_in(64) => self.any(),
+            Theme::Long => self.one_of(&CHOICES.lasting),
+            Theme::Cells => self.of_mood(at),
+            Theme::Family(_) if self.random.one_in(6) => self.any(),
+            Theme::Family(_) if self.random.one_in(3) => self.one_of(&CHOICES.quiet),
+            Theme::Family(Family::Tagged) => self.one_of(&CHOICES.tagged),
+            Theme::Family(Family::Regions) => self.one_of(&CHOICES.regions),
+            Theme::Family(Family::Swaps) => self.one_of(&CHOICES.swaps),
+        }
+    }
+
+    fn one_of(&mut self, opcodes: &[usize]) -> usize {
+        opcodes[self.random.below(opcodes.len())]
+    }
+
+    fn any(&mut self) -> usize {
         match self.random.below(24) {
-            0 => self.endings[self.random.below(self.endings.len())],
+            0 => self.one_of(&CHOICES.endings),
             1 => opcode_named(
                 ["ConstI64", "ConstI32", "ConstI8", "ConstF64", "ConstF32", "Jump"][self.random.below(6)],
             ),
             2..10 => self.favorites[self.random.below(self.favorites.len())],
-            _ => self.usual[self.random.below(self.usual.len())],
+            _ => self.one_of(&CHOICES.usual),
         }
+    }
+
+    /// What the innermost loop wants. Where that reads only, it does first thing.
+    fn of_mood(&mut self, at: usize) -> usize {
+        let kind = match (self.moods[at], self.random.below(4)) {
+            (Mood::Loads, _) if at > 0 && matches!(self.plan[at - 1], Plan::Head { .. }) => &self.loads,
+            (Mood::Quiet, 1..) | (Mood::Loads, 2..) | (Mood::Writes, 3) => &self.quiet,
+            (Mood::Quiet | Mood::Loads, _) | (Mood::Writes, 0) => &self.loads,
+            (Mood::Writes, _) => &self.writes,
+        };
+        kind[self.random.below(kind.len())]
     }
 
     fn operand(&mut self, info: &OperandInfo, at: usize) -> Raw {
@@ -305,7 +564,7 @@ impl<'a> Maker<'a> {
         let (first, count) = match ty {
             Type::F64 => (INTS, DOUBLES),
             Type::F32 => (INTS + DOUBLES, FLOATS),
-            _ => (0, INTS),
+            _ => (0, self.ints),
         };
         first + self.random.below(count as usize) as u64
     }

@@ -17,10 +17,17 @@ use azulejo_core::random::Random;
 use azulejo_core::text::{parse, print};
 use azulejo_core::vocab::Vocabulary;
 
+/// One program of so many has thousands of bytecodes.
+const LONG_ONE_IN: usize = 4096;
+
 /// A program does the same in every tier.
 pub fn of_program(rig: &mut Rig, random: &mut Random) -> Result<(), String> {
     // Mostly small ones: they are fast, and what is wrong is wrong in a few bytecodes mostly.
-    let size = if random.one_in(16) { 150 } else { 6 + random.below(36) };
+    let size = match random.below(LONG_ONE_IN) {
+        0 => 2000 + random.below(18_001).min(random.below(18_001)),
+        other if other % 16 == 1 => 150,
+        _ => 6 + random.below(36),
+    };
     let program = program(random, size);
     rig.check(&program, random.number())
 }
@@ -55,9 +62,17 @@ pub fn of_changed_program(rig: &mut Rig, random: &mut Random) -> Result<Fate, St
     let mut program = program(random, size);
     mutate(random, &mut program);
     let code = program.code();
-    if let Err(error) = azulejo::verify(&code.ops, &code.labels, program.registers) {
-        let points_into = error.at as usize <= code.ops.len();
-        return if points_into { Ok(Fate::Refused) } else { Err(format!("{error}, of\n{program}")) };
+    match azulejo::verify(&code.ops, &code.labels, program.registers) {
+        Err(error) => {
+            let points_into = error.at as usize <= code.ops.len();
+            return if points_into { Ok(Fate::Refused) } else { Err(format!("{error}, of\n{program}")) };
+        }
+        Ok(shape) => {
+            let violations = check::shape::shape(&code.ops, &code.labels, program.registers, &shape);
+            if let Some(violation) = violations.first() {
+                return Err(format!("{violation}, of\n{program}"));
+            }
+        }
     }
     program.settle_temporaries();
     if ends(&program) && program.registers <= 1000 {

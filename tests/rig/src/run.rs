@@ -139,6 +139,7 @@ impl Start {
         } else {
             registers.resize_with(N_REGISTERS as usize, || random.number());
         }
+        vm.at_far.iter_mut().for_each(|slot| *slot = random.number() >> random.below(64));
         Start { registers, vm, chaos }
     }
 }
@@ -253,13 +254,13 @@ impl Verified {
             let mut vm = start.vm.clone();
             // SAFETY: it is there until the call ends.
             vm.running = unsafe { Running::within(home) };
-            vm.edge.write(vm.at_edge);
+            vm.put_edges();
             let end = match home.engine.call(function, &mut vm, registers) {
                 Ok(bits) => End::Returned(bits),
                 Err(Error::Trap { trap, at }) => End::Trapped(trap, at),
                 Err(error) => return Err(error),
             };
-            vm.at_edge = vm.edge.read();
+            vm.take_edges();
             Ok(Seen { end, vm })
         };
         (0..CALLS).map(call).collect()
@@ -268,9 +269,9 @@ impl Verified {
     /// Runs it as machine code, and from where that leaves, or without any, in the interpreter.
     pub fn run(&self, frame: &mut Frame, start: &Start, compiled: Option<&Made>) -> Seen {
         let mut vm = start.vm.clone();
-        vm.edge.write(vm.at_edge);
+        vm.put_edges();
         let end = self.run_on(&mut vm, frame, start, compiled);
-        vm.at_edge = vm.edge.read();
+        vm.take_edges();
         Seen { end, vm }
     }
 

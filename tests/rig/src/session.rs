@@ -6,7 +6,7 @@
 //! `tests/rig/found`.
 
 use crate::compare::{Rig, WAYS};
-use crate::{property, reached};
+use crate::{depth, property, reached};
 use azulejo_core::random::Random;
 use std::time::{Duration, Instant};
 
@@ -50,8 +50,10 @@ pub fn session(arguments: impl Iterator<Item = String>) -> Result<bool, String> 
         rig.ways = vec![done as usize % WAYS.len()];
         // A stride that has no divisor in common with the number of ways.
         let mut random = Random::new(seed);
-        let result = match done % 7 {
-            5 | 6 => property::of_graph(&mut rig, &mut random).map(drop),
+        let result = match done % 49 {
+            0 => depth::of_depth(&mut random),
+            at if at % 7 >= 5 => property::of_graph(&mut rig, &mut random).map(drop),
+            at if at % 7 == 1 => property::of_changed_program(&mut rig, &mut random).map(drop),
             _ => property::of_program(&mut rig, &mut random),
         };
         if let Err(text) = result {
@@ -64,10 +66,12 @@ pub fn session(arguments: impl Iterator<Item = String>) -> Result<bool, String> 
     for (what, names) in [("tile", rig.tiles.never()), ("rule", reached::rules_never_applied())] {
         names.iter().for_each(|name| println!("{what} not reached: {name}"));
     }
+    let seconds = processor_seconds() - processor_start;
     println!(
-        "{:.0} programs a second, {:.0} in a second of the processor's",
+        "{:.0} programs a second, {:.0} in a second of the processor's, and {:.0} bytecodes",
         done as f64 / start.elapsed().as_secs_f64(),
-        done as f64 / (processor_seconds() - processor_start),
+        done as f64 / seconds,
+        rig.bytecodes as f64 / seconds,
     );
     println!(
         "fuzz: {done} programs, {} bytecodes, tiles {tiles}/{all_tiles}, rules {rules}/{all_rules}, \

@@ -5,6 +5,7 @@
 use azulejo_core::random::Random;
 use azulejo_rig::case::{Case, found};
 use azulejo_rig::compare::{Rig, WAYS};
+use azulejo_rig::depth;
 use azulejo_rig::program::program;
 use azulejo_rig::property::{self, Fate};
 use std::ops::Range;
@@ -32,6 +33,19 @@ fn large_programs_do_the_same_in_every_tier() {
         let program = program(random, 1500);
         rig.check(&program, random.number())
     });
+}
+
+#[test]
+fn long_programs_do_the_same_in_every_tier() {
+    run(10..12, |rig, random| {
+        let program = program(random, 10_000);
+        rig.check(&program, random.number())
+    });
+}
+
+#[test]
+fn functions_nest_up_to_the_limit_of_the_stack() {
+    run(0..60, |_, random| depth::of_depth(random));
 }
 
 #[test]
