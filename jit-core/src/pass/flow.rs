@@ -49,6 +49,8 @@ pub struct Flow {
     size: Vec<u32>,
     stack: Vec<(Block, u32)>,
     work: Vec<u32>,
+    /// For each loop one that is around it, or itself as long as none is known to be.
+    around: Vec<u32>,
 }
 
 impl Flow {
@@ -57,6 +59,12 @@ impl Flow {
         self.find_order(graph);
         self.find_dominators(graph);
         self.find_loops(graph);
+    }
+
+    /// Computes all but the loops.
+    pub fn find_dominance(&mut self, graph: &Graph) {
+        self.find_order(graph);
+        self.find_dominators(graph);
     }
 
     /// Whether there is a way from the entry to a block.
@@ -237,6 +245,7 @@ impl Flow {
         self.innermost.clear();
         self.innermost.resize(n_blocks as usize, NONE);
         self.work.clear();
+        self.around.clear();
         for head in (0..n_blocks).rev() {
             for pred in &graph.block(self.order[head as usize]).preds {
                 let pred = self.rank[pred.block.at()];
@@ -259,19 +268,19 @@ impl Flow {
     fn fill_loop(&mut self, graph: &Graph, head: u32) {
         let this = self.loops.len() as u32;
         self.loops.push(LoopData { head, parent: NONE, depth: 0 });
+        self.around.push(this);
         self.innermost[head as usize] = this;
         while let Some(mut rank) = self.work.pop() {
-            let mut outer = self.innermost[rank as usize];
-            if outer == NONE {
+            let inner = self.innermost[rank as usize];
+            if inner == NONE {
                 self.innermost[rank as usize] = this;
             } else {
-                while self.loops[outer as usize].parent != NONE {
-                    outer = self.loops[outer as usize].parent;
-                }
+                let outer = self.outermost(inner);
                 if outer == this {
                     continue;
                 }
                 self.loops[outer as usize].parent = this;
+                self.around[outer as usize] = this;
                 rank = self.loops[outer as usize].head;
             }
             for pred in &graph.block(self.order[rank as usize]).preds {
@@ -281,5 +290,16 @@ impl Flow {
                 }
             }
         }
+    }
+
+    /// The outermost loop around one, of those that were found so far.
+    fn outermost(&mut self, inner: u32) -> u32 {
+        let mut at = inner;
+        while self.around[at as usize] != at {
+            let next = self.around[at as usize];
+            self.around[at as usize] = self.around[next as usize];
+            at = next;
+        }
+        at
     }
 }

@@ -8,8 +8,6 @@ use crate::vocab::{Op, Sig, Type};
 /// The most values that two arms may compute for the branch between them to be dropped: a branch that goes one way
 /// mostly costs less than what would be computed in vain, and waits for nothing.
 const MAX_COMPUTED: usize = 2;
-/// How many branches back one on the same flag is looked for.
-const MAX_BRANCHES: usize = 8;
 /// The most choices that may stand for a branch.
 const MAX_CHOICES: usize = 2;
 
@@ -96,8 +94,8 @@ impl Walk<'_> {
                 self.graph.links[data.inputs.start as usize] = self.graph.links[flag.inputs.start as usize];
                 self.swap_ways(block);
                 self.decide(block);
-            } else if let Some(way) = self.way_decided_before(block) {
-                self.keep_way(block, way);
+            } else if let Some(holds) = self.is_known(self.graph.inputs(end)[0], block) {
+                self.keep_way(block, !holds as usize);
             }
         } else if data.op == Op::SWITCH
             && let Some(value) = self.graph.as_const(self.graph.inputs(end)[0])
@@ -105,21 +103,6 @@ impl Walk<'_> {
             let last = self.graph.block(block).succs.len() - 1;
             self.keep_way(block, value.min(last as u64) as usize);
         }
-    }
-
-    /// Which way a branch goes because one on the same flag led here.
-    fn way_decided_before(&self, block: Block) -> Option<usize> {
-        let flag = self.graph.inputs(self.graph.block(block).end)[0];
-        let mut at = block;
-        for _ in 0..MAX_BRANCHES {
-            let [pred] = self.graph.block(at).preds[..] else { return None };
-            let end = self.graph.block(pred.block).end;
-            if self.graph.node(end).op == Op::BR && self.graph.inputs(end)[0] == flag {
-                return Some(pred.succ as usize);
-            }
-            at = pred.block;
-        }
-        None
     }
 
     fn swap_ways(&mut self, block: Block) {
@@ -199,7 +182,9 @@ impl Walk<'_> {
     /// `n_computed` values were computed for the parameters and for nothing before.
     pub(super) fn choose_instead(&mut self, block: Block, n_computed: usize) {
         let [a, b] = self.graph.block(block).preds[..] else { return };
-        let (Some(way_a), Some(way_b)) = (self.way_to_arm(block, a), self.way_to_arm(block, b)) else {
+        let (Some((way_a, is_a_cold)), Some((way_b, is_b_cold))) =
+            (self.way_to_arm(block, a), self.way_to_arm(block, b))
+        else {
             return;
         };
         let source = way_a.block;
@@ -219,6 +204,10 @@ impl Walk<'_> {
             if n_choices > MAX_CHOICES || (a != b && !self.graph.node(param).ty().is_int()) {
                 return;
             }
+        }
+        // What mostly goes one way costs less than a choice, but not less than nothing.
+        if n_choices > 0 && (is_a_cold || is_b_cold) {
+            return;
         }
         let flag = self.graph.inputs(end)[0];
         let mut params = core::mem::take(&mut self.graph.blocks[block.at()].params);
@@ -245,18 +234,18 @@ impl Walk<'_> {
     }
 
     /// The way from a branch that leads through `pred` into `block`, directly or through a block that does
-    /// nothing and is not cold.
-    fn way_to_arm(&self, block: Block, pred: Pred) -> Option<Pred> {
+    /// nothing, and whether that is cold.
+    fn way_to_arm(&self, block: Block, pred: Pred) -> Option<(Pred, bool)> {
         let data = self.graph.block(pred.block);
         if !self.scratch.is_past[pred.block.at()] || pred.block == block {
             return None;
         }
         if data.succs.len() == 2 {
-            return Some(pred);
+            return Some((pred, false));
         }
         let [way] = data.preds[..] else { return None };
         let is_empty = data.body.is_empty() && data.params.is_empty() && data.succs.len() == 1;
-        (is_empty && data.heat == Heat::Normal).then_some(way)
+        is_empty.then_some((way, data.heat == Heat::Cold))
     }
 
     /// Forgets blocks that only unreachable blocks lead to.

@@ -13,6 +13,7 @@
 //! widens by it folds, and any other user gets a comparison of constants instead.
 
 mod control;
+mod known;
 pub mod predicate;
 
 use super::flow::Flow;
@@ -109,6 +110,7 @@ pub struct Scratch {
     n_sweeps: u32,
     is_sweeping: bool,
     dropped: Vec<Block>,
+    facts: known::Facts,
     pub(super) steps: Steps,
 }
 
@@ -135,6 +137,7 @@ pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) -> b
     scratch.is_past.resize(graph.blocks.len(), false);
     scratch.wanted.clear();
     scratch.n_sweeps = 0;
+    scratch.facts.clear();
     let mut walk = Walk {
         graph,
         scratch,
@@ -183,7 +186,10 @@ impl Walk<'_> {
                 let start = self.join(source, block);
                 self.visit_nodes(source, start);
             }
-            _ => self.visit_nodes(block, 0),
+            _ => {
+                self.note_ways_in(block);
+                self.visit_nodes(block, 0);
+            }
         }
     }
 
