@@ -17,7 +17,7 @@ use super::decode::Decoded;
 use super::registers::Registers;
 use crate::ir::bytecode::{OpcodeInfo, OperandKind, run_of};
 use crate::ir::graph::Effect;
-use crate::ir::template::{Arguments, Step, Template};
+use crate::ir::template::{Arguments, Resume, Step, Template};
 use crate::verify::Shape;
 use crate::vocab::Op;
 
@@ -38,6 +38,7 @@ struct Touches {
     writes: u16,
     /// It stores registers: every one that is written anywhere.
     stores_all: bool,
+    /// Control may go on at the next bytecode, here or in the interpreter.
     goes_on: bool,
     has_labels: bool,
     /// Operands name runs of registers.
@@ -57,7 +58,8 @@ impl Touches {
                 touches.reads |= 1 << operand;
             }
             Step::Next => touches.go_on(written),
-            Step::Exit { .. } => touches.stores_all = true,
+            // The interpreter finds what is needed where it goes on, no more.
+            Step::Exit { to: Resume::Next } => touches.go_on(written),
             Step::Tail { args, .. } => touches.read_run(args),
             Step::Call { effect: Effect::Observes, .. } => touches.stores_all = true,
             Step::Invoke { effect, args, .. } => {
@@ -77,7 +79,8 @@ impl Touches {
         }
         // Jumps may do so before it writes.
         touches.gives &= if touches.has_labels { 0 } else { touches.writes };
-        touches.is_split = template.blocks > 1 || touches.has_labels || !touches.goes_on;
+        let exits = template.steps.iter().any(|step| matches!(step, Step::Exit { .. }));
+        touches.is_split = template.blocks > 1 || touches.has_labels || exits || !touches.goes_on;
         touches
     }
 
@@ -228,6 +231,11 @@ impl Alive {
     /// The registers that are needed where a stretch starts.
     pub(super) fn needed(&self, at: usize) -> &[u64] {
         row(&self.needed, self.n_words, self.number[at])
+    }
+
+    /// Whether a register is needed at a bytecode that starts a stretch.
+    pub(super) fn is_needed(&self, register: u32, at: usize) -> bool {
+        has(self.needed(at), register)
     }
 
     /// Every register that is used.

@@ -11,8 +11,8 @@
 //!
 //! A register is held as its *home* type: the type it is used as if that is only one, else a 64-bit integer that
 //! narrow reads truncate and narrow writes extend with zeros. So a slot has the same bits whichever tier wrote it. The
-//! entry block loads each register that is read before it is written; exits, and calls that look at the frame, store
-//! those that the function writes anywhere.
+//! entry block loads each register that is read before it is written. Calls that look at the frame store those that the
+//! function writes anywhere, exits only what may be read where the interpreter goes on.
 
 mod alive;
 mod called;
@@ -550,7 +550,7 @@ impl Builder<'_> {
                     Resume::Next => self.at as u64 + 1,
                     Resume::Label(operand) => self.operand(operand),
                 };
-                self.flush_all();
+                self.flush_needed(to as usize);
                 self.exit(to);
             }
             Step::Trap { code } => {

@@ -108,6 +108,19 @@ impl Builder<'_> {
         }
     }
 
+    /// Puts what is needed where the interpreter goes on in its slots, unless everything is there.
+    pub(super) fn flush_needed(&mut self, to: usize) {
+        if self.observed {
+            return;
+        }
+        for index in 0..self.scratch.flushes.len() {
+            let register = self.scratch.flushes[index];
+            if self.scratch.alive.is_needed(register, to) && !self.is_in_window(register) {
+                self.flush(register);
+            }
+        }
+    }
+
     pub(super) fn reload(&mut self, register: u32) {
         let ty = self.scratch.registers.home(register);
         let address = self.slot_address(register);
