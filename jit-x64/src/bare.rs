@@ -24,7 +24,8 @@ pub(crate) fn close(emitter: Emitter, code: &mut Code) {
     let blocks = (0..starts.len()).map(Block::from);
     // What stands before the frame is made keeps its size.
     fixups.iter_mut().for_each(|fixup| fixup.form = Form::Field);
-    link::link(&mut link::Scratch::default(), code, &mut fixups, &mut starts, blocks, &pool);
+    let none = core::iter::empty();
+    link::link(&mut link::Scratch::default(), code, &mut fixups, &mut starts, blocks, none, &pool);
 }
 
 /// So often baseline code takes its frame back.

@@ -175,6 +175,10 @@ pub struct Emitter {
     falls_through: bool,
     /// Ways out that are emitted behind all blocks.
     pub(crate) failures: Vec<Failure>,
+    /// Whether the block that is being emitted is cold.
+    is_cold: bool,
+    /// Where cold code goes to end in one of these ways.
+    endings: Vec<(Ending, Block)>,
     /// Whether the function is called by others of bytecode, by their own convention.
     pub(crate) is_called: bool,
     /// The address of what a function shares with those it calls, if others call it.
@@ -182,6 +186,23 @@ pub struct Emitter {
     /// Where above `rsp` the slots of VM registers are then.
     pub(crate) vm_frame: u32,
 }
+
+/// How cold code ends in several places.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    /// With what is in `rax` and `rdx`.
+    AsItIs,
+    /// With this status and what is in `rdx`.
+    WithStatus(u64),
+    /// With this in `rdx`.
+    Failed(u64),
+}
+
+/// How many different endings are remembered.
+const MAX_ENDINGS: usize = 32;
+
+/// How many bytes a jump has that goes far.
+const JUMP_LEN: u32 = 5;
 
 pub(crate) fn slot_mem(out_args: u16, slot: u32) -> Mem {
     Mem::at(regs::RSP.number(), (out_args as i64 + slot as i64) * 8)
@@ -282,6 +303,7 @@ fn emit_as(
         let block = &tiles.blocks[*position as usize];
         let start = emitter.bytes.len() as u32;
         emitter.starts[block.block.at()] = start;
+        emitter.is_cold = block.cold;
         if block.cold {
             code.cold = code.cold.min(start);
         }
@@ -315,7 +337,7 @@ fn emit_as(
     }
     let end_of_blocks = emitter.bytes.len() as u32;
     code.cold = code.cold.min(end_of_blocks);
-    let added = tiles.position.len()..emitter.starts.len();
+    emitter.is_cold = true;
     emitter.fail();
     if !code.sites.is_empty() && emitter.returns.is_none() && emitter.outline.is_none() {
         // A function that does not return does where it faults.
@@ -330,8 +352,8 @@ fn emit_as(
     let Emitter { bytes, mut starts, mut fixups, pool, ways, leaves, returns, frame, .. } = emitter;
     (code.bytes, code.leaves, code.returns, code.frame) = (bytes, leaves, returns, frame);
     let emitted = layout.order.iter().map(|position| tiles.blocks[*position as usize].block);
-    let emitted = emitted.chain(added.map(Block::from));
-    link::link(&mut scratch.link, code, &mut fixups, &mut starts, emitted, &pool);
+    let added = (tiles.position.len()..starts.len()).map(Block::from);
+    link::link(&mut scratch.link, code, &mut fixups, &mut starts, emitted, added, &pool);
     (scratch.starts, scratch.fixups, scratch.pool) = (starts, fixups, pool);
     (scratch.layout, scratch.ways) = (layout, ways);
     Ok(())
@@ -396,9 +418,33 @@ impl Emitter {
             outline: None,
             falls_through: false,
             failures: Vec::new(),
+            is_cold: false,
+            endings: Vec::new(),
             is_called: false,
             host: 0,
             vm_frame: room,
+        }
+    }
+
+    /// In cold code: goes where code ends like this, if there is any. If not, what follows is such code.
+    pub(crate) fn ends_as_before(&mut self, ending: Ending) -> bool {
+        let is_short = matches!(ending, Ending::AsItIs) && self.frame.leave_len() <= JUMP_LEN;
+        if !self.is_cold || self.is_stencil() || is_short {
+            return false;
+        }
+        match self.endings.iter().find(|(other, _)| *other == ending) {
+            Some(&(_, block)) => {
+                self.byte(0xe9);
+                self.distance(block, Jump::Jump);
+                true
+            }
+            None if self.endings.len() == MAX_ENDINGS => false,
+            None => {
+                let block = self.add_block();
+                self.start(block);
+                self.endings.push((ending, block));
+                false
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 //! Saved registers are pushed in [`SAVE_ORDER`], so that `rbp` stands right below the return address and its chain
 //! can be followed where functions keep it ([`Frame::keeps_pointer`]).
 
-use crate::emit::{Emitter, LEFT, OUT};
+use crate::emit::{Emitter, Ending, LEFT, OUT};
 use crate::encode::{Alu, Mem};
 use crate::regs::*;
 use azulejo_core::target::{Reg, RegSet};
@@ -92,6 +92,11 @@ impl Frame {
         }
     }
 
+    /// How many bytes there are that take it back and return.
+    pub(crate) fn leave_len(&self) -> u32 {
+        self.room_len() + self.saved().map(push_len).sum::<u32>() + 1
+    }
+
     /// Says where in the code it is made.
     pub(crate) fn start_at(&mut self, lead: u32) {
         self.lead = lead;
@@ -166,6 +171,9 @@ impl Emitter {
     pub fn leave(&mut self) {
         if self.is_stencil() {
             return self.jump_out(OUT);
+        }
+        if self.ends_as_before(Ending::AsItIs) {
+            return;
         }
         self.returns.get_or_insert(self.leaves.len() as u32);
         self.drop_frame();

@@ -96,15 +96,18 @@ impl Emitter {
 
     /// Emits what stands behind the blocks. The trap's number is in `edx`.
     pub(crate) fn fail(&mut self) {
-        for Failure { block, origin } in core::mem::take(&mut self.failures) {
-            self.start(block);
-            if self.is_called {
+        let failures = core::mem::take(&mut self.failures);
+        for Failure { block, origin } in &failures {
+            self.start(*block);
+            // All that others call end in the same way, which follows once.
+            if !self.is_called {
+                self.mov_imm(RAX.number(), TRAPPED);
+                self.alu(Alu::Or, Type::I64, RAX.number(), RDX.number());
+                self.mov_imm(RDX.number(), *origin as u64);
                 self.leave();
-                continue;
             }
-            self.mov_imm(RAX.number(), TRAPPED);
-            self.alu(Alu::Or, Type::I64, RAX.number(), RDX.number());
-            self.mov_imm(RDX.number(), origin as u64);
+        }
+        if self.is_called && !failures.is_empty() {
             self.leave();
         }
     }

@@ -89,13 +89,15 @@ pub(crate) struct Scratch {
     cuts: Vec<(u32, u32)>,
 }
 
-/// Shortens and links. `starts` are the blocks' by number, `order` are the blocks that were emitted, in order.
+/// Shortens and links. `starts` are the blocks' by number, `order` are the blocks that were emitted, in order, and `others`
+/// are some more in any order.
 pub(crate) fn link(
     scratch: &mut Scratch,
     code: &mut Code,
     fixups: &mut [Fixup],
     starts: &mut [u32],
     order: impl Iterator<Item = Block>,
+    others: impl Iterator<Item = Block>,
     pool: &Pool,
 ) {
     scratch.cuts.clear();
@@ -103,6 +105,11 @@ pub(crate) fn link(
     if !scratch.cuts.is_empty() {
         let mut moved = moved(&scratch.cuts);
         order.for_each(|block| starts[block.at()] = moved(starts[block.at()]));
+        for block in others {
+            let start = &mut starts[block.at()];
+            let n_before = scratch.cuts.partition_point(|(at, _)| at < start);
+            *start -= n_before.checked_sub(1).map_or(0, |last| scratch.cuts[last].1);
+        }
         let mut moved = self::moved(&scratch.cuts);
         code.map.iter_mut().for_each(|(at, _)| *at = moved(*at));
         let mut moved = self::moved(&scratch.cuts);
@@ -230,7 +237,8 @@ mod tests {
                 })
                 .collect();
             let order = (0..n_blocks).map(Block::from);
-            link(&mut Scratch::default(), &mut code, &mut fixups, &mut starts, order, &pool);
+            let none = core::iter::empty();
+            link(&mut Scratch::default(), &mut code, &mut fixups, &mut starts, order, none, &pool);
             assert_eq!(code.cold, *starts.last().expect("there is a block"));
             assert!(code.map.iter().map(|(at, _)| at).eq(&starts), "the map moves along");
             let mut jumps = before.iter();

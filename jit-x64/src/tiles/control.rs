@@ -5,7 +5,6 @@
 use super::mem;
 use super::sequences::control::*;
 use crate::regs;
-use azulejo_core::pass::build::TRAPPED;
 use azulejo_core::vocab::Type;
 use azulejo_macros::tile;
 
@@ -30,7 +29,7 @@ tile! {
     return_int: (return.$t:int reg) -> void, 2, fixed(0 = rdx) => |cx, t| give_back(cx, Some(t.sig.from)),
     return_float: (return.$t:float num) -> void, 3 => |cx, t| { cx.bits_to_int(t.sig.from == Type::F64, regs::RDX.number(), t.reg(0)); cx.status(0) },
     exit_at: (exit_at $at) -> void, 3 => |cx, t| cx.exit(t.imm(0)),
-    trap: (trap $code) -> void, 3 => |cx, t| { cx.mov_imm(regs::RDX.number(), t.origin as u64); cx.status(TRAPPED | t.imm(0) as u64) },
+    trap: (trap $code) -> void, 3 => |cx, t| cx.trap(t.imm(0), t.origin),
     tailed: (tailed) -> void, 3 => |cx, t| { let _ = t; cx.tail() },
     // a function that others of bytecode call by their own convention
     argument0: (argument0) -> reg, 0, entry, fixed(out = rdx) => |cx, t| { let _ = (cx, t); },
@@ -41,7 +40,7 @@ tile! {
     argument_on_stack: (argument_on_stack $at) -> reg, 4 => |cx, t| { let at = cx.argument(t.imm(0)); cx.load(Type::I64, t.out(), at) },
     frame: (frame) -> reg, 1 => |cx, t| { let start = cx.vm_frame(); cx.lea(true, t.out(), start) },
     give: (give.i64 reg) -> void, 2, fixed(0 = rax) => |cx, t| { let _ = t; cx.succeed(); cx.leave() },
-    fail: (fail $code) -> void, 3 => |cx, t| { cx.mov_imm(regs::RDX.number(), t.imm(0) as u64); cx.leave() },
+    fail: (fail $code) -> void, 3 => |cx, t| cx.fail_with(t.imm(0)),
     hand_over: (hand_over $f) -> void, 20 => |cx, t| { call_known(cx, t); cx.hand_on() },
     // stencils: what is kept in registers from bytecode to bytecode
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = r12) => |cx, t| { let _ = (cx, t); },

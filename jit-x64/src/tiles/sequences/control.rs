@@ -1,9 +1,9 @@
 //! What consumes flags, and what leaves the function.
 
-use crate::emit::{Emitter, Tile};
+use crate::emit::{Emitter, Ending, Tile};
 use crate::encode::Alu;
 use crate::regs::{RAX, RDX};
-use azulejo_core::pass::build::EXITED;
+use azulejo_core::pass::build::{EXITED, TRAPPED};
 use azulejo_core::vocab::Type;
 
 impl Emitter {
@@ -14,6 +14,23 @@ impl Emitter {
             _ => self.mov_imm(RAX.number(), status),
         }
         self.leave();
+    }
+
+    /// Leaves it by a trap at a bytecode.
+    pub(in crate::tiles) fn trap(&mut self, code: i64, at: u32) {
+        let status = TRAPPED | code as u64;
+        self.mov_imm(RDX.number(), at as u64);
+        if !self.ends_as_before(Ending::WithStatus(status)) {
+            self.status(status);
+        }
+    }
+
+    /// Leaves it by a trap, if others of bytecode call it.
+    pub(in crate::tiles) fn fail_with(&mut self, code: i64) {
+        if !self.ends_as_before(Ending::Failed(code as u64)) {
+            self.mov_imm(RDX.number(), code as u64);
+            self.leave();
+        }
     }
 
     /// Leaves it before its end.
