@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Only the order of emission changes; the tile list's own order, in which a block stands behind those that dominate
-//! it, is what the passes before rely on. Cost: linear in blocks, times the depth of loops.
+//! it, is what the passes before rely on. Cost: linear in blocks, times the depth of loops up to [`MAX_DEPTH`].
 
 use crate::emit::Outline;
 use azulejo_core::ir::assignment::Assignment;
@@ -22,6 +22,10 @@ use azulejo_core::ir::tiles::{TileBlock, TileList};
 /// How many blocks that only jump are followed: more of them in a row would be a circle.
 const MAX_FOLLOWED: usize = 64;
 
+/// How often each block is looked at on average to rotate the loops that it is in: those around more loops than that stay as
+/// they are, as do some others where loops are nested that deep.
+const MAX_DEPTH: usize = 16;
+
 /// Where blocks go.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
@@ -29,8 +33,22 @@ pub(crate) struct Layout {
     pub(crate) order: Vec<u32>,
     /// Where a jump to each block really leads.
     leads_to: Vec<Block>,
-    /// For each loop the first and the last of its blocks in `order`, cold ones aside.
-    spans: Vec<(u32, u32)>,
+    /// By loop.
+    spans: Vec<Span>,
+}
+
+/// Where a loop's blocks are in [`Layout::order`], cold ones aside.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    first: u32,
+    last: u32,
+    /// How many there are.
+    n_blocks: u32,
+    /// A number for the loop, the first of `n_inside`: the loops inside it have the others.
+    number: u32,
+    n_inside: u32,
+    /// The first number for a loop inside that is still to be given one.
+    next: u32,
 }
 
 impl Layout {
@@ -44,8 +62,14 @@ impl Layout {
         order.extend(emitted.map(|(at, _)| at as u32));
         if !tiles.loops.is_empty() {
             self.find_spans(tiles);
+            let mut allowed = MAX_DEPTH * self.order.len();
             // Inner loops stand before those around them.
-            (0..tiles.loops.len()).for_each(|at| self.rotate(tiles, at));
+            for at in 0..tiles.loops.len() {
+                let Span { first, last, .. } = self.spans[at];
+                let Some(left) = allowed.checked_sub(last.saturating_sub(first) as usize) else { continue };
+                allowed = left;
+                self.rotate(tiles, at);
+            }
         }
     }
 
@@ -104,39 +128,57 @@ impl Layout {
     }
 
     fn find_spans(&mut self, tiles: &TileList) {
-        const NOWHERE: (u32, u32) = (u32::MAX, 0);
+        const NOWHERE: Span = Span { first: u32::MAX, last: 0, n_blocks: 0, number: 0, n_inside: 1, next: 0 };
         self.spans.clear();
         self.spans.resize(tiles.loops.len(), NOWHERE);
         for (at, position) in self.order.iter().enumerate() {
             let block = &tiles.blocks[*position as usize];
-            let mut around = block.inner;
-            while !block.cold && around.is_some() {
-                let (first, last) = &mut self.spans[around.at()];
-                *first = (*first).min(at as u32);
-                *last = at as u32;
-                around = tiles.loops[around.at()].around;
+            if !block.cold && block.inner.is_some() {
+                let span = &mut self.spans[block.inner.at()];
+                span.first = span.first.min(at as u32);
+                span.last = at as u32;
+                span.n_blocks += 1;
             }
+        }
+        // Inner loops stand before those around them.
+        for at in 0..tiles.loops.len() {
+            let Span { first, last, n_blocks, n_inside, .. } = self.spans[at];
+            if let Some(around) = self.spans.get_mut(tiles.loops[at].around.at()) {
+                around.first = around.first.min(first);
+                around.last = around.last.max(last);
+                around.n_blocks += n_blocks;
+                around.n_inside += n_inside;
+            }
+        }
+        let mut next_outermost = 0;
+        for at in (0..tiles.loops.len()).rev() {
+            let n_inside = self.spans[at].n_inside;
+            let next = match self.spans.get_mut(tiles.loops[at].around.at()) {
+                Some(around) => &mut around.next,
+                None => &mut next_outermost,
+            };
+            let number = core::mem::replace(next, *next + n_inside);
+            (self.spans[at].number, self.spans[at].next) = (number, number + 1);
         }
     }
 
     fn rotate(&mut self, tiles: &TileList, at: usize) {
-        let (first, last) = self.spans[at];
+        let Span { first, last, n_blocks, number, n_inside, .. } = self.spans[at];
         // The entry stands first whatever it is part of.
         if first >= last || first == 0 {
             return;
         }
-        let span = &self.order[first as usize..=last as usize];
-        let block = |position: u32| &tiles.blocks[position as usize];
-        let is_inside = |mut inner: Loop| {
-            while inner.is_some() && inner.at() != at {
-                inner = tiles.loops[inner.at()].around;
-            }
-            inner.is_some()
-        };
         // Blocks of other loops may stand between those of this one if control enters it at several places.
-        if !span.iter().all(|position| is_inside(block(*position).inner) && !block(*position).cold) {
+        if n_blocks != last - first + 1 {
             return;
         }
+        let span = &self.order[first as usize..=last as usize];
+        let block = |position: u32| &tiles.blocks[position as usize];
+        let numbers = number..number + n_inside;
+        let is_inside = |inner: Loop| {
+            let span = self.spans.get(inner.at());
+            span.is_some_and(|span| numbers.contains(&span.number))
+        };
         let goes_to = |from: &TileBlock, to: u32| {
             let to = block(to).block;
             tiles.edges(from).iter().any(|edge| self.leads_to[edge.to.at()] == to)

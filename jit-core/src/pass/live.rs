@@ -336,14 +336,26 @@ pub(super) fn intersect(a: &[Segment], b: &[Segment]) -> bool {
     let (mut at_a, mut at_b) = (ends_by(a, first_b.start), ends_by(b, first_a.start));
     while let (Some(x), Some(y)) = (a.get(at_a), b.get(at_b)) {
         if x.end <= y.start {
-            at_a += 1;
+            at_a = skip(a, at_a, y.start);
         } else if y.end <= x.start {
-            at_b += 1;
+            at_b = skip(b, at_b, x.start);
         } else {
             return true;
         }
     }
     false
+}
+
+/// The first segment behind this one that ends behind a position. One far away costs the logarithm of how far.
+fn skip(list: &[Segment], at: usize, position: u32) -> usize {
+    let (mut near, mut step) = (at + 1, 1);
+    while list.get(near + step).is_some_and(|segment| segment.end <= position) {
+        near += step + 1;
+        step *= 2;
+    }
+    let end = list.len().min(near + step);
+    near += list[near.min(end)..end].partition_point(|segment| segment.end <= position);
+    near
 }
 
 /// How many segments of a sorted list end at a position or before.

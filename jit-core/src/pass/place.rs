@@ -11,6 +11,10 @@
 //! operands, which fold into the instructions that use them and would otherwise keep a register through the
 //! loop; and what only a cold path uses, which a hot path would then pay for.
 //!
+//! Blocks that run equally often because only cold ones are between them are a *chain*, and a value may stand in any of
+//! its blocks at the same cost. It stands where its bytecode is: as late as it may would mean that a sum of many loads is
+//! computed behind the last check, and all that was loaded is kept until then.
+//!
 //! Which order in a block: each value right before the first node that needs it, the operand whose computation
 //! needs more registers first (Sethi and Ullman). Values that only other blocks use, or the block's end, come last,
 //! in the order of the bytecodes they are from: who wrote the bytecode needed the old value of a register before
@@ -34,12 +38,16 @@ use crate::vocab::{Op, Type};
 /// How many bytecodes there may be for each node for the nodes to be sorted by counting.
 const MAX_SPARSE: usize = 8;
 
+/// How many loops at most a value leaves at once.
+const MAX_LEFT: usize = 64;
+
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Scratch {
     flow: Flow,
     /// By rank.
     is_cold: Vec<bool>,
+    chains: Chains,
     lines: Lines,
     /// For each node the rank of its early block, of a pinned one that of its block; then the one before from its bytecode.
     early: Vec<u32>,
@@ -76,6 +84,17 @@ struct Lines {
     resume: Vec<u32>,
 }
 
+/// Blocks of which each runs as often as the one before.
+#[derive(Debug, Default)]
+struct Chains {
+    /// The ranks of each chain's blocks in order, one chain behind another; empty if there is no chain of several blocks.
+    ranks: Vec<u32>,
+    /// By rank: where in `ranks` the block is, and where its chain starts.
+    position: Vec<(u32, u32)>,
+    /// By rank: the block that follows in the chain.
+    next: Vec<u32>,
+}
+
 impl Scratch {
     /// Gives its memory back.
     pub(super) fn release(&mut self) {
@@ -88,6 +107,7 @@ pub fn place(scratch: &mut Scratch, graph: &Graph, out: &mut Schedule) {
     out.clear();
     scratch.flow.find(graph);
     scratch.find_cold(graph);
+    scratch.find_chains(graph);
     scratch.order_blocks(graph, out);
     scratch.find_early(graph);
     scratch.find_homes(graph);
@@ -117,6 +137,46 @@ impl Scratch {
             let mut ways_in = preds.iter().map(|pred| flow.rank[pred.block.at()] as usize);
             if ways_in.all(|pred| pred >= rank || self.is_cold[pred]) {
                 self.is_cold[rank] = true;
+            }
+        }
+    }
+
+    /// Finds chains: only cold blocks are between two blocks if neither has another hot block behind or before it, and
+    /// the one dominates the other.
+    fn find_chains(&mut self, graph: &Graph) {
+        let Scratch { flow, is_cold, chains: Chains { ranks, position, next }, .. } = self;
+        ranks.clear();
+        if !is_cold.contains(&true) {
+            return;
+        }
+        next.clear();
+        next.resize(flow.order.len(), NONE);
+        position.clear();
+        position.resize(flow.order.len(), (0, 0));
+        let hot = |rank: u32| rank != NONE && !is_cold[rank as usize];
+        for rank in 1..flow.order.len() as u32 {
+            let before = flow.idom[rank as usize];
+            if !hot(rank) || !hot(before) || flow.innermost[rank as usize] != flow.innermost[before as usize]
+            {
+                continue;
+            }
+            let (block, above) = (flow.order[rank as usize], flow.order[before as usize]);
+            let mut ways_in = graph.block(block).preds.iter().map(|pred| flow.rank[pred.block.at()]);
+            let mut ways_out = graph.block(above).succs.iter().map(|succ| flow.rank[succ.at()]);
+            if ways_in.all(|pred| pred == before || !hot(pred))
+                && ways_out.all(|succ| succ == rank || !hot(succ))
+            {
+                next[before as usize] = rank;
+            }
+        }
+        // A block that was reached as the next of another has its position when its turn comes.
+        for first in 0..flow.order.len() as u32 {
+            let start = ranks.len() as u32;
+            let mut at = first;
+            while at != NONE && (at == 0 && first == 0 || position[at as usize] == (0, 0)) {
+                position[at as usize] = (ranks.len() as u32, start);
+                ranks.push(at);
+                at = next[at as usize];
             }
         }
     }
@@ -296,7 +356,10 @@ impl Scratch {
         }
         let highest = flow.height(self.early[node.at()]);
         let (mut best, mut at) = (late, late);
-        while flow.innermost[at as usize] != NONE {
+        for _ in 0..MAX_LEFT {
+            if flow.innermost[at as usize] == NONE {
+                break;
+            }
             let inner = flow.loops[flow.innermost[at as usize] as usize];
             at = flow.idom[inner.head as usize];
             if flow.height(at) < highest || at == inner.head {
@@ -306,7 +369,21 @@ impl Scratch {
                 best = at;
             }
         }
-        best
+        self.in_chain(graph, data.origin, best, highest)
+    }
+
+    /// The first block of a chain, up to this one and no higher in the dominator tree than that, that ends with a value's own
+    /// bytecode or a later one.
+    fn in_chain(&self, graph: &Graph, origin: u32, rank: u32, highest: u32) -> u32 {
+        let Some(&(position, start)) = self.chains.position.get(rank as usize) else { return rank };
+        let n_above = (position - start).min(self.flow.height(rank) - highest);
+        if self.chains.ranks.is_empty() || n_above == 0 {
+            return rank;
+        }
+        let ranks = &self.chains.ranks[(position - n_above) as usize..position as usize];
+        let end = |rank: &u32| graph.node(graph.block(self.flow.order[*rank as usize]).end).origin;
+        let n_before = ranks.partition_point(|rank| end(rank) < origin);
+        ranks.get(n_before).copied().unwrap_or(rank)
     }
 
     fn find_users(&mut self, graph: &Graph) {

@@ -14,6 +14,10 @@
 //! - before whatever it has to give way to;
 //! - and what still fits nowhere is in memory for one instruction.
 //!
+//! Cold code comes last, when all else has its place. A value that is not used in a cold *region* (cold blocks that are
+//! entered at their first) stays there where it was when control came in, so that a region moves what it needs and
+//! nothing more.
+//!
 //! A piece that is in memory is in its range's spill slot; each instruction that needs it in a register gets it
 //! in one for just that moment. What such a moment needs cannot be put off, so it may drive out any piece. A
 //! constant has no slot: it is made again. [`mod@write`] finds where to store, and moves values between pieces.
@@ -35,7 +39,7 @@ use crate::ir::tiles::{Constraint, Operand, Role, TileList};
 use crate::target::{Reg, RegSet, RegisterFile};
 use crate::vocab::Class;
 use occupied::{Holder, MAX_REGISTERS, NOBODY, Occupied, Sweep};
-use pieces::{Piece, Pieces, Place, Touch};
+use pieces::{HOT, Piece, Pieces, Place, Touch};
 use std::collections::BinaryHeap;
 
 /// Memory kept between functions.
@@ -48,6 +52,11 @@ pub struct Scratch {
     /// What waits from the start, the first one last, and what waits again or was cut off.
     ranges: Vec<Task>,
     queue: BinaryHeap<Task>,
+    /// Pieces in cold code that wait for all else to have its place, and how often such were given theirs.
+    cold: Vec<u32>,
+    n_rounds: u32,
+    /// What is in registers where control enters regions: the range, the region, the register; sorted.
+    entering: Vec<(u32, u32, Reg)>,
     /// For each operand that needs a register for a moment, the moment; `u32::MAX` for others.
     moment_of: Vec<u32>,
     moments: Vec<Moment>,
@@ -126,6 +135,10 @@ impl Task {
         Task((!start as u64) << 32 | (Task::MOMENT | at) as u64)
     }
 
+    fn start(self) -> u32 {
+        !(self.0 >> 32) as u32
+    }
+
     fn what(self) -> Waiting {
         match self.0 as u32 {
             at if at >= Task::MOMENT => Waiting::Moment(at - Task::MOMENT),
@@ -146,6 +159,9 @@ enum Look {
 
 /// How many registers an instruction destroys that is one of those that all others are asked for together.
 const MANY: u32 = 4;
+
+/// How often cold pieces are given their places together; those that come later wait like others.
+const MAX_ROUNDS: u32 = 4;
 
 /// How many positions a piece covers at most that waits again.
 const MAX_LENGTH: u32 = 1024 * STEP;
@@ -191,6 +207,8 @@ pub fn allocate(
     scratch.latest.clear();
     scratch.latest.resize(ranges.ranges.len(), None);
     scratch.queue.clear();
+    scratch.cold.clear();
+    scratch.n_rounds = 0;
     scratch.moment_of.clear();
     scratch.moment_of.resize(tiles.operands.len(), u32::MAX);
     scratch.moments.clear();
@@ -284,8 +302,82 @@ impl Allocator<'_> {
     }
 
     fn next(&mut self) -> Option<Task> {
-        let Scratch { ranges, queue, .. } = &mut *self.scratch;
-        if queue.peek() > ranges.last() { queue.pop() } else { ranges.pop() }
+        loop {
+            let Scratch { ranges, queue, cold, pieces, n_rounds, .. } = &mut *self.scratch;
+            let next = queue.peek().max(ranges.last());
+            // What cold pieces drive out of a register everywhere comes when all else is done.
+            let end = if *n_rounds == 0 { pieces.first_cold } else { u32::MAX };
+            if cold.is_empty() || next.is_some_and(|task| task.start() < end) {
+                return if queue.peek() > ranges.last() { queue.pop() } else { ranges.pop() };
+            }
+            self.place_cold();
+        }
+    }
+
+    /// Lets pieces in cold code wait for a register in each region where they are used. In the others they stay where the
+    /// range was when control came in.
+    fn place_cold(&mut self) {
+        self.find_entering();
+        self.scratch.n_rounds += 1;
+        let mut cold = core::mem::take(&mut self.scratch.cold);
+        for whole in cold.drain(..) {
+            let range = self.piece(whole).range;
+            let Scratch { pieces, entering, .. } = &mut *self.scratch;
+            let start = entering.partition_point(|(other, ..)| *other < range);
+            let of_range = || entering[start..].iter().take_while(|(other, ..)| *other == range);
+            let first_new = pieces.cut_regions(whole, of_range().map(|(_, region, _)| *region));
+            let mut next = start;
+            for at in core::iter::once(whole).chain(first_new..self.scratch.pieces.all.len() as u32) {
+                let Scratch { pieces, entering, .. } = &*self.scratch;
+                let region = pieces.region(at);
+                if !pieces.is_wanted(region, whole) {
+                    self.spill(at);
+                    continue;
+                }
+                while entering.get(next).is_some_and(|(other, at, _)| (*other, *at) < (range, region)) {
+                    next += 1;
+                }
+                match entering.get(next) {
+                    Some(&(other, at_entry, reg))
+                        if (other, at_entry) == (range, region) && self.is_free(at, reg) =>
+                    {
+                        self.take(reg, at);
+                    }
+                    _ if self.piece(at).is_idle() => self.spill(at),
+                    _ => self.queue(at),
+                }
+            }
+        }
+        self.scratch.cold = cold;
+    }
+
+    /// Finds what is in registers where control enters regions.
+    fn find_entering(&mut self) {
+        let Scratch { occupied, pieces, entering, evicted, .. } = &mut *self.scratch;
+        entering.clear();
+        for class in [Class::Int, Class::Float] {
+            if !self.ranges.ranges.iter().any(|range| range.class == class) {
+                continue;
+            }
+            for &reg in self.regs.of(class) {
+                for (region, data) in pieces.regions.iter().enumerate() {
+                    let last = Segment { start: data.before, end: data.before + 1 };
+                    occupied.find_pieces(reg, &[last], evicted);
+                    let holders = evicted.iter().map(|piece| pieces.all[*piece as usize].range);
+                    entering.extend(holders.map(|range| (range, region as u32, reg)));
+                }
+            }
+        }
+        entering.sort_unstable_by_key(|(range, region, _)| (*range, *region));
+    }
+
+    /// Lets a part of a piece wait that was cut by levels.
+    fn queue_level(&mut self, piece: u32) {
+        let Scratch { pieces, cold, n_rounds, .. } = &mut *self.scratch;
+        match *n_rounds < MAX_ROUNDS && pieces.region(piece) != HOT {
+            true => cold.push(piece),
+            false => self.queue(piece),
+        }
     }
 
     fn place_piece(&mut self, at: u32) {
@@ -453,8 +545,8 @@ impl Allocator<'_> {
         let first_new = pieces.cut_levels(at);
         if first_new < pieces.all.len() as u32 {
             let end = pieces.all.len() as u32;
-            self.queue(at);
-            (first_new..end).for_each(|new| self.queue(new));
+            self.queue_level(at);
+            (first_new..end).for_each(|new| self.queue_level(new));
             return;
         }
         let segments = pieces.segments(at);

@@ -90,6 +90,20 @@ struct Stretch {
     /// A number for whether it is cold, and the innermost loop around: between blocks that agree in this a value may move
     /// without being moved more often than where it is needed.
     level: u32,
+    /// The region that it is part of, or [`HOT`].
+    region: u32,
+}
+
+/// The region of blocks that are not cold.
+pub(super) const HOT: u32 = u32::MAX;
+/// Blocks of different regions lead to a block, or hot ones.
+const MANY: u32 = u32::MAX - 1;
+
+/// Cold blocks in a row that are entered at the first of them only.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Region {
+    /// The last position of a block that leads there.
+    pub(super) before: u32,
 }
 
 /// What a piece that is being cut has at one level.
@@ -107,6 +121,10 @@ struct AtLevel {
 impl AtLevel {
     const NONE: AtLevel = AtLevel { n_segments: 0, n_uses: 0, last: u32::MAX, next_segment: 0, next_use: 0 };
 }
+
+/// The most levels of which each gets a piece, whether it uses the range or not. Of more, those that do not are one: they
+/// have it in memory.
+const MAX_LEVELS: usize = 64;
 
 /// Room for a use.
 const NO_USE: Use = Use { at: 0, touch: Touch::Argument, cost: 0.0 };
@@ -127,14 +145,19 @@ pub(super) struct Pieces {
     touched: Vec<u32>,
     /// By level; nothing is at any unless a piece is being cut.
     levels: Vec<AtLevel>,
+    pub(super) regions: Vec<Region>,
+    /// By block: the region of those that lead there, as far as they stand before it, and where the last one ends.
+    led_from: Vec<(u32, u32)>,
+    /// By region or level: the last piece that was cut for which it was asked for.
+    wanted: Vec<u32>,
+    /// Where the first cold block starts.
+    pub(super) first_cold: u32,
 }
 
 impl Pieces {
     /// One piece for each range.
     pub(super) fn fill(&mut self, tiles: &TileList, ranges: &Ranges) {
         let n_places = tiles.loops.len() as u32 + 1;
-        self.levels.clear();
-        self.levels.resize(2 * n_places as usize, AtLevel::NONE);
         self.blocks.clear();
         self.blocks.extend(tiles.blocks.iter().map(|block| {
             let often = LOOP_WEIGHT.powi(tiles.depth(block.inner).min(MAX_DEPTH) as i32);
@@ -143,8 +166,14 @@ impl Pieces {
                 cost: often * if block.cold { COLD_WEIGHT } else { 1.0 },
                 // What is hot comes first, and what is in no loop last.
                 level: block.cold as u32 * n_places + block.inner.0.min(n_places - 1),
+                region: HOT,
             }
         }));
+        self.find_regions(tiles);
+        self.levels.clear();
+        self.levels.resize(self.regions.len().max(2 * n_places as usize) + 1, AtLevel::NONE);
+        self.wanted.clear();
+        self.wanted.resize(self.levels.len(), u32::MAX);
         self.find_uses(tiles, ranges);
         self.segments.clone_from(&ranges.segments);
         let is_level = self.blocks.iter().all(|block| block.level == self.blocks[0].level);
@@ -153,6 +182,35 @@ impl Pieces {
             let uses = List { start: self.first_use[at], len: self.first_use[at + 1] - self.first_use[at] };
             let piece = self.measure(at as u32, range.segments, uses);
             self.all.push(Piece { is_level, ..piece });
+        }
+    }
+
+    /// Finds regions: a cold block begins one unless all that leads there from before it is in the region at hand.
+    fn find_regions(&mut self, tiles: &TileList) {
+        self.regions.clear();
+        self.first_cold = u32::MAX;
+        let Some(first) = tiles.blocks.iter().position(|block| block.cold) else { return };
+        self.first_cold = tiles.blocks[first].insts.start * STEP;
+        self.led_from.clear();
+        self.led_from.resize(tiles.blocks.len(), (HOT, 0));
+        for (at, block) in tiles.blocks.iter().enumerate() {
+            let last = (block.insts.start + block.insts.len - 1) * STEP + GAP;
+            if block.cold {
+                let (from, before) = self.led_from[at];
+                if self.regions.is_empty() || from as usize != self.regions.len() - 1 {
+                    self.regions.push(Region { before });
+                }
+                self.blocks[at].region = self.regions.len() as u32 - 1;
+            }
+            for edge in tiles.edges(block) {
+                let to = tiles.position[edge.to.at()] as usize;
+                if to > at {
+                    let (from, before) = &mut self.led_from[to];
+                    let this = if block.cold { self.blocks[at].region } else { MANY };
+                    *from = if *from == HOT || *from == this { this } else { MANY };
+                    *before = last;
+                }
+            }
         }
     }
 
@@ -200,6 +258,12 @@ impl Pieces {
     /// Everything that touches a range, in order.
     pub(super) fn uses_of_range(&self, range: u32) -> &[Use] {
         &self.uses[self.first_use[range as usize] as usize..self.first_use[range as usize + 1] as usize]
+    }
+
+    /// The region that a piece starts in.
+    pub(super) fn region(&self, piece: u32) -> u32 {
+        let first = self.segments(piece)[0];
+        self.blocks[block_at(&self.blocks, first.start)].region
     }
 
     /// The block, by position in the tile list, that a position is in.
@@ -255,28 +319,72 @@ impl Pieces {
             return first_new;
         }
         self.all[piece as usize].is_level = true;
-        self.find_parts(whole.segments);
-        if self.touched.len() > 1 {
+        if !self.cut_by(piece, MAX_LEVELS, |block, _| block.level) {
+            let uses = self.all[piece as usize].uses;
+            let idle = self.levels.len() as u32 - 1;
+            let mut block = 0;
+            for touch in &self.uses[uses.range()] {
+                block = block_from(&self.blocks, block, touch.at);
+                self.wanted[self.blocks[block].level as usize] = piece;
+            }
+            self.cut_by(piece, usize::MAX, |block, wanted| match wanted[block.level as usize] == piece {
+                true => block.level,
+                false => idle,
+            });
+        }
+        first_new
+    }
+
+    /// Cuts a cold piece into one for each region where it is used or that is among these, and one for all others, which is
+    /// none of those that [`is_wanted`](Self::is_wanted). The first keeps its number, the others follow from the number
+    /// that is returned; there may be none.
+    pub(super) fn cut_regions(&mut self, piece: u32, others: impl Iterator<Item = u32>) -> u32 {
+        let first_new = self.all.len() as u32;
+        let uses = self.all[piece as usize].uses;
+        let mut block = 0;
+        for touch in &self.uses[uses.range()] {
+            block = block_from(&self.blocks, block, touch.at);
+            self.wanted[self.blocks[block].region as usize] = piece;
+        }
+        others.for_each(|region| self.wanted[region as usize] = piece);
+        self.cut_by(piece, usize::MAX, |block, wanted| match wanted[block.region as usize] == piece {
+            true => block.region + 1,
+            false => 0,
+        });
+        first_new
+    }
+
+    /// Whether a region was asked for when a piece was cut that had this number.
+    pub(super) fn is_wanted(&self, region: u32, piece: u32) -> bool {
+        self.wanted[region as usize] == piece
+    }
+
+    /// Cuts a piece into one for each level that it touches, the lowest first, if there are no more levels than that.
+    fn cut_by(&mut self, piece: u32, max_levels: usize, level: impl Fn(&Stretch, &[u32]) -> u32) -> bool {
+        let whole = self.all[piece as usize];
+        self.find_parts(whole.segments, &level);
+        let is_cut = self.touched.len() <= max_levels;
+        if is_cut && self.touched.len() > 1 {
             self.touched.sort_unstable();
-            self.find_touches(whole.uses);
+            self.find_touches(whole.uses, &level);
             self.write_levels(piece);
         }
         for level in self.touched.drain(..) {
             self.levels[level as usize] = AtLevel::NONE;
         }
-        first_new
+        is_cut
     }
 
     /// Cuts segments where the level changes, and counts what each level gets of them.
-    fn find_parts(&mut self, segments: List) {
-        let Pieces { parts, touched, levels, blocks, .. } = self;
+    fn find_parts(&mut self, segments: List, level: impl Fn(&Stretch, &[u32]) -> u32) {
+        let Pieces { parts, touched, levels, blocks, wanted, .. } = self;
         parts.clear();
         let mut block = 0;
         for segment in &self.segments[segments.range()] {
             let mut start = segment.start;
             block = block_from(blocks, block, start);
             while start < segment.end {
-                let Stretch { end, level, .. } = blocks[block];
+                let (end, level) = (blocks[block].end, level(&blocks[block], wanted));
                 let at_level = &mut levels[level as usize];
                 let end = end.min(segment.end);
                 match parts.get_mut(at_level.last as usize) {
@@ -297,13 +405,13 @@ impl Pieces {
     }
 
     /// Finds the level of each use, and counts what each level gets of them.
-    fn find_touches(&mut self, uses: List) {
-        let Pieces { touches, levels, blocks, .. } = self;
+    fn find_touches(&mut self, uses: List, level: impl Fn(&Stretch, &[u32]) -> u32) {
+        let Pieces { touches, levels, blocks, wanted, .. } = self;
         touches.clear();
         let mut block = 0;
         for touch in &self.uses[uses.range()] {
             block = block_from(blocks, block, touch.at);
-            let level = blocks[block].level;
+            let level = level(&blocks[block], wanted);
             levels[level as usize].n_uses += 1;
             touches.push((level, *touch));
         }

@@ -214,7 +214,18 @@ impl<'a> Writer<'a> {
         } else if is_at(near.wrapping_sub(1)) {
             near - 1
         } else {
-            entries.partition_point(|(segment, _)| segment.end <= position)
+            // One ahead is found in the logarithm of how far it is.
+            let is_behind = |at: usize| entries.get(at).is_some_and(|(segment, _)| segment.end <= position);
+            let (mut start, mut step) = (0, entries.len());
+            if is_behind(near) {
+                (start, step) = (near + 1, 1);
+                while is_behind(start + step) {
+                    start += step + 1;
+                    step *= 2;
+                }
+            }
+            let end = entries.len().min(start + step + 1);
+            start + entries[start..end].partition_point(|(segment, _)| segment.end <= position)
         };
         debug_assert!(is_at(at), "the range is not live at {position}");
         cut.start + at as u32
@@ -274,6 +285,7 @@ impl<'a> Writer<'a> {
             }
             let mut uses = pieces.uses_of_range(range).iter().peekable();
             let mut before = (Segment { start: u32::MAX, end: u32::MAX }, Place::Waiting);
+            let mut across = cut.start;
             // The first block that starts behind what was looked at.
             let mut next = 0;
             for index in cut.range() {
@@ -305,7 +317,7 @@ impl<'a> Writer<'a> {
                     let is_here = |touch: &&Use| touch.at == start_of(next);
                     // Arguments are moved into a parameter.
                     if !uses.clone().take_while(is_here).any(|touch| touch.touch == Touch::Parameter) {
-                        self.find_edges(range, index as u32, next);
+                        self.find_edges(range, index as u32, next, &mut across);
                     }
                     next += 1;
                 }
@@ -314,8 +326,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Finds where a cut range changes its place over the edges into a block.
-    fn find_edges(&mut self, range: u32, located: u32, block: usize) {
+    /// Finds where a cut range changes its place over the edges into a block. `across` is where edges from far away came
+    /// from last: they mostly come in the order of the blocks they lead to.
+    fn find_edges(&mut self, range: u32, located: u32, block: usize, across: &mut u32) {
         let tiles = self.allocator.tiles;
         let to = self.scratch.located[located as usize].1;
         let preds = self.scratch.first_pred[block]..self.scratch.first_pred[block + 1];
@@ -323,8 +336,12 @@ impl<'a> Writer<'a> {
             let pred = self.scratch.preds[pred as usize] as usize;
             let data = &tiles.blocks[pred];
             let last = data.insts.start + data.insts.len - 1;
-            let from = self.find_located(self.scratch.whereabouts[range as usize].cut, end_of(data), located);
-            let from = self.scratch.located[from as usize].1;
+            let (segment, mut from) = self.scratch.located[located as usize];
+            if !(segment.start..segment.end).contains(&end_of(data)) {
+                let cut = self.scratch.whereabouts[range as usize].cut;
+                *across = self.find_located(cut, end_of(data), *across);
+                from = self.scratch.located[*across as usize].1;
+            }
             if from != to {
                 let (before, phase) = match data.edges.len {
                     1 => (last, Phase::Leave),
