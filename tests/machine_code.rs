@@ -28,6 +28,8 @@ enum Op {
     AddShort { dst: Out<i64>, a: In<i64>, k: Imm<i16> },
     AddWord { dst: Out<i64>, a: In<i64>, k: Imm<u16> },
     IsWithin { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    Load { dst: Out<i64>, at: In<u64> },
+    Leave { a: In<i64>, b: In<i64> },
     Return { a: In<i64> },
 }
 
@@ -35,6 +37,7 @@ static NULL: u64 = 0;
 
 template! {
     macro ^vmnull () (copy (&null_address))
+    macro ^field (,at) (load pure (addr (tc) ,at) u64)
 
     Op::Const        => $value
     Op::Add          => (add $a $b)
@@ -59,6 +62,10 @@ template! {
     Op::AddShort     => (add $a (scast $k i64))
     Op::AddWord      => (add $a (ucast $k i64))
     Op::IsWithin     => (flagval (all (ge $a (const 0 i64)) (lt $a $b)) i64)
+    Op::Load         => unsafe
+        (within (any (likely (ult (sub $at (^field 0)) (^field 8))) (ult (sub $at (^field 16)) (^field 24))) 7
+            (load $at i64))
+    Op::Leave        => (when (unlikely (lt $a $b)) (exit))
     Op::Return       => (return $a)
 }
 
@@ -381,4 +388,76 @@ fn what_never_changes_is_loaded_once_before_the_loop() {
     );
     let body = loop_body(&code);
     assert_eq!(body.iter().filter(|instruction| touches_memory(instruction)).count(), 2, "{}", text(&body));
+}
+
+fn n_branches(code: &[Instruction]) -> usize {
+    code.iter().filter(|i| i.flow_control() == FlowControl::ConditionalBranch).count()
+}
+
+#[test]
+fn a_check_with_two_ways_is_done_once_for_one_address() {
+    let code = compiled(
+        vec![
+            Op::Load { dst: r(1), at: r(0) },
+            Op::Call,
+            Op::Load { dst: r(2), at: r(0) },
+            Op::Add { dst: r(1), a: r(1), b: r(2) },
+            Op::Call,
+            Op::Load { dst: r(2), at: r(0) },
+            Op::Add { dst: r(1), a: r(1), b: r(2) },
+            Op::Return { a: r(1) },
+        ],
+        3,
+    );
+    assert_eq!(n_branches(&code), 2, "{}", text(&code));
+}
+
+#[test]
+fn a_branch_is_decided_by_one_that_dominates_it() {
+    // if a < b { return a }; if c < d { call() }; if a < b { return c }; return d
+    let [a, b, c, d] = [0u32, 1, 2, 3];
+    let code = compiled(
+        vec![
+            Op::JumpLess { a: r(a), b: r(b), to: Label(5) },
+            Op::JumpNotLess { a: r(c), b: r(d), to: Label(3) },
+            Op::Call,
+            Op::JumpLess { a: r(a), b: r(b), to: Label(6) },
+            Op::Return { a: r(d) },
+            Op::Return { a: r(a) },
+            Op::Return { a: r(c) },
+        ],
+        4,
+    );
+    assert_eq!(n_branches(&code), 2, "{}", text(&code));
+}
+
+#[test]
+fn a_way_out_stores_what_is_read_behind_it() {
+    // Ten registers are written before a way out, and all but one are written again behind it.
+    let mut code: Vec<Op> = (2..12).map(|at: u32| Op::Add { dst: r(at), a: r(0), b: r(1) }).collect();
+    code.push(Op::Leave { a: r(0), b: r(1) });
+    code.extend((3..12).map(|at: u32| Op::Add { dst: r(at), a: r(at - 1), b: r(1) }));
+    code.push(Op::Return { a: r(11) });
+    let listing = compiled(code.clone(), 12);
+    let is_store = |i: &&Instruction| i.op0_kind() == OpKind::Memory && i.memory_base() == Register::RSI;
+    assert_eq!(listing.iter().filter(is_store).count(), 1, "{}", text(&listing));
+
+    let engine = Engine::<Op>::new();
+    let function = engine.define("leaves", code, 12).expect("the code is right");
+    engine.compile(function).expect("it compiles");
+    for arguments in [(1i64, 2i64), (2, 1)] {
+        let expected: i64 = engine.interpret(function, &mut (), arguments).expect("it returns");
+        let found: i64 = engine.call(function, &mut (), arguments).expect("it returns");
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn ways_out_that_trap_alike_share_their_code() {
+    let mut code: Vec<Op> = (0..10).map(|at: u32| Op::Load { dst: r(10), at: r(at) }).collect();
+    code.push(Op::Return { a: r(10) });
+    let code = compiled(code, 11);
+    let returns = code.iter().filter(|i| i.flow_control() == FlowControl::Return).count();
+    // One for the value and one for the trap.
+    assert_eq!(returns, 2, "{}", text(&code));
 }
