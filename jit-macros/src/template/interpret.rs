@@ -4,6 +4,7 @@
 //! reading of a template and the compilers' are independent of each other.
 
 use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Opcode, Typed};
+use super::signs::Sign;
 use azulejo_core::vocab::op::Key;
 use azulejo_core::vocab::{Op, Type, Vocabulary};
 use proc_macro2::{Span, TokenStream};
@@ -79,7 +80,7 @@ impl Writer<'_> {
                 let (slot, ty) = (self.slot(*at), rust(typed.ty));
                 quote!(<#ty as __meaning::Num>::from_bits(#slot))
             }
-            Kind::Constant(constant) => self.constant(constant, typed.ty),
+            Kind::Constant(constant) => self.constant(constant, typed.ty, typed.sign),
             Kind::Variable(number) => {
                 let name = variable(*number);
                 quote!(#name)
@@ -221,9 +222,13 @@ impl Writer<'_> {
         }
     }
 
-    fn constant(&self, constant: &Constant, ty: Type) -> TokenStream {
+    fn constant(&self, constant: &Constant, ty: Type, sign: Sign) -> TokenStream {
         let rust = rust(ty);
         match constant {
+            Constant::Tokens(tokens) if ty.is_int() => {
+                let bits = super::signs::bits(tokens, sign);
+                quote!((#bits as #rust))
+            }
             Constant::Tokens(tokens) => quote!(((#tokens) as #rust)),
             Constant::Operand(at) => {
                 let field = self.field(*at);
@@ -258,7 +263,7 @@ impl Writer<'_> {
             _ => {}
         }
         let name = format_ident!("{}", info.name);
-        let imm = imm.as_ref().map(|imm| self.constant(imm, Type::I64));
+        let imm = imm.as_ref().map(|imm| self.constant(imm, Type::I64, Sign::Signed));
         let types = match info.key {
             Key::Result => quote!(::<#to>),
             Key::Operand => quote!(::<#from>),
@@ -286,7 +291,10 @@ impl Writer<'_> {
             Type::Flag => quote!((#value) as u64),
             _ => quote!(__meaning::Num::to_bits(#value)),
         });
-        let imm = imm.as_ref().map(|imm| self.constant(imm, Type::I64)).map(|imm| quote!(#imm as u64));
+        let imm = imm
+            .as_ref()
+            .map(|imm| self.constant(imm, Type::I64, Sign::Signed))
+            .map(|imm| quote!(#imm as u64));
         let sig = super::lower::sig(*sig);
         let value = quote!(__native::meaning(const { &#path::ROWS[#at] }, #sig, &[#(#bits,)* #imm]));
         let ty = rust(typed.ty);

@@ -235,7 +235,7 @@ impl Lowering {
                 let bits = match typed.ty {
                     Type::F32 => quote!(((#tokens) as f32).to_bits() as i64),
                     Type::F64 => quote!(((#tokens) as f64).to_bits() as i64),
-                    _ => quote!((#tokens) as i64),
+                    _ => super::signs::bits(tokens, typed.sign),
                 };
                 self.constant(typed.ty, bits)
             }

@@ -6,7 +6,8 @@
 use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, fail};
 use azulejo_core::vocab::{Op, OpInfo, Scalar, Type, Vocabulary};
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
 
 /// Whether an integer has a sign. What is no integer is unsigned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,5 +94,18 @@ pub(super) fn meant(
 }
 
 fn is_negative(constant: &Typed) -> bool {
-    matches!(&constant.kind, Kind::Constant(Constant::Tokens(tokens)) if tokens.to_string().starts_with('-'))
+    matches!(&constant.kind, Kind::Constant(Constant::Tokens(tokens)) if has_minus(tokens))
+}
+
+fn has_minus(tokens: &TokenStream) -> bool {
+    tokens.to_string().starts_with('-')
+}
+
+/// An integer constant as an `i64` with its bits. Rust takes a literal for one of the type it is cast to: an unsigned one may be
+/// too large for `i64`.
+pub(super) fn bits(tokens: &TokenStream, sign: Sign) -> TokenStream {
+    match sign {
+        Sign::Unsigned if !has_minus(tokens) => quote!(((#tokens) as u64 as i64)),
+        _ => quote!(((#tokens) as i64)),
+    }
 }
