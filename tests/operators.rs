@@ -563,6 +563,7 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
         "hand_over",
         "tailed",
         "store_",
+        "atomic_",
         "tc",
         "cu",
         "stack",

@@ -231,6 +231,7 @@ impl Row {
             unsigned: None,
             props: self.props,
             reference: None,
+            update: None,
             checks: &[],
         }
     }
@@ -260,6 +261,7 @@ fn expand(rows: &[Row]) -> TokenStream {
                 unsigned: ::core::option::Option::None,
                 props: #op::Props::from_bits_retain(#props),
                 reference: ::core::option::Option::Some(#meaning),
+                update: ::core::option::Option::None,
                 checks: &[],
             }
         }

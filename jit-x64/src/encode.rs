@@ -143,6 +143,9 @@ impl Opcode {
     }
 }
 
+/// Before an instruction: what it does with memory is one thing for all threads.
+const LOCK: u8 = 0xf0;
+
 /// Two-operand arithmetic, numbered as the machine does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -364,6 +367,24 @@ impl Emitter {
     /// Stores an integer.
     pub fn store(&mut self, ty: Type, mem: Mem, src: u8) {
         self.encode(op(0x89).sized(ty), src, mem.into());
+    }
+
+    /// Swaps what is in a register and what is in memory, at once for all threads.
+    pub(crate) fn exchange(&mut self, ty: Type, mem: Mem, reg: u8) {
+        self.encode(op(0x87).sized(ty), reg, mem.into());
+    }
+
+    /// As [`Emitter::exchange`], and memory gets the sum of both.
+    pub(crate) fn exchange_and_add(&mut self, ty: Type, mem: Mem, reg: u8) {
+        self.byte(LOCK);
+        self.encode(op2(0xc1).sized(ty), reg, mem.into());
+    }
+
+    /// Stores a register if `rax` is what is in memory, at once for all threads; `rax` gets what was there, and the flags say
+    /// whether that is equal.
+    pub(crate) fn compare_and_exchange(&mut self, ty: Type, mem: Mem, new: u8) {
+        self.byte(LOCK);
+        self.encode(op2(0xb1).sized(ty), new, mem.into());
     }
 
     /// Stores a constant; of 64 bits, one that is a sign-extended 32-bit one.

@@ -169,7 +169,7 @@ fn types(info: &OpInfo) -> Option<String> {
         Yields::Same => "gives their type",
         _ => "gives nothing",
     };
-    let is_value = info.reference.is_some() || info.props.intersects(Props::ACCESS);
+    let is_value = info.reference.is_some() || info.update.is_some() || info.props.contains(Props::ACCESS);
     match of {
         Some(of) if is_value => Some(format!("of {of} {gives}")),
         _ if is_value => Some(gives.to_string()),

@@ -7,8 +7,9 @@
 use super::Violation;
 use crate::ir::graph::{Access, CallData, Graph, Target};
 use crate::ir::index::{Block, Node};
+use crate::vocab::atomic::{self, Update};
 use crate::vocab::op::Param;
-use crate::vocab::{Op, Props, Type};
+use crate::vocab::{Op, Props, Sig, Type};
 use std::collections::BTreeMap;
 
 /// How a function ended.
@@ -63,6 +64,15 @@ impl Memory {
         for at in 0..bytes as u64 {
             self.bytes.insert(address.wrapping_add(at), (value >> (8 * at)) as u8);
         }
+    }
+
+    /// Does what an atomic operator does; what was there.
+    pub fn update(&mut self, update: Update, sig: Sig, operands: &[u64]) -> u64 {
+        let (address, ty) = (operands[0], atomic::place(sig));
+        let mut bits = operands.to_vec();
+        bits[0] = self.read(address, ty.bytes());
+        self.write(address, ty.bytes(), update(&bits));
+        sig.ty.truncate(bits[0])
     }
 
     /// Every byte that was written and differs from what an unwritten one would be, by address.
@@ -159,12 +169,15 @@ impl Run<'_, '_> {
             };
             data.ty().truncate((self.machine.callee)(call, callee, args, &mut self.machine.memory))
         } else {
-            let props = self.graph.vocab.info(data.op).props;
+            let info = self.graph.vocab.info(data.op);
+            let props = info.props;
             if let Access::Within(code) = self.graph.access(node)
                 && self.machine.memory.faults(operands[0], data.ty().bytes().max(data.sig.from.bytes()))
             {
                 self.fault = Some(Outcome::Trapped { code: code as u64, origin: data.origin });
                 0
+            } else if let Some(update) = info.update {
+                self.machine.memory.update(update, data.sig, &operands)
             } else if props.contains(Props::READS) {
                 self.machine.memory.read(operands[0], data.ty().bytes())
             } else if props.contains(Props::WRITES) {

@@ -252,6 +252,12 @@ impl<'a> Run<'a, '_> {
             self.fault = Some(Outcome::Trapped { code: fault.code as u64, origin: fault.origin });
             return Ok(0);
         }
+        if let Some(update) = info.update {
+            // The order is of no account where there is one thread.
+            operands.imm();
+            let sig = Sig { from: data.sig.from, ty: data.sig.ty };
+            return Ok(self.machine.memory.update(update, sig, &values));
+        }
         if info.props.contains(Props::READS) {
             return Ok(self.machine.memory.read(values[0], data.ty().bytes()));
         }

@@ -1,5 +1,6 @@
 //! The vocabulary: types, operators and what they mean.
 
+pub mod atomic;
 pub mod meaning;
 pub mod op;
 pub mod reference;

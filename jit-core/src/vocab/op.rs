@@ -4,6 +4,7 @@
 //! tests and the documentation all read this table. A user's crate adds rows of the same shape with
 //! `operators!`; a [`Vocabulary`] is the built-in rows followed by those.
 
+use super::atomic::{Update, update};
 use super::meaning as m;
 use super::trap::Trap;
 use super::ty::Type;
@@ -71,6 +72,8 @@ pub enum Param {
     Value,
     /// A trap's number.
     Code,
+    /// An [`Order`](super::atomic::Order).
+    Order,
     /// The name of a label of this template.
     Name,
 }
@@ -222,6 +225,9 @@ pub struct OpInfo {
     pub props: Props,
     /// What it computes, if it computes anything.
     pub reference: Option<Reference>,
+    /// What it makes of what is in memory at its first operand, if it does so at once for all threads. Its result is what was
+    /// there.
+    pub update: Option<Update>,
     /// When it traps.
     pub checks: &'static [Check],
 }
@@ -389,7 +395,7 @@ const fn same_width(from: Type, to: Type) -> bool {
 }
 
 macro_rules! operator_table {
-    ($( $const:ident $name:literal ($($operand:ident)*) [$($param:ident)*] -> $yields:ident, $key:expr, $types:ident, $cast:ident, [$($prop:ident)*], ($($reference:tt)*) $(or $unsigned:ident)? $(, $check:expr)?; )*) => {
+    ($( $const:ident $name:literal ($($operand:ident)*) [$($param:ident)*] -> $yields:ident, $key:expr, $types:ident, $cast:ident, [$($prop:ident)*], ($($reference:tt)*) $(or $unsigned:ident)? $(updates $update:ident)? $(, $check:expr)?; )*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "the variants only number the rows")]
         #[repr(u16)]
         enum Row { $($const),* }
@@ -414,12 +420,15 @@ macro_rules! operator_table {
                 unsigned: operator_table!(@unsigned $($unsigned)?),
                 props: Props::from_bits_retain(0 $(| Props::$prop.bits())*),
                 reference: reference!($($reference)*),
+                update: operator_table!(@update $($update)?),
                 checks: operator_table!(@checks $($check)?),
             },
         )*];
     };
     (@unsigned) => { None };
     (@unsigned $unsigned:ident) => { Some(Op::$unsigned) };
+    (@update) => { None };
+    (@update $update:ident) => { Some(update::$update) };
     (@checks) => { &[] };
     (@checks $check:expr) => { $check };
 }
@@ -442,6 +451,16 @@ operator_table! {
     ADDR "addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, Unsigned, [PURE TEMPLATE GRAPH], (addr);
     IDX "idx" (Ptr Word) [Scale] -> Ptr, Key::None, NONE, Unsigned, [PURE TEMPLATE GRAPH], (idx);
     COPY "copy" (Same) [] -> Same, Key::Result, VALUE, None, [PURE TEMPLATE GRAPH], (copy 1 value result);
+
+    // Memory that threads share. No pass moves what touches memory past one of these.
+    ATOMIC_LOAD "atomic_load" (Ptr) [Type Order] -> Param, Key::Result, INT, None, [READS WRITES TEMPLATE GRAPH], (none) updates keep;
+    ATOMIC_STORE "atomic_store" (Ptr Same) [Type Order] -> Void, Key::Operand, INT, None, [READS WRITES TEMPLATE GRAPH], (none) updates put;
+    ATOMIC_SWAP "atomic_swap" (Ptr Same) [Type Order] -> Param, Key::Result, INT, None, [READS WRITES TEMPLATE GRAPH], (none) updates put;
+    ATOMIC_ADD "atomic_add" (Ptr Same) [Type Order] -> Param, Key::Result, INT, None, [READS WRITES TEMPLATE GRAPH], (none) updates add;
+    ATOMIC_AND "atomic_and" (Ptr Same) [Type Order] -> Param, Key::Result, INT, None, [READS WRITES TEMPLATE GRAPH], (none) updates and;
+    ATOMIC_OR "atomic_or" (Ptr Same) [Type Order] -> Param, Key::Result, INT, None, [READS WRITES TEMPLATE GRAPH], (none) updates or;
+    ATOMIC_XOR "atomic_xor" (Ptr Same) [Type Order] -> Param, Key::Result, INT, None, [READS WRITES TEMPLATE GRAPH], (none) updates xor;
+    ATOMIC_CAS "atomic_cas" (Ptr Same Same) [Type Order] -> Param, Key::Result, INT, None, [READS WRITES TEMPLATE GRAPH], (none) updates put_if;
 
     // Comparisons.
     LT "lt" (Same Same) [] -> Flag, Key::Operand, VALUE, Signed, [PURE TEMPLATE GRAPH], (lt 2 value operand) or ULT;

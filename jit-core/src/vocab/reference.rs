@@ -51,6 +51,7 @@ impl OpInfo {
             Param::Type => "type",
             Param::Offset => "offset",
             Param::Scale => "scale",
+            Param::Order => "order",
             _ => "constant",
         });
         let words: Vec<&str> = core::iter::once(self.name).chain(operands).chain(params).collect();
@@ -199,7 +200,7 @@ pub static SECTIONS: &[Section] = sections! {
     "Constants and names" {
         "const" ["(const number type)"] "A constant of this type. `(&path)` and `(&path arguments)` are constants that Rust computes, \
                  `(&sizeof T)` and `(&offset_of T, field)` among them. A number alone takes the type of what stands beside it.",
-            u8 "(const 255 u8)" = "255", i64 "(add $a $k)" = "12", i64 "(const (&sizeof u32) i64)" = "4";
+            u8 "(const 255 u8)" = "255", u64 "(const 0xffff_ffff_ffff_ffff u64)" = "u64::MAX", i64 "(add $a $k)" = "12", i64 "(const (&sizeof u32) i64)" = "4";
         "copy" "The value.", i64 "(copy $a)" = "7";
         "let:" ["(let: (($name value) …) value)"] "Computes values in order and names them for what stands behind them.",
             i64 "(let: (($double (add $a $a)) ($more (add $double 1))) (mul $double $more))" = "210";
@@ -236,11 +237,29 @@ pub static SECTIONS: &[Section] = sections! {
                  access is one `load` or `store`, or a value computed from one `load`.",
             i64 "(within (lt $a 8) 3 (load $p i64))" = "10", i64 "(within (lt $a 2) 3 (load $p i64))" = "! User(3)";
         "tc" "The address of the context.", u8 "(load (tc) u8)" = "77";
-        "cu" "What `Code::with_unit` said for this function.", u8 "(flagval (eq (cu) 0) u8)" = "1";
+        "cu" "What `Code::with_unit` said for this function.", u8 "(load (cu) u8)" = "55";
         "local" "The address of VM register 0.", i64 "(load (local) i64)" = "7";
         "stack" "The machine's stack pointer.", u8 "(flagval (nz (stack)) u8)" = "1";
         "window" ["(window $run)"] "The address of a run of VM registers.", i64 "(load (addr (window $run) 8) i64)" = "4";
         "length" ["(length $run)"] "How many there are in a run.", i64 "(length $run)" = "2";
+    }
+    "Memory that threads share" {
+        "atomic_load" "The value at an address.", i64 "(atomic_load $p i64 acquire)" = "10";
+        "atomic_store" "Stores a value.", i64 "(do (atomic_store $p $a i64 release) (load $p i64))" = "7";
+        "atomic_swap" "Stores a value, and gives what was there.",
+            i64 "(sub (atomic_swap $p $a i64 acq_rel) (load $p i64))" = "3";
+        "atomic_add" "Adds a value to what is there, wrapping around, and gives what was there.",
+            i64 "(sub (atomic_add $p $a i64 relaxed) (load $p i64))" = "-7";
+        "atomic_and" "Leaves bits that both have, and gives what was there.",
+            i64 "(sub (atomic_and $p 3 i64 relaxed) (load $p i64))" = "8";
+        "atomic_or" "Leaves bits that either has, and gives what was there.",
+            i64 "(sub (atomic_or $p $a i64 relaxed) (load $p i64))" = "-5";
+        "atomic_xor" "Leaves bits that one of them has, and gives what was there.",
+            i64 "(sub (atomic_xor $p 2 i64 relaxed) (load $p i64))" = "2";
+        "atomic_cas" "Stores the second value if the first is there, and gives what was there: it was stored if that is the first \
+                     value.",
+            i64 "(sub (atomic_cas $p 10 $a i64 seq_cst) (load $p i64))" = "3",
+            i64 "(sub (atomic_cas $p 11 $a i64 seq_cst) (load $p i64))" = "0";
     }
     "Where it goes on" {
         "branch" ["(branch $label)"] "Goes to a label of the bytecode, or to a mark of the template: `(branch (label name))`.",

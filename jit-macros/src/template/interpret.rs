@@ -5,7 +5,7 @@
 
 use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Opcode, Typed};
 use super::signs::Sign;
-use azulejo_core::vocab::op::Key;
+use azulejo_core::vocab::op::{Key, Yields};
 use azulejo_core::vocab::{Op, Type, Vocabulary};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -270,6 +270,10 @@ impl Writer<'_> {
             Key::Both { .. } => quote!(::<#from, #to>),
             Key::None => quote!(),
         };
+        if info.update.is_some() {
+            let ty = if info.yields == Yields::Void { from } else { to };
+            return quote!(__vocab::atomic::#name::<#ty>(#(#args,)* __vocab::atomic::Order::of(#imm as u64)));
+        }
         let value = quote!(__meaning::#name #types(#(#args,)* #imm));
         if info.checks.is_empty() {
             return value;

@@ -8,9 +8,11 @@ use super::check::{Checked, Checker, fail};
 use super::signs::{self, Sign};
 use super::words::closest;
 use crate::sexpr::Sexpr;
+use azulejo_core::vocab::atomic::Order;
 use azulejo_core::vocab::op::{Cast, Key, Kind as OperandKind, Param, Yields};
 use azulejo_core::vocab::{Op, OpInfo, Props, Scalar, Sig, Type};
 use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
 
 impl Checker<'_> {
     /// An operator of the vocabulary.
@@ -72,17 +74,18 @@ impl Checker<'_> {
         expect: Option<Scalar>,
     ) -> Checked<Typed> {
         let mut target = None;
-        let mut imm = None;
+        let (mut imm, mut order) = (None, None);
         for (param, written) in std::iter::zip(info.params, params) {
             match param {
                 Param::Type => target = Some(self.scalar(written)?),
+                Param::Order => order = Some(order_of(info, written)?),
                 _ => imm = Some(written),
             }
         }
         // What is expected of the result is expected of operands of its type.
         let inner = match (info.key, info.yields) {
             (Key::Result, Yields::Same) => expect,
-            (Key::Operand, Yields::Void) => target,
+            (_, Yields::Void | Yields::Param) if info.operands.contains(&OperandKind::Same) => target,
             _ => None,
         };
         let (mut op, mut info) = (op, info);
@@ -104,7 +107,7 @@ impl Checker<'_> {
             };
             args.push(arg);
         }
-        if let (Some(scalar), true) = (target, matches!(info.key, Key::Operand)) {
+        if let Some(scalar) = target {
             for &at in &same {
                 args[at] = self.coerce(args[at].clone(), scalar)?;
             }
@@ -150,7 +153,7 @@ impl Checker<'_> {
             return fail(span, format!("`{}` does not work on {what}", info.name));
         }
         let imm = match imm {
-            None => None,
+            None => order.map(Constant::Tokens),
             Some(Sexpr::Operand(name, place)) => {
                 let at = self.find_operand(name, *place)?;
                 if self.opcode.operands[at].kind != "Imm" {
@@ -265,6 +268,18 @@ impl Checker<'_> {
             (false, true) => format!("`(stof … {wanted})` converts"),
         };
         fail(value.span, format!("{found} where {wanted} is wanted; {help}"))
+    }
+}
+
+/// The number of an ordering.
+fn order_of(info: &OpInfo, written: &Sexpr) -> Checked<TokenStream> {
+    let fitting = || Order::ALL.into_iter().filter(|order| order.fits(info));
+    match fitting().find(|order| written.word() == Some(order.name())) {
+        Some(order) => Ok(proc_macro2::Literal::u64_unsuffixed(order as u64).into_token_stream()),
+        None => {
+            let names: Vec<&str> = fitting().map(Order::name).collect();
+            fail(written.span(), format!("expected an ordering of `{}`: {}", info.name, names.join(" ")))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The tiles of x86-64, in groups of rows.
 
+pub mod atomic;
 pub mod compare;
 pub mod control;
 pub mod convert;
@@ -20,7 +21,8 @@ tileset! {
     machine = ::azulejo::__private::x64;
     features = sse41 popcnt lzcnt bmi1 bmi2 avx fma;
     groups = crate::tiles::memory crate::tiles::rmw crate::tiles::int crate::tiles::zero crate::tiles::divide
-        crate::tiles::compare crate::tiles::test crate::tiles::control crate::tiles::convert crate::tiles::float;
+        crate::tiles::compare crate::tiles::test crate::tiles::control crate::tiles::convert crate::tiles::float
+        crate::tiles::atomic;
 }
 
 /// Memory operands of tiles: `k` is the first of the registers, `j` the first of the constants that are its parts.

@@ -31,6 +31,9 @@ fn main() {
             opcodes.extend(info.sigs().into_iter().filter_map(|sig| of_operator(info, sig)));
         }
     }
+    for (_, info) in Vocabulary::BUILTIN.iter().filter(|(_, info)| info.update.is_some()) {
+        opcodes.extend(info.types.iter().flat_map(|ty| atomics(info, ty)));
+    }
     for ty in Type::ALL.into_iter().filter(|ty| ty.is_value()) {
         memory(ty, &mut opcodes);
         branches(ty, &mut opcodes);
@@ -113,6 +116,34 @@ fn of_operator(info: &OpInfo, sig: Sig) -> Option<Opcode> {
     };
     let template = format!("unsafe {template}");
     Some(Opcode { name: camel(&format!("{}{types}", info.name)), fields, template, ..Opcode::default() })
+}
+
+/// An atomic operator on an element of the context's buffer, and at its start.
+fn atomics(info: &OpInfo, ty: Type) -> [Opcode; 2] {
+    let name = ty.name();
+    let element = format!("(addr (idx (addr (tc) (&offset_of Vm, buffer)) (and $index 7) {}) 8)", ty.bytes());
+    let at_start = "(addr (tc) (&offset_of Vm, buffer))".to_string();
+    [("element", element), ("start", at_start)].map(|(form, place)| {
+        let mut words = vec![info.name.to_string(), place];
+        let operands = info.operands.iter().filter(|kind| **kind == Kind::Same);
+        words.extend(std::iter::zip(["$a", "$b"], operands).map(|(operand, _)| operand.to_string()));
+        words.extend([name.to_string(), "seq_cst".to_string()]);
+        let does = words.join(" ");
+        let (template, dst) = match info.yields {
+            Yields::Void => (format!("(dov (discard $index) (discard $a) (discard $b) ({does}))"), None),
+            _ => (
+                format!("(do (discard $index) (discard $a) (discard $b) ({does}))"),
+                Some(field("dst", "Out", name)),
+            ),
+        };
+        let fields = [field("index", "In", "i64"), field("a", "In", name), field("b", "In", name)];
+        Opcode {
+            name: camel(&format!("{}_{form}_{name}", info.name)),
+            fields: dst.into_iter().chain(fields).collect(),
+            template: format!("unsafe {template}"),
+            ..Opcode::default()
+        }
+    })
 }
 
 /// Loads, stores and changes of elements of the context's buffer, whatever the index.

@@ -1,5 +1,6 @@
 //! Tiles of more than one instruction, or of one that depends on the registers given.
 
+pub(super) mod atomic;
 pub(super) mod compare;
 pub(super) mod control;
 pub(super) mod convert;

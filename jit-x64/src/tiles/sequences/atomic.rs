@@ -1,0 +1,27 @@
+//! Atomic accesses that take more than one instruction.
+
+use crate::emit::{Cond, Emitter, Tile};
+use crate::encode::{Alu, Mem};
+use azulejo_core::vocab::atomic::Order;
+
+/// A plain store releases. In one order for all are only those that wait until what was stored is seen: an exchange.
+pub(in crate::tiles) fn atomic_store(cx: &mut Emitter, t: &Tile<'_>, mem: Mem, order: i64) {
+    let (ty, value) = (t.sig.from, t.reg(1));
+    if Order::of(order as u64) == Order::SeqCst {
+        cx.mov(t.temp(0), value);
+        cx.exchange(ty, mem, t.temp(0));
+    } else {
+        cx.store(ty, mem, value);
+    }
+}
+
+/// Computes what is to be there from what is there, and puts it there if nobody has changed that meanwhile.
+pub(in crate::tiles) fn atomic_change(cx: &mut Emitter, t: &Tile<'_>, mem: Mem, alu: Alu) {
+    let (ty, old, new) = (t.sig.ty, t.out(), t.temp(0));
+    cx.load(ty, old, mem);
+    let again = cx.here();
+    cx.mov(new, old);
+    cx.alu(alu, ty, new, t.reg(1));
+    cx.compare_and_exchange(ty, mem, new);
+    cx.skip_back_if(Cond::Ne, again);
+}
