@@ -236,6 +236,7 @@ impl Rig {
                         Ok(Outcome::Trapped { code: trap.code() as u64, origin: at })
                     }
                     Ok(Status::Tailed) => unreachable!("there are no calls"),
+                    Ok(Status::MovedOn { .. }) => unreachable!("it was entered at its start"),
                     Err(what) => Err(what),
                 };
             self.keep(way, Made::Optimized(compiled));

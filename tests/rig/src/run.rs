@@ -151,6 +151,8 @@ pub struct Verified {
     registers: u32,
     /// It gets at most so many arguments.
     arguments: u32,
+    /// The first register whose values are read once.
+    temporaries: u32,
     shape: Shape,
 }
 
@@ -161,7 +163,8 @@ impl Verified {
         let shape = verify(&code.ops, &code.labels, program.registers).ok()?;
         temporaries(&code.ops, &code.labels, &shape, program.temporaries).ok()?;
         let arguments = program.registers.min(N_REGISTERS);
-        Some(Verified { code, registers: program.registers, arguments, shape })
+        let &Program { registers, temporaries, .. } = program;
+        Some(Verified { code, registers, arguments, temporaries, shape })
     }
 
     /// To be compiled for this start, and others with as many arguments.
@@ -196,7 +199,7 @@ impl Verified {
     /// As the baseline compiler takes it.
     pub fn function(&self) -> Function<'_, Op> {
         let Verified { code, registers, shape, .. } = self;
-        let temporaries = code.temporaries;
+        let temporaries = Some(self.temporaries);
         let unit = unit();
         Function {
             code: &code.ops,
