@@ -112,6 +112,7 @@ fn the_command_line_runs_a_program() {
 }
 
 /// A module that is written as text.
+#[cfg(feature = "text")]
 fn text(name: &str, text: &str) -> String {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&file, text).expect("there is room");

@@ -158,12 +158,12 @@ impl Access {
 
 impl OpenFile {
     /// The file, if it may be read.
-    fn to_read(&mut self) -> Result<&mut File, Errno> {
+    fn for_reading(&mut self) -> Result<&mut File, Errno> {
         if self.reads { Ok(&mut self.file) } else { Err(Errno::NotCapable) }
     }
 
     /// The file, if it may be changed.
-    pub(super) fn to_change(&mut self) -> Result<&mut File, Errno> {
+    pub(super) fn for_change(&mut self) -> Result<&mut File, Errno> {
         if self.access == Access::Write { Ok(&mut self.file) } else { Err(Errno::NotCapable) }
     }
 }
@@ -366,7 +366,7 @@ impl Wasi {
         offset: u64,
         length: u64,
     ) -> Result<(), Stop> {
-        let file = self.file(fd)?.to_change()?;
+        let file = self.file(fd)?.for_change()?;
         let end = offset.checked_add(length).filter(|_| length > 0).ok_or(Errno::Invalid)?;
         // Nothing is taken away, and what is added reads as zeros.
         if file.metadata()?.len() < end {
@@ -381,7 +381,7 @@ impl Wasi {
         fd: u32,
         size: u64,
     ) -> Result<(), Stop> {
-        Ok(self.file(fd)?.to_change()?.set_len(size)?)
+        Ok(self.file(fd)?.for_change()?.set_len(size)?)
     }
 
     pub(super) fn fd_fdstat_get(&mut self, guest: &mut Guest<'_>, fd: u32, result: u32) -> Result<(), Stop> {
@@ -457,7 +457,7 @@ impl Wasi {
         let parts = guest.parts(parts, count)?;
         let total = match self.descriptor(fd)? {
             Descriptor::Input(stream) => read_parts(guest, &parts, stream, true)?,
-            Descriptor::File(file) => read_parts(guest, &parts, file.to_read()?, false)?,
+            Descriptor::File(file) => read_parts(guest, &parts, file.for_reading()?, false)?,
             Descriptor::Folder(_) => return Err(Errno::IsDirectory.into()),
             Descriptor::Output(_) => return Err(Errno::NotCapable.into()),
         };
@@ -474,7 +474,7 @@ impl Wasi {
         result: u32,
     ) -> Result<(), Stop> {
         let parts = guest.parts(parts, count)?;
-        let file = self.file(fd)?.to_read()?;
+        let file = self.file(fd)?.for_reading()?;
         let place = file.stream_position()?;
         file.seek(SeekFrom::Start(offset))?;
         let total = read_parts(guest, &parts, file, false);
@@ -493,7 +493,7 @@ impl Wasi {
     ) -> Result<(), Stop> {
         let parts = guest.parts(parts, count)?;
         guest.bytes(result.into(), 4)?;
-        let file = self.file(fd)?.to_change()?;
+        let file = self.file(fd)?.for_change()?;
         let place = file.stream_position()?;
         file.seek(SeekFrom::Start(offset))?;
         let total = write_parts(guest, &parts, file);
@@ -520,7 +520,7 @@ impl Wasi {
             }
             Descriptor::File(file) => {
                 let appends = file.appends;
-                let file = file.to_change()?;
+                let file = file.for_change()?;
                 if appends {
                     file.seek(SeekFrom::End(0))?;
                 }

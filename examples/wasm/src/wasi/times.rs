@@ -39,7 +39,7 @@ impl Wasi {
         which: u32,
     ) -> Result<(), Stop> {
         let times = times(read, changed, which)?;
-        Ok(self.file(fd)?.to_change()?.set_times(times)?)
+        Ok(self.file(fd)?.for_change()?.set_times(times)?)
     }
 
     #[expect(clippy::too_many_arguments, reason = "they are the interface's")]
