@@ -288,3 +288,75 @@ fn nobody_pays_who_does_not_ask() {
     assert!(before < polled && polled < before + 100, "{before} and {polled}");
     assert_eq!(engine.call::<_, i64>(function, &mut (), (0i64,)), Ok(1000));
 }
+
+#[test]
+fn fuel_is_used_up_in_every_tier_and_then_there_may_be_more() {
+    for (name, functions) in programs() {
+        for (tier, builder) in engines() {
+            let engine: Engine<Op> = builder.fuel(0).build();
+            let ids: Vec<FunctionId> = functions
+                .iter()
+                .map(|code| engine.define(name, code.clone(), 3).expect("it is right"))
+                .collect();
+            let last = ids[ids.len() - 1];
+            FUNCTIONS.set(ids);
+            ENGINE.set(Some(&raw const engine));
+            for fuel in [0, 1, 7, 1000, 30_000, 30_000] {
+                engine.set_fuel(fuel);
+                let result = engine.call::<_, i64>(last, &mut (), (60i64,));
+                assert!(
+                    matches!(result, Err(Error::OutOfFuel { .. })),
+                    "{name} in {tier} on {fuel}: {result:?}"
+                );
+                assert_eq!(engine.fuel(), Some(0), "{name} in {tier}");
+                engine.set_fuel(100);
+                assert_eq!(engine.call::<_, i64>(last, &mut (), (0i64,)), Ok(0), "{name} in {tier}");
+                let left = engine.fuel().expect("it runs on some");
+                assert!((90..100).contains(&left), "{name} in {tier}: {left}");
+            }
+            ENGINE.set(None);
+        }
+    }
+}
+
+#[test]
+fn a_program_goes_on_where_its_fuel_was_used_up() {
+    use std::rc::Rc;
+    for (tier, builder) in engines() {
+        let engine: Engine<Op> = builder.fuel(10).build();
+        // f(n) = n + f(n - 1), in calls; and a loop that adds up what it gives.
+        let down = vec![
+            Op::JumpLess { a: 0.into(), k: Imm(1), to: Label(5) },
+            add(1, 0, 0),
+            add(0, 0, -1),
+            Op::Call { dst: 2.into(), f: Imm(0), args: run(1) },
+            Op::Add { dst: 0.into(), a: 1.into(), b: 2.into() },
+            Op::Return { a: 0.into() },
+        ];
+        engine.define("down", down, 3).expect("it is right");
+        let sum = vec![
+            add(0, 3, 0),
+            Op::Call { dst: 1.into(), f: Imm(0), args: run(1) },
+            Op::Add { dst: 2.into(), a: 2.into(), b: 1.into() },
+            add(3, 3, 1),
+            Op::JumpLess { a: 3.into(), k: Imm(100), to: Label(0) },
+            Op::Return { a: 2.into() },
+        ];
+        let sum = engine.define("sum", sum, 4).expect("it is right");
+        let given = Rc::new(Cell::new(0u64));
+        engine.when_out_of_fuel({
+            let given = Rc::clone(&given);
+            move || {
+                given.set(given.get() + 1);
+                13
+            }
+        });
+        let expected: i64 = (0..100).map(|n| n * (n + 1) / 2).sum();
+        for _ in 0..3 {
+            given.set(0);
+            assert_eq!(engine.call::<_, i64>(sum, &mut (), ()), Ok(expected), "{tier}");
+            // 5150 calls and times around.
+            assert!((350..450).contains(&given.get()), "{tier} was given fuel {} times", given.get());
+        }
+    }
+}

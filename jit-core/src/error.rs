@@ -32,6 +32,11 @@ pub enum Error {
         /// Before which bytecode.
         at: u32,
     },
+    /// The engine's fuel is used up: see `Builder::fuel`.
+    OutOfFuel {
+        /// Before which bytecode.
+        at: u32,
+    },
     /// More arguments than the function takes, or has VM registers.
     TooManyArguments {
         /// How many were given.
@@ -107,6 +112,7 @@ impl fmt::Display for Error {
             Error::OutOfStackMemory => f.write_str(
                 "the system has no memory for as many VM registers: give `Builder::stack_slots` fewer",
             ),
+            Error::OutOfFuel { at } => write!(f, "bytecode {at}: no fuel is left"),
             Error::Interrupted { at } => write!(f, "bytecode {at}: interrupted"),
             Error::TooManyArguments { given, most } => {
                 write!(f, "{given} arguments for a function that takes at most {most}")

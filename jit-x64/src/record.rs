@@ -362,7 +362,7 @@ impl Record {
     /// What compilers are told of functions with these records, which a table at this address tells of too.
     pub fn functions(records: &[u64], table: u64) -> Functions<'_> {
         let [put_off, room] = [put_off as *const (), room as *const ()].map(|address| address.addr() as u64);
-        Functions { records, table, put_off, room, stop: None }
+        Functions { records, table, put_off, room, stop: None, fuel: None }
     }
 
     /// What the optimizer is told of this function for calls with so many arguments; `unit` is what `(cu)` gives.

@@ -3,6 +3,7 @@
 //! In: limits and choices, one after another. Out: an [`Engine`]. What nobody chooses has a default.
 
 use super::backend::{self, Backend};
+use super::fuel::Tank;
 use super::stack::FrameStack;
 use super::tiers::{Tier, Tiers};
 use super::{Engine, links};
@@ -35,6 +36,7 @@ pub struct Builder {
     log: Option<Log>,
     limits: Option<Limits>,
     times: bool,
+    fuel: Option<u64>,
 }
 
 impl Default for Builder {
@@ -49,6 +51,7 @@ impl Default for Builder {
             log: None,
             limits: None,
             times: false,
+            fuel: None,
         }
     }
 }
@@ -489,6 +492,28 @@ impl Builder {
         self
     }
 
+    /// Has the engine run on fuel, and says how much there is at first: each start of a function and each time around a loop takes
+    /// one. (Which tier runs makes a small difference: compiled code also takes one where it enters a loop.) When it is used up, the call ends with [`Error::OutOfFuel`](crate::Error::OutOfFuel),
+    /// or goes on with what [`Engine::when_out_of_fuel`] gets. Compiled code takes longer for that.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// enum Op {
+    ///     Forever(Label),
+    /// }
+    /// template! { Op::Forever => (branch $0) }
+    ///
+    /// let engine: Engine<Op> = Engine::<Op>::builder().fuel(1_000_000).build();
+    /// let forever = engine.define("forever", vec![Op::Forever(Label(0))], 0)?;
+    /// assert_eq!(engine.call::<_, i64>(forever, &mut (), ()), Err(azulejo::Error::OutOfFuel { at: 0 }));
+    /// # Ok::<(), azulejo::Error>(())
+    /// ```
+    pub fn fuel(mut self, fuel: u64) -> Self {
+        self.fuel = Some(fuel);
+        self
+    }
+
     /// Makes the engine.
     ///
     /// ```
@@ -499,7 +524,9 @@ impl Builder {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn build<B: Bytecode>(self) -> Engine<B> {
-        let links = links::links::<B>();
+        let mut links = links::links::<B>();
+        let tank = self.fuel.map(|fuel| Box::new(Tank::new(fuel)));
+        tank.iter().for_each(|tank| links.set_fuel(tank.left()));
         Engine {
             #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
             worker: RefCell::new(None),
@@ -513,6 +540,7 @@ impl Builder {
             stack: FrameStack::new(self.stack_slots, self.native_stack),
             remote: links.remote(),
             may_stop: Cell::new(false),
+            tank,
             links: RefCell::new(links),
             retired: RefCell::default(),
             calls: Cell::new(0),

@@ -92,16 +92,17 @@ impl<B: Bytecode> Engine<B> {
         self.remote.word().load(Relaxed) != 0
     }
 
-    /// An error if it is to stop at this bytecode.
+    /// An error if it is to stop at this bytecode, or has no fuel to go on.
     #[inline(always)]
     pub(super) fn look_for_stop(&self, at: u32) -> Result<(), Error> {
-        if self.is_to_stop() { Err(Error::Interrupted { at }) } else { Ok(()) }
+        if self.is_to_stop() { Err(Error::Interrupted { at }) } else { self.look_at_fuel(at) }
     }
 
     /// Why a function failed, as who called it from outside is told.
     pub(super) fn failed(&self, trap: Trap, at: u32) -> Error {
         match trap {
             Trap::StackOverflow if self.is_to_stop() => Error::Interrupted { at },
+            Trap::StackOverflow if self.is_out_of_fuel() => Error::OutOfFuel { at },
             Trap::StackOverflow => Error::StackOverflow,
             trap => Error::Trap { trap, at },
         }

@@ -10,7 +10,7 @@ mod present {
     use azulejo_x64::RawStatus;
     pub(crate) use azulejo_x64::record::Remote;
     use azulejo_x64::record::{Arrival, Aside, Host, Outcome, Record};
-    use std::cell::{RefCell, UnsafeCell};
+    use std::cell::{Cell, RefCell, UnsafeCell};
     use std::sync::Arc;
 
     /// Addresses of records. Those that are set already may be read by other threads while more are.
@@ -57,13 +57,14 @@ mod present {
         len: usize,
         table: u64,
         stop: Option<u64>,
+        fuel: Option<u64>,
     }
 
     impl Shared {
         /// For compilers.
         pub(crate) fn functions(&self) -> Functions<'_> {
             let records = self.addresses.up_to(self.len);
-            Functions { stop: self.stop, ..Record::functions(records, self.table) }
+            Functions { stop: self.stop, fuel: self.fuel, ..Record::functions(records, self.table) }
         }
     }
 
@@ -77,6 +78,8 @@ mod present {
         /// The records' addresses, and behind them that of the record for all other numbers.
         addresses: Arc<Addresses>,
         nobody: Box<Record>,
+        /// Where the program's fuel is, if it runs on some.
+        fuel: Option<u64>,
         table: Box<Table>,
     }
 
@@ -91,7 +94,7 @@ mod present {
             let addresses = Arc::new(Addresses::new(2));
             addresses.set(0, std::ptr::from_ref(&*nobody).addr() as u64);
             let table = Box::new(Table { records: addresses.first(), len: 0 });
-            Links { host, records: Vec::new(), addresses, nobody, table }
+            Links { host, records: Vec::new(), addresses, nobody, fuel: None, table }
         }
 
         /// One more function is there.
@@ -202,18 +205,24 @@ mod present {
         pub(crate) fn functions(&self) -> Functions<'_> {
             let records = self.addresses.up_to(self.records.len());
             let table = std::ptr::from_ref(&*self.table).addr() as u64;
-            Functions { stop: self.host.stop_word(), ..Record::functions(records, table) }
+            Functions { stop: self.host.stop_word(), fuel: self.fuel, ..Record::functions(records, table) }
         }
 
         /// For compilers on other threads.
         pub(crate) fn shared(&self) -> Shared {
-            let Functions { records, table, stop, .. } = self.functions();
-            Shared { addresses: Arc::clone(&self.addresses), len: records.len(), table, stop }
+            let Functions { records, table, stop, fuel, .. } = self.functions();
+            Shared { addresses: Arc::clone(&self.addresses), len: records.len(), table, stop, fuel }
         }
 
         /// For who has the program stopped.
         pub(crate) fn remote(&self) -> Remote {
             Remote::of(&self.host)
+        }
+
+        /// The program runs on this fuel, which stays where it is.
+        pub(crate) fn set_fuel(&mut self, fuel: &Cell<i64>) {
+            self.fuel = Some(fuel.as_ptr().addr() as u64);
+            self.host.allow_stops();
         }
 
         /// From now on somebody may have it stopped.
@@ -230,7 +239,7 @@ mod absent {
     use azulejo_core::ir::bytecode::Bytecode;
     use azulejo_core::pass::build::Functions;
     use azulejo_core::vocab::Trap;
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
     use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
     use std::sync::atomic::Ordering::Relaxed;
@@ -321,6 +330,8 @@ mod absent {
         }
 
         pub(crate) fn allow_stops(&self) {}
+
+        pub(crate) fn set_fuel(&mut self, _: &Cell<i64>) {}
     }
 }
 

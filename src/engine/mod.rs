@@ -14,6 +14,7 @@ mod backend;
 mod background;
 mod builder;
 mod compile;
+mod fuel;
 #[cfg_attr(
     not(all(target_arch = "x86_64", any(unix, windows))),
     allow(dead_code, reason = "where nothing is compiled, nothing calls it")
@@ -112,6 +113,8 @@ pub struct Engine<B: Bytecode> {
     /// Who has what runs stopped, and whether anybody may.
     remote: links::Remote,
     may_stop: Cell<bool>,
+    /// What it runs on, if that is limited. Boxed, because compiled code has its address.
+    tank: Option<Box<fuel::Tank>>,
     /// How many calls there were: the age of code is counted in them.
     calls: Cell<u64>,
     tiers: Tiers,

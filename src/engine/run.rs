@@ -41,6 +41,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
     fn invoke(&self, context: *mut B::Context, function: u32, args: &[u64]) -> Result<u64, Trap> {
         let Calls { engine, highest } = *self;
         let Ok(function) = engine.function(FunctionId(function)) else { return Err(Trap::BadCall) };
+        engine.take_back_fuel();
         engine.look_for_stop(0).map_err(|error| as_trap(&error))?;
         let left = function.budget().get();
         let is_cold = left > 0 && !function.has_code() && engine.tiers.lowest == Tier::Interpreter;
@@ -69,17 +70,23 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
                 function.budget()
             }
         };
-        let machine = function.machine(slots, context, budget, engine.remote.word(), self);
-        // SAFETY: the code was verified, and the frame has the slots that verification asked for.
-        let (flow, at) = unsafe { B::interpret(function.code(), &machine, 0, function.registers(), 0) };
+        engine.spend(0).map_err(|error| as_trap(&error))?;
+        let (flow, at) = engine.portion(budget, |budget| {
+            let machine = function.machine(slots, context, budget, engine.remote.word(), self);
+            // SAFETY: the code was verified, and the frame has the slots that verification asked for.
+            unsafe { B::interpret(function.code(), &machine, 0, function.registers(), 0) }
+        });
         let result = match flow {
             Flow::Return(value) => return Ok(value),
             Flow::Trap(trap) => return Err(trap),
             Flow::Tail => Ok(End::Tail),
             _ if highest == Tier::Interpreter => engine.interpret_all(function, context, slots, at),
             _ => {
-                engine.climb(function, at);
-                engine.run_on(function, context, slots, at, false)
+                let looked = engine.look_for_stop(at);
+                if function.is_used_up() {
+                    engine.climb(function, at);
+                }
+                looked.and_then(|()| engine.run_on(function, context, slots, at, false))
             }
         };
         drop(frame);
@@ -124,7 +131,7 @@ impl Args for PutOff<'_> {
 pub(super) fn as_trap(error: &Error) -> Trap {
     match *error {
         Error::Trap { trap, .. } => trap,
-        Error::StackOverflow | Error::Interrupted { .. } => Trap::StackOverflow,
+        Error::StackOverflow | Error::Interrupted { .. } | Error::OutOfFuel { .. } => Trap::StackOverflow,
         // The call was wrong: nothing else keeps a function from running.
         _ => Trap::BadCall,
     }
@@ -156,7 +163,8 @@ impl<B: Bytecode> Engine<B> {
     #[inline(never)]
     fn run_all_next(&self, context: *mut B::Context, highest: Tier) -> Result<u64, Error> {
         let is_bad = |error: Error| match error {
-            Error::Trap { .. } | Error::StackOverflow | Error::Interrupted { .. } => error,
+            Error::Trap { .. } | Error::StackOverflow => error,
+            Error::Interrupted { .. } | Error::OutOfFuel { .. } => error,
             error => Error::Trap { trap: as_trap(&error), at: 0 },
         };
         let run_next = || -> Result<End, Error> {
@@ -173,6 +181,7 @@ impl<B: Bytecode> Engine<B> {
         let is_lost = |error: Error| match error {
             Error::StackOverflow => error,
             Error::Interrupted { .. } => Error::Interrupted { at: 0 },
+            Error::OutOfFuel { .. } => Error::OutOfFuel { at: 0 },
             error => Error::Trap { trap: as_trap(&error), at: 0 },
         };
         if highest > Tier::Interpreter {
@@ -234,14 +243,19 @@ impl<B: Bytecode> Engine<B> {
         let frame = &entered.frame;
         // SAFETY: the frame has this many slots, and nobody else knows of it yet.
         args.store(unsafe { std::slice::from_raw_parts_mut(frame.slots(), function.slots()) });
+        self.take_back_fuel();
         self.calls.set(self.calls.get() + 1);
         function.called(self.calls.get());
         let result = match (self.look_for_stop(0), highest) {
             (Err(error), _) => Err(error),
-            (_, Tier::Interpreter) => self.interpret_all(function, context, frame.slots(), 0),
+            (_, Tier::Interpreter) => {
+                self.spend(0).and_then(|()| self.interpret_all(function, context, frame.slots(), 0))
+            }
             _ => {
                 self.before_call(function);
-                self.run_on(function, context, frame.slots(), 0, false)
+                // Compiled code takes the fuel itself.
+                let spent = if function.has_code() { Ok(()) } else { self.spend(0) };
+                spent.and_then(|()| self.run_on(function, context, frame.slots(), 0, false))
             }
         };
         self.leave(entered, result)
@@ -327,7 +341,8 @@ impl<B: Bytecode> Engine<B> {
                     self.look_for_stop(at)?;
                     match must_interpret {
                         true => self.come_back(function, at),
-                        false => self.climb(function, at),
+                        false if function.is_used_up() => self.climb(function, at),
+                        false => {}
                     }
                     must_interpret = false;
                 }
@@ -434,11 +449,12 @@ impl<B: Bytecode> Engine<B> {
         budget: &Cell<i32>,
         functions: &Calls<'_, B>,
     ) -> Option<Result<End, Error>> {
-        let machine = function.machine(slots, context, budget, self.remote.word(), functions);
         let depth = function.depth(*at);
-        // SAFETY: the code was verified, and the frame has the slots that verification asked for.
-        let (flow, end) =
-            unsafe { B::interpret(function.code(), &machine, *at, function.registers(), depth) };
+        let (flow, end) = self.portion(budget, |budget| {
+            let machine = function.machine(slots, context, budget, self.remote.word(), functions);
+            // SAFETY: the code was verified, and the frame has the slots that verification asked for.
+            unsafe { B::interpret(function.code(), &machine, *at, function.registers(), depth) }
+        });
         match flow {
             Flow::Return(value) => Some(Ok(End::Value(value))),
             Flow::Tail => Some(Ok(End::Tail)),

@@ -30,7 +30,7 @@ pub(super) struct Around<'a> {
     /// The address of each function's record, by number.
     pub(super) records: &'a [u64],
     /// The stencil that counts, and the addresses that it wants: like a bytecode whose operands they are.
-    pub(super) count: Option<(u32, [u64; 2])>,
+    pub(super) count: Option<(u32, [u64; 3])>,
 }
 
 /// Bytecode, of whatever type.

@@ -58,8 +58,8 @@ pub struct Baseline {
     bytecode: Option<TypeId>,
     opcodes: Opcodes,
     packed: Packed,
-    /// The stencils that count, once they were needed: without and with a look whether the program is to stop.
-    counters: [Option<u32>; 2],
+    /// The stencils that count, once they were needed: without and with a look whether the program is to stop, and with fuel, too.
+    counters: [Option<u32>; 3],
     /// The largest part of the machine's stack that any stencil uses.
     room: u32,
     /// The registers to be given back that stencils use.
@@ -111,7 +111,7 @@ impl Baseline {
         memory: &CodeMemory,
     ) -> Result<BaselineCode, Error> {
         if self.bytecode != Some(TypeId::of::<B>()) {
-            (self.packed, self.counters) = (Packed::default(), [None; 2]);
+            (self.packed, self.counters) = (Packed::default(), [None; 3]);
             self.opcodes = Opcodes::of::<B>();
             self.bytecode = Some(TypeId::of::<B>());
         }
@@ -120,9 +120,10 @@ impl Baseline {
         }
         let count = match function.budget {
             Some(budget) => {
-                let stop = machinery.functions.stop;
-                let counter = self.counter(machinery, stop.is_some())?;
-                Some((counter, [budget.addr() as u64, stop.unwrap_or(0)]))
+                let Functions { stop, fuel, .. } = machinery.functions;
+                let kind = if fuel.is_some() { 2 } else { stop.is_some() as usize };
+                let addresses = [budget.addr() as u64, stop.unwrap_or(0), fuel.unwrap_or(0)];
+                Some((self.counter(machinery, kind)?, addresses))
             }
             None => None,
         };
@@ -151,7 +152,8 @@ impl Baseline {
         machinery: &mut Machinery<'_>,
         count: Option<u32>,
     ) -> Result<(), Error> {
-        self.plan.clear(function, machinery.functions.records.len())?;
+        let Functions { records, fuel, .. } = machinery.functions;
+        self.plan.clear(function, records.len(), fuel.is_some())?;
         let size = count.map(|count| self.packed.stencils[count as usize].hot);
         while let Some(missing) =
             self.plan.go_on::<B, STACK>((&self.opcodes, &self.packed), function, size)?
@@ -170,8 +172,7 @@ impl Baseline {
     }
 
     /// The stencil that counts, which is made when it is first needed.
-    fn counter(&mut self, machinery: &mut Machinery<'_>, may_stop: bool) -> Result<u32, Error> {
-        let kind = may_stop as usize;
+    fn counter(&mut self, machinery: &mut Machinery<'_>, kind: usize) -> Result<u32, Error> {
         if let Some(count) = self.counters[kind] {
             return Ok(count);
         }

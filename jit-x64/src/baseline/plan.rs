@@ -145,6 +145,8 @@ pub(super) struct Plan {
     n_slow: usize,
     /// The first VM register that is a temporary, as all behind it are.
     temporaries: u32,
+    /// Whether the stencil that counts stands before the first bytecode, too.
+    counts_start: bool,
     /// How many functions have records.
     n_functions: usize,
     pub(super) hot: u32,
@@ -368,6 +370,7 @@ impl Plan {
         &mut self,
         function: &Function<'_, B>,
         n_functions: usize,
+        counts_start: bool,
     ) -> Result<(), Error> {
         let (n, shape) = (function.code.len(), function.shape);
         if n > MAX_BYTES {
@@ -381,6 +384,7 @@ impl Plan {
                 list.resize(n, 0);
             }
         }
+        self.counts_start = counts_start;
         self.counted.clear();
         self.tables.clear();
         (self.n_bytecodes, self.n_slow, self.hot, self.cold, self.entries) = (0, 0, 0, 0, 0);
@@ -403,7 +407,8 @@ impl Plan {
         while self.n_bytecodes < code.len() {
             let at = self.n_bytecodes;
             let (word, bit) = (at / RUN, at % RUN);
-            let heads = count.map_or(0, |_| shape.heads[word] >> bit);
+            let start = (at == 0 && self.counts_start) as u64;
+            let heads = count.map_or(0, |_| shape.heads[word] >> bit | start);
             let is_counted = heads & 1 != 0;
             // Up to the next one before which there is something else.
             let len = (RUN - bit).min((heads & !1).trailing_zeros() as usize).min(code.len() - at);

@@ -34,6 +34,9 @@ pub struct Functions<'a> {
     /// The address of a word that is not zero once the program is to stop, if anybody may have it stopped. Loops look at it
     /// each time around, and are left at their heads.
     pub stop: Option<u64>,
+    /// The address of a number of 64 bits that goes down by one each time a loop goes around or a function starts, if the
+    /// program runs on fuel. Below zero, the function is left there.
+    pub fuel: Option<u64>,
 }
 
 /// The records of all functions, as compiled code sees them.
@@ -72,6 +75,13 @@ impl Given {
             Given::Registers(run) => run.len(),
             Given::InMemory(_) => 0,
         }
+    }
+}
+
+impl Functions<'_> {
+    /// Whether loops are left at their heads when somebody wants it.
+    pub(super) fn are_polled(&self) -> bool {
+        self.stop.is_some() || self.fuel.is_some()
     }
 }
 

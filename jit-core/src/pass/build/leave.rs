@@ -14,8 +14,20 @@ use crate::vocab::{Op, Sig, Type};
 const RARITY: usize = 24;
 
 impl Builder<'_> {
-    /// Leaves before the bytecode that is linked next if the program is to stop.
+    /// Leaves before the bytecode that is linked next if the program is to stop, or its fuel is used up.
     pub(super) fn poll(&mut self) {
+        if let Some(fuel) = self.source.functions.fuel {
+            let address = self.graph.constant(Type::I64, fuel, self.at);
+            let fuel = self.graph.push(self.current, Op::LOAD, WORD, &[address], 0, self.at);
+            let one = self.graph.constant(Type::I64, 1, self.at);
+            let left = self.graph.add(Op::SUB, WORD, &[fuel, one], 0, self.at);
+            let store = Sig { from: Type::I64, ty: Type::Void };
+            self.graph.push(self.current, Op::STORE, store, &[address, left], 0, self.at);
+            let zero = self.graph.constant(Type::I64, 0, self.at);
+            let less = Sig { from: Type::I64, ty: Type::Flag };
+            let flag = self.graph.add(Op::LT, less, &[left, zero], 0, self.at);
+            self.leave_if(flag, Needs::At(self.at as usize));
+        }
         let Some(word) = self.source.functions.stop else { return };
         let address = self.graph.constant(Type::I64, word, self.at);
         let word = self.graph.push(self.current, Op::POLL, WORD, &[address], 0, self.at);

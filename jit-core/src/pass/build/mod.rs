@@ -310,7 +310,7 @@ impl Builder<'_> {
             }
             if self.current.is_some() && at < self.source.entry as usize {
                 self.move_on();
-            } else if self.current.is_some() && self.is_head(at) {
+            } else if self.current.is_some() && (self.is_head(at) || self.counts_start(at)) {
                 self.poll();
             }
             if self.current.is_some() {
@@ -354,6 +354,11 @@ impl Builder<'_> {
         }
         // If there is no way in, only unreachable code jumps here.
         self.current = if is_loop || has_ways_in { leader } else { Block::NONE };
+    }
+
+    /// Whether the function starts here, and takes fuel for that.
+    fn counts_start(&self, at: usize) -> bool {
+        at == 0 && self.source.entry == 0 && self.source.functions.fuel.is_some()
     }
 
     /// Whether a bytecode jumps back to this one.
