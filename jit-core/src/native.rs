@@ -26,6 +26,8 @@ pub mod kind {
     }
     kinds!(i8: i8 u8: i8 i16: i16 u16: i16 i32: i32 u32: i32 i64: i64 u64: i64 ptr: i64 f32: f32 f64: f64);
 
+    kinds!(bool: i8);
+
     /// What `(tc)` is: the address of the VM's context, which a function may take as a reference.
     pub struct context<C>(core::marker::PhantomData<C>);
     impl<C> super::Kind for context<C> {
@@ -187,6 +189,20 @@ agreeing! {
     f64: f64, f64;
 }
 
+impl Passed<'_, kind::bool> for bool {
+    type Access = Nothing;
+    #[inline(always)]
+    unsafe fn passed(_: &Call, value: i8) -> bool {
+        value != 0
+    }
+}
+impl Taken<kind::bool> for bool {
+    #[inline(always)]
+    fn taken(self) -> i8 {
+        self as i8
+    }
+}
+
 /// Addresses, which are pointers whatever is known of them.
 macro_rules! addresses {
     ($($kind:ty;)*) => {$(
@@ -285,9 +301,40 @@ taken_addresses! {
     <T> Option<NonNull<T>>: pointer => pointer.map_or(core::ptr::null(), |it| it.as_ptr());
 }
 
-/// Takes the result of a function that has none.
-#[inline(always)]
-pub fn nothing((): ()) {}
+/// What a function returns that has no result.
+#[diagnostic::on_unimplemented(
+    message = "the function returns `{Self}`, and `callv` is for functions without a result",
+    label = "this is returned",
+    note = "`(call … type)` has the result, and `(discard (call … type))` drops it"
+)]
+pub trait NoResult {
+    /// Takes it.
+    #[inline(always)]
+    fn nothing(self)
+    where
+        Self: Sized,
+    {
+    }
+}
+#[diagnostic::do_not_recommend]
+impl<R: Void> NoResult for R {}
+
+/// What is behind [`NoResult`].
+#[doc(hidden)]
+pub trait Void {}
+impl Void for () {}
+/// The type of what never returns, which has no name yet.
+impl Void for <fn() -> ! as Function>::Result {}
+
+/// What a function pointer returns.
+#[doc(hidden)]
+pub trait Function {
+    #[doc(hidden)]
+    type Result;
+}
+impl<R> Function for fn() -> R {
+    type Result = R;
+}
 
 /// About where the machine stack is.
 #[inline(always)]

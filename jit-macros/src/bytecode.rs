@@ -133,7 +133,7 @@ fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
         let message = format!("not an operand; the kinds are {}", KINDS.join(", "));
         Error::new(field.ty.span(), message)
     };
-    let Type::Path(path) = &field.ty else { return Err(not_an_operand()) };
+    let Type::Path(path) = written(&field.ty) else { return Err(not_an_operand()) };
     let Some(last) = path.path.segments.last() else { return Err(not_an_operand()) };
     let kind = last.ident.clone();
     if !KINDS.iter().any(|known| kind == known) {
@@ -144,7 +144,7 @@ fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
         (PathArguments::None, false) => None,
         (PathArguments::AngleBracketed(arguments), true) if arguments.args.len() == 1 => {
             match &arguments.args[0] {
-                GenericArgument::Type(ty) => Some(ty.clone()),
+                GenericArgument::Type(ty) => Some(written(ty).clone()),
                 other => return Err(Error::new(other.span(), format!("an operand's type is {SCALARS}"))),
             }
         }
@@ -156,6 +156,15 @@ fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
     };
     let scalar = ty.as_ref().map(scalar).transpose()?;
     Ok(Operand { member, kind, scalar, ty })
+}
+
+/// A type without what is around it where it comes from a fragment of a Rust macro.
+fn written(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => written(&group.elem),
+        Type::Paren(paren) => written(&paren.elem),
+        ty => ty,
+    }
 }
 
 /// The word by which templates call a field's type.

@@ -426,7 +426,7 @@ impl Compiled {
     /// # Safety
     ///
     /// The frame must have the slots that the compiled function uses, and the context and unit must be what its
-    /// templates take them for.
+    /// templates take them for. The tiles and rewrite rules that the compiler was given must mean what they say.
     pub unsafe fn enter(&self, context: *mut (), frame: *mut u64, unit: *const ()) -> Status {
         // SAFETY: this is the start of code that was emitted as a function of this type.
         let entry: Entry = unsafe { core::mem::transmute(self.entry()) };

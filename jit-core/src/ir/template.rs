@@ -18,6 +18,8 @@ pub type BlockRef = u16;
 pub enum Imm {
     /// Known when the user's crate was compiled.
     Known(i64),
+    /// The address of a static.
+    Address(Address),
     /// The value of an `Imm` operand of the bytecode, sign- or zero-extended by its own type.
     Operand(u8),
 }
@@ -47,20 +49,20 @@ pub struct Signature {
     pub ret: Type,
 }
 
-/// A function's address in static data.
+/// The address of a function or a static, in static data.
 #[derive(Clone, Copy, Debug)]
-pub struct FnAddr(pub *const ());
+pub struct Address(pub *const ());
 
 // SAFETY: the address is only ever read as a number.
-unsafe impl Sync for FnAddr {}
+unsafe impl Sync for Address {}
 // SAFETY: as above.
-unsafe impl Send for FnAddr {}
+unsafe impl Send for Address {}
 
 /// Who is called.
 #[derive(Clone, Copy, Debug)]
 pub enum Callee {
     /// A Rust function.
-    Known(FnAddr),
+    Known(Address),
     /// An address computed by the template.
     Value(Ref),
 }

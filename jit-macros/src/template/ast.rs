@@ -73,6 +73,8 @@ pub(super) enum Kind {
 #[derive(Clone, Debug)]
 pub(super) enum Constant {
     Tokens(TokenStream),
+    /// The address of a static.
+    Address(TokenStream),
     Operand(usize),
     /// Of a load: nothing ever changes there.
     Pure,
@@ -89,6 +91,8 @@ pub(super) struct Call {
     pub(super) given: Vec<Argument>,
     /// The scalar that is returned.
     pub(super) ret: Option<Ident>,
+    /// What the function says that is.
+    pub(super) returns: Option<Ident>,
     /// The convention that the template states.
     pub(super) abi: &'static str,
     pub(super) effect: &'static str,

@@ -8,10 +8,11 @@ use super::ast::{Arguments, Call, Callee, Invoke, Kind, Typed};
 use super::check::{Checked, Checker, fail, leaving, wrong_count};
 use super::natives::{Argument, Leads, Native};
 use super::signs::Sign;
-use crate::sexpr::Sexpr;
+use crate::sexpr::{Name, Sexpr};
 use azulejo_core::pass::build::MAX_ARGUMENTS;
-use azulejo_core::vocab::{Op, Props, Scalar, Type};
+use azulejo_core::vocab::{Op, Props, Scalar, Sig, Type};
 use proc_macro2::Span;
+use quote::quote;
 
 /// The conventions that a call may state; a panic may pass through those that say so.
 const CONVENTIONS: [&str; 6] = ["C", "sysv64", "win64", "C-unwind", "sysv64-unwind", "win64-unwind"];
@@ -125,6 +126,11 @@ impl Checker<'_> {
             rest = others;
         }
         let usage = "a function, `(arglist (carg value type) …)`, and for `call` the result's type";
+        // A `bool` is a byte on its way, and a flag in the template.
+        let is_flag = rest.len() == 3 && is_bool(&rest[2]);
+        let as_byte =
+            [&rest[..rest.len().min(2)], &[Sexpr::Word(quote!(u8), Name::written("u8"), span)]].concat();
+        let rest = if is_flag { &as_byte[..] } else { rest };
         let (callee, args, ret) = self.parts((word, rest, span), usage, "(arglist (carg value type) …)")?;
         let callee = match callee {
             Sexpr::Word(path, ..) => Callee::Path(path.clone()),
@@ -134,7 +140,7 @@ impl Checker<'_> {
                 Callee::Value(self.coerce(value, Scalar::Ptr)?)
             }
         };
-        let mut passed = Vec::new();
+        let (mut passed, mut kinds) = (Vec::new(), Vec::new());
         for arg in args {
             let parts = match arg {
                 Sexpr::List(parts, _) if parts.first().and_then(Sexpr::word) == Some("carg") => &parts[1..],
@@ -143,30 +149,43 @@ impl Checker<'_> {
             let [value, ty] = parts else {
                 return wrong_count(arg.span(), "carg", "a value and its type", parts);
             };
+            let kind = |name: &str| syn::Ident::new(name, ty.span());
+            if is_bool(ty) {
+                let flag = self.flag(value)?;
+                kinds.push(kind("bool"));
+                passed.push((as_number(flag), kind("u8")));
+                continue;
+            }
             let scalar = self.scalar(ty)?;
             let value = self.value(value, Some(scalar))?;
-            passed.push((self.coerce(value, scalar)?, syn::Ident::new(scalar.name(), ty.span())));
+            kinds.push(kind(scalar.name()));
+            passed.push((self.coerce(value, scalar)?, kind(scalar.name())));
         }
         self.has_effect |= effect != "Pure";
         let (ty, sign) = ret.map_or((Type::Void, Sign::Unsigned), |scalar| (scalar.ty(), Sign::of(scalar)));
         let ret = ret.map(|scalar| syn::Ident::new(scalar.name(), span));
-        let given = passed.iter().map(|(arg, scalar)| {
-            let (scalar, leads) = (scalar.clone(), self.leads(arg));
-            Argument { scalar, leads, span: arg.span }
+        let returns = if is_flag { Some(syn::Ident::new("bool", span)) } else { ret.clone() };
+        let given = std::iter::zip(&passed, kinds).map(|((arg, _), kind)| Argument {
+            kind,
+            leads: self.leads(arg),
+            span: arg.span,
         });
         let given: Vec<Argument> = given.collect();
         let callee = match (callee, abi) {
             (Callee::Path(path), None) => {
-                let (args, ret, is_unsafe) = (given.clone(), ret.clone(), self.is_unsafe);
-                self.natives.push(Native { path, args, ret, is_unsafe, span });
+                let (args, ret, returns) = (given.clone(), ret.clone(), returns.clone());
+                let is_unsafe = self.is_unsafe;
+                self.natives.push(Native { path, args, ret, returns, is_unsafe, span });
                 Callee::Native(self.natives.len() - 1)
             }
             (callee, _) => callee,
         };
         let abi = abi.unwrap_or("C");
         let is_unsafe = self.is_unsafe;
-        let kind = Kind::Call(Box::new(Call { callee, args: passed, given, ret, abi, effect, is_unsafe }));
-        Ok(Typed { kind, ty, sign, leaves: false, is_loose: false, span })
+        let call = Call { callee, args: passed, given, ret, returns, abi, effect, is_unsafe };
+        let kind = Kind::Call(Box::new(call));
+        let result = Typed { kind, ty, sign, leaves: false, is_loose: false, span };
+        Ok(if is_flag { as_flag(result) } else { result })
     }
 
     /// Whether a value is an address by which the context can be reached.
@@ -188,4 +207,22 @@ impl Checker<'_> {
             _ => Leads::Elsewhere,
         }
     }
+}
+
+fn is_bool(ty: &Sexpr) -> bool {
+    ty.word() == Some("bool")
+}
+
+/// One for a flag that holds, and zero for one that does not.
+pub(super) fn as_number(flag: Typed) -> Typed {
+    let (span, sig) = (flag.span, Sig { from: Type::Void, ty: Type::I8 });
+    let kind = Kind::Op { op: Op::FLAGVAL, sig, args: vec![flag], imm: None, checks: Vec::new() };
+    Typed { kind, ty: Type::I8, sign: Sign::Unsigned, leaves: false, is_loose: false, span }
+}
+
+/// The flag that a number was made of.
+fn as_flag(number: Typed) -> Typed {
+    let (span, sig) = (number.span, Sig { from: Type::I8, ty: Type::Flag });
+    let kind = Kind::Op { op: Op::NZ, sig, args: vec![number], imm: None, checks: Vec::new() };
+    super::check::flag(kind, span)
 }

@@ -33,6 +33,8 @@ pub(super) struct Checker<'a> {
     popped: Vec<(usize, usize)>,
     /// The outputs that are set.
     pub(super) stored: Vec<usize>,
+    /// Those that are set on every way to what is being looked at.
+    pub(super) surely_stored: Vec<usize>,
     /// Operands of the check of a trapping operator.
     pub(super) check_operands: Vec<Typed>,
     depth: usize,
@@ -81,6 +83,7 @@ impl<'a> Checker<'a> {
             expanding: Vec::new(),
             popped: Vec::new(),
             stored: Vec::new(),
+            surely_stored: Vec::new(),
             check_operands: Vec::new(),
             depth: 0,
             marks: Vec::new(),
@@ -187,8 +190,12 @@ impl<'a> Checker<'a> {
             Sexpr::Operand(name, span) => self.operand(name, *span),
             Sexpr::Literal(tokens, span) => literal(tokens, *span, expect),
             Sexpr::Constant(path, args, span) => {
+                if let (true, Some(item)) = (path.to_string() == "static", args) {
+                    let kind = Kind::Constant(Constant::Address(item.clone()));
+                    return Ok(Typed { kind, ..constant(TokenStream::new(), Scalar::Ptr, *span) });
+                }
                 let scalar = expect.unwrap_or(Scalar::I64);
-                Ok(constant(constant_tokens(path, args), scalar, *span))
+                Ok(constant(constant_tokens(path, args, *span)?, scalar, *span))
             }
             Sexpr::Macro(name, span) => self.expand(name, &[], *span, expect),
             Sexpr::Param(name, span) => fail(*span, format!("`,{name}` is no parameter of a macro here")),
@@ -218,7 +225,11 @@ impl<'a> Checker<'a> {
             "Pop" if self.stores_itself => Ok(Typed { kind: Kind::Variable(self.popped(at)), ..value }),
             "In" | "InOut" | "Pop" => Ok(value),
             "Imm" => Ok(Typed { kind: Kind::Constant(Constant::Operand(at)), ..value }),
-            "Out" | "Push" => fail(span, format!("`${name}` is an output and has no value yet")),
+            "Out" | "Push" if self.surely_stored.contains(&at) => Ok(value),
+            "Out" | "Push" => fail(
+                span,
+                format!("`${name}` is an output, and not surely stored before this on every way here"),
+            ),
             "Label" | "Labels" => {
                 fail(span, format!("`${name}` is a label, no value: `(branch ${name})` jumps there"))
             }
@@ -357,6 +368,14 @@ impl<'a> Checker<'a> {
         (variable, value)
     }
 
+    /// Looks at something that may not be done: what it stores is not surely stored behind it.
+    pub(super) fn perhaps<T>(&mut self, look: impl FnOnce(&mut Self) -> Checked<T>) -> Checked<T> {
+        let before = self.surely_stored.len();
+        let result = look(self);
+        self.surely_stored.truncate(before);
+        result
+    }
+
     /// How many names there are.
     pub(super) fn n_names(&self) -> usize {
         self.scopes.len()
@@ -419,7 +438,7 @@ impl<'a> Checker<'a> {
     pub(super) fn number(&self, written: &Sexpr) -> Checked<TokenStream> {
         match written {
             Sexpr::Literal(tokens, _) => Ok(tokens.clone()),
-            Sexpr::Constant(path, args, _) => Ok(constant_tokens(path, args)),
+            Sexpr::Constant(path, args, span) => constant_tokens(path, args, *span),
             other => fail(other.span(), "expected a constant: a number, or `(&…)`"),
         }
     }
@@ -463,11 +482,23 @@ pub(super) fn wrong_count<T>(span: Span, word: &str, usage: &str, rest: &[Sexpr]
 }
 
 /// `(&sizeof T)`, `(&offset_of T, field)` and `(&path args…)` as Rust.
-fn constant_tokens(path: &TokenStream, args: &Option<TokenStream>) -> TokenStream {
-    let Some(args) = args else { return quote!(#path) };
-    match path.to_string().as_str() {
+pub(super) fn constant_tokens(
+    path: &TokenStream,
+    args: &Option<TokenStream>,
+    span: Span,
+) -> Checked<TokenStream> {
+    let Some(args) = args else { return Ok(quote!(#path)) };
+    let text = path.to_string().replace(' ', "");
+    let last = text.rsplit("::").next().unwrap_or("");
+    if args.is_empty() && last.contains(|c: char| c.is_uppercase()) && !last.contains(char::is_lowercase) {
+        let message = format!(
+            "`(&{text})` calls a function, and `{text}` is spelled like a constant: that is `&{text}`"
+        );
+        return fail(span, message);
+    }
+    Ok(match text.as_str() {
         "sizeof" => quote!(::core::mem::size_of::<#args>()),
         "offset_of" => quote!(::core::mem::offset_of!(#args)),
         _ => quote!(#path(#args)),
-    }
+    })
 }

@@ -57,9 +57,10 @@ impl Checker<'_> {
             ("when", _) => return wrong_count(span, word, "a flag and what is done", rest),
             _ => return wrong_count(span, word, "a flag and two things to do", rest),
         };
-        let (condition, so) = (self.flag(condition)?, self.statement(so)?);
+        let condition = self.flag(condition)?;
+        let so = self.perhaps(|checker| checker.statement(so))?;
         let not = match not {
-            Some(not) => self.statement(not)?,
+            Some(not) => self.perhaps(|checker| checker.statement(not))?,
             None => void(Kind::Sequence(Vec::new()), span),
         };
         let leaves = so.leaves && not.leaves;
@@ -72,7 +73,8 @@ impl Checker<'_> {
             if rest.is_empty() {
                 return wrong_count(span, word, "flags", rest);
             }
-            let flags = rest.iter().map(|part| self.flag(part)).collect::<Checked<Vec<_>>>()?;
+            let flags = rest.iter().map(|part| self.perhaps(|checker| checker.flag(part)));
+            let flags = flags.collect::<Checked<Vec<_>>>()?;
             return Ok(flag(if word == "all" { Kind::All(flags) } else { Kind::Any(flags) }, span));
         }
         let [operand] = rest else { return wrong_count(span, word, "a flag", rest) };
@@ -152,6 +154,7 @@ impl Checker<'_> {
         let value = self.coerce(value, scalar)?;
         self.has_effect = true;
         self.stored.push(to);
+        self.surely_stored.push(to);
         Ok(void(Kind::Set(to, Box::new(value)), span))
     }
 
@@ -165,7 +168,8 @@ impl Checker<'_> {
                 "a guard stands before all effects: if it fails, the interpreter runs the opcode from its start",
             );
         }
-        let (condition, body) = (self.flag(condition)?, self.statement(body)?);
+        let condition = self.flag(condition)?;
+        let body = self.perhaps(|checker| checker.statement(body))?;
         Ok(void(Kind::Guard(Box::new(condition), Box::new(body)), span))
     }
 
@@ -192,11 +196,14 @@ impl Checker<'_> {
                 self.marks.push(Mark { name: name.clone(), sequence, number, span: place, is_used });
             }
         }
+        let stored_before = self.surely_stored.len();
         let mut runs: Vec<Vec<Typed>> = vec![Vec::new()];
         for step in rest {
             if mark(step)?.is_some() {
                 // What follows may be done again.
                 self.has_effect = true;
+                // Who comes here from elsewhere may have stored nothing.
+                self.surely_stored.truncate(stored_before);
                 runs.push(Vec::new());
                 continue;
             }
@@ -231,8 +238,17 @@ impl Checker<'_> {
             return wrong_count(span, "if", "a flag and two values", rest);
         };
         let condition = self.flag(condition)?;
-        let (so, not) = (self.expression(so, expect)?, self.expression(not, expect)?);
+        let so = self.perhaps(|checker| checker.expression(so, expect))?;
+        let not = self.perhaps(|checker| checker.expression(not, expect))?;
+        let is_flag = |arm: &Typed| arm.leaves || arm.ty == Type::Flag;
+        if is_flag(&so) && is_flag(&not) && !(so.leaves && not.leaves) {
+            let kind = Kind::If(Box::new(condition), Box::new(so), Box::new(not));
+            return Ok(flag(kind, span));
+        }
         for arm in [&so, &not] {
+            if !arm.leaves && arm.ty == Type::Flag {
+                return fail(arm.span, "one way of this `if` has a flag, and the other one has not");
+            }
             if !arm.leaves && !arm.ty.is_value() {
                 return fail(arm.span, "both ways of an `if` have a value; `ifv` is for what is done");
             }

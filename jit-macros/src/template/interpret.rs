@@ -230,6 +230,7 @@ impl Writer<'_> {
                 quote!((#bits as #rust))
             }
             Constant::Tokens(tokens) => quote!(((#tokens) as #rust)),
+            Constant::Address(path) => quote!(((&raw const #path).expose_provenance() as i64)),
             Constant::Operand(at) => {
                 let field = self.field(*at);
                 match self.opcode.operands[*at].scalar {
@@ -372,7 +373,7 @@ impl Writer<'_> {
         let values: Vec<TokenStream> = call.args.iter().map(|(arg, _)| self.expression(arg)).collect();
         let span = typed.span;
         let (before, args) = super::natives::given(&call.given, &values, self.path, call.is_unsafe, span);
-        let taken = super::natives::taken(call.ret.as_ref(), &quote!(#result), span);
+        let taken = super::natives::taken(call.returns.as_ref(), &quote!(#result), span);
         let binding =
             quote_spanned!(span=> let #function: #unsafety extern #abi fn(#(#holes),*) -> _ = #path;);
         let refusal = refusal(call, span);

@@ -170,6 +170,17 @@ impl Lowering {
                 }
                 self.decide(last, then, otherwise, likelihood);
             }
+            Kind::If(choice, so, not) => {
+                let (block_so, block_not) = (self.block(), self.block());
+                self.decide(choice, block_so, block_not, None);
+                for (block, arm) in [(block_so, so), (block_not, not)] {
+                    self.start(block, &[], false);
+                    match arm.leaves {
+                        true => _ = self.value(arm),
+                        false => self.decide(arm, then, otherwise, likelihood),
+                    }
+                }
+            }
             _ => {
                 let flag = self.value(flag);
                 self.branch(flag, then, otherwise, likelihood);
@@ -213,6 +224,7 @@ impl Lowering {
                         let at = operand(*at);
                         quote!(__template::Imm::Operand(#at))
                     }
+                    Some(Constant::Address(_)) => unreachable!("an address is a value"),
                     Some(Constant::Pure) => access(quote!(Pure)),
                     Some(Constant::Within(code)) if self.faults => {
                         access(quote!(Within(__vocab::Trap::User(#code).code())))
@@ -242,6 +254,11 @@ impl Lowering {
             Kind::Constant(Constant::Operand(at)) => {
                 let (at, of) = (operand(*at), ty(typed.ty));
                 self.yields(quote!(Constant { operand: #at, ty: #of }))
+            }
+            Kind::Constant(Constant::Address(path)) => {
+                let of = Sig { from: Type::Void, ty: typed.ty };
+                let address = quote!(__template::Address((&raw const #path).cast()));
+                self.node(Op::CONST, of, &[], quote!(__template::Imm::Address(#address)))
             }
             Kind::Constant(_) => unreachable!("only accesses have such constants"),
             Kind::Within(flag, code, access) => {
@@ -278,6 +295,7 @@ impl Lowering {
                 }
                 last
             }
+            Kind::If(..) if typed.ty == Type::Flag => self.flag(typed),
             Kind::If(flag, so, not) => self.choose(flag, so, not, typed.ty),
             Kind::All(_) | Kind::Any(_) => self.flag(typed),
             Kind::Not(inner) => {
@@ -452,10 +470,10 @@ impl Lowering {
         let callee = match &call.callee {
             Callee::Native(number) => {
                 let name = super::natives::name(*number);
-                quote!(__template::Callee::Known(__template::FnAddr(#name as *const ())))
+                quote!(__template::Callee::Known(__template::Address(#name as *const ())))
             }
             Callee::Path(path) => {
-                quote!(__template::Callee::Known(__template::FnAddr(#path as *const ())))
+                quote!(__template::Callee::Known(__template::Address(#path as *const ())))
             }
             Callee::Value(value) => {
                 let value = self.value(value);

@@ -7,12 +7,12 @@
 //! arguments. A name knows its writer for that: each use of a macro is another one. Operands of the opcode are everybody's.
 
 use super::ast::{Kind, Typed};
-use super::check::{Checked, Checker, fail};
-use super::signs::Sign;
+use super::calls::as_number;
+use super::check::{Checked, Checker, constant_tokens, fail};
 use super::words::closest;
 use crate::sexpr::{Name, Sexpr};
-use azulejo_core::vocab::{Op, Scalar, Sig, Type};
-use proc_macro2::Span;
+use azulejo_core::vocab::{Scalar, Type};
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::quote;
 use std::collections::HashMap;
 use syn::Error;
@@ -51,7 +51,7 @@ impl Checker<'_> {
             };
             replaced.insert(param.as_str(), stands_for_it);
         }
-        let body = substitute(body, &replaced, writer);
+        let body = substitute(body, &replaced, writer)?;
         self.expanding.push(name.to_string());
         let expanded = self.expression(&body, expect);
         if expanded.is_ok() {
@@ -90,10 +90,7 @@ impl Checker<'_> {
             return fail(span, message);
         }
         // A flag cannot be kept; the number that is made of it can.
-        let sig = Sig { from: Type::Void, ty: Type::I8 };
-        let kind = Kind::Op { op: Op::FLAGVAL, sig, args: vec![value], imm: None, checks: Vec::new() };
-        let number = Typed { kind, ty: Type::I8, sign: Sign::Unsigned, leaves: false, is_loose: false, span };
-        bound.push(self.declare(inner, number));
+        bound.push(self.declare(inner, as_number(value)));
         let is_set = Sexpr::Word(quote!(nz), Name::written("nz"), arg.span());
         Ok(Sexpr::List(vec![is_set, stands_for_it], arg.span()))
     }
@@ -166,15 +163,62 @@ fn uses(body: &Sexpr, param: &str) -> usize {
 }
 
 /// A macro's body with arguments for parameters. All names in it are of this writer, but those in arguments are not.
-fn substitute(body: &Sexpr, by: &HashMap<&str, Sexpr>, writer: u32) -> Sexpr {
+fn substitute(body: &Sexpr, by: &HashMap<&str, Sexpr>, writer: u32) -> Checked<Sexpr> {
     let own = |name: &Name| Name { text: name.text.clone(), writer };
-    match body {
+    Ok(match body {
         Sexpr::Param(name, _) => by.get(name.as_str()).cloned().unwrap_or_else(|| body.clone()),
         Sexpr::List(items, span) => {
-            Sexpr::List(items.iter().map(|item| substitute(item, by, writer)).collect(), *span)
+            let items = items.iter().map(|item| substitute(item, by, writer));
+            Sexpr::List(items.collect::<Checked<Vec<Sexpr>>>()?, *span)
         }
         Sexpr::Operand(name, span) => Sexpr::Operand(own(name), *span),
         Sexpr::Word(path, name, span) => Sexpr::Word(path.clone(), own(name), *span),
+        Sexpr::Constant(path, Some(args), span) => {
+            Sexpr::Constant(path.clone(), Some(substitute_tokens(args.clone(), by)?), *span)
+        }
         other => other.clone(),
+    })
+}
+
+/// The same in the Rust tokens of a constant. A comma where something is to follow, as at the start or behind another comma,
+/// begins a parameter; all others stand between things.
+fn substitute_tokens(tokens: TokenStream, by: &HashMap<&str, Sexpr>) -> Checked<TokenStream> {
+    let mut output: Vec<TokenTree> = Vec::new();
+    let mut tokens = tokens.into_iter().peekable();
+    // Whether what stands before wants something behind it.
+    let mut is_wanted = true;
+    while let Some(token) = tokens.next() {
+        let is_comma = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ',');
+        if let (true, true, Some(TokenTree::Ident(name))) = (is_comma, is_wanted, tokens.peek()) {
+            let Some(arg) = by.get(name.to_string().as_str()) else {
+                return fail(name.span(), format!("`,{name}` is no parameter of this macro"));
+            };
+            output.extend(rust_tokens(arg)?);
+            tokens.next();
+            is_wanted = false;
+            continue;
+        }
+        is_wanted = matches!(&token, TokenTree::Punct(punct) if !['>', '?', '.'].contains(&punct.as_char()));
+        output.push(match token {
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), substitute_tokens(group.stream(), by)?);
+                inner.set_span(group.span());
+                inner.into()
+            }
+            token => token,
+        });
+    }
+    Ok(output.into_iter().collect())
+}
+
+/// An argument as Rust writes it, if it is the same there.
+fn rust_tokens(arg: &Sexpr) -> Checked<TokenStream> {
+    match arg {
+        Sexpr::Word(tokens, ..) | Sexpr::Literal(tokens, _) => Ok(tokens.clone()),
+        Sexpr::Constant(path, args, span) => constant_tokens(path, args, *span),
+        other => fail(
+            other.span(),
+            "this stands in a constant that Rust computes, where a path, a literal or another constant can stand",
+        ),
     }
 }

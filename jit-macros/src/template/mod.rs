@@ -34,7 +34,8 @@ struct Row {
     path: TokenStream,
     name: Ident,
     stores_itself: bool,
-    is_unsafe: bool,
+    /// Where it says `unsafe`, if it does.
+    is_unsafe: Option<Span>,
     /// Nothing if it could not be read.
     body: Option<Sexpr>,
 }
@@ -167,9 +168,9 @@ fn read_row(reader: &mut Reader, source: &mut Source) -> Result<(), Error> {
     }
     let path = quote!(#(#idents)::*);
     let stores_itself = reader.takes_punct('!');
-    let mut row = Row { path, name, stores_itself, is_unsafe: false, body: None };
+    let mut row = Row { path, name, stores_itself, is_unsafe: None, body: None };
     let body = if reader.takes_arrow() {
-        row.is_unsafe = reader.takes_ident("unsafe");
+        row.is_unsafe = reader.takes_ident("unsafe").then(|| reader.last());
         reader.sexpr()
     } else {
         let message = format!("`=>` and what `{}` means is missing behind this", row.name);
@@ -245,7 +246,7 @@ fn placeholder(row: &Row, description: &Description) -> TokenStream {
         return TokenStream::new();
     };
     let core = quote!(::azulejo::__private::core::ir);
-    let span = name.span();
+    let span = natives::shown_at(name.span());
     let implementation = quote_spanned! {span=>
         unsafe impl #core::bytecode::Semantics<#path> for <#path as #core::bytecode::Opcode<#number>>::Marker
     };
@@ -282,7 +283,7 @@ fn expand(
     let opcode = Opcode { name: row.name.clone(), ..opcodes[number].clone() };
     // What is wrong with a row that could not be read has been told.
     let Some(body) = &row.body else { return Ok(placeholder(row, description)) };
-    let mut checker = Checker::new(&opcode, vocab, macros, row.is_unsafe, row.stores_itself);
+    let mut checker = Checker::new(&opcode, vocab, macros, row.is_unsafe.is_some(), row.stores_itself);
     let body = checker
         .template(body)
         .map_err(|error| checker.in_row(error, &format!("{}::{}", row.path, row.name)))?;
@@ -294,8 +295,9 @@ fn expand(
         let (member, local) = (&operand.member, format_ident!("operand{at}"));
         quote!(#member: #local)
     });
-    let span = name.span();
-    // All of it at the row's name, so that a second row for the opcode is reported there.
+    // All of it at the row's name, so that a second row for the opcode is reported there. But it is this macro's: what is
+    // `unsafe` in it is none of the crate's, which may forbid that.
+    let span = natives::shown_at(name.span());
     let mut content = Group::new(
         Delimiter::Brace,
         quote! {
@@ -320,6 +322,8 @@ fn expand(
     let implementation = quote_spanned! {span=>
         unsafe impl __bytecode::Semantics<#path> for <#path as __bytecode::Opcode<#number>>::Marker #content
     };
+    // What is the crate's is the word that the row says.
+    let said = row.is_unsafe.map(|said| quote_spanned!(said=> const _: () = unsafe {};));
     Ok(quote! {
         #[allow(
             unused_imports, unused_variables, unused_unsafe, unused_braces, unused_parens, unreachable_code,
@@ -331,6 +335,7 @@ fn expand(
             use ::azulejo::__private::core::{native as __native, vocab as __vocab};
             use ::azulejo::__private::core::vocab::meaning as __meaning;
             #natives
+            #said
             // SAFETY: both are made from the same checked template.
             #implementation
         };

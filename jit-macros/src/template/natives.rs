@@ -21,6 +21,8 @@ pub(super) struct Native {
     pub(super) args: Vec<Argument>,
     /// The result's scalar.
     pub(super) ret: Option<Ident>,
+    /// What the function says it is.
+    pub(super) returns: Option<Ident>,
     /// Whether the template vouches for addresses, and may call unsafe functions.
     pub(super) is_unsafe: bool,
     /// Where the call stands.
@@ -35,7 +37,7 @@ pub(super) fn name(number: usize) -> Ident {
 /// The Rust type that a scalar is passed as: at least 32 bits, of which a function may not expect more than it reads.
 pub(super) fn passed(scalar: &Ident) -> Ident {
     let name = match scalar.to_string().as_str() {
-        "i8" | "u8" | "i16" | "u16" => "u32",
+        "bool" | "i8" | "u8" | "i16" | "u16" => "u32",
         "ptr" => "usize",
         _ => return Ident::new(&scalar.to_string(), Span::call_site()),
     };
@@ -44,15 +46,16 @@ pub(super) fn passed(scalar: &Ident) -> Ident {
 
 /// The Rust type that templates hold a scalar as.
 fn held(scalar: &Ident) -> Ident {
-    let scalar = Scalar::from_name(&scalar.to_string()).expect("it was checked");
+    // What is not among the scalars is `bool`, a byte.
+    let scalar = Scalar::from_name(&scalar.to_string()).unwrap_or(Scalar::U8);
     Ident::new(scalar.ty().name(), Span::call_site())
 }
 
 /// What is passed for one parameter of a Rust function.
 #[derive(Clone, Debug)]
 pub(super) struct Argument {
-    /// As what it is passed.
-    pub(super) scalar: Ident,
+    /// As what it is passed: a scalar, or `bool`.
+    pub(super) kind: Ident,
     pub(super) leads: Leads,
     /// Where it stands.
     pub(super) span: Span,
@@ -108,14 +111,14 @@ pub(super) fn given(
 }
 
 /// Of this macro's making, and shown at a place: the tokens there may come from another macro, where names mean other things.
-fn shown_at(place: Span) -> Span {
+pub(super) fn shown_at(place: Span) -> Span {
     Span::call_site().located_at(place)
 }
 
 /// The type that stands for what is known of an argument.
 fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool) -> TokenStream {
     let place = shown_at(arg.span);
-    let kind = match arg.scalar == "ptr" {
+    let kind = match arg.kind == "ptr" {
         true if arg.leads == Leads::To => {
             // All tokens of one making: rustc shows the whole macro where they are of several.
             let of = |mut token: TokenTree| {
@@ -126,19 +129,19 @@ fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool) -> TokenStream {
             quote_spanned!(place=> context<<#op as __bytecode::Bytecode>::Context>)
         }
         true if is_unsafe => quote_spanned!(place=> trusted),
-        _ => Ident::new(&arg.scalar.to_string(), place).into_token_stream(),
+        _ => Ident::new(&arg.kind.to_string(), place).into_token_stream(),
     };
     quote_spanned!(place=> __native::kind::#kind)
 }
 
-/// Takes a result, of a scalar if there is one.
-pub(super) fn taken(ret: Option<&Ident>, result: &TokenStream, span: Span) -> TokenStream {
-    match ret {
+/// Takes a result, of a scalar or `bool` if there is one.
+pub(super) fn taken(returns: Option<&Ident>, result: &TokenStream, span: Span) -> TokenStream {
+    match returns {
         Some(scalar) => {
             let (kind, span) = (Ident::new(&scalar.to_string(), shown_at(span)), shown_at(span));
             quote_spanned!(span=> __native::Returned::<__native::kind::#kind>::take(#result))
         }
-        None => quote_spanned!(span=> __native::nothing(#result)),
+        None => quote_spanned!(shown_at(span)=> __native::NoResult::nothing(#result)),
     }
 }
 
@@ -148,31 +151,34 @@ pub(super) fn items(natives: &[Native], op: &TokenStream) -> TokenStream {
 }
 
 fn item(number: usize, native: &Native, op: &TokenStream) -> TokenStream {
-    let Native { path, args, ret, is_unsafe, span } = native;
+    let Native { path, args, ret, returns, is_unsafe, span } = native;
     let name = name(number);
     let variable = |at: usize| format_ident!("argument{at}");
-    let params = args.iter().enumerate().map(|(at, Argument { scalar, .. })| {
-        let (variable, ty) = (variable(at), passed(scalar));
+    let params = args.iter().enumerate().map(|(at, Argument { kind, .. })| {
+        let (variable, ty) = (variable(at), passed(kind));
         quote!(#variable: #ty)
     });
     let params: Vec<TokenStream> = params.collect();
-    let values = args.iter().enumerate().map(|(at, Argument { scalar, .. })| {
-        let (variable, held) = (variable(at), held(scalar));
+    let values = args.iter().enumerate().map(|(at, Argument { kind, .. })| {
+        let (variable, held) = (variable(at), held(kind));
         quote!(#variable as #held)
     });
     let (before, values) = given(args, &values.collect::<Vec<_>>(), op, *is_unsafe, *span);
-    // At the call, so that a wrong number of arguments is shown there.
-    let call = quote_spanned!(*span=> #path(#(#values),*));
+    // A wrong number of arguments is shown at the function's name; but the call is of this macro's making, or rustc would tell
+    // how it is written in Rust.
+    let place = path.clone().into_iter().next().map_or(*span, |token| token.span());
+    let function = Ident::new("function", shown_at(place));
+    let call = quote_spanned!(shown_at(place)=> #function(#(#values),*));
     // A template that is not marked `unsafe` cannot call what is.
     let call = if *is_unsafe { quote!(unsafe { #call }) } else { call };
     let returned = ret.as_ref().map(held).map(|ty| quote!(-> #ty));
-    let taken = taken(ret.as_ref(), &call, *span);
+    let taken = taken(returns.as_ref(), &call, *span);
     quote! {
         #[cfg(not(windows))]
         #[inline(never)]
-        extern "C-unwind" fn #name(#(#params),*) #returned { #before #taken }
+        extern "C-unwind" fn #name(#(#params),*) #returned { let #function = #path; #before #taken }
         #[cfg(windows)]
         #[inline(never)]
-        extern "C" fn #name(#(#params),*) #returned { #before #taken }
+        extern "C" fn #name(#(#params),*) #returned { let #function = #path; #before #taken }
     }
 }

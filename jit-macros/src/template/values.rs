@@ -14,6 +14,9 @@ use azulejo_core::vocab::{Op, OpInfo, Props, Scalar, Sig, Type};
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
+/// What operators of integers mean for floats.
+const OF_FLOATS: [(Op, &str); 2] = [(Op::NZ, "(ne $0 0.0)"), (Op::ZR, "(eq $0 0.0)")];
+
 impl Checker<'_> {
     /// An operator of the vocabulary.
     pub(super) fn operator(
@@ -147,6 +150,14 @@ impl Checker<'_> {
             let value = args.pop().expect("a conversion has an operand");
             return Ok(Typed { sign, span, is_loose: false, ..value });
         }
+        if let Some((_, meaning)) = OF_FLOATS.iter().find(|(known, _)| *known == op && from.is_float()) {
+            let tokens: TokenStream = meaning.parse().expect("it is written in the template language");
+            let written = crate::sexpr::Reader::new(tokens).sexpr()?;
+            let outer = std::mem::replace(&mut self.check_operands, args);
+            let typed = self.expression(&written, None);
+            self.check_operands = outer;
+            return typed.map(|typed| Typed { span, ..typed });
+        }
         if !info.allows(sig) {
             let what = if sig.from == Type::Void { format!("{ty}") } else { format!("{from} to {ty}") };
             let what = if info.yields == Yields::Flag || ty == Type::Void { format!("{from}") } else { what };
@@ -261,10 +272,30 @@ impl Checker<'_> {
                 format!("a flag is no value; `(flagval … {wanted})` makes it one or zero"),
             );
         }
+        let bits = format!("`(bitcast … {wanted})` takes its bits");
         let help = match (found.is_float(), ty.is_float()) {
-            (false, false) => format!("`(ucast … {wanted})` takes the low bits"),
+            (false, false) => {
+                if let Some(wide) = widest(&value) {
+                    let message = format!(
+                        "this is {found}, to which the other operand is widened, and {wanted} is wanted; \
+                         `(ucast … {wanted})` takes its low bits"
+                    );
+                    return fail(wide, message);
+                }
+                format!("`(ucast … {wanted})` takes the low bits")
+            }
             (true, true) => format!("`(fcast … {wanted})` rounds"),
+            (true, false) if scalar == Scalar::Ptr && found.bits() == ty.bits() => bits,
+            (true, false) if scalar == Scalar::Ptr => {
+                "an address is no float; which integer is it to be?".to_string()
+            }
+            (true, false) if found.bits() == ty.bits() => {
+                format!("`(ftos_sat … {wanted})` rounds toward zero, and {bits}")
+            }
             (true, false) => format!("`(ftos_sat … {wanted})` rounds toward zero"),
+            (false, true) if found.bits() == ty.bits() => {
+                format!("`(stof … {wanted})` converts, and {bits}")
+            }
             (false, true) => format!("`(stof … {wanted})` converts"),
         };
         fail(value.span, format!("{found} where {wanted} is wanted; {help}"))
@@ -280,6 +311,20 @@ fn order_of(info: &OpInfo, written: &Sexpr) -> Checked<TokenStream> {
             let names: Vec<&str> = fitting().map(Order::name).collect();
             fail(written.span(), format!("expected an ordering of `{}`: {}", info.name, names.join(" ")))
         }
+    }
+}
+
+/// The operand that makes an operator's result as wide as it is, because the other one is widened to it.
+fn widest(value: &Typed) -> Option<Span> {
+    let Kind::Op { args, .. } = &value.kind else { return None };
+    let is_widened = |arg: &&Typed| match &arg.kind {
+        Kind::Op { op: Op::SCAST | Op::UCAST, args, .. } => args[0].ty.bits() < arg.ty.bits(),
+        _ => false,
+    };
+    let (widened, wide): (Vec<&Typed>, Vec<&Typed>) = args.iter().partition(is_widened);
+    match (&widened[..], &wide[..]) {
+        ([_, ..], [wide]) if wide.ty == value.ty => Some(wide.span),
+        _ => None,
     }
 }
 

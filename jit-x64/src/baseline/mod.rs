@@ -266,7 +266,8 @@ impl BaselineCode {
     ///
     /// The frame must have the slots that verification asked for, with what the code expects in them; the context must
     /// be what the templates take it for; and the bytecode must be the first, or one that can be reached by a jump: others
-    /// may take from a machine register what the one before left there.
+    /// may take from a machine register what the one before left there. What the compiler was given must be right: tiles, rules,
+    /// and what the function says of its temporaries.
     pub unsafe fn enter(&self, context: *mut (), frame: *mut u64, at: u32) -> Status {
         // SAFETY: this is the start of code that was emitted as a function of this type.
         let entry: Entry = unsafe { core::mem::transmute(self.installed.address()) };

@@ -135,6 +135,7 @@ template! {
 template_macros! {
     pub parity {
         macro ^is_odd (,x) (nz (and ,x &crate::LOWEST))
+        macro ^next_odd (,x) (let: (($a (add ,x 1))) (or $a &crate::LOWEST))
     }
 }
 

@@ -103,14 +103,17 @@ fn an_engine_without_tiles_for_an_operator_says_so() {
 #[derive(Bytecode, Clone, Copy, Debug)]
 enum Other {
     OddOnes { dst: Out<i64>, a: In<i64> },
+    NextAfter { dst: Out<i64>, a: In<i64> },
     Return { a: In<i64> },
 }
 
 template! {
     use azulejo_custom_operator::parity;
 
-    Other::OddOnes => (if (^is_odd $a) $a 0)
-    Other::Return  => (return $a)
+    Other::OddOnes   => (if (^is_odd $a) $a 0)
+    // `$a` is declared there, too, for something else.
+    Other::NextAfter => (let: (($b (add $a 10))) (sub (^next_odd (^next_odd $b)) $a))
+    Other::Return    => (return $a)
 }
 
 #[test]
@@ -120,6 +123,13 @@ fn macros_are_shared_between_crates() {
     let function = engine.define("odd", code, 2).expect("the code is right");
     engine.compile(function).expect("it compiles");
     for (a, expected) in [(7, 7), (8, 0)] {
+        assert_eq!(engine.interpret::<_, i64>(function, &mut (), (a,)), Ok(expected));
+        assert_eq!(engine.call::<_, i64>(function, &mut (), (a,)), Ok(expected));
+    }
+    let code = vec![Other::NextAfter { dst: r(1), a: r(0) }, Other::Return { a: r(1) }];
+    let function = engine.define("next", code, 2).expect("the code is right");
+    engine.compile(function).expect("it compiles");
+    for (a, expected) in [(7, 19 + 2 - 7), (8, 19 + 2 - 8)] {
         assert_eq!(engine.interpret::<_, i64>(function, &mut (), (a,)), Ok(expected));
         assert_eq!(engine.call::<_, i64>(function, &mut (), (a,)), Ok(expected));
     }

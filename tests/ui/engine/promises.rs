@@ -1,5 +1,5 @@
 use azulejo::prelude::*;
-use azulejo::{Promises, rules};
+use azulejo::rules;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 enum Op {
@@ -22,7 +22,5 @@ fn main() {
     let _: Engine<Op> = builder.build();
     let code = Code::from(vec![Op::Return { a: 0.into() }]);
     let code = code.with_unit(&raw const TILES);
-    let code = code.with_temporaries_unchecked(0);
-    // and by nothing else
-    let _ = Code { promises: Promises { unit: Some(1), temporaries: None }, ..code };
+    let _ = code.with_temporaries_unchecked(0);
 }

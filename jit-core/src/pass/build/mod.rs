@@ -587,6 +587,7 @@ impl Builder<'_> {
     fn node(&mut self, op: Op, sig: Sig, inputs: &[Ref], imm: Imm) {
         let imm = match imm {
             Imm::Known(value) => value as u64,
+            Imm::Address(address) => address.0.addr() as u64,
             Imm::Operand(operand) => self.operand(operand),
         };
         if let (Op::CU, Some(called)) = (op, self.source.called) {
