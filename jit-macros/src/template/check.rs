@@ -499,6 +499,7 @@ pub(super) fn constant_tokens(
     Ok(match text.as_str() {
         "sizeof" => quote!(::core::mem::size_of::<#args>()),
         "offset_of" => quote!(::core::mem::offset_of!(#args)),
+        "static" => return fail(span, "the address of a static is a value, and no number that rustc knows"),
         _ => quote!(#path(#args)),
     })
 }
