@@ -2,7 +2,7 @@
 
 use azulejo::prelude::*;
 
-#[derive(Bytecode, Clone, Copy)]
+#[derive(Bytecode, Clone, Copy, Debug)]
 enum Op {
     Less { dst: Out<u8>, a: In<i64>, b: In<u64> },
     Divide { dst: Out<i64>, a: In<i64>, b: In<u64> },
