@@ -326,8 +326,8 @@ fn expand(
     let said = row.is_unsafe.map(|said| quote_spanned!(said=> const _: () = unsafe {};));
     Ok(quote! {
         #[allow(
-            unused_imports, unused_variables, unused_unsafe, unused_braces, unused_parens, unreachable_code,
-            clippy::all, clippy::undocumented_unsafe_blocks,
+            unused_imports, unused_variables, unused_assignments, unused_unsafe, unused_braces, unused_parens,
+            unreachable_code, clippy::all, clippy::undocumented_unsafe_blocks,
             reason = "written by a program, from a template that says where it is unsafe"
         )]
         const _: () = {
