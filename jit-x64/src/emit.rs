@@ -9,6 +9,7 @@
 
 pub use crate::condition::Cond;
 use crate::encode::{Alu, Bits, Mem, Rm};
+use crate::ending::Ending;
 use crate::faults::Site;
 use crate::frame::{Frame, MAX_FRAME_BYTES};
 use crate::invoke::{Admission, Failure};
@@ -176,9 +177,9 @@ pub struct Emitter {
     /// Ways out that are emitted behind all blocks.
     pub(crate) failures: Vec<Failure>,
     /// Whether the block that is being emitted is cold.
-    is_cold: bool,
+    pub(crate) is_cold: bool,
     /// Where cold code goes to end in one of these ways.
-    endings: Vec<(Ending, Block)>,
+    pub(crate) endings: Vec<(Ending, Block)>,
     /// Whether the function is called by others of bytecode, by their own convention.
     pub(crate) is_called: bool,
     /// The address of what a function shares with those it calls, if others call it.
@@ -186,23 +187,6 @@ pub struct Emitter {
     /// Where above `rsp` the slots of VM registers are then.
     pub(crate) vm_frame: u32,
 }
-
-/// How cold code ends in several places.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ending {
-    /// With what is in `rax` and `rdx`.
-    AsItIs,
-    /// With this status and what is in `rdx`.
-    WithStatus(u64),
-    /// With this in `rdx`.
-    Failed(u64),
-}
-
-/// How many different endings are remembered.
-const MAX_ENDINGS: usize = 32;
-
-/// How many bytes a jump has that goes far.
-const JUMP_LEN: u32 = 5;
 
 pub(crate) fn slot_mem(out_args: u16, slot: u32) -> Mem {
     Mem::at(regs::RSP.number(), (out_args as i64 + slot as i64) * 8)
@@ -426,28 +410,6 @@ impl Emitter {
         }
     }
 
-    /// In cold code: goes where code ends like this, if there is any. If not, what follows is such code.
-    pub(crate) fn ends_as_before(&mut self, ending: Ending) -> bool {
-        let is_short = matches!(ending, Ending::AsItIs) && self.frame.leave_len() <= JUMP_LEN;
-        if !self.is_cold || self.is_stencil() || is_short {
-            return false;
-        }
-        match self.endings.iter().find(|(other, _)| *other == ending) {
-            Some(&(_, block)) => {
-                self.byte(0xe9);
-                self.distance(block, Jump::Jump);
-                true
-            }
-            None if self.endings.len() == MAX_ENDINGS => false,
-            None => {
-                let block = self.add_block();
-                self.start(block);
-                self.endings.push((ending, block));
-                false
-            }
-        }
-    }
-
     /// A block that is none of the tile list's.
     pub(crate) fn add_block(&mut self) -> Block {
         self.starts.push(u32::MAX);
@@ -667,7 +629,7 @@ impl Emitter {
         self.distance(to, Jump::Branch);
     }
 
-    fn distance(&mut self, to: Block, form: Jump) {
+    pub(crate) fn distance(&mut self, to: Block, form: Jump) {
         let way = self.outline.as_ref().and_then(|outline| *outline.ways.get(to.at())?);
         match way {
             Some(way) => self.fixup(Target::Way(way), Jump::Field),

@@ -5,8 +5,9 @@
 //! Saved registers are pushed in [`SAVE_ORDER`], so that `rbp` stands right below the return address and its chain
 //! can be followed where functions keep it ([`Frame::keeps_pointer`]).
 
-use crate::emit::{Emitter, Ending, LEFT, OUT};
+use crate::emit::{Emitter, LEFT, OUT};
 use crate::encode::{Alu, Mem};
+use crate::ending::Ending;
 use crate::regs::*;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;

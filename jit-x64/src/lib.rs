@@ -25,6 +25,7 @@ pub mod debugger;
 mod elf;
 pub mod emit;
 pub mod encode;
+mod ending;
 #[cfg_attr(
     not(target_os = "linux"),
     allow(dead_code, reason = "where there is no signal handler, nobody asks what a fault is")

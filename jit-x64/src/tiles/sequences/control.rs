@@ -1,7 +1,8 @@
 //! What consumes flags, and what leaves the function.
 
-use crate::emit::{Emitter, Ending, Tile};
+use crate::emit::{Emitter, Tile};
 use crate::encode::Alu;
+use crate::ending::Ending;
 use crate::regs::{RAX, RDX};
 use azulejo_core::pass::build::{EXITED, TRAPPED};
 use azulejo_core::vocab::Type;
