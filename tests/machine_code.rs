@@ -160,10 +160,10 @@ fn a_narrow_integer_stays_one_in_a_loop_whatever_its_register_is_elsewhere() {
     let code = compiled(
         vec![
             Op::Const { dst: r(2), value: Imm(1) },
-            Op::Narrow { dst: r(1), a: r(1) },
+            Op::Narrow { dst: r(1), a: r(0) },
             Op::Narrow { dst: r(1), a: r(1) },
             Op::Add { dst: r(3), a: r(3), b: r(2) },
-            Op::JumpLess { a: r(3), b: r(0), to: Label(1) },
+            Op::JumpLess { a: r(3), b: r(0), to: Label(2) },
             Op::Add { dst: r(1), a: r(1), b: r(2) },
             Op::Return { a: r(1) },
         ],

@@ -88,6 +88,10 @@ mod present {
             arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
             go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
         ) -> Links {
+            #[allow(
+                clippy::arc_with_non_send_sync,
+                reason = "other threads have it as a `Remote`, which is both"
+            )]
             let host = Arc::new(Host::new(arrive, go_on));
             // SAFETY: the host lives as long as the record, and so do all who run code that calls it.
             let nobody = Box::new(unsafe { Record::new(&raw const *host, u32::MAX) });
