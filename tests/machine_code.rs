@@ -357,7 +357,7 @@ fn narrow_constants_are_as_wide_as_they_are_wanted() {
         2,
     );
     for (at, constant) in ["0xfffffffffffffff9", "0xfedc"].into_iter().enumerate() {
-        let last = format!("[rbx+8], rax");
+        let last = "[rbx+8], rax".to_string();
         let own = text
             .lines()
             .skip_while(|line| !line.contains(&format!("; {at}: ")))

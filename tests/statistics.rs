@@ -71,7 +71,7 @@ fn times_of_passes_are_all_of_the_time() {
     }
     let stats = engine.stats();
     let names: Vec<&str> = stats.passes.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names.join(" "), "build rewrite forward dead place tile live allocate emit install");
+    assert_eq!(names.join(" "), "build represent rewrite forward dead place tile live allocate emit install");
     assert!(stats.passes.iter().all(|(_, time)| !time.is_zero()), "{stats:?}");
     let sum: std::time::Duration = stats.passes.iter().map(|(_, time)| *time).sum();
     assert_eq!(sum, stats.optimizer.time + stats.baseline.time);

@@ -162,7 +162,7 @@ fn mistakes_in_operators() {
         ),
         (
             "pdep: (same) -> same, itn => |_, a| Ok(a[0])",
-            "`itn` is no property; there are: signed unsigned pure commutes reads writes, and the types it works on: `i32|i64`, `int`",
+            "`itn` is no property; there are: signed unsigned pure commutes reads writes any_nan, and the types it works on: `i32|i64`, `int`",
         ),
     ];
     for (input, expected) in cases {

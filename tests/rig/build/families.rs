@@ -51,7 +51,8 @@ fn tagged(opcodes: &mut Vec<Opcode>) {
     const TAG: u32 = 0x7ffa;
     let operands = [("dst", "Out", "i64"), ("a", "In", "i64"), ("b", "In", "i64")];
     // Three ways to ask whether something is an integer, as they are seen in dynamic languages.
-    let asks: [(&str, fn(&str) -> String); 3] = [
+    type Ask = fn(&str) -> String;
+    let asks: [(&str, Ask); 3] = [
         ("Shifted", |value| format!("(eq (shr {value} 48) (const {TAG} i64))")),
         ("Above", |value| format!("(ult (sub {value} (shl (const {TAG} i64) 48)) (shl (const 1 i64) 48))")),
         ("Bits", |value| {
