@@ -37,8 +37,9 @@ fn large_programs_do_the_same_in_every_tier() {
 
 #[test]
 fn long_programs_do_the_same_in_every_tier() {
+    // Judges take their time in debug builds; fuzzing makes them longer.
     run(10..12, |rig, random| {
-        let program = program(random, 10_000);
+        let program = program(random, 2500);
         rig.check(&program, random.number())
     });
 }
