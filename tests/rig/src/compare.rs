@@ -151,7 +151,7 @@ fn limits(seed: u64) -> Limits {
 const PROGRAMS: usize = 64;
 
 /// Code memory of a compiler: so little that a few hundred functions fill it.
-const CODE_BYTES: usize = 1 << 18;
+const CODE_BYTES: usize = 1 << 22;
 
 /// Compilers and room to run, kept from program to program.
 pub struct Rig {
@@ -252,6 +252,8 @@ impl Rig {
             return Err(format!("verification refuses it:\n{program}"));
         };
         let Err(failure) = self.compare(&first, start) else { return Ok(()) };
+        // Making a long program short takes a while, and may itself be what goes wrong.
+        eprintln!("to be made short, {} bytecodes: {:.400}", program.code.len(), failure.to_string());
         let mut last = failure;
         let short = minimise(program, |shorter| {
             let failure = verified(shorter).and_then(|shorter| self.compare(&shorter, start).err());
