@@ -16,8 +16,19 @@ use azulejo_core::pass::{Allocated, Observer, Target};
 use azulejo_core::verify::verify;
 
 /// The stages, as the observer hears of them; the second time of `rewrite` is its own.
-const STAGES: [&str; 11] =
-    ["build", "represent", "rewrite", "forward", "rewrite 2", "dead", "place", "tile", "live", "allocate", "emit"];
+const STAGES: [&str; 11] = [
+    "build",
+    "represent",
+    "rewrite",
+    "forward",
+    "rewrite 2",
+    "dead",
+    "place",
+    "tile",
+    "live",
+    "allocate",
+    "emit",
+];
 
 /// Notes when each stage ended, and what was on the heap then.
 struct Clock {

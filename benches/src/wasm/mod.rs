@@ -3,7 +3,8 @@
 //! In: the programs of the example with their results, and a generated module of more than a megabyte. Out: for each engine
 //! how long it takes to compile a module, from its bytes to machine code for every function, on one thread; to
 //! start, from its bytes to the end of a short first call; and to run once everything is compiled; and how long the
-//! code is. All engines give the same results, or nothing is measured.
+//! code is. Our tiers also run each program for long, from its bytes on, which shows what climbing costs. All engines give the
+//! same results, or nothing is measured.
 
 mod report;
 mod subject;
@@ -45,7 +46,11 @@ pub(crate) struct Row {
     pub compile: Option<Sample>,
     pub start: Option<Sample>,
     pub run: Option<Sample>,
+    pub long: Option<Sample>,
 }
+
+/// How often it is measured what a long run takes.
+const LONG_ROUNDS: usize = 3;
 
 /// Measures everything and prints it.
 pub(crate) fn measure(options: &Options, effort: Effort) -> Result<(), Box<dyn std::error::Error>> {
@@ -91,10 +96,10 @@ fn inputs(only: &str) -> Vec<Input> {
 }
 
 fn rows_of(input: &Input, effort: Effort) -> Vec<Row> {
-    let mut series: Vec<[Series<'_>; 3]> = Vec::new();
+    let mut series: Vec<[Series<'_>; 4]> = Vec::new();
     let mut rows = Vec::new();
     for subject in subject::all(input) {
-        let Subject { engine, tier, compile, mut start, run, code_bytes } = subject;
+        let Subject { engine, tier, compile, mut start, run, long, code_bytes } = subject;
         assert_eq!(start(), input.few.1, "{} in {engine} {tier}", input.name);
         let start: Box<dyn FnMut() + '_> = Box::new(move || {
             std::hint::black_box(start());
@@ -105,9 +110,10 @@ fn rows_of(input: &Input, effort: Effort) -> Vec<Row> {
                 std::hint::black_box(run());
             })
         });
-        series.push([compile, Some(start), run].map(|action| Series::new(action, effort.sample)));
+        let long = long.filter(|_| !input.is_large);
+        series.push([compile, Some(start), run, long].map(|action| Series::new(action, effort.sample)));
         let (bytes, functions, is_large) = (input.bytes.len(), input.functions, input.is_large);
-        let (compile, start, run) = (None, None, None);
+        let (compile, start, run, long) = (None, None, None, None);
         rows.push(Row {
             bench: input.name,
             engine,
@@ -119,13 +125,19 @@ fn rows_of(input: &Input, effort: Effort) -> Vec<Row> {
             compile,
             start,
             run,
+            long,
         });
     }
-    for _ in 0..effort.rounds {
-        series.iter_mut().flatten().for_each(Series::round);
+    for round in 0..effort.rounds {
+        for [compile, start, run, long] in &mut series {
+            [compile, start, run].into_iter().for_each(Series::round);
+            if round < LONG_ROUNDS {
+                long.round();
+            }
+        }
     }
     for (row, series) in rows.iter_mut().zip(&series) {
-        [row.compile, row.start, row.run] = [0, 1, 2].map(|at: usize| series[at].sample());
+        [row.compile, row.start, row.run, row.long] = [0, 1, 2, 3].map(|at: usize| series[at].sample());
     }
     rows
 }

@@ -32,6 +32,10 @@ fn run(row: &Row) -> Option<f64> {
     row.run.map(|sample| sample.median)
 }
 
+fn long(row: &Row) -> Option<f64> {
+    row.long.map(|sample| sample.median)
+}
+
 fn code(row: &Row) -> Option<f64> {
     (row.code_bytes > 0).then_some(row.code_bytes as f64)
 }
@@ -50,6 +54,7 @@ pub(crate) fn json(row: &Row) -> String {
     sample("compile", &row.compile);
     sample("start", &row.start);
     sample("run", &row.run);
+    sample("long", &row.long);
     text.push('}');
     text
 }
@@ -57,6 +62,7 @@ pub(crate) fn json(row: &Row) -> String {
 /// The tables, then the means.
 pub(crate) fn print(rows: &[Row]) {
     table(rows, "running, microseconds", run, 1e-3);
+    table(rows, "running for long, from bytes on, microseconds", long, 1e-3);
     table(rows, "compiling everything, microseconds", compile, 1e-3);
     table(rows, "from bytes to the end of a short call, microseconds", start, 1e-3);
     table(
@@ -106,10 +112,12 @@ fn table(rows: &[Row], title: &str, value: Value, scale: f64) {
 /// Means of ratios over the programs, or over the large module alone; what is wanted of them, and of the largest.
 fn means(rows: &[Row]) {
     println!("\ngeometric means of ratios, the largest, how many, and what is wanted");
-    let lines: [(&str, bool, Who, Who, Value, &str); 12] = [
+    let lines: [(&str, bool, Who, Who, Value, &str); 14] = [
         ("run: optimizer / Cranelift", false, OPTIMIZER, CRANELIFT, run, "1.15, none over 1.6"),
         ("run: baseline / Winch", false, BASELINE, WINCH, run, "1"),
         ("run: interpreter / wasmi", false, INTERPRETER, WASMI, run, "1.5"),
+        ("long: climbing / optimizer", false, CLIMBING, OPTIMIZER, long, "1.1 of the best tier"),
+        ("long: climbing / baseline", false, CLIMBING, BASELINE, long, "1.1 of the best tier"),
         ("compile: optimizer / Cranelift, large", true, OPTIMIZER, CRANELIFT, compile, "0.2"),
         ("compile: baseline / Winch, large", true, BASELINE, WINCH, compile, "0.1"),
         ("compile: optimizer / Cranelift, programs", false, OPTIMIZER, CRANELIFT, compile, ""),

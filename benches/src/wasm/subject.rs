@@ -1,6 +1,7 @@
 //! The engines: how each compiles a module, starts it and runs it. All export `run`, which takes an `i32` and gives an `i64`.
 
 use super::Input;
+use crate::clock;
 use azulejo_wasm::{Config, Instance, Linker, Module, Store, Tier, Tiers, Value};
 use std::hint::black_box;
 use wasmtime::Strategy;
@@ -17,17 +18,23 @@ pub(crate) struct Subject<'a> {
     pub start: Box<dyn FnMut() -> i64 + 'a>,
     /// A longer call, with everything compiled.
     pub run: Option<Box<dyn FnMut() -> i64 + 'a>>,
+    /// From bytes to the end of calls that take [`LONG`] together.
+    pub long: Option<Box<dyn FnMut() + 'a>>,
     /// How long the machine code is.
     pub code_bytes: usize,
 }
 
+/// How long a program runs that runs for long, in nanoseconds, in the optimizer's code.
+const LONG: u64 = 200_000_000;
+
 /// Every engine that takes the module.
 pub(crate) fn all(input: &Input) -> Vec<Subject<'_>> {
+    let times = if input.is_large { 0 } else { times(input) };
     let mut subjects = vec![
-        own(input, "interpreter", Tier::Interpreter),
-        own(input, "baseline", Tier::Baseline),
-        own(input, "optimizer", Tier::Optimizer),
-        climbing(input),
+        own(input, "interpreter", Tier::Interpreter, 0),
+        own(input, "baseline", Tier::Baseline, times),
+        own(input, "optimizer", Tier::Optimizer, times),
+        climbing(input, times),
     ];
     subjects.extend(wasmtime(input, "cranelift", Strategy::Cranelift));
     subjects.extend(wasmtime(input, "winch", Strategy::Winch));
@@ -106,8 +113,32 @@ fn compiled(bytes: &[u8], tier: Tier) -> (Store, Instance) {
     (store, instance)
 }
 
+/// How often a program is run that is to run for long.
+fn times(input: &Input) -> u32 {
+    let (mut store, instance) = compiled(&input.bytes, Tier::Optimizer);
+    let start = clock::now();
+    let mut times = 0;
+    while clock::now() - start < LONG {
+        call(&mut store, instance, black_box(input.many.0));
+        times += 1;
+    }
+    times
+}
+
+/// Runs a program so often, from its bytes on; not at all if that is never.
+fn long<'a>(input: &'a Input, tiers: Tiers, times: u32) -> Option<Box<dyn FnMut() + 'a>> {
+    let run = move || {
+        let mut store = store(tiers);
+        let instance = instantiate(&mut store, &input.bytes);
+        for _ in 0..times {
+            black_box(call(&mut store, instance, black_box(input.many.0)));
+        }
+    };
+    (times > 0).then_some(Box::new(run))
+}
+
 /// One of our tiers. Starting compiles what is called, in the other ways everything.
-fn own<'a>(input: &'a Input, name: &'static str, tier: Tier) -> Subject<'a> {
+fn own<'a>(input: &'a Input, name: &'static str, tier: Tier, times: u32) -> Subject<'a> {
     let (mut store, instance) = compiled(&input.bytes, tier);
     let code_bytes = store.functions().iter().map(|&function| store.engine().code_len(function)).sum();
     let compile: Box<dyn FnMut()> = Box::new(move || {
@@ -119,14 +150,17 @@ fn own<'a>(input: &'a Input, name: &'static str, tier: Tier) -> Subject<'a> {
         compile: (tier != Tier::Interpreter).then_some(compile),
         start: Box::new(move || start(input, Tiers::Only(tier))),
         run: Some(Box::new(move || call(&mut store, instance, black_box(input.many.0)))),
+        long: long(input, Tiers::Only(tier), times),
         code_bytes,
     }
 }
 
-/// The tiers as they are by default: what starts fast climbs where it runs long. Only its start is measured.
-fn climbing(input: &Input) -> Subject<'_> {
-    let start = Box::new(move || start(input, Config::default().tiers));
-    Subject { engine: "azulejo", tier: "climbing", compile: None, start, run: None, code_bytes: 0 }
+/// The tiers as they are by default: what starts fast climbs where it runs long.
+fn climbing(input: &Input, times: u32) -> Subject<'_> {
+    let tiers = Config::default().tiers;
+    let start = Box::new(move || start(input, tiers));
+    let long = long(input, tiers, times);
+    Subject { engine: "azulejo", tier: "climbing", compile: None, start, run: None, long, code_bytes: 0 }
 }
 
 fn start(input: &Input, tiers: Tiers) -> i64 {
@@ -167,6 +201,7 @@ fn wasmtime<'a>(input: &'a Input, name: &'static str, strategy: Strategy) -> Opt
         compile: Some(Box::new(compile)),
         start: Box::new(start),
         run: Some(Box::new(run)),
+        long: None,
         code_bytes,
     })
 }
@@ -200,6 +235,7 @@ fn wasmi(input: &Input) -> Subject<'_> {
         compile: Some(Box::new(compile)),
         start: Box::new(move || start_wasmi(&engine, &input.bytes, black_box(input.few.0))),
         run: Some(Box::new(move || run.call(&mut store, black_box(input.many.0)).expect("it returns"))),
+        long: None,
         code_bytes: 0,
     }
 }

@@ -150,7 +150,7 @@ fn limits(seed: u64) -> Limits {
 /// So many programs run in one engine.
 const PROGRAMS: usize = 64;
 
-/// Code memory of a compiler: so little that a few hundred functions fill it.
+/// Code memory of a compiler: so little that some thousand functions fill it, and enough for the longest one.
 const CODE_BYTES: usize = 1 << 22;
 
 /// Compilers and room to run, kept from program to program.
