@@ -154,7 +154,8 @@ fn what_was_learned_is_true() {
     let right = verify(&code, &[], REGISTERS).expect("it is right");
     let said = |shape: &Shape| check::shape::shape(&code, &[], REGISTERS, shape);
     assert_eq!(said(&right), []);
-    let damages: [(&str, fn(&mut Shape)); 7] = [
+    type Damage = fn(&mut Shape);
+    let damages: [(&str, Damage); 7] = [
         ("the operand stack is not empty at the start", |shape| shape.depths[0] = 1),
         ("pops more than there is", |shape| shape.depths[2] = 0),
         ("the operand stack has another height where control goes on", |shape| shape.depths[3] = 1),
