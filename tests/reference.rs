@@ -2,6 +2,7 @@
 #![allow(
     clippy::unnecessary_cast,
     clippy::excessive_precision,
+    clippy::type_complexity,
     reason = "the examples are written by a program"
 )]
 
