@@ -160,7 +160,7 @@ impl<'a> Report<'a> {
         let compile = |row: &Row| row.compile;
         let all = &[Serial, Folds, Generated, Tiny][..];
         let loops = &[Serial, Folds][..];
-        let lines: [(&str, Option<Mean>); 9] = [
+        let lines: [(&str, Option<Mean>); 10] = [
             ("run: optimizer / Cranelift speed", self.mean(loops, OPTIMIZER, SPEED, run)),
             (
                 "run: optimizer / Cranelift speed, generated code",
