@@ -2,7 +2,7 @@
 //!
 //! In: `xtask/sabotage.txt`, a list of damages. Out: for each what noticed it and when. It all happens in a copy of the
 //! repository in the target folder. A damage counts as caught if a minute of fuzzing fails, crashes or does not end, or
-//! if a test fails. One whose text is no longer there, or that does not build, is a fault of the list.
+//! if a test fails. Where the list names the tests that are made to notice it, those are run first. One whose text is no longer there, or that does not build, is a fault of the list.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,9 @@ const GRACE: Duration = Duration::from_secs(60);
 /// How many programs are run with nothing damaged.
 const PROGRAMS: u64 = 1000;
 
+/// How the fuzzer is built.
+const FUZZER: &str = "build --quiet -p azulejo-rig --bin fuzz";
+
 /// What is tested where the fuzzer saw nothing: after a few seconds what takes little to build, after a minute the rest.
 const TESTS: [&str; 2] = [
     "-p azulejo-core -p azulejo-macros -p azulejo-x64 -p azulejo",
@@ -27,6 +30,8 @@ const TESTS: [&str; 2] = [
 struct Damage {
     name: String,
     file: String,
+    /// The tests that are made to notice it, as `cargo test` is told of them.
+    noticed_by: Option<String>,
     old: String,
     new: String,
 }
@@ -43,7 +48,7 @@ pub(crate) fn sabotage(root: &Path, words: impl Iterator<Item = String>) -> Resu
         damage.damaged(&copy)?;
     }
     let bench = Bench { copy };
-    bench.build()?;
+    bench.build(FUZZER)?;
     if let Some(how) = bench.fuzz(&["--programs", &PROGRAMS.to_string()])? {
         return Err(format!("with nothing damaged, the fuzzer {how}"));
     }
@@ -85,12 +90,13 @@ impl Damage {
     fn parse(entry: &str) -> Result<Damage, String> {
         let lines = || entry.trim_matches('\n').lines();
         let marked = |mark: char| lines().filter_map(|line| line.strip_prefix(mark)).collect::<Vec<_>>();
-        let mut plain = lines().filter(|line| !line.starts_with(['|', '>']));
+        let mut plain = lines().filter(|line| !line.starts_with(['|', '>', '?']));
         let (Some(name), Some(file), None) = (plain.next(), plain.next(), plain.next()) else {
             return Err(format!("not a name, a file, and text:\n{entry}"));
         };
+        let noticed_by = marked('?').first().map(|tests| tests.trim().to_string());
         let (old, new) = (marked('|').join("\n"), marked('>').join("\n"));
-        Ok(Damage { name: name.into(), file: file.into(), old, new })
+        Ok(Damage { name: name.into(), file: file.into(), noticed_by, old, new })
     }
 
     /// The file as it is, and as it is when damaged.
@@ -137,8 +143,7 @@ impl Bench {
         command
     }
 
-    fn build(&self) -> Result<(), String> {
-        let line = "build --quiet -p azulejo-rig --bin fuzz";
+    fn build(&self, line: &str) -> Result<(), String> {
         let output = self.cargo(line).stderr(Stdio::piped()).output();
         let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
         match output.status.success() {
@@ -151,25 +156,38 @@ impl Bench {
         let path = self.copy.join(&damage.file);
         let (whole, damaged) = damage.damaged(&self.copy)?;
         write(&path, &damaged)?;
-        let result = self.look();
+        let result = self.look(damage.noticed_by.as_deref());
         write(&path, &whole)?;
         result.map_err(|message| format!("{}: {message}", damage.name))
     }
 
-    fn look(&self) -> Result<Option<String>, String> {
-        self.build()?;
+    fn look(&self, noticed_by: Option<&str>) -> Result<Option<String>, String> {
+        if let Some(tests) = noticed_by {
+            self.build(&format!("test --quiet --no-run {tests}"))?;
+            let start = Instant::now();
+            if self.fails(tests)? {
+                let seconds = start.elapsed().as_secs_f32();
+                return Ok(Some(format!("a test of `{tests}` fails, after {seconds:.1} s")));
+            }
+        }
+        self.build(FUZZER)?;
         let start = Instant::now();
         let after = |how: String| format!("{how}, after {:.1} s", start.elapsed().as_secs_f32());
         for (seconds, packages) in [FIRST_SECONDS, SECONDS].into_iter().zip(TESTS) {
             if let Some(how) = self.fuzz(&["--seconds", &seconds.to_string()])? {
                 return Ok(Some(after(format!("the fuzzer {how}"))));
             }
-            let status = self.cargo(&format!("test --quiet {packages} --tests")).status();
-            if !status.map_err(|error| format!("cannot run cargo: {error}"))?.success() {
+            if self.fails(&format!("{packages} --tests"))? {
                 return Ok(Some(after("a test fails".into())));
             }
         }
         Ok(None)
+    }
+
+    /// Whether one of these tests fails.
+    fn fails(&self, tests: &str) -> Result<bool, String> {
+        let status = self.cargo(&format!("test --quiet {tests}")).status();
+        Ok(!status.map_err(|error| format!("cannot run cargo: {error}"))?.success())
     }
 
     /// How fuzzing fails, if it does.
