@@ -44,8 +44,8 @@ pub use azulejo_macros::{Bytecode, operators, rewrite, template, template_macros
 #[cfg(target_arch = "x86_64")]
 pub use azulejo_x64 as x64;
 pub use engine::{
-    Args, Builder, Code, Engine, FunctionId, Interrupter, Progress, Promises, Slot, Tier, can_compile,
-    can_guard,
+    Args, Backtrace, BacktraceFrame, Builder, Code, Engine, FunctionId, Interrupter, Progress, Promises,
+    Slot, Tier, can_compile, can_guard,
 };
 pub use inside::{BadLimit, Compilations, Limits, Listing, Log, Statistics, UnknownStage};
 

@@ -24,9 +24,13 @@ unsafe extern "sysv64-unwind" fn go_on(_: &Record, _: *mut (), _: *mut u64, _: R
     unreachable!("the function has no exits");
 }
 
+unsafe extern "sysv64-unwind" fn note(_: &Record, _: u32) {
+    unreachable!("the function does not fail");
+}
+
 /// Prints how long it takes with a function that takes one argument, and gives that back if it is small.
 pub(crate) fn print(program: &Program, effort: Effort) {
-    let host = Host::new(arrive, go_on);
+    let host = Host::new(arrive, go_on, note);
     host.begin(std::ptr::null(), 0);
     // SAFETY: the host lives as long as this function.
     let record = unsafe { Record::new(&raw const host, 0) };

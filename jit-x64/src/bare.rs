@@ -96,6 +96,9 @@ impl BaselineFrame {
         emitter.jmp_to(to);
         let prologue = core::mem::take(&mut emitter.bytes);
         emitter.turn();
+        if options.backtraces {
+            emitter.note(record);
+        }
         emitter.leave();
         let left = emitter.here();
         emitter.go_on(room as i64);
@@ -126,6 +129,21 @@ impl Emitter {
     /// Puts a status and a value the way round that calls between functions of bytecode have them.
     pub(crate) fn turn(&mut self) {
         self.bytes(&[0x48, 0x92]); // xchg rax, rdx
+    }
+
+    /// Has it noted if baseline code fails that runs in its own frame, that of the function with the record there. Otherwise
+    /// who entered it is told.
+    fn note(&mut self, record: Mem) {
+        let [rdx, rsi, r11] = [regs::RDX, regs::RSI, regs::R11].map(Reg::number);
+        self.test(Type::I32, rdx, rdx);
+        let has_not_failed = self.skip_if(Cond::E);
+        self.load(Type::I64, rsi, record);
+        self.test(Type::I64, rsi, rsi);
+        let is_not_own = self.skip_if(Cond::E);
+        self.load(Type::I64, r11, Mem::at(rsi, Record::HOST as i64));
+        self.call(Mem::at(r11, Host::NOTING as i64));
+        self.land(has_not_failed);
+        self.land(is_not_own);
     }
 
     /// Baseline code is left before its end, by an exit or by a function that takes its place. If it runs in its own frame,

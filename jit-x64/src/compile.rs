@@ -213,6 +213,14 @@ impl Compiler {
         self
     }
 
+    /// Has the host told of each function that fails, and at which bytecode: see [`Host::new`](crate::record::Host::new).
+    /// Functions that calls enter by their own convention, or in a frame of their own, do so; whoever enters others is
+    /// given it as a status anyway.
+    pub fn with_backtraces(mut self, backtraces: bool) -> Self {
+        self.options.backtraces = backtraces;
+        self
+    }
+
     /// Has the baseline compile the templates whose accesses may fault, where [`can_trap`](crate::faults::can_trap). The
     /// optimizer compiles those that its source has.
     pub fn with_guards(mut self, guards: bool) -> Self {
@@ -294,7 +302,7 @@ impl Compiler {
         let called = Some(record.called(arguments, unit));
         let target = self.target();
         self.compilation.bytecode(&Source { called, ..*source }, &target, observer)?;
-        let admission = Admission { arguments, host: record.host() };
+        let admission = Admission { arguments, record };
         self.install(Some((&admission, source.slots)), observer)
     }
 
@@ -377,11 +385,11 @@ impl Compiler {
         observer.code(&target, tiles, &self.code.emitted());
         let installed = self.memory.install(&self.code)?;
         let faults = (!self.code.sites.is_empty()).then(|| {
-            let returns = self.code.returns.expect("a function that may fault returns");
+            let lands = self.code.lands.expect("a function that may fault ends");
             Registered::new(Guarded {
                 start: installed.address().addr(),
                 len: self.code.end as usize,
-                leave: self.code.leaves[returns as usize],
+                leave: self.code.leaves[lands as usize],
                 is_called: called.is_some(),
                 sites: Box::new(Box::<[Site]>::from(&self.code.sites[..])),
             })

@@ -106,8 +106,8 @@ pub struct Code {
     pub frame: Frame,
     /// Where it takes that back and ends.
     pub leaves: Vec<u32>,
-    /// Which of these is followed by a return, if one is.
-    pub returns: Option<u32>,
+    /// Which of these ends the function where an access faults, if one does.
+    pub lands: Option<u32>,
     /// Where four bytes are to hold the distance from behind them to an address.
     pub addresses: Vec<(u32, u64)>,
     /// Where accesses may fault, in order.
@@ -122,6 +122,8 @@ pub struct Options {
     pub reach: Reach,
     /// Whether functions keep `rbp` as the start of a chain of frames; the allocator must not give it out then.
     pub frame_pointers: bool,
+    /// Whether the host is told of each function that fails.
+    pub backtraces: bool,
 }
 
 /// What the emitter of a stencil knows beforehand: which blocks go to other bytecodes.
@@ -168,8 +170,8 @@ pub struct Emitter {
     pub(crate) frame: Frame,
     /// Where the function is left.
     pub(crate) leaves: Vec<u32>,
-    /// Which of these is followed by a return, if one is.
-    pub(crate) returns: Option<u32>,
+    /// Which of these ends the function where an access faults, if one does.
+    pub(crate) lands: Option<u32>,
     /// In a stencil what is known of its blocks.
     outline: Option<Outline>,
     /// Whether the next bytecode stands behind the block that is being emitted.
@@ -184,6 +186,8 @@ pub struct Emitter {
     pub(crate) is_called: bool,
     /// The address of what a function shares with those it calls, if others call it.
     pub(crate) host: u64,
+    /// The address of its own record, if others call it and its failures are noted.
+    pub(crate) noted: Option<u64>,
     /// Where above `rsp` the slots of VM registers are then.
     pub(crate) vm_frame: u32,
 }
@@ -271,6 +275,7 @@ fn emit_as(
     code.entry = 0;
     if let Some((admission, slots)) = called {
         emitter.is_called = true;
+        emitter.noted = options.backtraces.then(|| core::ptr::from_ref(admission.record).addr() as u64);
         let room = emitter.vm_frame + slots * 8;
         emitter.frame = Frame::new(assignment.used, room, tiles.has_calls, options.frame_pointers);
         code.entry = emitter.admit(admission, emitter.frame.size() as usize);
@@ -323,9 +328,9 @@ fn emit_as(
     code.cold = code.cold.min(end_of_blocks);
     emitter.is_cold = true;
     emitter.fail();
-    if !code.sites.is_empty() && emitter.returns.is_none() && emitter.outline.is_none() {
+    if !code.sites.is_empty() && emitter.lands.is_none() && emitter.outline.is_none() {
         // A function that does not return does where it faults.
-        emitter.leave();
+        emitter.leave_failed();
     }
     if emitter.outline.is_some() {
         emitter.open_across(code.cold);
@@ -333,8 +338,8 @@ fn emit_as(
     if emitter.bytes.len() as u32 > end_of_blocks {
         code.map.push((end_of_blocks, Maker::Frame));
     }
-    let Emitter { bytes, mut starts, mut fixups, pool, ways, leaves, returns, frame, .. } = emitter;
-    (code.bytes, code.leaves, code.returns, code.frame) = (bytes, leaves, returns, frame);
+    let Emitter { bytes, mut starts, mut fixups, pool, ways, leaves, lands, frame, .. } = emitter;
+    (code.bytes, code.leaves, code.lands, code.frame) = (bytes, leaves, lands, frame);
     let emitted = layout.order.iter().map(|position| tiles.blocks[*position as usize].block);
     let added = (tiles.position.len()..starts.len()).map(Block::from);
     link::link(&mut scratch.link, code, &mut fixups, &mut starts, emitted, added, &pool);
@@ -397,7 +402,7 @@ impl Emitter {
             next: Block::NONE,
             frame: Frame::new(assignment.used, room, tiles.has_calls, options.frame_pointers),
             leaves: Vec::new(),
-            returns: None,
+            lands: None,
             reach: options.reach.clone(),
             outline: None,
             falls_through: false,
@@ -406,6 +411,7 @@ impl Emitter {
             endings: Vec::new(),
             is_called: false,
             host: 0,
+            noted: None,
             vm_frame: room,
         }
     }

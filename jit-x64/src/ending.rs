@@ -17,6 +17,8 @@ pub(crate) enum Ending {
     WithStatus(u64),
     /// With this in `rdx`.
     Failed(u64),
+    /// With a failure that is noted.
+    Noted,
 }
 
 /// How many different endings are remembered.

@@ -8,6 +8,7 @@
 use crate::emit::{Emitter, LEFT, OUT};
 use crate::encode::{Alu, Mem};
 use crate::ending::Ending;
+use crate::record::{Host, Record};
 use crate::regs::*;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
@@ -176,9 +177,24 @@ impl Emitter {
         if self.ends_as_before(Ending::AsItIs) {
             return;
         }
-        self.returns.get_or_insert(self.leaves.len() as u32);
+        if self.noted.is_none() {
+            self.lands.get_or_insert(self.leaves.len() as u32);
+        }
         self.drop_frame();
         self.byte(0xc3);
+    }
+
+    /// Leaves a function that fails. If that is noted, the bytecode that fails is in `rax`.
+    pub(crate) fn leave_failed(&mut self) {
+        let Some(record) = self.noted else { return self.leave() };
+        if self.ends_as_before(Ending::Noted) {
+            return;
+        }
+        self.lands.get_or_insert(self.leaves.len() as u32);
+        self.drop_frame();
+        self.mov_imm(RSI.number(), record);
+        self.load(Type::I64, R11.number(), Mem::at(RSI.number(), Record::HOST as i64));
+        self.jmp_to(Mem::at(R11.number(), Host::NOTING as i64));
     }
 
     /// Leaves the function before its end.

@@ -46,7 +46,8 @@ impl Emitter {
     /// Behind a call of a function of bytecode: leaves if it failed.
     fn expect_result(&mut self, tile: &Tile<'_>) {
         self.test(Type::I32, RDX.number(), RDX.number());
-        let shared = self.failures.first().filter(|_| self.is_called).map(|failure| failure.block);
+        let ends_alike = self.is_called && self.noted.is_none();
+        let shared = self.failures.first().filter(|_| ends_alike).map(|failure| failure.block);
         let block = shared.unwrap_or_else(|| {
             let block = self.add_block();
             self.failures.push(Failure { block, origin: tile.origin });
@@ -99,15 +100,22 @@ impl Emitter {
         let failures = core::mem::take(&mut self.failures);
         for Failure { block, origin } in &failures {
             self.start(*block);
-            // All that others call end in the same way, which follows once.
-            if !self.is_called {
-                self.mov_imm(RAX.number(), TRAPPED);
-                self.alu(Alu::Or, Type::I64, RAX.number(), RDX.number());
-                self.mov_imm(RDX.number(), *origin as u64);
-                self.leave();
+            match (self.is_called, self.noted) {
+                // All end in the same way, which follows once.
+                (true, None) => {}
+                (true, Some(_)) => {
+                    self.mov_imm(RAX.number(), *origin as u64);
+                    self.leave_failed();
+                }
+                (false, _) => {
+                    self.mov_imm(RAX.number(), TRAPPED);
+                    self.alu(Alu::Or, Type::I64, RAX.number(), RDX.number());
+                    self.mov_imm(RDX.number(), *origin as u64);
+                    self.leave();
+                }
             }
         }
-        if self.is_called && !failures.is_empty() {
+        if self.is_called && self.noted.is_none() && !failures.is_empty() {
             self.leave();
         }
     }
@@ -497,8 +505,8 @@ impl Emitter {
     /// What stands before the frame is made; where the entry is. Calls that are not for this code go aside, and
     /// those for which there is no room on the stack fail.
     pub(crate) fn admit(&mut self, admission: &Admission<'_>, stack_bytes: usize) -> u32 {
-        let Admission { arguments, host } = *admission;
-        self.host = core::ptr::from_ref(host).addr() as u64;
+        let Admission { arguments, record } = *admission;
+        self.host = core::ptr::from_ref(record.host()).addr() as u64;
         let is_deep = self.refuse();
         let is_foreign = self.send_aside();
         let entry = self.here();
@@ -584,6 +592,6 @@ impl Emitter {
 pub struct Admission<'a> {
     /// Those with so many arguments; all others go aside.
     pub arguments: u32,
-    /// What the function shares with others.
-    pub host: &'a Host,
+    /// The function.
+    pub record: &'a Record,
 }

@@ -55,6 +55,10 @@ pub struct Host {
     may_stop: Cell<bool>,
     arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
     go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
+    note: unsafe extern "sysv64-unwind" fn(&Record, u32),
+    /// A piece of code that has it noted that the function with the record in `rsi` fails, at the bytecode in `eax`. What is in
+    /// `rdx` stays there.
+    noting: unsafe extern "sysv64-unwind" fn(),
     /// A piece of code that goes on in the function that runs next; the host is in `r11`, and the stack is as it was when
     /// the function was entered that ended.
     go_to_next: unsafe extern "sysv64-unwind" fn(),
@@ -124,10 +128,13 @@ pub struct Arrival {
 impl Host {
     /// For functions that nobody runs yet. `arrive` is called with a function that has no code for a call: it runs the
     /// function, or says where there is code now. `go_on` is called when code that a [`Door`](crate::invoke::Door) led to was
-    /// left before its end, with the context, the frame, and how it was left: it runs the function to its end.
+    /// left before its end, with the context, the frame, and how it was left: it runs the function to its end. `note` is called
+    /// with each function that fails, and the bytecode at which it does, if code was compiled
+    /// [for that](crate::Compiler::with_backtraces).
     pub fn new(
         arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
         go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
+        note: unsafe extern "sysv64-unwind" fn(&Record, u32),
     ) -> Host {
         Host {
             lowest: AtomicUsize::new(usize::MAX),
@@ -137,6 +144,8 @@ impl Host {
             may_stop: Cell::new(false),
             arrive,
             go_on,
+            note,
+            noting,
             go_to_next: next,
             owner: Cell::new(core::ptr::null()),
             next: Next::nobody(),
@@ -226,6 +235,7 @@ impl Host {
     /// Where in it these are.
     pub(crate) const LOWEST: usize = offset_of!(Host, lowest);
     pub(crate) const GO_ON: usize = offset_of!(Host, go_on);
+    pub(crate) const NOTING: usize = offset_of!(Host, noting);
     pub(crate) const GO_TO_NEXT: usize = offset_of!(Host, go_to_next);
 }
 
@@ -591,6 +601,32 @@ unsafe extern "sysv64-unwind" fn next() {
     )
 }
 
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn noting() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "sub rsp, 16",
+        "and rsp, -16",
+        "mov [rbp - 8], rdx",
+        "mov rdi, rsi",
+        "mov esi, eax",
+        "mov rax, [rdi + {host}]",
+        "call [rax + {note}]",
+        "mov rdx, [rbp - 8]",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+        host = const offset_of!(Record, host),
+        note = const offset_of!(Host, note),
+    )
+}
+
 /// How much of the stack [`arrive`] takes: an [`Arrival`], and what makes it a multiple of 16 with the return address.
 const ROOM: usize = size_of::<Arrival>().next_multiple_of(16) + 8;
 
@@ -661,9 +697,13 @@ mod tests {
         unreachable!("no code is left")
     }
 
+    unsafe extern "sysv64-unwind" fn nowhere(_: &Record, _: u32) {
+        unreachable!("nothing fails")
+    }
+
     #[test]
     fn a_call_arrives_with_all_its_arguments() {
-        let host = Host::new(add_up, never);
+        let host = Host::new(add_up, never, nowhere);
         // There is as much of the stack as there is.
         host.begin(core::ptr::null(), 0);
         // SAFETY: the host lives longer.

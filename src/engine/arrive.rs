@@ -19,7 +19,7 @@ use azulejo_x64::{Compiled, RawStatus, Status};
 
 /// Records for functions of this bytecode.
 pub(crate) fn links<B: Bytecode>() -> Links {
-    Links::new(arrive::<B>, go_on::<B>)
+    Links::new(arrive::<B>, go_on::<B>, note::<B>)
 }
 
 /// The engine whose code runs.
@@ -54,7 +54,7 @@ unsafe extern "sysv64-unwind" fn go_on<B: Bytecode>(
     let result = engine.running(FunctionId(record.function())).and_then(|function| match status.into() {
         Status::Returned(value) => Ok(End::Value(value)),
         Status::Tailed => Ok(End::Tail),
-        Status::Trapped { trap, at } => Err(engine.failed(trap, at)),
+        Status::Trapped { trap, at } => Err(engine.failed(function, trap, at)),
         Status::Exited { at } => engine.exited(function, context.cast(), frame, at),
         Status::MovedOn { .. } => unreachable!("it was entered at its start"),
     });
@@ -63,6 +63,12 @@ unsafe extern "sysv64-unwind" fn go_on<B: Bytecode>(
         Ok(End::Tail) => Outcome { value: 0, trap: PUT_OFF },
         Err(error) => failure(&error),
     }
+}
+
+unsafe extern "sysv64-unwind" fn note<B: Bytecode>(record: &Record, at: u32) {
+    // SAFETY: as above.
+    let engine: &Engine<B> = unsafe { engine(record) };
+    engine.note(record.function(), at);
 }
 
 fn failure(error: &Error) -> Outcome {

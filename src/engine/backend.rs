@@ -29,6 +29,7 @@ mod present {
         tiles: &'static Set,
         checks: bool,
         frame_pointers: bool,
+        backtraces: bool,
         guards: bool,
         watchers: Watchers,
     }
@@ -41,6 +42,7 @@ mod present {
                 tiles: &X64,
                 checks: false,
                 frame_pointers: false,
+                backtraces: false,
                 guards: false,
                 watchers: Watchers::default(),
             }
@@ -58,6 +60,10 @@ mod present {
 
         pub(crate) fn set_frame_pointers(&mut self, frame_pointers: bool) {
             self.frame_pointers = frame_pointers;
+        }
+
+        pub(crate) fn set_backtraces(&mut self, backtraces: bool) {
+            self.backtraces = backtraces;
         }
 
         pub(crate) fn set_guards(&mut self, guards: bool) {
@@ -199,14 +205,16 @@ mod present {
         }
 
         fn compiler(&mut self, vocab: Vocabulary) -> Result<&mut Compiler, Error> {
-            let Choice { features, rules, tiles, checks, frame_pointers, guards, watchers } = self.choice;
+            let Choice { features, rules, tiles, checks, guards, watchers, .. } = self.choice;
             if let Some(operator) = tiles.tables.stranger(vocab) {
                 return Err(Error::NoTiles { operator });
             }
             if self.compiler.is_none() {
                 let compiler = Compiler::new(self.code_bytes, features, rules)?;
                 let compiler = compiler.with_tiles(tiles).with_checks(checks).with_guards(guards);
-                self.compiler = Some(compiler.with_frame_pointers(frame_pointers).with_watchers(watchers));
+                let compiler = compiler.with_backtraces(self.choice.backtraces);
+                let compiler = compiler.with_frame_pointers(self.choice.frame_pointers);
+                self.compiler = Some(compiler.with_watchers(watchers));
             }
             Ok(self.compiler.as_mut().expect("it is there by now"))
         }
@@ -280,6 +288,8 @@ mod absent {
         }
 
         pub(crate) fn set_frame_pointers(&mut self, _: bool) {}
+
+        pub(crate) fn set_backtraces(&mut self, _: bool) {}
 
         pub(crate) fn set_debugger(&mut self, _: bool) {}
 

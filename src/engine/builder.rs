@@ -37,6 +37,7 @@ pub struct Builder {
     limits: Option<Limits>,
     times: bool,
     fuel: Option<u64>,
+    backtraces: bool,
 }
 
 impl Default for Builder {
@@ -52,6 +53,7 @@ impl Default for Builder {
             limits: None,
             times: false,
             fuel: None,
+            backtraces: false,
         }
     }
 }
@@ -514,6 +516,24 @@ impl Builder {
         self
     }
 
+    /// Has the engine note which calls led to each failure, for [`Engine::backtrace`]. Only what fails takes longer then; compiled
+    /// code gets a little larger.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().backtraces(true).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.call(double, &mut (), (21i64,)), Ok(42i64));
+    /// // Nothing has failed.
+    /// assert!(engine.backtrace().frames.is_empty());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn backtraces(mut self, backtraces: bool) -> Self {
+        self.backtraces = backtraces;
+        self.machine.set_backtraces(backtraces);
+        self
+    }
+
     /// Makes the engine.
     ///
     /// ```
@@ -536,6 +556,7 @@ impl Builder {
             removed: RefCell::default(),
             visits: Cell::new(0),
             guards: self.machine.guards(),
+            trace: self.backtraces.then(RefCell::default),
             backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
             stack: FrameStack::new(self.stack_slots, self.native_stack),
             remote: links.remote(),

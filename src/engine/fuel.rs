@@ -5,6 +5,7 @@
 //! counts down the number that is here; the interpreter takes some at a time, and gives back what it did not use.
 
 use super::Engine;
+use super::function::Function;
 use super::tiers::ENDLESS;
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
@@ -170,10 +171,10 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Takes fuel for the start of a function that is interpreted.
-    pub(super) fn spend(&self, at: u32) -> Result<(), Error> {
+    pub(super) fn spend(&self, function: &Function<B>) -> Result<(), Error> {
         let Some(tank) = &self.tank else { return Ok(()) };
         tank.left.set(tank.left.get().saturating_sub(1));
-        self.look_at_fuel(at)
+        self.look_at_fuel(0).inspect_err(|_| self.note(function.number(), 0))
     }
 
     /// Asks for more fuel if there is none; an error if there is none to have.

@@ -5,6 +5,7 @@
 //! inside, a call that is to stop fails like one for which there is no room.
 
 use super::Engine;
+use super::function::Function;
 use super::links::Remote;
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
@@ -92,14 +93,21 @@ impl<B: Bytecode> Engine<B> {
         self.remote.word().load(Relaxed) != 0
     }
 
-    /// An error if it is to stop at this bytecode, or has no fuel to go on.
+    /// An error if a function is to stop at this bytecode, or has no fuel to go on. It fails there then.
     #[inline(always)]
-    pub(super) fn look_for_stop(&self, at: u32) -> Result<(), Error> {
-        if self.is_to_stop() { Err(Error::Interrupted { at }) } else { self.look_at_fuel(at) }
+    pub(super) fn look_for_stop(&self, function: &Function<B>, at: u32) -> Result<(), Error> {
+        let result = if self.is_to_stop() { Err(Error::Interrupted { at }) } else { self.look_at_fuel(at) };
+        result.inspect_err(|_| self.note(function.number(), at))
     }
 
-    /// Why a function failed, as who called it from outside is told.
-    pub(super) fn failed(&self, trap: Trap, at: u32) -> Error {
+    /// A function has failed: why, as who called it from outside is told.
+    pub(super) fn failed(&self, function: &Function<B>, trap: Trap, at: u32) -> Error {
+        self.note(function.number(), at);
+        self.reason(trap, at)
+    }
+
+    /// Why a call failed, as who made it from outside is told.
+    pub(super) fn reason(&self, trap: Trap, at: u32) -> Error {
         match trap {
             Trap::StackOverflow if self.is_to_stop() => Error::Interrupted { at },
             Trap::StackOverflow if self.is_out_of_fuel() => Error::OutOfFuel { at },

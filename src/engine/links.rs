@@ -87,12 +87,13 @@ mod present {
         pub(crate) fn new(
             arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
             go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
+            note: unsafe extern "sysv64-unwind" fn(&Record, u32),
         ) -> Links {
             #[allow(
                 clippy::arc_with_non_send_sync,
                 reason = "other threads have it as a `Remote`, which is both"
             )]
-            let host = Arc::new(Host::new(arrive, go_on));
+            let host = Arc::new(Host::new(arrive, go_on, note));
             // SAFETY: the host lives as long as the record, and so do all who run code that calls it.
             let nobody = Box::new(unsafe { Record::new(&raw const *host, u32::MAX) });
             let addresses = Arc::new(Addresses::new(2));

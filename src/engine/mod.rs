@@ -12,6 +12,7 @@ mod arrive;
 mod backend;
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod background;
+mod backtrace;
 mod builder;
 mod compile;
 mod fuel;
@@ -36,6 +37,7 @@ mod value;
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod worker;
 
+pub use backtrace::{Backtrace, BacktraceFrame};
 pub use builder::Builder;
 pub use compile::Progress;
 pub use function::{Code, FunctionId, Promises};
@@ -124,6 +126,8 @@ pub struct Engine<B: Bytecode> {
     counts: Counts,
     /// Whether accesses may fault in what is compiled.
     guards: bool,
+    /// Which functions failed last, if somebody wants to know.
+    trace: Option<RefCell<backtrace::Trace>>,
 }
 
 impl<B: Bytecode> Default for Engine<B> {
@@ -270,7 +274,7 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<R, Error> {
         let _visit = self.visit();
         let function = self.function(function)?;
-        self.run(function, context, args, Tier::Optimizer).map(R::from_slot)
+        self.traced(|| self.run(function, context, args, Tier::Optimizer)).map(R::from_slot)
     }
 
     /// Runs a function in the interpreter, whether or not it has machine code.
@@ -295,7 +299,7 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<R, Error> {
         let _visit = self.visit();
         let function = self.function(function)?;
-        self.run(function, context, args, Tier::Interpreter).map(R::from_slot)
+        self.traced(|| self.run(function, context, args, Tier::Interpreter)).map(R::from_slot)
     }
 
     /// A function, with its bytecode.

@@ -42,7 +42,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         let Calls { engine, highest } = *self;
         let Ok(function) = engine.function(FunctionId(function)) else { return Err(Trap::BadCall) };
         engine.take_back_fuel();
-        engine.look_for_stop(0).map_err(|error| as_trap(&error))?;
+        engine.look_for_stop(function, 0).map_err(|error| as_trap(&error))?;
         let left = function.budget().get();
         let is_cold = left > 0 && !function.has_code() && engine.tiers.lowest == Tier::Interpreter;
         if highest > Tier::Interpreter && !is_cold {
@@ -70,7 +70,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
                 function.budget()
             }
         };
-        engine.spend(0).map_err(|error| as_trap(&error))?;
+        engine.spend(function).map_err(|error| as_trap(&error))?;
         let (flow, at) = engine.portion(budget, |budget| {
             let machine = function.machine(slots, context, budget, engine.remote.word(), self);
             // SAFETY: the code was verified, and the frame has the slots that verification asked for.
@@ -78,11 +78,14 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         });
         let result = match flow {
             Flow::Return(value) => return Ok(value),
-            Flow::Trap(trap) => return Err(trap),
+            Flow::Trap(trap) => {
+                engine.note(function.number(), at);
+                return Err(trap);
+            }
             Flow::Tail => Ok(End::Tail),
             _ if highest == Tier::Interpreter => engine.interpret_all(function, context, slots, at),
             _ => {
-                let looked = engine.look_for_stop(at);
+                let looked = engine.look_for_stop(function, at);
                 if function.is_used_up() {
                     engine.climb(function, at);
                 }
@@ -188,7 +191,7 @@ impl<B: Bytecode> Engine<B> {
             let entered = self.enter(0)?;
             // SAFETY: the engine runs, and the next function was put off with this context.
             let called = unsafe { Links::call_next(&self.links, context.cast()) };
-            let result = called.transpose().map_err(|trap| self.failed(trap, 0));
+            let result = called.transpose().map_err(|trap| self.reason(trap, 0));
             if let Some(value) = self.leave(entered, result)? {
                 return Ok(value);
             }
@@ -246,15 +249,15 @@ impl<B: Bytecode> Engine<B> {
         self.take_back_fuel();
         self.calls.set(self.calls.get() + 1);
         function.called(self.calls.get());
-        let result = match (self.look_for_stop(0), highest) {
+        let result = match (self.look_for_stop(function, 0), highest) {
             (Err(error), _) => Err(error),
             (_, Tier::Interpreter) => {
-                self.spend(0).and_then(|()| self.interpret_all(function, context, frame.slots(), 0))
+                self.spend(function).and_then(|()| self.interpret_all(function, context, frame.slots(), 0))
             }
             _ => {
                 self.before_call(function);
                 // Compiled code takes the fuel itself.
-                let spent = if function.has_code() { Ok(()) } else { self.spend(0) };
+                let spent = if function.has_code() { Ok(()) } else { self.spend(function) };
                 spent.and_then(|()| self.run_on(function, context, frame.slots(), 0, false))
             }
         };
@@ -275,7 +278,7 @@ impl<B: Bytecode> Engine<B> {
             if let Some(result) = self.interpret_on(function, context, slots, &mut at, &budget, &calls) {
                 return result;
             }
-            self.look_for_stop(at)?;
+            self.look_for_stop(function, at)?;
         }
     }
 
@@ -287,7 +290,7 @@ impl<B: Bytecode> Engine<B> {
         slots: *mut u64,
         at: u32,
     ) -> Result<End, Error> {
-        self.look_for_stop(at)?;
+        self.look_for_stop(function, at)?;
         let must_interpret = self.must_interpret(function, at);
         self.run_on(function, context, slots, at, must_interpret)
     }
@@ -320,14 +323,14 @@ impl<B: Bytecode> Engine<B> {
             match status {
                 Some(Status::Returned(value)) => return Ok(End::Value(value)),
                 Some(Status::Tailed) => return Ok(End::Tail),
-                Some(Status::Trapped { trap, at }) => return Err(self.failed(trap, at)),
+                Some(Status::Trapped { trap, at }) => return Err(self.failed(function, trap, at)),
                 Some(Status::MovedOn { at: next }) => {
                     at = next;
                     self.move_on(function, at);
                 }
                 Some(Status::Exited { at: next }) => {
                     at = next;
-                    self.look_for_stop(at)?;
+                    self.look_for_stop(function, at)?;
                     must_interpret = self.must_interpret(function, at);
                 }
                 None => {
@@ -338,7 +341,7 @@ impl<B: Bytecode> Engine<B> {
                     {
                         return result;
                     }
-                    self.look_for_stop(at)?;
+                    self.look_for_stop(function, at)?;
                     match must_interpret {
                         true => self.come_back(function, at),
                         false if function.is_used_up() => self.climb(function, at),
@@ -458,7 +461,7 @@ impl<B: Bytecode> Engine<B> {
         match flow {
             Flow::Return(value) => Some(Ok(End::Value(value))),
             Flow::Tail => Some(Ok(End::Tail)),
-            Flow::Trap(trap) => Some(Err(self.failed(trap, end))),
+            Flow::Trap(trap) => Some(Err(self.failed(function, trap, end))),
             Flow::Jump(to) => {
                 *at = to;
                 None

@@ -67,7 +67,7 @@ impl Guarded {
         let (code, origin) = self.sites.locate((pc - self.start) as u32)?;
         let rip = self.start + self.leave as usize;
         Some(match self.is_called {
-            true => Landing { rip, rax: 0, rdx: code as u64 },
+            true => Landing { rip, rax: origin as u64, rdx: code as u64 },
             false => Landing { rip, rax: TRAPPED | code as u64, rdx: origin as u64 },
         })
     }
@@ -112,7 +112,7 @@ mod tests {
             registry::find(0x7000_0008),
             Some(Landing { rip: 0x7000_0019, rax: TRAPPED | 9, rdx: 10 })
         );
-        assert_eq!(registry::find(0x7000_0114), Some(Landing { rip: 0x7000_0119, rax: 0, rdx: 21 }));
+        assert_eq!(registry::find(0x7000_0114), Some(Landing { rip: 0x7000_0119, rax: 22, rdx: 21 }));
         let nowhere = [0x7000_000b, 0x7000_0020, 0x6fff_ffff, 0x7000_0100, 0x7000_0200];
         assert!(nowhere.into_iter().all(|pc| registry::find(pc).is_none()));
         drop(first);

@@ -40,7 +40,7 @@ tile! {
     argument_on_stack: (argument_on_stack $at) -> reg, 4 => |cx, t| { let at = cx.argument(t.imm(0)); cx.load(Type::I64, t.out(), at) },
     frame: (frame) -> reg, 1 => |cx, t| { let start = cx.vm_frame(); cx.lea(true, t.out(), start) },
     give: (give.i64 reg) -> void, 2, fixed(0 = rax) => |cx, t| { let _ = t; cx.succeed(); cx.leave() },
-    fail: (fail $code) -> void, 3 => |cx, t| cx.fail_with(t.imm(0)),
+    fail: (fail $code) -> void, 3 => |cx, t| cx.fail_with(t.imm(0), t.origin),
     hand_over: (hand_over $f) -> void, 20 => |cx, t| { call_known(cx, t); cx.hand_on() },
     // stencils: what is kept in registers from bytecode to bytecode
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = r12) => |cx, t| { let _ = (cx, t); },

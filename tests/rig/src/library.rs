@@ -91,7 +91,7 @@ impl Links {
 thread_local! {
     /// Of each thread, because a function that is put off is the host's. They stay, as code has their addresses.
     static LINKS: &'static Links = {
-        let host: &Host = Box::leak(Box::new(Host::new(arrive, go_on)));
+        let host: &Host = Box::leak(Box::new(Host::new(arrive, go_on, note)));
         // Nothing here calls itself without end.
         host.begin(std::ptr::null(), 0);
         // SAFETY: the host lives as long as the process.
@@ -122,6 +122,10 @@ pub(crate) fn half_of_links() -> build::Functions<'static> {
 pub(crate) fn program_record() -> Record {
     // SAFETY: the host lives as long as the process.
     unsafe { Record::new(LINKS.with(|links| links.host), PROGRAM) }
+}
+
+unsafe extern "sysv64-unwind" fn note(_: &Record, _: u32) {
+    unreachable!("no code was compiled for backtraces");
 }
 
 unsafe extern "sysv64-unwind" fn arrive(arrival: &mut Arrival) {

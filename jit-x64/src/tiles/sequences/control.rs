@@ -27,10 +27,13 @@ impl Emitter {
     }
 
     /// Leaves it by a trap, if others of bytecode call it.
-    pub(in crate::tiles) fn fail_with(&mut self, code: i64) {
+    pub(in crate::tiles) fn fail_with(&mut self, code: i64, at: u32) {
+        if self.noted.is_some() {
+            self.mov_imm(RAX.number(), at as u64);
+        }
         if !self.ends_as_before(Ending::Failed(code as u64)) {
             self.mov_imm(RDX.number(), code as u64);
-            self.leave();
+            self.leave_failed();
         }
     }
 
