@@ -22,6 +22,6 @@ pub use link::Linker;
 pub use memory::MemoryMode;
 pub use module::{FEATURES, Features, Module};
 pub use runtime::{Caller, Host};
-pub use store::{Config, Extern, Instance, Store, Tiers, Value};
+pub use store::{Config, Extern, Frame, Instance, Store, Tiers, Value};
 pub use trap::{Error, Trap};
 pub use wasmparser::{FuncType, GlobalType, MemoryType, RefType, TableType, ValType};

@@ -125,7 +125,8 @@ pub(crate) fn instantiate(store: &mut Store, module: &Module, linker: &Linker) -
                 }
                 // The engine gets it when nothing can fail any more.
                 found.functions.push((store.functions.len() + hosts.len()) as u32);
-                hosts.push((ty.clone(), host.clone()));
+                let name = format!("{}.{}", import.module, import.name);
+                hosts.push((name, ty.clone(), host.clone()));
             }
             Some(Definition::Extern(item)) => match found.import(store, parts, import, *item) {
                 Err(Some(ty)) => faults.push(import.incompatible(parts, &ty)),
@@ -306,12 +307,12 @@ impl Found {
 
     /// Gives the engine the functions of the host that were imported, and the module's own, which are translated when
     /// they are called.
-    fn functions(self, store: &mut Store, module: &Module, hosts: Vec<(FuncType, Host)>) {
-        for (ty, function) in hosts {
+    fn functions(self, store: &mut Store, module: &Module, hosts: Vec<(String, FuncType, Host)>) {
+        for (name, ty, function) in hosts {
             let number = store.vm.hosts.len() as u32;
             store.vm.hosts.push((function, ty.clone()));
             let of_host = ty.clone();
-            declare(store, "host".into(), &ty, move || Some(host(number, &of_host)));
+            declare(store, name, &ty, None, move || Some(host(number, &of_host)));
         }
         let parts = module.0.clone();
         let types = parts.types.iter().map(|ty| store.signature(ty)).collect();
@@ -323,7 +324,8 @@ impl Found {
             let index = (names.parts.imported_functions() + body) as u32;
             let (name, ty) = (names.parts.name(index), names.parts.function_type(index));
             let of_body = names.clone();
-            declare(store, name, ty, move || translate(&of_body, body).ok());
+            let origin = Some((names.clone(), body));
+            declare(store, name, ty, origin, move || translate(&of_body, body).ok());
         }
     }
 
@@ -358,11 +360,12 @@ impl Found {
     }
 }
 
-/// Gives the engine a function of the instance that was made last.
+/// Gives the engine a function of the instance that was made last. If it is the module's own, its origin is a body there.
 fn declare(
     store: &mut Store,
     name: String,
     ty: &FuncType,
+    origin: Option<(Rc<Names>, usize)>,
     translate: impl FnOnce() -> Option<Translation> + 'static,
 ) {
     let unit: *const Unit = &**store.vm.units.last().expect("the instance has its state");
@@ -379,6 +382,7 @@ fn declare(
         "only this defines functions of the engine"
     );
     store.functions.push(function);
+    store.origins.push(origin);
     let ty = store.signature(ty);
     store.vm.function_types.push(ty);
     store.vm.types = store.vm.function_types.as_ptr();

@@ -15,6 +15,7 @@ azulejo-wasm run FILE [options] [-- arguments]   runs a program: a module, or on
     --dir FOLDER[::NAME][,MODE]                  gives the program a folder, by another name perhaps, to `read` or to `write`;
                                                  without a mode to read
     --env NAME=VALUE                             sets a variable of the program's environment
+    --fuel NUMBER                                ends the program after so many calls and times around loops
     --time                                       says how long decoding, linking and running took
     --stats                                      says what was compiled, how long that took, and why code was left
     --dump FUNCTION                              prints what becomes of a function, stage by stage
@@ -122,6 +123,12 @@ impl Run {
                 "--dump" => run.dump = Some(next()?),
                 "--lazy" => run.is_lazy = true,
                 "--time" => run.is_timed = true,
+                "--fuel" => {
+                    let amount = next()?;
+                    let fuel =
+                        amount.parse().map_err(|_| format!("`{amount}` is no amount of fuel: a number"))?;
+                    run.config.fuel = Some(fuel);
+                }
                 "--stats" => run.config.times = true,
                 "--dir" => run.folders.push(Given::parse(&next()?)),
                 "--env" => {
@@ -150,7 +157,7 @@ impl Run {
         let fail = |error: Error| format!("{file}: {error}");
         let module = self.module()?;
         let decoded = Instant::now();
-        let mut store = Store::new(self.config.clone());
+        let mut store = Store::new(Config { backtraces: true, ..self.config.clone() });
         let mut linker = Linker::new();
         linker.wasi(self.world()?);
         let instance = store.instantiate(&module, &linker).map_err(fail)?;
@@ -188,7 +195,15 @@ impl Run {
         match result {
             Ok(results) => results.iter().for_each(|result| println!("{result}")),
             Err(Error::Trap(Trap::Exit(status))) => return Ok(ExitCode::from(status as u8)),
-            Err(error) => return Err(format!("{file}: {name}: {error}")),
+            Err(error) => {
+                let (frames, left_out) = store.backtrace();
+                let mut message = format!("{file}: {name}: {error}");
+                frames.iter().for_each(|frame| message += &format!("\n    in {frame}"));
+                if left_out > 0 {
+                    message += &format!("\n    and {left_out} more");
+                }
+                return Err(message);
+            }
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -9,12 +9,14 @@ use crate::link::Linker;
 use crate::memory::{Memory, MemoryMode};
 use crate::module::Module;
 use crate::runtime::{Global, NO_TYPE, Table, Unit, Vm};
+use crate::translate::{Names, offset};
 use crate::trap::{Trap, code};
 use crate::types::Type;
-use azulejo::{Engine, FunctionId, Tier};
+use azulejo::{Backtrace, BacktraceFrame, Engine, FunctionId, Tier};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
+use std::rc::Rc;
 use wasmparser::{FuncType, GlobalType, MemoryType, TableType, ValType};
 
 /// In which tiers functions run.
@@ -42,6 +44,10 @@ pub struct Config {
     pub stack_slots: usize,
     /// How many bytes of the thread's own stack calls may use.
     pub native_stack: usize,
+    /// How many calls and times around loops a program may make; without a limit if it is nothing.
+    pub fuel: Option<u64>,
+    /// Whether [`Store::backtrace`] tells which calls led to a trap.
+    pub backtraces: bool,
 }
 
 impl Default for Config {
@@ -52,6 +58,8 @@ impl Default for Config {
             times: false,
             stack_slots: 1 << 20,
             native_stack: 4 << 20,
+            fuel: None,
+            backtraces: false,
             memory: MemoryMode::Guarded,
         }
     }
@@ -139,6 +147,23 @@ pub enum Extern {
     Global(usize),
 }
 
+/// A function that was running. See [`Store::backtrace`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Frame {
+    /// What it is called.
+    pub function: String,
+    /// Where in the module's bytes the instruction is that failed, or that called the next inner function; nothing for a function
+    /// of the host.
+    pub offset: Option<usize>,
+}
+
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.function)?;
+        self.offset.map_or(Ok(()), |offset| write!(f, " at {offset:#x}"))
+    }
+}
+
 /// An instance of a store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Instance(pub(crate) usize);
@@ -150,6 +175,8 @@ pub struct Store {
     pub(crate) vm: Box<Vm>,
     /// The engine's functions by number.
     pub(crate) functions: Vec<FunctionId>,
+    /// What each of them was translated from: a body of a module.
+    pub(crate) origins: Vec<Option<(Rc<Names>, usize)>>,
     /// Whether accesses beyond the end of a memory fault.
     is_guarded: bool,
     /// What each instance exports.
@@ -163,7 +190,9 @@ impl Store {
             .checks(config.checks)
             .times(config.times)
             .stack_slots(config.stack_slots)
-            .native_stack(config.native_stack);
+            .native_stack(config.native_stack)
+            .backtraces(config.backtraces);
+        let builder = config.fuel.into_iter().fold(builder, |builder, fuel| builder.fuel(fuel));
         let builder = match config.tiers {
             Tiers::Only(tier) => builder.only(tier),
             Tiers::Climb(baseline, optimizer) => builder.thresholds(baseline, optimizer),
@@ -185,7 +214,8 @@ impl Store {
             failure: None,
         });
         vm.types = vm.function_types.as_ptr();
-        Store { engine: builder.build(), vm, functions: Vec::new(), is_guarded, exports: Vec::new() }
+        let (functions, origins) = (Vec::new(), Vec::new());
+        Store { engine: builder.build(), vm, functions, origins, is_guarded, exports: Vec::new() }
     }
 
     /// Makes an instance of a module, whose imports are what the linker has under their names, and runs its start function.
@@ -323,6 +353,20 @@ impl Store {
         self.engine.compile(function)?;
         let machine_code = self.engine.disassemble(function)?;
         Ok(format!("{}\n== machine code\n{machine_code}", self.engine.stages(function)?))
+    }
+
+    /// The functions that ran when the last call failed that did, the innermost first, and how many there were besides. Nothing
+    /// unless [`Config::backtraces`] asks for it.
+    pub fn backtrace(&self) -> (Vec<Frame>, usize) {
+        let Backtrace { frames, left_out } = self.engine.backtrace();
+        let frame = |frame: &BacktraceFrame| {
+            let origin = self.origins.get(frame.function.number() as usize).and_then(Option::as_ref);
+            Frame {
+                function: self.engine.name(frame.function).unwrap_or_default(),
+                offset: origin.and_then(|(names, body)| offset(names, *body, frame.at)),
+            }
+        };
+        (frames.iter().map(frame).collect(), left_out)
     }
 
     /// The engine that runs the store's functions.

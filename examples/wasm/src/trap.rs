@@ -38,6 +38,10 @@ pub enum Trap {
     InvalidConversion,
     /// Calls are nested too deeply.
     CallStackExhausted,
+    /// The program used up its fuel.
+    OutOfFuel,
+    /// Another thread had the program stopped.
+    Interrupted,
     /// A host function ended the program with this status.
     Exit(i32),
     /// A host function failed.
@@ -57,6 +61,8 @@ impl fmt::Display for Trap {
             Trap::IntegerOverflow => "integer overflow",
             Trap::InvalidConversion => "invalid conversion to integer",
             Trap::CallStackExhausted => "call stack exhausted",
+            Trap::OutOfFuel => "all fuel is used up",
+            Trap::Interrupted => "interrupted",
             Trap::Exit(status) => return write!(f, "exit with status {status}"),
             Trap::Host(message) => message,
         })
@@ -149,6 +155,8 @@ impl From<azulejo::Error> for Error {
         match error {
             azulejo::Error::NotMade => not_valid(),
             azulejo::Error::StackOverflow => Error::Trap(Trap::CallStackExhausted),
+            azulejo::Error::OutOfFuel { .. } => Error::Trap(Trap::OutOfFuel),
+            azulejo::Error::Interrupted { .. } => Error::Trap(Trap::Interrupted),
             azulejo::Error::Trap { trap, .. } => match Trap::from_engine(trap) {
                 Some(trap) => Error::Trap(trap),
                 None if trap == azulejo::Trap::BadCall => not_valid(),

@@ -26,7 +26,7 @@ fn stores() -> [Store; 4] {
         Tiers::Only(Tier::Optimizer),
         Tiers::Climb(2, 3),
     ];
-    ways.map(|tiers| Store::new(Config { tiers, checks: true, ..Config::default() }))
+    ways.map(|tiers| Store::new(Config { tiers, checks: true, backtraces: true, ..Config::default() }))
 }
 
 fn instance(store: &mut Store, text: &str) -> Instance {
@@ -283,4 +283,52 @@ fn a_high_stack_takes_no_longer_than_a_low_one() {
     let mut store = Store::new(Config { tiers: Tiers::Only(Tier::Interpreter), ..Config::default() });
     let instance = instance(&mut store, &text);
     assert_eq!(instance.invoke(&mut store, "run", &[Value::I32(1)]).expect("it returns"), [Value::I32(14)]);
+}
+
+#[test]
+fn a_trap_tells_which_calls_led_to_it() {
+    let text = r#"(module
+        (import "host" "refuse" (func $refuse))
+        (memory 1)
+        (func $load (param i32) (result i32) (i32.load (i32.add (local.get 0) (i32.const 70000))))
+        (func $middle (param i32) (result i32)
+            (if (i32.eqz (local.get 0)) (then (call $refuse)))
+            (i32.add (i32.const 1) (call $load (local.get 0))))
+        (func (export "run") (param i32) (result i32) (call $middle (local.get 0))))"#;
+    let bytes = bytes(text);
+    // Where the only instruction of this kind is.
+    let only = |opcode: &[u8]| {
+        let found: Vec<usize> = bytes
+            .windows(opcode.len())
+            .enumerate()
+            .filter(|(_, at)| *at == opcode)
+            .map(|(at, _)| at)
+            .collect();
+        assert_eq!(found.len(), 1);
+        found[0]
+    };
+    let calls = [0, 1, 2].map(|function| [0x10, function]);
+    let (refuse, load, middle) = (only(&calls[0]), only(&calls[1]), only(&calls[2]));
+    let (load_word, most) = (only(&[0x28, 2, 0]), 3);
+    let mut linker = Linker::new();
+    linker.func("host", "refuse", FuncType::new([], []), |_, _, _| Err(Trap::Host("no".into())));
+    for mut store in stores() {
+        let instance =
+            store.instantiate(&Module::new(&bytes).expect("it is valid"), &linker).expect("all is there");
+        for _ in 0..most {
+            let frames = |store: &mut Store, a: i32| {
+                instance.invoke(store, "run", &[Value::I32(a)]).expect_err("it traps");
+                let (frames, left_out) = store.backtrace();
+                assert_eq!(left_out, 0);
+                frames.into_iter().map(|frame| (frame.function, frame.offset)).collect::<Vec<_>>()
+            };
+            let named = |name: &str, offset| (String::from(name), offset);
+            let outer = [named("middle", Some(load)), named("run", Some(middle))];
+            let expected = [vec![named("load", Some(load_word))], outer.to_vec()].concat();
+            assert_eq!(frames(&mut store, 9), expected);
+            let outer = [named("middle", Some(refuse)), named("run", Some(middle))];
+            let expected = [vec![named("host.refuse", None)], outer.to_vec()].concat();
+            assert_eq!(frames(&mut store, 0), expected);
+        }
+    }
 }

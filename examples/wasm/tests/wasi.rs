@@ -167,6 +167,36 @@ fn a_module_that_is_text_runs() {
 
 #[cfg(feature = "text")]
 #[test]
+fn a_trap_says_where_and_a_program_runs_on_fuel() {
+    let deep = text(
+        "deep.wat",
+        r#"(module
+            (func $down (param i32) (result i32)
+                (if (result i32) (i32.eqz (local.get 0)) (then (unreachable))
+                    (else (i32.add (call $down (i32.sub (local.get 0) (i32.const 1))) (i32.const 1)))))
+            (func $forever (export "forever") (loop (br 0)))
+            (func (export "run") (param i32) (result i32) (call $down (local.get 0))))"#,
+    );
+    for tier in ["climbing", "interpreter", "baseline", "optimizer"] {
+        let run = |value| said(&["run", &deep, "--tier", tier, "--invoke", "run", value]);
+        let (is_good, _, err) = run("1");
+        let expected = "run: unreachable
+    in down at 0x36
+    in down at 0x3d
+    in run at 0x50
+";
+        assert!(!is_good && err.ends_with(expected), "{tier}: {err}");
+        let (_, _, err) = run("100");
+        assert!(err.matches("in down").count() == 64 && err.ends_with("and 38 more\n"), "{tier}: {err}");
+        let fuel = ["--fuel", "100000"];
+        let (is_good, _, err) =
+            said(&[&["run", &deep, "--tier", tier, "--invoke", "forever"], &fuel[..]].concat());
+        assert!(!is_good && err.contains("forever: all fuel is used up"), "{tier}: {err}");
+    }
+}
+
+#[cfg(feature = "text")]
+#[test]
 fn times_and_statistics_are_told_when_asked_for() {
     let count = text(
         "counting.wat",
@@ -265,6 +295,7 @@ fn the_command_line_tells_what_is_wrong() {
         (&["dance"], "no command `dance`"),
         (&["run", "nothing.wasm", "--fast"], "no option `--fast`"),
         (&["run", "nothing.wasm", "--tier", "best"], "no tier `best`"),
+        (&["run", "nothing.wasm", "--fuel", "much"], "`much` is no amount of fuel"),
         (&["run", "nothing.wasm", "--tier"], "something is missing behind --tier"),
         (&["spec", "--tier", "best"], "no such tier"),
     ] {

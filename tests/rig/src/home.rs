@@ -45,8 +45,18 @@ impl Home {
             Tiers::UpToBaseline => builder.up_to(Tier::Baseline),
             Tiers::Only(tier) => builder.only(tier),
         };
+        let builder = builder.backtraces(random.one_in(2));
+        // Loops look whether they are to stop. There is little fuel at once, and always more: so they stop often and go on.
+        let is_fueled = random.one_in(3);
+        let builder = if is_fueled { builder.fuel(random.below(40) as u64) } else { builder };
         // SAFETY: what is out of bounds is behind the edge.
-        let engine = unsafe { builder.guards(guards) }.build();
+        let engine: Engine<Op> = unsafe { builder.guards(guards) }.build();
+        if is_fueled {
+            let portion = 1 + random.below(40) as u64;
+            engine.when_out_of_fuel(move || portion);
+        } else if random.one_in(2) {
+            engine.interrupter();
+        }
         let library = library().functions().iter().map(|function| function.define(&engine));
         let library = library.collect::<Result<_, _>>()?;
         Ok(Home { engine, library })

@@ -21,6 +21,7 @@ use control::{Condition, Frame};
 use operators::Visitor;
 use stack::Value;
 use std::cell::Cell;
+use std::fmt;
 use std::sync::Arc;
 use wasmparser::{BlockType, FuncType, ValType};
 
@@ -35,6 +36,12 @@ pub(crate) struct Names {
     pub(crate) globals: Vec<*const Global>,
     pub(crate) tables: Vec<*const Table>,
     pub(crate) scratch: Cell<Scratch>,
+}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Names").finish_non_exhaustive()
+    }
 }
 
 /// What the translator needs for a function, and keeps for the next.
@@ -83,8 +90,24 @@ struct Translator<'a> {
 
 /// Translates a body of a module into bytecode.
 pub(crate) fn translate(names: &Names, number: usize) -> Result<Translation, Error> {
+    names.parts.validate(number)?;
+    let translator = translate_up_to(names, number, usize::MAX)?;
+    match translator.stranger {
+        None => Ok(translator.finish()),
+        Some(name) => Err(Error::unsupported(name)),
+    }
+}
+
+/// Where in the module's bytes the instruction is that a bytecode comes from. Found by translating the body again: that is rarely asked
+/// for, and so nobody has to keep it.
+pub(crate) fn offset(names: &Names, number: usize, bytecode: u32) -> Option<usize> {
+    let translator = translate_up_to(names, number, bytecode as usize).ok()?;
+    Some(names.parts.bodies[number].start + translator.at)
+}
+
+/// Translates a body up to the instruction that this bytecode comes from.
+fn translate_up_to(names: &Names, number: usize, bytecode: usize) -> Result<Translator<'_>, Error> {
     let parts = &*names.parts;
-    parts.validate(number)?;
     let mut translator = Translator::new(names, parts.functions[parts.imported_functions() + number]);
     let mut body = parts.reader(&parts.bodies[number]);
     for _ in 0..body.read_var_u32()? {
@@ -93,14 +116,11 @@ pub(crate) fn translate(names: &Names, number: usize) -> Result<Translation, Err
         translator.locals.resize(n_locals, ty.into());
     }
     translator.body = &parts.bytes[parts.bodies[number].clone()];
-    while !body.eof() {
+    while !body.eof() && translator.ops.len() <= bytecode {
         translator.at = body.current_position();
         body.visit_operator(&mut Visitor(&mut translator))?;
     }
-    match translator.stranger {
-        None => Ok(translator.finish()),
-        Some(name) => Err(Error::unsupported(name)),
-    }
+    Ok(translator)
 }
 
 /// The bytecode of a function of the host.
