@@ -37,7 +37,7 @@ pub use azulejo_core::ir::bytecode::{
     Push, Raw, Regs, RegsMut,
 };
 // Generated code implements these; rustc names them in messages as they are named here.
-pub use azulejo_core::ir::bytecode::{Opcode, Semantics};
+pub use azulejo_core::ir::bytecode::{Means, Opcode, Semantics};
 pub use azulejo_core::verify::{Fault, VerifyError, verify};
 pub use azulejo_core::vocab::Trap;
 pub use azulejo_macros::{Bytecode, operators, rewrite, template, template_macros, tile, tileset};

@@ -1,6 +1,6 @@
 //! What `derive(Bytecode)` tells of an enum, and that the interpreter's loop runs what opcodes mean.
 
-use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER, Opcode, Semantics};
+use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER, Semantics};
 use azulejo::__private::core::ir::template::Template;
 use azulejo::{Bytecode, Imm, In, InOut, Label, Labels, OperandKind, Out, Pop, Push, Regs, RegsMut};
 
@@ -74,7 +74,7 @@ fn operands_are_where_it_is_told() {
 macro_rules! meaning {
     ($number:literal, |$op:ident, $machine:ident, $stack:ident| $run:expr) => {
         // SAFETY: nothing compiles these; the interpreter runs `run` only.
-        unsafe impl Semantics<Op> for <Op as Opcode<$number>>::Marker {
+        unsafe impl Semantics<$number> for Op {
             const TEMPLATE: &'static Template = &Template { steps: &[], blocks: 1, guarded: None };
             unsafe fn run($op: &Op, $machine: &Machine<'_, ()>, _: u32, $stack: *mut u64) -> Flow {
                 $run

@@ -207,7 +207,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     let template = |(number, opcode): (usize, &Opcode)| {
         let span = opcode.variant.ident.span();
         let marker = marker_of(name, number, span);
-        quote_spanned!(span=> <#marker as __bytecode::Semantics<#name>>::TEMPLATE)
+        quote_spanned!(span=> <#name as __bytecode::Means<#marker, #number>>::TEMPLATE)
     };
     let templates = opcodes.iter().enumerate().map(template);
     let markers = opcodes.iter().enumerate().map(|(number, opcode)| {
@@ -407,7 +407,7 @@ fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStr
     // Shown at the variant, but of this macro's making: variants may come from another macro than the derive does.
     let shown = Span::call_site().located_at(variant.span());
     let run = quote_spanned! {shown=>
-        <#marker as __bytecode::Semantics<Self>>::run(&*op, machine, op.offset_from_unsigned(start) as u32, stack)
+        <Self as __bytecode::Means<#marker, #number>>::run(&*op, machine, op.offset_from_unsigned(start) as u32, stack)
     };
     let pop = (pops > 0).then(|| quote!(stack = unsafe { stack.sub(#pops) };));
     let push = (pushes > 0).then(|| quote!(stack = unsafe { stack.add(#pushes) };));

@@ -30,6 +30,7 @@ const PLUMBING: &[&str] = &[
     "struct Machine",
     "trait Opcode",
     "unsafe trait Semantics",
+    "trait Means",
     "struct Shape",
     "struct Function",
     "fn emit",

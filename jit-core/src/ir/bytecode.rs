@@ -544,23 +544,20 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     ) -> (Flow, u32);
 }
 
-/// Links an opcode's number to the type that stands for it, which `template!` gives a meaning.
+/// Links an opcode's number to the type that stands for it in messages. Implemented by `#[derive(Bytecode)]` only.
 pub trait Opcode<const NUMBER: usize> {
     /// Has the opcode's name.
     type Marker;
 }
 
-/// What an opcode means. Implemented by `template!` only.
+/// What the opcode of a number means. Implemented by `template!` only.
+///
+/// The number tells rustc two implementations apart without looking at either: an enum may have a thousand of them.
 ///
 /// # Safety
 ///
 /// `TEMPLATE` and `run` must mean the same: compiled code trusts the one, the interpreter runs the other.
-#[diagnostic::on_unimplemented(
-    message = "opcode `{Self}` has no template",
-    label = "what does this opcode mean?",
-    note = "say it in a `template! {{ … }}`, in any module: `Enum::Opcode => (…)`"
-)]
-pub unsafe trait Semantics<B: Bytecode> {
+pub unsafe trait Semantics<const NUMBER: usize>: Bytecode {
     /// For the compilers.
     const TEMPLATE: &'static Template;
 
@@ -570,5 +567,34 @@ pub unsafe trait Semantics<B: Bytecode> {
     /// # Safety
     ///
     /// `op` must be of this opcode and verified, and `machine` must be as [`Bytecode::interpret`] asks.
-    unsafe fn run(op: &B, machine: &Machine<'_, B::Context>, at: u32, stack: *mut u64) -> Flow;
+    unsafe fn run(op: &Self, machine: &Machine<'_, Self::Context>, at: u32, stack: *mut u64) -> Flow;
+}
+
+/// That [`Semantics`] there are, asked in the name of the opcode: so the opcode is named where there are none.
+#[diagnostic::on_unimplemented(
+    message = "opcode `{Marker}` has no template",
+    label = "what does this opcode mean?",
+    note = "say it in a `template! {{ … }}`, in any module: `Enum::Opcode => (…)`"
+)]
+pub trait Means<Marker, const NUMBER: usize>: Bytecode {
+    /// [`Semantics::TEMPLATE`].
+    const TEMPLATE: &'static Template;
+
+    /// [`Semantics::run`].
+    ///
+    /// # Safety
+    ///
+    /// The same.
+    unsafe fn run(op: &Self, machine: &Machine<'_, Self::Context>, at: u32, stack: *mut u64) -> Flow;
+}
+
+#[diagnostic::do_not_recommend]
+impl<B: Semantics<NUMBER>, Marker, const NUMBER: usize> Means<Marker, NUMBER> for B {
+    const TEMPLATE: &'static Template = <B as Semantics<NUMBER>>::TEMPLATE;
+
+    #[inline(always)]
+    unsafe fn run(op: &Self, machine: &Machine<'_, Self::Context>, at: u32, stack: *mut u64) -> Flow {
+        // SAFETY: the caller promises the same.
+        unsafe { <B as Semantics<NUMBER>>::run(op, machine, at, stack) }
+    }
 }

@@ -248,7 +248,7 @@ fn placeholder(row: &Row, description: &Description) -> TokenStream {
     let core = quote!(::azulejo::__private::core::ir);
     let span = natives::shown_at(name.span());
     let implementation = quote_spanned! {span=>
-        unsafe impl #core::bytecode::Semantics<#path> for <#path as #core::bytecode::Opcode<#number>>::Marker
+        unsafe impl #core::bytecode::Semantics<#number> for #path
     };
     quote! {
         // SAFETY: it is never run, because the crate does not compile.
@@ -320,7 +320,7 @@ fn expand(
     );
     content.set_span(span);
     let implementation = quote_spanned! {span=>
-        unsafe impl __bytecode::Semantics<#path> for <#path as __bytecode::Opcode<#number>>::Marker #content
+        unsafe impl __bytecode::Semantics<#number> for #path #content
     };
     // What is the crate's is the word that the row says.
     let said = row.is_unsafe.map(|said| quote_spanned!(said=> const _: () = unsafe {};));
