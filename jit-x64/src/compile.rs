@@ -255,6 +255,22 @@ impl Compiler {
     /// Makes some legal choices at random from now on, so that tests see what is rare; none if the seed is zero.
     pub fn set_chaos(&mut self, seed: u64) {
         self.compilation.set_chaos(seed);
+        if seed != 0 {
+            self.baseline.set_alone();
+        }
+    }
+
+    /// Has this compiler make all stencils that it needs, and keep them from others: then what it does depends on nobody else.
+    pub fn with_own_stencils(mut self, own: bool) -> Self {
+        if own {
+            self.baseline.set_alone();
+        }
+        self
+    }
+
+    /// How many stencils it has made.
+    pub fn stencils_made(&self) -> u64 {
+        self.baseline.made()
     }
 
     /// The memory that its code goes to.
@@ -265,6 +281,9 @@ impl Compiler {
     /// Limits what passes do from now on; see [`Limits`].
     pub fn set_limits(&mut self, limits: Limits) {
         self.compilation.set_limits(limits);
+        if limits != Limits::default() {
+            self.baseline.set_alone();
+        }
     }
 
     /// How many steps each pass of [`Limits::PASSES`] has taken since they were limited.
@@ -319,8 +338,8 @@ impl Compiler {
         self.install(None, observer)
     }
 
-    /// Compiles verified bytecode with the baseline compiler. Functions that it calls are found among these; where those say
-    /// that others will be found must always be the same.
+    /// Compiles verified bytecode with the baseline compiler. Functions that it calls are found among these. Its stencils are
+    /// made once in a process, by the compiler that needs them first, for all that make the same choices.
     pub fn baseline<B: Bytecode>(
         &mut self,
         function: &Function<'_, B>,
@@ -329,14 +348,16 @@ impl Compiler {
     ) -> Result<BaselineCode, Error> {
         let registers = regs::for_stencils(self.registers);
         let target = Target { registers: registers.unwrap_or(self.registers), ..self.target() };
-        let Compiler { compilation, emission, set, memory, baseline, options, guards, .. } = self;
+        // What is emitted is for the memory of any engine near the program's code, or for any memory.
+        let options = Options { reach: self.options.reach.around_program(), ..self.options };
+        let Compiler { compilation, emission, set, memory, baseline, guards, .. } = self;
         let templates = if *guards { B::guarded_templates() } else { B::templates() };
         let mut machinery = Machinery {
             compilation,
             emission,
             target,
             set,
-            options,
+            options: &options,
             functions,
             keeps_unit: registers.is_some(),
             templates,

@@ -11,6 +11,7 @@
 //!
 //! A child that is made without the C library's `fork` shares the memory and must not use it.
 
+use crate::baseline;
 use crate::faults;
 use crate::memory::{AtFork, Region};
 use crate::unwind;
@@ -59,6 +60,7 @@ pub(crate) fn remove(region: *const Region) {
 /// What a thread holds while it makes a child. What is given back first comes first: regions stay as long as the list is held.
 struct Held {
     regions: Vec<AtFork<'static>>,
+    _stencils: Option<baseline::Held>,
     _faults: Option<faults::Held>,
     #[cfg(all(unix, not(target_vendor = "apple")))]
     _debugger: MutexGuard<'static, ()>,
@@ -77,6 +79,7 @@ impl Held {
             _unwinder: unwind::hold(),
             #[cfg(all(unix, not(target_vendor = "apple")))]
             _debugger: crate::debugger::hold(),
+            _stencils: Some(baseline::hold()),
             _faults: faults::hold(),
         }
     }

@@ -6,6 +6,10 @@
 
 use core::ops::Range;
 
+/// How far from each other the functions and statics of a program are taken to be. Regions near it are so near that they
+/// reach that far.
+const PROGRAM: u64 = 256 << 20;
+
 /// The addresses that every instruction of a region can name by a distance.
 ///
 /// ```
@@ -28,6 +32,17 @@ impl Reach {
         Reach { addresses: end.saturating_sub(far)..start.saturating_add(far) }
     }
 
+    /// What this has of the addresses around the program's own code: all of them, or none. So it is the same for all regions
+    /// of code near the program, and what is emitted for it fits each of them.
+    pub fn around_program(&self) -> Reach {
+        let anchor = Reach::of as *const () as u64;
+        let addresses = anchor.saturating_sub(PROGRAM)..anchor.saturating_add(PROGRAM);
+        match self.covers(addresses.start) && self.covers(addresses.end - 1) {
+            true => Reach { addresses },
+            false => Reach::default(),
+        }
+    }
+
     /// Whether an address can be named by its distance.
     #[inline]
     pub fn covers(&self, address: u64) -> bool {
@@ -48,6 +63,25 @@ pub(crate) fn relocate(code: &mut [u8], at: usize, addresses: &[(u32, u64)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_regions_near_the_program_have_the_same_around_it() {
+        let program = Reach::of as *const () as usize;
+        let around = Reach::of(program + (1 << 30), 1 << 20).around_program();
+        assert!(around.covers(program as u64) && around != Reach::default());
+        for start in [program, program + (64 << 20), program.saturating_sub(1 << 30)] {
+            let reach = Reach::of(start, 64 << 20);
+            assert_eq!(reach.around_program(), around);
+            let far_end = around.addresses.end - 1;
+            assert!(
+                reach.covers(around.addresses.start) && reach.covers(far_end),
+                "what is in it is in reach"
+            );
+        }
+        // From there only half of it is in reach.
+        assert_eq!(Reach::of(program + (2 << 30) - (1 << 20), 1 << 10).around_program(), Reach::default());
+        assert_eq!(Reach::default().around_program(), Reach::default());
+    }
 
     #[test]
     fn a_distance_fits_from_the_first_byte_to_the_last() {

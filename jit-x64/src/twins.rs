@@ -234,7 +234,7 @@ mod linux {
         /// What the system says that it mapped.
         fn new(start: *mut c_void, size: usize) -> Option<Mapping> {
             let start = start.expose_provenance();
-            (start != usize::MAX).then_some(Mapping { start, size })
+            (start != usize::MAX).then(|| Mapping { start, size })
         }
 
         fn address(&self) -> *mut c_void {

@@ -31,6 +31,7 @@ mod present {
         frame_pointers: bool,
         backtraces: bool,
         guards: bool,
+        own_stencils: bool,
         watchers: Watchers,
     }
 
@@ -44,6 +45,7 @@ mod present {
                 frame_pointers: false,
                 backtraces: false,
                 guards: false,
+                own_stencils: false,
                 watchers: Watchers::default(),
             }
         }
@@ -73,6 +75,11 @@ mod present {
         /// Whether accesses may fault in what is compiled.
         pub(crate) fn guards(&self) -> bool {
             self.guards
+        }
+
+        /// Whether stencils are made that nobody else has.
+        pub(crate) fn set_own_stencils(&mut self, own: bool) {
+            self.own_stencils = own;
         }
 
         pub(crate) fn set_debugger(&mut self, debugger: bool) {
@@ -194,6 +201,11 @@ mod present {
                 .map_or((0, self.code_bytes), |compiler| (compiler.memory().used(), compiler.memory().size()))
         }
 
+        /// How many of the baseline's stencils were made.
+        pub(crate) fn stencils_made(&self) -> u64 {
+            self.compiler.as_ref().map_or(0, Compiler::stencils_made)
+        }
+
         /// A compiler for another thread, if there is one for this.
         pub(crate) fn compiler_beside(&self) -> Option<Compiler> {
             self.compiler.as_ref().map(Compiler::beside)
@@ -214,6 +226,7 @@ mod present {
                 let compiler = compiler.with_tiles(tiles).with_checks(checks).with_guards(guards);
                 let compiler = compiler.with_backtraces(self.choice.backtraces);
                 let compiler = compiler.with_frame_pointers(self.choice.frame_pointers);
+                let compiler = compiler.with_own_stencils(self.choice.own_stencils);
                 self.compiler = Some(compiler.with_watchers(watchers));
             }
             Ok(self.compiler.as_mut().expect("it is there by now"))
@@ -291,6 +304,8 @@ mod absent {
 
         pub(crate) fn set_backtraces(&mut self, _: bool) {}
 
+        pub(crate) fn set_own_stencils(&mut self, _: bool) {}
+
         pub(crate) fn set_debugger(&mut self, _: bool) {}
 
         pub(crate) fn set_perf_map(&mut self, _: bool) {}
@@ -307,6 +322,10 @@ mod absent {
 
         pub(crate) fn memory(&self) -> (usize, usize) {
             (0, 0)
+        }
+
+        pub(crate) fn stencils_made(&self) -> u64 {
+            0
         }
 
         pub(crate) fn compile(&mut self, _: &Source<'_>, _: &mut Watch<'_>) -> Result<Compiled, Error> {

@@ -543,7 +543,10 @@ impl Builder {
     /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn build<B: Bytecode>(self) -> Engine<B> {
+    pub fn build<B: Bytecode>(mut self) -> Engine<B> {
+        let inside = Inside::new(self.log, self.limits, self.times);
+        // A limit counts steps, and those in stencils are to be the same whatever else was compiled in the process.
+        self.machine.set_own_stencils(inside.has_limits());
         let mut links = links::links::<B>();
         let tank = self.fuel.map(|fuel| Box::new(Tank::new(fuel)));
         tank.iter().for_each(|tank| links.set_fuel(tank.left()));
@@ -566,7 +569,7 @@ impl Builder {
             retired: RefCell::default(),
             calls: Cell::new(0),
             tiers: self.tiers,
-            inside: Inside::new(self.log, self.limits, self.times),
+            inside,
             counts: Counts::new(B::OPCODES.len()),
         }
     }

@@ -90,7 +90,8 @@ impl<B: Bytecode> Engine<B> {
         let functions = self.functions.borrow();
         let (mut in_tier, there) = ([0; 3], functions.iter().flatten());
         there.for_each(|function| in_tier[self.tier(FunctionId(function.number())) as usize] += 1);
-        let (code_used, code_bytes) = self.backend.borrow().memory();
+        let backend = self.backend.borrow();
+        let (code_used, code_bytes) = backend.memory();
         Statistics {
             functions: in_tier.iter().sum(),
             in_interpreter: in_tier[Tier::Interpreter as usize],
@@ -98,6 +99,7 @@ impl<B: Bytecode> Engine<B> {
             in_optimizer: in_tier[Tier::Optimizer as usize],
             code_used,
             code_bytes,
+            stencils: backend.stencils_made(),
             ..self.counts.statistics(B::OPCODES.iter().map(|opcode| opcode.name))
         }
     }

@@ -108,6 +108,11 @@ impl Inside {
         }
     }
 
+    /// Whether what is compiled is limited, or its steps are counted.
+    pub(crate) fn has_limits(&self) -> bool {
+        self.limits.is_some()
+    }
+
     /// Starts to watch a compilation, if it may be.
     pub(crate) fn watch<'a, B: Debug>(&'a self, subject: &'a Subject<'a, B>) -> Result<Watch<'a>, Error> {
         let admit = |limits: &'a Limits| limits.admit(subject.name, subject.form);

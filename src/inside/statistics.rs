@@ -72,6 +72,9 @@ pub struct Statistics {
     pub code_bytes: usize,
     /// How many functions lost their code to make room for others'.
     pub evicted: u64,
+    /// How many stencils the baseline compiler made for this engine. Those that other engines of the process had made for the
+    /// same bytecode and options were there.
+    pub stencils: u64,
 }
 
 /// What a compiler made.
@@ -109,8 +112,8 @@ impl fmt::Display for Statistics {
         let percent = self.code_used * 100 / self.code_bytes.max(1);
         writeln!(
             f,
-            "code       {} of {} bytes in use ({percent} %), {} functions made room",
-            self.code_used, self.code_bytes, self.evicted
+            "code       {} of {} bytes in use ({percent} %), {} functions made room, {} stencils made",
+            self.code_used, self.code_bytes, self.evicted, self.stencils
         )?;
         writeln!(
             f,

@@ -15,6 +15,8 @@ pub enum Source {
     Last(u8),
     /// The address of the record of the function that this operand numbers.
     Record(u8),
+    /// The address of the table that tells of all functions.
+    Functions,
     /// The address of the table that this switch jumps by.
     Table,
     /// What `(cu)` is.

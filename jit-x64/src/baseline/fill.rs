@@ -16,6 +16,7 @@ use crate::unwind::Described;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::stencil::Source;
+use azulejo_core::pass::build::Functions;
 use azulejo_core::verify::Function;
 use std::sync::Arc;
 
@@ -27,8 +28,8 @@ pub(super) struct Around<'a> {
     pub(super) code: Code<'a>,
     pub(super) labels: &'a [u32],
     pub(super) unit: u64,
-    /// The address of each function's record, by number.
-    pub(super) records: &'a [u64],
+    /// The functions that it may call.
+    pub(super) functions: Functions<'a>,
     /// The stencil that counts, and the addresses that it wants: like a bytecode whose operands they are.
     pub(super) count: Option<(u32, [u64; 3])>,
 }
@@ -317,7 +318,8 @@ impl Filler<'_> {
             Source::Count(_) => operand >> 32,
             Source::Last(_) => (operand >> 32).wrapping_sub(1),
             // The plan took another variant where there is none.
-            Source::Record(_) => self.around.records[operand as usize],
+            Source::Record(_) => self.around.functions.records[operand as usize],
+            Source::Functions => self.around.functions.table,
             Source::Here => placed.at as u64,
             Source::Unit => self.around.unit,
             Source::Table => {

@@ -26,6 +26,7 @@ mod fill;
 mod operand;
 mod pack;
 mod plan;
+mod stock;
 
 use crate::bare::{BaselineFrame, LEAVES, OwnFrame};
 use crate::compile::{Status, TurnedStatus};
@@ -42,28 +43,24 @@ use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo};
 use azulejo_core::ir::template::Template;
 use azulejo_core::pass::build::{Constants, Functions, Opening};
 use azulejo_core::pass::{Compilation, Observer, Target};
-use azulejo_core::target::RegSet;
 use azulejo_core::verify::Function;
 use azulejo_core::vocab::Vocabulary;
-use core::any::TypeId;
 use fill::Around;
 use operand::operands;
-use pack::{Packed, PackedStencil};
-use plan::{MAX_PART, Missing, Opcodes, Plan, WIDE};
+use pack::Packed;
+use plan::{MAX_PART, Missing, Plan, WIDE};
+pub(crate) use stock::{Held, hold};
+use stock::{Key, Shelf, Stock};
 
-/// Stencils of one bytecode, made when they are first needed, and memory kept between functions.
+/// Where the stencils are, made when they are first needed, and memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Baseline {
-    /// Whose opcodes they are.
-    bytecode: Option<TypeId>,
-    opcodes: Opcodes,
-    packed: Packed,
-    /// The stencils that count, once they were needed: without and with a look whether the program is to stop, and with fuel, too.
-    counters: [Option<u32>; 3],
-    /// The largest part of the machine's stack that any stencil uses.
-    room: u32,
-    /// The registers to be given back that stencils use.
-    saved: RegSet,
+    /// The stencils of the bytecode that was compiled last.
+    shelf: Option<Shelf>,
+    /// Whether it makes all stencils that it needs, and nobody else gets them.
+    is_alone: bool,
+    /// How many stencils it has made.
+    made: u64,
     /// What stands around functions that do not keep `(cu)` in a register, and around those that do.
     frames: [BaselineFrame; 2],
     plan: Plan,
@@ -91,8 +88,9 @@ pub struct BaselineCode {
 pub(crate) struct Machinery<'a> {
     pub(crate) compilation: &'a mut Compilation,
     pub(crate) emission: &'a mut emit::Scratch,
-    pub(crate) target: Target<'a>,
-    pub(crate) set: &'a Set,
+    pub(crate) target: Target<'static>,
+    pub(crate) set: &'static Set,
+    /// How stencils are emitted: for any engine's memory.
     pub(crate) options: &'a Options,
     pub(crate) functions: Functions<'a>,
     /// Whether `(cu)` has a register of its own in baseline code.
@@ -110,11 +108,7 @@ impl Baseline {
         machinery: &mut Machinery<'_>,
         memory: &CodeMemory,
     ) -> Result<BaselineCode, Error> {
-        if self.bytecode != Some(TypeId::of::<B>()) {
-            (self.packed, self.counters) = (Packed::default(), [None; 3]);
-            self.opcodes = Opcodes::of::<B>();
-            self.bytecode = Some(TypeId::of::<B>());
-        }
+        self.open::<B>(machinery);
         if function.shape.slots > i32::MAX as u32 / 8 {
             return Err(Error::FrameTooLarge { bytes: function.shape.slots as usize * 8 });
         }
@@ -134,15 +128,44 @@ impl Baseline {
         }
         let keeps_unit = self.plan.keeps_unit();
         let frame = &mut self.frames[keeps_unit as usize];
-        if (frame.saved, frame.room) != (self.saved, self.room) || frame.prologue.is_empty() {
-            *frame = BaselineFrame::new(self.saved, self.room, keeps_unit, machinery.options);
+        let Stock { saved, room, ref packed, .. } = *Self::stock(&self.shelf);
+        if (frame.saved, frame.room) != (saved, room) || frame.prologue.is_empty() {
+            *frame = BaselineFrame::new(saved, room, keeps_unit, machinery.options);
         }
         let Function { labels, unit, .. } = *function;
         let code = fill::Code::of(function);
-        let records = machinery.functions.records;
+        let functions = machinery.functions;
         let own = frame.of(function.shape.slots);
-        let around = Around { frame, own, code, labels, unit: unit as u64, records, count };
-        fill::fill(&self.plan, &self.packed, around, memory)
+        let around = Around { frame, own, code, labels, unit: unit as u64, functions, count };
+        fill::fill(&self.plan, packed, around, memory)
+    }
+
+    /// Has it make all stencils by itself from now on: for who looks at how they are made, or has them made in another way.
+    pub(crate) fn set_alone(&mut self) {
+        self.is_alone = true;
+    }
+
+    /// How many stencils it has made.
+    pub(crate) fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// Goes to where the stencils are.
+    fn open<B: Bytecode>(&mut self, machinery: &Machinery<'_>) {
+        let Machinery { templates, target, set, options, functions, .. } = machinery;
+        let key = Key::of::<B>(templates, target, set, options, functions);
+        if !self.shelf.as_ref().is_some_and(|shelf| shelf.is_for(&key, !self.is_alone)) {
+            let shelf = if self.is_alone { Shelf::own::<B>(key) } else { Shelf::shared::<B>(key) };
+            self.shelf = Some(shelf);
+        }
+    }
+
+    fn stock(shelf: &Option<Shelf>) -> &Stock {
+        shelf.as_ref().expect("it was opened").stock()
+    }
+
+    fn shelf(&mut self) -> &mut Shelf {
+        self.shelf.as_mut().expect("it was opened")
     }
 
     /// Chooses a stencil for each bytecode and a place for it.
@@ -154,26 +177,36 @@ impl Baseline {
     ) -> Result<(), Error> {
         let Functions { records, fuel, .. } = machinery.functions;
         self.plan.clear(function, records.len(), fuel.is_some())?;
-        let size = count.map(|count| self.packed.stencils[count as usize].hot);
-        while let Some(missing) =
-            self.plan.go_on::<B, STACK>((&self.opcodes, &self.packed), function, size)?
-        {
-            let opcode = missing.opcode;
-            let (info, template) = (&B::OPCODES[opcode], machinery.templates[opcode]);
-            if !self.opcodes.learn::<B>(opcode, &mut self.packed, template) {
-                // Now it can be said which one is wanted.
+        loop {
+            let Stock { opcodes, packed, .. } = Self::stock(&self.shelf);
+            let count = count.map(|count| &packed.stencils[count as usize]);
+            let size = count.map(|count| count.hot);
+            let Some(missing) = self.plan.go_on::<B, STACK>((opcodes, packed), function, size)? else {
+                self.plan.finish(packed, function, count);
+                return Ok(());
+            };
+            if self.shelf().look_again() {
+                // It may be there by now.
                 continue;
             }
-            self.make(missing, (info, template), B::OPERATORS, machinery)?;
+            let opcode = missing.opcode;
+            let (info, template) = (&B::OPCODES[opcode], machinery.templates[opcode]);
+            if Self::stock(&self.shelf).opcodes.knows(opcode) {
+                self.make(missing, (info, template), B::OPERATORS, machinery)?;
+            } else {
+                // Then it can be said which one is wanted.
+                self.shelf().add(|stock| stock.opcodes.learn::<B>(opcode, &mut stock.packed, template));
+            }
         }
-        let count = count.map(|count| &self.packed.stencils[count as usize]);
-        self.plan.finish(&self.packed, function, count);
-        Ok(())
     }
 
     /// The stencil that counts, which is made when it is first needed.
     fn counter(&mut self, machinery: &mut Machinery<'_>, kind: usize) -> Result<u32, Error> {
-        if let Some(count) = self.counters[kind] {
+        let known = |baseline: &Self| Self::stock(&baseline.shelf).counters[kind];
+        if known(self).is_none() {
+            self.shelf().look_again();
+        }
+        if let Some(count) = known(self) {
             return Ok(count);
         }
         let opening = Opening {
@@ -184,13 +217,16 @@ impl Baseline {
             hands_over: false,
             keeps_unit: machinery.keeps_unit,
             constants: Constants::Long,
-            functions: machinery.functions,
+            functions: machinery.functions.of_process(),
         };
         let stencil = self.make_stencil(&opening, machinery)?;
         let operands = operands(&count::OPCODES[kind], count::OFFSETS[kind]);
-        let count = self.packed.add(&stencil, &operands, Packed::NO_TABLE);
-        self.counters[kind] = Some(count);
-        Ok(count)
+        self.shelf().add(|stock| {
+            if stock.counters[kind].is_none() {
+                stock.counters[kind] = Some(stock.add(&stencil, &operands, Packed::NO_TABLE));
+            }
+        });
+        Ok(known(self).expect("it was added"))
     }
 
     /// Makes a stencil that was not needed before.
@@ -198,18 +234,19 @@ impl Baseline {
     #[inline(never)]
     fn make(
         &mut self,
-        Missing { opcode, variant, twin_of }: Missing,
+        missing: Missing,
         (info, template): (&OpcodeInfo, &'static Template),
         operators: &'static [azulejo_core::vocab::OpInfo],
         machinery: &mut Machinery<'_>,
     ) -> Result<(), Error> {
-        let reads = self.opcodes.details[opcode].reads.iter().enumerate();
+        let Missing { opcode, variant, twin_of } = missing;
+        let reads = Self::stock(&self.shelf).opcodes.details[opcode].reads.iter().enumerate();
         let carried = reads
             .filter(|(at, _)| variant >> at & 1 != 0)
             .fold(0, |carried, (_, read)| carried | 1 << read.operand);
         let vocab = Vocabulary { extra: operators };
         let constants = if variant & WIDE == 0 { Constants::Short } else { Constants::Long };
-        let functions = machinery.functions;
+        let functions = machinery.functions.of_process();
         let hands_over = twin_of.is_some();
         let keeps_unit = machinery.keeps_unit;
         let mut opening =
@@ -221,18 +258,7 @@ impl Baseline {
             }
             result => result?,
         };
-        let detail = &self.opcodes.details[opcode];
-        let number = self.packed.add(&stencil, &detail.operands, detail.table);
-        match twin_of {
-            None => self.opcodes.set(opcode, variant, &stencil, number, &self.packed),
-            Some(of) => {
-                let stencils = &mut self.packed.stencils;
-                let [is_listed, is_to_be] = [of, number].map(|one| stencils[one as usize].has_more_to_do());
-                // Its bytecodes are on the list already, or stay off it.
-                let fits = is_listed || !is_to_be;
-                stencils[of as usize].twin = if fits { number } else { PackedStencil::NONE };
-            }
-        }
+        self.shelf().add(|stock| stock.set(missing, &stencil));
         Ok(())
     }
 
@@ -250,8 +276,7 @@ impl Baseline {
         if stencil.hot.len().max(stencil.cold.len()) > MAX_PART {
             return Err(Error::OutOfCodeMemory);
         }
-        self.room = self.room.max(stencil.frame_bytes);
-        self.saved = self.saved.union(stencil.saved);
+        self.made += 1;
         Ok(stencil)
     }
 }

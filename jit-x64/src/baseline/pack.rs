@@ -18,7 +18,7 @@ pub(super) const HOLE: usize = 4;
 const QUICK: usize = 3;
 
 /// Every stencil that was made.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Packed {
     pub(super) stencils: Vec<PackedStencil>,
     /// What of hot parts is behind the bytes that are always copied, in whole chunks; and cold parts.
@@ -150,7 +150,6 @@ impl Packed {
         bytes[..start].copy_from_slice(&stencil.hot[..start]);
         let more = self.add_chunks(&stencil.hot[start..]);
         let cold = self.add_chunks(&stencil.cold);
-        Arc::make_mut(&mut self.faulty).add(stencil, cold.len);
 
         let mut quick = [Quick { at: hot as u16, word: Word::FIRST, scale: 0, add: 0 }; QUICK];
         let mut n_quick = 0;
@@ -170,6 +169,8 @@ impl Packed {
         let is_within = |hole: &Quick| hole.at as usize + HOLE <= hot;
         assert!(quick[..n_quick].iter().all(is_within), "a hole is in its stencil");
 
+        // Nothing fails from here on: each stencil has one entry in both lists.
+        Arc::make_mut(&mut self.faulty).add(stencil, cold.len);
         self.stencils.push(PackedStencil {
             bytes,
             hot: hot as u32,
@@ -207,7 +208,7 @@ impl Patch {
             | Source::Count(operand)
             | Source::Last(operand)
             | Source::Record(operand) => operands[operand as usize],
-            Source::Table | Source::Unit | Source::Here => Operand::TOP,
+            Source::Table | Source::Unit | Source::Here | Source::Functions => Operand::TOP,
         };
         Patch { part: hole.part, at: hole.at, what: What::Value(*hole, operand) }
     }

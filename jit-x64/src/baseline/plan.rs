@@ -59,7 +59,7 @@ bitflags::bitflags! {
 const _: () = assert!(size_of::<OpcodePlan>() == 128, "two lines of the cache");
 
 /// What else there is to know of an opcode.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Detail {
     /// Nothing is known of an opcode until it is met.
     is_known: bool,
@@ -75,7 +75,7 @@ pub(super) struct Detail {
 }
 
 /// Every opcode of one bytecode.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Opcodes {
     plans: Vec<OpcodePlan>,
     pub(super) details: Vec<Detail>,
@@ -185,15 +185,20 @@ impl Opcodes {
         }
     }
 
-    /// Finds out what there is to know of an opcode that was met; whether it was known.
+    /// Whether it was found out what there is to know of an opcode.
+    pub(super) fn knows(&self, opcode: usize) -> bool {
+        self.details[opcode].is_known
+    }
+
+    /// Finds that out, of an opcode that was met.
     pub(super) fn learn<B: Bytecode>(
         &mut self,
         opcode: usize,
         packed: &mut Packed,
         template: &'static Template,
-    ) -> bool {
-        if self.details[opcode].is_known {
-            return true;
+    ) {
+        if self.knows(opcode) {
+            return;
         }
         let info = &B::OPCODES[opcode];
         let operands = operands(info, B::OFFSETS[opcode]);
@@ -208,7 +213,11 @@ impl Opcodes {
         };
         self.plans[opcode] = OpcodePlan::new(&detail);
         self.details[opcode] = detail;
-        false
+    }
+
+    /// Whether there is a stencil for a variant.
+    pub(super) fn has(&self, Missing { opcode, variant, .. }: Missing) -> bool {
+        self.plans[opcode].variants[variant].stencil != MISSING
     }
 
     /// That a stencil of an opcode has no twin yet.
@@ -222,8 +231,7 @@ impl Opcodes {
     /// Notes a stencil that was made, and its number.
     pub(super) fn set(
         &mut self,
-        opcode: usize,
-        variant: usize,
+        Missing { opcode, variant, .. }: Missing,
         made: &Stencil,
         number: u32,
         packed: &Packed,

@@ -54,6 +54,8 @@ pub struct Table {
 pub(super) enum Invoked {
     /// That with this number.
     Number(Ref),
+    /// The same, found in the table of all functions at this address.
+    Sought(Node, Ref),
     /// That with this record.
     Record(Node),
 }
@@ -79,6 +81,12 @@ impl Given {
 }
 
 impl Functions<'_> {
+    /// What is the same for all engines of the process.
+    pub fn of_process(&self) -> Functions<'static> {
+        let Functions { put_off, room, .. } = *self;
+        Functions { put_off, room, ..Functions::default() }
+    }
+
     /// Whether loops are left at their heads when somebody wants it.
     pub(super) fn are_polled(&self) -> bool {
         self.stop.is_some() || self.fuel.is_some()
@@ -226,12 +234,14 @@ impl Builder<'_> {
 
     /// The record of a function whose number is found out when the code runs.
     fn record(&mut self, function: Invoked) -> Node {
-        let function = match function {
-            Invoked::Number(function) => self.value(function),
+        let (table, function) = match function {
+            Invoked::Number(function) => {
+                (self.graph.constant(Type::I64, self.source.functions.table, self.at), function)
+            }
+            Invoked::Sought(table, function) => (table, function),
             Invoked::Record(record) => return record,
         };
-        let function = self.widen(function);
-        let table = self.graph.constant(Type::I64, self.source.functions.table, self.at);
+        let function = self.widen(self.value(function));
         let second = core::mem::offset_of!(Table, len) as u64;
         let second = self.graph.add(Op::ADDR, WORD, &[table], second, self.at);
         let records = self.graph.push(self.current, Op::LOAD, WORD, &[table], 0, self.at);

@@ -35,8 +35,8 @@ pub struct Opening<'a> {
     pub keeps_unit: bool,
     /// What constants of 64 bits may be.
     pub constants: Constants,
-    /// Where templates that call functions of bytecode find those.
-    pub functions: Functions<'a>,
+    /// What templates that call functions of bytecode need, which any engine has: see [`Functions::of_process`].
+    pub functions: Functions<'static>,
 }
 
 /// How constants are left open.
@@ -471,9 +471,15 @@ impl<'a> Opener<'a> {
         self.open(Open { source: From::Count(operand), scale: 1, range: Range::Unsigned })
     }
 
-    /// A function whose number is an operand: its record is open too.
+    /// A function whose number is an operand: its record is open too. For others it is open where they are looked up.
     fn callee(&mut self, function: Ref) -> Invoked {
-        self.record(function).map_or(Invoked::Number(function), Invoked::Record)
+        match self.record(function) {
+            Some(record) => Invoked::Record(record),
+            None => {
+                let table = self.open(Open { source: From::Functions, scale: 1, range: Range::Any });
+                Invoked::Sought(table, function)
+            }
+        }
     }
 
     fn record(&mut self, function: Ref) -> Option<Node> {

@@ -1,0 +1,207 @@
+//! The stencils of one bytecode, shared by all compilers of the process that make them alike.
+//!
+//! In: what stencils depend on ([`Key`]), and stencils as they are made. Out: a [`Stock`], in which they are numbered. Nothing in
+//! a stencil is an engine's own: what is, is a hole that is filled when the stencil is copied. So the first engine that needs one
+//! makes it, and others find it there.
+//!
+//! - A compiler looks at its stock without a lock: what is in a stock never changes under those who look at it. Who adds to
+//!   the stock that others look at adds to a copy, and they see that when they miss something.
+//! - Numbers stay what they are: a stock only grows, and there is one growing at a time for each key.
+//! - The lock is held to add what was made, or to look what others have added, never while anything is made. Nobody who
+//!   holds it waits for another lock of this crate.
+//! - A stock stays as long as the process: the next engine wants it. There are as many as there are types of
+//!   bytecode and ways to compile in the program, so they do not become more with time.
+
+use super::operand::Operand;
+use super::pack::{Packed, PackedStencil};
+use super::plan::{Missing, Opcodes};
+use crate::emit::Options;
+use crate::reach::Reach;
+use crate::set::Set;
+use crate::stencil::Stencil;
+use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::ir::template::Template;
+use azulejo_core::pass::Target;
+use azulejo_core::pass::build::Functions;
+use azulejo_core::target::RegSet;
+use core::any::TypeId;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Stencils, and what is known of their opcodes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stock {
+    pub(super) opcodes: Opcodes,
+    pub(super) packed: Packed,
+    /// The stencils that count, once they were needed: without and with a look whether the program is to stop, and with fuel, too.
+    pub(super) counters: [Option<u32>; 3],
+    /// The largest part of the machine's stack that any stencil uses.
+    pub(super) room: u32,
+    /// The registers to be given back that stencils use.
+    pub(super) saved: RegSet,
+}
+
+/// All that stencils depend on. What has an address is there as long as the process.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Key {
+    bytecode: TypeId,
+    templates: (usize, usize),
+    tiles: usize,
+    rules: (usize, usize),
+    registers: usize,
+    features: u32,
+    checks: bool,
+    frame_pointers: bool,
+    reach: Reach,
+    /// The functions of this crate that stencils call.
+    called: [u64; 2],
+}
+
+fn address<T>(of: &'static T) -> usize {
+    core::ptr::from_ref(of).addr()
+}
+
+fn addresses<T>(of: &'static [T]) -> (usize, usize) {
+    (of.as_ptr().addr(), of.len())
+}
+
+impl Key {
+    pub(super) fn of<B: Bytecode>(
+        templates: &'static [&'static Template],
+        target: &Target<'static>,
+        set: &'static Set,
+        options: &Options,
+        functions: &Functions<'_>,
+    ) -> Key {
+        let Functions { put_off, room, .. } = *functions;
+        Key {
+            bytecode: TypeId::of::<B>(),
+            templates: addresses(templates),
+            tiles: address(set),
+            rules: addresses(target.rules),
+            registers: address(target.registers),
+            features: target.features,
+            checks: target.check,
+            frame_pointers: options.frame_pointers,
+            reach: options.reach.clone(),
+            called: [put_off, room],
+        }
+    }
+}
+
+/// A stock for each key that was asked for. Entries stay where they are.
+static ALL: Mutex<Vec<(Key, Arc<Stock>)>> = Mutex::new(Vec::new());
+
+type All = MutexGuard<'static, Vec<(Key, Arc<Stock>)>>;
+
+/// Has all others wait who would look for stencils or add any.
+pub(crate) struct Held {
+    _all: All,
+}
+
+pub(crate) fn hold() -> Held {
+    Held { _all: all() }
+}
+
+fn all() -> All {
+    // What is in a stock has no number before it is whole.
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A compiler's hold on the stencils of one key.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    key: Key,
+    /// Which of all it is; nothing if nobody else may have what this compiler makes.
+    place: Option<usize>,
+    /// There but while it is changed.
+    stock: Option<Arc<Stock>>,
+}
+
+impl Shelf {
+    /// Stencils that others have too.
+    pub(super) fn shared<B: Bytecode>(key: Key) -> Shelf {
+        let mut all = all();
+        let place = all.iter().position(|(known, _)| *known == key).unwrap_or(all.len());
+        if place == all.len() {
+            all.push((key.clone(), Arc::new(Stock::of::<B>())));
+        }
+        let stock = Arc::clone(&all[place].1);
+        Shelf { key, place: Some(place), stock: Some(stock) }
+    }
+
+    /// Stencils that nobody else has.
+    pub(super) fn own<B: Bytecode>(key: Key) -> Shelf {
+        Shelf { key, place: None, stock: Some(Arc::new(Stock::of::<B>())) }
+    }
+
+    pub(super) fn is_for(&self, key: &Key, shares: bool) -> bool {
+        self.key == *key && self.place.is_some() == shares
+    }
+
+    pub(super) fn stock(&self) -> &Stock {
+        self.stock.as_ref().expect("nobody looks while it is changed")
+    }
+
+    /// Looks whether others have added something since; whether they have.
+    pub(super) fn look_again(&mut self) -> bool {
+        let Some(place) = self.place else { return false };
+        let newest = Arc::clone(&all()[place].1);
+        let is_newer = !Arc::ptr_eq(&newest, self.stock.as_ref().expect("as above"));
+        self.stock = Some(newest);
+        is_newer
+    }
+
+    /// Adds to what is there by now, which may be more than what this compiler has seen.
+    pub(super) fn add(&mut self, add: impl FnOnce(&mut Stock)) {
+        let Some(place) = self.place else {
+            return add(Arc::make_mut(self.stock.as_mut().expect("as above")));
+        };
+        let mut all = all();
+        // Copied only if others look at it.
+        self.stock = None;
+        add(Arc::make_mut(&mut all[place].1));
+        self.stock = Some(Arc::clone(&all[place].1));
+    }
+}
+
+impl Stock {
+    fn of<B: Bytecode>() -> Stock {
+        Stock { opcodes: Opcodes::of::<B>(), ..Stock::default() }
+    }
+
+    /// Whether it has a stencil by now.
+    fn has(&self, missing: Missing) -> bool {
+        match missing.twin_of {
+            Some(of) => self.packed.stencils[of as usize].twin != PackedStencil::UNKNOWN,
+            None => self.opcodes.has(missing),
+        }
+    }
+
+    /// Adds a stencil that was missing, unless somebody else has done so first.
+    pub(super) fn set(&mut self, missing: Missing, stencil: &Stencil) {
+        if self.has(missing) {
+            return;
+        }
+        let detail = &mut self.opcodes.details[missing.opcode];
+        let (operands, table) = (core::mem::take(&mut detail.operands), detail.table);
+        let number = self.add(stencil, &operands, table);
+        self.opcodes.details[missing.opcode].operands = operands;
+        match missing.twin_of {
+            None => self.opcodes.set(missing, stencil, number, &self.packed),
+            Some(of) => {
+                let stencils = &mut self.packed.stencils;
+                let [is_listed, is_to_be] = [of, number].map(|one| stencils[one as usize].has_more_to_do());
+                // Its bytecodes are on the list already, or stay off it.
+                let fits = is_listed || !is_to_be;
+                stencils[of as usize].twin = if fits { number } else { PackedStencil::NONE };
+            }
+        }
+    }
+
+    /// Adds a stencil of an opcode with these operands and this table, and gives its number.
+    pub(super) fn add(&mut self, stencil: &Stencil, operands: &[Operand], table: u32) -> u32 {
+        self.room = self.room.max(stencil.frame_bytes);
+        self.saved = self.saved.union(stencil.saved);
+        self.packed.add(stencil, operands, table)
+    }
+}

@@ -1,0 +1,267 @@
+//! Stencils are made once in a process: engines that compile alike share them, and what is an engine's own is in none of them.
+
+#![cfg(all(target_arch = "x86_64", any(unix, windows)))]
+
+#[cfg(unix)]
+mod children;
+
+use azulejo::prelude::*;
+use azulejo::{Builder, Limits};
+use azulejo_core::pass::Blind;
+use azulejo_core::pass::build::Functions;
+use azulejo_core::verify::{Shape, verify};
+use azulejo_x64::{Compiler, Features, Function, Status};
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+/// A bytecode of its own for each test: whether its stencils are there depends on nobody else.
+macro_rules! bytecode {
+    ($module:ident) => {
+        mod $module {
+            use super::*;
+
+            #[derive(Bytecode, Clone, Copy, Debug)]
+            #[bytecode(context = ())]
+            pub enum Op {
+                Const { dst: Out<i64>, value: Imm<i64> },
+                Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
+                Mul { dst: Out<i64>, a: In<i64>, b: In<i64> },
+                Loop { n: InOut<i64>, to: Label },
+                Call { dst: Out<i64>, f: Imm<u32>, a: In<i64> },
+                CallAt { dst: Out<i64>, f: In<u32>, a: In<i64> },
+                Then { f: In<u32>, a: In<i64> },
+                Unit { dst: Out<u64> },
+                Return { a: In<i64> },
+            }
+
+            template! {
+                Op::Const  => $value
+                Op::Add    => (add $a $b)
+                Op::Mul    => (mul $a $b)
+                Op::Loop!  => (dov (set $n (sub $n 1)) (when (nz $n) (branch $to)))
+                Op::Call   => (invoke $f (arglist $a) i64)
+                Op::CallAt => (invoke $f (arglist $a) i64)
+                Op::Then   => (tail $f (arglist $a))
+                Op::Unit   => (cu)
+                Op::Return => (return $a)
+            }
+
+            /// `a * factor + (a counted down to nothing)`.
+            #[allow(dead_code, reason = "not every test wants it")]
+            pub fn scaled(factor: i64) -> Vec<Op> {
+                vec![
+                    Op::Const { dst: 1.into(), value: Imm(factor) },
+                    Op::Mul { dst: 1.into(), a: 0.into(), b: 1.into() },
+                    Op::Loop { n: 0.into(), to: Label(2) },
+                    Op::Add { dst: 0.into(), a: 0.into(), b: 1.into() },
+                    Op::Return { a: 0.into() },
+                ]
+            }
+        }
+    };
+}
+
+fn baseline() -> Builder {
+    Builder::default().only(Tier::Baseline)
+}
+
+#[test]
+fn the_second_engine_makes_no_stencil() {
+    bytecode!(second);
+    let made = |builder: Builder| {
+        let engine: Engine<second::Op> = builder.build();
+        for factor in [3, 5] {
+            let function = engine.define("scaled", second::scaled(factor), 2).expect("it is right");
+            assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,)), Ok(7 * factor));
+        }
+        assert_eq!(engine.stats().baseline.compiled, 2);
+        engine.stats().stencils
+    };
+    assert!(made(baseline()) >= 5, "one for each opcode that is used");
+    assert_eq!((made(baseline()), made(baseline())), (0, 0));
+    // Where anything else would come of it, they are made anew; the next one who wants that has them.
+    let others: [fn(Builder) -> Builder; 4] = [
+        |builder| builder.only_features(&[]),
+        |builder| builder.frame_pointers(true),
+        |builder| builder.checks(true),
+        // SAFETY: no rules are all right.
+        |builder| unsafe { builder.rules(&[]) },
+    ];
+    for other in others {
+        assert!(made(other(baseline())) >= 5);
+        assert_eq!(made(other(baseline())), 0);
+    }
+    // What is counted depends on no other engine.
+    let limited = || baseline().limits(Limits::of("rewrite=1000").expect("it is one"));
+    let alone = made(limited());
+    assert!(alone >= 5);
+    assert_eq!(made(limited()), alone);
+}
+
+#[test]
+fn engines_on_other_threads_make_each_stencil_once_or_find_it() {
+    bytecode!(threads);
+    const THREADS: usize = 8;
+    let barrier = Barrier::new(THREADS);
+    let work = |thread: usize| {
+        barrier.wait();
+        let engine: Engine<threads::Op> = baseline().build();
+        for factor in 0..20 {
+            // Each starts with another opcode.
+            let mut code = vec![threads::Op::Add { dst: 1.into(), a: 0.into(), b: 0.into() }; thread % 3];
+            code.extend(vec![threads::Op::Mul { dst: 1.into(), a: 0.into(), b: 0.into() }; thread % 2]);
+            let n = code.len() as u32;
+            code.extend(threads::scaled(factor));
+            code[n as usize + 2] = threads::Op::Loop { n: 0.into(), to: Label(n + 2) };
+            let function = engine.define("scaled", code, 2).expect("it is right");
+            assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,)), Ok(7 * factor));
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..THREADS).for_each(|thread| _ = scope.spawn(move || work(thread)));
+    });
+    let engine: Engine<threads::Op> = baseline().build();
+    let function = engine.define("scaled", threads::scaled(9), 2).expect("it is right");
+    assert_eq!(engine.call::<_, i64>(function, &mut (), (7i64,)), Ok(63));
+    assert_eq!(engine.stats().stencils, 0);
+}
+
+/// Functions of one number, fuel and budgets are each engine's own, though the code that uses them is made of the same stencils.
+#[test]
+fn each_engine_has_its_own_functions_fuel_and_budgets() {
+    bytecode!(own);
+    use own::Op;
+    let r = |register: u32| Out::from(register);
+    let at = |f: i64, op: Op| vec![Op::Const { dst: r(1), value: Imm(f) }, op, Op::Return { a: 1.into() }];
+    let call = |f: u32| vec![Op::Call { dst: r(1), f: Imm(f), a: 0.into() }, Op::Return { a: 1.into() }];
+    const CALLEE: u32 = 0;
+    const LATER: u32 = 5;
+    let builder = || Builder::default().thresholds(0, 50).fuel(1000);
+    let engines: Vec<Engine<Op>> = (0..3).map(|_| builder().build()).collect();
+    let mut ids: Vec<Vec<FunctionId>> = Vec::new();
+    for (number, engine) in engines.iter().enumerate() {
+        let factor = 10 + number as i64;
+        let by_value = Op::CallAt { dst: r(1), f: 1.into(), a: 0.into() };
+        let tail = Op::Then { f: 1.into(), a: 0.into() };
+        let codes = [
+            own::scaled(factor),
+            call(CALLEE),
+            at(CALLEE as i64, by_value),
+            at(CALLEE as i64, tail),
+            // It is not there yet.
+            call(LATER),
+            own::scaled(-factor),
+        ];
+        ids.push(Vec::new());
+        for (at, code) in codes.into_iter().enumerate() {
+            let function = engine.define("any", code, 2).expect("it is right");
+            assert_eq!(function.number(), at as u32);
+            ids[number].push(function);
+        }
+    }
+    for (number, engine) in engines.iter().enumerate() {
+        let factor = 10 + number as i64;
+        for (at, function) in ids[number].iter().copied().enumerate() {
+            let expected = if at >= 4 { -factor } else { factor } * 3;
+            let before = engine.fuel().expect("there is some");
+            assert_eq!(engine.call::<_, i64>(function, &mut (), (3i64,)), Ok(expected), "{at}");
+            assert!(engine.fuel() < Some(before), "it runs on fuel");
+        }
+        let later = &engines[number + 1..];
+        assert!(later.iter().all(|engine| engine.fuel() == Some(1000)), "and on its own");
+        assert!(later.iter().all(|engine| engine.stats().climbs == 0), "so it is with budgets");
+        let loops = ids[number][0];
+        assert_eq!(engine.call::<_, i64>(loops, &mut (), (100i64,)), Ok(100 * factor));
+        assert_eq!(engine.stats().climbs, 1, "{}", engine.stats());
+    }
+    let made: Vec<u64> = engines.iter().map(|engine| engine.stats().stencils).collect();
+    assert!(made[0] > 5 && made[1..] == [0, 0], "{made:?}");
+}
+
+/// Code is copied to memory near the program and far from it; what is called by its distance there is called by its address here.
+#[test]
+fn memory_out_of_reach_has_other_stencils() {
+    bytecode!(far);
+    let run = |compiler: &mut Compiler| {
+        let code = far::scaled(3);
+        let shape = verify(&code, &[], 2).expect("the code is right");
+        let function = function(&code, &shape);
+        let code = compiler.baseline(&function, Functions::default(), &mut Blind).expect("it compiles");
+        let mut frame = [7, 0];
+        // SAFETY: the frame has the slots that the code uses.
+        let status = unsafe { code.enter(std::ptr::null_mut(), frame.as_mut_ptr(), 0) };
+        assert_eq!(status, Status::Returned(21));
+        compiler.stencils_made()
+    };
+    let compiler = |size| {
+        Compiler::new(size, Features::detect(), &azulejo::rules::MATCHERS).expect("this machine runs code")
+    };
+    assert!(run(&mut compiler(1 << 20)) > 0);
+    assert_eq!(run(&mut compiler(1 << 26)), 0);
+    // Nothing is in reach of all of this.
+    assert!(run(&mut compiler(3 << 30)) > 0);
+    assert_eq!(run(&mut compiler(3 << 30)), 0);
+    let paged =
+        || compiler(1 << 20).with_watchers(azulejo_x64::Watchers { perf_map: true, ..Default::default() });
+    assert_eq!(run(&mut paged()), 0, "nor of memory that may be anywhere");
+}
+
+fn function<'a, B: Bytecode>(code: &'a [B], shape: &'a Shape) -> Function<'a, B> {
+    let unit = std::ptr::null();
+    Function { code, labels: &[], registers: 2, shape, unit, temporaries: None, budget: None }
+}
+
+/// A compiler for which stencils are there compiles its first function as quickly as its next ones.
+#[test]
+fn compiling_costs_a_small_part_of_making_stencils() {
+    bytecode!(quick);
+    let code = quick::scaled(3);
+    let shape = verify(&code, &[], 2).expect("the code is right");
+    let function = function(&code, &shape);
+    let time = |own: bool| {
+        let compiler = Compiler::new(1 << 20, Features::detect(), &azulejo::rules::MATCHERS);
+        let mut compiler = compiler.expect("this machine runs code").with_own_stencils(own);
+        let start = Instant::now();
+        compiler.baseline(&function, Functions::default(), &mut Blind).expect("it compiles");
+        start.elapsed()
+    };
+    let least = |own: bool| -> Duration { (0..30).map(|_| time(own)).min().expect("there are some") };
+    let (alone, shared) = (least(true), least(false));
+    println!("first function with its own stencils: {alone:?}, with those that are there: {shared:?}");
+    assert!(shared * 3 < alone, "{shared:?} {alone:?}");
+}
+
+/// Whoever makes a child holds the lock of all stencils, so the child does not find it taken by a thread that it does not have.
+#[cfg(unix)]
+#[test]
+fn a_child_finds_stencils_that_others_were_looking_for() {
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    bytecode!(one);
+    bytecode!(other);
+    // A compiler that changes between bytecodes looks each time where their stencils are.
+    let work = |times: usize| {
+        let (ones, others) = (one::scaled(3), other::scaled(5));
+        let shape = verify(&ones, &[], 2).expect("the code is right");
+        let mut compiler = Compiler::new(1 << 20, Features::detect(), &azulejo::rules::MATCHERS)
+            .expect("this machine runs code");
+        for _ in 0..times {
+            let found = compiler.baseline(&function(&ones, &shape), Functions::default(), &mut Blind);
+            drop(found.expect("it compiles"));
+            let found = compiler.baseline(&function(&others, &shape), Functions::default(), &mut Blind);
+            drop(found.expect("it compiles"));
+        }
+    };
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        (0..2).for_each(|_| {
+            scope.spawn(|| {
+                while !is_done.load(Relaxed) {
+                    work(100);
+                }
+            });
+        });
+        let result = std::panic::catch_unwind(|| (0..200).for_each(|_| children::child(|| work(1)).join()));
+        is_done.store(true, Relaxed);
+        result.expect("each child ends");
+    });
+}
