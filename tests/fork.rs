@@ -346,3 +346,37 @@ fn without_room_for_a_copy_both_have_the_code_there_is() {
     };
     child(work).join();
 }
+
+/// A child may be made in the middle of an interruption by a thread that it does not have. It can be interrupted, too.
+#[test]
+fn a_child_made_while_others_interrupt_waits_for_nobody() {
+    let engine: Engine<Op> = Engine::<Op>::builder().build();
+    let function = engine.define("plus", plus(1000, 0), 2).expect("it is right");
+    let interrupter = engine.interrupter();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    interrupter.interrupt();
+                    interrupter.withdraw();
+                }
+            });
+        }
+        let work = || {
+            interrupter.withdraw();
+            assert_eq!(call(&engine, function, 1), 1001);
+            interrupter.interrupt();
+            let stopped = engine.call::<_, i64>(function, &mut Vm::default(), (1i64,));
+            assert_eq!(stopped, Err(Error::Interrupted { at: 0 }));
+            assert_eq!(call(&engine, function, 1), 1001);
+        };
+        let all = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            (0..100).for_each(|_| child(work).join());
+        }));
+        is_over.store(true, Ordering::Relaxed);
+        all.expect("each child ends");
+    });
+    interrupter.withdraw();
+    assert_eq!(call(&engine, function, 1), 1001);
+}

@@ -17,9 +17,9 @@ use azulejo_core::pass::build::{Called, Functions};
 use azulejo_core::vocab::Trap;
 use core::cell::{Cell, RefCell};
 use core::mem::offset_of;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::{AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// How many arguments are passed in registers.
 pub const REGISTER_ARGUMENTS: usize = 5;
@@ -49,8 +49,6 @@ pub struct Host {
     limit: AtomicUsize,
     /// Not zero while the program is to stop.
     stop: AtomicU64,
-    /// Held by who changes these.
-    turn: Mutex<()>,
     /// Whether anybody may have the program stopped.
     may_stop: Cell<bool>,
     arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
@@ -140,7 +138,6 @@ impl Host {
             lowest: AtomicUsize::new(usize::MAX),
             limit: AtomicUsize::new(usize::MAX),
             stop: AtomicU64::new(0),
-            turn: Mutex::new(()),
             may_stop: Cell::new(false),
             arrive,
             go_on,
@@ -159,15 +156,27 @@ impl Host {
         if !self.may_stop.get() {
             return self.lowest.store(lowest, Relaxed);
         }
-        let _turn = self.turn();
-        self.limit.store(lowest, Relaxed);
-        if self.stop.load(Relaxed) == 0 {
-            self.lowest.store(lowest, Relaxed);
-        }
+        self.limit.store(lowest, SeqCst);
+        self.settle();
     }
 
-    fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Makes `lowest` what the other two say; for who has changed one of them. There is no lock, for a process that is forked
+    /// off could find it taken by a thread that it does not have. Several threads may do this at once: whoever writes
+    /// the word last looks behind that whether what he wrote is still right. If it is not, somebody else has changed
+    /// something since, or he tries again.
+    fn settle(&self) {
+        let wanted = || match self.stop.load(SeqCst) {
+            0 => self.limit.load(SeqCst),
+            _ => usize::MAX,
+        };
+        let mut lowest = wanted();
+        loop {
+            self.lowest.store(lowest, SeqCst);
+            match wanted() {
+                same if same == lowest => return,
+                other => lowest = other,
+            }
+        }
     }
 
     /// From now on somebody may have the program stopped.
@@ -243,8 +252,8 @@ impl Host {
 #[derive(Clone, Debug)]
 pub struct Remote(Arc<Host>);
 
-// SAFETY: all that is done with it is done by the functions below, with atomics and under a lock; and what is in a host may
-// be dropped by any thread.
+// SAFETY: all that is done with it is done by the functions below, with atomics; and what is in a host may be dropped by any
+// thread.
 unsafe impl Send for Remote {}
 // SAFETY: as above.
 unsafe impl Sync for Remote {}
@@ -255,18 +264,17 @@ impl Remote {
         Remote(Arc::clone(host))
     }
 
-    /// Has the program stop, now or when it is run next: where it calls a function, and where a loop goes around.
+    /// Has the program stop, now or when it is run next: where it calls a function, and where a loop goes around. (A child that
+    /// is forked off in the middle of this stops at the next loop, or when it is run next.)
     pub fn stop(&self) {
-        let _turn = self.0.turn();
-        self.0.stop.store(1, Relaxed);
-        self.0.lowest.store(usize::MAX, Relaxed);
+        self.0.stop.store(1, SeqCst);
+        self.0.settle();
     }
 
     /// Lets it run.
     pub fn withdraw(&self) {
-        let _turn = self.0.turn();
-        self.0.stop.store(0, Relaxed);
-        self.0.lowest.store(self.0.limit.load(Relaxed), Relaxed);
+        self.0.stop.store(0, SeqCst);
+        self.0.settle();
     }
 
     /// Not zero while the program is to stop.
@@ -715,5 +723,43 @@ mod tests {
             let outcome = unsafe { record.call(core::ptr::without_provenance_mut(5), &args) };
             assert_eq!((outcome.value, outcome.trap), (sum + 5, 9));
         }
+    }
+
+    /// Threads that stop a program and take that back come between each other anywhere; in the end the stack ends where the
+    /// last of them says.
+    #[test]
+    fn the_end_of_the_stack_is_what_the_last_one_says() {
+        const ROUNDS: usize = 20_000;
+        #[allow(clippy::arc_with_non_send_sync, reason = "others have it as a `Remote`")]
+        let host = Arc::new(Host::new(add_up, never));
+        host.allow_stops();
+        host.begin(core::ptr::null(), 1 << 20);
+        let limit = host.limit.load(SeqCst);
+        let (remote, arrived) = (Remote::of(&host), AtomicUsize::new(0));
+        let (remote, arrived) = (&remote, &arrived);
+        // Both go on at the same time.
+        let meet = move |times: usize| {
+            arrived.fetch_add(1, SeqCst);
+            let mut spins = 0_usize;
+            while arrived.load(SeqCst) < 2 * times {
+                spins += 1;
+                if spins.is_multiple_of(1000) {
+                    std::thread::yield_now();
+                }
+            }
+        };
+        let work = move |act: fn(&Remote)| {
+            for round in 0..ROUNDS {
+                meet(2 * round + 1);
+                act(remote);
+                meet(2 * round + 2);
+                let expected = if remote.word().load(SeqCst) == 0 { limit } else { usize::MAX };
+                assert_eq!(remote.0.lowest.load(SeqCst), expected, "in round {round}");
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(move || work(Remote::stop));
+            scope.spawn(move || work(Remote::withdraw));
+        });
     }
 }
