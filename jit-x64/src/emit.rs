@@ -741,7 +741,8 @@ impl Emitter {
             "a jump that may shrink is jumped over"
         );
         let distance = self.bytes.len() - from;
-        self.bytes[from - 1] = u8::try_from(distance).expect("a tile is shorter than 128 bytes");
+        // The byte has a sign: a distance that is too long for it would lead back.
+        self.bytes[from - 1] = i8::try_from(distance).expect("a tile is shorter than 128 bytes") as u8;
     }
 }
 
@@ -770,5 +771,30 @@ impl Extend<u8> for Emitter {
 impl<'a> Extend<&'a u8> for Emitter {
     fn extend<T: IntoIterator<Item = &'a u8>>(&mut self, bytes: T) {
         self.bytes.extend(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The distance of a short jump over so many bytes.
+    fn skipped(len: usize) -> u8 {
+        let mut emitter = Emitter::bare();
+        let from = emitter.skip();
+        emitter.bytes(&vec![0x90; len]);
+        emitter.land(from);
+        emitter.take()[1]
+    }
+
+    #[test]
+    fn a_short_jump_goes_as_far_as_its_byte_says() {
+        assert_eq!([0, 1, 127].map(skipped), [0, 1, 127]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a tile is shorter than 128 bytes")]
+    fn a_short_jump_that_would_lead_back_is_noticed() {
+        skipped(128);
     }
 }
