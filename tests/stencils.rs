@@ -22,7 +22,7 @@ macro_rules! bytecode {
 
             #[derive(Bytecode, Clone, Copy, Debug)]
             #[bytecode(context = ())]
-            pub enum Op {
+            pub(super) enum Op {
                 Const { dst: Out<i64>, value: Imm<i64> },
                 Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
                 Mul { dst: Out<i64>, a: In<i64>, b: In<i64> },
@@ -48,7 +48,7 @@ macro_rules! bytecode {
 
             /// `a * factor + (a counted down to nothing)`.
             #[allow(dead_code, reason = "not every test wants it")]
-            pub fn scaled(factor: i64) -> Vec<Op> {
+            pub(super) fn scaled(factor: i64) -> Vec<Op> {
                 vec![
                     Op::Const { dst: 1.into(), value: Imm(factor) },
                     Op::Mul { dst: 1.into(), a: 0.into(), b: 1.into() },
