@@ -144,45 +144,24 @@ pub fn page_size() -> usize {
 
 #[cfg(unix)]
 mod system {
-    use std::ffi::{c_int, c_void};
+    use libc::{MAP_ANON, MAP_FAILED, MAP_PRIVATE, PROT_NONE, PROT_READ, PROT_WRITE};
     use std::io::{Error, Result};
     use std::ptr::NonNull;
 
-    unsafe extern "C" {
-        fn mmap(
-            address: *mut c_void,
-            len: usize,
-            protection: c_int,
-            flags: c_int,
-            file: c_int,
-            offset: i64,
-        ) -> *mut c_void;
-        fn mprotect(address: *mut c_void, len: usize, protection: c_int) -> c_int;
-        fn munmap(address: *mut c_void, len: usize) -> c_int;
-        fn getpagesize() -> c_int;
-    }
-
-    const NOTHING: c_int = 0;
-    const READ_AND_WRITE: c_int = 1 | 2;
-    const PRIVATE: c_int = 2;
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    const ANONYMOUS: c_int = 0x20;
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    const ANONYMOUS: c_int = 0x1000;
     /// Addresses alone are not counted as memory.
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    const NOT_COUNTED: c_int = 0x4000;
+    const NOT_COUNTED: libc::c_int = libc::MAP_NORESERVE;
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    const NOT_COUNTED: c_int = 0;
+    const NOT_COUNTED: libc::c_int = 0;
 
     pub(super) fn reserve(size: usize) -> Result<NonNull<u8>> {
-        let flags = PRIVATE | ANONYMOUS | NOT_COUNTED;
+        let flags = MAP_PRIVATE | MAP_ANON | NOT_COUNTED;
         // SAFETY: a new mapping, wherever the system likes.
-        let start = unsafe { mmap(std::ptr::null_mut(), size, NOTHING, flags, -1, 0) };
-        match start.addr() {
-            usize::MAX => Err(Error::last_os_error()),
-            _ => Ok(NonNull::new(start.cast()).expect("the system maps nothing at zero unless told")),
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), size, PROT_NONE, flags, -1, 0) };
+        if start == MAP_FAILED {
+            return Err(Error::last_os_error());
         }
+        Ok(NonNull::new(start.cast()).expect("the system maps nothing at zero unless told"))
     }
 
     /// # Safety
@@ -190,7 +169,7 @@ mod system {
     /// The pages must have been reserved, and be nobody else's.
     pub(super) unsafe fn allow(start: NonNull<u8>, len: usize) -> Result<()> {
         // SAFETY: as the caller promises.
-        match unsafe { mprotect(start.as_ptr().cast(), len, READ_AND_WRITE) } {
+        match unsafe { libc::mprotect(start.as_ptr().cast(), len, PROT_READ | PROT_WRITE) } {
             0 => Ok(()),
             _ => Err(Error::last_os_error()),
         }
@@ -201,12 +180,12 @@ mod system {
     /// This must have been reserved with this size, and nobody may touch it any more.
     pub(super) unsafe fn release(start: NonNull<u8>, size: usize) {
         // SAFETY: as the caller promises.
-        unsafe { munmap(start.as_ptr().cast(), size) };
+        unsafe { libc::munmap(start.as_ptr().cast(), size) };
     }
 
     pub(super) fn page_size() -> usize {
-        // SAFETY: it takes nothing and changes nothing.
-        unsafe { getpagesize() as usize }
+        // SAFETY: it changes nothing.
+        unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use azulejo::memory::Reserved;
 use azulejo::prelude::*;
+use libc::{SIGBUS, SIGSEGV};
 use std::ffi::{c_int, c_void};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
@@ -94,34 +95,17 @@ fn wild(op: fn(Out<i64>, In<u64>) -> Op, tier: usize) {
 
 const WHERE: u64 = 0x10;
 
-#[repr(C)]
-struct Action {
-    handler: usize,
-    mask: [u64; 16],
-    flags: c_int,
-    restorer: usize,
-}
-
-unsafe extern "C" {
-    fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> c_int;
-    fn raise(signal: c_int) -> c_int;
-    fn _exit(status: c_int) -> !;
-}
-
-const SIGBUS: c_int = 7;
-const SIGSEGV: c_int = 11;
-const WITH_INFO: c_int = 4;
-const ONCE: c_int = 0x8000_0000_u32 as c_int;
-
 fn handle(signal: c_int, handler: usize, flags: c_int) {
-    let action = Action { handler, mask: [0; 16], flags, restorer: 0 };
+    // SAFETY: all of it are numbers, and an address that may be missing.
+    let nothing: libc::sigaction = unsafe { std::mem::zeroed() };
+    let action = libc::sigaction { sa_sigaction: handler, sa_flags: flags, ..nothing };
     // SAFETY: the handler takes what the flags say, and only leaves or counts.
-    assert_eq!(unsafe { sigaction(signal, &action, std::ptr::null_mut()) }, 0);
+    assert_eq!(unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) }, 0);
 }
 
 extern "C" fn leave_by_one(signal: c_int) {
     // SAFETY: a signal handler may do that.
-    unsafe { _exit(40 + signal) }
+    unsafe { libc::_exit(40 + signal) }
 }
 
 extern "C" fn leave_by_three(signal: c_int, info: *const c_int, context: *const c_void) {
@@ -129,7 +113,7 @@ extern "C" fn leave_by_three(signal: c_int, info: *const c_int, context: *const 
     let address = unsafe { info.cast::<u64>().add(2).read() };
     let is_right = address == WHERE && !context.is_null();
     // SAFETY: as above.
-    unsafe { _exit(if is_right { 60 + signal } else { 1 }) }
+    unsafe { libc::_exit(if is_right { 60 + signal } else { 1 }) }
 }
 
 static COUNTED: AtomicUsize = AtomicUsize::new(0);
@@ -191,7 +175,7 @@ const CASES: [Case; 15] = [
     (
         "a handler of three arguments",
         || {
-            handle(SIGSEGV, leave_by_three as *const () as usize, WITH_INFO);
+            handle(SIGSEGV, leave_by_three as *const () as usize, libc::SA_SIGINFO);
             traps();
             wild(|dst, at| Op::Call { dst, at }, 0);
         },
@@ -201,7 +185,7 @@ const CASES: [Case; 15] = [
         "a handler that comes later",
         || {
             traps();
-            handle(SIGSEGV, leave_by_three as *const () as usize, WITH_INFO);
+            handle(SIGSEGV, leave_by_three as *const () as usize, libc::SA_SIGINFO);
             wild(|dst, at| Op::Wild { dst, at }, 0);
         },
         Ok(60 + SIGSEGV),
@@ -212,7 +196,7 @@ const CASES: [Case; 15] = [
             handle(SIGSEGV, 1, 0);
             traps();
             // SAFETY: it is ignored.
-            unsafe { raise(SIGSEGV) };
+            unsafe { libc::raise(SIGSEGV) };
             traps();
         },
         Ok(0),
@@ -223,7 +207,7 @@ const CASES: [Case; 15] = [
             handle(SIGBUS, 0, 0);
             traps();
             // SAFETY: it ends the process.
-            unsafe { raise(SIGBUS) };
+            unsafe { libc::raise(SIGBUS) };
         },
         Err(SIGBUS),
     ),
@@ -233,7 +217,7 @@ const CASES: [Case; 15] = [
             handle(SIGBUS, count as *const () as usize, 0);
             traps();
             // SAFETY: it is counted.
-            (0..3).for_each(|_| _ = unsafe { raise(SIGBUS) });
+            (0..3).for_each(|_| _ = unsafe { libc::raise(SIGBUS) });
             assert_eq!(COUNTED.load(Ordering::Relaxed), 3);
             traps();
         },
@@ -242,10 +226,10 @@ const CASES: [Case; 15] = [
     (
         "a handler for once",
         || {
-            handle(SIGSEGV, count as *const () as usize, ONCE);
+            handle(SIGSEGV, count as *const () as usize, libc::SA_RESETHAND);
             traps();
             // SAFETY: it is counted, and then the system's.
-            (0..2).for_each(|_| _ = unsafe { raise(SIGSEGV) });
+            (0..2).for_each(|_| _ = unsafe { libc::raise(SIGSEGV) });
         },
         Err(SIGSEGV),
     ),
@@ -320,32 +304,20 @@ fn threads_fault_at_the_same_time() {
     threads.into_iter().for_each(|thread| thread.join().expect("it ends well"));
 }
 
-#[repr(C)]
-struct Stack {
-    start: *mut c_void,
-    flags: c_int,
-    size: usize,
-}
-
-unsafe extern "C" {
-    fn sigaltstack(new: *const Stack, old: *mut Stack) -> c_int;
-}
-
 #[test]
 fn a_thread_without_a_stack_for_handlers_gets_one() {
-    const NONE: c_int = 2;
     if std::env::var(VARIABLE).is_ok() {
         return;
     }
     let thread = std::thread::spawn(|| {
-        let none = Stack { start: std::ptr::null_mut(), flags: NONE, size: 0 };
-        let mut now = Stack { start: std::ptr::null_mut(), flags: NONE, size: 0 };
+        let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+        let mut now = none;
         // SAFETY: nothing runs on the stack that this thread had.
-        unsafe { sigaltstack(&none, std::ptr::null_mut()) };
+        unsafe { libc::sigaltstack(&none, std::ptr::null_mut()) };
         traps();
         // SAFETY: it is only asked.
-        unsafe { sigaltstack(std::ptr::null(), &mut now) };
-        assert!(now.flags & NONE == 0 && now.size >= 16 << 10);
+        unsafe { libc::sigaltstack(std::ptr::null(), &mut now) };
+        assert!(now.ss_flags & libc::SS_DISABLE == 0 && now.ss_size >= 16 << 10);
     });
     thread.join().expect("it ends well");
 }

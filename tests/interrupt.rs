@@ -133,23 +133,11 @@ const TRIES: usize = 12;
 /// How long a thread has been running, as any thread may ask: time in which the system ran others does not count.
 #[cfg(target_os = "linux")]
 mod clock {
-    use std::ffi::{c_int, c_long, c_ulong};
+    use libc::{clock_gettime, clockid_t, pthread_getcpuclockid, pthread_self, timespec};
     use std::time::Duration;
 
-    #[repr(C)]
-    struct Timespec {
-        seconds: i64,
-        nanoseconds: c_long,
-    }
-
-    unsafe extern "C" {
-        fn pthread_self() -> c_ulong;
-        fn pthread_getcpuclockid(thread: c_ulong, clock: *mut c_int) -> c_int;
-        fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
-    }
-
     #[derive(Clone, Copy)]
-    pub(super) struct Clock(c_int);
+    pub(super) struct Clock(clockid_t);
 
     impl Clock {
         pub(super) fn of_this_thread() -> Clock {
@@ -160,10 +148,10 @@ mod clock {
         }
 
         pub(super) fn now(self) -> Duration {
-            let mut time = Timespec { seconds: 0, nanoseconds: 0 };
+            let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
             // SAFETY: the system writes what it is said to be.
             assert_eq!(unsafe { clock_gettime(self.0, &raw mut time) }, 0);
-            Duration::new(time.seconds as u64, time.nanoseconds as u32)
+            Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
         }
     }
 }

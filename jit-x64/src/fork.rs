@@ -90,17 +90,8 @@ mod handlers {
     use super::{GENERATION, Held};
     use crate::memory::AtFork;
     use std::cell::UnsafeCell;
-    use std::ffi::c_int;
     use std::sync::Once;
     use std::sync::atomic::Ordering;
-
-    unsafe extern "C" {
-        fn pthread_atfork(
-            prepare: unsafe extern "C" fn(),
-            parent: unsafe extern "C" fn(),
-            child: unsafe extern "C" fn(),
-        ) -> c_int;
-    }
 
     /// From before a fork until behind it.
     struct Slot(UnsafeCell<Option<Held>>);
@@ -114,7 +105,7 @@ mod handlers {
         static INSTALLED: Once = Once::new();
         // SAFETY: the handlers do what handlers of a fork may. If the system has no memory for three addresses, it has none
         // for a child.
-        INSTALLED.call_once(|| _ = unsafe { pthread_atfork(prepare, parent, child) });
+        INSTALLED.call_once(|| _ = unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) });
     }
 
     unsafe extern "C" fn prepare() {

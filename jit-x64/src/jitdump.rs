@@ -18,8 +18,6 @@ const HEADER_BYTES: u32 = 40;
 const MACHINE: u32 = 62;
 const CODE_LOAD: u32 = 0;
 const DEBUG_INFO: u32 = 2;
-/// The clock of `perf record --clockid mono`.
-const MONOTONIC: i32 = 1;
 
 /// A dump that functions are added to.
 #[derive(Debug)]
@@ -138,17 +136,8 @@ fn string(to: &mut Vec<u8>, text: &str) {
 
 /// Nanoseconds on the clock by which records are sorted among samples.
 fn now() -> Option<u64> {
-    #[repr(C)]
-    #[derive(Default)]
-    struct Time {
-        seconds: i64,
-        nanoseconds: i64,
-    }
-    unsafe extern "C" {
-        fn clock_gettime(clock: i32, time: *mut Time) -> i32;
-    }
-    let mut time = Time::default();
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the system fills it in.
-    let result = unsafe { clock_gettime(MONOTONIC, &raw mut time) };
-    (result == 0).then_some(time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64)
+    let result = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    (result == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }

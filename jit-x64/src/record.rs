@@ -731,7 +731,7 @@ mod tests {
     fn the_end_of_the_stack_is_what_the_last_one_says() {
         const ROUNDS: usize = 20_000;
         #[allow(clippy::arc_with_non_send_sync, reason = "others have it as a `Remote`")]
-        let host = Arc::new(Host::new(add_up, never));
+        let host = Arc::new(Host::new(add_up, never, nowhere));
         host.allow_stops();
         host.begin(core::ptr::null(), 1 << 20);
         let limit = host.limit.load(SeqCst);

@@ -16,45 +16,13 @@ mod linux {
     use crate::frame::Frame;
     use crate::reach::Reach;
     use crate::unwind::{self, Frames, Registration};
-    use core::ffi::{c_char, c_int, c_uint, c_void};
+    use core::ffi::{c_int, c_void};
     use core::ptr::with_exposed_provenance_mut;
     use std::fs::File;
     use std::os::fd::{AsRawFd, FromRawFd};
 
-    /// `struct rlimit`.
-    #[repr(C)]
-    struct Limit {
-        now: u64,
-        most: u64,
-    }
-
-    unsafe extern "C" {
-        fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
-        fn getrlimit(resource: c_int, limit: *mut Limit) -> c_int;
-        fn mmap(
-            address: *mut c_void,
-            len: usize,
-            protection: c_int,
-            flags: c_int,
-            file: c_int,
-            offset: i64,
-        ) -> *mut c_void;
-        fn mremap(old: *mut c_void, old_len: usize, len: usize, flags: c_int, ...) -> *mut c_void;
-        fn mprotect(address: *mut c_void, len: usize, protection: c_int) -> c_int;
-        fn munmap(address: *mut c_void, len: usize) -> c_int;
-    }
-
-    const CLOSE_ON_EXEC: c_uint = 1;
-    const FILE_SIZE: c_int = 1;
-    const READ_AND_WRITE: c_int = 1 | 2;
-    const READ_AND_EXECUTE: c_int = 1 | 4;
-    const SHARED: c_int = 1;
-    const ANONYMOUS: c_int = 0x20;
-    const MAY_MOVE: c_int = 1;
-    /// In the place of what is there.
-    const FIXED: c_int = 2;
-    /// This address or none. Systems that do not know it take the address as a wish.
-    const FIXED_NOREPLACE: c_int = 0x10_0000;
+    const READ_AND_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
+    const READ_AND_EXECUTE: c_int = libc::PROT_READ | libc::PROT_EXEC;
 
     /// How far apart places below the program are, besides the size of what is put there.
     const GAP: usize = 1 << 20;
@@ -92,7 +60,7 @@ mod linux {
             let away = |at: &usize| !Reach::of(*at, size).covers(anchor as u64);
             Twins::of(Pair::of(size, |memory| {
                 let places = (1..).map(|at| at << 40).take(64).filter(away);
-                places.filter_map(|at| memory.executable(size, at, FIXED_NOREPLACE)).next()
+                places.filter_map(|at| memory.executable(size, at, libc::MAP_FIXED_NOREPLACE)).next()
             })?)
         }
 
@@ -180,12 +148,13 @@ mod linux {
 
     impl Memory {
         fn file(size: usize) -> Option<Memory> {
-            let mut limit = Limit { now: 0, most: 0 };
+            let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
             // A file that is larger than files may be costs the process its life.
             // SAFETY: the system writes the limit.
-            let may_be = unsafe { getrlimit(FILE_SIZE, &mut limit) } == 0 && size as u64 <= limit.now;
+            let is_known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
+            let may_be = is_known && size as u64 <= limit.rlim_cur;
             // SAFETY: the name ends with a zero.
-            let file = may_be.then(|| unsafe { memfd_create(c"azulejo".as_ptr(), CLOSE_ON_EXEC) });
+            let file = may_be.then(|| unsafe { libc::memfd_create(c"azulejo".as_ptr(), libc::MFD_CLOEXEC) });
             // SAFETY: a descriptor that was just opened and that nobody else has.
             let file = file.filter(|file| *file >= 0).map(|file| unsafe { File::from_raw_fd(file) })?;
             file.set_len(size as u64).ok()?;
@@ -203,10 +172,10 @@ mod linux {
                 Memory::File(_) => self.map(size, 0, READ_AND_WRITE, 0),
                 Memory::Nameless => {
                     // SAFETY: what is mapped stays as it is.
-                    let twin = unsafe { mremap(executable.address(), 0, size, MAY_MOVE) };
+                    let twin = unsafe { libc::mremap(executable.address(), 0, size, libc::MREMAP_MAYMOVE) };
                     let twin = Mapping::new(twin, size)?;
                     // SAFETY: it was just mapped, and nobody else has it.
-                    let is_writable = unsafe { mprotect(twin.address(), size, READ_AND_WRITE) } == 0;
+                    let is_writable = unsafe { libc::mprotect(twin.address(), size, READ_AND_WRITE) } == 0;
                     is_writable.then_some(twin)
                 }
             }
@@ -215,11 +184,11 @@ mod linux {
         fn map(&self, size: usize, address: usize, protection: c_int, flags: c_int) -> Option<Mapping> {
             let wish = core::ptr::without_provenance_mut(address);
             let (file, flags) = match self {
-                Memory::File(file) => (file.as_raw_fd(), SHARED | flags),
-                Memory::Nameless => (-1, SHARED | ANONYMOUS | flags),
+                Memory::File(file) => (file.as_raw_fd(), libc::MAP_SHARED | flags),
+                Memory::Nameless => (-1, libc::MAP_SHARED | libc::MAP_ANONYMOUS | flags),
             };
             // SAFETY: a new mapping that takes the place of none.
-            Mapping::new(unsafe { mmap(wish, size, protection, flags, file, 0) }, size)
+            Mapping::new(unsafe { libc::mmap(wish, size, protection, flags, file, 0) }, size)
         }
     }
 
@@ -250,16 +219,16 @@ mod linux {
                 (0..TRIES).filter_map(|at| around.checked_add(HEAP)?.checked_add(at.checked_mul(step)?));
             let is_near = |start: usize| Reach::of(start, size).covers(address as u64);
             let places = below.chain(above).filter(|at| *at > 0 && is_near(*at));
-            let mut mapped = places.filter_map(|at| memory.executable(size, at, FIXED_NOREPLACE));
+            let mut mapped = places.filter_map(|at| memory.executable(size, at, libc::MAP_FIXED_NOREPLACE));
             // Where the address was taken for a wish, it may be elsewhere.
             mapped.find(|mapped| is_near(mapped.start))
         }
 
         /// Moves to the addresses of another one, which is gone then; whether the system does that.
         fn take_place_of(self, other: &Mapping) -> bool {
-            let (size, flags) = (self.size, MAY_MOVE | FIXED);
+            let (size, flags) = (self.size, libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED);
             // SAFETY: both are this process's own, of the same size, and what is there is meant to go.
-            let moved = unsafe { mremap(self.address(), size, size, flags, other.address()) };
+            let moved = unsafe { libc::mremap(self.address(), size, size, flags, other.address()) };
             let is_there = Mapping::new(moved, size).map(core::mem::forget).is_some();
             if is_there {
                 core::mem::forget(self);
@@ -271,7 +240,7 @@ mod linux {
     impl Drop for Mapping {
         fn drop(&mut self) {
             // SAFETY: it is this one's alone, and nothing runs in it any more.
-            unsafe { munmap(self.address(), self.size) };
+            unsafe { libc::munmap(self.address(), self.size) };
         }
     }
 

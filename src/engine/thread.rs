@@ -14,38 +14,24 @@ pub(super) fn stack() -> Option<Range<usize>> {
 
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
 mod system {
-    use std::ffi::{c_int, c_void};
+    #[cfg(target_os = "freebsd")]
+    use libc::pthread_attr_get_np as pthread_getattr_np;
+    #[cfg(not(target_os = "freebsd"))]
+    use libc::pthread_getattr_np;
+    use libc::{pthread_attr_destroy, pthread_attr_getstack, pthread_attr_init, pthread_self};
+    use std::mem::MaybeUninit;
     use std::ops::Range;
-
-    /// `pthread_attr_t`, which is smaller everywhere.
-    #[repr(C, align(16))]
-    struct Attributes([u8; 256]);
-
-    unsafe extern "C" {
-        fn pthread_self() -> *mut c_void;
-        #[cfg(not(target_os = "freebsd"))]
-        fn pthread_getattr_np(thread: *mut c_void, attributes: *mut Attributes) -> c_int;
-        #[cfg(target_os = "freebsd")]
-        #[link_name = "pthread_attr_get_np"]
-        fn pthread_getattr_np(thread: *mut c_void, attributes: *mut Attributes) -> c_int;
-        fn pthread_attr_init(attributes: *mut Attributes) -> c_int;
-        fn pthread_attr_getstack(
-            attributes: *const Attributes,
-            start: *mut *mut c_void,
-            size: *mut usize,
-        ) -> c_int;
-        fn pthread_attr_destroy(attributes: *mut Attributes) -> c_int;
-    }
 
     pub(super) fn stack() -> Option<Range<usize>> {
         let (mut start, mut size) = (std::ptr::null_mut(), 0);
-        let mut attributes = Attributes([0; 256]);
+        let mut attributes = MaybeUninit::uninit();
+        let attributes = attributes.as_mut_ptr();
         // SAFETY: the attributes have room for what the system writes, and are destroyed once they were made.
         let is_known = unsafe {
-            pthread_attr_init(&mut attributes) == 0 && {
-                let is_known = pthread_getattr_np(pthread_self(), &mut attributes) == 0
-                    && pthread_attr_getstack(&attributes, &mut start, &mut size) == 0;
-                pthread_attr_destroy(&mut attributes);
+            pthread_attr_init(attributes) == 0 && {
+                let is_known = pthread_getattr_np(pthread_self(), attributes) == 0
+                    && pthread_attr_getstack(attributes, &mut start, &mut size) == 0;
+                pthread_attr_destroy(attributes);
                 is_known
             }
         };
@@ -55,14 +41,8 @@ mod system {
 
 #[cfg(target_vendor = "apple")]
 mod system {
-    use std::ffi::c_void;
+    use libc::{pthread_get_stackaddr_np, pthread_get_stacksize_np, pthread_self};
     use std::ops::Range;
-
-    unsafe extern "C" {
-        fn pthread_self() -> *mut c_void;
-        fn pthread_get_stackaddr_np(thread: *mut c_void) -> *mut c_void;
-        fn pthread_get_stacksize_np(thread: *mut c_void) -> usize;
-    }
 
     pub(super) fn stack() -> Option<Range<usize>> {
         // SAFETY: the running thread exists.
@@ -77,11 +57,7 @@ mod system {
 #[cfg(windows)]
 mod system {
     use std::ops::Range;
-
-    #[link(name = "kernel32")]
-    unsafe extern "system" {
-        fn GetCurrentThreadStackLimits(low: *mut usize, high: *mut usize);
-    }
+    use windows_sys::Win32::System::Threading::GetCurrentThreadStackLimits;
 
     pub(super) fn stack() -> Option<Range<usize>> {
         let (mut low, mut high) = (0, 0);

@@ -37,11 +37,8 @@ const SPINS: usize = 64;
 
 #[cfg(unix)]
 fn this_thread() -> usize {
-    unsafe extern "C" {
-        fn pthread_self() -> *mut core::ffi::c_void;
-    }
     // SAFETY: the running thread exists. It is a load from the thread's own memory, and so allowed in signal handlers.
-    unsafe { pthread_self() }.addr()
+    unsafe { libc::pthread_self() as usize }
 }
 
 #[cfg(not(unix))]
