@@ -32,6 +32,7 @@ mod ending;
 )]
 pub mod faults;
 pub mod features;
+#[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
 pub mod fork;
 pub mod frame;
 pub mod invoke;

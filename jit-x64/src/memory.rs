@@ -64,6 +64,7 @@ struct State {
 }
 
 /// A region while the process is copied.
+#[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
 pub(crate) struct AtFork<'a> {
     twins: Option<&'a Twins>,
     state: MutexGuard<'a, State>,
@@ -130,6 +131,7 @@ impl Free {
     }
 
     /// What is between the runs, as places and sizes.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
     fn gaps(&self, end: usize) -> impl Iterator<Item = (usize, usize)> {
         let runs = self.by_offset.iter().map(|(place, size)| (*place, *size)).chain([(end, 0)]);
         let mut start = 0;
@@ -274,6 +276,7 @@ impl Region {
     }
 
     /// Keeps all others out, and copies what is there, if there is memory for that.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
     pub(crate) fn before_fork(&self) -> AtFork<'_> {
         let (twins, state) = (self.twins.as_ref(), self.lock());
         // Where no code comes any more, nothing is overwritten.
@@ -289,6 +292,7 @@ impl Drop for Region {
     }
 }
 
+#[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
 impl AtFork<'_> {
     /// Nothing changes for the parent, unless the child has no memory of its own.
     pub(crate) fn in_parent(mut self) {

@@ -273,6 +273,7 @@ mod nowhere {
 
     /// Nor of these.
     #[derive(Debug)]
+    #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
     pub(crate) enum Spare {}
 
     impl Twins {
@@ -300,10 +301,12 @@ mod nowhere {
             match *self {}
         }
 
+        #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
         pub(crate) fn copy(&self, _: impl Iterator<Item = (usize, usize)>) -> Option<Spare> {
             match *self {}
         }
 
+        #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
         pub(crate) fn become_spare(&self, _: Spare) -> bool {
             match *self {}
         }

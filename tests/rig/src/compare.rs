@@ -129,6 +129,11 @@ pub const WAYS: [Way; 24] = [
     Way { name: "baseline with guards", has_guards: true, is_baseline: true, ..USUAL },
 ];
 
+/// Those in which graphs are compiled: bytecode is something else only to the others.
+pub fn ways_of_graphs() -> impl Iterator<Item = usize> {
+    (0..WAYS.len()).filter(|at| !WAYS[*at].is_baseline && WAYS[*at].engine.is_none())
+}
+
 /// Some passes do nothing, some all that they can, and others a few steps.
 fn limits(seed: u64) -> Limits {
     let mut random = Random::new(seed);
