@@ -141,8 +141,8 @@ pub(crate) fn make(
         }
     }
     let code = &scratch.rounds[0];
-    let is_as_first = |other: &Code| (other.cold, other.end) == (code.cold, code.end);
-    if !scratch.rounds.iter().all(is_as_first) {
+    let ends = |code: &Code| (code.cold, code.end, code.bytes.len());
+    if !scratch.rounds.iter().all(|other| ends(other) == ends(code)) {
         return Err(Error::Internal("stencil"));
     }
     let cold_start = code.cold as usize & !(COLD_ALIGNMENT - 1);

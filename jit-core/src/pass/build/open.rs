@@ -568,6 +568,9 @@ impl<'a> Opener<'a> {
         let source = From::Operand(operand);
         if ty.bits() == 64 {
             let value = self.open(Open { source, scale: 1, range: self.range(operand) });
+            // A float comes through an integer register. As an operand in memory behind the code it is no faster, in loops
+            // of nothing but additions and multiplications, and each bytecode with one takes twice as long to compile and
+            // ten bytes more.
             return if ty.is_float() { self.bits_as(value, ty) } else { value };
         }
         let held = self.opening.constants == Constants::Held;
