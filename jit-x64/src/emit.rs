@@ -115,7 +115,7 @@ pub struct Code {
 }
 
 /// How code is emitted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// What can be named by its distance in the memory that the code goes to. Nothing, unless said: code then runs
     /// anywhere.

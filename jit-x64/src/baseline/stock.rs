@@ -16,7 +16,6 @@ use super::operand::Operand;
 use super::pack::{Packed, PackedStencil};
 use super::plan::{Missing, Opcodes};
 use crate::emit::Options;
-use crate::reach::Reach;
 use crate::set::Set;
 use crate::stencil::Stencil;
 use azulejo_core::ir::bytecode::Bytecode;
@@ -50,8 +49,7 @@ pub(super) struct Key {
     registers: usize,
     features: u32,
     checks: bool,
-    frame_pointers: bool,
-    reach: Reach,
+    options: Options,
     /// The functions of this crate that stencils call.
     called: [u64; 2],
 }
@@ -81,8 +79,7 @@ impl Key {
             registers: address(target.registers),
             features: target.features,
             checks: target.check,
-            frame_pointers: options.frame_pointers,
-            reach: options.reach.clone(),
+            options: options.clone(),
             called: [put_off, room],
         }
     }
