@@ -116,6 +116,43 @@ meaning!(4, |_op, machine, _stack| {
 meaning!(5, |_op, _machine, _stack| Flow::Next);
 meaning!(6, |_op, _machine, _stack| Flow::Trap(azulejo::__private::core::vocab::Trap::User(3)));
 
+/// What is made for opcodes is called like them, and warned of no more than they are.
+#[deny(nonstandard_style)]
+mod named_in_another_style {
+    use azulejo::prelude::*;
+
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    #[allow(non_camel_case_types, reason = "as in the manual of this machine")]
+    enum Op {
+        load_const { dst: Out<i64>, value: Imm<i64> },
+        ret { a: In<i64> },
+    }
+
+    template! {
+        Op::load_const => $value
+        Op::ret        => (return $a)
+    }
+
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    enum Other {
+        #[expect(non_camel_case_types, reason = "as in the manual of that one")]
+        ret_const { value: Imm<i64> },
+    }
+
+    template! { Other::ret_const => (return $value) }
+
+    #[test]
+    fn opcodes_may_be_called_as_their_enum_says() -> Result<(), Error> {
+        let engine = Engine::<Op>::new();
+        let code = vec![Op::load_const { dst: 0.into(), value: Imm(7) }, Op::ret { a: 0.into() }];
+        assert_eq!(engine.call::<_, i64>(engine.define("seven", code, 1)?, &mut (), ())?, 7);
+        let engine = Engine::<Other>::new();
+        let function = engine.define("three", vec![Other::ret_const { value: Imm(3) }], 0)?;
+        assert_eq!(engine.call::<_, i64>(function, &mut (), ())?, 3);
+        Ok(())
+    }
+}
+
 #[test]
 fn the_interpreter_runs_until_the_end() {
     // Register 0 counts, slot 1 is the bottom of the operand stack.

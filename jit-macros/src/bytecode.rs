@@ -1,14 +1,18 @@
 //! `#[derive(Bytecode)]`: an opcode enum told to azulejo.
 //!
 //! In: an enum whose fields are operands (`In<i64>`, `Label`, …). Out: the implementation of `Bytecode` with the
-//! interpreter's loop; for each opcode a marker type, on which `template!` hangs the meaning, so that a missing
-//! one is an unsatisfied bound and a second one a conflicting implementation, wherever they stand; and a macro of
+//! interpreter's loop; for each opcode a marker type, which messages name; the meaning that `template!` gives is `Semantics` of the enum and the
+//! opcode's number, so that a missing one is an unsatisfied bound and a second one a conflicting implementation, wherever
+//! they stand; and a macro of
 //! the enum's own name that hands the description on to `template!`, so that importing one imports the other.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Data, DeriveInput, Error, Field, Fields, GenericArgument, Path, PathArguments, Type, Variant};
+use syn::{
+    Attribute, Data, DeriveInput, Error, Field, Fields, GenericArgument, Meta, Path, PathArguments, Type,
+    Variant,
+};
 
 /// The kinds of operands, as the fields' types are called.
 const KINDS: [&str; 10] = ["In", "Out", "InOut", "Pop", "Push", "Imm", "Label", "Labels", "Regs", "RegsMut"];
@@ -205,9 +209,8 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     let offsets = opcodes.iter().map(|opcode| offsets(name, opcode));
     let arms = opcodes.iter().enumerate().map(|(number, opcode)| interpreter_arm(name, number, opcode));
     let template = |(number, opcode): (usize, &Opcode)| {
-        let span = opcode.variant.ident.span();
-        let marker = marker_of(name, number, span);
-        quote_spanned!(span=> <#name as __bytecode::Means<#marker, #number>>::TEMPLATE)
+        let meaning = meaning_of(name, number, opcode);
+        quote!(#meaning::TEMPLATE)
     };
     let templates = opcodes.iter().enumerate().map(template);
     let markers = opcodes.iter().enumerate().map(|(number, opcode)| {
@@ -220,9 +223,13 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
             impl __bytecode::Opcode<#number> for #name { type Marker = #marker; }
         }
     });
+    // What the enum may be called, its markers may be called too.
+    let allowed =
+        input.attrs.iter().chain(opcodes.iter().flat_map(|opcode| &opcode.variant.attrs)).filter_map(allowed);
     let hand_on = hand_on(input, attributes, opcodes);
     // The markers have the opcodes' names, so they live in a block of their own, away from the user's types.
     quote! {
+        #(#allowed)*
         const _: () = {
             use #core::ir::bytecode as __bytecode;
             #(#markers)*
@@ -307,8 +314,25 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     }
 }
 
-fn marker_of(name: &Ident, number: usize, span: Span) -> TokenStream {
-    quote_spanned!(span=> <#name as __bytecode::Opcode<#number>>::Marker)
+/// The lints that an attribute allows, or expects and so allows.
+fn allowed(attribute: &Attribute) -> Option<TokenStream> {
+    let Meta::List(list) = &attribute.meta else { return None };
+    let lints = &list.tokens;
+    (list.path.is_ident("allow") || list.path.is_ident("expect")).then(|| quote!(#[allow(#lints)]))
+}
+
+/// The trait that an opcode's meaning is asked of. All of it is shown at the variant, so that it is reported there, and once, if there is
+/// none; but it is of this macro's making, for variants may come from another macro than the derive does.
+fn meaning_of(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStream {
+    let place = opcode.variant.ident.span();
+    let mut name = name.clone();
+    name.set_span(name.span().located_at(place));
+    let mut number = Literal::usize_unsuffixed(number);
+    let shown = Span::call_site().located_at(place);
+    number.set_span(shown);
+    quote_spanned! {shown=>
+        <#name as __bytecode::Means<<#name as __bytecode::Opcode<#number>>::Marker, #number>>
+    }
 }
 
 fn info(core: &TokenStream, opcode: &Opcode<'_>) -> TokenStream {
@@ -401,14 +425,10 @@ fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
 /// Runs one opcode and goes where it says.
 fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStream {
     let variant = &opcode.variant.ident;
-    let marker = marker_of(name, number, variant.span());
+    let meaning = meaning_of(name, number, opcode);
     let count = |kind: &str| opcode.operands.iter().filter(|operand| operand.kind == kind).count();
     let (pops, pushes) = (count("Pop"), count("Push"));
-    // Shown at the variant, but of this macro's making: variants may come from another macro than the derive does.
-    let shown = Span::call_site().located_at(variant.span());
-    let run = quote_spanned! {shown=>
-        <Self as __bytecode::Means<#marker, #number>>::run(&*op, machine, op.offset_from_unsigned(start) as u32, stack)
-    };
+    let run = quote!(#meaning::run(&*op, machine, op.offset_from_unsigned(start) as u32, stack));
     let pop = (pops > 0).then(|| quote!(stack = unsafe { stack.sub(#pops) };));
     let push = (pushes > 0).then(|| quote!(stack = unsafe { stack.add(#pushes) };));
     quote! {
