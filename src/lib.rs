@@ -40,7 +40,9 @@ pub use azulejo_core::ir::bytecode::{
 pub use azulejo_core::ir::bytecode::{Means, Opcode, Semantics};
 pub use azulejo_core::verify::{Fault, VerifyError, verify};
 pub use azulejo_core::vocab::Trap;
-pub use azulejo_macros::{Bytecode, operators, rewrite, template, template_macros, tile, tileset};
+pub use azulejo_macros::{
+    Bytecode, Fields, Scalar, operators, rewrite, template, template_macros, tile, tileset,
+};
 #[cfg(target_arch = "x86_64")]
 pub use azulejo_x64 as x64;
 pub use engine::{
@@ -52,8 +54,8 @@ pub use inside::{BadLimit, Compilations, Limits, Listing, Log, Statistics, Unkno
 /// What a virtual machine needs.
 pub mod prelude {
     pub use crate::{
-        Args, Bytecode, Code, Engine, Error, FunctionId, Imm, In, InOut, Label, Labels, Out, Pop, Push, Regs,
-        RegsMut, Slot, Tier, Trap, template, template_macros,
+        Args, Bytecode, Code, Engine, Error, Fields, FunctionId, Imm, In, InOut, Label, Labels, Out, Pop,
+        Push, Regs, RegsMut, Scalar, Slot, Tier, Trap, template, template_macros,
     };
 }
 

@@ -55,11 +55,11 @@ template! {
     Op::Free      => (let: (($x (add $x 5))) (add (^operand) $x))
     Op::Body      => (^with (^with (add $x 1)))
     Op::Loops!    => (dov (^halve $a) (^halve $b) (set $dst (add $a $b)))
-    Op::Leave!    => (dov
+    Op::Leave!    => (let: (($from $a)) (dov
         (set $dst 1)
-        (^if_less $a 10 (label end))
+        (^if_less $from 10 (label end))
         (set $dst 2)
-        (mark end))
+        (mark end)))
     Op::Choose    => (^select_twice (lt $a $b) $a $b)
     Op::Both      => (^select_twice (all (lt $a $b) (any (zr $a) (gt $b 10))) (add $a 1) (add $b 1))
     // What the operator checks of its operands is not what is called `$y` around it.

@@ -33,6 +33,11 @@ pub mod kind {
     impl<C> super::Kind for context<C> {
         type Held = core::primitive::i64;
     }
+    /// What `(place $output)` is: the address of such a value, which a function may take as a reference.
+    pub struct place<T>(core::marker::PhantomData<T>);
+    impl<T> super::Kind for place<T> {
+        type Held = core::primitive::i64;
+    }
     /// An address in an `unsafe` template, whose author vouches for it.
     pub enum trusted {}
     impl super::Kind for trusted {
@@ -45,6 +50,8 @@ pub mod kind {
 pub mod access {
     /// It is no reference.
     pub enum Nothing {}
+    /// It is none either, and made of the number that is passed.
+    pub enum Made {}
     /// It is `&T`.
     pub enum Shared {}
     /// It is `&mut T`.
@@ -52,7 +59,7 @@ pub mod access {
     /// Nothing is like this: rustc does not guess where there is more than one way.
     pub enum Never {}
 }
-use access::{Exclusive, Never, Nothing, Shared};
+use access::{Exclusive, Made, Never, Nothing, Shared};
 
 /// A scalar, or an address of which something is known.
 pub trait Kind {
@@ -68,7 +75,8 @@ pub struct Call;
 #[diagnostic::on_unimplemented(
     message = "the function takes `{Self}`, not what the template passes",
     label = "this is passed",
-    note = "write the type that the function takes in `(carg value type)`"
+    note = "write the type that the function takes in `(carg value type)`",
+    note = "an enum with `#[derive(Scalar)]` is taken as an `Option`, unless it says which variant all `other` numbers are"
 )]
 pub trait Argument<'call, K: Kind>: Sized {
     /// One of [`access`].
@@ -94,9 +102,9 @@ pub trait Returned<K: Kind> {
 
 /// Arguments of one function that both lead to the context: an exclusive reference stands alone.
 #[diagnostic::on_unimplemented(
-    message = "the function takes both `{Other}` and `{Self}`, which lead to the same value",
-    label = "the context again",
-    note = "an exclusive reference is the only one: take the context once, or one of these as a raw pointer"
+    message = "the function takes both `{Other}` and `{Self}`, which may lead to the same value",
+    label = "the value again",
+    note = "an exclusive reference is the only one: take the value once, or one of these as a raw pointer"
 )]
 pub trait Beside<'this, 'other, K: Kind, L: Kind, Other>: Argument<'this, K> {
     /// Says that they agree.
@@ -120,6 +128,38 @@ impl Apart for (Shared, Nothing) {}
 impl Apart for (Shared, Shared) {}
 impl Apart for (Exclusive, Nothing) {}
 impl Apart for (Exclusive, Never) {}
+impl<T> Apart for (Made, T) {}
+impl Apart for (Shared, Made) {}
+impl Apart for (Exclusive, Made) {}
+
+/// [`Argument`] of a function that is called directly: nothing stands between that could make anything of what is passed.
+#[diagnostic::on_unimplemented(
+    message = "the function takes `{Self}`, not what the template passes",
+    label = "this is passed",
+    note = "write the type that the function takes in `(carg value type)`",
+    note = "an enum with `#[derive(Scalar)]` has to be made of a number: leave the convention out"
+)]
+pub trait Direct<'call, K: Kind>: Argument<'call, K> {
+    /// [`Argument::pass`].
+    ///
+    /// # Safety
+    ///
+    /// The same.
+    #[inline(always)]
+    unsafe fn pass_directly(call: &'call Call, value: K::Held) -> Self {
+        // SAFETY: the caller promises the same.
+        unsafe { Self::pass(call, value) }
+    }
+}
+#[diagnostic::do_not_recommend]
+impl<'call, K: Kind, A: Argument<'call, K>> Direct<'call, K> for A where A::Access: AsItIs {}
+
+/// Accesses of what is passed as it is.
+#[doc(hidden)]
+pub trait AsItIs {}
+impl AsItIs for Nothing {}
+impl AsItIs for Shared {}
+impl AsItIs for Exclusive {}
 
 /// What is behind [`Argument`].
 #[doc(hidden)]
@@ -189,6 +229,30 @@ agreeing! {
     f64: f64, f64;
 }
 
+/// An enum whose variants are numbers. Implemented by `#[derive(Scalar)]` only.
+///
+/// What a template passes may be no variant's number, whatever the program that wrote it does: so a number is looked at before it is
+/// taken for a variant.
+pub trait Enumeration: Sized {
+    /// The scalar that it is to templates.
+    type Number: Kind;
+    /// The variant with this number, if there is one.
+    fn variant(number: <Self::Number as Kind>::Held) -> Option<Self>;
+}
+
+macro_rules! enumerations {
+    ($($kind:ident: $held:ident)*) => {$(
+        impl<E: Enumeration<Number = kind::$kind>> Passed<'_, kind::$kind> for Option<E> {
+            type Access = Made;
+            #[inline(always)]
+            unsafe fn passed(_: &Call, value: $held) -> Option<E> {
+                E::variant(value)
+            }
+        }
+    )*};
+}
+enumerations!(i8: i8 u8: i8 i16: i16 u16: i16 i32: i32 u32: i32 i64: i64 u64: i64);
+
 impl Passed<'_, kind::bool> for bool {
     type Access = Nothing;
     #[inline(always)]
@@ -233,6 +297,29 @@ addresses! {
     kind::ptr;
     kind::context<T>;
     kind::trusted;
+}
+
+impl<T> Passed<'_, kind::place<T>> for *mut T {
+    type Access = Nothing;
+    #[inline(always)]
+    unsafe fn passed(_: &Call, value: i64) -> Self {
+        value as usize as *mut T
+    }
+}
+impl<T> Passed<'_, kind::place<T>> for Option<NonNull<T>> {
+    type Access = Nothing;
+    #[inline(always)]
+    unsafe fn passed(_: &Call, value: i64) -> Self {
+        NonNull::new(value as usize as *mut T)
+    }
+}
+impl<'call, T> Passed<'call, kind::place<T>> for &'call mut T {
+    type Access = Exclusive;
+    #[inline(always)]
+    unsafe fn passed(_: &'call Call, value: i64) -> Self {
+        // SAFETY: it is the slot of a VM register, which has such a value and which nothing else touches meanwhile.
+        unsafe { &mut *(value as usize as *mut T) }
+    }
 }
 
 /// Addresses of which it is known what they point to.

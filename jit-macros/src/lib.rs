@@ -1,10 +1,12 @@
 //! The macros of azulejo.
 
 mod bytecode;
+mod fields;
 mod operators;
 mod rewrite;
 #[cfg(test)]
 mod robust;
+mod scalar;
 mod sexpr;
 mod template;
 mod tile;
@@ -48,6 +50,117 @@ use proc_macro::TokenStream;
 #[proc_macro_derive(Bytecode, attributes(bytecode))]
 pub fn derive_bytecode(input: TokenStream) -> TokenStream {
     bytecode::derive(input.into()).into()
+}
+
+/// Lets Rust functions that templates call take and return an enum: its variants are numbers, of the type that `#[repr(…)]` says.
+///
+/// A function may return the enum itself. A number that a template passes may be none of its variants: what takes one is an
+/// `Option`, which is `None` then. Or one variant is marked `#[scalar(other)]`: that is what all other numbers are, and the function
+/// may take the enum itself.
+///
+/// ```
+/// use azulejo::prelude::*;
+///
+/// #[derive(Scalar, Clone, Copy)]
+/// #[repr(u8)]
+/// enum Shape {
+///     Circle,
+///     Square,
+/// }
+///
+/// #[derive(Scalar)]
+/// #[repr(i32)]
+/// enum Color {
+///     Red = 10,
+///     #[scalar(other)]
+///     Gray = -1,
+/// }
+///
+/// fn corners(shape: Option<Shape>) -> u8 {
+///     match shape {
+///         Some(Shape::Circle) => 0,
+///         Some(Shape::Square) => 4,
+///         None => 255,
+///     }
+/// }
+///
+/// fn shape_of(color: Color) -> Shape {
+///     match color {
+///         Color::Red => Shape::Circle,
+///         Color::Gray => Shape::Square,
+///     }
+/// }
+///
+/// #[derive(Bytecode, Clone, Copy, Debug)]
+/// enum Op {
+///     Corners { dst: Out<u8>, shape: In<u8> },
+///     ShapeOf { dst: Out<u8>, color: In<i32> },
+///     Return { a: In<u8> },
+/// }
+///
+/// template! {
+///     Op::Corners => (call corners (arglist (carg $shape u8)) u8)
+///     Op::ShapeOf => (call shape_of (arglist (carg $color i32)) u8)
+///     Op::Return  => (return $a)
+/// }
+///
+/// fn main() -> Result<(), Error> {
+///     let engine = Engine::<Op>::new();
+///     let code = vec![
+///         Op::ShapeOf { dst: 0.into(), color: 0.into() },
+///         Op::Corners { dst: 0.into(), shape: 0.into() },
+///         Op::Return { a: 0.into() },
+///     ];
+///     let corners = engine.define("corners", code, 1)?;
+///     assert_eq!(engine.call::<_, u8>(corners, &mut (), (10i32,))?, 0);
+///     assert_eq!(engine.call::<_, u8>(corners, &mut (), (12345i32,))?, 4);
+///     Ok(())
+/// }
+/// ```
+#[proc_macro_derive(Scalar, attributes(scalar))]
+pub fn derive_scalar(input: TokenStream) -> TokenStream {
+    scalar::derive(input.into()).into()
+}
+
+/// Tells templates what the fields of a struct are, so that `(&field Struct, name)` says both where a field is and of which type.
+///
+/// Fields that templates can read are integers, floats, raw pointers and atomics of these.
+///
+/// ```
+/// use azulejo::prelude::*;
+///
+/// #[derive(Fields)]
+/// struct Vm {
+///     hits: u32,
+///     scale: f64,
+/// }
+///
+/// #[derive(Bytecode, Clone, Copy, Debug)]
+/// #[bytecode(context = Vm)]
+/// enum Op {
+///     Hit { dst: Out<f64> },
+///     Return { a: In<f64> },
+/// }
+///
+/// template! {
+///     Op::Hit => unsafe (do
+///         (store (tc) (add (load (tc) (&field Vm, hits)) 1) (&field Vm, hits))
+///         (mul (load (tc) (&field Vm, scale)) (utof (load (tc) (&field Vm, hits)) f64)))
+///     Op::Return => (return $a)
+/// }
+///
+/// fn main() -> Result<(), Error> {
+///     let engine = Engine::<Op>::new();
+///     let hit = engine.define("hit", vec![Op::Hit { dst: 0.into() }, Op::Return { a: 0.into() }], 1)?;
+///     let mut vm = Vm { hits: 2, scale: 0.5 };
+///     assert_eq!(engine.call::<_, f64>(hit, &mut vm, ())?, 1.5);
+///     assert_eq!(vm.hits, 3);
+///     Ok(())
+/// }
+/// ```
+#[proc_macro_derive(Fields)]
+pub fn derive_fields(input: TokenStream) -> TokenStream {
+    fields::derive(input.into()).into()
 }
 
 /// Says how a machine does things: rows of patterns with costs, constraints and emitters.
@@ -268,6 +381,13 @@ pub fn template_macros(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn __template_macros(input: TokenStream) -> TokenStream {
     template::shared::with_macros(input.into()).into()
+}
+
+/// What a struct's macro calls to tell `template!` its fields; not for users.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __template_fields(input: TokenStream) -> TokenStream {
+    template::fields::told(input.into()).into()
 }
 
 /// What an enum's macro calls to tell `template!` its opcodes; not for users.

@@ -181,6 +181,25 @@ fn bytecode() {
 }
 
 #[test]
+fn told_types() {
+    let seed = |text: &'static str| move |_: &mut Random| TokenStream::from_str(text).expect("tokens");
+    let scalar = "#[repr(align(4), u8)] enum Color { Red = 1, #[scalar(other)] Green, Blue = FIRST + 1 }";
+    try_all(seed(scalar), crate::scalar::derive);
+    let fields = "struct Vm { hits: u32, top: *mut u8, shared: AtomicU64, name: String, list: [u8; 4] }";
+    try_all(seed(fields), crate::fields::derive);
+    let named = "struct { Vm } { hits: u32, name: \"String\", } Op::A => unsafe (load (tc) (&field Vm, hits)) \
+                 Op::B => unsafe (store (tc) (load $p (&field crate::Link, 0)) (&field Vm, name))";
+    try_all(seed(named), crate::template::template);
+    let told =
+        "{ hits: u32, name: \"String\", } { { Vm } { Op::A => unsafe (load (tc) (&field Vm, hits)) } }";
+    try_all(seed(told), crate::template::fields::told);
+    let described = "{ enum Op; opcode A struct { dst: Out u32 } opcode B struct { p: In u64 } } \
+                     { struct { Vm } { hits: u32, name: \"String\", } Op::A => unsafe (load (tc) (&field Vm, hits)) \
+                     Op::B => unsafe (store (tc) (load $p (&field Vm, hits)) (&field Vm, name)) }";
+    try_all(seed(described), crate::template::described);
+}
+
+#[test]
 fn template() {
     let text = read("tests/rig/src/opcodes.txt");
     let opcodes: Vec<&str> =

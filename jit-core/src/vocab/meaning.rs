@@ -213,6 +213,8 @@ meanings! {
     ftos_sat<F: Float, T: Int>(a: F) -> T = T::from_bits(saturate_signed(a.to_f64(), T::BITS) as u64);
     /// A float rounded toward zero to the nearest unsigned integer there is; NaN gives zero.
     ftou_sat<F: Float, T: Int>(a: F) -> T = T::from_bits(saturate_unsigned(a.to_f64(), T::BITS));
+    /// A float rounded toward zero to a signed integer; the least one where there is none.
+    ftos_least<F: Float, T: Int>(a: F) -> T = T::from_bits(signed_or_least(a.to_f64(), T::BITS) as u64);
     /// The same bits as another type of the same width.
     bitcast<F: Num, T: Num>(a: F) -> T = T::from_bits(a.to_bits());
     /// To the other float width.
@@ -405,6 +407,13 @@ fn wrap(value: f64) -> u64 {
 fn saturate_signed(value: f64, bits: u32) -> i64 {
     let max = i64::MAX >> (64 - bits);
     (value as i64).clamp(-max - 1, max)
+}
+
+/// What a machine's instruction gives. Just below the least integer there may be floats that are rounded to it.
+#[inline(always)]
+fn signed_or_least(value: f64, bits: u32) -> i64 {
+    let beyond = (1u64 << (bits - 1)) as f64;
+    if value > -beyond - 1.0 && value < beyond { value as i64 } else { i64::MIN >> (64 - bits) }
 }
 
 #[inline(always)]

@@ -387,6 +387,9 @@ const fn int_to_float(from: Type, to: Type) -> bool {
 const fn float_to_int(from: Type, to: Type) -> bool {
     from.is_float() && to.is_int()
 }
+const fn float_to_wide(from: Type, to: Type) -> bool {
+    from.is_float() && to.is_int() && to.bits() >= 32
+}
 const fn float_to_float(from: Type, to: Type) -> bool {
     from.is_float() && to.is_float() && from as u8 != to as u8
 }
@@ -487,6 +490,7 @@ operator_table! {
     FTOI_WRAP "ftoi_wrap" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE TEMPLATE GRAPH], (ftoi_wrap float int cast);
     FTOS_SAT "ftos_sat" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE TEMPLATE GRAPH], (ftos_sat float int cast);
     FTOU_SAT "ftou_sat" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE TEMPLATE GRAPH], (ftou_sat float int cast);
+    FTOS_LEAST "ftos_least" (Value) [Type] -> Param, Key::Both { legal: float_to_wide }, FLOAT, None, [PURE TEMPLATE GRAPH], (ftos_least float int cast);
     FTOS_TRAP "ftos_trap" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE GUARDED TEMPLATE GRAPH], (ftos_trap float int cast_traps), &[OUT_OF_RANGE];
     FTOU_TRAP "ftou_trap" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE GUARDED TEMPLATE GRAPH], (ftou_trap float int cast_traps), &[OUT_OF_UNSIGNED];
     BITCAST "bitcast" (Value) [Type] -> Param, Key::Both { legal: same_width }, VALUE, None, [PURE TEMPLATE GRAPH], (bitcast value value cast);

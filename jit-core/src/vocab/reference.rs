@@ -175,6 +175,10 @@ pub static SECTIONS: &[Section] = sections! {
             i8 "(ftos_sat 1000.0 i8)" = "127", i64 "(ftos_sat (div 0.0 0.0) i64)" = "0";
         "ftou_sat" "A float rounded toward zero to the nearest unsigned integer there is; NaN gives 0.",
             u8 "(ftou_sat -3.0 u8)" = "0";
+        "ftos_least" "A float rounded toward zero to a signed integer; where there is none, and for NaN, the least integer of \
+                      the type, whose highest bit alone is set. One instruction of x86-64.",
+            i64 "(ftos_least $x i64)" = "2", i64 "(ftos_least (div 0.0 0.0) i64)" = "-9223372036854775808",
+            i32 "(ftos_least 2147483648.0 i32)" = "-2147483648", i32 "(ftos_least -2147483648.5 i32)" = "-2147483648";
         "ftos_trap" "A float rounded toward zero to a signed integer.",
             i64 "(ftos_trap $x i64)" = "2", i8 "(ftos_trap 128.0 i8)" = "! BadConversion";
         "ftou_trap" "A float rounded toward zero to an unsigned integer.",

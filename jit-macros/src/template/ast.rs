@@ -67,6 +67,8 @@ pub(super) enum Kind {
     Tail(Box<Invoke>),
     Window(usize),
     WindowLength(usize),
+    /// The address of an output, which is stored.
+    Place(usize),
 }
 
 /// A constant: Rust tokens, or an operand of the bytecode.

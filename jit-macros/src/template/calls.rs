@@ -196,6 +196,10 @@ impl Checker<'_> {
         };
         match &value.kind {
             Kind::Op { op: Op::TC, .. } => Leads::To,
+            Kind::Place(at) => match self.scalar_of(*at) {
+                Scalar::Ptr => Leads::Elsewhere,
+                scalar => Leads::Slot(scalar),
+            },
             // What is loaded is another address.
             Kind::Op { op, args, .. } if !self.vocab.info(*op).props.contains(Props::READS) => {
                 part_of(&args.iter().collect::<Vec<_>>())

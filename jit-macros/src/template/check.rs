@@ -4,8 +4,10 @@
 //! on the token that is wrong. Here are names, operands and constants; [`super::control`] has the forms that decide
 //! what is done, [`super::values`] the operators.
 
+use super::Source;
 use super::ast::{Constant, Kind, Opcode, Typed};
 use super::control::Mark;
+use super::fields::{self, Structs};
 use super::macros::Macro;
 use super::natives::{Leads, Native};
 use super::signs::Sign;
@@ -23,6 +25,7 @@ pub(super) struct Checker<'a> {
     pub(super) opcode: &'a Opcode,
     pub(super) vocab: Vocabulary,
     pub(super) macros: &'a HashMap<String, Macro>,
+    pub(super) structs: &'a Structs,
     /// Whether the body was marked `unsafe`.
     pub(super) is_unsafe: bool,
     /// Whether the template stores its own result.
@@ -67,14 +70,15 @@ impl<'a> Checker<'a> {
     pub(super) fn new(
         opcode: &'a Opcode,
         vocab: Vocabulary,
-        macros: &'a HashMap<String, Macro>,
+        source: &'a Source,
         is_unsafe: bool,
         stores_itself: bool,
     ) -> Self {
         Checker {
             opcode,
             vocab,
-            macros,
+            macros: &source.macros,
+            structs: &source.structs,
             is_unsafe,
             stores_itself,
             scopes: Vec::new(),
@@ -305,6 +309,7 @@ impl<'a> Checker<'a> {
                 let kind = if word == "window" { Kind::Window(at) } else { Kind::WindowLength(at) };
                 Ok(Typed { kind, ty: Type::I64, sign: Sign::Unsigned, leaves: false, is_loose: false, span })
             }
+            "place" => self.place(rest, span),
             _ => match self.control(word, rest, span, expect) {
                 Some(checked) => checked,
                 None => self.operator(word, head.span(), rest, span, expect),
@@ -499,6 +504,7 @@ pub(super) fn constant_tokens(
     Ok(match text.as_str() {
         "sizeof" => quote!(::core::mem::size_of::<#args>()),
         "offset_of" => quote!(::core::mem::offset_of!(#args)),
+        "field" => return fields::misplaced(span),
         "static" => return fail(span, "the address of a static is a value, and no number that rustc knows"),
         _ => quote!(#path(#args)),
     })

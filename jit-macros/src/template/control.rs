@@ -139,15 +139,34 @@ impl Checker<'_> {
         Ok(leaving(Kind::Trap(tokens), span))
     }
 
+    /// Whether the template may store an output.
+    fn stores(&self, span: Span) -> Checked<()> {
+        if self.stores_itself {
+            return Ok(());
+        }
+        let name = &self.opcode.name;
+        fail(span, format!("only a template written `{name}! => …` stores its outputs itself"))
+    }
+
+    /// `(place $output)`
+    pub(super) fn place(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+        let [operand] = rest else {
+            return wrong_count(span, "place", "an output", rest);
+        };
+        self.stores(span)?;
+        let at = self.operand_of(Some(operand), &["Out", "InOut"], "an output in a VM register", span)?;
+        self.has_effect = true;
+        self.stored.push(at);
+        self.surely_stored.push(at);
+        let (ty, sign) = (Type::I64, Sign::Unsigned);
+        Ok(Typed { kind: Kind::Place(at), ty, sign, leaves: false, is_loose: false, span })
+    }
+
     fn set(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
         let [_, value] = rest else {
             return wrong_count(span, "set", "an output and its value", rest);
         };
-        if !self.stores_itself {
-            let name = &self.opcode.name;
-            let message = format!("only a template written `{name}! => …` stores its outputs itself");
-            return fail(span, message);
-        }
+        self.stores(span)?;
         let to = self.operand_of(rest.first(), &["Out", "InOut", "Push"], "an output", span)?;
         let scalar = self.scalar_of(to);
         let value = self.value(value, Some(scalar))?;

@@ -6,7 +6,7 @@
 use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Opcode, Typed};
 use super::signs::Sign;
 use azulejo_core::vocab::op::{Key, Yields};
-use azulejo_core::vocab::{Op, Type, Vocabulary};
+use azulejo_core::vocab::{Op, Scalar, Type, Vocabulary};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
@@ -136,6 +136,21 @@ impl Writer<'_> {
             Kind::WindowLength(at) => {
                 let field = self.field(*at);
                 quote!(#field.count as i64)
+            }
+            Kind::Place(at) => {
+                let operand = &self.opcode.operands[*at];
+                let ty = operand.scalar.unwrap_or(Scalar::I64).ty();
+                let (slot, rust, width) = (self.slot(*at), rust(ty), (ty.bits() / 8) as usize);
+                let value = match operand.kind.as_str() {
+                    "InOut" => quote!(__meaning::Num::to_bits(<#rust as __meaning::Num>::from_bits(#slot))),
+                    _ => quote!(0),
+                };
+                // The low bits are at a slot's end where bytes stand in the other order.
+                quote!({
+                    #slot = #value;
+                    let before = if cfg!(target_endian = "big") { 8 - #width } else { 0 };
+                    (&raw mut #slot) as usize as i64 + before as i64
+                })
             }
             _ => self.control(typed),
         }
@@ -372,7 +387,8 @@ impl Writer<'_> {
         let holes = call.args.iter().map(|_| quote!(_));
         let values: Vec<TokenStream> = call.args.iter().map(|(arg, _)| self.expression(arg)).collect();
         let span = typed.span;
-        let (before, args) = super::natives::given(&call.given, &values, self.path, call.is_unsafe, span);
+        let (before, args) =
+            super::natives::given(&call.given, &values, self.path, call.is_unsafe, true, span);
         let taken = super::natives::taken(call.returns.as_ref(), &quote!(#result), span);
         let binding =
             quote_spanned!(span=> let #function: #unsafety extern #abi fn(#(#holes),*) -> _ = #path;);

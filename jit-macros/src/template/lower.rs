@@ -3,26 +3,27 @@
 //! In: a [`Typed`] tree. Out: the tokens of a static `Template`. Values are numbered as the steps yield them;
 //! blocks are numbered as they are opened, block 0 being where the template starts.
 
-use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Typed};
-use azulejo_core::vocab::{Op, Sig, Type};
+use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Operand, Typed};
+use azulejo_core::vocab::{Op, Scalar, Sig, Type};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::HashMap;
 
 /// The tokens of a `Template`, with what is made from it where accesses may fault.
-pub(super) fn lower(body: &Typed) -> TokenStream {
+pub(super) fn lower(body: &Typed, operands: &[Operand]) -> TokenStream {
     let none = quote!(::core::option::Option::None);
-    let (compares, has_within) = form(body, false, none.clone());
+    let (compares, has_within) = form(body, operands, false, none.clone());
     if !has_within {
         return compares;
     }
-    let (faults, _) = form(body, true, none);
-    form(body, false, quote!(::core::option::Option::Some(&#faults))).0
+    let (faults, _) = form(body, operands, true, none);
+    form(body, operands, false, quote!(::core::option::Option::Some(&#faults))).0
 }
 
 /// A template in one of its two forms, and whether there are two.
-fn form(body: &Typed, faults: bool, guarded: TokenStream) -> (TokenStream, bool) {
+fn form(body: &Typed, operands: &[Operand], faults: bool, guarded: TokenStream) -> (TokenStream, bool) {
     let mut lowering = Lowering {
+        operands,
         faults,
         has_within: false,
         steps: Vec::new(),
@@ -39,7 +40,8 @@ fn form(body: &Typed, faults: bool, guarded: TokenStream) -> (TokenStream, bool)
     (template, lowering.has_within)
 }
 
-struct Lowering {
+struct Lowering<'a> {
+    operands: &'a [Operand],
     /// Whether the accesses of `(within …)` may fault, so that nothing is compared.
     faults: bool,
     has_within: bool,
@@ -85,7 +87,7 @@ fn needs_branches(flag: &Typed) -> bool {
     }
 }
 
-impl Lowering {
+impl Lowering<'_> {
     fn step(&mut self, step: TokenStream) {
         if self.open {
             self.steps.push(quote!(__template::Step::#step));
@@ -320,11 +322,33 @@ impl Lowering {
                 let at = operand(*at);
                 self.yields(quote!(WindowLength { operand: #at }))
             }
+            Kind::Place(at) => self.place(*at),
             _ => {
                 self.effect(typed);
                 0
             }
         }
+    }
+
+    /// The address of an output's slot, which has the output as it is there: above a narrow value are zeros, also when somebody has
+    /// written one there.
+    fn place(&mut self, at: usize) -> u16 {
+        let (of, is_input) =
+            (self.operands[at].scalar.unwrap_or(Scalar::I64).ty(), self.operands[at].kind == "InOut");
+        let at = operand(at);
+        let value = match is_input {
+            true => {
+                let of = ty(of);
+                self.yields(quote!(Read { operand: #at, ty: #of }))
+            }
+            false => self.constant(of, quote!(0)),
+        };
+        let value = number(value);
+        self.step(quote!(Write { operand: #at, value: #value }));
+        // Whoever takes the address of the frame finds all VM registers in it, and may write there.
+        let of = Sig { from: Type::Void, ty: Type::I64 };
+        self.node(Op::LOCAL, of, &[], quote!(__template::Imm::Known(0)));
+        self.yields(quote!(Window { operand: #at }))
     }
 
     fn effect(&mut self, typed: &Typed) {
@@ -482,7 +506,7 @@ impl Lowering {
             }
         };
         let is_native = matches!(call.callee, Callee::Native(_));
-        let scalar = |name: &syn::Ident| azulejo_core::vocab::Scalar::from_name(&name.to_string());
+        let scalar = |name: &syn::Ident| Scalar::from_name(&name.to_string());
         let mut passed = Vec::new();
         for (arg, name) in &call.args {
             let value = self.value(arg);

@@ -38,7 +38,12 @@ impl Checker<'_> {
             return fail(span, format!("there is no macro `^{name}`{hint}"));
         };
         if params.len() != args.len() {
-            return fail(span, format!("`^{name}` takes {} parameters, not {}", params.len(), args.len()));
+            let form: String = params.iter().map(|param| format!(" ,{param}")).collect();
+            let (wanted, here) = (params.len(), args.len());
+            return fail(
+                span,
+                format!("`^{name}` is written `(^{name}{form})`; here are {here} of its {wanted}"),
+            );
         }
         self.n_expansions += 1;
         let writer = self.n_expansions;

@@ -4,10 +4,12 @@
 //! opcodes. Out: for each row an implementation of `Semantics`: the static template for the compilers, and a
 //! Rust function for the interpreter. Every row is looked at, so that all that is wrong is told at once.
 
+mod aliasing;
 mod ast;
 mod calls;
 mod check;
 mod control;
+pub(crate) mod fields;
 mod interpret;
 mod lower;
 mod macros;
@@ -22,6 +24,7 @@ use crate::sexpr::{Reader, Sexpr};
 use ast::{Opcode, Operand};
 use azulejo_core::vocab::{Scalar, Vocabulary};
 use check::Checker;
+use fields::Structs;
 use macros::Macro;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
@@ -43,6 +46,8 @@ struct Row {
 /// Rows and macros as they are written.
 #[derive(Default)]
 struct Source {
+    /// What structs have told of their fields.
+    structs: Structs,
     rows: Vec<Row>,
     macros: HashMap<String, Macro>,
 }
@@ -55,6 +60,9 @@ pub(crate) fn template(input: TokenStream) -> TokenStream {
             return quote! { #path! { { ::azulejo::__private::macros::__template_macros } { #rest } } };
         }
         Err(error) => return error.into_compile_error(),
+    }
+    if let Some(path) = fields::unknown(input.clone()) {
+        return quote! { #path! { [::azulejo::__private::macros::__template_fields] { { #path } { #input } } } };
     }
     let mut errors = Vec::new();
     let source = read(input.clone(), &mut errors);
@@ -108,7 +116,7 @@ pub(crate) fn described(input: TokenStream) -> TokenStream {
             continue;
         }
         let expanded = match circles.is_empty() {
-            true => expand(row, &description, vocab, &source.macros),
+            true => expand(row, &description, vocab, &source),
             false => Ok(placeholder(row, &description)),
         };
         match expanded {
@@ -125,7 +133,7 @@ pub(crate) fn described(input: TokenStream) -> TokenStream {
 
 fn read(tokens: TokenStream, errors: &mut Vec<Error>) -> Source {
     let mut reader = Reader::new(tokens);
-    let mut source = Source::default();
+    let mut source = Source { structs: Structs::read(&mut reader), ..Source::default() };
     while !reader.is_empty() {
         let item = if reader.takes_ident("use") {
             Err(Error::new(reader.last(), "`use` of shared macros stands before everything else"))
@@ -272,7 +280,7 @@ fn expand(
     row: &Row,
     description: &Description,
     vocab: Vocabulary,
-    macros: &HashMap<String, Macro>,
+    source: &Source,
 ) -> Result<TokenStream, Error> {
     let Description { operators, opcodes } = description;
     let Some(number) = opcodes.iter().position(|opcode| opcode.name == row.name) else {
@@ -283,12 +291,13 @@ fn expand(
     let opcode = Opcode { name: row.name.clone(), ..opcodes[number].clone() };
     // What is wrong with a row that could not be read has been told.
     let Some(body) = &row.body else { return Ok(placeholder(row, description)) };
-    let mut checker = Checker::new(&opcode, vocab, macros, row.is_unsafe.is_some(), row.stores_itself);
+    let mut checker = Checker::new(&opcode, vocab, source, row.is_unsafe.is_some(), row.stores_itself);
     let body = checker
         .template(body)
         .map_err(|error| checker.in_row(error, &format!("{}::{}", row.path, row.name)))?;
+    let warnings = aliasing::warnings(&opcode, &body);
     let natives = natives::items(&checker.natives, &row.path);
-    let template = lower::lower(&body);
+    let template = lower::lower(&body, &opcode.operands);
     let arm = interpret::interpret(&row.path, &opcode, vocab, operators.as_ref(), &body);
     let (path, name) = (&row.path, &row.name);
     let fields = opcode.operands.iter().enumerate().map(|(at, operand)| {
@@ -325,6 +334,7 @@ fn expand(
     // What is the crate's is the word that the row says.
     let said = row.is_unsafe.map(|said| quote_spanned!(said=> const _: () = unsafe {};));
     Ok(quote! {
+        #warnings
         #[allow(
             unused_imports, unused_variables, unused_assignments, unused_unsafe, unused_braces, unused_parens,
             unreachable_code, clippy::all, clippy::undocumented_unsafe_blocks,

@@ -69,30 +69,40 @@ pub(super) enum Leads {
     Into,
     /// It is the context's address.
     To,
+    /// It is the address of an output of this type.
+    Slot(Scalar),
 }
 
 /// What a Rust function is given: statements that stand before its call, and the arguments. rustc has to find that each is
-/// what the function takes; that no reference outlives the call; and that an exclusive one to the context stands alone.
+/// what the function takes, and passed as it is if the function is called directly; that no reference outlives the call; and that an exclusive one to the context stands alone.
 pub(super) fn given(
     args: &[Argument],
     values: &[TokenStream],
     op: &TokenStream,
     is_unsafe: bool,
+    is_direct: bool,
     span: Span,
 ) -> (TokenStream, Vec<TokenStream>) {
     let kinds: Vec<TokenStream> = args.iter().map(|arg| kind(arg, op, is_unsafe)).collect();
     let passed = std::iter::zip(args, &kinds).zip(values).map(|((arg, kind), value)| {
         let place = shown_at(arg.span);
         // An argument has no effect: only the call itself is for the template's author to vouch for.
-        quote_spanned!(place=> unsafe { __native::Argument::<'_, #kind>::pass(&this_call, #value) })
+        match is_direct {
+            false => quote_spanned!(place=> unsafe { __native::Argument::<'_, #kind>::pass(&this_call, #value) }),
+            true => quote_spanned!(place=> unsafe { __native::Direct::<'_, #kind>::pass_directly(&this_call, #value) }),
+        }
     });
     let passed: Vec<TokenStream> = passed.collect();
     let this_call = quote_spanned!(shown_at(span)=> let this_call = __native::Call;);
     let pairs: Vec<(usize, usize)> = (0..args.len())
         .flat_map(|second| (0..second).map(move |first| (first, second)))
         .filter(|&(first, second)| {
-            let leads = [args[first].leads, args[second].leads];
-            leads.contains(&Leads::To) && !leads.contains(&Leads::Elsewhere)
+            match [args[first].leads, args[second].leads] {
+                // Two outputs may be one VM register.
+                [Leads::Slot(_), Leads::Slot(_)] => true,
+                [Leads::Slot(_), _] | [_, Leads::Slot(_)] => false,
+                leads => leads.contains(&Leads::To) && !leads.contains(&Leads::Elsewhere),
+            }
         })
         .collect();
     if pairs.is_empty() {
@@ -119,6 +129,10 @@ pub(super) fn shown_at(place: Span) -> Span {
 fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool) -> TokenStream {
     let place = shown_at(arg.span);
     let kind = match arg.kind == "ptr" {
+        true if let Leads::Slot(scalar) = arg.leads => {
+            let scalar = Ident::new(scalar.name(), place);
+            quote_spanned!(place=> place<::core::primitive::#scalar>)
+        }
         true if arg.leads == Leads::To => {
             // All tokens of one making: rustc shows the whole macro where they are of several.
             let of = |mut token: TokenTree| {
@@ -163,7 +177,7 @@ fn item(number: usize, native: &Native, op: &TokenStream) -> TokenStream {
         let (variable, held) = (variable(at), held(kind));
         quote!(#variable as #held)
     });
-    let (before, values) = given(args, &values.collect::<Vec<_>>(), op, *is_unsafe, *span);
+    let (before, values) = given(args, &values.collect::<Vec<_>>(), op, *is_unsafe, false, *span);
     // A wrong number of arguments is shown at the function's name; but the call is of this macro's making, or rustc would tell
     // how it is written in Rust.
     let place = path.clone().into_iter().next().map_or(*span, |token| token.span());

@@ -5,6 +5,7 @@
 
 use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, Checker, fail};
+use super::fields;
 use super::signs::{self, Sign};
 use super::words::closest;
 use crate::sexpr::Sexpr;
@@ -78,9 +79,18 @@ impl Checker<'_> {
     ) -> Checked<Typed> {
         let mut target = None;
         let (mut imm, mut order) = (None, None);
+        // The address of a field, in place of that of its struct.
+        let mut field = None;
         for (param, written) in std::iter::zip(info.params, params) {
             match param {
-                Param::Type => target = Some(self.scalar(written)?),
+                Param::Type => match self.field(written)? {
+                    Some((scalar, of)) if info.props.intersects(Props::READS | Props::WRITES) => {
+                        target = Some(scalar);
+                        field = Some(fields::address(&operands[0], of, written.span()));
+                    }
+                    Some(_) => return fields::misplaced(written.span()),
+                    None => target = Some(self.scalar(written)?),
+                },
                 Param::Order => order = Some(order_of(info, written)?),
                 _ => imm = Some(written),
             }
@@ -94,7 +104,8 @@ impl Checker<'_> {
         let (mut op, mut info) = (op, info);
         let mut args = Vec::new();
         let mut same = Vec::new();
-        for (kind, operand) in std::iter::zip(info.operands, operands) {
+        for (at, (kind, operand)) in std::iter::zip(info.operands, operands).enumerate() {
+            let operand = field.as_ref().filter(|_| at == 0).unwrap_or(operand);
             let arg = match kind {
                 OperandKind::Flag => self.flag(operand)?,
                 OperandKind::Ptr | OperandKind::Word => {

@@ -22,6 +22,7 @@ tile! {
     utof_narrow: (utof.$f:i8|i16|i32.$t:float reg) -> num, 6, temp(int) => |cx, t| narrow_to_float(cx, t, false),
     utof: (utof.i64.$t:float reg) -> num, 12, temp(int), temp(int) => |cx, t| unsigned_to_float(cx, t),
     ftos_trap: (ftos_trap.$f:float.$t:int num) -> reg, 5 => |cx, t| cx.float_to_int(t.sig.from, true, t.out(), t.reg(0)),
+    ftos_least: (ftos_least.$f:float.$t:i32|i64 num) -> reg, 5 => |cx, t| cx.float_to_int(t.sig.from, t.sig.ty == Type::I64, t.out(), t.reg(0)),
     ftou_trap_narrow: (ftou_trap.$f:float.$t:i8|i16|i32 num) -> reg, 5 => |cx, t| cx.float_to_int(t.sig.from, true, t.out(), t.reg(0)),
     ftou_trap: (ftou_trap.$f:float.i64 num) -> reg, 12, early, temp(int), temp(float) => |cx, t| to_unsigned(cx, t),
     ftos_sat: (ftos_sat.$f:float.$t:int num) -> reg, 14, early, temp(int), temp(float) => |cx, t| to_signed_saturating(cx, t),

@@ -203,7 +203,11 @@ impl Maker<'_> {
             }
             11 => format!("(flagval {} {ty})", self.flag(less)),
             12 => {
-                let (op, from) = (self.one_of(&["ftoi_wrap", "ftos_sat", "ftou_sat"]), self.float());
+                let any_width = &["ftoi_wrap", "ftos_sat", "ftou_sat"];
+                let of_instructions = &["ftoi_wrap", "ftos_sat", "ftou_sat", "ftos_least"];
+                let is_wide = matches!(ty, "i32" | "i64");
+                let (op, from) =
+                    (self.one_of(if is_wide { of_instructions } else { any_width }), self.float());
                 format!("({op} {} {ty})", self.expr(from, less))
             }
             13 => {

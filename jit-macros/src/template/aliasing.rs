@@ -1,0 +1,124 @@
+//! Inputs that are read behind a store to an output: the two may be one VM register, and then what was stored is read.
+//!
+//! In: a checked template. Out: a warning for each such input, at the place where it is read. Every tier does the same there, so it is no
+//! error; but seldom is it what was meant, and tests with different registers do not show it. An input that has a name by `let:` is
+//! read before.
+//!
+//! Ways back are not followed: what a loop reads it may well have stored.
+
+use super::ast::{Arguments, Callee, Kind, Opcode, Typed};
+use super::natives::shown_at;
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+
+/// The warnings of a template.
+pub(super) fn warnings(opcode: &Opcode, body: &Typed) -> TokenStream {
+    let mut look = Look { opcode, found: Vec::new() };
+    look.at(body, 0);
+    let warning = |&(read, stored, span): &(usize, usize, Span)| {
+        let [read, stored] = [read, stored].map(|at| &opcode.operands[at].name);
+        let note = format!(
+            "`${read}` may be the VM register of `${stored}`, which was stored before this; to read it first give it a name: \
+             `(let: ((${read} ${read})) …)`"
+        );
+        let span = shown_at(span);
+        quote_spanned! {span=>
+            const _: () = {
+                #[deprecated(note = #note)]
+                #[allow(non_upper_case_globals, reason = "the warning names it")]
+                const input_read_after_output: () = ();
+                input_read_after_output
+            };
+        }
+    };
+    look.found.iter().map(warning).collect()
+}
+
+struct Look<'a> {
+    opcode: &'a Opcode,
+    /// An input, the output that was stored before, and where; the first place of each input.
+    found: Vec<(usize, usize, Span)>,
+}
+
+/// The outputs that may have been stored, a bit for each operand.
+type Stored = u32;
+
+impl Look<'_> {
+    /// Looks at an expression behind these stores; what may have been stored behind it.
+    fn at(&mut self, typed: &Typed, before: Stored) -> Stored {
+        let mut stored = before;
+        match &typed.kind {
+            Kind::Read(at) => self.read(*at, stored, typed.span),
+            Kind::Set(at, value) => {
+                stored = self.at(value, stored);
+                if matches!(self.opcode.operands[*at].kind.as_str(), "Out" | "InOut") {
+                    stored |= 1 << at;
+                }
+            }
+            Kind::Place(at) => stored |= 1 << at,
+            Kind::If(flag, so, not) => {
+                let decided = self.at(flag, stored);
+                stored = 0;
+                for arm in [so, not] {
+                    let behind = self.at(arm, decided);
+                    stored |= if arm.leaves { 0 } else { behind };
+                }
+            }
+            Kind::Guard(flag, otherwise) => {
+                stored = self.at(flag, stored);
+                self.at(otherwise, stored);
+            }
+            Kind::Marked(_, runs) => stored = self.all(runs.iter().flatten(), stored),
+            Kind::Op { args, .. } | Kind::Sequence(args) | Kind::All(args) | Kind::Any(args) => {
+                stored = self.all(args, stored);
+            }
+            Kind::Let(bound, body) => {
+                stored = self.all(bound.iter().map(|(_, value)| value), stored);
+                stored = self.at(body, stored);
+            }
+            Kind::Within(flag, _, access) => stored = self.all([&**flag, &**access], stored),
+            Kind::Not(inner) | Kind::Likely(inner, _) | Kind::Cold(inner) | Kind::Switch(inner, _) => {
+                stored = self.at(inner, stored);
+            }
+            Kind::Return(Some(value)) => stored = self.at(value, stored),
+            Kind::Call(call) => {
+                if let Callee::Value(value) = &call.callee {
+                    stored = self.at(value, stored);
+                }
+                stored = self.all(call.args.iter().map(|(arg, _)| arg), stored);
+            }
+            Kind::Invoke(invoke) | Kind::Tail(invoke) => {
+                stored = self.at(&invoke.function, stored);
+                if let Arguments::Values(values) = &invoke.args {
+                    stored = self.all(values, stored);
+                }
+            }
+            Kind::Constant(_)
+            | Kind::Variable(_)
+            | Kind::GoTo(..)
+            | Kind::Goto(_)
+            | Kind::Return(None)
+            | Kind::Exit(_)
+            | Kind::Trap(_)
+            | Kind::Window(_)
+            | Kind::WindowLength(_) => {}
+        }
+        stored
+    }
+
+    fn all<'a>(&mut self, parts: impl IntoIterator<Item = &'a Typed>, before: Stored) -> Stored {
+        parts.into_iter().fold(before, |stored, part| self.at(part, stored))
+    }
+
+    fn read(&mut self, at: usize, stored: Stored, span: Span) {
+        let is_input = matches!(self.opcode.operands[at].kind.as_str(), "In" | "InOut");
+        // What was stored to the operand itself is meant to be read.
+        let is_own = stored & 1 << at != 0;
+        let other = (0..self.opcode.operands.len()).find(|other| stored & 1 << other != 0);
+        if let (true, false, Some(other)) = (is_input, is_own, other)
+            && self.found.iter().all(|(known, ..)| *known != at)
+        {
+            self.found.push((at, other, span));
+        }
+    }
+}
