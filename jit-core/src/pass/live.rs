@@ -346,8 +346,18 @@ pub(super) fn intersect(a: &[Segment], b: &[Segment]) -> bool {
     false
 }
 
-/// The first segment behind this one that ends behind a position. One far away costs the logarithm of how far.
+/// The first segment behind this one that ends behind a position. It is mostly the next; one far away costs the logarithm
+/// of how far.
+#[inline(always)]
 fn skip(list: &[Segment], at: usize, position: u32) -> usize {
+    match list.get(at + 1) {
+        Some(next) if next.end <= position => skip_far(list, at + 1, position),
+        _ => at + 1,
+    }
+}
+
+#[inline(never)]
+fn skip_far(list: &[Segment], at: usize, position: u32) -> usize {
     let (mut near, mut step) = (at + 1, 1);
     while list.get(near + step).is_some_and(|segment| segment.end <= position) {
         near += step + 1;

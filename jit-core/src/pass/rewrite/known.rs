@@ -13,11 +13,11 @@
 //!
 //! does the second test for nothing: where it asks for `b`, one of the two holds and `a` does not.
 //!
-//! Cost: a constant for each way in and for each branch. Dominators are found once, when the first branch asks whose flag is
-//! in a fact.
+//! Cost: a constant for each way in and for each branch. Whether a block dominates another one is found by going back from
+//! that, if few blocks lie between; when that fails for the first time, dominators are found for all blocks.
 
 use super::Walk;
-use crate::ir::graph::Pred;
+use crate::ir::graph::{Graph, Pred};
 use crate::ir::index::{Block, List, Node};
 use crate::pass::flow::{Flow, NONE};
 use crate::vocab::Op;
@@ -26,6 +26,8 @@ use crate::vocab::Op;
 const MAX_WAYS: usize = 4;
 /// How many facts about a flag are looked at, the latest first.
 const MAX_FACTS: usize = 8;
+/// How many blocks are looked at to find whether one dominates another, before dominators are found for all.
+const MAX_BETWEEN: usize = 24;
 /// How many blocks that only jump may lie between a branch and where it leads.
 const MAX_JUMPS: usize = 2;
 
@@ -53,17 +55,22 @@ pub(super) struct Facts {
     literals: Vec<Literal>,
     /// For each node the last literal about it; those with higher numbers may be missing.
     last: Vec<u32>,
-    /// The graph as it was when somebody asked first. Edges that were dropped since then are never taken.
+    /// The graph as it was when somebody asked for blocks that are far apart. Edges that were dropped since then are never
+    /// taken.
     flow: Option<Box<Flow>>,
     /// Its memory while nobody has asked.
     unused: Option<Box<Flow>>,
+    /// Blocks from which one is reached that are between it and another.
+    between: Vec<Block>,
 }
 
 impl Facts {
-    pub(super) fn clear(&mut self) {
+    /// Forgets all of another graph, and has room for one with so many nodes.
+    pub(super) fn clear(&mut self, n_nodes: usize) {
         self.all.clear();
         self.literals.clear();
         self.last.clear();
+        self.last.resize(n_nodes, NONE);
         self.unused = self.flow.take().or(self.unused.take());
     }
 
@@ -81,34 +88,17 @@ impl Facts {
         }
     }
 
-    /// The latest literals about a flag.
-    fn about(&self, flag: Node) -> impl Iterator<Item = Literal> {
-        let literal = |at: u32| self.literals.get(at as usize).copied();
-        let last = self.last.get(flag.at()).copied().unwrap_or(NONE);
-        core::iter::successors(literal(last), move |last| literal(last.before)).take(MAX_FACTS)
+    /// The latest literal about a flag.
+    fn about(&self, flag: Node) -> Option<Literal> {
+        self.last.get(flag.at()).and_then(|last| self.literal(*last))
     }
 
-    fn others(&self, literal: Literal) -> impl Iterator<Item = Literal> {
-        let literals = &self.literals[self.all[literal.fact as usize].literals.range()];
-        literals.iter().filter(move |other| other.flag != literal.flag).copied()
+    fn literal(&self, at: u32) -> Option<Literal> {
+        self.literals.get(at as usize).copied()
     }
 
-    fn is_single(&self, literal: Literal) -> bool {
-        self.all[literal.fact as usize].literals.len == 1
-    }
-
-    /// Whether a literal's fact is known in a block.
-    fn reaches(&self, literal: Literal, block: Block) -> bool {
-        let flow = self.flow.as_deref().expect("it was found before");
-        let (from, to) = (flow.rank[self.all[literal.fact as usize].block.at()], flow.rank[block.at()]);
-        from != NONE && to != NONE && flow.dominates(from, to)
-    }
-
-    /// Whether a flag is known in a block by a fact of its own.
-    fn is_settled(&self, flag: Node, block: Block) -> Option<bool> {
-        let mut about = self.about(flag);
-        let found = about.find(|literal| self.is_single(*literal) && self.reaches(*literal, block))?;
-        Some(found.holds)
+    fn fact(&self, literal: Literal) -> Fact {
+        self.all[literal.fact as usize]
     }
 }
 
@@ -149,18 +139,79 @@ impl Walk<'_> {
     }
 
     /// Whether a flag holds in a block, if that is known from how control came there.
+    #[inline]
     pub(super) fn is_known(&mut self, flag: Node, block: Block) -> Option<bool> {
-        self.scratch.facts.about(flag).next()?;
+        let latest = self.scratch.facts.about(flag)?;
+        self.find(latest, |walk, literal| {
+            walk.reaches(literal, block)
+                && walk.scratch.facts.fact(literal).literals.range().all(|other| {
+                    let other = walk.scratch.facts.literals[other];
+                    other.flag == literal.flag || walk.is_settled(other.flag, block) == Some(!other.holds)
+                })
+        })
+    }
+
+    /// Whether a flag is known in a block by a fact of its own.
+    fn is_settled(&mut self, flag: Node, block: Block) -> Option<bool> {
+        let latest = self.scratch.facts.about(flag)?;
+        self.find(latest, |walk, literal| {
+            walk.scratch.facts.fact(literal).literals.len == 1 && walk.reaches(literal, block)
+        })
+    }
+
+    /// Whether a flag holds by the first literal about it that is as is asked for.
+    fn find(&mut self, latest: Literal, mut is_it: impl FnMut(&mut Self, Literal) -> bool) -> Option<bool> {
+        let mut next = Some(latest);
+        for _ in 0..MAX_FACTS {
+            let literal = next?;
+            if is_it(self, literal) {
+                return Some(literal.holds);
+            }
+            next = self.scratch.facts.literal(literal.before);
+        }
+        None
+    }
+
+    /// Whether a literal's fact is known in a block.
+    fn reaches(&mut self, literal: Literal, block: Block) -> bool {
+        let from = self.scratch.facts.fact(literal).block;
         if self.scratch.facts.flow.is_none() {
+            if let Some(dominates) = self.dominates_near(from, block) {
+                return dominates;
+            }
             let mut flow = self.scratch.facts.unused.take().unwrap_or_default();
             flow.find_dominance(self.graph);
             self.scratch.facts.flow = Some(flow);
         }
-        let facts = &self.scratch.facts;
-        let found = facts.about(flag).find(|literal| {
-            let is_refuted = |other: Literal| facts.is_settled(other.flag, block) == Some(!other.holds);
-            facts.reaches(*literal, block) && facts.others(*literal).all(is_refuted)
-        })?;
-        Some(found.holds)
+        let flow = self.scratch.facts.flow.as_deref().expect("it was found");
+        let (from, to) = (flow.rank[from.at()], flow.rank[block.at()]);
+        from != NONE && to != NONE && flow.dominates(from, to)
+    }
+
+    /// Whether a block dominates another, if few blocks lie between.
+    fn dominates_near(&mut self, from: Block, block: Block) -> Option<bool> {
+        let rank = &self.scratch.flow.rank;
+        let between = &mut self.scratch.facts.between;
+        between.clear();
+        if from != block {
+            between.push(block);
+        }
+        let mut next = 0;
+        while let Some(&at) = between.get(next) {
+            next += 1;
+            // What a block dominates stands behind it.
+            if at == Graph::ENTRY || rank[at.at()] < rank[from.at()] {
+                return Some(false);
+            }
+            for pred in &self.graph.block(at).preds {
+                if pred.block != from && !between.contains(&pred.block) {
+                    if between.len() == MAX_BETWEEN {
+                        return None;
+                    }
+                    between.push(pred.block);
+                }
+            }
+        }
+        Some(true)
     }
 }

@@ -137,7 +137,7 @@ pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) -> b
     scratch.is_past.resize(graph.blocks.len(), false);
     scratch.wanted.clear();
     scratch.n_sweeps = 0;
-    scratch.facts.clear();
+    scratch.facts.clear(n_nodes);
     let mut walk = Walk {
         graph,
         scratch,
