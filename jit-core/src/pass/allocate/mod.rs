@@ -39,7 +39,7 @@ use crate::ir::tiles::{Constraint, Operand, Role, TileList};
 use crate::target::{Reg, RegSet, RegisterFile};
 use crate::vocab::Class;
 use occupied::{Holder, MAX_REGISTERS, NOBODY, Occupied, Sweep};
-use pieces::{HOT, Piece, Pieces, Place, Touch};
+use pieces::{Piece, Pieces, Place, Touch};
 use std::collections::BinaryHeap;
 
 /// Memory kept between functions.
@@ -304,11 +304,11 @@ impl Allocator<'_> {
     fn next(&mut self) -> Option<Task> {
         loop {
             let Scratch { ranges, queue, cold, pieces, n_rounds, .. } = &mut *self.scratch;
-            let next = queue.peek().max(ranges.last());
+            let (queued, range) = (queue.peek(), ranges.last());
             // What cold pieces drive out of a register everywhere comes when all else is done.
             let end = if *n_rounds == 0 { pieces.first_cold } else { u32::MAX };
-            if cold.is_empty() || next.is_some_and(|task| task.start() < end) {
-                return if queue.peek() > ranges.last() { queue.pop() } else { ranges.pop() };
+            if cold.is_empty() || queued.max(range).is_some_and(|task| task.start() < end) {
+                return if queued > range { queue.pop() } else { ranges.pop() };
             }
             self.place_cold();
         }
@@ -374,7 +374,7 @@ impl Allocator<'_> {
     /// Lets a part of a piece wait that was cut by levels.
     fn queue_level(&mut self, piece: u32) {
         let Scratch { pieces, cold, n_rounds, .. } = &mut *self.scratch;
-        match *n_rounds < MAX_ROUNDS && pieces.region(piece) != HOT {
+        match *n_rounds < MAX_ROUNDS && pieces.is_cold(piece) {
             true => cold.push(piece),
             false => self.queue(piece),
         }
@@ -458,9 +458,33 @@ impl Allocator<'_> {
     fn place_idle(&mut self, at: u32) {
         let latest = self.scratch.latest[self.piece(at).range as usize];
         match latest {
-            Some(reg) if self.is_free(at, reg) => self.take(reg, at),
-            _ => self.spill(at),
+            Some(reg) if self.is_free(at, reg) => return self.take(reg, at),
+            _ => {}
         }
+        match self.free_for_moves(at, latest.is_some()) {
+            Some(reg) => self.take(reg, at),
+            None => self.spill(at),
+        }
+    }
+
+    /// A register that is free for a piece that no instruction touches, if a loop moves it in any case: its range was in
+    /// another register before, or blocks bring it values of other ranges or take its value there. Memory would cost a store
+    /// or a load in each turn.
+    fn free_for_moves(&mut self, at: u32, was_in_register: bool) -> Option<Reg> {
+        let number = self.piece(at).range;
+        let Scratch { pieces, .. } = &mut *self.scratch;
+        // Without calls, registers are in use by others.
+        let is_asked_for = self.tiles.has_calls && self.ranges.constant(number, self.tiles).is_none();
+        if !is_asked_for
+            || !pieces.is_in_loop(at)
+            || !was_in_register && !pieces.is_moved(at, self.tiles, self.ranges)
+        {
+            return None;
+        }
+        let class = self.ranges.ranges[number as usize].class;
+        let all = self.regs.of(class);
+        let free = self.scratch.occupied.free(class, all.len(), self.scratch.pieces.segments(at));
+        (free != 0 && self.scratch.steps.take()).then(|| all[free.trailing_zeros() as usize])
     }
 
     fn is_free(&self, at: u32, reg: Reg) -> bool {

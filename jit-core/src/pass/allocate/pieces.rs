@@ -95,7 +95,7 @@ struct Stretch {
 }
 
 /// The region of blocks that are not cold.
-pub(super) const HOT: u32 = u32::MAX;
+const HOT: u32 = u32::MAX;
 /// Blocks of different regions lead to a block, or hot ones.
 const MANY: u32 = u32::MAX - 1;
 
@@ -152,6 +152,9 @@ pub(super) struct Pieces {
     wanted: Vec<u32>,
     /// Where the first cold block starts.
     pub(super) first_cold: u32,
+    /// Ranges that are moved where blocks hand values on, and where; sorted. Found when somebody asks.
+    moved: Vec<(u32, u32)>,
+    is_moved_known: bool,
 }
 
 impl Pieces {
@@ -170,6 +173,7 @@ impl Pieces {
             }
         }));
         self.find_regions(tiles);
+        self.is_moved_known = false;
         self.levels.clear();
         self.levels.resize(self.regions.len().max(2 * n_places as usize) + 1, AtLevel::NONE);
         self.wanted.clear();
@@ -258,6 +262,46 @@ impl Pieces {
     /// Everything that touches a range, in order.
     pub(super) fn uses_of_range(&self, range: u32) -> &[Use] {
         &self.uses[self.first_use[range as usize] as usize..self.first_use[range as usize + 1] as usize]
+    }
+
+    /// Whether a piece begins in a loop, in hot code.
+    pub(super) fn is_in_loop(&self, piece: u32) -> bool {
+        self.blocks[block_at(&self.blocks, self.segments(piece)[0].start)].cost > 1.0
+    }
+
+    /// Whether blocks bring a piece values of other ranges, or take its value to other ranges.
+    pub(super) fn is_moved(&mut self, piece: u32, tiles: &TileList, ranges: &Ranges) -> bool {
+        if self.uses(piece).is_empty() {
+            return false;
+        }
+        if !core::mem::replace(&mut self.is_moved_known, true) {
+            self.find_moved(tiles, ranges);
+        }
+        let range = self.all[piece as usize].range;
+        self.uses(piece).iter().any(|touch| self.moved.binary_search(&(range, touch.at)).is_ok())
+    }
+
+    fn find_moved(&mut self, tiles: &TileList, ranges: &Ranges) {
+        self.moved.clear();
+        for block in &tiles.blocks {
+            let end = (block.insts.start + block.insts.len - 1) * STEP + GAP;
+            for edge in tiles.edges(block) {
+                let to = tiles.block(edge.to);
+                let args = tiles.args[edge.args.range()].iter();
+                for (arg, param) in core::iter::zip(args, &tiles.args[to.params.range()]) {
+                    let (arg, param) = (ranges.of[arg.at()], ranges.of[param.at()]);
+                    if arg != param {
+                        self.moved.extend([(arg, end), (param, to.insts.start * STEP)]);
+                    }
+                }
+            }
+        }
+        self.moved.sort_unstable();
+    }
+
+    /// Whether a piece begins in cold code, behind which nothing hot stands.
+    pub(super) fn is_cold(&self, piece: u32) -> bool {
+        self.segments(piece)[0].start >= self.first_cold
     }
 
     /// The region that a piece starts in.
@@ -362,7 +406,7 @@ impl Pieces {
     /// Cuts a piece into one for each level that it touches, the lowest first, if there are no more levels than that.
     fn cut_by(&mut self, piece: u32, max_levels: usize, level: impl Fn(&Stretch, &[u32]) -> u32) -> bool {
         let whole = self.all[piece as usize];
-        self.find_parts(whole.segments, &level);
+        self.find_parts(whole.segments, max_levels, &level);
         let is_cut = self.touched.len() <= max_levels;
         if is_cut && self.touched.len() > 1 {
             self.touched.sort_unstable();
@@ -375,8 +419,9 @@ impl Pieces {
         is_cut
     }
 
-    /// Cuts segments where the level changes, and counts what each level gets of them.
-    fn find_parts(&mut self, segments: List, level: impl Fn(&Stretch, &[u32]) -> u32) {
+    /// Cuts segments where the level changes, and counts what each level gets of them; but no further than where there are
+    /// too many levels.
+    fn find_parts(&mut self, segments: List, max_levels: usize, level: impl Fn(&Stretch, &[u32]) -> u32) {
         let Pieces { parts, touched, levels, blocks, wanted, .. } = self;
         parts.clear();
         let mut block = 0;
@@ -392,6 +437,9 @@ impl Pieces {
                     _ => {
                         if at_level.n_segments == 0 {
                             touched.push(level);
+                            if touched.len() > max_levels {
+                                return;
+                            }
                         }
                         at_level.last = parts.len() as u32;
                         at_level.n_segments += 1;
