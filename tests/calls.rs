@@ -262,8 +262,8 @@ fn callees_see_their_arguments() {
             let way = round % memories.len();
             let (memory, options, registers) = (&memories[way], &options[way], registers[way]);
             let mut frame = [0; 32];
-            let (graph, expected) = function(&callee, &mut random, &mut frame);
-            pass::place::place(&mut place, &graph, &mut schedule);
+            let (mut graph, expected) = function(&callee, &mut random, &mut frame);
+            pass::place::place(&mut place, &mut graph, &mut schedule);
             pass::tile::tile(&mut tile, &graph, &schedule, X64.tables, features, registers, &mut tiles);
             pass::live::live(&mut live, &tiles, &mut ranges);
             pass::allocate::allocate(&mut allocate, &tiles, &ranges, registers, &mut assignment)

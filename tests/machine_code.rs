@@ -30,7 +30,11 @@ enum Op {
     IsWithin { dst: Out<i64>, a: In<i64>, b: In<i64> },
     Load { dst: Out<i64>, at: In<u64> },
     Leave { a: In<i64>, b: In<i64> },
+    Report { a: In<i64>, b: In<i64> },
+    MultiplyFloats { dst: Out<f64>, a: In<f64>, b: In<f64> },
+    JumpLessFloat { a: In<f64>, b: In<f64>, to: Label },
     Return { a: In<i64> },
+    ReturnFloat { a: In<f64> },
 }
 
 static NULL: u64 = 0;
@@ -66,7 +70,13 @@ template! {
         (within (any (likely (ult (sub $at (^field 0)) (^field 8))) (ult (sub $at (^field 16)) (^field 24))) 7
             (load $at i64))
     Op::Leave        => (when (unlikely (lt $a $b)) (exit))
+    Op::Report       => (when (unlikely (lt $a $b)) (callv report (arglist
+        (carg (addr (tc) 40) ptr) (carg (mul (sub $a $b) (const 3 i64)) i64) (carg (const 123456789 i64) i64))))
+    Op::JumpLessFloat => (when (lt $a $b) (branch $to))
+    Op::MultiplyFloats => (let: (($product (mul $a $b)))
+        (if (likely (lt $product (const 1.0 f64))) $product (call slow_float (arglist (carg $product f64)) f64)))
     Op::Return       => (return $a)
+    Op::ReturnFloat  => (return $a)
 }
 
 const fn null_address() -> i64 {
@@ -75,6 +85,14 @@ const fn null_address() -> i64 {
 
 extern "C" fn nothing() {
     std::hint::black_box(&NULL);
+}
+
+extern "C" fn report(context: *const u8, a: i64, k: i64) {
+    std::hint::black_box((context, a, k));
+}
+
+extern "C" fn slow_float(product: f64) -> f64 {
+    product / 2.0
 }
 
 extern "C" fn slow(sum: i64) -> i64 {
@@ -287,6 +305,63 @@ fn a_slow_path_that_destroys_registers_costs_the_fast_one_nothing() {
     let body = loop_body(&code);
     assert!(!body.iter().any(is_call), "{}", text(&code));
     assert!(!body.iter().any(touches_memory), "{}", text(&code));
+}
+
+#[test]
+fn what_only_cold_calls_are_given_is_computed_in_cold_code() {
+    // do { if i < a { report(&context.40, (i - a) * 3, …) }; call(); the same report; i += 1 } while i < n
+    let [n, a, i, one] = [0u32, 1, 2, 3];
+    let code = compiled(
+        vec![
+            Op::Const { dst: r(i), value: Imm(0) },
+            Op::Const { dst: r(one), value: Imm(1) },
+            Op::Report { a: r(i), b: r(a) },
+            Op::Call,
+            Op::Report { a: r(i), b: r(a) },
+            Op::Add { dst: r(i), a: r(i), b: r(one) },
+            Op::JumpLess { a: r(i), b: r(n), to: Label(2) },
+            Op::Return { a: r(a) },
+        ],
+        4,
+    );
+    let body = loop_body(&code);
+    let mnemonics: Vec<String> = body.iter().map(|i| format!("{:?}", i.mnemonic())).collect();
+    assert_eq!(mnemonics, ["Cmp", "Jl", "Call", "Cmp", "Jl", "Add", "Cmp", "Jl"], "{}", text(&code));
+}
+
+#[test]
+fn what_cold_calls_destroy_is_stored_in_cold_code() {
+    // do { …; i += 1 } while i < n, and then the sum of all floats
+    let looped = |body: &[Op]| {
+        let [n, i, one] = [0u32, 1, 2];
+        let mut code = vec![Op::Const { dst: r(i), value: Imm(0) }, Op::Const { dst: r(one), value: Imm(1) }];
+        code.extend(body);
+        code.push(Op::Add { dst: r(i), a: r(i), b: r(one) });
+        code.push(Op::JumpLess { a: r(i), b: r(n), to: Label(2) });
+        code.extend((4..9).map(|at: u32| Op::AddFloats { dst: r(3), a: r(3), b: r(at) }));
+        code.push(Op::ReturnFloat { a: r(3) });
+        compiled(code, 9)
+    };
+    let add = |dst, a, b| Op::AddFloats { dst: r(dst), a: r(a), b: r(b) };
+    let product = |dst, a, b| Op::MultiplyFloats { dst: r(dst), a: r(a), b: r(b) };
+    // The product is one of two values, and nothing in the loop asks for it.
+    let idle = [Op::Scale { dst: r(7), a: r(4) }, Op::Scale { dst: r(3), a: r(3) }, product(7, 7, 5)];
+    // What is compared is asked for again in the next turn.
+    let around = [
+        Op::JumpLessFloat { a: r(8), b: r(3), to: Label(4) },
+        add(7, 8, 3),
+        Op::JumpLessFloat { a: r(3), b: r(3), to: Label(6) },
+        add(6, 3, 3),
+        product(5, 3, 8),
+        add(4, 5, 8),
+        add(4, 5, 4),
+    ];
+    for body in [&around[..], &idle] {
+        let code = looped(body);
+        let body = loop_body(&code);
+        let is_spilled = |i: &Instruction| touches_memory(i) && i.memory_base() == Register::RSP;
+        assert!(!body.iter().any(|i| is_spilled(i) || is_call(i)), "{}", text(&code));
+    }
 }
 
 #[test]

@@ -69,6 +69,7 @@ impl Compiler {
     }
 
     fn compile(&mut self, graph: &Graph) {
+        let graph = &mut graph.clone();
         pass::place::place(&mut self.place, graph, &mut self.schedule);
         let features = self.features.bits();
         pass::tile::tile(

@@ -132,12 +132,17 @@ fn all() {
 fn place() {
     let mut scratch = pass::place::Scratch::default();
     let mut schedule = Schedule::default();
+    let mut n_copies = 0;
     for seed in 0..N_GRAPHS {
-        let graph = fuzzing::graph(&mut Random::new(seed), &Options::SMALL);
-        pass::place::place(&mut scratch, &graph, &mut schedule);
-        let violations = check::schedule::schedule(&graph, &schedule);
+        let before = fuzzing::graph(&mut Random::new(seed), &Options::SMALL);
+        let mut graph = before.clone();
+        pass::place::place(&mut scratch, &mut graph, &mut schedule);
+        let mut violations = check::schedule::schedule(&graph, &schedule);
+        violations.extend(check::copies::copies(&before, &graph, &schedule));
         assert_eq!(violations, [], "seed {seed}\n{}", print::schedule(&graph, &schedule));
+        n_copies += schedule.copies.len();
     }
+    assert!(n_copies > 0, "cold blocks share values");
 }
 
 #[test]

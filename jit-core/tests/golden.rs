@@ -45,8 +45,8 @@ fn golden(folder: &str, mut pass: impl FnMut(Graph) -> String) {
 fn place() {
     let mut scratch = pass::place::Scratch::default();
     let mut schedule = Schedule::default();
-    golden("place", |graph| {
-        pass::place::place(&mut scratch, &graph, &mut schedule);
+    golden("place", |mut graph| {
+        pass::place::place(&mut scratch, &mut graph, &mut schedule);
         print::schedule(&graph, &schedule)
     });
 }

@@ -195,7 +195,7 @@ fn schedules() {
     let mut said = Vec::new();
     for (words, damage) in SCHEDULES {
         let mut schedule = Schedule::default();
-        place::place(&mut place::Scratch::default(), &graph, &mut schedule);
+        place::place(&mut place::Scratch::default(), &mut graph.clone(), &mut schedule);
         assert_eq!(check::schedule::schedule(&graph, &schedule), []);
         damage(&mut schedule);
         let found = check::schedule::schedule(&graph, &schedule);
@@ -204,6 +204,63 @@ fn schedules() {
         said.extend(found);
     }
     all_were_said(include_str!("../src/check/schedule.rs"), &said);
+}
+
+/// A value that two cold blocks use.
+const SHARED: &str = "\
+b0:
+    v0 = local
+    v1 = load.i64 v0
+    v2 = const.i64 7
+    v3 = mul.i64 v1 v2
+    v4 = nz.i64 v1
+    br v4 b1 b2
+b1 cold:
+    store.i64 v0 v3
+    ret
+b2 <- b0.1:
+    v5 = lt.i64 v1 v2
+    br v5 b3 b4
+b3 cold:
+    store.i64 v0 v3
+    ret
+b4 <- b2.1:
+    ret
+";
+
+/// What placing does to a graph, and its schedule.
+type Placed = (Graph, Schedule);
+
+const COPIES: [Damage<Placed>; 6] = [
+    ("no copy of a floating value", |(_, schedule)| schedule.copies[0].1 = Node(1)),
+    ("is none of the copies", |(_, schedule)| schedule.copies.clear()),
+    ("is not what it was", |(graph, schedule)| graph.nodes[schedule.copies[0].0.at()].op = Op::ADD),
+    ("other operands than it had", |(graph, schedule)| {
+        let copy = schedule.copies.iter().find(|(_, of)| graph.node(*of).op == Op::MUL);
+        let copy = copy.expect("the product is copied").0;
+        graph.set_inputs(copy, &[Node(1), Node(1)]);
+    }),
+    ("a block that is not cold", |(_, schedule)| {
+        schedule.blocks.iter_mut().for_each(|block| block.cold = false);
+    }),
+    ("blocks are not what they were", |(graph, _)| graph.blocks[1].body.clear()),
+];
+
+#[test]
+fn copies() {
+    let before = parse::graph(Vocabulary::BUILTIN, SHARED).expect("it is well written");
+    assert_eq!(check::graph::graph(&before), []);
+    let mut said = Vec::new();
+    for (words, damage) in COPIES {
+        let mut placed = (before.clone(), Schedule::default());
+        place::place(&mut place::Scratch::default(), &mut placed.0, &mut placed.1);
+        assert_eq!(check::copies::copies(&before, &placed.0, &placed.1), []);
+        damage(&mut placed);
+        let found = check::copies::copies(&before, &placed.0, &placed.1);
+        said.extend(found.iter().map(ToString::to_string));
+        assert!(said.iter().any(|said| said.contains(words)), "{words}: {found:?}");
+    }
+    all_were_said(include_str!("../src/check/copies.rs"), &said);
 }
 
 /// What each instruction does to values, and no more: a result in its operand's register, a call's arguments, scratch.

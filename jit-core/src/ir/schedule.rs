@@ -38,6 +38,8 @@ pub struct Schedule {
     pub nodes: Vec<Node>,
     /// Every loop.
     pub loops: Vec<LoopData>,
+    /// Nodes that were made for cold blocks, and of which nodes they are copies.
+    pub copies: Vec<(Node, Node)>,
     /// Position in `blocks` of each of the graph's blocks (`u32::MAX` if unreachable).
     pub position: Vec<u32>,
 }
@@ -48,6 +50,7 @@ impl Schedule {
         self.blocks.clear();
         self.nodes.clear();
         self.loops.clear();
+        self.copies.clear();
         self.position.clear();
     }
 

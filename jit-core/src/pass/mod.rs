@@ -268,14 +268,22 @@ impl Compilation {
     /// From a graph to instructions with registers.
     fn select(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
         let is_long = self.is_long;
-        place::place(&mut self.place, &self.graph, &mut self.schedule);
+        let before = is_judged(target).then(|| self.graph.clone());
+        place::place(&mut self.place, &mut self.graph, &mut self.schedule);
         if is_long {
             self.dead = dead::Scratch::default();
             self.place.release();
         }
         observer.schedule(&self.graph, &self.schedule);
         let text = || print::schedule(&self.graph, &self.schedule);
-        judge(target, "place", || check::schedule::schedule(&self.graph, &self.schedule), text)?;
+        let violations = || {
+            let mut found = check::schedule::schedule(&self.graph, &self.schedule);
+            found.extend(
+                before.iter().flat_map(|graph| check::copies::copies(graph, &self.graph, &self.schedule)),
+            );
+            found
+        };
+        judge(target, "place", violations, text)?;
 
         let Target { set, features, registers, .. } = *target;
         tile::tile(&mut self.tile, &self.graph, &self.schedule, set, features, registers, &mut self.tiles);
@@ -341,6 +349,11 @@ fn close(graph: &mut Graph, constants: build::Constants) {
     }
 }
 
+/// Whether stages' results are looked at.
+fn is_judged(target: &Target<'_>) -> bool {
+    cfg!(debug_assertions) || target.check
+}
+
 /// Looks at a stage's result. What is wrong is a fault of ours: a debug build shows it where it happened, another
 /// gives the function up.
 fn judge(
@@ -349,7 +362,7 @@ fn judge(
     violations: impl FnOnce() -> Vec<Violation>,
     text: impl FnOnce() -> String,
 ) -> Result<(), Error> {
-    if !cfg!(debug_assertions) && !target.check {
+    if !is_judged(target) {
         return Ok(());
     }
     let violations = violations();

@@ -1,6 +1,6 @@
 //! Place every value in a block, and put blocks and nodes in order.
 //!
-//! In: a graph. Out: a [`Schedule`]. Needs: no edges from unreachable blocks, and no floating node that nobody needs
+//! In: a graph. Out: a [`Schedule`], and a graph in which cold code may have copies of values. Needs: no edges from unreachable blocks, and no floating node that nobody needs
 //! ([`super::dead`]). Keeps: the order of pinned nodes. Cost: linear in nodes, plus logarithms of the dominator tree's
 //! depth.
 //!
@@ -9,10 +9,11 @@
 //! a path computes only what it needs, except that it leaves loops (Click, "Global Code Motion / Global Value
 //! Numbering"). What stays: a flag, which is made again where it is consumed; an address and a value without
 //! operands, which fold into the instructions that use them and would otherwise keep a register through the
-//! loop; and what only a cold path uses, which a hot path would then pay for.
+//! loop; and what only a cold path uses, which a hot path would then pay for. Where several cold paths use a value,
+//! each gets its own copy: [`cold`] does that.
 //!
 //! Blocks that run equally often because only cold ones are between them are a *chain*, and a value may stand in any of
-//! its blocks at the same cost. It stands where its bytecode is: as late as it may would mean that a sum of many loads is
+//! its blocks at the same cost. It stands where its bytecode is, behind the checks of that: as late as it may would mean that a sum of many loads is
 //! computed behind the last check, and all that was loaded is kept until then.
 //!
 //! Which order in a block: each value right before the first node that needs it, the operand whose computation
@@ -26,6 +27,8 @@
 //!
 //! Which order of blocks: reverse postorder with each loop's blocks drawn together behind its head, cold blocks
 //! behind all others. A block all of whose ways in (back edges aside) or all of whose ways out are cold is cold.
+
+mod cold;
 
 use super::flow::{Flow, NONE};
 use super::limits::Steps;
@@ -47,6 +50,7 @@ pub struct Scratch {
     flow: Flow,
     /// By rank.
     is_cold: Vec<bool>,
+    cold: cold::Cold,
     chains: Chains,
     lines: Lines,
     /// For each node the rank of its early block, of a pinned one that of its block; then the one before from its bytecode.
@@ -103,14 +107,18 @@ impl Scratch {
 }
 
 /// Makes the schedule of a graph.
-pub fn place(scratch: &mut Scratch, graph: &Graph, out: &mut Schedule) {
+pub fn place(scratch: &mut Scratch, graph: &mut Graph, out: &mut Schedule) {
     out.clear();
     scratch.flow.find(graph);
     scratch.find_cold(graph);
+    scratch.find_regions(graph);
     scratch.find_chains(graph);
     scratch.order_blocks(graph, out);
     scratch.find_early(graph);
-    scratch.find_homes(graph);
+    match scratch.is_cold.contains(&true) {
+        true => scratch.find_homes::<true>(graph, out),
+        false => scratch.find_homes::<false>(graph, out),
+    }
     if scratch.may_fault {
         scratch.find_users(graph);
     }
@@ -260,41 +268,59 @@ impl Scratch {
         }
     }
 
-    /// Gives each floating node the block it stands in, users before operands.
-    fn find_homes(&mut self, graph: &Graph) {
+    /// Gives each floating node the block it stands in, users before operands. Some blocks are cold, or none.
+    fn find_homes<const COLD: bool>(&mut self, graph: &mut Graph, out: &mut Schedule) {
         self.may_fault = false;
         self.home.clear();
         self.home.resize(graph.nodes.len(), NONE);
         for rank in 0..self.flow.order.len() as u32 {
             let block = graph.block(self.flow.order[rank as usize]);
             for &param in &block.params {
-                for (pred, &input) in core::iter::zip(&block.preds, graph.inputs(param)) {
-                    self.use_in(graph, input, self.flow.rank[pred.block.at()]);
+                for (pred, link) in core::iter::zip(&block.preds, graph.node(param).inputs.range()) {
+                    // Nobody comes from where nothing leads to.
+                    match self.flow.rank[pred.block.at()] {
+                        from if COLD && self.is_cold[from as usize] => {
+                            self.use_in_cold(graph, link, from, true)
+                        }
+                        from => self.use_in::<COLD>(graph, graph.links[link], from),
+                    }
                 }
             }
             for &node in block.body.iter().chain([&block.end]) {
                 self.may_fault |= graph.may_fault(node);
-                for &input in graph.inputs(node) {
-                    self.use_in(graph, input, rank);
-                }
+                self.use_inputs::<COLD>(graph, node, rank);
             }
         }
         for index in (0..self.floating.len()).rev() {
             let node = self.floating[index];
-            if self.home[node.at()] == NONE {
+            let home = match self.home[node.at()] {
+                _ if COLD && self.cold.is_used(node) => self.divide(graph, node, out),
                 // Only what nothing leads to needs it.
-                continue;
-            }
-            let mut home = self.choose(graph, node);
-            if home != self.home[node.at()] && !self.steps.take() {
-                home = self.home[node.at()];
-            }
+                NONE => continue,
+                late => self.settle(graph, node, late),
+            };
             self.home[node.at()] = home;
-            for &input in graph.inputs(node) {
-                self.use_in(graph, input, home);
-            }
+            self.use_inputs::<COLD>(graph, node, home);
         }
         self.sort_by_origin(graph);
+    }
+
+    /// Notes that the operands of a node are used in its block.
+    #[inline(always)]
+    fn use_inputs<const COLD: bool>(&mut self, graph: &Graph, node: Node, rank: u32) {
+        if COLD && self.is_cold[rank as usize] {
+            return self.use_inputs_in_cold(graph, node, rank);
+        }
+        for &input in graph.inputs(node) {
+            self.use_in::<COLD>(graph, input, rank);
+        }
+    }
+
+    /// The best block for a value whose uses one dominates; that one if there may be no more steps.
+    #[inline(always)]
+    fn settle(&mut self, graph: &Graph, node: Node, late: u32) -> u32 {
+        let home = self.choose(graph, node, late);
+        if home != late && !self.steps.take() { late } else { home }
     }
 
     /// Lists the floating nodes of each block in the order of the bytecodes they are from; those from one bytecode with
@@ -338,7 +364,11 @@ impl Scratch {
         self.next[node.at()] = core::mem::replace(first, node);
     }
 
-    fn use_in(&mut self, graph: &Graph, node: Node, rank: u32) {
+    #[inline(always)]
+    fn use_in<const COLD: bool>(&mut self, graph: &Graph, node: Node, rank: u32) {
+        if COLD {
+            self.cold.use_in_hot(node, rank);
+        }
         if !graph.node(node).block.is_some() {
             let home = &mut self.home[node.at()];
             *home = if *home == NONE { rank } else { self.flow.meet(*home, rank) };
@@ -346,12 +376,10 @@ impl Scratch {
     }
 
     /// The best block between late and early: out of as many loops as possible, then as late as possible.
-    fn choose(&self, graph: &Graph, node: Node) -> u32 {
+    fn choose(&self, graph: &Graph, node: Node, late: u32) -> u32 {
         let flow = &self.flow;
-        let late = self.home[node.at()];
         let data = graph.node(node);
-        let folds = data.inputs.len == 0 || graph.vocab.info(data.op).yields == Yields::Ptr;
-        if folds || data.ty() == Type::Flag || self.is_cold[late as usize] {
+        if folds(graph, node) || data.ty() == Type::Flag || self.is_cold[late as usize] {
             return late;
         }
         let highest = flow.height(self.early[node.at()]);
@@ -372,8 +400,8 @@ impl Scratch {
         self.in_chain(graph, data.origin, best, highest)
     }
 
-    /// The first block of a chain, up to this one and no higher in the dominator tree than that, that ends with a value's own
-    /// bytecode or a later one.
+    /// The first block of a chain, up to this one and no higher in the dominator tree than that, that ends with a later
+    /// bytecode than a value's own: behind the checks of that.
     fn in_chain(&self, graph: &Graph, origin: u32, rank: u32, highest: u32) -> u32 {
         let Some(&(position, start)) = self.chains.position.get(rank as usize) else { return rank };
         let n_above = (position - start).min(self.flow.height(rank) - highest);
@@ -382,8 +410,14 @@ impl Scratch {
         }
         let ranks = &self.chains.ranks[(position - n_above) as usize..position as usize];
         let end = |rank: &u32| graph.node(graph.block(self.flow.order[*rank as usize]).end).origin;
-        let n_before = ranks.partition_point(|rank| end(rank) < origin);
+        let n_before = ranks.partition_point(|rank| end(rank) <= origin);
         ranks.get(n_before).copied().unwrap_or(rank)
+    }
+
+    /// Whether a hot block runs as often as another one that dominates it, as far as is known.
+    fn run_equally_often(&self, a: u32, b: u32) -> bool {
+        let chain = |rank: u32| self.chains.position.get(rank as usize).map(|(_, start)| start);
+        !self.chains.ranks.is_empty() && chain(a) == chain(b)
     }
 
     fn find_users(&mut self, graph: &Graph) {
@@ -489,6 +523,12 @@ impl Scratch {
             ref inputs => inputs[turn],
         }
     }
+}
+
+/// Whether a value becomes part of instructions that use it: it has no operands, or is an address.
+fn folds(graph: &Graph, node: Node) -> bool {
+    let data = graph.node(node);
+    data.inputs.len == 0 || graph.vocab.info(data.op).yields == Yields::Ptr
 }
 
 impl Lines {

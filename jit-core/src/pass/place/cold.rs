@@ -1,0 +1,252 @@
+//! Let cold code compute what it needs, so that hot code need not.
+//!
+//! In: a floating value whose users all have their blocks. Out: the block that it stands in, and copies of it in cold code,
+//! which are what users there take instead. What holds: a copy is what its original is, of operands that are equal.
+//!
+//! A block that dominates the uses in several cold blocks is mostly a hot one, and what stands there is computed for
+//! nothing nearly always: the arguments of calls on slow paths, addresses of what is written on ways out. So each cold
+//! *region* gets a copy of its own: the cold blocks that a cold block dominates which no other cold block dominates. A
+//! value that hot code needs as well stands where hot code needs it, and regions from which that is not seen get copies.
+//! The same goes for a constant or an address that a cold call is given, wherever it stands: it becomes part of other
+//! instructions that use it, but is in a register for a call.
+//!
+//! A copy needs its operands where it stands, and hot code keeps them until then. If more than one of them is kept for
+//! nothing else, there is no copy: the value itself takes one register. Nor is there one if hot code computes the value
+//! as often anyway.
+//!
+//! Cost: a constant for each use in cold code, and no more copies than there are nodes. A value that many regions use has
+//! copies only if it is a constant or an address: cold code is not to be much longer than it was.
+
+use super::{NONE, Scratch, folds};
+use crate::grammar::pattern::is_const;
+use crate::ir::graph::{Graph, NodeData};
+use crate::ir::index::{List, Node};
+use crate::ir::schedule::Schedule;
+use crate::vocab::op::Kind;
+
+/// How many operands may be kept for copies alone: the value that they are operands of is not kept instead.
+const MAX_KEPT: usize = 1;
+/// How many copies of a value there are that is neither a constant nor an address.
+const MAX_COPIES: usize = 8;
+/// How far below a value it is looked whether its operands are there anyway.
+const MAX_DEPTH: u32 = 2;
+
+/// Memory kept between functions. There is nothing in it if no block is cold.
+#[derive(Debug, Default)]
+pub(super) struct Cold {
+    /// By rank: the first cold block of the region that a cold block is in.
+    region: Vec<u32>,
+    /// By rank of a region's first block: the value that was divided last, and what stands for it there.
+    copies: Vec<(Node, Node)>,
+    uses: Vec<Use>,
+    /// For each node the last of its uses in cold blocks, in `uses`.
+    last_use: Vec<u32>,
+    /// For each node the last hot block that is known to use it, by rank, and one more.
+    kept_until: Vec<u32>,
+    /// How many copies there may still be.
+    n_left: usize,
+}
+
+/// A use of a floating value in a cold block.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    /// Which operand it is, in [`Graph::links`].
+    link: u32,
+    rank: u32,
+    /// Whether the value must be in a register, if it could become part of instructions.
+    in_register: bool,
+    before: u32,
+}
+
+impl Scratch {
+    /// Prepares for a graph whose cold blocks are known.
+    pub(super) fn find_regions(&mut self, graph: &Graph) {
+        let Scratch { flow, is_cold, cold, .. } = self;
+        cold.clear();
+        if !is_cold.contains(&true) {
+            return;
+        }
+        for rank in 0..is_cold.len() {
+            let above = flow.idom[rank] as usize;
+            let region = if is_cold[rank] && is_cold[above] { cold.region[above] } else { rank as u32 };
+            cold.region.push(region);
+        }
+        cold.copies.resize(is_cold.len(), (Node::NONE, Node::NONE));
+        cold.last_use.resize(graph.nodes.len(), NONE);
+        cold.kept_until.resize(graph.nodes.len(), 0);
+        cold.n_left = graph.nodes.len();
+    }
+
+    /// Notes that the operands of a node are used in its cold block.
+    pub(super) fn use_inputs_in_cold(&mut self, graph: &Graph, node: Node, rank: u32) {
+        let data = graph.node(node);
+        let info = graph.vocab.info(data.op);
+        for (at, link) in data.inputs.range().enumerate() {
+            let as_address = info.operands.get(at) == Some(&Kind::Ptr);
+            let is_constant = graph.node(graph.links[link]).inputs.len == 0;
+            self.use_in_cold(graph, link, rank, info.is_call() || !as_address && !is_constant);
+        }
+    }
+
+    /// Notes a use in a cold block.
+    pub(super) fn use_in_cold(&mut self, graph: &Graph, link: usize, rank: u32, in_register: bool) {
+        let node = graph.links[link];
+        if graph.node(node).block.is_some() {
+            return;
+        }
+        let Cold { uses, last_use, .. } = &mut self.cold;
+        let before = core::mem::replace(&mut last_use[node.at()], uses.len() as u32);
+        uses.push(Use { link: link as u32, rank, in_register, before });
+    }
+
+    /// Finds the block of a value that cold blocks use, or several. Those of its uses in hot blocks are met in `home`.
+    pub(super) fn divide(&mut self, graph: &mut Graph, node: Node, out: &mut Schedule) -> u32 {
+        let hot = match self.home[node.at()] {
+            NONE => NONE,
+            late => self.settle(graph, node, late),
+        };
+        let folds = folds(graph, node);
+        let (mut all, mut n_regions, mut branch, mut in_register) = (hot, 0, 0, !folds);
+        let mut next = self.cold.last_use[node.at()];
+        while let Some(&at) = self.cold.uses.get(next as usize) {
+            let rank = at.rank;
+            next = at.before;
+            if self.is_served(hot, folds, at) {
+                continue;
+            }
+            in_register |= at.in_register;
+            all = if all == NONE { rank } else { self.flow.meet(all, rank) };
+            let region = self.cold.region[rank as usize];
+            let (of, copy) = &mut self.cold.copies[region as usize];
+            if core::mem::replace(of, node) != node {
+                *copy = Node::NONE;
+                n_regions += 1;
+                branch = branch.max(self.flow.idom[region as usize]);
+            }
+        }
+        let n_copies = n_regions - (hot == NONE) as usize;
+        // What is there when the function is entered is nowhere else.
+        let is_made = !graph.inputs(node).is_empty() || is_const(graph.vocab.info(graph.node(node).op));
+        let is_free =
+            n_copies == 0 || !in_register || hot != NONE && !folds && self.run_equally_often(hot, all);
+        if is_free
+            || !is_made
+            || n_copies > if folds { self.cold.n_left } else { self.cold.n_left.min(MAX_COPIES) }
+            || self.n_kept(graph, node, branch) > MAX_KEPT
+            || !self.steps.take()
+        {
+            return if all == hot { hot } else { self.settle(graph, node, all) };
+        }
+        self.cold.n_left -= n_copies;
+        self.copy(graph, node, hot, folds, out)
+    }
+
+    /// Whether a use in cold code takes a value from the hot block where that stands.
+    fn is_served(&self, hot: u32, folds: bool, at: Use) -> bool {
+        hot != NONE && !(folds && at.in_register) && self.flow.dominates(hot, at.rank)
+    }
+
+    /// Gives each region that a value is used in its own, and one of them the value itself if hot code does not use it.
+    fn copy(&mut self, graph: &mut Graph, node: Node, hot: u32, folds: bool, out: &mut Schedule) -> u32 {
+        let first = graph.nodes.len();
+        let mut home = hot;
+        let mut next = self.cold.last_use[node.at()];
+        while let Some(&at) = self.cold.uses.get(next as usize) {
+            let Use { link, rank, .. } = at;
+            next = at.before;
+            if self.is_served(hot, folds, at) {
+                continue;
+            }
+            let region = self.cold.region[rank as usize] as usize;
+            let there = self.cold.copies[region].1;
+            let copy = match there {
+                Node::NONE if home == NONE => node,
+                Node::NONE => {
+                    let copy = self.add_copy(graph, node);
+                    out.copies.push((copy, node));
+                    copy
+                }
+                there => there,
+            };
+            self.cold.copies[region].1 = copy;
+            graph.links[link as usize] = copy;
+            if copy == node {
+                home = if home == NONE { rank } else { self.flow.meet(home, rank) };
+            } else {
+                let home = &mut self.home[copy.at()];
+                *home = if *home == NONE { rank } else { self.flow.meet(*home, rank) };
+            }
+        }
+        for copy in first..graph.nodes.len() {
+            self.use_inputs_in_cold(graph, Node::from(copy), self.home[copy]);
+        }
+        home
+    }
+
+    fn add_copy(&mut self, graph: &mut Graph, node: Node) -> Node {
+        let data = *graph.node(node);
+        let start = graph.links.len();
+        graph.links.extend_from_within(data.inputs.range());
+        let copy = Node::from(graph.nodes.len());
+        let inputs = List { start: start as u32, ..data.inputs };
+        graph.nodes.push(NodeData { inputs, ..data });
+        self.early.push(self.early[node.at()]);
+        self.need.push(self.need[node.at()]);
+        self.home.push(NONE);
+        self.cold.last_use.push(NONE);
+        self.cold.kept_until.push(0);
+        self.floating.push(copy);
+        copy
+    }
+
+    /// How many operands of a value are kept up to a block for nothing but the value.
+    fn n_kept(&self, graph: &Graph, node: Node, rank: u32) -> usize {
+        let inputs = graph.inputs(node);
+        // The same operand twice is one.
+        let is_first = |at: usize| !inputs[..at].contains(&inputs[at]);
+        let is_kept = |at: &usize| is_first(*at) && !self.is_there(graph, inputs[*at], rank, MAX_DEPTH);
+        (0..inputs.len()).filter(is_kept).count()
+    }
+
+    /// Whether a value is there where control leaves a hot block for a cold one, as far as is known: hot code uses it
+    /// later or in the next turn of a loop, or it is made of what is there.
+    fn is_there(&self, graph: &Graph, node: Node, rank: u32, depth: u32) -> bool {
+        let until = self.cold.kept_until[node.at()];
+        let inner = self.flow.innermost[rank as usize];
+        let is_kept_around = || {
+            inner != NONE && {
+                let head = self.flow.loops[inner as usize].head;
+                until > head && self.early[node.at()] < head
+            }
+        };
+        if until > rank + 1 || is_kept_around() {
+            return true;
+        }
+        let is_made = !graph.node(node).block.is_some() && depth > 0;
+        is_made && graph.inputs(node).iter().all(|input| self.is_there(graph, *input, rank, depth - 1))
+    }
+}
+
+impl Cold {
+    fn clear(&mut self) {
+        let Cold { region, copies, uses, last_use, kept_until, n_left: _ } = self;
+        region.clear();
+        copies.clear();
+        uses.clear();
+        last_use.clear();
+        kept_until.clear();
+    }
+
+    /// Notes a use in a hot block.
+    #[inline(always)]
+    pub(super) fn use_in_hot(&mut self, node: Node, rank: u32) {
+        let until = &mut self.kept_until[node.at()];
+        *until = (*until).max(rank + 1);
+    }
+
+    /// Whether cold blocks use a node.
+    #[inline(always)]
+    pub(super) fn is_used(&self, node: Node) -> bool {
+        self.last_use[node.at()] != NONE
+    }
+}
