@@ -11,6 +11,22 @@ use azulejo_core::ir::bytecode::Bytecode;
 const MOST: usize = 64;
 
 /// A function that was running, and where. See [`Engine::backtrace`].
+///
+/// ```
+/// # use azulejo::prelude::*;
+/// # #[derive(Bytecode, Clone, Copy, Debug)]
+/// # enum Op { Nothing, Fail }
+/// # template! {
+/// #     Op::Nothing => (dov)
+/// #     Op::Fail    => (trap 7)
+/// # }
+/// let engine: Engine<Op> = Engine::<Op>::builder().backtraces(true).build();
+/// let fails = engine.define("fails", vec![Op::Nothing, Op::Fail], 0)?;
+/// assert!(engine.call::<_, i64>(fails, &mut (), ()).is_err());
+/// let frame = engine.backtrace().frames[0];
+/// assert_eq!((engine.name(frame.function)?.as_str(), frame.at), ("fails", 1));
+/// # Ok::<(), azulejo::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BacktraceFrame {
     /// The function.
@@ -20,6 +36,15 @@ pub struct BacktraceFrame {
 }
 
 /// The calls that led to a failure. See [`Engine::backtrace`].
+///
+/// ```
+/// // Of calls that nested very deep, the outer ones are only counted.
+/// let text = |backtrace: &azulejo::Backtrace| match backtrace.left_out {
+///     0 => format!("{} calls", backtrace.frames.len()),
+///     more => format!("{} calls, and {more} around them", backtrace.frames.len()),
+/// };
+/// assert_eq!(text(&azulejo::Backtrace::default()), "0 calls");
+/// ```
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Backtrace {
     /// From the innermost one out.
