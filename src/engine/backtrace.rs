@@ -15,13 +15,13 @@ const MOST: usize = 64;
 /// ```
 /// # use azulejo::prelude::*;
 /// # #[derive(Bytecode, Clone, Copy, Debug)]
-/// # enum Op { Nothing, Fail }
+/// # enum Op { Const { dst: Out<i64>, k: Imm<i64> }, Fail }
 /// # template! {
-/// #     Op::Nothing => (dov)
-/// #     Op::Fail    => (trap 7)
+/// #     Op::Const => (copy $k)
+/// #     Op::Fail  => (trap 7)
 /// # }
 /// let engine: Engine<Op> = Engine::<Op>::builder().backtraces(true).build();
-/// let fails = engine.define("fails", vec![Op::Nothing, Op::Fail], 0)?;
+/// let fails = engine.define("fails", vec![Op::Const { dst: 0.into(), k: Imm(7) }, Op::Fail], 1)?;
 /// assert!(engine.call::<_, i64>(fails, &mut (), ()).is_err());
 /// let frame = engine.backtrace().frames[0];
 /// assert_eq!((engine.name(frame.function)?.as_str(), frame.at), ("fails", 1));
