@@ -1,6 +1,8 @@
 //! Atomic accesses in every tier: what they give and leave, from several threads at once, and that nothing else that touches
 //! memory goes past them.
 
+#![allow(deprecated, reason = "programs name different registers where templates read inputs late")]
+
 use azulejo::prelude::*;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,7 @@
 //! What the baseline compiler makes of bytecode: operands of every width, from fields and from the operand stack; loop
 //! heads that count, wherever they are; and bytecode of several types in turn.
 
+#![allow(deprecated, reason = "programs name different registers where templates read inputs late")]
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
 use azulejo::prelude::*;

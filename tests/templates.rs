@@ -1,6 +1,8 @@
 //! Forms of the template language that reach beyond one row: shared macros, and marks. Each program runs in the
 //! interpreter and compiled.
 
+#![allow(deprecated, reason = "programs name different registers where templates read inputs late")]
+
 use azulejo::prelude::*;
 
 /// What other modules share.

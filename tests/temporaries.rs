@@ -1,6 +1,8 @@
 //! Functions that say which of their registers are temporaries: what is handed on in a machine register and what is
 //! written to its slot; and that engines look whether it is true.
 
+#![allow(deprecated, reason = "programs name different registers where templates read inputs late")]
+
 use azulejo::__private::core::check::temporaries::temporaries;
 use azulejo::__private::core::verify::{Fault, VerifyError, verify};
 use azulejo::prelude::*;

@@ -215,6 +215,7 @@ pub static SECTIONS: &[Section] = sections! {
         "dov" ["(dov step …)"] "Does one thing after another.", i64 "(do (dov (discard $a) (discard $b)) 1)" = "1";
         "discard" "Computes a value and forgets it.", i64 "(do (discard (add $a 1)) $a)" = "7";
         "set" ["(set $output value)"] "Stores an output, in a template that does so itself: `Op::Name! => …`.";
+        "place" ["(place $output)"] "The address of such an output, for a function that stores it. It counts as stored from there on.";
     }
     "Choice" {
         "if" "One of two values; only that one is computed.",
@@ -314,10 +315,10 @@ mod tests {
         }
         for entry in entries() {
             assert!(entry.row().is_some() || entry.form.is_some(), "`{}` is no operator", entry.word);
-            // `set` is shown by examples of templates that store outputs themselves.
+            // `set` and `place` stand in templates that store outputs themselves, and have tests of their own.
             let is_shown =
                 entry.examples.iter().any(|(_, code, _)| code.contains(&format!("({}", entry.word)));
-            assert!(is_shown || entry.word == "set", "`{}` has no example", entry.word);
+            assert!(is_shown || ["set", "place"].contains(&entry.word), "`{}` has no example", entry.word);
         }
     }
 }
