@@ -16,6 +16,7 @@ enum Op {
     Call { dst: Out<i64>, f: Imm<u32>, args: Regs },
     Tail { f: Imm<u32>, args: Regs },
     Again { dst: Out<i64>, a: In<i64> },
+    Raise { run: RegsMut },
     Return { a: In<i64> },
 }
 
@@ -28,7 +29,16 @@ template! {
     Op::Call     => (invoke $f (arglist $args) i64)
     Op::Tail     => (tail $f (arglist $args))
     Op::Again    => (call again (arglist (carg $a i64)) i64)
+    Op::Raise    => unsafe (callv raise (arglist (carg (window $run) ptr) (carg (length $run) i64)))
     Op::Return   => (return $a)
+}
+
+/// Adds one to each of some registers.
+unsafe extern "C" fn raise(first: *mut i64, count: i64) {
+    for at in 0..count as usize {
+        // SAFETY: the template says where so many are.
+        unsafe { *first.add(at) += 1 };
+    }
 }
 
 thread_local! {
@@ -345,6 +355,28 @@ fn a_program_goes_on_where_its_fuel_was_used_up() {
             assert_eq!(engine.call::<_, i64>(sum, &mut (), ()), Ok(expected), "{tier}");
             // 5150 calls and times around.
             assert!((350..450).contains(&given.get()), "{tier} was given fuel {} times", given.get());
+        }
+    }
+}
+
+#[test]
+fn what_a_bytecode_may_write_is_stored_where_the_program_is_left_before_it() {
+    for (tier, builder) in engines() {
+        let engine: Engine<Op> = builder.fuel(10).build();
+        engine.when_out_of_fuel(|| 7);
+        let run = |first, count| Op::Raise { run: RegsMut { first, count } };
+        let code = vec![
+            run(2, 1),
+            // The loop's head: the bytecodes in front of and behind the look at the fuel have runs of registers.
+            run(1, 2),
+            add(1, 1, 3),
+            add(0, 0, 1),
+            Op::JumpLess { a: 0.into(), k: Imm(1000), to: Label(1) },
+            Op::Return { a: 1.into() },
+        ];
+        let function = engine.define("raise", code, 3).expect("it is right");
+        for _ in 0..3 {
+            assert_eq!(engine.call::<_, i64>(function, &mut (), (0i64,)), Ok(4000), "{tier}");
         }
     }
 }

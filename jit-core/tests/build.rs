@@ -5,7 +5,7 @@ use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
 use azulejo_core::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Raw};
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::template::{Imm, Likelihood, Resume, Step, Template};
-use azulejo_core::pass::build::{Instructions, Scratch, Source, build};
+use azulejo_core::pass::build::{Functions, Instructions, Scratch, Source, build};
 use azulejo_core::pass::{dead, rewrite};
 use azulejo_core::random::Random;
 use azulejo_core::text::print;
@@ -168,6 +168,18 @@ static TEMPLATES: &[&Template] = &[
 ];
 
 fn built(code: &[&[Raw]], locals: u32, slots: u32, depths: &[u32]) -> String {
+    built_for(code, locals, slots, depths, 0, Functions::default())
+}
+
+/// With an entry, and what a program is stopped by.
+fn built_for(
+    code: &[&[Raw]],
+    locals: u32,
+    slots: u32,
+    depths: &[u32],
+    entry: u32,
+    functions: Functions<'_>,
+) -> String {
     let code = Numbers(code.iter().map(|bytecode| bytecode.to_vec()).collect());
     let source = Source {
         vocab: Vocabulary::BUILTIN,
@@ -178,9 +190,9 @@ fn built(code: &[&[Raw]], locals: u32, slots: u32, depths: &[u32]) -> String {
         locals,
         slots,
         depths,
-        entry: 0,
+        entry,
         arguments: None,
-        functions: azulejo_core::pass::build::Functions::default(),
+        functions,
         called: None,
     };
     let mut graph = Graph::new(Vocabulary::BUILTIN);
@@ -265,6 +277,42 @@ fn a_guard_stores_what_was_written_and_only_that() {
     assert_eq!(count(&text, "store."), 1, "register 0 was never written: {text}");
     assert_eq!(count(&text, "exit_at 1"), 1, "{text}");
     assert_eq!(count(&text, "cold"), 1, "{text}");
+}
+
+/// Two loops, one in the other, in which r0 (limit), r1 and r2 (counters) and r3 (one) are read. What r4 to r6 have is read where
+/// it is written, and never again.
+const NESTED: &[&[Raw]] = &[
+    &[SET, 3, 1],
+    &[ADD, 4, 1, 3],
+    &[ADD, 2, 4, 4],
+    &[ADD, 5, 2, 3],
+    &[ADD, 2, 5, 3],
+    &[JUMP_LESS, 2, 0, 3],
+    &[ADD, 6, 1, 3],
+    &[ADD, 1, 6, 3],
+    &[JUMP_LESS, 1, 0, 1],
+    &[RETURN, 2],
+];
+
+#[test]
+fn where_a_program_may_be_stopped_it_stores_what_is_read_afterwards() {
+    // One is stored at both heads, the counters where they are read: r1 and r3 at the outer one, r2 as well at the inner one.
+    let stop = Functions { stop: Some(0x1000), ..Functions::default() };
+    let text = built_for(NESTED, 7, 7, &[], 0, stop);
+    assert_eq!(count(&text, "store."), 5, "{text}");
+    assert_eq!(count(&text, "= param."), 2, "{text}");
+    // Fuel is stored where it is taken: where the function starts, and at the heads.
+    let fuel = Functions { fuel: Some(0x1000), ..Functions::default() };
+    let text = built_for(NESTED, 7, 7, &[], 0, fuel);
+    assert_eq!(count(&text, "store."), 3 + 5, "{text}");
+}
+
+#[test]
+fn where_code_for_an_inner_loop_moves_on_it_stores_what_is_read_afterwards() {
+    // Entered at the inner loop, it is left where the outer one begins: r1 and r3 are stored there.
+    let text = built_for(NESTED, 7, 7, &[], 3, Functions::default());
+    assert_eq!(count(&text, "exit_at"), 1, "{text}");
+    assert_eq!(count(&text, "store."), 2, "{text}");
 }
 
 #[test]
@@ -450,7 +498,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             depths: &[],
             entry: 0,
             arguments: None,
-            functions: azulejo_core::pass::build::Functions::default(),
+            functions: Functions::default(),
             called: None,
         };
         build(&mut scratch, &source, &mut graph);

@@ -314,15 +314,6 @@ impl Alive {
             starts = touches.is_split;
             // What no way leads to names no registers.
             if source.depths.get(at) != Some(&Shape::UNREACHED) {
-                let last_jump = leads(at);
-                let is_head = last_jump.is_some_and(|last| last as usize >= at);
-                let is_polled = source.functions.are_polled() && is_head
-                    || source.functions.fuel.is_some() && at == 0 && source.entry == 0;
-                if is_polled || (at as u32) < source.entry && last_jump.is_some() {
-                    // The function may be left there, with its registers in their slots.
-                    let start = self.reads.len() - self.n_words;
-                    self.reads[start..].copy_from_slice(&self.stored);
-                }
                 self.add(source, code, at, touches);
             }
         }

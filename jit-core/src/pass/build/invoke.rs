@@ -86,11 +86,6 @@ impl Functions<'_> {
         let Functions { put_off, room, .. } = *self;
         Functions { put_off, room, ..Functions::default() }
     }
-
-    /// Whether loops are left at their heads when somebody wants it.
-    pub(super) fn are_polled(&self) -> bool {
-        self.stop.is_some() || self.fuel.is_some()
-    }
 }
 
 impl Builder<'_> {

@@ -60,7 +60,7 @@ impl Builder<'_> {
         self.leave_if(flag, Needs::All);
     }
 
-    /// Leaves here if a flag holds. All registers that are stored there must be among those that are needed.
+    /// Leaves here if a flag holds. Who goes on here finds in its slots what is needed here.
     fn leave_if(&mut self, flag: Node, needs: Needs) {
         let (out, on) = (self.graph.add_block(), self.graph.add_block());
         self.graph.end(self.current, Op::BR, Type::Void, &[flag], 0, &[out, on], self.at);
@@ -68,7 +68,10 @@ impl Builder<'_> {
         self.arrive(out, needs);
         self.arrive(on, needs);
         self.enter_split(out, needs);
-        self.flush_all();
+        match needs {
+            Needs::At(at) => self.flush_needed(at),
+            _ => self.flush_all(),
+        }
         self.exit(self.at as u64);
         self.enter_split(on, needs);
     }

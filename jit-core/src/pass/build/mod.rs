@@ -304,6 +304,7 @@ impl Builder<'_> {
         self.come_in();
         for at in 0..self.source.code.len() {
             self.at = at as u32;
+            (self.observed, self.has_window) = (false, false);
             self.enter_leader(at);
             if self.source.depths.get(at) == Some(&Shape::UNREACHED) {
                 self.current = Block::NONE;
@@ -329,7 +330,7 @@ impl Builder<'_> {
     /// entered again where the outer loop has its proper shape.
     fn move_on(&mut self) {
         self.graph.blocks[self.current.at()].heat = Heat::Cold;
-        self.flush_all();
+        self.flush_needed(self.at as usize);
         self.exit(MOVED_ON | self.at as u64);
     }
 
@@ -422,7 +423,6 @@ impl Builder<'_> {
     fn link(&mut self, at: usize) {
         let opcode = self.scratch.code.opcode(at);
         let template = self.source.templates[opcode];
-        (self.observed, self.has_window) = (false, false);
         self.open_blocks(template);
         if template.blocks > 1 {
             let Scratch { alive, code, registers, .. } = &mut *self.scratch;
