@@ -380,3 +380,24 @@ fn what_a_bytecode_may_write_is_stored_where_the_program_is_left_before_it() {
         }
     }
 }
+
+#[test]
+#[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+fn a_program_is_stopped_wherever_the_words_are_that_it_looks_at() {
+    // When all words near the program are taken, compiled code looks at others.
+    let _taken: Vec<_> = (0..5000).map(|_| azulejo::x64::near::Word::new()).collect();
+    for (tier, builder) in engines() {
+        let engine: Engine<Op> = builder.fuel(5000).build();
+        let code = vec![add(1, 1, 3), add(0, 0, 1), Op::JumpLess { a: 0.into(), k: Imm(1000), to: Label(0) }];
+        let code = [code, vec![Op::Return { a: 1.into() }]].concat();
+        let function = engine.define("loop", code, 2).expect("it is right");
+        let interrupter = engine.interrupter();
+        assert_eq!(engine.call::<_, i64>(function, &mut (), (0i64,)), Ok(3000), "{tier}");
+        interrupter.interrupt();
+        let result = engine.call::<_, i64>(function, &mut (), (0i64,));
+        assert_eq!(result, Err(Error::Interrupted { at: 0 }), "{tier}");
+        engine.set_fuel(500);
+        let result = engine.call::<_, i64>(function, &mut (), (0i64,));
+        assert_eq!(result, Err(Error::OutOfFuel { at: 0 }), "{tier}");
+    }
+}

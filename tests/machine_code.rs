@@ -104,7 +104,10 @@ fn r<T: From<u32>>(register: u32) -> T {
 }
 
 fn compiled(code: Vec<Op>, registers: u32) -> Vec<Instruction> {
-    let engine = Engine::<Op>::new();
+    compiled_by(&Engine::new(), code, registers)
+}
+
+fn compiled_by(engine: &Engine<Op>, code: Vec<Op>, registers: u32) -> Vec<Instruction> {
     let function = engine.define("test", code, registers).expect("the code is right");
     engine.compile(function).expect("it compiles");
     let listing = engine.disassemble(function).expect("it was compiled");
@@ -535,4 +538,33 @@ fn ways_out_that_trap_alike_share_their_code() {
     let returns = code.iter().filter(|i| i.flow_control() == FlowControl::Return).count();
     // One for the value and one for the trap.
     assert_eq!(returns, 2, "{}", text(&code));
+}
+
+#[test]
+fn a_loop_that_may_be_stopped_or_runs_on_fuel_has_two_more_instructions_and_the_same_moves() {
+    let code = vec![
+        Op::Const { dst: r(1), value: Imm(0) },
+        Op::Const { dst: r(2), value: Imm(0) },
+        Op::Const { dst: r(3), value: Imm(1) },
+        Op::Add { dst: r(2), a: r(2), b: r(1) },
+        Op::Add { dst: r(1), a: r(1), b: r(3) },
+        Op::JumpLess { a: r(1), b: r(0), to: Label(3) },
+        Op::Return { a: r(2) },
+    ];
+    let body = loop_body(&compiled(code.clone(), 4));
+    let stopped: Engine<Op> = Engine::new();
+    let _interrupter = stopped.interrupter();
+    let all = compiled_by(&stopped, code.clone(), 4);
+    let looks = loop_body(&all);
+    assert_eq!(looks.len(), body.len() + 2, "{}", text(&looks));
+    let in_memory: Vec<_> = looks.iter().filter(|instruction| touches_memory(instruction)).collect();
+    assert!(matches!(in_memory[..], [word] if word.is_ip_rel_memory_operand()), "{}", text(&looks));
+    // Where it stops it stores the sum and the counter; one is the constant's and stored as that.
+    let is_store = |i: &&Instruction| i.op0_kind() == OpKind::Memory && i.memory_base() == Register::RSI;
+    assert_eq!(all.iter().filter(is_store).count(), 3, "{}", text(&all));
+
+    // Fuel goes down with one instruction, and another one looks at what is left.
+    let fuelled: Engine<Op> = Engine::<Op>::builder().fuel(1000).build();
+    let spends = loop_body(&compiled_by(&fuelled, code, 4));
+    assert_eq!(spends.len(), body.len() + 4, "{}", text(&spends));
 }

@@ -91,6 +91,7 @@ impl From<Mem> for Rm {
 
 const RSP: u8 = 4;
 const RBP: u8 = 5;
+const RAX: u8 = 0;
 
 /// The opcode of an instruction with a ModRM byte.
 #[derive(Clone, Copy, Debug)]
@@ -314,6 +315,32 @@ impl Emitter {
             self.encode(op(0x81).sized(ty), alu as u8, dst.into());
             self.imm(ty, imm);
         }
+    }
+
+    /// `[word] = [word] op imm` with a word of 64 bits at a known address, and a small immediate. No register is lost.
+    pub(crate) fn alu_word(&mut self, alu: Alu, address: u64, imm: i8) {
+        // What the distance counts from is behind the immediate.
+        let from_distance = address.wrapping_sub(1);
+        if self.reaches(from_distance) {
+            self.bytes(&[0x48, 0x83, (alu as u8) << 3 | RBP]);
+            self.distance_to(from_distance);
+            return self.byte(imm as u8);
+        }
+        // Neither of the two changes the flags.
+        self.push64(RAX);
+        self.mov_imm(RAX, address);
+        self.alu_imm(alu, Type::I64, Mem::at(RAX, 0), imm as i64);
+        self.pop64(RAX);
+    }
+
+    /// Loads a word of 64 bits from a known address.
+    pub(crate) fn load_word(&mut self, dst: u8, address: u64) {
+        if self.reaches(address) {
+            self.bytes(&[0x48 | dst >> 3 << 2, 0x8b, (dst & 7) << 3 | RBP]);
+            return self.distance_to(address);
+        }
+        self.mov_imm(dst, address);
+        self.load(Type::I64, dst, Mem::at(dst, 0));
     }
 
     /// Sets the flags by `a & b`.

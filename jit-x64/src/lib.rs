@@ -41,6 +41,7 @@ pub mod jitdump;
 mod layout;
 mod link;
 pub mod memory;
+pub mod near;
 pub mod profiler;
 pub mod reach;
 pub mod record;

@@ -13,6 +13,7 @@
 //! is code that wants them in memory.
 
 use crate::compile::RawStatus;
+use crate::near::Word;
 use azulejo_core::pass::build::{Called, Functions};
 use azulejo_core::vocab::Trap;
 use core::cell::{Cell, RefCell};
@@ -48,7 +49,7 @@ pub struct Host {
     /// The same while it is not to stop.
     limit: AtomicUsize,
     /// Not zero while the program is to stop.
-    stop: AtomicU64,
+    stop: Word,
     /// Whether anybody may have the program stopped.
     may_stop: Cell<bool>,
     arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
@@ -137,7 +138,7 @@ impl Host {
         Host {
             lowest: AtomicUsize::new(usize::MAX),
             limit: AtomicUsize::new(usize::MAX),
-            stop: AtomicU64::new(0),
+            stop: Word::new(),
             may_stop: Cell::new(false),
             arrive,
             go_on,
@@ -186,7 +187,7 @@ impl Host {
 
     /// The word that loops look at, if anybody may have the program stopped.
     pub fn stop_word(&self) -> Option<u64> {
-        self.may_stop.get().then(|| core::ptr::from_ref(&self.stop).addr() as u64)
+        self.may_stop.get().then(|| self.stop.address())
     }
 
     /// Has this function of the host's run when the one has ended that runs now; where its arguments go.

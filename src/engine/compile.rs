@@ -247,7 +247,7 @@ impl<B: Bytecode> Engine<B> {
 
     /// Whether baseline code counts calls and loops.
     pub(super) fn counts(&self) -> bool {
-        self.tiers.budget(Tier::Baseline) != ENDLESS || self.may_stop.get() || self.tank.is_some()
+        self.tiers.budget(Tier::Baseline) != ENDLESS
     }
 
     /// Throws away an eighth of the code that no call runs, the longest unused first; whether there was any.

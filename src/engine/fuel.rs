@@ -6,20 +6,22 @@
 
 use super::Engine;
 use super::function::Function;
+use super::links::Word;
 use super::tiers::ENDLESS;
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// How much the interpreter takes at once.
 const PORTION: i64 = 64;
 
 /// What a program runs on.
 pub(super) struct Tank {
-    /// Below zero once it is used up.
-    left: Cell<i64>,
+    /// Below zero, as an `i64`, once it is used up. Only the engine's thread knows of it.
+    left: Word,
     /// Who is asked for more.
     supplier: RefCell<Option<Rc<dyn Fn() -> u64>>>,
     /// What the innermost function has that is interpreted; null if none is.
@@ -38,28 +40,36 @@ fn amount(fuel: u64) -> i64 {
 
 impl Tank {
     pub(super) fn new(fuel: u64) -> Tank {
-        Tank {
-            left: Cell::new(amount(fuel)),
-            supplier: RefCell::default(),
-            lent: Cell::new(std::ptr::null()),
-        }
+        let left = Word::new();
+        left.store(amount(fuel) as u64, Relaxed);
+        Tank { left, supplier: RefCell::default(), lent: Cell::new(std::ptr::null()) }
     }
 
     /// What compiled code counts down.
-    pub(super) fn left(&self) -> &Cell<i64> {
+    pub(super) fn word(&self) -> &Word {
         &self.left
+    }
+
+    #[inline(always)]
+    fn left(&self) -> i64 {
+        self.left.load(Relaxed) as i64
+    }
+
+    #[inline(always)]
+    fn set_left(&self, left: i64) {
+        self.left.store(left as u64, Relaxed);
     }
 
     fn portion<T>(&self, budget: &Cell<i32>, run: impl FnOnce(&Cell<i32>) -> T) -> T {
         let before = self.lent.get();
         let had = budget.get();
-        let size = i64::from(had).min(self.left.get()).clamp(0, PORTION) as i32;
+        let size = i64::from(had).min(self.left()).clamp(0, PORTION) as i32;
         let portion = Portion { left: Cell::new(size), returned: Cell::new(0) };
-        self.left.set(self.left.get() - i64::from(size));
+        self.set_left(self.left() - i64::from(size));
         self.lent.set(&raw const portion);
         let _end = Returned { tank: self, before };
         let result = run(&portion.left);
-        self.left.set(self.left.get() + i64::from(portion.left.get()));
+        self.set_left(self.left() + i64::from(portion.left.get()));
         if had != ENDLESS {
             budget.set(had - (size - portion.returned.get() - portion.left.get()));
         }
@@ -72,7 +82,7 @@ impl Tank {
         let unused = portion.left.get().max(0);
         portion.left.set(portion.left.get() - unused);
         portion.returned.set(portion.returned.get() + unused);
-        self.left.set(self.left.get() + i64::from(unused));
+        self.set_left(self.left() + i64::from(unused));
     }
 }
 
@@ -107,7 +117,7 @@ impl<B: Bytecode> Engine<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn fuel(&self) -> Option<u64> {
-        self.tank.as_ref().map(|tank| tank.left.get().max(0) as u64)
+        self.tank.as_ref().map(|tank| tank.left().max(0) as u64)
     }
 
     /// Says how much fuel there is from now on. For an engine without any there is nothing to say.
@@ -123,7 +133,7 @@ impl<B: Bytecode> Engine<B> {
     /// ```
     pub fn set_fuel(&self, fuel: u64) {
         if let Some(tank) = &self.tank {
-            tank.left.set(amount(fuel));
+            tank.set_left(amount(fuel));
         }
     }
 
@@ -167,13 +177,13 @@ impl<B: Bytecode> Engine<B> {
 
     /// Whether there is none left.
     pub(super) fn is_out_of_fuel(&self) -> bool {
-        self.tank.as_ref().is_some_and(|tank| tank.left.get() < 0)
+        self.tank.as_ref().is_some_and(|tank| tank.left() < 0)
     }
 
     /// Takes fuel for the start of a function that is interpreted.
     pub(super) fn spend(&self, function: &Function<B>) -> Result<(), Error> {
         let Some(tank) = &self.tank else { return Ok(()) };
-        tank.left.set(tank.left.get().saturating_sub(1));
+        tank.set_left(tank.left().saturating_sub(1));
         self.look_at_fuel(0).inspect_err(|_| self.note(function.number(), 0))
     }
 
@@ -191,7 +201,7 @@ impl<B: Bytecode> Engine<B> {
         match supplier.map_or(0, |supplier| supplier()) {
             0 => Err(Error::OutOfFuel { at }),
             more => {
-                tank.left.set(tank.left.get().max(0).saturating_add(amount(more)));
+                tank.set_left(tank.left().max(0).saturating_add(amount(more)));
                 Ok(())
             }
         }

@@ -58,7 +58,9 @@ impl Interrupter {
 
 impl<B: Bytecode> Engine<B> {
     /// What stops this engine's calls from other threads. The first time somebody asks for it, all machine code is thrown away,
-    /// and what is compiled from then on looks at each loop's head whether it is to stop.
+    /// and what is compiled from then on looks at each loop's head whether it is to stop. That is a comparison in memory and a
+    /// branch: about a twentieth of the time over the programs of the benches, and more where a loop has three or four
+    /// instructions.
     ///
     /// ```
     /// # use azulejo::prelude::*;

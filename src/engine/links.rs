@@ -8,9 +8,10 @@ mod present {
     use azulejo_core::pass::build::{Functions, Table};
     use azulejo_core::vocab::Trap;
     use azulejo_x64::RawStatus;
+    pub(crate) use azulejo_x64::near::Word;
     pub(crate) use azulejo_x64::record::Remote;
     use azulejo_x64::record::{Arrival, Aside, Host, Outcome, Record};
-    use std::cell::{Cell, RefCell, UnsafeCell};
+    use std::cell::{RefCell, UnsafeCell};
     use std::sync::Arc;
 
     /// Addresses of records. Those that are set already may be read by other threads while more are.
@@ -225,8 +226,8 @@ mod present {
         }
 
         /// The program runs on this fuel, which stays where it is.
-        pub(crate) fn set_fuel(&mut self, fuel: &Cell<i64>) {
-            self.fuel = Some(fuel.as_ptr().addr() as u64);
+        pub(crate) fn set_fuel(&mut self, fuel: &Word) {
+            self.fuel = Some(fuel.address());
             self.host.allow_stops();
         }
 
@@ -244,7 +245,7 @@ mod absent {
     use azulejo_core::ir::bytecode::Bytecode;
     use azulejo_core::pass::build::Functions;
     use azulejo_core::vocab::Trap;
-    use std::cell::{Cell, RefCell};
+    use std::cell::RefCell;
     use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
     use std::sync::atomic::Ordering::Relaxed;
@@ -255,6 +256,24 @@ mod absent {
         /// The function that runs next, and its arguments.
         next: RefCell<(u32, Vec<u64>)>,
         remote: Remote,
+    }
+
+    /// A word that compiled code would find.
+    #[derive(Debug, Default)]
+    pub(crate) struct Word(AtomicU64);
+
+    impl Word {
+        pub(crate) fn new() -> Word {
+            Word::default()
+        }
+    }
+
+    impl std::ops::Deref for Word {
+        type Target = AtomicU64;
+
+        fn deref(&self) -> &AtomicU64 {
+            &self.0
+        }
     }
 
     /// Has a program stopped.
@@ -336,11 +355,11 @@ mod absent {
 
         pub(crate) fn allow_stops(&self) {}
 
-        pub(crate) fn set_fuel(&mut self, _: &Cell<i64>) {}
+        pub(crate) fn set_fuel(&mut self, _: &Word) {}
     }
 }
 
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
-pub(super) use absent::{Links, Remote, links};
+pub(super) use absent::{Links, Remote, Word, links};
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-pub(super) use present::{Links, Remote, Shared, links};
+pub(super) use present::{Links, Remote, Shared, Word, links};

@@ -197,7 +197,7 @@ impl Forwarder<'_> {
             }
             let block = self.scratch.flow.order[head as usize];
             let Some(before) = self.block_before(block, head) else { continue };
-            let block = self.behind_poll(block);
+            let block = self.behind_polls(block);
             let mut body = core::mem::take(&mut self.graph.blocks[block.at()].body);
             let mut may_have_faulted = false;
             body.retain(|&node| {
@@ -219,15 +219,25 @@ impl Forwarder<'_> {
         }
     }
 
-    /// The block behind a loop's head, if the head only looks whether the program is to stop.
-    fn behind_poll(&self, head: Block) -> Block {
-        let block = self.graph.block(head);
-        let only_polls = matches!(block.body[..], [only] if self.graph.node(only).op == Op::POLL);
-        let is_next = |block: &&Block| {
-            let block = self.graph.block(**block);
-            block.heat != Heat::Cold && block.preds.len() == 1
-        };
-        block.succs.iter().find(is_next).filter(|_| only_polls).copied().unwrap_or(head)
+    /// The block behind a loop's head, if the head only looks whether the program is to stop, or has fuel.
+    fn behind_polls(&self, head: Block) -> Block {
+        let mut at = head;
+        loop {
+            let block = self.graph.block(at);
+            let only_polls = matches!(block.body[..], [only] if self.is_poll(only));
+            let is_next = |block: &&Block| {
+                let block = self.graph.block(**block);
+                block.heat != Heat::Cold && block.preds.len() == 1
+            };
+            match block.succs.iter().find(is_next) {
+                Some(next) if only_polls => at = *next,
+                _ => return at,
+            }
+        }
+    }
+
+    fn is_poll(&self, node: Node) -> bool {
+        matches!(self.graph.node(node).op, Op::POLL | Op::SPEND)
     }
 
     /// The block that leads to a loop's head and nowhere else, if it is the only one from outside.

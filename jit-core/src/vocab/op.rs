@@ -584,8 +584,10 @@ operator_table! {
     RET "ret" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     // Another function of bytecode takes this one's place, as was noted before.
     TAILED "tailed" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
-    // A word that another thread may change: read anew each time, where it stands.
-    POLL "poll" (Ptr) [Type] -> Param, Key::Result, WORD, None, [READS GRAPH], (none);
+    // Words of the engine's at known addresses, which nothing in a graph reads or writes but these: one that another thread may
+    // change, read anew each time, where it stands; and one from which one is taken each time: what is left.
+    POLL "poll" () [Code] -> Ptr, Key::None, NONE, None, [READS GRAPH], (none);
+    SPEND "spend" () [Code] -> Ptr, Key::None, NONE, None, [READS GRAPH], (none);
     // A call of a function of bytecode with arguments from memory.
     INVOKE_SPREAD "invoke_spread" (Ptr Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
 

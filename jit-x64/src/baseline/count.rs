@@ -1,135 +1,140 @@
 //! What counts how often a loop goes around, and looks whether the program is to stop: a template like an opcode's, put
-//! before the bytecode at a loop's head.
+//! before the bytecode at a loop's head. It does what is wanted of the function, and no more.
 
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandInfo, OperandKind};
-use azulejo_core::ir::template::{BlockRef, Imm, Likelihood, Ref, Resume, Step, Template};
+use azulejo_core::ir::template::{Imm, Likelihood, Resume, Step, Template};
 use azulejo_core::vocab::{Op, Scalar, Sig, Type};
 
 const fn address(name: &'static str) -> OperandInfo {
     OperandInfo { name, kind: OperandKind::Imm, scalar: Some(Scalar::Ptr) }
 }
 
-/// Its operands are the address of an `i32` and, where the program may be stopped, of an `i64`; where it runs on fuel, of one
-/// more. They stand side by side.
-pub(super) static OPCODES: [OpcodeInfo; 3] = [
+/// The addresses that a function's loops work on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// Of an `i32` that is counted down.
+    pub(super) budget: Option<u64>,
+    /// Of an `i64` that is not zero once the program is to stop.
+    pub(super) stop: Option<u64>,
+    /// Of an `i64` that is counted down. Who runs on fuel may be stopped.
+    pub(super) fuel: Option<u64>,
+}
+
+/// How many kinds there are.
+pub(super) const KINDS: usize = 5;
+
+impl Wanted {
+    /// Which template does that, and the addresses as it wants them, side by side; none if nothing is wanted.
+    pub(super) fn kind(self) -> Option<(usize, [u64; 3])> {
+        let Wanted { budget, stop, fuel } = self;
+        match (budget, stop, fuel) {
+            (None, None, _) => None,
+            (Some(budget), None, _) => Some((0, [budget, 0, 0])),
+            (Some(budget), Some(stop), None) => Some((1, [budget, stop, 0])),
+            (Some(budget), Some(stop), Some(fuel)) => Some((2, [budget, stop, fuel])),
+            (None, Some(stop), None) => Some((3, [stop, 0, 0])),
+            (None, Some(stop), Some(fuel)) => Some((4, [stop, fuel, 0])),
+        }
+    }
+}
+
+/// By kind, what the addresses are of.
+pub(super) static OPCODES: [OpcodeInfo; KINDS] = [
     OpcodeInfo { name: "count", operands: &[address("budget")] },
     OpcodeInfo { name: "count_or_stop", operands: &[address("budget"), address("stop")] },
-    OpcodeInfo { name: "count_fuel", operands: &[address("budget"), address("stop"), address("fuel")] },
+    OpcodeInfo {
+        name: "count_or_stop_or_spend",
+        operands: &[address("budget"), address("stop"), address("fuel")],
+    },
+    OpcodeInfo { name: "stop", operands: &[address("stop")] },
+    OpcodeInfo { name: "stop_or_spend", operands: &[address("stop"), address("fuel")] },
 ];
 
 /// Where the operands stand.
-pub(super) const OFFSETS: [&[u16]; 3] = [&[0], &[0, 8], &[0, 8, 16]];
+pub(super) const OFFSETS: [&[u16]; KINDS] = [&[0], &[0, 8], &[0, 8, 16], &[0], &[0, 8]];
 
 const LONG: Sig = Sig { from: Type::Void, ty: Type::I32 };
 
 const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
 
-/// The block in which the function is left at this bytecode.
-const OUT: BlockRef = 1;
-
-const fn node(op: Op, sig: Sig, inputs: &'static [Ref], imm: i64) -> Step {
+const fn node(op: Op, sig: Sig, inputs: &'static [u16], imm: i64) -> Step {
     Step::Node { op, sig, inputs, imm: Imm::Known(imm) }
 }
 
-/// Out if this flag holds, and otherwise on to another block.
-const fn out_if(flag: Ref, otherwise: BlockRef) -> Step {
-    Step::Branch { flag, then: OUT, otherwise, likelihood: Likelihood::Unlikely }
+const fn from(ty: Type, to: Type) -> Sig {
+    Sig { from: ty, ty: to }
 }
 
-const fn on(block: BlockRef) -> Step {
-    Step::Block { block, params: &[], cold: false }
+/// What a counter makes, [`down`], or a look at a word, [`look`]: how many values.
+const DOWN: u16 = 6;
+const LOOK: u16 = 4;
+
+/// Takes one from the number at the address that is this operand, and leaves if it is below zero then. Its values begin with
+/// this number; else it goes on in this block.
+macro_rules! down {
+    ($sig:ident, $operand:literal, $value:expr, $on:literal) => {
+        [
+            Step::Constant { operand: $operand, ty: Type::I64 },
+            node(Op::LOAD, $sig, &[$value], 0),
+            node(Op::CONST, $sig, &[], 1),
+            node(Op::SUB, $sig, &[$value + 1, $value + 2], 0),
+            node(Op::STORE, from($sig.ty, Type::Void), &[$value, $value + 3], 0),
+            node(Op::CONST, $sig, &[], 0),
+            node(Op::LT, from($sig.ty, Type::Flag), &[$value + 3, $value + 4], 0),
+            Step::Branch { flag: $value + 5, then: 1, otherwise: $on, likelihood: Likelihood::Unlikely },
+            Step::Block { block: $on, params: &[], cold: false },
+        ]
+    };
 }
 
-const fn compares(of: Type) -> Sig {
-    Sig { from: of, ty: Type::Flag }
+/// The same with a word at which it only looks whether it is zero.
+macro_rules! look {
+    ($operand:literal, $value:expr, $on:literal) => {
+        [
+            Step::Constant { operand: $operand, ty: Type::I64 },
+            node(Op::LOAD, WORD, &[$value], 0),
+            node(Op::CONST, WORD, &[], 0),
+            node(Op::NE, from(Type::I64, Type::Flag), &[$value + 1, $value + 2], 0),
+            Step::Branch { flag: $value + 3, then: 1, otherwise: $on, likelihood: Likelihood::Unlikely },
+            Step::Block { block: $on, params: &[], cold: false },
+        ]
+    };
 }
 
-const fn stores(ty: Type) -> Sig {
-    Sig { from: ty, ty: Type::Void }
-}
+/// On to the bytecode, and out at it.
+const END: [Step; 3] =
+    [Step::Next, Step::Block { block: 1, params: &[], cold: true }, Step::Exit { to: Resume::Here }];
 
-// Each list of steps ends with a look whether to go out. Values are numbered on from one to the next.
-
-/// `budget -= 1`, and out if it is below zero.
-const BUDGET: &[Step] = &[
-    Step::Constant { operand: 0, ty: Type::I64 },
-    node(Op::LOAD, LONG, &[0], 0),
-    node(Op::CONST, LONG, &[], 1),
-    node(Op::SUB, LONG, &[1, 2], 0),
-    node(Op::STORE, stores(Type::I32), &[0, 3], 0),
-    node(Op::CONST, LONG, &[], 0),
-    node(Op::LT, compares(Type::I32), &[3, 4], 0),
-    out_if(5, 2),
-];
-
-/// Out if `stop` is not zero.
-const STOP: &[Step] = &[
-    Step::Constant { operand: 1, ty: Type::I64 },
-    node(Op::LOAD, WORD, &[6], 0),
-    node(Op::CONST, WORD, &[], 0),
-    node(Op::NE, compares(Type::I64), &[7, 8], 0),
-    out_if(9, 3),
-];
-
-/// `fuel -= 1`, and out if it is below zero.
-const FUEL: &[Step] = &[
-    Step::Constant { operand: 2, ty: Type::I64 },
-    node(Op::LOAD, WORD, &[10], 0),
-    node(Op::CONST, WORD, &[], 1),
-    node(Op::SUB, WORD, &[11, 12], 0),
-    node(Op::STORE, stores(Type::I64), &[10, 13], 0),
-    node(Op::LT, compares(Type::I64), &[13, 8], 0),
-    out_if(14, 4),
-];
-
-/// What stands behind the last of them.
-const END: &[Step] = &[Step::Block { block: OUT, params: &[], cold: true }, Step::Exit { to: Resume::Here }];
-
-/// All steps of some lists, of which there must be so many.
-const fn joined<const N: usize>(lists: &[&[Step]]) -> [Step; N] {
+/// One after the other.
+const fn joined<const N: usize>(parts: &[&[Step]]) -> [Step; N] {
     let mut all = [Step::Next; N];
-    let (mut list, mut len) = (0, 0);
-    while list < lists.len() {
-        let mut at = 0;
-        while at < lists[list].len() {
-            all[len] = lists[list][at];
-            (at, len) = (at + 1, len + 1);
+    let (mut part, mut at) = (0, 0);
+    while part < parts.len() {
+        let mut step = 0;
+        while step < parts[part].len() {
+            all[at] = parts[part][step];
+            (step, at) = (step + 1, at + 1);
         }
-        list += 1;
+        part += 1;
     }
-    assert!(len == N, "no place is left");
+    assert!(at == N, "no step is left out");
     all
 }
 
-/// The first one counts. The second one also looks whether the program is to stop, and the third one takes fuel, too.
-pub(super) static TEMPLATES: [Template; 3] = [
-    Template {
-        steps: &joined::<{ BUDGET.len() + END.len() + 1 }>(&[BUDGET, END, &[on(2)]]),
-        blocks: 3,
-        guarded: None,
-    },
-    Template {
-        steps: &joined::<{ BUDGET.len() + STOP.len() + END.len() + 2 }>(&[
-            BUDGET,
-            &[on(2)],
-            STOP,
-            END,
-            &[on(3)],
-        ]),
-        blocks: 4,
-        guarded: None,
-    },
-    Template {
-        steps: &joined::<{ BUDGET.len() + STOP.len() + FUEL.len() + END.len() + 3 }>(&[
-            BUDGET,
-            &[on(2)],
-            STOP,
-            &[on(3)],
-            FUEL,
-            END,
-            &[on(4)],
-        ]),
-        blocks: 5,
-        guarded: None,
-    },
+const fn template(steps: &'static [Step], blocks: u16) -> Template {
+    Template { steps, blocks, guarded: None }
+}
+
+/// By kind.
+pub(super) static TEMPLATES: [Template; KINDS] = [
+    template(const { &joined::<12>(&[&down!(LONG, 0, 0, 2), &END]) }, 3),
+    template(const { &joined::<18>(&[&down!(LONG, 0, 0, 2), &look!(1, DOWN, 3), &END]) }, 4),
+    template(
+        const {
+            &joined::<27>(&[&down!(LONG, 0, 0, 2), &look!(1, DOWN, 3), &down!(WORD, 2, DOWN + LOOK, 4), &END])
+        },
+        5,
+    ),
+    template(const { &joined::<9>(&[&look!(0, 0, 2), &END]) }, 3),
+    template(const { &joined::<18>(&[&look!(0, 0, 2), &down!(WORD, 1, LOOK, 3), &END]) }, 4),
 ];

@@ -45,6 +45,7 @@ use azulejo_core::pass::build::{Constants, Functions, Opening};
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::verify::Function;
 use azulejo_core::vocab::Vocabulary;
+use count::Wanted;
 use fill::Around;
 use operand::operands;
 use pack::Packed;
@@ -112,13 +113,10 @@ impl Baseline {
         if function.shape.slots > i32::MAX as u32 / 8 {
             return Err(Error::FrameTooLarge { bytes: function.shape.slots as usize * 8 });
         }
-        let count = match function.budget {
-            Some(budget) => {
-                let Functions { stop, fuel, .. } = machinery.functions;
-                let kind = if fuel.is_some() { 2 } else { stop.is_some() as usize };
-                let addresses = [budget.addr() as u64, stop.unwrap_or(0), fuel.unwrap_or(0)];
-                Some((self.counter(machinery, kind)?, addresses))
-            }
+        let Functions { stop, fuel, .. } = machinery.functions;
+        let budget = function.budget.map(|budget| budget.addr() as u64);
+        let count = match (Wanted { budget, stop, fuel }).kind() {
+            Some((kind, addresses)) => Some((self.counter(machinery, kind)?, addresses)),
             None => None,
         };
         let counter = count.map(|(counter, _)| counter);

@@ -12,6 +12,7 @@
 //! - A stock stays as long as the process: the next engine wants it. There are as many as there are types of
 //!   bytecode and ways to compile in the program, so they do not become more with time.
 
+use super::count::KINDS;
 use super::operand::Operand;
 use super::pack::{Packed, PackedStencil};
 use super::plan::{Missing, Opcodes};
@@ -31,8 +32,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct Stock {
     pub(super) opcodes: Opcodes,
     pub(super) packed: Packed,
-    /// The stencils that count, once they were needed: without and with a look whether the program is to stop, and with fuel, too.
-    pub(super) counters: [Option<u32>; 3],
+    /// The stencils that count, by kind, once they were needed.
+    pub(super) counters: [Option<u32>; KINDS],
     /// The largest part of the machine's stack that any stencil uses.
     pub(super) room: u32,
     /// The registers to be given back that stencils use.

@@ -4,6 +4,8 @@
 
 use super::mem;
 use super::sequences::control::*;
+use crate::emit::Cond;
+use crate::encode::Alu;
 use crate::regs;
 use azulejo_core::vocab::Type;
 use azulejo_macros::tile;
@@ -24,6 +26,11 @@ tile! {
     selectf: (select.$t:float flag num num) -> num, 5, tied(1) => |cx, t| choose_float(cx, t),
     jump: (jump) -> void, 1 => |cx, t| { let _ = t; cx.jump() },
     br: (br flag) -> void, 1 => |cx, t| { let _ = t; cx.branch() },
+    // cmp [word], 0 and sub [word], 1
+    poll: (poll $word) -> reg, 4 => |cx, t| cx.load_word(t.out(), t.imm(0) as u64),
+    poll_nz: (nz.i64 (poll $word)) -> flag, 3 => |cx, t| { cx.alu_word(Alu::Cmp, t.imm(0) as u64, 0); cx.flag(Cond::Ne) },
+    spend: (spend $word) -> reg, 7 => |cx, t| { cx.alu_word(Alu::Sub, t.imm(0) as u64, 1); cx.load_word(t.out(), t.imm(0) as u64) },
+    spend_lt: (lt.i64 (spend $word) (const $c:zero)) -> flag, 5 => |cx, t| { cx.alu_word(Alu::Sub, t.imm(0) as u64, 1); cx.flag(Cond::L) },
     switch: (switch reg) -> void, 8, temp(int), temp(int) => |cx, t| cx.switch(t.reg(0), t.temp(0), t.temp(1)),
     ret: (ret) -> void, 2 => |cx, t| { let _ = t; give_back(cx, None) },
     return_int: (return.$t:int reg) -> void, 2, fixed(0 = rdx) => |cx, t| give_back(cx, Some(t.sig.from)),

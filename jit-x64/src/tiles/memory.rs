@@ -10,7 +10,6 @@ tile! {
 
     // mov out, base
     load_base: (load.$t:int reg) -> reg, 4 => |cx, t| cx.load(t.sig.ty, t.out(), mem::base(t, 0, 0)),
-    poll: (poll.i64 reg) -> reg, 4 => |cx, t| cx.load(t.sig.ty, t.out(), mem::base(t, 0, 0)),
     loadf_base: (load.$t:float reg) -> num, 4 => |cx, t| cx.load_float(t.sig.ty, t.out(), mem::base(t, 0, 0)),
     load_sx_i8_base: (scast.i8.$t:i16|i32|i64 (load.i8 reg)) -> reg, 4 => |cx, t| cx.movsx(t.sig.from, t.sig.ty, t.out(), mem::base(t, 0, 0)),
     load_zx_i8_base: (ucast.i8.$t:i16|i32|i64 (load.i8 reg)) -> reg, 4 => |cx, t| cx.load(t.sig.from, t.out(), mem::base(t, 0, 0)),

@@ -5,7 +5,7 @@
 //! boundary between bytecodes is a place where the frame may be seen, so leaving there is always right. Chaos has it
 //! depend on a register, so that a function leaves in the middle of loops and of runs of bytecode that work on the operand stack.
 
-use super::{Builder, Needs, Scratch, WORD};
+use super::{Builder, Functions, Needs, Scratch, WORD};
 use crate::ir::graph::Heat;
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
@@ -16,25 +16,19 @@ const RARITY: usize = 24;
 impl Builder<'_> {
     /// Leaves before the bytecode that is linked next if the program is to stop, or its fuel is used up.
     pub(super) fn poll(&mut self) {
-        if let Some(fuel) = self.source.functions.fuel {
-            let address = self.graph.constant(Type::I64, fuel, self.at);
-            let fuel = self.graph.push(self.current, Op::LOAD, WORD, &[address], 0, self.at);
-            let one = self.graph.constant(Type::I64, 1, self.at);
-            let left = self.graph.add(Op::SUB, WORD, &[fuel, one], 0, self.at);
-            let store = Sig { from: Type::I64, ty: Type::Void };
-            self.graph.push(self.current, Op::STORE, store, &[address, left], 0, self.at);
+        let Functions { fuel, stop, .. } = self.source.functions;
+        let sig = Sig { from: Type::I64, ty: Type::Flag };
+        if let Some(fuel) = fuel {
+            let left = self.graph.push(self.current, Op::SPEND, WORD, &[], fuel, self.at);
             let zero = self.graph.constant(Type::I64, 0, self.at);
-            let less = Sig { from: Type::I64, ty: Type::Flag };
-            let flag = self.graph.add(Op::LT, less, &[left, zero], 0, self.at);
+            let flag = self.graph.add(Op::LT, sig, &[left, zero], 0, self.at);
             self.leave_if(flag, Needs::At(self.at as usize));
         }
-        let Some(word) = self.source.functions.stop else { return };
-        let address = self.graph.constant(Type::I64, word, self.at);
-        let word = self.graph.push(self.current, Op::POLL, WORD, &[address], 0, self.at);
-        let zero = self.graph.constant(Type::I64, 0, self.at);
-        let differ = Sig { from: Type::I64, ty: Type::Flag };
-        let flag = self.graph.add(Op::NE, differ, &[word, zero], 0, self.at);
-        self.leave_if(flag, Needs::At(self.at as usize));
+        if let Some(stop) = stop {
+            let word = self.graph.push(self.current, Op::POLL, WORD, &[], stop, self.at);
+            let flag = self.graph.add(Op::NZ, sig, &[word], 0, self.at);
+            self.leave_if(flag, Needs::At(self.at as usize));
+        }
     }
 
     /// Perhaps leaves before the bytecode that is linked next.

@@ -1,0 +1,113 @@
+//! Words that machine code can name by their distance.
+//!
+//! In: nothing. Out: [`Word`]s among this program's own data, which is as near to the region for code as the program is; each is
+//! zero and nobody else's until it is dropped. Holds: no two are in one line of the machine's caches, so a word that one thread
+//! writes all the time costs no other thread anything. When all are taken, one comes from the heap, which may be far away.
+
+use core::ops::Deref;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// How many words there are, a few for each engine.
+const WORDS: usize = 1024;
+const BITS: usize = u64::BITS as usize;
+
+#[repr(align(64))]
+struct Line(AtomicU64);
+
+// Pages of these that nobody uses cost nothing.
+static LINES: [Line; WORDS] = [const { Line(AtomicU64::new(0)) }; WORDS];
+/// A bit for each: whether somebody has it.
+static TAKEN: [AtomicU64; WORDS / BITS] = [const { AtomicU64::new(0) }; WORDS / BITS];
+
+/// A word that stays where it is.
+///
+/// ```
+/// # mod azulejo { pub use azulejo_x64 as x64; }
+/// use azulejo::x64::near::Word;
+/// use std::sync::atomic::Ordering::Relaxed;
+/// let (a, b) = (Word::new(), Word::new());
+/// a.store(7, Relaxed);
+/// assert_eq!((a.load(Relaxed), b.load(Relaxed)), (7, 0));
+/// ```
+#[derive(Debug)]
+pub struct Word(Place);
+
+#[derive(Debug)]
+enum Place {
+    Near(usize),
+    Far(Box<AtomicU64>),
+}
+
+impl Word {
+    /// One that nobody has.
+    #[allow(clippy::new_without_default, reason = "each one is another word")]
+    pub fn new() -> Word {
+        let near = TAKEN.iter().enumerate().find_map(|(group, taken)| {
+            let claim = |taken: u64| (taken != u64::MAX).then(|| taken | (taken + 1));
+            let before = taken.fetch_update(Acquire, Relaxed, claim).ok()?;
+            Some(group * BITS + before.trailing_ones() as usize)
+        });
+        Word(near.map_or_else(|| Place::Far(Box::default()), Place::Near))
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> u64 {
+        core::ptr::from_ref::<AtomicU64>(self).addr() as u64
+    }
+}
+
+impl Deref for Word {
+    type Target = AtomicU64;
+
+    #[inline(always)]
+    fn deref(&self) -> &AtomicU64 {
+        match &self.0 {
+            Place::Near(at) => &LINES[*at].0,
+            Place::Far(word) => word,
+        }
+    }
+}
+
+impl Drop for Word {
+    fn drop(&mut self) {
+        if let Place::Near(at) = self.0 {
+            LINES[at].0.store(0, Relaxed);
+            TAKEN[at / BITS].fetch_and(!(1 << (at % BITS)), Release);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn each_word_is_another_one_and_zero_even_where_there_are_no_more_near_ones() {
+        for _ in 0..3 {
+            let words: Vec<Word> = (0..WORDS + 10).map(|_| Word::new()).collect();
+            let addresses: HashSet<u64> = words.iter().map(Word::address).collect();
+            assert_eq!(addresses.len(), words.len());
+            assert!(words.iter().all(|word| word.swap(3, Relaxed) == 0));
+            assert!(words.iter().any(|word| matches!(word.0, Place::Far(_))));
+        }
+    }
+
+    #[test]
+    fn threads_do_not_get_the_same_word() {
+        let threads: Vec<_> = (0..4u64)
+            .map(|thread| {
+                std::thread::spawn(move || {
+                    for _ in 0..2000 {
+                        let word = Word::new();
+                        assert_eq!(word.swap(thread + 1, Relaxed), 0);
+                        std::thread::yield_now();
+                        assert_eq!(word.load(Relaxed), thread + 1);
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("it ends well"));
+    }
+}
