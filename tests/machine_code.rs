@@ -568,3 +568,34 @@ fn a_loop_that_may_be_stopped_or_runs_on_fuel_has_two_more_instructions_and_the_
     let spends = loop_body(&compiled_by(&fuelled, code, 4));
     assert_eq!(spends.len(), body.len() + 4, "{}", text(&spends));
 }
+
+#[test]
+fn cold_code_moves_what_it_uses_and_slots_are_used_again_however_long_a_function_is() {
+    // Addresses that are other ones each time are checked, so that each load has cold code of its own.
+    const ADDRESSES: u32 = 40;
+    let measure = |loads: u32| {
+        let (sums, value, step, first) = (8, 8, 9, 10);
+        let mut code = Vec::new();
+        for at in 0..loads {
+            let (address, sum) = (first + at * 7 % ADDRESSES, at * 5 % sums);
+            code.push(Op::Load { dst: r(value), at: r(address) });
+            code.push(Op::Add { dst: r(sum), a: r(sum), b: r(value) });
+            code.push(Op::Add { dst: r(address), a: r(address), b: r(step) });
+        }
+        let registers = first + ADDRESSES;
+        code.extend((1..registers).map(|at| Op::Add { dst: r(0), a: r(0), b: r(at) }));
+        code.push(Op::Return { a: r(0) });
+        let engine = Engine::<Op>::new();
+        let function = engine.define("checks", code, registers).expect("the code is right");
+        engine.compile(function).expect("it compiles");
+        let listing = engine.disassemble(function).expect("it was compiled");
+        let is_frame =
+            |i: &Instruction| i.mnemonic() == iced_x86::Mnemonic::Sub && i.op0_register() == Register::RSP;
+        let mut decoder = Decoder::with_ip(64, listing.bytes(), 0, DecoderOptions::NONE);
+        let frame = decoder.iter().find(is_frame).expect("there is a frame").immediate(1);
+        (engine.code_len(function) / loads as usize, frame)
+    };
+    let ((short, small), (long, large)) = (measure(200), measure(2000));
+    assert!(short < 130 && long < 130, "{short} bytes a load, and {long} in a function ten times as long");
+    assert!(large <= small + 64, "{small} bytes in the frame, and {large} in a function ten times as long");
+}

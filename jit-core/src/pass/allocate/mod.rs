@@ -283,14 +283,19 @@ impl Allocator<'_> {
     }
 
     /// Lets a piece wait again. It is cut so that what it gives up and gets again is not long: a loop around many cases
-    /// may take a register from it in each.
+    /// may take a register from it in each. Cold code is cut by regions instead.
     fn queue(&mut self, piece: u32) {
-        let Scratch { pieces, queue, .. } = &mut *self.scratch;
         let mut rest = piece;
-        while let [first, ..] = *pieces.segments(rest)
-            && let [.., last] = *pieces.segments(rest)
+        while let [first, ..] = *self.scratch.pieces.segments(rest)
+            && let [.., last] = *self.scratch.pieces.segments(rest)
         {
-            let stop = before(first.start) + MAX_LENGTH;
+            if self.is_put_off(rest) {
+                return;
+            }
+            let Scratch { pieces, queue, .. } = &mut *self.scratch;
+            let is_hot = first.start < pieces.first_cold;
+            let cold = if is_hot { pieces.first_cold } else { u32::MAX };
+            let stop = cold.min(before(first.start) + MAX_LENGTH);
             let front = rest;
             if last.end <= stop {
                 queue.push(Task::piece(first.start, front));
@@ -380,9 +385,19 @@ impl Allocator<'_> {
         }
     }
 
+    /// Whether a piece is in cold code, in several regions, and can still be given a place in each. If so, it waits for that.
+    fn is_put_off(&mut self, piece: u32) -> bool {
+        let Scratch { pieces, cold, n_rounds, .. } = &mut *self.scratch;
+        let is_put_off = *n_rounds < MAX_ROUNDS && pieces.is_in_regions(piece);
+        if is_put_off {
+            cold.push(piece);
+        }
+        is_put_off
+    }
+
     fn place_piece(&mut self, at: u32) {
         let piece = *self.piece(at);
-        if piece.place != Place::Waiting {
+        if piece.place != Place::Waiting || self.is_put_off(at) {
             return;
         }
         let range = &self.ranges.ranges[piece.range as usize];

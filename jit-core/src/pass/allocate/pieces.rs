@@ -310,6 +310,15 @@ impl Pieces {
         self.blocks[block_at(&self.blocks, first.start)].region
     }
 
+    /// Whether a piece is in cold code only, and in several regions.
+    pub(super) fn is_in_regions(&self, piece: u32) -> bool {
+        let segments = self.segments(piece);
+        let [first, ..] = *segments else { return false };
+        let [.., last] = *segments else { return false };
+        let region = |position: u32| self.blocks[block_at(&self.blocks, position)].region;
+        first.start >= self.first_cold && region(first.start) != region(last.end - 1)
+    }
+
     /// The block, by position in the tile list, that a position is in.
     pub(super) fn block_at(&self, position: u32) -> usize {
         block_at(&self.blocks, position)

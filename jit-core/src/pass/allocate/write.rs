@@ -35,7 +35,11 @@ pub(super) struct Scratch {
     /// By block: the first and the last position from which it is entered.
     entered: Vec<(u32, u32)>,
     transitions: Vec<Transition>,
+    /// Slots in use, the one that is free in hot code first at the top; and those that are, by where they are free in cold code.
     busy: BinaryHeap<(Reverse<u32>, Reverse<u32>)>,
+    free: BinaryHeap<(Reverse<u32>, Reverse<u32>)>,
+    /// Where in cold code each slot is free.
+    cold_ends: Vec<u32>,
     moves: Moves,
 }
 
@@ -67,12 +71,29 @@ struct Slot {
 
 const NO_SLOT: Slot = Slot { number: u32::MAX, written_at_once: false };
 
-/// A range that has a slot, from its start to its end.
+/// A range that has a slot, from its start to its end in hot code, and in cold code. Where it has nothing of one kind, that
+/// ends where it starts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Spilled {
     start: u32,
     end: u32,
+    cold: (u32, u32),
     range: u32,
+}
+
+impl Spilled {
+    fn new(segments: &[Segment], first_cold: u32, range: u32) -> Spilled {
+        let (first, last) = (segments[0].start, segments[segments.len() - 1].end);
+        if last <= first_cold {
+            return Spilled { start: first, end: last, cold: (u32::MAX, 0), range };
+        }
+        let n_hot = segments.partition_point(|segment| segment.start < first_cold);
+        let end = segments[..n_hot].last().map_or(first, |hot| hot.end.min(first_cold));
+        // Hot code may run on into cold code.
+        let runs_on = n_hot > 0 && segments[n_hot - 1].end > first_cold;
+        let cold = if runs_on { first_cold } else { segments[n_hot].start };
+        Spilled { start: first, end, cold: (cold, last), range }
+    }
 }
 
 /// Two pieces of a range meet.
@@ -354,7 +375,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Gives ranges with a piece in memory slots, and decides when each is written. A slot is used again once the
-    /// range that had it is over.
+    /// range that had it is over: in hot code, and in cold code, where ranges come in about the same order once more.
     fn assign_slots(&mut self) -> u32 {
         let pieces = self.pieces();
         let ranges = self.allocator.ranges;
@@ -367,30 +388,40 @@ impl<'a> Writer<'a> {
             let slot = &mut self.scratch.slots[piece.range as usize];
             if slot.number == NO_SLOT.number && ranges.constant(piece.range, self.allocator.tiles).is_none() {
                 slot.number = 0;
-                let (start, end) = (segments[0].start, segments[segments.len() - 1].end);
-                self.scratch.spilled.push(Spilled { start, end, range: piece.range });
+                self.scratch.spilled.push(Spilled::new(segments, pieces.first_cold, piece.range));
             }
         }
         if self.scratch.spilled.is_empty() {
             return 0;
         }
         self.scratch.spilled.sort_unstable();
-        let mut n_slots = 0;
-        self.scratch.busy.clear();
-        for &Spilled { start, end, range } in &self.scratch.spilled {
-            let number = match self.scratch.busy.peek() {
-                Some(&(Reverse(until), Reverse(slot))) if until <= start => {
-                    self.scratch.busy.pop();
+        let Scratch { busy, free, cold_ends, spilled, slots, .. } = &mut *self.scratch;
+        busy.clear();
+        free.clear();
+        cold_ends.clear();
+        for &Spilled { start, end, cold, range } in &*spilled {
+            while let Some(&(Reverse(until), Reverse(slot))) = busy.peek()
+                && until <= start
+            {
+                busy.pop();
+                free.push((Reverse(cold_ends[slot as usize]), Reverse(slot)));
+            }
+            let number = match free.peek() {
+                Some(&(Reverse(cold_end), Reverse(slot))) if cold_end <= cold.0 => {
+                    free.pop();
                     slot
                 }
                 _ => {
-                    n_slots += 1;
-                    n_slots - 1
+                    cold_ends.push(0);
+                    cold_ends.len() as u32 - 1
                 }
             };
-            self.scratch.busy.push((Reverse(end), Reverse(number)));
-            self.scratch.slots[range as usize].number = number;
+            let cold_end = &mut cold_ends[number as usize];
+            *cold_end = cold.1.max(*cold_end);
+            busy.push((Reverse(end), Reverse(number)));
+            slots[range as usize].number = number;
         }
+        let n_slots = cold_ends.len() as u32;
         self.decide_writing();
         n_slots
     }
