@@ -19,6 +19,7 @@ macro_rules! enums {
         fn $module() {
             #[derive(Scalar, Clone, Copy, PartialEq, Debug)]
             #[repr($repr)]
+            #[allow(clippy::enum_clike_unportable_variant, reason = "the least and the greatest of any width")]
             enum Marked {
                 Least = $least,
                 Three = 3,
