@@ -566,6 +566,7 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
         "store_",
         "atomic_",
         "poll",
+        "spend",
         "tc",
         "cu",
         "stack",

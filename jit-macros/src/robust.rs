@@ -195,7 +195,7 @@ fn told_types() {
     try_all(seed(told), crate::template::fields::told);
     let described = "{ enum Op; opcode A struct { dst: Out u32 } opcode B struct { p: In u64 } } \
                      { struct { Vm } { hits: u32, name: \"String\", } Op::A => unsafe (load (tc) (&field Vm, hits)) \
-                     Op::B => unsafe (store (tc) (load $p (&field Vm, hits)) (&field Vm, name)) }";
+                     Op::B => unsafe (store (tc) (load $p (&field Vm, hits)) (&field Vm, hits)) }";
     try_all(seed(described), crate::template::described);
 }
 

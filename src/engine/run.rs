@@ -42,7 +42,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         let Calls { engine, highest } = *self;
         let Ok(function) = engine.function(FunctionId(function)) else { return Err(Trap::BadCall) };
         engine.take_back_fuel();
-        engine.look_for_stop(function, 0).map_err(|error| as_trap(&error))?;
+        engine.may_start(function)?;
         let left = function.budget().get();
         let is_cold = left > 0 && !function.has_code() && engine.tiers.lowest == Tier::Interpreter;
         if highest > Tier::Interpreter && !is_cold {
@@ -70,7 +70,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
                 function.budget()
             }
         };
-        engine.spend(function).map_err(|error| as_trap(&error))?;
+        engine.may_be_interpreted(function)?;
         let (flow, at) = engine.portion(budget, |budget| {
             let machine = function.machine(slots, context, budget, engine.remote.word(), self);
             // SAFETY: the code was verified, and the frame has the slots that verification asked for.
@@ -141,6 +141,18 @@ pub(super) fn as_trap(error: &Error) -> Trap {
 }
 
 impl<B: Bytecode> Engine<B> {
+    /// A trap if a function that another one calls is not to start.
+    #[inline]
+    fn may_start(&self, function: &Function<B>) -> Result<(), Trap> {
+        self.look_for_stop(function, 0).map_err(|error| as_trap(&error))
+    }
+
+    /// A trap if there is no fuel for one that is interpreted.
+    #[inline]
+    fn may_be_interpreted(&self, function: &Function<B>) -> Result<(), Trap> {
+        self.spend(function).map_err(|error| as_trap(&error))
+    }
+
     /// Runs a function in tiers up to this one, and those that take its place.
     pub(super) fn run<A: Args>(
         &self,

@@ -179,7 +179,9 @@ impl Run<'_, '_> {
             } else if let Some(update) = info.update {
                 self.machine.memory.update(update, data.sig, &operands)
             } else if props.contains(Props::READS) {
-                self.machine.memory.read(operands[0], data.ty().bytes())
+                // What stops a program is at an address that is a constant; here nobody changes it.
+                let address = operands.first().copied().unwrap_or(data.imm);
+                self.machine.memory.read(address, data.ty().bytes())
             } else if props.contains(Props::WRITES) {
                 self.machine.memory.write(operands[0], data.sig.from.bytes(), operands[1]);
                 0

@@ -592,7 +592,8 @@ pub trait Means<Marker, const NUMBER: usize>: Bytecode {
 impl<B: Semantics<NUMBER>, Marker, const NUMBER: usize> Means<Marker, NUMBER> for B {
     const TEMPLATE: &'static Template = <B as Semantics<NUMBER>>::TEMPLATE;
 
-    #[inline(always)]
+    // Without optimization each of an interpreter's arms would keep its arguments once more.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn run(op: &Self, machine: &Machine<'_, Self::Context>, at: u32, stack: *mut u64) -> Flow {
         // SAFETY: the caller promises the same.
         unsafe { <B as Semantics<NUMBER>>::run(op, machine, at, stack) }

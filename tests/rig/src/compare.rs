@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::frame::Frame;
 use crate::home::{Home, Tiers};
 use crate::kept::Kept;
-use crate::library::half_of_links;
+use crate::library::{half_of_links, links};
 use crate::minimise::minimise;
 use crate::program::Program;
 use crate::reached::{COUNTED, Reached};
@@ -19,12 +19,14 @@ use azulejo::x64::{Compiler, Features, X64};
 use azulejo::{Error, Tier, rules};
 use azulejo_core::check::evaluate::Outcome;
 use azulejo_core::pass::Observer;
+use azulejo_core::pass::build::{Functions, Source};
 use azulejo_core::pass::limits::Limits;
 use azulejo_core::random::Random;
 use azulejo_core::target::{RegSet, RegisterFile};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicI64, AtomicU64};
 
 /// A way to compile.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +47,10 @@ pub struct Way {
     keeps_frame_pointers: bool,
     /// Accesses may fault.
     has_guards: bool,
+    /// Loops look whether they are to stop.
+    may_stop: bool,
+    /// They run on fuel, too.
+    has_fuel: bool,
     /// An engine runs it, in these tiers.
     engine: Option<Tiers>,
     rules: &'static [Matcher],
@@ -69,6 +75,8 @@ const USUAL: Way = Way {
     is_called: false,
     keeps_frame_pointers: false,
     has_guards: false,
+    may_stop: false,
+    has_fuel: false,
     engine: None,
     rules: &rules::MATCHERS,
 };
@@ -88,11 +96,19 @@ pub const WAYS: [Way; 24] = [
     },
     Way { name: "no rules", rules: &[], ..USUAL },
     Way { name: "no rules on the oldest processor", has_features: false, rules: &[], ..USUAL },
-    Way { name: "optimizer with frame pointers", keeps_frame_pointers: true, rules: &COUNTED, ..USUAL },
+    Way {
+        name: "optimizer with frame pointers that may be stopped",
+        keeps_frame_pointers: true,
+        may_stop: true,
+        rules: &COUNTED,
+        ..USUAL
+    },
     Way { name: "optimizer for calls", is_called: true, ..USUAL },
     Way {
-        name: "optimizer for calls with few registers and chaos",
+        name: "optimizer for calls with few registers, chaos and fuel",
         is_called: true,
+        may_stop: true,
+        has_fuel: true,
         registers: &FEW,
         has_chaos: true,
         rules: &COUNTED,
@@ -112,12 +128,20 @@ pub const WAYS: [Way; 24] = [
     Way { name: "engine with the baseline", engine: Some(Tiers::Only(Tier::Baseline)), ..USUAL },
     Way { name: "engine with the optimizer", engine: Some(Tiers::Only(Tier::Optimizer)), ..USUAL },
     Way { name: "baseline", is_baseline: true, ..USUAL },
-    Way { name: "baseline with frame pointers", is_baseline: true, keeps_frame_pointers: true, ..USUAL },
+    Way {
+        name: "baseline with frame pointers that may be stopped",
+        is_baseline: true,
+        keeps_frame_pointers: true,
+        may_stop: true,
+        ..USUAL
+    },
     Way { name: "baseline on the oldest processor", is_baseline: true, has_features: false, ..USUAL },
     Way { name: "optimizer with guards", has_guards: true, ..USUAL },
     Way {
-        name: "optimizer with guards, few registers and chaos",
+        name: "optimizer with guards, few registers, chaos and fuel",
         has_guards: true,
+        may_stop: true,
+        has_fuel: true,
         registers: &FEW,
         has_chaos: true,
         has_other_ties: true,
@@ -128,6 +152,23 @@ pub const WAYS: [Way; 24] = [
     Way { name: "climbing with guards", has_guards: true, engine: Some(Tiers::All), ..USUAL },
     Way { name: "baseline with guards", has_guards: true, is_baseline: true, ..USUAL },
 ];
+
+/// Not zero if programs are to stop; they never are.
+static STOP: AtomicU64 = AtomicU64::new(0);
+/// What they run on; nobody uses up so much.
+static FUEL: AtomicI64 = AtomicI64::new(i64::MAX);
+
+impl Way {
+    /// What programs call, and what their loops look at.
+    fn stopping(&self, functions: Functions<'static>) -> Functions<'static> {
+        let (stop, fuel) = (STOP.as_ptr().addr() as u64, FUEL.as_ptr().addr() as u64);
+        Functions { stop: self.may_stop.then_some(stop), fuel: self.has_fuel.then_some(fuel), ..functions }
+    }
+
+    fn source<'a>(&self, program: &'a Verified) -> Source<'a> {
+        program.source(self.has_guards, self.stopping(links()))
+    }
+}
 
 /// Those in which graphs are compiled: bytecode is something else only to the others.
 pub fn ways_of_graphs() -> impl Iterator<Item = usize> {
@@ -327,9 +368,8 @@ impl Rig {
 
     /// Compiles a program in the first of the ways for someone to look on.
     pub fn show(&mut self, program: &Verified, observer: &mut dyn Observer) -> Result<(), Error> {
-        self.compilers[self.ways[0]]
-            .bytecode(&program.source(WAYS[self.ways[0]].has_guards), observer)
-            .map(drop)
+        let way = self.ways[0];
+        self.compilers[way].bytecode(&WAYS[way].source(program), observer).map(drop)
     }
 
     /// Compiles a program in every way without running it.
@@ -344,10 +384,16 @@ impl Rig {
     }
 
     fn make(&mut self, at: usize, chaos: u64, program: &Verified) -> Result<Made, Failure> {
-        self.compile_in(at, chaos, |to, tiles| match WAYS[at].is_baseline {
-            _ if WAYS[at].is_called => program.called(to, WAYS[at].has_guards, tiles).map(Made::Called),
-            true => to.baseline(&program.function(), half_of_links(), tiles).map(Made::Baseline),
-            false => to.bytecode(&program.source(WAYS[at].has_guards), tiles).map(Made::Optimized),
+        let way = &WAYS[at];
+        self.compile_in(at, chaos, |to, tiles| match way.is_baseline {
+            _ if way.is_called => {
+                program.called(to, way.has_guards, way.stopping(links()), tiles).map(Made::Called)
+            }
+            true => {
+                let functions = way.stopping(half_of_links());
+                to.baseline(&program.function(), functions, tiles).map(Made::Baseline)
+            }
+            false => to.bytecode(&way.source(program), tiles).map(Made::Optimized),
         })
     }
 

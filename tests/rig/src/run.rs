@@ -6,7 +6,7 @@
 use crate::enter::enter;
 use crate::frame::Frame;
 use crate::home::{Home, Running};
-use crate::library::{library, links, program_record, run_next};
+use crate::library::{library, program_record, run_next};
 use crate::machine::{Op, UNIT, Vm};
 use crate::program::{FIRST_COUNTER, FIRST_TEMPORARY, N_REGISTERS, Program};
 use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER};
@@ -15,7 +15,7 @@ use azulejo::x64::{BaselineCode, Compiled, Compiler, Function, RawStatus, Status
 use azulejo::{Bytecode, Code, Engine, Error, FunctionId, Trap, verify};
 use azulejo_core::check::temporaries::temporaries;
 use azulejo_core::pass::Observer;
-use azulejo_core::pass::build::Source;
+use azulejo_core::pass::build::{Functions, Source};
 use azulejo_core::random::Random;
 use azulejo_core::verify::Shape;
 use azulejo_core::vocab::Vocabulary;
@@ -173,7 +173,7 @@ impl Verified {
     }
 
     /// As compilers take it; with guards, accesses may fault.
-    pub fn source(&self, guards: bool) -> Source<'_> {
+    pub fn source<'a>(&'a self, guards: bool, functions: Functions<'a>) -> Source<'a> {
         Source {
             vocab: Vocabulary::BUILTIN,
             opcodes: Op::OPCODES,
@@ -185,7 +185,7 @@ impl Verified {
             depths: &self.shape.depths,
             entry: 0,
             arguments: Some(self.arguments),
-            functions: links(),
+            functions,
             called: None,
         }
     }
@@ -222,10 +222,12 @@ impl Verified {
         &self,
         compiler: &mut Compiler,
         guards: bool,
+        functions: Functions<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Compiled, Error> {
         let unit = unit();
-        PROGRAM.with(|record| compiler.called(&self.source(guards), self.arguments, unit, record, observer))
+        let source = self.source(guards, functions);
+        PROGRAM.with(|record| compiler.called(&source, self.arguments, unit, record, observer))
     }
 
     /// Calls it.

@@ -41,6 +41,9 @@ use crate::vocab::{Op, Type};
 /// How many bytecodes there may be for each node for the nodes to be sorted by counting.
 const MAX_SPARSE: usize = 8;
 
+/// So many effects of a block may be listed before values that nobody has asked for: what those take is kept meanwhile.
+const MAX_WAITING: usize = 256;
+
 /// How many loops at most a value leaves at once.
 const MAX_LEFT: usize = 64;
 
@@ -69,6 +72,8 @@ pub struct Scratch {
     /// Whether there are accesses that may fault; then for each node the one that uses it, [`MANY`] if there are several.
     may_fault: bool,
     user: Vec<Node>,
+    /// Values of a long block that may be listed before anybody asks for them, the next one last.
+    waiting: Vec<(u32, Node)>,
     stack: Vec<(Node, u32)>,
     pub(super) steps: Steps,
 }
@@ -438,10 +443,17 @@ impl Scratch {
             let rank = self.flow.rank[block.at()];
             let start = out.nodes.len();
             let data = graph.block(block);
-            for &node in &data.body {
+            let is_long = data.body.len() > MAX_WAITING;
+            if is_long {
+                self.find_waiting(graph, rank);
+            }
+            for (count, &node) in data.body.iter().enumerate() {
+                if is_long && count % MAX_WAITING == 0 {
+                    self.list_waiting(graph, graph.node(node).origin, block, &mut out.nodes);
+                }
                 self.list_operands(graph, node, rank, &mut out.nodes);
                 out.nodes.push(node);
-                if self.may_fault {
+                if self.may_fault || is_long {
                     self.home[node.at()] = LISTED;
                     if graph.may_fault(node) {
                         self.list_users(graph, node, rank, &mut out.nodes);
@@ -455,6 +467,41 @@ impl Scratch {
             }
             out.nodes.push(data.end);
             out.blocks[position].nodes = List { start: start as u32, len: (out.nodes.len() - start) as u32 };
+        }
+    }
+
+    /// The values of a block in the order of their bytecodes, but for those that become part of other instructions.
+    fn find_waiting(&mut self, graph: &Graph, rank: u32) {
+        self.waiting.clear();
+        let mut node = self.first[rank as usize];
+        while node.is_some() {
+            let data = graph.node(node);
+            if data.ty() != Type::Flag && !folds(graph, node) {
+                self.waiting.push((data.origin, node));
+            }
+            node = self.next[node.at()];
+        }
+        // The next one is the last.
+        self.waiting.sort_unstable_by_key(|(origin, node)| core::cmp::Reverse((*origin, node.at())));
+    }
+
+    /// Lists the values of bytecodes before this one that nobody in the block has asked for yet, if all is there that they take:
+    /// or what they take would have to be kept to the end of the block.
+    fn list_waiting(&mut self, graph: &Graph, before: u32, block: Block, nodes: &mut Vec<Node>) {
+        let rank = self.flow.rank[block.at()];
+        while let Some((_, node)) = self.waiting.pop_if(|(origin, _)| *origin < before) {
+            if graph.inputs(node).iter().all(|input| self.is_at_hand(graph, *input, block, rank)) {
+                self.list(graph, node, rank, nodes);
+            }
+        }
+    }
+
+    /// Whether what a value of this block takes is there, or can be computed anywhere.
+    fn is_at_hand(&self, graph: &Graph, input: Node, block: Block, rank: u32) -> bool {
+        let data = graph.node(input);
+        match data.block == block {
+            true => self.home[input.at()] == LISTED || data.op == Op::PARAM,
+            false => self.home[input.at()] != rank || data.inputs.len == 0,
         }
     }
 
@@ -478,14 +525,8 @@ impl Scratch {
             if data.ty() == Type::Flag || graph.vocab.info(data.op).yields == Yields::Ptr {
                 return;
             }
-            let is_there = |input: &Node| {
-                let (input, data) = (*input, graph.node(*input));
-                match data.block == block {
-                    true => self.home[input.at()] == LISTED || data.op == Op::PARAM,
-                    false => self.home[input.at()] != rank || data.inputs.len == 0,
-                }
-            };
-            if !graph.inputs(user).iter().all(|input| *input == value || is_there(input)) {
+            let is_there = |input: &Node| *input == value || self.is_at_hand(graph, *input, block, rank);
+            if !graph.inputs(user).iter().all(is_there) {
                 return;
             }
             self.list(graph, user, rank, nodes);
