@@ -259,7 +259,12 @@ impl<'a> Run<'a, '_> {
             return Ok(self.machine.memory.update(update, sig, &values));
         }
         if info.props.contains(Props::READS) {
-            return Ok(self.machine.memory.read(values[0], data.ty().bytes()));
+            // What stops a program is at an address that is a constant; here nobody changes it.
+            let address = match values.first() {
+                Some(address) => *address,
+                None => operands.imm() as u64,
+            };
+            return Ok(self.machine.memory.read(address, data.ty().bytes()));
         }
         if info.props.contains(Props::WRITES) {
             if self.fault.is_some() {

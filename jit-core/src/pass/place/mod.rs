@@ -33,7 +33,7 @@ mod cold;
 use super::flow::{Flow, NONE};
 use super::limits::Steps;
 use crate::ir::graph::{Graph, Heat, NodeData};
-use crate::ir::index::{List, Loop, Node};
+use crate::ir::index::{Block, List, Loop, Node};
 use crate::ir::schedule::{LoopData, Schedule, ScheduledBlock};
 use crate::vocab::op::Yields;
 use crate::vocab::{Op, Type};
