@@ -295,6 +295,7 @@ impl World {
         self.call("path_rename", &[3, from, from_length, 3, to, to_length])
     }
 
+    #[cfg(unix)]
     fn symlink(&mut self, target: &str, path: &str) -> Errno {
         let ([target, target_length], [path, length]) = (self.path(1024, target), self.path(1280, path));
         self.call("path_symlink", &[target, target_length, 3, path, length])
