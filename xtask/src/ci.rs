@@ -12,10 +12,12 @@ const DRY_RUN: &str = "warning: aborting upload due to dry run";
 
 /// Everything that must hold besides the tests themselves.
 pub(crate) fn ci(root: &Path) -> Result<(), String> {
+    // What takes seconds comes first.
     run(root, "cargo fmt --all --check", &[])?;
-    run(root, "cargo clippy --workspace --all-targets -- -D warnings", &[])?;
     // A workspace of its own.
     run(root, "cargo fmt --manifest-path benches/Cargo.toml --check", &[])?;
+    crate::tidy::tidy(root)?;
+    run(root, "cargo clippy --workspace --all-targets -- -D warnings", &[])?;
     run(root, "cargo clippy --manifest-path benches/Cargo.toml --features wasm -- -D warnings", &[])?;
     run(
         root,
@@ -42,8 +44,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     // The same programs each time: what fails in CI fails everywhere.
     let minute = ["--seed", "1", "--seconds", "60"];
     crate::fuzz::rig(root, "fuzz", minute.into_iter().map(String::from))?;
-    crate::fuzz::wasm_rig(root, minute.into_iter().chain(["--modules", "5000"]).map(String::from))?;
-    crate::tidy::tidy(root)
+    crate::fuzz::wasm_rig(root, minute.into_iter().chain(["--modules", "5000"]).map(String::from))
 }
 
 /// What has no machine code in an interpreter that sees undefined behavior. Where it cannot be had, this says so.

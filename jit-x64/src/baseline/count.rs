@@ -65,7 +65,7 @@ const fn from(ty: Type, to: Type) -> Sig {
     Sig { from: ty, ty: to }
 }
 
-/// What a counter makes, [`down`], or a look at a word, [`look`]: how many values.
+/// What a counter makes (`down!`) or a look at a word (`look!`): how many values.
 const DOWN: u16 = 6;
 const LOOK: u16 = 4;
 
