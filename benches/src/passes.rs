@@ -12,23 +12,17 @@ use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::ranges::Ranges;
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::ir::tiles::TileList;
-use azulejo_core::pass::{Allocated, Observer, Target};
+use azulejo_core::pass::{Allocated, Observer, STAGES, Target};
 use azulejo_core::verify::verify;
 
-/// The stages, as the observer hears of them; the second time of `rewrite` is its own.
-const STAGES: [&str; 11] = [
-    "build",
-    "represent",
-    "rewrite",
-    "forward",
-    "rewrite 2",
-    "dead",
-    "place",
-    "tile",
-    "live",
-    "allocate",
-    "emit",
-];
+/// How often the observer hears of a stage: of `rewrite` twice.
+const N_STAGES: usize = STAGES.len() + 1;
+
+/// The stages, as the observer hears of them.
+fn stages() -> impl Iterator<Item = &'static str> {
+    let again = |stage| (stage == "forward").then_some("rewrite 2");
+    STAGES.into_iter().flat_map(move |stage| [stage].into_iter().chain(again(stage)))
+}
 
 /// Notes when each stage ended, and what was on the heap then.
 struct Clock {
@@ -38,7 +32,7 @@ struct Clock {
 
 impl Clock {
     fn new() -> Clock {
-        let n_ticks = STAGES.len() + 1;
+        let n_ticks = N_STAGES + 1;
         Clock { times: Vec::with_capacity(n_ticks), heap: Vec::with_capacity(n_ticks) }
     }
 
@@ -72,7 +66,7 @@ impl Observer for Clock {
 }
 
 /// A number for each stage.
-type Stages = [f64; STAGES.len()];
+type Stages = [f64; N_STAGES];
 
 /// What was learned of a program.
 struct Found {
@@ -89,7 +83,7 @@ pub(crate) fn print(programs: &[Program], effort: Effort) {
     let found: Vec<Found> = programs.iter().map(|program| measure(program, effort)).collect();
     let table = |title: &str, column: fn(&Found) -> &Stages| {
         let mut line = format!("{:16}", "");
-        STAGES.iter().chain(&["all"]).for_each(|stage| line += &format!("{stage:>10}"));
+        stages().chain(["all"]).for_each(|stage| line += &format!("{stage:>10}"));
         println!("{title}\n{line}");
         for (program, found) in programs.iter().zip(&found) {
             let mut line = format!("{:16}", program.name);
@@ -109,7 +103,7 @@ fn measure(program: &Program, effort: Effort) -> Found {
     let source = subject::source(program, &shape);
     let mut compiler = subject::compiler();
     let mut clock = Clock::new();
-    let mut rounds: [Vec<f64>; STAGES.len()] = Default::default();
+    let mut rounds: [Vec<f64>; N_STAGES] = Default::default();
     let (mut kept, mut allocations) = (Stages::default(), Stages::default());
     let bytecodes = program.code.ops.len() as f64;
     let looking = (0..1000).map(|_| clock::now().abs_diff(clock::now())).min().unwrap_or(0);
@@ -118,7 +112,7 @@ fn measure(program: &Program, effort: Effort) -> Found {
         clock.tick();
         drop(compiler.bytecode(&source, &mut clock).expect("it compiles"));
         clock.tick();
-        assert_eq!(clock.times.len(), STAGES.len() + 1, "the driver tells of every stage");
+        assert_eq!(clock.times.len(), N_STAGES + 1, "the driver tells of every stage");
         for (stage, heap) in clock.heap.windows(2).enumerate() {
             if round == 0 {
                 kept[stage] = (heap[1].0 as f64 - heap[0].0 as f64) / bytecodes;

@@ -227,6 +227,13 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     let allowed =
         input.attrs.iter().chain(opcodes.iter().flat_map(|opcode| &opcode.variant.attrs)).filter_map(allowed);
     let hand_on = hand_on(input, attributes, opcodes);
+    // Where a bytecode is in its code is said by its address.
+    let has_size = quote_spanned! {name.span()=>
+        const _: () = ::core::assert!(
+            ::core::mem::size_of::<#name>() != 0,
+            "an enum with one opcode and no operands takes no space, and code of it has no positions: add `#[repr(u8)]`"
+        );
+    };
     // The markers have the opcodes' names, so they live in a block of their own, away from the user's types.
     quote! {
         #(#allowed)*
@@ -234,6 +241,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
             use #core::ir::bytecode as __bytecode;
             #(#markers)*
         };
+        #has_size
         const _: () = {
             use #core::ir::bytecode as __bytecode;
             const TEMPLATES: &[&#core::ir::template::Template; #n_opcodes] = &[#(#templates),*];

@@ -3,7 +3,7 @@
 //! In: a builder's wish, or the environment's. Out: files, or text on the standard error stream. What cannot be written is
 //! not: a program does not fail for its log.
 
-use super::trace::{STAGES, Selection, Trace};
+use super::trace::{Selection, Trace, selectable};
 use super::{asked, glob};
 use std::fmt;
 use std::io::Write;
@@ -52,7 +52,7 @@ pub struct UnknownStage {
 
 impl fmt::Display for UnknownStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no stage `{}`; there are {} and all", self.name, STAGES.join(", "))
+        write!(f, "there is no stage `{}`; there are {} and all", self.name, selectable().collect::<Vec<_>>().join(", "))
     }
 }
 

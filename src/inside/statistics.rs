@@ -3,24 +3,17 @@
 //! In: a [`Record`] of each compilation, each exit. Out: [`Statistics`], which print as tables. Only the engine's thread counts.
 
 use super::Form;
+use azulejo_core::pass::STAGES;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// The parts of a compilation that take time: the passes, and putting the code where it runs.
-const PARTS: [&str; 11] = [
-    "build",
-    "represent",
-    "rewrite",
-    "forward",
-    "dead",
-    "place",
-    "tile",
-    "live",
-    "allocate",
-    "emit",
-    "install",
-];
+/// The parts of a compilation that take time: the stages, and then putting the code where it runs.
+const N_PARTS: usize = STAGES.len() + 1;
+
+fn parts() -> impl Iterator<Item = &'static str> {
+    STAGES.into_iter().chain(["install"])
+}
 
 /// What an engine has done so far: [`crate::Engine::stats`].
 ///
@@ -162,7 +155,7 @@ pub(crate) struct Record {
 /// How long each part took.
 #[derive(Clone, Debug)]
 pub(crate) struct Times {
-    parts: [Duration; PARTS.len()],
+    parts: [Duration; N_PARTS],
     all: Duration,
     started: Instant,
     last: Instant,
@@ -177,7 +170,7 @@ impl Times {
     /// A part has ended.
     pub(super) fn end(&mut self, part: &str) {
         let now = Instant::now();
-        if let Some(at) = PARTS.iter().position(|name| *name == part) {
+        if let Some(at) = parts().position(|name| name == part) {
             self.parts[at] += now - self.last;
         }
         self.last = now;
@@ -212,7 +205,7 @@ struct Made {
     baseline: Compilations,
     optimizer: Compilations,
     optimizer_for_calls: Compilations,
-    parts: Option<[Duration; PARTS.len()]>,
+    parts: Option<[Duration; N_PARTS]>,
 }
 
 impl Counts {
@@ -267,7 +260,7 @@ impl Counts {
             baseline: made.baseline,
             optimizer: made.optimizer,
             optimizer_for_calls: made.optimizer_for_calls,
-            passes: made.parts.map_or(Vec::new(), |parts| std::iter::zip(PARTS, parts).collect()),
+            passes: made.parts.map_or(Vec::new(), |times| std::iter::zip(parts(), times).collect()),
             exits,
             climbs: self.climbs.get(),
             evicted: self.evicted.get(),

@@ -11,43 +11,33 @@ use azulejo_core::ir::index::Node;
 use azulejo_core::ir::ranges::Ranges;
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::ir::tiles::TileList;
-use azulejo_core::pass::{Allocated, Observer, Target};
+use azulejo_core::pass::{Allocated, Observer, STAGES, Target};
 use azulejo_core::text::{dot, print};
 use azulejo_core::vocab::Type;
 use std::fmt::{Debug, Write};
 
-/// Every stage there is, in the order in which they are shown.
-pub(crate) const STAGES: [&str; 11] = [
-    "bytecode",
-    "build",
-    "represent",
-    "rewrite",
-    "forward",
-    "dead",
-    "place",
-    "tile",
-    "live",
-    "allocate",
-    "emit",
-];
+/// What can be selected, in the order in which it is shown: the bytecode, and each stage.
+pub(crate) fn selectable() -> impl Iterator<Item = &'static str> {
+    ["bytecode"].into_iter().chain(STAGES)
+}
 
 /// Some of the stages, a bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Selection(u16);
 
 impl Selection {
-    pub(crate) const ALL: Selection = Selection((1 << STAGES.len()) - 1);
+    pub(crate) const ALL: Selection = Selection((2 << STAGES.len()) - 1);
     pub(crate) const NONE: Selection = Selection(0);
 
     /// Adds a stage; whether there is one of this name.
     pub(crate) fn add(&mut self, name: &str) -> bool {
-        let bit = STAGES.iter().position(|stage| *stage == name).map(|at| 1 << at);
+        let bit = selectable().position(|stage| stage == name).map(|at| 1 << at);
         self.0 |= bit.unwrap_or(0);
         bit.is_some()
     }
 
     fn has(self, name: &str) -> bool {
-        STAGES.iter().zip(0..).any(|(stage, at)| *stage == name && self.0 >> at & 1 != 0)
+        selectable().zip(0..).any(|(stage, at)| stage == name && self.0 >> at & 1 != 0)
     }
 }
 

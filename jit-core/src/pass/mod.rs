@@ -35,6 +35,10 @@ use crate::vocab::{Op, Sig, Type, Vocabulary};
 use core::fmt;
 use limits::{Limits, Steps};
 
+/// The stages that an observer sees, in their order; `rewrite` a second time after `forward`.
+pub const STAGES: [&str; 10] =
+    ["build", "represent", "rewrite", "forward", "dead", "place", "tile", "live", "allocate", "emit"];
+
 /// What is compiled for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {

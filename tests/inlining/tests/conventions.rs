@@ -4,18 +4,11 @@
 #![cfg(target_arch = "x86_64")]
 
 use azulejo::prelude::*;
-use std::hint::black_box;
+use azulejo_inlining::{Vm, large};
 use std::rc::Rc;
 
-struct Vm {
-    engine: Rc<Engine<Op>>,
-    function: FunctionId,
-    levels: usize,
-    error: Option<Error>,
-}
-
 #[derive(Bytecode, Clone, Copy, Debug)]
-#[bytecode(context = Vm)]
+#[bytecode(context = Vm<Op>)]
 enum Op {
     Nest { a: InOut<i64> },
     LargeSysv { a: InOut<i64> },
@@ -23,24 +16,16 @@ enum Op {
     Return { a: In<i64> },
 }
 
-#[inline(never)]
-fn nest(vm: &mut Vm, a: i64) -> i64 {
-    vm.levels += 1;
-    let (engine, function) = (Rc::clone(&vm.engine), vm.function);
-    engine.interpret(function, vm, (a,)).unwrap_or_else(|error| {
-        vm.error.get_or_insert(error);
-        a
-    })
+fn nest(vm: &mut Vm<Op>, a: i64) -> i64 {
+    vm.deeper(a)
 }
 
 extern "sysv64" fn large_sysv(a: i64) -> i64 {
-    let room = black_box([a as u8; 64 << 10]);
-    room[a as usize & 0xffff] as i64
+    large(a)
 }
 
 extern "win64" fn large_win(a: i64) -> i64 {
-    let room = black_box([a as u8; 64 << 10]);
-    room[a as usize & 0xffff] as i64 + 1
+    large(a) + 1
 }
 
 template! {
@@ -56,7 +41,7 @@ fn what_is_not_called_takes_no_stack() {
         let engine: Rc<Engine<Op>> = Rc::new(Engine::<Op>::builder().native_stack(1 << 20).build());
         let define = |op| engine.define("f", vec![op, Op::Return { a: 0.into() }], 1).expect("it is right");
         let function = define(Op::Nest { a: 0.into() });
-        let mut vm = Vm { engine: Rc::clone(&engine), function, levels: 0, error: None };
+        let mut vm = Vm::new(&engine, function);
         for (op, result) in [(Op::LargeSysv { a: 0.into() }, 5), (Op::LargeWin { a: 0.into() }, 6)] {
             assert_eq!(engine.interpret::<_, i64>(define(op), &mut vm, (5i64,)), Ok(result));
         }

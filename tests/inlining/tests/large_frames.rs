@@ -3,18 +3,11 @@
 //! This crate's tests are optimized, as rustc then puts what is called into the caller.
 
 use azulejo::prelude::*;
-use std::hint::black_box;
+use azulejo_inlining::{Vm, large};
 use std::rc::Rc;
 
-struct Vm {
-    engine: Rc<Engine<Op>>,
-    function: FunctionId,
-    levels: usize,
-    error: Option<Error>,
-}
-
 #[derive(Bytecode, Clone, Copy, Debug)]
-#[bytecode(context = Vm)]
+#[bytecode(context = Vm<Op>)]
 enum Op {
     Nest { a: InOut<i64> },
     Large { a: InOut<i64> },
@@ -23,38 +16,26 @@ enum Op {
     Return { a: In<i64> },
 }
 
-/// Calls the engine again, one level deeper.
-#[inline(never)]
-fn deeper(vm: &mut Vm, a: i64) -> i64 {
-    vm.levels += 1;
-    let (engine, function) = (Rc::clone(&vm.engine), vm.function);
-    engine.interpret(function, vm, (a,)).unwrap_or_else(|error| {
-        vm.error.get_or_insert(error);
-        a
-    })
+fn nest(vm: &mut Vm<Op>, a: i64) -> i64 {
+    vm.deeper(a)
 }
 
-fn nest(vm: &mut Vm, a: i64) -> i64 {
-    deeper(vm, a)
-}
-
-fn large(a: i64) -> i64 {
-    let room = black_box([a as u8; 64 << 10]);
-    room[a as usize & 0xffff] as i64
+fn large_rust(a: i64) -> i64 {
+    large(a)
 }
 
 extern "C" fn large_c(a: i64) -> i64 {
     large(a) + 2
 }
 
-fn nest_large(vm: &mut Vm, a: i64) -> i64 {
-    let room = black_box([a as u8; 64 << 10]);
-    deeper(vm, a) + (room[a as usize & 0xffff] as i64 & 1)
+fn nest_large(vm: &mut Vm<Op>, a: i64) -> i64 {
+    let lowest = large(a) & 1;
+    vm.deeper(a) + lowest
 }
 
 template! {
     Op::Nest      => (call nest (arglist (carg (tc) ptr) (carg $a i64)) i64)
-    Op::Large     => (call large (arglist (carg $a i64)) i64)
+    Op::Large     => (call large_rust (arglist (carg $a i64)) i64)
     Op::LargeC    => (call "C" large_c (arglist (carg $a i64)) i64)
     Op::NestLarge => (call nest_large (arglist (carg (tc) ptr) (carg $a i64)) i64)
     Op::Return    => (return $a)
@@ -71,7 +52,7 @@ fn levels(opcode: Op, stack: usize, limit: usize) -> usize {
             let code = vec![op, Op::Return { a: 0.into() }];
             engine.define("other", code, 1).expect("it is right")
         });
-        let mut vm = Vm { engine: Rc::clone(&engine), function, levels: 0, error: None };
+        let mut vm = Vm::new(&engine, function);
         let results = others.map(|other| engine.interpret::<_, i64>(other, &mut vm, (5i64,)));
         if stack >= 1 << 20 {
             assert_eq!(results, [Ok(5), Ok(7)]);

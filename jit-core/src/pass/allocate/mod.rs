@@ -472,11 +472,8 @@ impl Allocator<'_> {
     /// A piece that only waits stays where its range was, unless that costs anyone anything.
     fn place_idle(&mut self, at: u32) {
         let latest = self.scratch.latest[self.piece(at).range as usize];
-        match latest {
-            Some(reg) if self.is_free(at, reg) => return self.take(reg, at),
-            _ => {}
-        }
-        match self.free_for_moves(at, latest.is_some()) {
+        let again = latest.filter(|reg| self.is_free(at, *reg));
+        match again.or_else(|| self.free_for_moves(at, latest.is_some())) {
             Some(reg) => self.take(reg, at),
             None => self.spill(at),
         }

@@ -307,16 +307,13 @@ impl Pieces {
     /// The region that a piece starts in.
     pub(super) fn region(&self, piece: u32) -> u32 {
         let first = self.segments(piece)[0];
-        self.blocks[block_at(&self.blocks, first.start)].region
+        self.blocks[self.block_at(first.start)].region
     }
 
     /// Whether a piece is in cold code only, and in several regions.
     pub(super) fn is_in_regions(&self, piece: u32) -> bool {
-        let segments = self.segments(piece);
-        let [first, ..] = *segments else { return false };
-        let [.., last] = *segments else { return false };
-        let region = |position: u32| self.blocks[block_at(&self.blocks, position)].region;
-        first.start >= self.first_cold && region(first.start) != region(last.end - 1)
+        let end = |last: &Segment| self.blocks[self.block_at(last.end - 1)].region;
+        self.is_cold(piece) && self.segments(piece).last().is_some_and(|last| end(last) != self.region(piece))
     }
 
     /// The block, by position in the tile list, that a position is in.
