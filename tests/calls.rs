@@ -16,10 +16,11 @@ use azulejo::__private::core::ir::tiles::TileList;
 use azulejo::__private::core::pass;
 use azulejo::__private::core::text::print;
 use azulejo::__private::core::vocab::{Op, Sig, Type, Vocabulary};
-use azulejo::x64::emit::{self, Code, Options};
-use azulejo::x64::memory::CodeMemory;
+use azulejo::x64::Code;
+use azulejo::x64::emit::{self, Options};
 use azulejo::x64::regs::{REGISTERS, REGISTERS_BUT_RBP};
 use azulejo::x64::{Features, X64};
+use azulejo_code::CodeMemory;
 use std::cell::RefCell;
 
 mod callers;
@@ -248,8 +249,8 @@ fn callees_see_their_arguments() {
     let (mut assignment, mut code) = (Assignment::default(), Code::default());
     // Code in a region is unwound by the region's table, code with pages of its own by its own. Calls have a short form in
     // the first memories. The last functions keep the frame pointer.
-    let memories =
-        [CodeMemory::new, CodeMemory::far, CodeMemory::by_page, CodeMemory::new].map(|new| new(1 << 20));
+    let memories = [CodeMemory::new, CodeMemory::far, CodeMemory::by_page, CodeMemory::new]
+        .map(|new| new(&azulejo::x64::MACHINE, 1 << 20));
     let memories = memories.map(|memory| memory.expect("this system runs code"));
     let mut options =
         memories.each_ref().map(|memory| Options { reach: memory.reach(), ..Options::default() });
@@ -276,7 +277,7 @@ fn callees_see_their_arguments() {
             assert!(
                 !is_direct || code.addresses.iter().any(|(_, to)| *to == callee.address as u64) == is_near
             );
-            let installed = memory.install(&code).expect("there is room for one");
+            let installed = memory.install(&code.finished()).expect("there is room for one");
             type Entry = extern "sysv64-unwind" fn(*mut (), *mut u64, *const ()) -> Exit;
             // SAFETY: the code follows this convention, touches the frame alone, and calls `callee` as it is.
             let entry = unsafe { core::mem::transmute::<*const u8, Entry>(installed.address()) };

@@ -385,7 +385,7 @@ fn what_a_bytecode_may_write_is_stored_where_the_program_is_left_before_it() {
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 fn a_program_is_stopped_wherever_the_words_are_that_it_looks_at() {
     // When all words near the program are taken, compiled code looks at others.
-    let _taken: Vec<_> = (0..5000).map(|_| azulejo::x64::near::Word::new()).collect();
+    let _taken: Vec<_> = (0..5000).map(|_| azulejo_code::memory::near::Word::new()).collect();
     for (tier, builder) in engines() {
         let engine: Engine<Op> = builder.fuel(5000).build();
         let code = vec![add(1, 1, 3), add(0, 0, 1), Op::JumpLess { a: 0.into(), k: Imm(1000), to: Label(0) }];

@@ -14,10 +14,11 @@ use azulejo::__private::core::pass;
 use azulejo::__private::core::text::print;
 use azulejo::__private::core::vocab::op::{Key, Kind};
 use azulejo::__private::core::vocab::{Op, OpInfo, Props, Sig, Type, Vocabulary};
-use azulejo::x64::emit::{self, Code, Options};
-use azulejo::x64::memory::{CodeMemory, Installed};
+use azulejo::x64::Code;
+use azulejo::x64::emit::{self, Options};
 use azulejo::x64::regs::REGISTERS;
 use azulejo::x64::{Features, X64};
+use azulejo_code::{CodeMemory, Installed};
 
 const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
 
@@ -62,7 +63,7 @@ impl Compiler {
             ranges: Default::default(),
             assignment: Default::default(),
             code: Default::default(),
-            memory: CodeMemory::new(1 << 20).expect("this system runs code"),
+            memory: CodeMemory::new(&azulejo::x64::MACHINE, 1 << 20).expect("this system runs code"),
             last: None,
             reached: vec![false; X64.tables.tiles.len()],
         }
@@ -94,7 +95,7 @@ impl Compiler {
             .expect("the frame is small");
         self.tiles.insts.iter().for_each(|inst| self.reached[inst.tile.0 as usize] = true);
         self.last = None;
-        self.last = Some(self.memory.install(&self.code).expect("one function has room"));
+        self.last = Some(self.memory.install(&self.code.finished()).expect("one function has room"));
     }
 
     fn run(&self, frame: &mut [u64]) -> Exit {

@@ -202,7 +202,7 @@ fn memory_out_of_reach_has_other_stencils() {
     assert!(run(&mut compiler(3 << 30)) > 0);
     assert_eq!(run(&mut compiler(3 << 30)), 0);
     let paged =
-        || compiler(1 << 20).with_watchers(azulejo_x64::Watchers { perf_map: true, ..Default::default() });
+        || compiler(1 << 20).with_watchers(azulejo_code::Watchers { perf_map: true, ..Default::default() });
     assert_eq!(run(&mut paged()), 0, "nor of memory that may be anywhere");
 }
 

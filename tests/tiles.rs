@@ -401,7 +401,7 @@ fn an_access_that_may_fault_touches_its_bytes_and_no_others() {
     let features = X64.tables.features.iter().map(|feature| feature.to_string()).collect();
     let grammar = Grammar { vocab: Vocabulary::BUILTIN, features, own: rules.len(), rules, complete: true };
     let (mut compilation, mut scratch, mut code) =
-        (pass::Compilation::default(), emit::Scratch::default(), emit::Code::default());
+        (pass::Compilation::default(), emit::Scratch::default(), azulejo::x64::Code::default());
     let mut n_checked = 0;
     for (at, rule) in grammar.rules.iter().enumerate() {
         let touches_memory = rule.to_string().contains("(load") || rule.to_string().contains("(store");

@@ -3,7 +3,8 @@
 //! In: a frame, and what is emitted by hand. Out: linked code. This is what stands around stencils, and doors; everything
 //! else is made of tiles.
 
-use crate::emit::{Code, Cond, Emitter, Options, Scratch};
+use crate::code::Code;
+use crate::emit::{Cond, Emitter, Options, Scratch};
 use crate::encode::{Alu, Mem, Shift};
 use crate::frame::Frame;
 use crate::link::{self, Form};

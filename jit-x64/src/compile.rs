@@ -3,16 +3,18 @@
 //! In: what is compiled, the tiles and rules to use. Out: code in memory, with the entry that all tiers share.
 
 use crate::baseline::{Baseline, BaselineCode, Machinery};
-use crate::emit::{self, Code, Options};
-use crate::faults::{Guarded, Registered, Site};
+use crate::code::Code;
+use crate::emit::{self, Options};
 use crate::features::Features;
 use crate::invoke::{self, Admission, Behind, Door};
-use crate::memory::{CodeMemory, Installed};
+use crate::machine::MACHINE;
 use crate::record::Record;
 use crate::regs::{self, RBP, REGISTERS, REGISTERS_BUT_RBP};
 use crate::set::Set;
 use crate::tiles::X64;
-use crate::watchers::{Announced, Told, Watchers};
+use azulejo_code::faults::{Guarded, Registered, Site};
+use azulejo_code::watch::{Announced, Told, Watchers};
+use azulejo_code::{CodeMemory, Installed};
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::tiles::{Inst, TileList};
@@ -142,7 +144,7 @@ impl Compiler {
         features: Features,
         rules: &'static [Matcher],
     ) -> Result<Self, Unsupported> {
-        let memory = CodeMemory::new(code_bytes)?;
+        let memory = CodeMemory::new(&MACHINE, code_bytes)?;
         Ok(Compiler {
             options: Options { reach: memory.reach(), ..Options::default() },
             memory,
@@ -221,10 +223,10 @@ impl Compiler {
         self
     }
 
-    /// Has the baseline compile the templates whose accesses may fault, where [`can_trap`](crate::faults::can_trap). The
+    /// Has the baseline compile the templates whose accesses may fault, where [`can_trap`](azulejo_code::faults::can_trap). The
     /// optimizer compiles those that its source has.
     pub fn with_guards(mut self, guards: bool) -> Self {
-        self.guards = guards && crate::faults::can_trap();
+        self.guards = guards && azulejo_code::faults::can_trap(&MACHINE);
         self
     }
 
@@ -232,7 +234,7 @@ impl Compiler {
     pub fn with_watchers(mut self, watchers: Watchers) -> Self {
         // Debuggers cannot write breakpoints into memory that is at two addresses, and perf takes it for a file.
         if watchers.any()
-            && let Ok(memory) = CodeMemory::by_page(self.memory.size())
+            && let Ok(memory) = CodeMemory::by_page(&MACHINE, self.memory.size())
         {
             self.options.reach = memory.reach();
             self.memory = memory;
@@ -404,7 +406,7 @@ impl Compiler {
             }
         }
         observer.code(&target, tiles, &self.code.emitted());
-        let installed = self.memory.install(&self.code)?;
+        let installed = self.memory.install(&self.code.finished())?;
         let faults = (!self.code.sites.is_empty()).then(|| {
             let lands = self.code.lands.expect("a function that may fault ends");
             Registered::new(Guarded {

@@ -7,21 +7,21 @@
 //! The stack of compiled code is as [`mod@crate::frame`] says: `rsp` does not move between prologue and epilogue but for a
 //! push and pop that move one slot to another.
 
+use crate::code::Code;
 pub use crate::condition::Cond;
 use crate::encode::{Alu, Bits, Mem, Rm};
 use crate::ending::Ending;
-use crate::faults::Site;
 use crate::frame::{Frame, MAX_FRAME_BYTES};
 use crate::invoke::{Admission, Failure};
 use crate::layout::Layout;
 use crate::link::{self, Fixup, Form as Jump, Pool, Target};
-use crate::reach::Reach;
 use crate::regs;
 use crate::set::Set;
-use crate::unwind::Described;
+use azulejo_code::faults::Site;
+use azulejo_code::memory::reach::Reach;
 use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Loc};
-use azulejo_core::ir::emitted::{Emitted, Maker};
+use azulejo_core::ir::emitted::Maker;
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::tiles::{Fault, Inst, Role, TileBlock, TileList};
 use azulejo_core::vocab::{Sig, Type};
@@ -87,31 +87,6 @@ impl Tile<'_> {
             other => unreachable!("{other:?} was to be a register"),
         }
     }
-}
-
-/// A function's machine code.
-#[derive(Clone, Debug, Default)]
-pub struct Code {
-    /// The bytes. They run wherever they are put, once `addresses` are filled in.
-    pub bytes: Vec<u8>,
-    /// What made each piece of the code, in order; an instruction that emitted nothing has none.
-    pub map: Vec<(u32, Maker)>,
-    /// Where the first cold byte is.
-    pub cold: u32,
-    /// Where the code ends and its constants begin.
-    pub end: u32,
-    /// Where it is entered.
-    pub entry: u32,
-    /// What the function has on the stack.
-    pub frame: Frame,
-    /// Where it takes that back and ends.
-    pub leaves: Vec<u32>,
-    /// Which of these ends the function where an access faults, if one does.
-    pub lands: Option<u32>,
-    /// Where four bytes are to hold the distance from behind them to an address.
-    pub addresses: Vec<(u32, u64)>,
-    /// Where accesses may fault, in order.
-    pub sites: Vec<Site>,
 }
 
 /// How code is emitted.
@@ -346,17 +321,6 @@ fn emit_as(
     (scratch.starts, scratch.fixups, scratch.pool) = (starts, fixups, pool);
     (scratch.layout, scratch.ways) = (layout, ways);
     Ok(())
-}
-
-impl Code {
-    /// As who looks at it sees it.
-    pub fn emitted(&self) -> Emitted<'_> {
-        Emitted { code: &self.bytes[..self.end as usize], pieces: &self.map, addresses: &self.addresses }
-    }
-
-    pub(crate) fn described(&self) -> Described<'_> {
-        Described { frame: &self.frame, leaves: &self.leaves, end: self.end as usize }
-    }
 }
 
 impl Scratch {

@@ -10,6 +10,7 @@ use crate::encode::{Alu, Mem};
 use crate::ending::Ending;
 use crate::record::{Host, Record};
 use crate::regs::*;
+use azulejo_code::unwind::{Change, StackFrame, Step};
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
 
@@ -61,13 +62,8 @@ impl Frame {
     }
 
     /// The registers that are pushed, in order.
-    pub(crate) fn saved(&self) -> impl DoubleEndedIterator<Item = Reg> + '_ {
+    fn pushed(&self) -> impl DoubleEndedIterator<Item = Reg> + '_ {
         SAVE_ORDER.into_iter().filter(|reg| self.saved.contains(*reg))
-    }
-
-    /// The bytes below the saved registers.
-    pub(crate) fn room(&self) -> u32 {
-        self.room
     }
 
     /// One whose room is written into its code afterwards.
@@ -96,7 +92,7 @@ impl Frame {
 
     /// How many bytes there are that take it back and return.
     pub(crate) fn leave_len(&self) -> u32 {
-        self.room_len() + self.saved().map(push_len).sum::<u32>() + 1
+        self.room_len() + self.pushed().map(push_len).sum::<u32>() + 1
     }
 
     /// Says where in the code it is made.
@@ -104,24 +100,52 @@ impl Frame {
         self.lead = lead;
     }
 
-    /// How many bytes of code stand before it is made.
-    pub(crate) fn lead(&self) -> u32 {
-        self.lead
-    }
-
-    /// Whether `rbp` points to where the caller's is saved.
-    pub(crate) fn keeps_pointer(&self) -> bool {
-        self.keeps_pointer
-    }
-
     /// How far `rsp` is below what it was before the call, in the body of the function.
     pub fn size(&self) -> u32 {
-        8 + 8 * self.saved().count() as u32 + self.room
+        8 + 8 * self.pushed().count() as u32 + self.room
+    }
+}
+
+impl StackFrame for Frame {
+    fn saved(&self) -> RegSet {
+        self.saved
+    }
+
+    fn size(&self) -> u32 {
+        Frame::size(self)
+    }
+
+    fn prologue(&self, tell: &mut dyn FnMut(Step<'_>)) {
+        let mut depth = 8;
+        tell(Step { len: self.lead, changes: &[] });
+        for reg in self.pushed() {
+            depth += 8;
+            tell(Step { len: push_len(reg), changes: &[Change::Depth(depth), Change::Saved(reg, depth)] });
+            if self.keeps_pointer && reg == RBP {
+                tell(Step { len: MOVE_LEN, changes: &[Change::ByPointer] });
+            }
+        }
+        if self.room > 0 {
+            let len = touches_len(self.room) + self.room_len();
+            tell(Step { len, changes: &[Change::Depth(Frame::size(self))] });
+        }
+    }
+
+    fn epilogue(&self, tell: &mut dyn FnMut(Step<'_>)) {
+        let mut depth = Frame::size(self) - self.room;
+        tell(Step { len: self.room_len(), changes: &[Change::Depth(depth)] });
+        for reg in self.pushed().rev() {
+            depth -= 8;
+            let by_stack: &[Change] = if self.keeps_pointer && reg == RBP { &[Change::ByStack] } else { &[] };
+            tell(Step { len: push_len(reg), changes: by_stack });
+            tell(Step { len: 0, changes: &[Change::Depth(depth), Change::Restored(reg)] });
+        }
+        tell(Step { len: 1, changes: &[] });
     }
 }
 
 /// How many bytes a push or a pop has.
-pub(crate) fn push_len(reg: Reg) -> u32 {
+fn push_len(reg: Reg) -> u32 {
     1 + (reg.number() >= 8) as u32
 }
 
@@ -130,22 +154,22 @@ pub(crate) fn push_len(reg: Reg) -> u32 {
 const PAGE: u32 = 4096;
 
 /// How many bytes there are in the prologue that touch a frame's pages.
-pub(crate) fn touches_len(room: u32) -> u32 {
+fn touches_len(room: u32) -> u32 {
     room / PAGE * TOUCH_LEN
 }
 
 const TOUCH_LEN: u32 = 7;
 
 /// Where in the instruction that changes `rsp` the room of an open frame is.
-pub(crate) const ROOM_AT: usize = 3;
+const ROOM_AT: usize = 3;
 
 /// How many bytes `mov rbp, rsp` has.
-pub(crate) const MOVE_LEN: u32 = 3;
+const MOVE_LEN: u32 = 3;
 
 impl Emitter {
     pub(crate) fn prologue(&mut self) {
         let frame = self.frame;
-        for reg in frame.saved() {
+        for reg in frame.pushed() {
             self.push64(reg.number());
             if reg == RBP && frame.keeps_pointer {
                 self.mov(RBP.number(), RSP.number());
@@ -210,8 +234,155 @@ impl Emitter {
         let frame = self.frame;
         self.leaves.push(self.here() as u32);
         self.make_room(Alu::Add);
-        for reg in frame.saved().rev() {
+        for reg in frame.pushed().rev() {
             self.pop64(reg.number());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::Code;
+    use crate::machine::{MACHINE, dwarf};
+    use azulejo_code::unwind::dwarf::*;
+    use azulejo_code::unwind::of_function;
+    use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, Register};
+
+    /// Where the caller's frame ends, as a register and a distance, and where registers are saved below that.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    struct Row {
+        base: u8,
+        distance: u64,
+        saved: [Option<u64>; 17],
+    }
+
+    /// Reads rules: the row that holds at each address.
+    fn rows(section: &[u8], len: usize) -> Vec<Row> {
+        let word =
+            |at: usize| u32::from_le_bytes(section[at..at + 4].try_into().expect("four bytes")) as usize;
+        let cie_end = word(0) + 4;
+        let fde_end = cie_end + 4 + word(cie_end);
+        let mut row = Row { base: 0, distance: 0, saved: [None; 17] };
+        let (mut rows, mut kept) = (Vec::new(), Vec::new());
+        // Behind a CIE's header of 9 bytes, and an FDE's pointer, start and size.
+        let initial = &section[4 + 9..cie_end];
+        let (_, row_of_all) =
+            read(initial, &mut row, &mut rows, &mut kept, Row { base: 0, distance: 0, saved: [None; 17] });
+        row = row_of_all;
+        let (at, _) = read(&section[cie_end + 4 + 20..fde_end], &mut row, &mut rows, &mut kept, row_of_all);
+        assert!(at <= len && kept.is_empty());
+        rows.resize(len, row);
+        rows
+    }
+
+    fn read(
+        rules: &[u8],
+        row: &mut Row,
+        rows: &mut Vec<Row>,
+        kept: &mut Vec<Row>,
+        initial: Row,
+    ) -> (usize, Row) {
+        let mut rules = rules.iter().copied();
+        let mut next = || rules.next();
+        while let Some(rule) = next() {
+            let mut operand = || {
+                let (mut value, mut shift) = (0, 0);
+                loop {
+                    let byte = next().expect("there is an operand");
+                    value |= ((byte & 0x7f) as u64) << shift;
+                    shift += 7;
+                    if byte < 0x80 {
+                        return value;
+                    }
+                }
+            };
+            match (rule & 0xc0, rule & 0x3f) {
+                (ADVANCE_LOC, by) => rows.resize(rows.len() + by as usize, *row),
+                (OFFSET, register) => row.saved[register as usize] = Some(operand() * 8),
+                (RESTORE, register) => row.saved[register as usize] = initial.saved[register as usize],
+                (_, 0) => {}
+                (_, ADVANCE_LOC4) => {
+                    let by = u32::from_le_bytes(std::array::from_fn(|_| next().expect("four bytes")));
+                    rows.resize(rows.len() + by as usize, *row);
+                }
+                (_, DEF_CFA) => (row.base, row.distance) = (operand() as u8, operand()),
+                (_, DEF_CFA_REGISTER) => row.base = operand() as u8,
+                (_, DEF_CFA_OFFSET) => row.distance = operand(),
+                (_, REMEMBER_STATE) => kept.push(*row),
+                (_, RESTORE_STATE) => *row = kept.pop().expect("one was kept"),
+                other => unreachable!("{other:?} is not written"),
+            }
+        }
+        (rows.len(), *row)
+    }
+
+    /// What an instruction does to the stack is what the rules say behind it, for every kind of frame.
+    #[test]
+    fn rules_follow_the_stack_through_every_instruction() {
+        let masks = 0..1u64 << SAVE_ORDER.len();
+        for (mask, room, keeps_pointer) in masks.flat_map(|mask| {
+            let rooms = [0, 8, 120, 128, 60_000].into_iter();
+            rooms.flat_map(move |room| [false, true].map(|keeps_pointer| (mask, room, keeps_pointer)))
+        }) {
+            let chosen = SAVE_ORDER.iter().enumerate().filter(|(at, _)| mask >> at & 1 != 0);
+            let used = RegSet::of(&chosen.map(|(_, reg)| *reg).collect::<Vec<Reg>>());
+            let mut emitter = Emitter::bare();
+            emitter.frame = Frame::new(used, room, true, keeps_pointer);
+            assert!(emitter.frame.size().is_multiple_of(16));
+            emitter.prologue();
+            // As a function with a body, two ways out of it, and more behind them.
+            let nops = |emitter: &mut Emitter, count: usize| (0..count).for_each(|_| emitter.byte(0x90));
+            nops(&mut emitter, 3);
+            emitter.leave();
+            nops(&mut emitter, 300);
+            emitter.leave();
+            nops(&mut emitter, 1);
+            let (frame, leaves) = (emitter.frame, core::mem::take(&mut emitter.leaves));
+            let bytes = emitter.take();
+            let code = Code { end: bytes.len() as u32, bytes, frame, leaves, ..Code::default() };
+            let rows = rows(&of_function(&code.described(), 0x1000), code.bytes.len());
+            follow(&code, &rows);
+        }
+    }
+
+    fn follow(code: &Code, rows: &[Row]) {
+        // How far rsp and, once it is set, rbp are below the caller's frame; and where registers were pushed.
+        let (mut depth, mut pointer, mut pushed) = (8u64, None, [None; 17]);
+        pushed[MACHINE.unwinding.return_address as usize] = Some(8);
+        let mut body = None;
+        let register = |register: Register| dwarf(Reg::int(register.number() as u8));
+        let mut last = Instruction::default();
+        for instruction in &mut Decoder::with_ip(64, &code.bytes, 0, DecoderOptions::NONE) {
+            if last.flow_control() == FlowControl::Return {
+                (depth, pointer, pushed) = body.expect("there was a body before");
+            }
+            let row = rows[instruction.ip() as usize];
+            let base = if row.base == dwarf(RSP) { depth } else { pointer.expect("rbp is set") };
+            assert_eq!(row.distance, base, "{instruction:?} at {:x}: {row:?}", instruction.ip());
+            assert_eq!(row.saved, pushed, "{instruction:?} at {:x}", instruction.ip());
+            match instruction.mnemonic() {
+                Mnemonic::Push => {
+                    depth += 8;
+                    pushed[register(instruction.op0_register()) as usize] = Some(depth);
+                }
+                Mnemonic::Pop => {
+                    depth -= 8;
+                    pushed[register(instruction.op0_register()) as usize] = None;
+                    if instruction.op0_register() == Register::RBP {
+                        pointer = None;
+                    }
+                }
+                Mnemonic::Mov => pointer = Some(depth),
+                Mnemonic::Sub => depth += instruction.immediate(1),
+                Mnemonic::Add => depth -= instruction.immediate(1),
+                Mnemonic::Test => assert!(instruction.memory_displacement64() as i64 >= -60_000),
+                Mnemonic::Nop => body = Some((depth, pointer, pushed)),
+                Mnemonic::Ret => assert_eq!((depth, pointer), (8, None)),
+                other => unreachable!("{other:?} is in no frame"),
+            }
+            last = instruction;
+        }
+        assert!(CALLEE_SAVED.iter().all(|reg| SAVE_ORDER.contains(&reg)));
     }
 }

@@ -8,13 +8,14 @@
 
 use crate::bare;
 use crate::baseline::BaselineCode;
+use crate::code::Code;
 use crate::compile::Compiled;
-use crate::emit::{Code, Cond, Emitter, Options, Tile};
+use crate::emit::{Cond, Emitter, Options, Tile};
 use crate::encode::{Alu, Mem};
 use crate::frame::{Frame, MAX_FRAME_BYTES};
-use crate::memory::{CodeMemory, Installed};
 use crate::record::{Host, PUT_OFF, REGISTER_ARGUMENTS, Record};
 use crate::regs::*;
+use azulejo_code::{CodeMemory, Installed};
 use azulejo_core::error::Error;
 use azulejo_core::ir::index::Block;
 use azulejo_core::pass::build::{Source, TAILED, TRAPPED};
@@ -226,7 +227,7 @@ pub(crate) fn door(
     let (entry, from_memory) = entries;
     let mut code = Code::default();
     bare::close(cx, &mut code);
-    Ok(Door { installed: memory.install(&code)?, entry, from_memory })
+    Ok(Door { installed: memory.install(&code.finished())?, entry, from_memory })
 }
 
 /// Which calls a door takes.

@@ -1,4 +1,4 @@
-//! The x86-64 back end of azulejo: registers, conventions, tiles, the emitter and code memory.
+//! The x86-64 back end of azulejo: registers, conventions, tiles and the emitter.
 //!
 //! The only crate with machine code in it. Whoever writes tiles uses [`Emitter`], [`Tile`], [`Cond`] and [`Mem`]; the document
 //! `docs/emitters.md` shows them at work.
@@ -17,53 +17,35 @@ pub mod __private {
 pub mod abi;
 mod bare;
 pub mod baseline;
+pub mod code;
 pub mod compile;
 mod condition;
-#[cfg(all(unix, not(target_vendor = "apple")))]
-pub mod debugger;
-#[cfg(all(unix, not(target_vendor = "apple")))]
-mod elf;
 pub mod emit;
 pub mod encode;
 mod ending;
-#[cfg_attr(
-    not(target_os = "linux"),
-    allow(dead_code, reason = "where there is no signal handler, nobody asks what a fault is")
-)]
-pub mod faults;
 pub mod features;
-#[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
-pub mod fork;
 pub mod frame;
 pub mod invoke;
-#[cfg(target_os = "linux")]
-pub mod jitdump;
 mod layout;
 mod link;
-pub mod memory;
-pub mod near;
-pub mod profiler;
-pub mod reach;
+pub mod machine;
 pub mod record;
 pub mod regs;
 pub mod set;
 mod shuffle;
 mod stencil;
 pub mod tiles;
-mod twins;
-mod unwind;
-pub mod watchers;
 
 pub use azulejo_core::verify::Function;
 /// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].
 pub use azulejo_core::vocab::{Sig, Type};
 pub use baseline::BaselineCode;
+pub use code::Code;
 pub use compile::{Compiled, Compiler, RawStatus, Status, TurnedStatus};
-pub use emit::{Code, Cond, EmitFn, Emitter, Tile};
+pub use emit::{Cond, EmitFn, Emitter, Tile};
 pub use encode::Mem;
 pub use features::Features;
 pub use frame::Frame;
-pub use memory::{CodeMemory, Installed};
+pub use machine::MACHINE;
 pub use set::Set;
 pub use tiles::X64;
-pub use watchers::Watchers;

@@ -5,7 +5,7 @@
 //! short if the distance was short before anything shrank: distances only get smaller, so this is safe, and one
 //! pass is enough. Cost: linear.
 
-use crate::emit::Code;
+use crate::code::Code;
 use azulejo_core::ir::index::Block;
 use std::collections::HashMap;
 

@@ -13,7 +13,7 @@
 //! is code that wants them in memory.
 
 use crate::compile::RawStatus;
-use crate::near::Word;
+use azulejo_code::memory::near::Word;
 use azulejo_core::pass::build::{Called, Functions};
 use azulejo_core::vocab::Trap;
 use core::cell::{Cell, RefCell};

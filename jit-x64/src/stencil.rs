@@ -7,7 +7,8 @@
 //! constants that may be anything. What is noticed then too has no stencil. So a stencil is right if its tiles are: no
 //! tile knows that it is used for one.
 
-use crate::emit::{self, Code, LEFT, NEXT, OUT, Options, Outline};
+use crate::code::Code;
+use crate::emit::{self, LEFT, NEXT, OUT, Options, Outline};
 use crate::link::Target as Linked;
 use crate::regs::CALLEE_SAVED;
 use crate::set::Set;

@@ -7,12 +7,13 @@
 mod present {
     use crate::inside::Watch;
     use crate::rules::{self, Matcher};
+    use azulejo_code::watch::Dump;
+    use azulejo_code::{CodeMemory, Watchers, faults};
     use azulejo_core::error::{Error, Unsupported};
     use azulejo_core::pass::Observer;
     use azulejo_core::pass::build::{Functions, Source};
     use azulejo_core::vocab::Vocabulary;
-    use azulejo_x64::watchers::Dump;
-    use azulejo_x64::{Compiler, Features, Set, Watchers, X64};
+    use azulejo_x64::{Compiler, Features, MACHINE, Set, X64};
     use std::path::Path;
 
     use azulejo_core::ir::bytecode::Bytecode;
@@ -91,7 +92,7 @@ mod present {
         }
 
         pub(crate) fn set_dump(&mut self, directory: &Path) {
-            self.watchers.dump = Dump::of(directory);
+            self.watchers.dump = Dump::of(&MACHINE, directory);
         }
 
         pub(crate) fn set_rules(&mut self, rules: &'static [Matcher]) {
@@ -113,16 +114,16 @@ mod present {
 
     /// Reserving a little memory tells whether code can be run at all.
     pub(crate) fn can_compile() -> Result<(), Unsupported> {
-        azulejo_x64::CodeMemory::new(1 << 16).map(drop)
+        CodeMemory::new(&MACHINE, 1 << 16).map(drop)
     }
 
     pub(crate) fn can_guard() -> bool {
-        azulejo_x64::faults::can_trap()
+        faults::can_trap(&MACHINE)
     }
 
     /// Has this thread run code whose accesses may fault.
     pub(crate) fn prepare_thread() {
-        azulejo_x64::faults::prepare_thread();
+        faults::prepare_thread();
     }
 
     /// What a compilation makes.

@@ -5,10 +5,10 @@
 
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod present {
+    pub(crate) use azulejo_code::memory::near::Word;
     use azulejo_core::pass::build::{Functions, Table};
     use azulejo_core::vocab::Trap;
     use azulejo_x64::RawStatus;
-    pub(crate) use azulejo_x64::near::Word;
     pub(crate) use azulejo_x64::record::Remote;
     use azulejo_x64::record::{Arrival, Aside, Host, Outcome, Record};
     use std::cell::{RefCell, UnsafeCell};

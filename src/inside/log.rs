@@ -52,7 +52,12 @@ pub struct UnknownStage {
 
 impl fmt::Display for UnknownStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no stage `{}`; there are {} and all", self.name, selectable().collect::<Vec<_>>().join(", "))
+        write!(
+            f,
+            "there is no stage `{}`; there are {} and all",
+            self.name,
+            selectable().collect::<Vec<_>>().join(", ")
+        )
     }
 }
 

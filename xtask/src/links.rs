@@ -10,7 +10,8 @@ use std::path::{Component, Path, PathBuf};
 const BOOK: &str = "docs";
 
 /// How paths begin that documents name.
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 10] = [
+    "jit-code/",
     "jit-core/",
     "jit-macros/",
     "jit-x64/",

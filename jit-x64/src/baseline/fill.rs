@@ -9,10 +9,11 @@ use super::operand::{Here, Operand};
 use super::pack::{CHUNK, COPIED, HOLE, Packed, PackedStencil, Patch, Quick, Table, What};
 use super::plan::{MAX_BYTES, Plan, Slow};
 use crate::bare::{BaselineFrame, OwnFrame};
-use crate::faults::{Guarded, Registered};
-use crate::memory::CodeMemory;
+use crate::machine::MACHINE;
 use crate::stencil::{Bits, COLD_ALIGNMENT, Hole, Part};
-use crate::unwind::Described;
+use azulejo_code::CodeMemory;
+use azulejo_code::faults::{Guarded, Registered};
+use azulejo_code::unwind::Described;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::stencil::Source;
@@ -109,7 +110,7 @@ pub(super) fn fill(
     }
     let frame = around.own.frame;
     let leaves = around.frame.leaves.map(|leave| at.epilogue as u32 + leave);
-    let described = Described { frame: &frame, leaves: &leaves, end: at.code_end };
+    let described = Described { machine: &MACHINE, frame: &frame, leaves: &leaves, end: at.code_end };
     let installed = memory.install_with(described, at.end, |address, bytes| {
         bytes[..at.hot].copy_from_slice(&around.frame.prologue);
         frame.write_room(bytes, around.frame.make_at);

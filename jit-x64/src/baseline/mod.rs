@@ -31,13 +31,14 @@ mod stock;
 use crate::bare::{BaselineFrame, LEAVES, OwnFrame};
 use crate::compile::{Status, TurnedStatus};
 use crate::emit::{self, Options};
-use crate::faults::Registered;
 use crate::frame::MAX_FRAME_BYTES;
-use crate::memory::{CodeMemory, Installed};
+use crate::machine::MACHINE;
 use crate::set::Set;
 use crate::stencil::{self, Stencil};
-use crate::unwind::Described;
-use crate::watchers::Announced;
+use azulejo_code::faults::Registered;
+use azulejo_code::unwind::Described;
+use azulejo_code::watch::Announced;
+use azulejo_code::{CodeMemory, Installed};
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo};
 use azulejo_core::ir::template::Template;
@@ -50,7 +51,6 @@ use fill::Around;
 use operand::operands;
 use pack::Packed;
 use plan::{MAX_PART, Missing, Plan, WIDE};
-pub(crate) use stock::{Held, hold};
 use stock::{Key, Shelf, Stock};
 
 /// Where the stencils are, made when they are first needed, and memory kept between functions.
@@ -309,7 +309,12 @@ impl BaselineCode {
     }
 
     pub(crate) fn described(&self) -> Described<'_> {
-        Described { frame: &self.own.frame, leaves: &self.leaves, end: self.code_bytes as usize }
+        Described {
+            machine: &MACHINE,
+            frame: &self.own.frame,
+            leaves: &self.leaves,
+            end: self.code_bytes as usize,
+        }
     }
 
     /// Where it starts: an `extern "sysv64" fn(context, frame, address) -> TurnedStatus` that goes on at the address, for

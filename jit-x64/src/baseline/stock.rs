@@ -19,13 +19,14 @@ use super::plan::{Missing, Opcodes};
 use crate::emit::Options;
 use crate::set::Set;
 use crate::stencil::Stencil;
+use azulejo_code::memory::fork;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::template::Template;
 use azulejo_core::pass::Target;
 use azulejo_core::pass::build::Functions;
 use azulejo_core::target::RegSet;
 use core::any::TypeId;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 /// Stencils, and what is known of their opcodes.
 #[derive(Clone, Debug, Default)]
@@ -91,16 +92,14 @@ static ALL: Mutex<Vec<(Key, Arc<Stock>)>> = Mutex::new(Vec::new());
 
 type All = MutexGuard<'static, Vec<(Key, Arc<Stock>)>>;
 
-/// Has all others wait who would look for stencils or add any.
-pub(crate) struct Held {
-    _all: All,
-}
-
-pub(crate) fn hold() -> Held {
-    Held { _all: all() }
-}
-
 fn all() -> All {
+    // No child must find it taken by a thread that it does not have.
+    static PROTECTED: Once = Once::new();
+    PROTECTED.call_once(|| fork::protect(|| Box::new(locked())));
+    locked()
+}
+
+fn locked() -> All {
     // What is in a stock has no number before it is whole.
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }

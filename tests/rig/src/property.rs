@@ -9,7 +9,8 @@ use crate::minimise::ends;
 use crate::mutate::mutate;
 use crate::program::program;
 use crate::run::Verified;
-use azulejo::x64::{Code, CodeMemory, Installed};
+use azulejo::x64::{Code, MACHINE};
+use azulejo_code::{CodeMemory, Installed};
 use azulejo_core::check;
 use azulejo_core::fuzzing::{self, Options};
 use azulejo_core::grammar::{Grammar, build, text};
@@ -86,8 +87,8 @@ pub fn of_changed_program(rig: &mut Rig, random: &mut Random) -> Result<Fate, St
 pub fn of_code_memory(random: &mut Random) -> Result<(), String> {
     const SIZE: usize = 1 << 12;
     let memory = match random.one_in(4) {
-        true => CodeMemory::by_page(SIZE),
-        false => CodeMemory::new(SIZE),
+        true => CodeMemory::by_page(&MACHINE, SIZE),
+        false => CodeMemory::new(&MACHINE, SIZE),
     };
     let memory = memory.map_err(|error| error.to_string())?;
     let mut all: Vec<(Installed, Vec<u8>)> = Vec::new();
@@ -97,7 +98,7 @@ pub fn of_code_memory(random: &mut Random) -> Result<(), String> {
         }
         let bytes = vec![random.below(256) as u8; 1 + random.below(SIZE / 4)];
         let code = Code { bytes, ..Code::default() };
-        match memory.install(&code) {
+        match memory.install(&code.finished()) {
             Ok(installed) => all.push((installed, code.bytes)),
             Err(_) if all.is_empty() => return Err("there is no room, and nothing is there".into()),
             Err(_) => drop(all.swap_remove(random.below(all.len()))),

@@ -8,58 +8,41 @@
 //! The rules hold where a function calls another, which is where the unwinder finds it when a panic passes or a callee
 //! looks at its callers; not within prologues and epilogues.
 
-use super::{GRANULE, OFFSET, RETURN, Section, dwarf, unsigned};
-use crate::frame::{Frame, SAVE_ORDER};
-use crate::regs::RSP;
-use azulejo_core::target::Reg;
+use super::dwarf::*;
+use super::{GRANULE, Section, StackFrame, WORD, unsigned};
+use crate::machine::Machine;
 use memmap2::{MmapOptions, MmapRaw};
-
-// Words of DWARF.
-const DEF_CFA_EXPRESSION: u8 = 0x0f;
-const VAL_EXPRESSION: u8 = 0x16;
-const OP_ADDR: u8 = 0x03;
-const OP_DEREF: u8 = 0x06;
-const OP_DUP: u8 = 0x12;
-const OP_OVER: u8 = 0x14;
-const OP_SWAP: u8 = 0x16;
-const OP_AND: u8 = 0x1a;
-const OP_MINUS: u8 = 0x1c;
-const OP_PLUS: u8 = 0x22;
-const OP_SHL: u8 = 0x24;
-const OP_SHR: u8 = 0x25;
-const OP_BRA: u8 = 0x28;
-const OP_SKIP: u8 = 0x2f;
-const OP_LIT: u8 = 0x30;
-const OP_BREG: u8 = 0x70;
-const OP_DEREF_SIZE: u8 = 0x94;
 
 /// The frames of all code in a region, by where it is.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    /// For each granule of code [`entry`] of its function.
+    machine: &'static Machine,
+    /// For each granule of code [`entry`](Frames::entry) of its function.
     table: MmapRaw,
-}
-
-/// A frame as the rules of a region read it: which registers are saved, by their place in the order, and above that
-/// the frame's size.
-fn entry(frame: &Frame) -> u32 {
-    let mask = SAVE_ORDER.iter().enumerate().filter(|(_, reg)| frame.saved().any(|saved| saved == **reg));
-    frame.size() << 8 | mask.map(|(at, _)| 1 << at).sum::<u32>()
 }
 
 impl Frames {
     /// A table for a region of this size. Parts that are never written cost nothing.
-    pub(crate) fn new(region_size: usize) -> Option<Frames> {
+    pub(crate) fn new(machine: &'static Machine, region_size: usize) -> Option<Frames> {
         let len = region_size.div_ceil(GRANULE) * size_of::<u32>();
         let table = MmapOptions::new().len(len).no_reserve_swap().map_anon().ok()?;
-        Some(Frames { table: table.into() })
+        Some(Frames { machine, table: table.into() })
+    }
+
+    /// A frame as the rules of a region read it: which registers are saved, by their place in the order, and above that
+    /// the frame's size.
+    fn entry(&self, frame: &dyn StackFrame) -> u32 {
+        let saved = frame.saved();
+        let order = self.machine.unwinding.saved.iter().enumerate();
+        let mask = order.filter(|(_, reg)| saved.contains(**reg)).map(|(at, _)| 1 << at).sum::<u32>();
+        frame.size() << 8 | mask
     }
 
     /// Notes the frame of the code that is about to be put at `place` in the region.
-    pub(crate) fn set(&self, place: usize, size: usize, frame: &Frame) {
+    pub(crate) fn set(&self, place: usize, size: usize, frame: &dyn StackFrame) {
         debug_assert!((place + size).div_ceil(GRANULE) * size_of::<u32>() <= self.table.len());
         let entries = self.table.as_mut_ptr().cast::<u32>();
-        let entry = entry(frame);
+        let entry = self.entry(frame);
         for at in place / GRANULE..(place + size).div_ceil(GRANULE) {
             // SAFETY: it lies in the table, and nobody reads the entries of code that does not run yet.
             unsafe { entries.add(at).write(entry) };
@@ -69,20 +52,26 @@ impl Frames {
 
 /// The rules of all code in a region.
 pub(crate) fn of_region(code: usize, size: usize, frames: &Frames) -> Box<[u8]> {
-    let mut section = Section::new(&[]);
+    let unwinding = &frames.machine.unwinding;
+    let dwarf = unwinding.dwarf;
+    let mut section = Section::new(frames.machine, &[]);
     let mut rules = Vec::new();
     let look_up = look_up(code, frames);
-    // The caller's frame ends above rsp by the size of this one.
-    let mut expression = vec![OP_BREG + dwarf(RSP), 0];
+    // The caller's frame ends above the stack pointer by the size of this one.
+    let mut expression = vec![OP_BREG + dwarf(unwinding.stack_pointer), 0];
     expression.extend(&look_up);
     expression.extend([OP_LIT + 8, OP_SHR, OP_PLUS]);
     rules.push(DEF_CFA_EXPRESSION);
     unsigned(&mut rules, expression.len() as u32);
     rules.extend(expression);
-    rules.extend([OFFSET | RETURN, 1]);
-    for (at, reg) in SAVE_ORDER.into_iter().enumerate() {
-        let expression = saved_value(at as u8, reg, &look_up);
-        rules.extend([VAL_EXPRESSION, dwarf(reg)]);
+    if unwinding.pushed_by_calls > 0 {
+        rules.push(OFFSET | unwinding.return_address);
+        unsigned(&mut rules, unwinding.pushed_by_calls / WORD);
+    }
+    for (at, reg) in unwinding.saved.iter().enumerate() {
+        let first = unwinding.pushed_by_calls + WORD;
+        let expression = saved_value(at as u8, dwarf(*reg), first as u8, &look_up);
+        rules.extend([VAL_EXPRESSION, dwarf(*reg)]);
         unsigned(&mut rules, expression.len() as u32);
         rules.extend(expression);
     }
@@ -93,7 +82,7 @@ pub(crate) fn of_region(code: usize, size: usize, frames: &Frames) -> Box<[u8]> 
 /// Pushes the table's entry for the return address. The call itself stands before that.
 fn look_up(code: usize, frames: &Frames) -> Vec<u8> {
     const MINUS_ONE: u8 = 0x7f;
-    let mut bytes = vec![OP_BREG + RETURN, MINUS_ONE, OP_ADDR];
+    let mut bytes = vec![OP_BREG + frames.machine.unwinding.return_address, MINUS_ONE, OP_ADDR];
     bytes.extend((code as u64).to_le_bytes());
     bytes.extend([OP_MINUS, OP_LIT + GRANULE.ilog2() as u8, OP_SHR, OP_LIT + 2, OP_SHL, OP_ADDR]);
     bytes.extend((frames.table.as_ptr() as u64).to_le_bytes());
@@ -101,17 +90,18 @@ fn look_up(code: usize, frames: &Frames) -> Vec<u8> {
     bytes
 }
 
-/// Finds what the register number `at` of the order was in the caller. The end of the caller's frame is on the stack.
-fn saved_value(at: u8, reg: Reg, look_up: &[u8]) -> Vec<u8> {
-    // end, entry, end: minus 8 bytes for the return address, and for this register and each that was pushed before it
-    let mut load = vec![OP_SWAP, OP_LIT + 16, OP_MINUS];
+/// Finds what the register number `at` of the order was in the caller; the first that is saved is so far below the end of the
+/// caller's frame, which is on the stack.
+fn saved_value(at: u8, reg: u8, first: u8, look_up: &[u8]) -> Vec<u8> {
+    // end, entry, end: minus the distance of the first, and 8 bytes for each that was saved before this one
+    let mut load = vec![OP_SWAP, OP_LIT + first, OP_MINUS];
     for before in 0..at {
         load.extend([OP_OVER, OP_LIT + before, OP_SHR, OP_LIT + 1, OP_AND, OP_LIT + 3, OP_SHL, OP_MINUS]);
     }
     load.push(OP_DEREF);
     let mut bytes = look_up.to_vec();
     bytes.extend([OP_DUP, OP_LIT + at, OP_SHR, OP_LIT + 1, OP_AND, OP_BRA, 5, 0]);
-    bytes.extend([OP_BREG + dwarf(reg), 0, OP_SKIP]);
+    bytes.extend([OP_BREG + reg, 0, OP_SKIP]);
     bytes.extend((load.len() as u16).to_le_bytes());
     bytes.extend(load);
     bytes

@@ -4,17 +4,16 @@
 //! memory of its own, so that it may go on in it and make more; and a parent for which nothing changes. The C library calls
 //! three handlers, which are installed with the first region:
 //!
-//! - Before the fork the thread takes all locks of this crate that a child could find taken, by threads that it does not have,
+//! - Before the fork the thread takes all locks that a child could find taken, by threads that it does not have,
 //!   and copies what shared memory holds: behind the fork the parent may overwrite it at any time.
 //! - Behind it the parent drops the copies, and the child has them take the place of what is shared.
 //! - Both then give the locks back.
 //!
 //! A child that is made without the C library's `fork` shares the memory and must not use it.
 
-use crate::baseline;
-use crate::faults;
-use crate::memory::{AtFork, Region};
-use crate::unwind;
+use super::{AtFork, Region};
+use crate::{faults, unwind};
+use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -24,8 +23,8 @@ static GENERATION: AtomicUsize = AtomicUsize::new(0);
 /// A number that is another one in a child: what threads were there when it was the old one are there no more.
 ///
 /// ```
-/// let before = azulejo_x64::fork::generation();
-/// assert_eq!(azulejo_x64::fork::generation(), before);
+/// let before = azulejo_code::memory::fork::generation();
+/// assert_eq!(azulejo_code::memory::fork::generation(), before);
 /// ```
 pub fn generation() -> usize {
     GENERATION.load(Ordering::Relaxed)
@@ -57,10 +56,21 @@ pub(crate) fn remove(region: *const Region) {
     all.swap_remove(at.expect("it was added"));
 }
 
+/// Takes a lock that children must not find taken; it is given back when what this gives is dropped.
+pub type TakeLock = fn() -> Box<dyn Any>;
+
+static LOCKS: Mutex<Vec<TakeLock>> = Mutex::new(Vec::new());
+
+/// Has a lock of another crate taken before each fork from now on, too. Who has it must not install code.
+pub fn protect(take: TakeLock) {
+    LOCKS.lock().unwrap_or_else(PoisonError::into_inner).push(take);
+}
+
 /// What a thread holds while it makes a child. What is given back first comes first: regions stay as long as the list is held.
 struct Held {
     regions: Vec<AtFork<'static>>,
-    _stencils: Option<baseline::Held>,
+    _others: Vec<Box<dyn Any>>,
+    _locks: MutexGuard<'static, Vec<TakeLock>>,
     _faults: Option<faults::Held>,
     #[cfg(all(unix, not(target_vendor = "apple")))]
     _debugger: MutexGuard<'static, ()>,
@@ -71,6 +81,7 @@ struct Held {
 impl Held {
     fn take() -> Held {
         let all = all();
+        let locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: what is in the list is there until it is removed, which nobody can do before the list is given back.
         let regions = all.iter().map(|listed| unsafe { &*listed.0 }.before_fork()).collect();
         Held {
@@ -78,8 +89,9 @@ impl Held {
             _all: all,
             _unwinder: unwind::hold(),
             #[cfg(all(unix, not(target_vendor = "apple")))]
-            _debugger: crate::debugger::hold(),
-            _stencils: Some(baseline::hold()),
+            _debugger: crate::watch::debugger::hold(),
+            _others: locks.iter().map(|take| take()).collect(),
+            _locks: locks,
             _faults: faults::hold(),
         }
     }
@@ -87,8 +99,8 @@ impl Held {
 
 #[cfg(unix)]
 mod handlers {
+    use super::super::AtFork;
     use super::{GENERATION, Held};
-    use crate::memory::AtFork;
     use std::cell::UnsafeCell;
     use std::sync::Once;
     use std::sync::atomic::Ordering;

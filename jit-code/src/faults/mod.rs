@@ -1,8 +1,8 @@
 //! Accesses that may fault: where they are in machine code, and how a fault becomes a trap.
 //!
 //! In: installed code and its [`Site`]s. Out: a fault at one of them ends the function like a trap of its template would. The
-//! signal handler ([`signal`]) looks the program counter up in the [`registry`], and has the function go on at one
-//! of its ways out, with `rax` and `rdx` as that wants them. There the stack pointer is what it is everywhere in the body, so
+//! signal handler looks the program counter up in the registry, and has the function go on at one
+//! of its ways out, with the two registers of results as that wants them. There the stack pointer is what it is everywhere in the body, so
 //! nothing else is to be restored, and whoever unwinds finds what the tables of that place say.
 //!
 //! Where there is no such handler, [`can_trap`] says so; code must then compare.
@@ -13,8 +13,10 @@ mod signal;
 #[cfg(target_os = "linux")]
 mod stack;
 
+use crate::machine::{Landing, Machine};
 use azulejo_core::pass::build::TRAPPED;
-pub(crate) use registry::{Held, Registered, hold};
+pub use registry::Registered;
+pub(crate) use registry::{Held, hold};
 
 /// A piece of code in which an access may fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,7 +32,7 @@ pub struct Site {
 }
 
 /// Tells which trap a fault is.
-pub(crate) trait Locate: Send + Sync {
+pub trait Locate: Send + Sync {
     /// For a place in the code the trap's code and the bytecode. Asked by a signal handler: it may only look.
     fn locate(&self, at: u32) -> Option<(u32, u32)>;
 }
@@ -43,43 +45,40 @@ impl Locate for Box<[Site]> {
 }
 
 /// A function in whose code accesses may fault.
-pub(crate) struct Guarded {
+pub struct Guarded {
     /// Where its code starts.
-    pub(crate) start: usize,
-    pub(crate) len: usize,
+    pub start: usize,
+    /// How many bytes it has.
+    pub len: usize,
     /// How far into it a way out of it is.
-    pub(crate) leave: u32,
+    pub leave: u32,
     /// Whether it ends like functions that others of bytecode call, instead of with a status.
-    pub(crate) is_called: bool,
-    pub(crate) sites: Box<dyn Locate>,
-}
-
-/// How a function goes on that faulted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Landing {
-    rip: usize,
-    rax: u64,
-    rdx: u64,
+    pub is_called: bool,
+    /// Where they may.
+    pub sites: Box<dyn Locate>,
 }
 
 impl Guarded {
     fn land(&self, pc: usize) -> Option<Landing> {
         let (code, origin) = self.sites.locate((pc - self.start) as u32)?;
-        let rip = self.start + self.leave as usize;
+        let at = self.start + self.leave as usize;
         Some(match self.is_called {
-            true => Landing { rip, rax: origin as u64, rdx: code as u64 },
-            false => Landing { rip, rax: TRAPPED | code as u64, rdx: origin as u64 },
+            true => Landing { at, first: origin as u64, second: code as u64 },
+            false => Landing { at, first: TRAPPED | code as u64, second: origin as u64 },
         })
     }
 }
 
 /// Whether faults in compiled code can become traps here. Where they can, they do from the first call of this on: a handler
 /// of `SIGSEGV` and `SIGBUS` is there then, which hands on to the one before it what it does not know.
-pub fn can_trap() -> bool {
+pub fn can_trap(machine: &'static Machine) -> bool {
     #[cfg(target_os = "linux")]
-    return signal::is_installed();
+    return machine.signals.as_ref().is_some_and(signal::is_installed);
     #[cfg(not(target_os = "linux"))]
-    return false;
+    return {
+        let Machine { .. } = machine;
+        false
+    };
 }
 
 /// Gives the running thread a stack for signal handlers, if it has none.
@@ -110,9 +109,9 @@ mod tests {
         let second = registered(0x7000_0100, true);
         assert_eq!(
             registry::find(0x7000_0008),
-            Some(Landing { rip: 0x7000_0019, rax: TRAPPED | 9, rdx: 10 })
+            Some(Landing { at: 0x7000_0019, first: TRAPPED | 9, second: 10 })
         );
-        assert_eq!(registry::find(0x7000_0114), Some(Landing { rip: 0x7000_0119, rax: 22, rdx: 21 }));
+        assert_eq!(registry::find(0x7000_0114), Some(Landing { at: 0x7000_0119, first: 22, second: 21 }));
         let nowhere = [0x7000_000b, 0x7000_0020, 0x6fff_ffff, 0x7000_0100, 0x7000_0200];
         assert!(nowhere.into_iter().all(|pc| registry::find(pc).is_none()));
         drop(first);

@@ -9,15 +9,15 @@
 //! that faulted is executed again.
 
 use super::registry;
+use crate::machine::Signals;
 use core::ffi::{c_int, c_void};
+use libc::siginfo_t;
 use libc::{SA_NODEFER, SA_ONSTACK, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_IGN, SIGBUS, SIGSEGV};
-use libc::{siginfo_t, ucontext_t};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-const RDX: usize = libc::REG_RDX as usize;
-const RAX: usize = libc::REG_RAX as usize;
-const RIP: usize = libc::REG_RIP as usize;
+/// How registers are found: of the one machine that this process runs on.
+static SIGNALS: OnceLock<Signals> = OnceLock::new();
 
 /// Who handled a signal before.
 struct Older {
@@ -33,8 +33,10 @@ fn older(signal: c_int) -> &'static Older {
 }
 
 /// Installs the handler, if that has not been done, and says whether it is there.
-pub(super) fn is_installed() -> bool {
+pub(super) fn is_installed(signals: &'static Signals) -> bool {
     static IS_INSTALLED: OnceLock<bool> = OnceLock::new();
+    // The handler may run at once.
+    SIGNALS.get_or_init(|| *signals);
     *IS_INSTALLED.get_or_init(|| [SIGSEGV, SIGBUS].into_iter().all(install))
 }
 
@@ -60,16 +62,14 @@ fn install(signal: c_int) -> bool {
     unsafe { libc::sigaction(signal, &action, core::ptr::null_mut()) == 0 }
 }
 
-unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut ucontext_t) {
+unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    let signals = SIGNALS.get().expect("they were set before this was installed");
     // SAFETY: the system calls this with what it says in `sa_flags`.
-    let (is_fault, registers) = unsafe { ((*info).si_code > 0, &mut (*context).uc_mcontext.gregs) };
+    let (is_fault, at) = unsafe { ((*info).si_code > 0, (signals.program_counter)(context)) };
     // What another process sent is no fault, wherever it finds us.
-    match registry::find(registers[RIP] as usize).filter(|_| is_fault) {
-        Some(landing) => {
-            registers[RIP] = landing.rip as i64;
-            registers[RAX] = landing.rax as i64;
-            registers[RDX] = landing.rdx as i64;
-        }
+    match registry::find(at).filter(|_| is_fault) {
+        // SAFETY: as above; the function can be left there wherever it is.
+        Some(landing) => unsafe { (signals.land)(context, &landing) },
         // SAFETY: the arguments are the system's.
         None => unsafe { hand_on(signal, info, context, is_fault) },
     }
@@ -80,7 +80,7 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut u
 /// # Safety
 ///
 /// The arguments must be those of a signal handler.
-unsafe fn hand_on(signal: c_int, info: *mut siginfo_t, context: *mut ucontext_t, is_fault: bool) {
+unsafe fn hand_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_fault: bool) {
     let flags = older(signal).flags.load(Ordering::Acquire);
     let handler = match flags & SA_RESETHAND {
         0 => older(signal).handler.load(Ordering::Relaxed),
@@ -102,7 +102,7 @@ unsafe fn hand_on(signal: c_int, info: *mut siginfo_t, context: *mut ucontext_t,
             let function: unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void) =
                 unsafe { core::mem::transmute(address) };
             // SAFETY: these are the arguments of one.
-            unsafe { function(signal, info, context.cast()) };
+            unsafe { function(signal, info, context) };
         }
         address => {
             // SAFETY: it was installed as a handler of one argument.

@@ -4,27 +4,40 @@
 //! is in use is never moved nor made unexecutable, running out is an error, and room is used again once its code is
 //! dropped. Cost: the logarithm of the number of free runs.
 //!
-//! On Linux one region is reserved at the start and mapped twice ([`mod@crate::twins`]): written through one mapping, run
+//! On Linux one region is reserved at the start and mapped twice ([`dual`]): written through one mapping, run
 //! through the other. So a thread may add code while others run what is there. Where that is
 //! refused, each function has pages of its own, which are written first and then made executable for good.
 //!
-//! When the process is copied, each of the two has its own code behind that ([`mod@crate::fork`]). If the system
+//! When the process is copied, each of the two has its own code behind that ([`fork`]). If the system
 //! has no memory for a copy, both have the same: then nothing that is there is ever overwritten, and the child adds nothing.
 
-use crate::emit::Code;
-use crate::fork;
-use crate::reach::{Reach, relocate};
-use crate::twins::{Spare, Twins};
+mod dual;
+#[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
+pub mod fork;
+pub mod near;
+pub mod reach;
+
+use crate::machine::{Machine, Relocation};
 use crate::unwind::{self, Described, GRANULE, Registration};
 use azulejo_core::error::{Error, Unsupported};
+use dual::{DualMapping, Spare};
 use memmap2::{Mmap, MmapMut};
+use reach::Reach;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Code starts at multiples of this: constants beside it are read 16 bytes at a time.
 const ALIGNMENT: usize = GRANULE;
-/// What is not in use: traps when run.
-const FILLER: u8 = 0xcc;
+/// Finished code, which runs wherever it is put.
+#[derive(Clone, Copy, Debug)]
+pub struct Finished<'a> {
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// Where fields are that are to name an address by its distance.
+    pub addresses: &'a [(u32, u64)],
+    /// What else is to be known of it.
+    pub described: Described<'a>,
+}
 
 /// A region for code; a handle, and all copies of it are the same region.
 #[derive(Debug)]
@@ -47,14 +60,15 @@ impl Drop for CodeMemory {
 
 #[derive(Debug)]
 pub(crate) struct Region {
-    twins: Option<Twins>,
+    machine: &'static Machine,
+    dual: Option<DualMapping>,
     size: usize,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// What is free, where there are twins.
+    /// What is free, where there is a dual mapping.
     free: Free,
     used: usize,
     /// How many there are through which code comes here.
@@ -66,7 +80,7 @@ struct State {
 /// A region while the process is copied.
 #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
 pub(crate) struct AtFork<'a> {
-    twins: Option<&'a Twins>,
+    dual: Option<&'a DualMapping>,
     state: MutexGuard<'a, State>,
     /// What the child's code will be in.
     spare: Option<Spare>,
@@ -87,7 +101,7 @@ pub struct Installed {
     region: Arc<Region>,
     address: usize,
     size: usize,
-    /// Where there are no twins: pages of its own, and who unwinds its frames.
+    /// Where there is no dual mapping: pages of its own, and who unwinds its frames.
     _pages: Option<(Registration, Mmap)>,
 }
 
@@ -107,13 +121,13 @@ impl Drop for Installed {
     fn drop(&mut self) {
         let mut state = self.region.lock();
         state.used -= self.size;
-        let Some(twins) = &self.region.twins else { return };
+        let Some(dual) = &self.region.dual else { return };
         if state.handles == 0 || state.is_shared {
             // No code comes any more: the region goes, with the last that is in it. Or another process runs it.
             return;
         }
-        let place = self.address - twins.start();
-        twins.wipe(place, self.size, FILLER);
+        let place = self.address - dual.start();
+        dual.wipe(place, self.size);
         state.free.give_back(place, self.size);
     }
 }
@@ -173,22 +187,32 @@ impl Free {
 
 impl CodeMemory {
     /// Reserves room for `size` bytes of code. Pages that are never written cost nothing.
-    pub fn new(size: usize) -> Result<CodeMemory, Unsupported> {
-        let size = CodeMemory::rounded(size);
-        Twins::new(size).map_or_else(|| CodeMemory::by_page(size), |twins| Ok(CodeMemory::twins(twins, size)))
+    pub fn new(machine: &'static Machine, size: usize) -> Result<CodeMemory, Unsupported> {
+        CodeMemory::reserved(machine, size, DualMapping::new)
     }
 
     /// As [`new`](Self::new), but out of the reach of this program's code, where that can be had.
-    pub fn far(size: usize) -> Result<CodeMemory, Unsupported> {
+    pub fn far(machine: &'static Machine, size: usize) -> Result<CodeMemory, Unsupported> {
+        CodeMemory::reserved(machine, size, DualMapping::far)
+    }
+
+    fn reserved(
+        machine: &'static Machine,
+        size: usize,
+        map: fn(&'static Machine, usize) -> Option<DualMapping>,
+    ) -> Result<CodeMemory, Unsupported> {
         let size = CodeMemory::rounded(size);
-        Twins::far(size).map_or_else(|| CodeMemory::by_page(size), |twins| Ok(CodeMemory::twins(twins, size)))
+        let Some(dual) = map(machine, size) else { return CodeMemory::by_page(machine, size) };
+        let mut state = State::default();
+        state.free.insert(0, size);
+        Ok(CodeMemory::of(machine, Some(dual), size, state))
     }
 
     /// As [`new`](Self::new), but each function has pages of its own.
-    pub fn by_page(size: usize) -> Result<CodeMemory, Unsupported> {
+    pub fn by_page(machine: &'static Machine, size: usize) -> Result<CodeMemory, Unsupported> {
         // Find out now rather than at the first function whether code may be run at all.
-        executable(1, |_, page| page.fill(FILLER)).ok_or(Unsupported::Memory)?;
-        Ok(CodeMemory::of(None, size, State::default()))
+        executable(1, |_, page| page.fill(machine.filler[0])).ok_or(Unsupported::Memory)?;
+        Ok(CodeMemory::of(machine, None, size, State::default()))
     }
 
     /// A size as regions have it; the largest is what any may be.
@@ -196,29 +220,27 @@ impl CodeMemory {
         (size.min(isize::MAX as usize + 1 - ALIGNMENT)).next_multiple_of(ALIGNMENT).max(ALIGNMENT)
     }
 
-    fn twins(twins: Twins, size: usize) -> CodeMemory {
-        let mut state = State::default();
-        state.free.insert(0, size);
-        CodeMemory::of(Some(twins), size, state)
-    }
-
-    fn of(twins: Option<Twins>, size: usize, state: State) -> CodeMemory {
+    fn of(machine: &'static Machine, dual: Option<DualMapping>, size: usize, state: State) -> CodeMemory {
         let state = State { handles: 1, ..state };
-        let region = Arc::new(Region { twins, size, state: Mutex::new(state) });
+        let region = Arc::new(Region { machine, dual, size, state: Mutex::new(state) });
         fork::add(Arc::as_ptr(&region));
         CodeMemory { region }
     }
 
     /// Copies code to where it can run.
-    pub fn install(&self, code: &Code) -> Result<Installed, Error> {
-        self.install_with(code.described(), code.bytes.len(), |address, room| {
-            room.copy_from_slice(&code.bytes);
-            relocate(room, address, &code.addresses);
+    pub fn install(&self, code: &Finished<'_>) -> Result<Installed, Error> {
+        let Finished { bytes, addresses, described } = *code;
+        self.install_with(described, bytes.len(), |at, room| {
+            room.copy_from_slice(bytes);
+            for &(place, address) in addresses {
+                let place = place as usize;
+                (described.machine.relocate)(Relocation { code: room, place, at, address });
+            }
         })
     }
 
     /// Has so many bytes written where they can run; `fill` is told the address at which they will.
-    pub(crate) fn install_with(
+    pub fn install_with(
         &self,
         described: Described<'_>,
         len: usize,
@@ -227,7 +249,7 @@ impl CodeMemory {
         let size = len.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
         let region = Arc::clone(&self.region);
         let mut state = self.region.lock();
-        let Some(twins) = &self.region.twins else {
+        let Some(dual) = &self.region.dual else {
             if size > region.size.saturating_sub(state.used) {
                 return Err(Error::OutOfCodeMemory);
             }
@@ -239,18 +261,18 @@ impl CodeMemory {
         };
         let place = state.free.take(size).ok_or(Error::OutOfCodeMemory)?;
         state.used += size;
-        let address = twins.start() + place;
+        let address = dual.start() + place;
         // Under the lock: who copies the region finds whole functions.
-        let room = twins.room(place, size, described.frame);
+        let room = dual.room(place, size, described.frame);
         let (code, behind) = room.split_at_mut(len);
-        behind.fill(FILLER);
+        fill_up(behind, len, &region.machine.filler);
         fill(address, code);
         Ok(Installed { region, address, size, _pages: None })
     }
 
     /// What code in here can name by a distance.
     pub fn reach(&self) -> Reach {
-        self.region.twins.as_ref().map_or_else(Reach::default, Twins::reach)
+        self.region.dual.as_ref().map_or_else(Reach::default, DualMapping::reach)
     }
 
     /// How many bytes are in use.
@@ -278,11 +300,11 @@ impl Region {
     /// Keeps all others out, and copies what is there, if there is memory for that.
     #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
     pub(crate) fn before_fork(&self) -> AtFork<'_> {
-        let (twins, state) = (self.twins.as_ref(), self.lock());
+        let (dual, state) = (self.dual.as_ref(), self.lock());
         // Where no code comes any more, nothing is overwritten.
-        let copied = twins.filter(|_| state.handles > 0);
-        let spare = copied.and_then(|twins| twins.copy(state.free.gaps(self.size)));
-        AtFork { twins, state, spare }
+        let copied = dual.filter(|_| state.handles > 0);
+        let spare = copied.and_then(|dual| dual.copy(state.free.gaps(self.size)));
+        AtFork { dual, state, spare }
     }
 }
 
@@ -296,17 +318,22 @@ impl Drop for Region {
 impl AtFork<'_> {
     /// Nothing changes for the parent, unless the child has no memory of its own.
     pub(crate) fn in_parent(mut self) {
-        self.state.is_shared |= self.twins.is_some() && self.spare.is_none();
+        self.state.is_shared |= self.dual.is_some() && self.spare.is_none();
     }
 
     pub(crate) fn in_child(mut self) {
-        let Some(twins) = self.twins else { return };
-        let is_own = self.spare.take().is_some_and(|spare| twins.become_spare(spare));
+        let Some(dual) = self.dual else { return };
+        let is_own = self.spare.take().is_some_and(|spare| dual.become_spare(spare));
         self.state.is_shared = !is_own;
         if !is_own {
             self.state.free = Free::default();
         }
     }
+}
+
+/// Fills what begins so many bytes behind the start of an instruction.
+fn fill_up(room: &mut [u8], start: usize, filler: &[u8; 4]) {
+    room.iter_mut().zip(start..).for_each(|(byte, at)| *byte = filler[at % 4]);
 }
 
 /// Pages of their own with so many bytes of code.
@@ -320,36 +347,41 @@ fn executable(len: usize, fill: impl FnOnce(usize, &mut [u8])) -> Option<Mmap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::toy::{self, TOY};
     use azulejo_core::fuzzing::Random;
 
-    /// `mov eax, value; ret`
-    fn constant(value: u32) -> Code {
-        let [a, b, c, d] = value.to_le_bytes();
-        Code { bytes: vec![0xb8, a, b, c, d, 0xc3], end: 6, ..Code::default() }
+    /// Code that says who it is.
+    fn constant(value: u32) -> Vec<u8> {
+        value.to_le_bytes().into()
     }
 
-    fn run(code: &Installed) -> u32 {
-        // SAFETY: the code is a function without arguments that returns a number.
-        unsafe { core::mem::transmute::<*const u8, extern "sysv64" fn() -> u32>(code.address())() }
+    /// Who the code says it is.
+    fn read(code: &Installed) -> u32 {
+        // SAFETY: what may be run may be read, and so long is all that is installed here.
+        u32::from_le(unsafe { code.address().cast::<u32>().read() })
+    }
+
+    fn install(memory: &CodeMemory, code: &[u8]) -> Result<Installed, Error> {
+        memory.install(&toy::finished(code))
     }
 
     #[test]
     fn runs_frees_and_reuses() {
-        for memory in [CodeMemory::new(64), CodeMemory::by_page(64)] {
+        for memory in [CodeMemory::new(&TOY, 64), CodeMemory::by_page(&TOY, 64)] {
             let memory = memory.expect("this system runs code");
             let mut all: Vec<Installed> =
-                (0..4).map(|value| memory.install(&constant(value)).expect("there is room")).collect();
+                (0..4).map(|value| install(&memory, &constant(value)).expect("there is room")).collect();
             assert_eq!(memory.used(), 64);
-            assert_eq!(all.iter().map(run).collect::<Vec<u32>>(), [0, 1, 2, 3]);
-            assert!(matches!(memory.install(&constant(9)), Err(Error::OutOfCodeMemory)));
+            assert_eq!(all.iter().map(read).collect::<Vec<u32>>(), [0, 1, 2, 3]);
+            assert!(matches!(install(&memory, &constant(9)), Err(Error::OutOfCodeMemory)));
             for free in [1, 2, 1] {
                 all.remove(free);
             }
             // What was freed in three parts is one.
             let mut long = constant(7);
-            long.bytes.splice(..0, [0x90; 42]);
-            let long = memory.install(&long).expect("there is room again");
-            assert_eq!((run(&long), run(&all[0])), (7, 0));
+            long.resize(48, 0);
+            let long = install(&memory, &long).expect("there is room again");
+            assert_eq!((read(&long), read(&all[0])), (7, 0));
             assert_eq!(memory.used(), 64);
         }
     }
@@ -357,13 +389,13 @@ mod tests {
     /// Functions of random size come and go; room is never lost, and what is there stays whole.
     #[test]
     fn room_is_not_lost_over_time() {
-        let memory = CodeMemory::new(1 << 18).expect("this system runs code");
+        let memory = CodeMemory::new(&TOY, 1 << 18).expect("this system runs code");
         let mut random = Random::new(1);
         let (mut all, mut refused) = (Vec::new(), 0);
         for value in 0..40_000 {
             let mut code = constant(value);
-            code.bytes.resize(6 + random.below(3000), FILLER);
-            match memory.install(&code) {
+            code.resize(4 + random.below(3000), 0xff);
+            match install(&memory, &code) {
                 Ok(code) => all.push((value, code)),
                 Err(_) => {
                     refused += 1;
@@ -374,7 +406,7 @@ mod tests {
             }
             if value % 64 == 0 {
                 let (value, code) = &all[random.below(all.len())];
-                assert_eq!(run(code), *value);
+                assert_eq!(read(code), *value);
                 let used: usize = all.iter().map(|(_, code)| code.size()).sum();
                 assert_eq!(used, memory.used());
                 // Refused only if there is little room: what is free is not in crumbs.
@@ -388,29 +420,29 @@ mod tests {
 
     #[test]
     fn code_outlives_the_handles_of_its_memory() {
-        let memory = CodeMemory::new(1 << 16).expect("this system runs code");
+        let memory = CodeMemory::new(&TOY, 1 << 16).expect("this system runs code");
         let other = memory.clone();
-        let [a, b, c] = [1, 2, 3].map(|value| memory.install(&constant(value)).expect("there is room"));
+        let [a, b, c] = [1, 2, 3].map(|value| install(&memory, &constant(value)).expect("there is room"));
         drop(memory);
         drop(a);
         // Somebody may still put code there: what is free is ready for it.
-        assert_eq!((other.used(), run(&other.install(&constant(4)).expect("there is room"))), (32, 4));
+        assert_eq!((other.used(), read(&install(&other, &constant(4)).expect("there is room"))), (32, 4));
         drop(other);
         drop(b);
-        assert_eq!(run(&c), 3);
+        assert_eq!(read(&c), 3);
     }
 
     #[test]
     fn code_made_on_one_thread_runs_on_another() {
-        let memory = CodeMemory::new(1 << 16).expect("this system runs code");
+        let memory = CodeMemory::new(&TOY, 1 << 16).expect("this system runs code");
         let threads: Vec<_> = (0..4u32)
             .map(|thread| {
                 let memory = memory.clone();
                 std::thread::spawn(move || {
                     let made: Vec<Installed> = (0..200)
-                        .map(|at| memory.install(&constant(thread * 1000 + at)).expect("there is room"))
+                        .map(|at| install(&memory, &constant(thread * 1000 + at)).expect("there is room"))
                         .collect();
-                    assert!(made.iter().map(run).eq(thread * 1000..thread * 1000 + 200));
+                    assert!(made.iter().map(read).eq(thread * 1000..thread * 1000 + 200));
                     made
                 })
             })
@@ -418,7 +450,7 @@ mod tests {
         for (thread, made) in threads.into_iter().enumerate() {
             let made = made.join().expect("the thread ends well");
             let first = thread as u32 * 1000;
-            assert!(made.iter().map(run).eq(first..first + 200));
+            assert!(made.iter().map(read).eq(first..first + 200));
         }
         assert_eq!(memory.used(), 0);
     }

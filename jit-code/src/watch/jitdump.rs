@@ -5,6 +5,7 @@
 //! the bytecode's index and one. `perf record` learns of the dump because a page of it is mapped executable as long as the
 //! process runs. What cannot be written is not: a program does not fail for its profile.
 
+use crate::Machine;
 use memmap2::{Mmap, MmapOptions};
 use std::fs::{self, File};
 use std::io::Write;
@@ -14,8 +15,6 @@ use std::sync::{Mutex, PoisonError};
 const MAGIC: u32 = 0x4a69_5444;
 const VERSION: u32 = 1;
 const HEADER_BYTES: u32 = 40;
-/// x86-64, as ELF files name it.
-const MACHINE: u32 = 62;
 const CODE_LOAD: u32 = 0;
 const DEBUG_INFO: u32 = 2;
 
@@ -52,7 +51,7 @@ pub struct Function<'a> {
 impl Dump {
     /// The dump of this process in a directory, which is made if it is not there; `None` if that cannot be. It is open until the
     /// process ends.
-    pub fn of(directory: &Path) -> Option<&'static Dump> {
+    pub fn of(machine: &Machine, directory: &Path) -> Option<&'static Dump> {
         static ALL: Mutex<Vec<&'static Dump>> = Mutex::new(Vec::new());
         fs::create_dir_all(directory).ok()?;
         let directory = directory.canonicalize().ok()?;
@@ -60,16 +59,16 @@ impl Dump {
         if let Some(dump) = all.iter().find(|dump| dump.directory == directory) {
             return Some(dump);
         }
-        let dump: &'static Dump = Box::leak(Box::new(Dump::open(directory)?));
+        let dump: &'static Dump = Box::leak(Box::new(Dump::open(machine, directory)?));
         all.push(dump);
         Some(dump)
     }
 
-    fn open(directory: PathBuf) -> Option<Dump> {
+    fn open(machine: &Machine, directory: PathBuf) -> Option<Dump> {
         let path = directory.join(format!("jit-{}.dump", std::process::id()));
         let mut file = File::options().read(true).write(true).create(true).truncate(true).open(path).ok()?;
         let mut header = Vec::new();
-        for word in [MAGIC, VERSION, HEADER_BYTES, MACHINE, 0, std::process::id()] {
+        for word in [MAGIC, VERSION, HEADER_BYTES, machine.elf as u32, 0, std::process::id()] {
             header.extend(word.to_ne_bytes());
         }
         header.extend(now()?.to_ne_bytes());

@@ -1,12 +1,12 @@
 //! Debuggers are told of compiled code by the interface that GDB looks for in a process, and LLDB too; where programs are
 //! ELF files.
 //!
-//! In: an object file in memory for each function ([`crate::elf`]). Out: [`Announced`], as long as which debuggers know
+//! In: an object file in memory for each function ([`super::elf`]). Out: [`Announced`], as long as which debuggers know
 //! the function: they show its name and find its caller from any of its instructions. A list of all object files
 //! hangs on a descriptor that debuggers know by its name; they stop at a function, also known by its name, that is called
 //! after each change. Both are of the process, and weak symbols, so that programs may have other compilers with the same.
 
-use crate::elf;
+use super::elf;
 use crate::unwind::{self, Described};
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -77,7 +77,7 @@ impl Announced {
     /// Tells debuggers of the code that runs at `address`.
     pub(crate) fn new(name: &str, code: &Described<'_>, address: *const u8) -> Option<Announced> {
         let rules = unwind::of_function(code, address.addr());
-        let file = elf::object(name, address.addr(), code.end, &rules);
+        let file = elf::object(code.machine.elf, name, address.addr(), code.end, &rules);
         let entry =
             Entry { next: null_mut(), previous: null_mut(), file: file.as_ptr(), size: file.len() as u64 };
         let entry = Box::into_raw(Box::new(entry));
@@ -139,7 +139,7 @@ fn change(action: u32, entry: *mut Entry, change: impl FnOnce(&mut Descriptor)) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emit::Code;
+    use crate::machine::toy;
 
     fn listed() -> Vec<*mut Entry> {
         let _lock = hold();
@@ -157,9 +157,9 @@ mod tests {
 
     #[test]
     fn functions_are_in_the_list_as_long_as_they_are_announced() {
-        let code = Code { bytes: vec![0xc3], end: 1, leaves: vec![0], ..Code::default() };
+        let code = toy::finished(&[0; 32]);
         let mut announced: Vec<Announced> = (0..4)
-            .filter_map(|at| Announced::new("f", &code.described(), std::ptr::without_provenance(at << 12)))
+            .filter_map(|at| Announced::new("f", &code.described, std::ptr::without_provenance(at << 12)))
             .collect();
         assert_eq!(announced.len(), 4);
         for remove in [1, 2, 0, 0] {

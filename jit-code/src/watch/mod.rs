@@ -1,13 +1,18 @@
 //! Who is told of each function that is compiled: debuggers, profilers, or nobody.
 
 #[cfg(all(unix, not(target_vendor = "apple")))]
-pub use crate::debugger::Announced;
+pub mod debugger;
+#[cfg(all(unix, not(target_vendor = "apple")))]
+mod elf;
 #[cfg(target_os = "linux")]
-use crate::jitdump;
-#[cfg(target_os = "linux")]
-pub use crate::jitdump::Dump;
-use crate::profiler;
+pub mod jitdump;
+pub mod perf_map;
+
 use crate::unwind::Described;
+#[cfg(all(unix, not(target_vendor = "apple")))]
+pub use debugger::Announced;
+#[cfg(target_os = "linux")]
+pub use jitdump::Dump;
 
 /// Debuggers are told nothing here.
 #[cfg(not(all(unix, not(target_vendor = "apple"))))]
@@ -29,7 +34,7 @@ pub enum Dump {}
 #[cfg(not(target_os = "linux"))]
 impl Dump {
     /// There is none.
-    pub fn of(_: &std::path::Path) -> Option<&'static Dump> {
+    pub fn of(_: &crate::Machine, _: &std::path::Path) -> Option<&'static Dump> {
         None
     }
 }
@@ -37,7 +42,7 @@ impl Dump {
 /// Who is told of compiled functions.
 ///
 /// ```
-/// use azulejo_x64::Watchers;
+/// use azulejo_code::Watchers;
 /// assert!(!Watchers::default().any());
 /// assert!(Watchers { debugger: true, ..Watchers::default() }.any());
 /// ```
@@ -52,19 +57,20 @@ pub struct Watchers {
 }
 
 /// What is told of a function.
-pub(crate) struct Told<'a> {
-    pub(crate) name: &'a str,
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// What it is called.
+    pub name: &'a str,
     /// Its bytecode, a line each.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only dumps have it"))]
-    pub(crate) source: &'a str,
-    pub(crate) described: Described<'a>,
+    pub source: &'a str,
+    /// What is to be known of its code.
+    pub described: Described<'a>,
     /// Where it runs.
-    pub(crate) address: *const u8,
+    pub address: *const u8,
     /// Where each piece starts and which bytecode it is from.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only dumps have it"))]
-    pub(crate) map: &'a [(u32, u32)],
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only dumps have it"))]
-    pub(crate) code: &'a [u8],
+    pub map: &'a [(u32, u32)],
+    /// The code.
+    pub code: &'a [u8],
 }
 
 impl Watchers {
@@ -74,10 +80,10 @@ impl Watchers {
     }
 
     /// Tells of code that runs at `address`. The debugger forgets it when the result is dropped.
-    pub(crate) fn tell(&self, told: &Told<'_>) -> Option<Announced> {
+    pub fn tell(&self, told: &Told<'_>) -> Option<Announced> {
         let Told { name, described, address, .. } = told;
         if self.perf_map {
-            profiler::note(name, *address, described.end);
+            perf_map::note(name, *address, described.end);
         }
         #[cfg(target_os = "linux")]
         if let Some(dump) = self.dump {

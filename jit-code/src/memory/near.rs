@@ -23,8 +23,7 @@ static TAKEN: [AtomicU64; WORDS / BITS] = [const { AtomicU64::new(0) }; WORDS / 
 /// A word that stays where it is.
 ///
 /// ```
-/// # mod azulejo { pub use azulejo_x64 as x64; }
-/// use azulejo::x64::near::Word;
+/// use azulejo_code::memory::near::Word;
 /// use std::sync::atomic::Ordering::Relaxed;
 /// let (a, b) = (Word::new(), Word::new());
 /// a.store(7, Relaxed);

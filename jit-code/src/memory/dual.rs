@@ -1,21 +1,21 @@
 //! Memory for code at two addresses: written through one, run through the other.
 //!
-//! In: how much. Out: [`Twins`]. Where the system lets us, code is put so near to this program's own functions that it can
-//! call them by a distance ([`crate::reach`]). Elsewhere than on Linux there are none.
+//! In: how much. Out: a [`DualMapping`]. Where the system lets us, code is put so near to this program's own functions that it can
+//! call them by a distance ([`super::reach`]). Elsewhere than on Linux there is none.
 //!
 //! A process that is forked off has the same memory, not a copy: what is shared stays shared. So it is given a [`Spare`],
 //! which is made before the fork and takes the place of the original in the child.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Spare, Twins};
+pub(super) use linux::{DualMapping, Spare};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use nowhere::{Spare, Twins};
+pub(super) use nowhere::{DualMapping, Spare};
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use crate::frame::Frame;
-    use crate::reach::Reach;
-    use crate::unwind::{self, Frames, Registration};
+    use super::super::reach::Reach;
+    use crate::Machine;
+    use crate::unwind::{self, Frames, Registration, StackFrame};
     use core::ffi::{c_int, c_void};
     use core::ptr::with_exposed_provenance_mut;
     use std::fs::File;
@@ -34,10 +34,11 @@ mod linux {
 
     /// The same memory at two addresses.
     #[derive(Debug)]
-    pub(crate) struct Twins {
+    pub(crate) struct DualMapping {
         /// Goes first: nobody may look for frames where there is no code any more.
         _registration: Registration,
         frames: Frames,
+        machine: &'static Machine,
         mapped: Pair,
     }
 
@@ -45,30 +46,33 @@ mod linux {
     #[derive(Debug)]
     pub(crate) struct Spare(Pair);
 
-    impl Twins {
+    impl DualMapping {
         /// Memory near this program's code if there is room, otherwise anywhere.
-        pub(crate) fn new(size: usize) -> Option<Twins> {
-            let anchor = Twins::new as *const () as usize;
-            Twins::of(Pair::of(size, |memory| {
-                Mapping::near(memory, size, anchor).or_else(|| memory.executable(size, 0, 0))
-            })?)
+        pub(crate) fn new(machine: &'static Machine, size: usize) -> Option<DualMapping> {
+            let anchor = DualMapping::new as *const () as usize;
+            let near = |memory: &Memory| {
+                let is_near = |start| Reach::of(start, size, machine.reach).covers(anchor as u64);
+                Mapping::near(memory, size, anchor, is_near).or_else(|| memory.executable(size, 0, 0))
+            };
+            DualMapping::of(machine, Pair::of(size, near)?)
         }
 
         /// Memory out of the reach of this program's code.
-        pub(crate) fn far(size: usize) -> Option<Twins> {
-            let anchor = Twins::new as *const () as usize;
-            let away = |at: &usize| !Reach::of(*at, size).covers(anchor as u64);
-            Twins::of(Pair::of(size, |memory| {
+        pub(crate) fn far(machine: &'static Machine, size: usize) -> Option<DualMapping> {
+            let anchor = DualMapping::new as *const () as usize;
+            let away = |at: &usize| !Reach::of(*at, size, machine.reach).covers(anchor as u64);
+            let far = |memory: &Memory| {
                 let places = (1..).map(|at| at << 40).take(64).filter(away);
                 places.filter_map(|at| memory.executable(size, at, libc::MAP_FIXED_NOREPLACE)).next()
-            })?)
+            };
+            DualMapping::of(machine, Pair::of(size, far)?)
         }
 
-        fn of(mapped: Pair) -> Option<Twins> {
+        fn of(machine: &'static Machine, mapped: Pair) -> Option<DualMapping> {
             let Mapping { start, size } = mapped.executable;
-            let frames = Frames::new(size)?;
+            let frames = Frames::new(machine, size)?;
             let section = unwind::of_region(start, size, &frames);
-            Some(Twins { _registration: Registration::new(section), frames, mapped })
+            Some(DualMapping { _registration: Registration::new(section), frames, machine, mapped })
         }
 
         /// The first address at which code runs.
@@ -77,21 +81,22 @@ mod linux {
         }
 
         pub(crate) fn reach(&self) -> Reach {
-            Reach::of(self.start(), self.mapped.executable.size)
+            Reach::of(self.start(), self.mapped.executable.size, self.machine.reach)
         }
 
         /// A run of memory that is free, to be written for code with this frame.
         #[allow(clippy::mut_from_ref, reason = "the run is given out once, until it is free again")]
-        pub(crate) fn room(&self, place: usize, size: usize, frame: &Frame) -> &mut [u8] {
+        pub(crate) fn room(&self, place: usize, size: usize, frame: &dyn StackFrame) -> &mut [u8] {
             self.frames.set(place, size, frame);
             // SAFETY: the run lies in the mapping and is free, so nobody runs, reads or writes it.
             unsafe { core::slice::from_raw_parts_mut(self.mapped.bytes(place, size), size) }
         }
 
         /// Fills a run of memory that nobody runs any more.
-        pub(crate) fn wipe(&self, place: usize, size: usize, filler: u8) {
+        pub(crate) fn wipe(&self, place: usize, size: usize) {
             // SAFETY: the run lies in the mapping and was its code's alone.
-            unsafe { self.mapped.bytes(place, size).write_bytes(filler, size) };
+            let room = unsafe { core::slice::from_raw_parts_mut(self.mapped.bytes(place, size), size) };
+            super::super::fill_up(room, 0, &self.machine.filler);
         }
 
         /// Copies these runs, which nobody may be writing.
@@ -172,11 +177,11 @@ mod linux {
                 Memory::File(_) => self.map(size, 0, READ_AND_WRITE, 0),
                 Memory::Nameless => {
                     // SAFETY: what is mapped stays as it is.
-                    let twin = unsafe { libc::mremap(executable.address(), 0, size, libc::MREMAP_MAYMOVE) };
-                    let twin = Mapping::new(twin, size)?;
+                    let second = unsafe { libc::mremap(executable.address(), 0, size, libc::MREMAP_MAYMOVE) };
+                    let second = Mapping::new(second, size)?;
                     // SAFETY: it was just mapped, and nobody else has it.
-                    let is_writable = unsafe { libc::mprotect(twin.address(), size, READ_AND_WRITE) } == 0;
-                    is_writable.then_some(twin)
+                    let is_writable = unsafe { libc::mprotect(second.address(), size, READ_AND_WRITE) } == 0;
+                    is_writable.then_some(second)
                 }
             }
         }
@@ -210,14 +215,18 @@ mod linux {
             with_exposed_provenance_mut(self.start)
         }
 
-        /// Maps memory to be run where `address` is in reach of all of it.
-        fn near(memory: &Memory, size: usize, address: usize) -> Option<Mapping> {
+        /// Maps memory to be run where it is near, around `address`.
+        fn near(
+            memory: &Memory,
+            size: usize,
+            address: usize,
+            is_near: impl Fn(usize) -> bool,
+        ) -> Option<Mapping> {
             let around = address.next_multiple_of(PAGE);
             let step = size.checked_add(GAP)?.next_multiple_of(PAGE);
             let below = (1..=TRIES).filter_map(|at| around.checked_sub(at.checked_mul(step)?));
             let above =
                 (0..TRIES).filter_map(|at| around.checked_add(HEAP)?.checked_add(at.checked_mul(step)?));
-            let is_near = |start: usize| Reach::of(start, size).covers(address as u64);
             let places = below.chain(above).filter(|at| *at > 0 && is_near(*at));
             let mut mapped = places.filter_map(|at| memory.executable(size, at, libc::MAP_FIXED_NOREPLACE));
             // Where the address was taken for a wish, it may be elsewhere.
@@ -247,16 +256,18 @@ mod linux {
     #[cfg(test)]
     mod tests {
         use super::*;
+        use crate::machine::toy::TOY;
 
         #[test]
         fn code_is_near_the_program_if_there_is_room_and_far_if_that_is_wanted() {
-            let anchor = Twins::new as *const () as u64;
-            let near: Vec<Twins> = (0..8).map(|_| Twins::new(64 << 20).expect("there is room")).collect();
-            assert!(near.iter().all(|twins| twins.reach().covers(anchor)));
-            let far = Twins::far(64 << 20).expect("there is room");
+            let anchor = DualMapping::new as *const () as u64;
+            let new = |size| DualMapping::new(&TOY, size).expect("there is room");
+            let near: Vec<DualMapping> = (0..8).map(|_| new(64 << 20)).collect();
+            assert!(near.iter().all(|dual| dual.reach().covers(anchor)));
+            let far = DualMapping::far(&TOY, 64 << 20).expect("there is room");
             assert!(!far.reach().covers(anchor));
             // No distance is far enough for this much.
-            let large = Twins::new(3 << 30).expect("there is room");
+            let large = new(3 << 30);
             assert!(!large.reach().covers(anchor));
         }
     }
@@ -264,24 +275,25 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod nowhere {
-    use crate::frame::Frame;
-    use crate::reach::Reach;
+    use super::super::reach::Reach;
+    use crate::Machine;
+    use crate::unwind::StackFrame;
 
     /// There are none.
     #[derive(Debug)]
-    pub(crate) enum Twins {}
+    pub(crate) enum DualMapping {}
 
     /// Nor of these.
     #[derive(Debug)]
     #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
     pub(crate) enum Spare {}
 
-    impl Twins {
-        pub(crate) fn new(_: usize) -> Option<Twins> {
+    impl DualMapping {
+        pub(crate) fn new(_: &'static Machine, _: usize) -> Option<DualMapping> {
             None
         }
 
-        pub(crate) fn far(_: usize) -> Option<Twins> {
+        pub(crate) fn far(_: &'static Machine, _: usize) -> Option<DualMapping> {
             None
         }
 
@@ -293,11 +305,11 @@ mod nowhere {
             match *self {}
         }
 
-        pub(crate) fn room(&self, _: usize, _: usize, _: &Frame) -> &mut [u8] {
+        pub(crate) fn room(&self, _: usize, _: usize, _: &dyn StackFrame) -> &mut [u8] {
             match *self {}
         }
 
-        pub(crate) fn wipe(&self, _: usize, _: usize, _: u8) {
+        pub(crate) fn wipe(&self, _: usize, _: usize) {
             match *self {}
         }
 

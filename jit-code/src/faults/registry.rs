@@ -9,14 +9,15 @@
 //!   fault is none of compiled code, and is not looked up. So nobody waits for itself.
 //! - The handler only reads the map: nothing is allocated, freed, or moved.
 
-use super::{Guarded, Landing};
+use super::Guarded;
+use crate::machine::Landing;
 use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// That a function is known. It must be dropped before the code is.
 #[derive(Debug)]
-pub(crate) struct Registered {
+pub struct Registered {
     start: usize,
 }
 
@@ -87,7 +88,7 @@ impl Drop for Held {
 
 impl Registered {
     /// Has faults in a function's code become traps from now on.
-    pub(crate) fn new(function: Guarded) -> Registered {
+    pub fn new(function: Guarded) -> Registered {
         let start = function.start;
         let mut held = Held::take().expect("no signal handler installs code");
         let before = held.map_mut().insert(start, function);

@@ -45,8 +45,8 @@ fn section_name(name: &str) -> usize {
     at.expect("it is one of these")
 }
 
-/// The file for a function.
-pub(crate) fn object(name: &str, address: usize, size: usize, eh_frame: &[u8]) -> Box<[u8]> {
+/// The file for a function on a machine with this number.
+pub(crate) fn object(machine: u16, name: &str, address: usize, size: usize, eh_frame: &[u8]) -> Box<[u8]> {
     let mut file = vec![0; HEADER_LEN];
     let mut append = |bytes: &[u8]| {
         file.resize(file.len().next_multiple_of(8), 0);
@@ -91,7 +91,7 @@ pub(crate) fn object(name: &str, address: usize, size: usize, eh_frame: &[u8]) -
     file.resize(file.len().next_multiple_of(8), 0);
     let table = file.len();
     sections.iter().for_each(|section| section.write(&mut file));
-    file[..HEADER_LEN].copy_from_slice(&header(table));
+    file[..HEADER_LEN].copy_from_slice(&header(machine, table));
     // The rules are where they are in the finished file.
     let mut file = file.into_boxed_slice();
     let at = table + EH_FRAME * SECTION_LEN + 16;
@@ -112,15 +112,14 @@ fn symbols(size: usize) -> [u8; 2 * SYMBOL_LEN] {
     symbols
 }
 
-fn header(table: usize) -> [u8; HEADER_LEN] {
-    const X86_64: u16 = 62;
+fn header(machine: u16, table: usize) -> [u8; HEADER_LEN] {
     const RELOCATABLE: u16 = 1;
     let mut header = [0; HEADER_LEN];
     // 64 bits, little end first, version 1.
     header[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
     let mut half = |at: usize, value: u16| header[at..at + 2].copy_from_slice(&value.to_le_bytes());
     half(16, RELOCATABLE);
-    half(18, X86_64);
+    half(18, machine);
     half(20, 1);
     half(52, HEADER_LEN as u16);
     half(58, SECTION_LEN as u16);

@@ -1,0 +1,144 @@
+//! In what machines differ, for whoever installs their code.
+
+use azulejo_core::target::Reg;
+use core::ffi::c_void;
+
+/// A kind of machine. There is one of each, as long as the process.
+#[derive(Debug)]
+pub struct Machine {
+    /// The number that ELF files know it by.
+    pub elf: u16,
+    /// An instruction that traps, or several; it stands wherever no code is.
+    pub filler: [u8; 4],
+    /// How many bytes before or behind itself an instruction can name an address in.
+    pub reach: u64,
+    /// Has an instruction name an address by its distance.
+    pub relocate: fn(Relocation<'_>),
+    /// How its frames are unwound.
+    pub unwinding: Unwinding,
+    /// How its registers are found where a signal has interrupted code, if they can be.
+    pub signals: Option<Signals>,
+}
+
+/// A field of an instruction that is to name an address.
+#[derive(Debug)]
+pub struct Relocation<'a> {
+    /// The code that it is in.
+    pub code: &'a mut [u8],
+    /// The field's place in the code.
+    pub place: usize,
+    /// Where the code runs.
+    pub at: usize,
+    /// What is to be named; in [`Machine::reach`] of all of the code.
+    pub address: u64,
+}
+
+/// How frames of a machine are unwound.
+///
+/// The caller's frame ends where the stack pointer was before the call. From there down a function's frame has what the call
+/// pushed, then the registers that it saves, a word each and in one order.
+#[derive(Debug)]
+pub struct Unwinding {
+    /// How DWARF numbers a register.
+    pub dwarf: fn(Reg) -> u8,
+    /// The column in which DWARF has the return address.
+    pub return_address: u8,
+    /// How many bytes a call pushes: a word with the return address, or nothing where that is in a register.
+    pub pushed_by_calls: u32,
+    /// The stack pointer.
+    pub stack_pointer: Reg,
+    /// What the frame is found by in functions that keep a chain of frames.
+    pub frame_pointer: Reg,
+    /// The registers that a function may save, in the order in which they stand in its frame, from the caller's down.
+    pub saved: &'static [Reg],
+}
+
+/// How a signal handler reads and changes the registers of the thread that it interrupted, in what the system hands it.
+#[derive(Clone, Copy, Debug)]
+pub struct Signals {
+    /// At which instruction the thread was.
+    ///
+    /// # Safety
+    ///
+    /// The context must be what the system gives a signal handler.
+    pub program_counter: unsafe fn(context: *const c_void) -> usize,
+    /// Has the thread go on elsewhere.
+    ///
+    /// # Safety
+    ///
+    /// As above, and the thread must be in code that can go on there.
+    pub land: unsafe fn(context: *mut c_void, landing: &Landing),
+}
+
+/// How a function goes on that faulted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Landing {
+    /// Where.
+    pub at: usize,
+    /// What the first register of results holds.
+    pub first: u64,
+    /// What the second one does.
+    pub second: u64,
+}
+
+/// A machine that nobody has, whose code is never run: instructions of four bytes, and return addresses in a register.
+#[cfg(test)]
+pub(crate) mod toy {
+    use super::*;
+    use crate::memory::Finished;
+    use crate::unwind::{Change, Described, StackFrame, Step};
+    use azulejo_core::target::RegSet;
+
+    const RETURN: Reg = Reg::int(30);
+
+    pub(crate) static TOY: Machine = Machine {
+        elf: 0,
+        filler: [0, 1, 2, 3],
+        reach: i32::MAX as u64,
+        relocate: |field| {
+            let Relocation { code, place, at, address } = field;
+            let distance = address.wrapping_sub((at + place) as u64) as u32;
+            code[place..place + 4].copy_from_slice(&distance.to_be_bytes());
+        },
+        unwinding: Unwinding {
+            dwarf: Reg::number,
+            return_address: 30,
+            pushed_by_calls: 0,
+            stack_pointer: Reg::int(31),
+            frame_pointer: Reg::int(29),
+            saved: &[RETURN, Reg::int(29), Reg::int(28)],
+        },
+        signals: None,
+    };
+
+    /// Saves the return address.
+    #[derive(Debug)]
+    pub(crate) struct Frame;
+
+    impl StackFrame for Frame {
+        fn saved(&self) -> RegSet {
+            RegSet::of(&[RETURN])
+        }
+
+        fn size(&self) -> u32 {
+            16
+        }
+
+        fn prologue(&self, tell: &mut dyn FnMut(Step<'_>)) {
+            tell(Step { len: 4, changes: &[Change::Depth(16)] });
+            tell(Step { len: 4, changes: &[Change::Saved(RETURN, 8)] });
+        }
+
+        fn epilogue(&self, tell: &mut dyn FnMut(Step<'_>)) {
+            tell(Step { len: 4, changes: &[Change::Restored(RETURN)] });
+            tell(Step { len: 4, changes: &[Change::Depth(0)] });
+            tell(Step { len: 4, changes: &[] });
+        }
+    }
+
+    /// Code with these bytes.
+    pub(crate) fn finished(bytes: &[u8]) -> Finished<'_> {
+        let described = Described { machine: &TOY, frame: &Frame, leaves: &[], end: bytes.len() };
+        Finished { bytes, addresses: &[], described }
+    }
+}

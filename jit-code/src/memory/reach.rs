@@ -1,0 +1,79 @@
+//! Which addresses code can name by a distance.
+//!
+//! In: where a region of code is, and how far an instruction reaches. Out: [`Reach`], what is within that distance of all of it. It
+//! is known before there is any code, so that each call and address is emitted in the form that it keeps; the distances are filled in
+//! when code is put into its place.
+
+use core::ops::Range;
+
+/// How far from each other the functions and statics of a program are taken to be. Regions near it are so near that they
+/// reach that far.
+const PROGRAM: u64 = 256 << 20;
+
+/// The addresses that every instruction of a region can name by a distance.
+///
+/// ```
+/// use azulejo_code::memory::reach::Reach;
+/// let reach = Reach::of(0x5000_0000, 0x1000, 1 << 31);
+/// assert!(reach.covers(0x4000_0000) && !reach.covers(0x7fff_0000_0000));
+/// // Code that goes to memory that may be anywhere reaches nothing.
+/// assert!(!Reach::default().covers(0x4000_0000));
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Reach {
+    addresses: Range<u64>,
+}
+
+impl Reach {
+    /// What is in reach from everywhere in a region of code, with instructions that reach so many bytes in each direction.
+    pub fn of(start: usize, size: usize, distance: u64) -> Reach {
+        let (start, end) = (start as u64, start.saturating_add(size) as u64);
+        Reach { addresses: end.saturating_sub(distance)..start.saturating_add(distance) }
+    }
+
+    /// What this has of the addresses around the program's own code: all of them, or none. So it is the same for all regions
+    /// of code near the program, and what is emitted for it fits each of them.
+    pub fn around_program(&self) -> Reach {
+        let anchor = Reach::of as *const () as u64;
+        let addresses = anchor.saturating_sub(PROGRAM)..anchor.saturating_add(PROGRAM);
+        match self.covers(addresses.start) && self.covers(addresses.end - 1) {
+            true => Reach { addresses },
+            false => Reach::default(),
+        }
+    }
+
+    /// Whether an address can be named by its distance.
+    #[inline]
+    pub fn covers(&self, address: u64) -> bool {
+        self.addresses.contains(&address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAR: u64 = i32::MAX as u64;
+
+    #[test]
+    fn all_regions_near_the_program_have_the_same_around_it() {
+        let program = Reach::of as *const () as usize;
+        let around = Reach::of(program + (1 << 30), 1 << 20, FAR).around_program();
+        assert!(around.covers(program as u64) && around != Reach::default());
+        for start in [program, program + (64 << 20), program.saturating_sub(1 << 30)] {
+            let reach = Reach::of(start, 64 << 20, FAR);
+            assert_eq!(reach.around_program(), around);
+            let far_end = around.addresses.end - 1;
+            assert!(
+                reach.covers(around.addresses.start) && reach.covers(far_end),
+                "what is in it is in reach"
+            );
+        }
+        // From there only half of it is in reach.
+        assert_eq!(
+            Reach::of(program + (2 << 30) - (1 << 20), 1 << 10, FAR).around_program(),
+            Reach::default()
+        );
+        assert_eq!(Reach::default().around_program(), Reach::default());
+    }
+}

@@ -1,0 +1,304 @@
+//! Unwind tables: how a panic, a backtrace or a debugger gets from a compiled frame to its caller.
+//!
+//! In: the frames of functions ([`StackFrame`]), and how a machine unwinds ([`Unwinding`]). Out: sections in the format of `.eh_frame`, and their registration with the unwinder of
+//! the process. There are two kinds of section:
+//!
+//! - [`of_function`] tells of one function what holds at each of its instructions. Debuggers want that.
+//! - [`of_region`] tells of all code that a region will ever have, at once.
+//!
+//! On Windows nothing is registered: the functions that `template!` writes for calls let no
+//! panic out there.
+
+use crate::machine::{Machine, Unwinding};
+use azulejo_core::target::{Reg, RegSet};
+use dwarf::{
+    ADVANCE_LOC, ADVANCE_LOC4, DEF_CFA, DEF_CFA_OFFSET, DEF_CFA_REGISTER, OFFSET, REMEMBER_STATE, RESTORE,
+    RESTORE_STATE,
+};
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub mod dwarf;
+#[cfg(target_os = "linux")]
+mod region;
+
+#[cfg(target_os = "linux")]
+pub(crate) use region::{Frames, of_region};
+
+/// Code starts at multiples of this, so that many bytes belong to one function.
+pub(crate) const GRANULE: usize = 16;
+
+/// What a register or an address has in a frame.
+const WORD: u32 = 8;
+
+/// A function's frame on the stack.
+pub trait StackFrame: fmt::Debug {
+    /// Which registers it saves, of those in [`Unwinding::saved`].
+    fn saved(&self) -> RegSet;
+
+    /// How far the stack pointer is below the end of the caller's frame, in the body of the function.
+    fn size(&self) -> u32;
+
+    /// Tells what each instruction changes that makes the frame, from the start of the code on.
+    fn prologue(&self, tell: &mut dyn FnMut(Step<'_>));
+
+    /// The same for those that take it back and return.
+    fn epilogue(&self, tell: &mut dyn FnMut(Step<'_>));
+}
+
+/// Some instructions, and what holds behind them.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// How many bytes they have.
+    pub len: u32,
+    /// What is different then.
+    pub changes: &'a [Change],
+}
+
+/// What changes for who unwinds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// The stack pointer is so far below the end of the caller's frame.
+    Depth(u32),
+    /// A register's old value is so far below it.
+    Saved(Reg, u32),
+    /// A register has its old value again.
+    Restored(Reg),
+    /// The end of the caller's frame is found by the frame pointer, which points where the stack pointer does.
+    ByPointer,
+    /// It is found by the stack pointer again.
+    ByStack,
+}
+
+/// A section under construction.
+struct Section {
+    bytes: Vec<u8>,
+}
+
+impl Section {
+    /// A section whose one CIE says that the rules of all functions start with these.
+    fn new(machine: &Machine, rules: &[u8]) -> Section {
+        let mut section = Section { bytes: Vec::with_capacity(640) };
+        section.record(|bytes| {
+            bytes.extend(0u32.to_le_bytes()); // a CIE
+            bytes.push(1); // version
+            bytes.push(0); // no augmentation: addresses are absolute
+            bytes.push(1); // code alignment
+            bytes.push(0x78); // data alignment: -8
+            bytes.push(machine.unwinding.return_address);
+            bytes.extend(rules);
+        });
+        section
+    }
+
+    /// The rules of the code at these addresses.
+    fn rules(&mut self, start: usize, size: usize, rules: &[u8]) {
+        let to_cie = self.bytes.len() as u32 + 4;
+        self.record(|bytes| {
+            bytes.extend(to_cie.to_le_bytes());
+            bytes.extend((start as u64).to_le_bytes());
+            bytes.extend((size as u64).to_le_bytes());
+            bytes.extend(rules);
+        });
+    }
+
+    fn record(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        self.bytes.extend([0; 4]);
+        fill(&mut self.bytes);
+        while !self.bytes.len().is_multiple_of(8) {
+            self.bytes.push(0); // no rule
+        }
+        let len = (self.bytes.len() - start - 4) as u32;
+        self.bytes[start..start + 4].copy_from_slice(&len.to_le_bytes());
+    }
+
+    fn end(mut self) -> Box<[u8]> {
+        self.bytes.extend([0; 4]);
+        self.bytes.into()
+    }
+}
+
+fn unsigned(bytes: &mut Vec<u8>, mut value: u32) {
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+}
+
+/// The rules of one function, for each of its instructions.
+pub fn of_function(code: &Described<'_>, address: usize) -> Box<[u8]> {
+    let Described { machine, frame, leaves, end } = *code;
+    let Unwinding { return_address, pushed_by_calls, ref dwarf, stack_pointer, .. } = machine.unwinding;
+    let mut initial = vec![DEF_CFA, dwarf(stack_pointer)];
+    unsigned(&mut initial, pushed_by_calls);
+    if pushed_by_calls > 0 {
+        initial.push(OFFSET | return_address);
+        unsigned(&mut initial, pushed_by_calls / WORD);
+    }
+    let mut section = Section::new(machine, &initial);
+    let mut rules = Rules { unwinding: &machine.unwinding, bytes: Vec::new(), at: 0, by_pointer: false };
+    frame.prologue(&mut |step| rules.step(step));
+    let by_pointer = rules.by_pointer;
+    for leave in leaves {
+        rules.advance_to(*leave);
+        rules.bytes.push(REMEMBER_STATE);
+        frame.epilogue(&mut |step| rules.step(step));
+        rules.bytes.push(RESTORE_STATE);
+        rules.by_pointer = by_pointer;
+    }
+    section.rules(address, end, &rules.bytes);
+    section.end()
+}
+
+/// What is to be known of code.
+#[derive(Clone, Copy, Debug)]
+pub struct Described<'a> {
+    /// What it is for.
+    pub machine: &'static Machine,
+    /// What the function has on the stack.
+    pub frame: &'a dyn StackFrame,
+    /// Where it takes that back and returns.
+    pub leaves: &'a [u32],
+    /// Where its instructions end.
+    pub end: usize,
+}
+
+/// Rules under construction.
+struct Rules<'a> {
+    unwinding: &'a Unwinding,
+    bytes: Vec<u8>,
+    /// Where in the code those that follow hold.
+    at: u32,
+    /// Whether the end of the caller's frame is found by the frame pointer.
+    by_pointer: bool,
+}
+
+impl Rules<'_> {
+    fn step(&mut self, step: Step<'_>) {
+        self.advance_to(self.at + step.len);
+        step.changes.iter().for_each(|change| self.change(*change));
+    }
+
+    fn change(&mut self, change: Change) {
+        let Unwinding { ref dwarf, stack_pointer, frame_pointer, .. } = *self.unwinding;
+        match change {
+            // That is of no interest then.
+            Change::Depth(_) if self.by_pointer => {}
+            Change::Depth(bytes) => {
+                self.bytes.push(DEF_CFA_OFFSET);
+                unsigned(&mut self.bytes, bytes);
+            }
+            Change::Saved(reg, depth) => {
+                self.bytes.push(OFFSET | dwarf(reg));
+                unsigned(&mut self.bytes, depth / WORD);
+            }
+            Change::Restored(reg) => self.bytes.push(RESTORE | dwarf(reg)),
+            Change::ByPointer => {
+                self.bytes.extend([DEF_CFA_REGISTER, dwarf(frame_pointer)]);
+                self.by_pointer = true;
+            }
+            Change::ByStack => {
+                self.bytes.extend([DEF_CFA_REGISTER, dwarf(stack_pointer)]);
+                self.by_pointer = false;
+            }
+        }
+    }
+
+    fn advance_to(&mut self, at: u32) {
+        match at - self.at {
+            0 => {}
+            by @ 1..0x40 => self.bytes.push(ADVANCE_LOC | by as u8),
+            by => {
+                self.bytes.push(ADVANCE_LOC4);
+                self.bytes.extend(by.to_le_bytes());
+            }
+        }
+        self.at = at;
+    }
+}
+
+/// A section that the process's unwinder knows, as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    #[cfg_attr(not(unix), expect(dead_code, reason = "nobody asks for it"))]
+    section: Box<[u8]>,
+}
+
+#[cfg(unix)]
+unsafe extern "C" {
+    fn __register_frame(start: *const u8);
+    fn __deregister_frame(start: *const u8);
+}
+
+/// libgcc takes a section, and LLVM's libunwind one function's rules, the second record.
+#[cfg(unix)]
+const TAKES_SECTIONS: bool = cfg!(target_env = "gnu");
+
+/// Who changes what the unwinder knows.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+/// Keeps others from changing what the unwinder knows: it has a lock of its own for that, which a child must not find taken.
+pub(crate) fn hold() -> MutexGuard<'static, ()> {
+    CHANGING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Registration {
+    pub(crate) fn new(section: Box<[u8]>) -> Registration {
+        let registration = Registration { section };
+        let _held = hold();
+        #[cfg(unix)]
+        // SAFETY: it is a section in the right format, which does not change or move until it is deregistered.
+        unsafe {
+            __register_frame(registration.start());
+        }
+        registration
+    }
+
+    #[cfg(unix)]
+    fn start(&self) -> *const u8 {
+        let len = u32::from_le_bytes(self.section[..4].try_into().expect("four bytes")) as usize;
+        let rules = if TAKES_SECTIONS { 0 } else { len + 4 };
+        self.section[rules..].as_ptr()
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let _held = hold();
+        #[cfg(unix)]
+        // SAFETY: this is what was registered, and no code that it tells of runs any more.
+        unsafe {
+            __deregister_frame(self.start());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::toy;
+
+    /// Where a call pushes nothing, the caller's frame ends at the stack pointer when a function starts, and nothing is said of the
+    /// return address until it is saved.
+    #[test]
+    fn rules_of_a_machine_whose_calls_push_nothing() {
+        let mut code = toy::finished(&[0; 40]).described;
+        code.leaves = &[20];
+        let section = of_function(&code, 0x1000);
+        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| section[at + byte])) as usize;
+        let cie_end = 4 + word(0);
+        assert_eq!(section[12..cie_end], [30, DEF_CFA, 31, 0]);
+        let rules = [
+            [ADVANCE_LOC | 4, DEF_CFA_OFFSET, 16].as_slice(),
+            &[ADVANCE_LOC | 4, OFFSET | 30, 1],
+            &[ADVANCE_LOC | 12, REMEMBER_STATE],
+            &[ADVANCE_LOC | 4, RESTORE | 30],
+            &[ADVANCE_LOC | 4, DEF_CFA_OFFSET, 0],
+            &[ADVANCE_LOC | 4, RESTORE_STATE],
+        ];
+        let start = cie_end + 8 + 16;
+        assert_eq!(section[start..][..15], rules.concat());
+    }
+}

@@ -1,0 +1,101 @@
+//! What installing and unwinding its code takes on this machine, as data.
+
+use crate::frame::SAVE_ORDER;
+use crate::regs::{RBP, RSP};
+use azulejo_code::machine::{Machine, Relocation, Signals, Unwinding};
+use azulejo_core::target::Reg;
+
+/// x86-64, 64 bits.
+pub static MACHINE: Machine = Machine {
+    elf: 62,
+    // int3
+    filler: [0xcc; 4],
+    reach: i32::MAX as u64,
+    relocate,
+    unwinding: Unwinding {
+        dwarf,
+        return_address: 16,
+        pushed_by_calls: 8,
+        stack_pointer: RSP,
+        frame_pointer: RBP,
+        saved: &SAVE_ORDER,
+    },
+    signals: SIGNALS,
+};
+
+/// Distances count from behind their four bytes, which instructions end with.
+fn relocate(field: Relocation<'_>) {
+    let Relocation { code, place, at, address } = field;
+    let field = place..place + 4;
+    let distance = address.wrapping_sub((at + field.end) as u64) as i64;
+    let distance = i32::try_from(distance).expect("code is emitted for the memory it goes to");
+    code[field].copy_from_slice(&distance.to_le_bytes());
+}
+
+/// How DWARF numbers a register.
+pub(crate) fn dwarf(reg: Reg) -> u8 {
+    match reg.number() {
+        1 => 2,
+        2 => 1,
+        4 => 7,
+        5 => 6,
+        6 => 4,
+        7 => 5,
+        other => other,
+    }
+}
+
+#[cfg(target_os = "linux")]
+const SIGNALS: Option<Signals> =
+    Some(Signals { program_counter: signals::program_counter, land: signals::land });
+#[cfg(not(target_os = "linux"))]
+const SIGNALS: Option<Signals> = None;
+
+#[cfg(target_os = "linux")]
+mod signals {
+    use azulejo_code::machine::Landing;
+    use core::ffi::c_void;
+    use libc::{REG_RAX, REG_RDX, REG_RIP, greg_t, ucontext_t};
+
+    pub(super) unsafe fn program_counter(context: *const c_void) -> usize {
+        // SAFETY: the caller has it from the system.
+        let registers = unsafe { &(*context.cast::<ucontext_t>()).uc_mcontext.gregs };
+        registers[REG_RIP as usize] as usize
+    }
+
+    pub(super) unsafe fn land(context: *mut c_void, landing: &Landing) {
+        // SAFETY: as above, and nobody else looks while the thread is interrupted.
+        let registers = unsafe { &mut (*context.cast::<ucontext_t>()).uc_mcontext.gregs };
+        registers[REG_RIP as usize] = landing.at as greg_t;
+        registers[REG_RAX as usize] = landing.first as greg_t;
+        registers[REG_RDX as usize] = landing.second as greg_t;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use azulejo_code::memory::reach::Reach;
+
+    #[test]
+    fn a_distance_fits_from_the_first_byte_to_the_last() {
+        let (start, size) = (0x40_0000_0000, 0x1000);
+        let reach = Reach::of(start, size, MACHINE.reach);
+        let mut code = [0; 0x1000];
+        let end = start as u64 + size as u64;
+        for address in [end - 0x7fff_ffff, start as u64, end, start as u64 + 0x7fff_fffe] {
+            assert!(reach.covers(address), "{address:x}");
+            for place in [0, size - 4] {
+                relocate(Relocation { code: &mut code, place, at: start, address });
+                let distance = i32::from_le_bytes(code[place..place + 4].try_into().expect("four bytes"));
+                assert_eq!((start + place + 4) as i64 + distance as i64, address as i64);
+            }
+        }
+        for address in [0, end - 0x8000_0000, start as u64 + 0x7fff_ffff, u64::MAX] {
+            assert!(!reach.covers(address), "{address:x}");
+        }
+        assert!(!Reach::default().covers(0));
+        let low = Reach::of(0x1000, 0x1000, MACHINE.reach);
+        assert!(low.covers(0), "the lowest addresses are in reach of low code");
+    }
+}
