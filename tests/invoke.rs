@@ -376,7 +376,7 @@ fn arguments_and_results_stay_in_registers() {
     assert_eq!(code.matches("call qword [rsi]").count(), 2, "{code}");
     let touches_memory = |line: &str| line.contains('[') && !line.contains("lea ") && !line.contains("[rsi");
     let touching: Vec<&str> = code.lines().filter(|line| touches_memory(line)).collect();
-    // The end of the stack is looked up. (The function's record says where calls go, those with other arguments too.)
+    // The end of the stack is looked up. (The function's call cell says where calls go, those with other arguments too.)
     assert_eq!(touching.len(), 1, "{code}");
     assert!(touching[0].contains("cmp rsp, [r11]"), "{code}");
 }

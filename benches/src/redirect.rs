@@ -1,6 +1,6 @@
 //! How long it takes to send all calls of a function elsewhere: to other code, or to code at all.
 //!
-//! Compiled code calls a function of bytecode by its record, so this is one store, however many callers there are, and it
+//! Compiled code calls a function of bytecode by its call cell, so this is one store, however many callers there are, and it
 //! holds for callers that are running. Measured are the store, and what it costs the call behind it, which the machine had
 //! expected to go where the last one went.
 
@@ -12,48 +12,48 @@ use crate::subject;
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::{Functions, Source};
 use azulejo_core::verify::verify;
-use azulejo_x64::record::{Arrival, Host, Outcome, Record};
+use azulejo_x64::call_cell::{UnresolvedCall, Host, Outcome, CallCell};
 use azulejo_x64::{Compiled, RawStatus};
 use std::hint::black_box;
 
-unsafe extern "sysv64-unwind" fn arrive(_: &mut Arrival) {
+unsafe extern "sysv64-unwind" fn resolve(_: &mut UnresolvedCall) {
     unreachable!("there always is code");
 }
 
-unsafe extern "sysv64-unwind" fn go_on(_: &Record, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
+unsafe extern "sysv64-unwind" fn resume(_: &CallCell, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
     unreachable!("the function has no exits");
 }
 
-unsafe extern "sysv64-unwind" fn note(_: &Record, _: u32) {
+unsafe extern "sysv64-unwind" fn note(_: &CallCell, _: u32) {
     unreachable!("the function does not fail");
 }
 
 /// Prints how long it takes with a function that takes one argument, and gives that back if it is small.
 pub(crate) fn print(program: &Program, effort: Effort) {
-    let host = Host::new(arrive, go_on, note);
+    let host = Host::new(resolve, resume, note);
     host.begin(std::ptr::null(), 0);
     // SAFETY: the host lives as long as this function.
-    let record = unsafe { Record::new(&raw const host, 0) };
+    let cell = unsafe { CallCell::new(&raw const host, 0) };
     let shape = verify(&program.code.ops, &program.code.labels, program.code.registers).expect("it is right");
-    let records = [std::ptr::from_ref(&record).addr() as u64];
-    let functions = Functions { records: &records, ..Functions::default() };
+    let cells = [std::ptr::from_ref(&cell).addr() as u64];
+    let functions = Functions { cells: &cells, ..Functions::default() };
     let source = Source { functions, ..subject::source(program, &shape) };
     let mut compiler = subject::compiler();
     let mut compile =
-        || compiler.called(&source, 1, std::ptr::null(), &record, &mut Blind).expect("it can be called");
+        || compiler.called(&source, 1, std::ptr::null(), &cell, &mut Blind).expect("it can be called");
     let codes: [Compiled; 2] = [compile(), compile()];
     let mut vm = Vm;
     let mut call = || {
-        // SAFETY: there is code for this record, and the context is what the program's templates take it for.
-        let outcome = unsafe { record.call((&raw mut vm).cast(), black_box(&[1])) };
+        // SAFETY: there is code for this call cell, and the context is what the program's templates take it for.
+        let outcome = unsafe { cell.call((&raw mut vm).cast(), black_box(&[1])) };
         assert_eq!((outcome.trap, outcome.value), (0, 1));
     };
     // In no order that the machine would learn.
     let mut random = 1u32;
     let mut open = |_: u32| {
         random = random.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
-        // SAFETY: both were compiled for this record.
-        unsafe { black_box(&record).open_to(&codes[(random >> 31) as usize]) }
+        // SAFETY: both were compiled for this call cell.
+        unsafe { black_box(&cell).open_to(&codes[(random >> 31) as usize]) }
     };
     let redirect = fastest(effort, &mut open);
     open(0);

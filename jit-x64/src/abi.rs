@@ -34,7 +34,7 @@ pub static WIN64: Abi = Abi {
     caller_saved: WIN_SCRATCH,
 };
 
-/// One function of bytecode calls another: the context goes before the arguments, the callee's record is in `rsi`, and the
+/// One function of bytecode calls another: the context goes before the arguments, the callee's call cell is in `rsi`, and the
 /// number of arguments in `rax`. `rdx` says whether there is a result. The code that is called may use `r11` before it has
 /// made its frame.
 pub static BYTECODE: Abi = Abi {

@@ -1,14 +1,14 @@
 //! Code that comes from no tile list.
 //!
-//! In: a frame, and what is emitted by hand. Out: linked code. This is what stands around stencils, and doors; everything
+//! In: a frame, and what is emitted by hand. Out: linked code. This is what stands around stencils, and adapters; everything
 //! else is made of tiles.
 
+use crate::call_cell::{CallCell, Host};
 use crate::code::Code;
 use crate::emit::{Cond, Emitter, Options, Scratch};
 use crate::encode::{Alu, Mem, Shift};
 use crate::frame::Frame;
 use crate::link::{self, Form};
-use crate::record::{Host, Record};
 use crate::regs;
 use azulejo_core::ir::assignment::Assignment;
 use azulejo_core::ir::index::Block;
@@ -33,7 +33,7 @@ pub(crate) fn close(emitter: Emitter, code: &mut Code) {
 pub(crate) const LEAVES: usize = 4;
 
 /// What stands before and behind the stencils of a function, whatever its frame's size is. From `rsp` up: the stencils' room, the
-/// record of the function, its context, its slots.
+/// call cell of the function, its context, its slots.
 #[derive(Debug, Default)]
 pub(crate) struct BaselineFrame {
     /// Without slots.
@@ -59,19 +59,19 @@ pub(crate) struct BaselineFrame {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnFrame {
     pub(crate) frame: Frame,
-    /// Where in it the record is of the function that runs in its own slots; zero if it runs in others.
-    record: u32,
+    /// Where in it the call cell is of the function that runs in its own slots; zero if it runs in others.
+    cell: u32,
     has_slots: bool,
 }
 
 impl OwnFrame {
-    /// Where the record is, the context, and the slots, if it has any.
+    /// Where the call cell is, the context, and the slots, if it has any.
     pub(crate) fn places(&self) -> Option<[u32; 3]> {
-        self.has_slots.then(|| [0, CONTEXT, SLOTS].map(|place| self.record + place))
+        self.has_slots.then(|| [0, CONTEXT, SLOTS].map(|place| self.cell + place))
     }
 }
 
-/// How far behind the record the others are.
+/// How far behind the call cell the others are.
 const CONTEXT: u32 = 8;
 const SLOTS: u32 = 16;
 /// A frame with slots is smaller than this: it does not reach beyond a page.
@@ -85,9 +85,9 @@ impl BaselineFrame {
         let mut emitter = Emitter::of_frame(options, frame);
         emitter.prologue();
         let make_at = emitter.here() - emitter.frame.room_len() as usize;
-        let record = Mem::at(regs::RSP.number(), room as i64);
+        let cell = Mem::at(regs::RSP.number(), room as i64);
         let [context, frame, to] = [regs::RDI, regs::RSI, regs::RDX].map(Reg::number);
-        emitter.store_imm(Type::I64, record, 0);
+        emitter.store_imm(Type::I64, cell, 0);
         emitter.mov(regs::R12.number(), context);
         emitter.mov(regs::RBX.number(), frame);
         let unit_at = keeps_unit.then(|| {
@@ -98,11 +98,11 @@ impl BaselineFrame {
         let prologue = core::mem::take(&mut emitter.bytes);
         emitter.turn();
         if options.backtraces {
-            emitter.note(record);
+            emitter.note(cell);
         }
         emitter.leave();
         let left = emitter.here();
-        emitter.go_on(room as i64);
+        emitter.resume(room as i64);
         debug_assert!(emitter.fixups.is_empty(), "it is put anywhere as it is");
         let leaves = emitter.leaves[..].try_into().expect("that often the frame is taken back");
         let (frame, epilogue) = (emitter.frame, emitter.bytes);
@@ -114,7 +114,7 @@ impl BaselineFrame {
         let bytes = slots.saturating_mul(8);
         let has_slots = bytes < MAX_OWN && self.frame.size() + bytes.next_multiple_of(16) < MAX_OWN;
         let frame = if has_slots { self.frame.with_more(bytes) } else { self.frame };
-        OwnFrame { frame, record: self.room, has_slots }
+        OwnFrame { frame, cell: self.room, has_slots }
     }
 }
 
@@ -132,27 +132,27 @@ impl Emitter {
         self.bytes(&[0x48, 0x92]); // xchg rax, rdx
     }
 
-    /// Has it noted if baseline code fails that runs in its own frame, that of the function with the record there. Otherwise
+    /// Has it noted if baseline code fails that runs in its own frame, that of the function with the call cell there. Otherwise
     /// who entered it is told.
-    fn note(&mut self, record: Mem) {
+    fn note(&mut self, cell: Mem) {
         let [rdx, rsi, r11] = [regs::RDX, regs::RSI, regs::R11].map(Reg::number);
         self.test(Type::I32, rdx, rdx);
         let has_not_failed = self.skip_if(Cond::E);
-        self.load(Type::I64, rsi, record);
+        self.load(Type::I64, rsi, cell);
         self.test(Type::I64, rsi, rsi);
         let is_not_own = self.skip_if(Cond::E);
-        self.load(Type::I64, r11, Mem::at(rsi, Record::HOST as i64));
-        self.call(Mem::at(r11, Host::NOTING as i64));
+        self.load(Type::I64, r11, Mem::at(rsi, CallCell::HOST as i64));
+        self.call(Mem::at(r11, Host::NOTE_STUB as i64));
         self.land(has_not_failed);
         self.land(is_not_own);
     }
 
     /// Baseline code is left before its end, by an exit or by a function that takes its place. If it runs in its own frame,
-    /// that of the function with the record there, someone goes on in its place; otherwise who entered it does.
-    fn go_on(&mut self, record: i64) {
+    /// that of the function with the call cell there, someone goes on in its place; otherwise who entered it does.
+    fn resume(&mut self, cell: i64) {
         let [rax, rcx, rdx, rsp] = [regs::RAX, regs::RCX, regs::RDX, regs::RSP].map(Reg::number);
         let [rsi, rdi, r8, r11] = [regs::RSI, regs::RDI, regs::R8, regs::R11].map(Reg::number);
-        let place = |at: u32| Mem::at(rsp, record + at as i64);
+        let place = |at: u32| Mem::at(rsp, cell + at as i64);
         self.load(Type::I64, rdi, place(0));
         self.test(Type::I64, rdi, rdi);
         let is_own = self.skip_if(Cond::Ne);
@@ -167,13 +167,13 @@ impl Emitter {
         self.mov(rcx, rax);
         self.lea(true, rdx, place(SLOTS));
         self.load(Type::I64, rsi, place(CONTEXT));
-        self.load(Type::I64, r11, Mem::at(rdi, Record::HOST as i64));
-        self.call(Mem::at(r11, Host::GO_ON as i64));
+        self.load(Type::I64, r11, Mem::at(rdi, CallCell::HOST as i64));
+        self.call(Mem::at(r11, Host::RESUME as i64));
         self.load(Type::I64, rdi, place(0));
-        let has_ended = self.skip_unless_put_off();
+        let has_ended = self.skip_unless_tail_call();
         self.land(is_followed);
-        self.load(Type::I64, r11, Mem::at(rdi, Record::HOST as i64));
-        self.go_on_in_next();
+        self.load(Type::I64, r11, Mem::at(rdi, CallCell::HOST as i64));
+        self.enter_next_of_host();
         self.land(has_ended);
         self.leave();
     }

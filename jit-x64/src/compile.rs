@@ -3,12 +3,12 @@
 //! In: what is compiled, the tiles and rules to use. Out: code in memory, with the entry that all tiers share.
 
 use crate::baseline::{Baseline, BaselineCode, Machinery};
+use crate::call_cell::CallCell;
 use crate::code::Code;
 use crate::emit::{self, Options};
 use crate::features::Features;
-use crate::invoke::{self, Admission, Behind, Door};
+use crate::invoke::{self, Adapter, AdapterTarget, Admission};
 use crate::machine::MACHINE;
-use crate::record::Record;
 use crate::regs::{self, RBP, REGISTERS, REGISTERS_BUT_RBP};
 use crate::set::Set;
 use crate::tiles::X64;
@@ -215,7 +215,7 @@ impl Compiler {
         self
     }
 
-    /// Has the host told of each function that fails, and at which bytecode: see [`Host::new`](crate::record::Host::new).
+    /// Has the host told of each function that fails, and at which bytecode: see [`Host::new`](crate::call_cell::Host::new).
     /// Functions that calls enter by their own convention, or in a frame of their own, do so; whoever enters others is
     /// given it as a status anyway.
     pub fn with_backtraces(mut self, backtraces: bool) -> Self {
@@ -311,19 +311,19 @@ impl Compiler {
     }
 
     /// Compiles verified bytecode for calls of other functions of bytecode, with so many arguments; `unit` is what `(cu)`
-    /// gives. What is made is entered by such a call only: see [`Record::open_to`].
+    /// gives. What is made is entered by such a call only: see [`CallCell::open_to`].
     pub fn called(
         &mut self,
         source: &Source<'_>,
         arguments: u32,
         unit: *const (),
-        record: &Record,
+        cell: &CallCell,
         observer: &mut dyn Observer,
     ) -> Result<Compiled, Error> {
-        let called = Some(record.called(arguments, unit));
+        let called = Some(cell.called(arguments, unit));
         let target = self.target();
         self.compilation.bytecode(&Source { called, ..*source }, &target, observer)?;
-        let admission = Admission { arguments, record };
+        let admission = Admission { arguments, cell };
         self.install(Some((&admission, source.slots)), observer)
     }
 
@@ -380,11 +380,11 @@ impl Compiler {
     }
 
     /// Makes a way in for calls from other functions of bytecode.
-    pub fn door(&mut self, behind: &Behind<'_>) -> Result<Door, Error> {
-        let Behind { source, record, .. } = *behind;
-        let called = Some(record.called(0, core::ptr::null()));
+    pub fn adapter(&mut self, behind: &AdapterTarget<'_>) -> Result<Adapter, Error> {
+        let AdapterTarget { source, cell, .. } = *behind;
+        let called = Some(cell.called(0, core::ptr::null()));
         let is_needed = self.compilation.needed_at_start(&Source { called, ..*source });
-        invoke::door(behind, is_needed, &self.memory, &self.options)
+        invoke::adapter(behind, is_needed, &self.memory, &self.options)
     }
 
     fn install(

@@ -161,7 +161,7 @@ pub struct Emitter {
     pub(crate) is_called: bool,
     /// The address of what a function shares with those it calls, if others call it.
     pub(crate) host: u64,
-    /// The address of its own record, if others call it and its failures are noted.
+    /// The address of its own call cell, if others call it and its failures are noted.
     pub(crate) noted: Option<u64>,
     /// Where above `rsp` the slots of VM registers are then.
     pub(crate) vm_frame: u32,
@@ -250,7 +250,7 @@ fn emit_as(
     code.entry = 0;
     if let Some((admission, slots)) = called {
         emitter.is_called = true;
-        emitter.noted = options.backtraces.then(|| core::ptr::from_ref(admission.record).addr() as u64);
+        emitter.noted = options.backtraces.then(|| core::ptr::from_ref(admission.cell).addr() as u64);
         let room = emitter.vm_frame + slots * 8;
         emitter.frame = Frame::new(assignment.used, room, tiles.has_calls, options.frame_pointers);
         code.entry = emitter.admit(admission, emitter.frame.size() as usize);

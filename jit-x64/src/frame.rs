@@ -5,10 +5,10 @@
 //! Saved registers are pushed in [`SAVE_ORDER`], so that `rbp` stands right below the return address and its chain
 //! can be followed where functions keep it ([`Frame::keeps_pointer`]).
 
+use crate::call_cell::{CallCell, Host};
 use crate::emit::{Emitter, LEFT, OUT};
 use crate::encode::{Alu, Mem};
 use crate::ending::Ending;
-use crate::record::{Host, Record};
 use crate::regs::*;
 use azulejo_code::unwind::{Change, StackFrame, Step};
 use azulejo_core::target::{Reg, RegSet};
@@ -210,15 +210,15 @@ impl Emitter {
 
     /// Leaves a function that fails. If that is noted, the bytecode that fails is in `rax`.
     pub(crate) fn leave_failed(&mut self) {
-        let Some(record) = self.noted else { return self.leave() };
+        let Some(cell) = self.noted else { return self.leave() };
         if self.ends_as_before(Ending::Noted) {
             return;
         }
         self.lands.get_or_insert(self.leaves.len() as u32);
         self.drop_frame();
-        self.mov_imm(RSI.number(), record);
-        self.load(Type::I64, R11.number(), Mem::at(RSI.number(), Record::HOST as i64));
-        self.jmp_to(Mem::at(R11.number(), Host::NOTING as i64));
+        self.mov_imm(RSI.number(), cell);
+        self.load(Type::I64, R11.number(), Mem::at(RSI.number(), CallCell::HOST as i64));
+        self.jmp_to(Mem::at(R11.number(), Host::NOTE_STUB as i64));
     }
 
     /// Leaves the function before its end.
@@ -265,7 +265,7 @@ mod tests {
         let fde_end = cie_end + 4 + word(cie_end);
         let mut row = Row { base: 0, distance: 0, saved: [None; 17] };
         let (mut rows, mut kept) = (Vec::new(), Vec::new());
-        // Behind a CIE's header of 9 bytes, and an FDE's pointer, start and size.
+        // AdapterTarget a CIE's header of 9 bytes, and an FDE's pointer, start and size.
         let initial = &section[4 + 9..cie_end];
         let (_, row_of_all) =
             read(initial, &mut row, &mut rows, &mut kept, Row { base: 0, distance: 0, saved: [None; 17] });

@@ -3,17 +3,17 @@
 //! For the caller: a call whose operands are in place becomes the call itself, and behind the function's code a way out for
 //! when the callee failed: the caller fails too.
 //!
-//! For the callee: a [`Door`] takes calls for code that wants its arguments in a frame. It makes the frame on the
-//! machine's stack. [`crate::record`] says how calls are made.
+//! For the callee: an [`Adapter`] (an entry thunk) takes calls for code that wants its arguments in a frame. It makes the frame on
+//! the machine's stack. [`crate::call_cell`] says how calls are made.
 
 use crate::bare;
 use crate::baseline::BaselineCode;
+use crate::call_cell::{CallCell, Host, REGISTER_ARGUMENTS, TAIL_CALL};
 use crate::code::Code;
 use crate::compile::Compiled;
 use crate::emit::{Cond, Emitter, Options, Tile};
 use crate::encode::{Alu, Mem};
 use crate::frame::{Frame, MAX_FRAME_BYTES};
-use crate::record::{Host, PUT_OFF, REGISTER_ARGUMENTS, Record};
 use crate::regs::*;
 use azulejo_code::{CodeMemory, Installed};
 use azulejo_core::error::Error;
@@ -31,7 +31,7 @@ pub(crate) struct Failure {
 }
 
 impl Emitter {
-    /// Calls the function whose record is in `rsi`, and leaves if it failed. So many of the tile's operands are no arguments.
+    /// Calls the function whose call cell is in `rsi`, and leaves if it failed. So many of the tile's operands are no arguments.
     pub fn invoke(&mut self, tile: &Tile<'_>, others: usize) {
         self.mov_imm(RAX.number(), (tile.operands() - others) as u64);
         self.call(Mem::at(RSI.number(), 0));
@@ -39,12 +39,12 @@ impl Emitter {
     }
 
     /// The same for a call whose arguments stay in memory.
-    pub(crate) fn invoke_spread(&mut self, tile: &Tile<'_>) {
-        self.call(Mem::at(RSI.number(), Record::SPREAD as i64));
+    pub(crate) fn invoke_from_memory(&mut self, tile: &Tile<'_>) {
+        self.call(Mem::at(RSI.number(), CallCell::UNPACK as i64));
         self.expect_result(tile);
     }
 
-    /// Behind a call of a function of bytecode: leaves if it failed.
+    /// Stands behind a call of a function of bytecode: leaves if it failed.
     fn expect_result(&mut self, tile: &Tile<'_>) {
         self.test(Type::I32, RDX.number(), RDX.number());
         let ends_alike = self.is_called && self.noted.is_none();
@@ -63,31 +63,31 @@ impl Emitter {
             self.mov_imm(RAX.number(), TAILED);
             return self.leave_unfinished();
         }
-        self.go_to_next();
+        self.enter_next();
     }
 
-    fn go_to_next(&mut self) {
+    fn enter_next(&mut self) {
         self.mov_imm(R11.number(), self.host);
-        self.go_on_in_next();
+        self.enter_next_of_host();
     }
 
     /// Goes on in the function that takes this one's place; the host is in `r11`.
-    pub(crate) fn go_on_in_next(&mut self) {
+    pub(crate) fn enter_next_of_host(&mut self) {
         self.drop_frame();
-        self.jmp_to(Mem::at(R11.number(), Host::GO_TO_NEXT as i64));
+        self.jmp_to(Mem::at(R11.number(), Host::ENTER_NEXT as i64));
     }
 
     /// Leaves a function that its host ran to its end, or up to where another one takes its place.
     pub(crate) fn hand_on(&mut self) {
-        let has_ended = self.skip_unless_put_off();
-        self.go_to_next();
+        let has_ended = self.skip_unless_tail_call();
+        self.enter_next();
         self.land(has_ended);
         self.leave();
     }
 
     /// Skips what is to be done if another function takes the place of one that a host ran.
-    pub(crate) fn skip_unless_put_off(&mut self) -> usize {
-        self.bytes(&[0x48, 0x0f, 0xba, 0xe2, PUT_OFF.trailing_zeros() as u8]); // bt rdx, imm8
+    pub(crate) fn skip_unless_tail_call(&mut self) -> usize {
+        self.bytes(&[0x48, 0x0f, 0xba, 0xe2, TAIL_CALL.trailing_zeros() as u8]); // bt rdx, imm8
         self.skip_if(Cond::Ae)
     }
 
@@ -124,14 +124,14 @@ impl Emitter {
 
 /// Where functions of bytecode come in that others call.
 #[derive(Debug)]
-pub struct Door {
+pub struct Adapter {
     installed: Installed,
     entry: u32,
     /// Where calls come in that leave their arguments in memory, if they may.
     from_memory: Option<u32>,
 }
 
-impl Door {
+impl Adapter {
     /// Where calls go.
     pub fn entry(&self) -> *const u8 {
         self.installed.address().wrapping_add(self.entry as usize)
@@ -139,7 +139,7 @@ impl Door {
 
     /// Where those go that leave their arguments in memory.
     pub(crate) fn memory_entry(&self) -> *const u8 {
-        self.from_memory.map_or(Record::spread(), |at| self.installed.address().wrapping_add(at as usize))
+        self.from_memory.map_or(CallCell::unpack(), |at| self.installed.address().wrapping_add(at as usize))
     }
 
     pub(crate) fn takes_any_number(&self) -> bool {
@@ -153,33 +153,33 @@ impl Door {
     }
 }
 
-/// What a door leads to.
+/// The function that an adapter calls.
 #[derive(Clone, Copy)]
-pub struct Behind<'a> {
-    /// The calls for which it opens.
-    pub opens: Opens,
+pub struct AdapterTarget<'a> {
+    /// Which calls the adapter takes.
+    pub accepts: Accepts,
     /// The function.
     pub source: &'a Source<'a>,
     /// Its code.
-    pub code: CodeBehind<'a>,
+    pub code: TargetCode<'a>,
     /// Where calls are counted down; below zero they are the host's.
     pub budget: Option<*const i32>,
     /// For the host's data.
-    pub record: &'a Record,
+    pub cell: &'a CallCell,
 }
 
-/// How many arguments calls have for which a door opens.
+/// The number of arguments in the calls that an adapter takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Opens {
-    /// So many; all others go aside.
-    For(u32),
+pub enum Accepts {
+    /// This number; all other calls go to the cell's fallback.
+    Exactly(u32),
     /// Up to so many, none of which is left in memory; all others are the host's.
     UpTo(u32),
 }
 
-/// The code that a door leads to.
+/// The code that an adapter calls.
 #[derive(Clone, Copy)]
-pub enum CodeBehind<'a> {
+pub enum TargetCode<'a> {
     /// The optimizer's, and what it is called with besides context and frame.
     Optimized(&'a Compiled, *const ()),
     /// The baseline's.
@@ -194,31 +194,31 @@ const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
 
 /// So many slots are cleared by a store each; more are by one instruction.
 const FEW: usize = 12;
-/// For a door that opens for any number of arguments, these are few.
+/// The same for an adapter that takes any number of arguments.
 const FEW_BESIDE_ARGUMENTS: usize = 24;
 /// So many arguments are copied one by one; that is no longer than a short jump.
 const FEW_ARGUMENTS: usize = 8;
 
-/// Makes a door. Of the slots behind the arguments those are cleared for which `is_needed` says so.
-pub(crate) fn door(
-    behind: &Behind<'_>,
+/// Makes an adapter. It clears the slots behind the arguments for which `is_needed` says so.
+pub(crate) fn adapter(
+    behind: &AdapterTarget<'_>,
     is_needed: impl Fn(u32) -> bool,
     memory: &CodeMemory,
     options: &Options,
-) -> Result<Door, Error> {
-    let Behind { opens, source: Source { slots, .. }, code, budget, record, .. } = *behind;
+) -> Result<Adapter, Error> {
+    let AdapterTarget { accepts, source: Source { slots, .. }, code, budget, cell, .. } = *behind;
     let slots = *slots;
-    let (Opens::For(most) | Opens::UpTo(most)) = opens;
+    let (Accepts::Exactly(most) | Accepts::UpTo(most)) = accepts;
     if slots > MAX_SLOTS || most > slots {
         return Err(Error::FrameTooLarge { bytes: slots as usize * 8 });
     }
     // Which of the slots are arguments is known only if their number is.
-    let first = if let Opens::For(arguments) = opens { arguments } else { 0 };
+    let first = if let Accepts::Exactly(arguments) = accepts { arguments } else { 0 };
     let zeros: Vec<u32> = (first..slots).filter(|at| is_needed(*at)).collect();
-    let admission = DoorAdmission { opens, budget, host: record.host() };
+    let admission = AdapterAdmission { accepts, budget, host: cell.host() };
     let own = match code {
-        CodeBehind::Baseline(code) => code.own().places().map(|places| (code, places)),
-        CodeBehind::Optimized(..) => None,
+        TargetCode::Baseline(code) => code.own().places().map(|places| (code, places)),
+        TargetCode::Optimized(..) => None,
     };
     let (cx, entries) = match own {
         Some((code, places)) => into(code, places, &admission, &zeros, options),
@@ -227,37 +227,37 @@ pub(crate) fn door(
     let (entry, from_memory) = entries;
     let mut code = Code::default();
     bare::close(cx, &mut code);
-    Ok(Door { installed: memory.install(&code.finished())?, entry, from_memory })
+    Ok(Adapter { installed: memory.install(&code.finished())?, entry, from_memory })
 }
 
-/// Which calls a door takes.
+/// Which calls an adapter takes.
 #[derive(Clone, Copy)]
-struct DoorAdmission<'a> {
-    opens: Opens,
+struct AdapterAdmission<'a> {
+    accepts: Accepts,
     /// Where they are counted down; below zero they are the host's.
     budget: Option<*const i32>,
     host: &'a Host,
 }
 
-/// Where a door is entered: with arguments where calls have them, and with arguments in memory.
+/// Where an adapter is entered: with arguments where calls have them, and with arguments in memory.
 type Entries = (u32, Option<u32>);
 
-/// A door into baseline code: it makes the frame that the code takes back, which then returns to who came through the door.
+/// An adapter into baseline code: it makes the frame, and the code takes it back and returns to the adapter's caller.
 fn into(
     code: &BaselineCode,
-    [record, context, slots]: [u32; 3],
-    admission: &DoorAdmission<'_>,
+    [cell, context, slots]: [u32; 3],
+    admission: &AdapterAdmission<'_>,
     zeros: &[u32],
     options: &Options,
 ) -> (Emitter, Entries) {
     let mut cx = Emitter::of_frame(options, |_| code.own().frame);
-    let entries = cx.admit_to_door(admission, cx.frame.size() as usize);
+    let entries = cx.admit_to_adapter(admission, cx.frame.size() as usize);
     let at = |place: u32| Mem::at(RSP.number(), place as i64);
     let slots = Slots { first: slots };
     cx.prologue();
-    cx.store(Type::I64, at(record), RSI.number());
+    cx.store(Type::I64, at(cell), RSI.number());
     cx.store(Type::I64, at(context), RDI.number());
-    if slots.fill(&mut cx, admission.opens, zeros) {
+    if slots.fill(&mut cx, admission.accepts, zeros) {
         cx.load(Type::I64, R12.number(), at(context));
     } else {
         cx.mov(R12.number(), RDI.number());
@@ -270,30 +270,30 @@ fn into(
     (cx, entries)
 }
 
-/// A door that calls code which takes a frame like the engine's, and looks how it was left.
+/// An adapter that calls code which takes a frame like the engine's, and looks how it was left.
 fn around(
-    behind: &Behind<'_>,
-    admission: &DoorAdmission<'_>,
+    behind: &AdapterTarget<'_>,
+    admission: &AdapterAdmission<'_>,
     zeros: &[u32],
     options: &Options,
 ) -> (Emitter, Entries) {
-    let Behind { source, code, record, .. } = *behind;
+    let AdapterTarget { source, code, cell, .. } = *behind;
     let (code, third, stack_bytes, is_turned) = match code {
-        CodeBehind::Optimized(code, unit) => (code.entry(), unit, code.stack_bytes(), false),
-        CodeBehind::Baseline(code) => (code.entry(), code.address(0), code.stack_bytes(), true),
+        TargetCode::Optimized(code, unit) => (code.entry(), unit, code.stack_bytes(), false),
+        TargetCode::Baseline(code) => (code.entry(), code.address(0), code.stack_bytes(), true),
     };
     // The slots, and the context behind them.
     let mut cx = Emitter::of_frame(options, |keeps_pointer| {
         Frame::new(RegSet::EMPTY, (source.slots + 1) * 8, true, keeps_pointer)
     });
-    let entries = cx.admit_to_door(admission, cx.frame.size() as usize + stack_bytes);
+    let entries = cx.admit_to_adapter(admission, cx.frame.size() as usize + stack_bytes);
     cx.prologue();
     let [rax, rcx, rdx, rsp] = [RAX, RCX, RDX, RSP].map(Reg::number);
     let [rsi, rdi, r8] = [RSI, RDI, R8].map(Reg::number);
     let slots = Slots { first: 0 };
     let context = slots.at(source.slots);
     cx.store(Type::I64, context, rdi);
-    if slots.fill(&mut cx, admission.opens, zeros) {
+    if slots.fill(&mut cx, admission.accepts, zeros) {
         cx.load(Type::I64, rdi, context);
     }
     cx.mov(rsi, rsp);
@@ -311,14 +311,14 @@ fn around(
     cx.mov_imm(rcx, TAILED);
     cx.alu(Alu::Cmp, Type::I64, rax, rcx);
     let has_no_successor = cx.skip_if(Cond::Ne);
-    cx.go_to_next();
+    cx.enter_next();
     cx.land(has_no_successor);
     cx.mov(r8, rdx);
     cx.mov(rcx, rax);
     cx.mov(rdx, rsp);
     cx.load(Type::I64, rsi, context);
-    cx.mov_imm(rdi, core::ptr::from_ref(record).addr() as u64);
-    cx.call_address(record.go_on(), rax);
+    cx.mov_imm(rdi, core::ptr::from_ref(cell).addr() as u64);
+    cx.call_address(cell.resume(), rax);
     cx.hand_on();
     (cx, entries)
 }
@@ -335,14 +335,14 @@ impl Slots {
     }
 
     /// Puts arguments in, wherever they are, and clears others; whether `rdi` was changed.
-    fn fill(self, cx: &mut Emitter, opens: Opens, zeros: &[u32]) -> bool {
-        match opens {
-            Opens::For(arguments) => {
+    fn fill(self, cx: &mut Emitter, accepts: Accepts, zeros: &[u32]) -> bool {
+        match accepts {
+            Accepts::Exactly(arguments) => {
                 self.take_arguments(cx, arguments);
                 self.clear(cx, zeros);
                 arguments as usize > FEW_ARGUMENTS || zeros.len() > FEW
             }
-            Opens::UpTo(most) => {
+            Accepts::UpTo(most) => {
                 self.clear_beside_arguments(cx, zeros);
                 self.take_any_number(cx, most);
                 true
@@ -451,22 +451,22 @@ impl Slots {
     }
 }
 
-/// In `rax` behind a door's ways in, where there are arguments: they are in memory. By the other way it is their number.
+/// In `rax` behind an adapter's ways in, where there are arguments: they are in memory. By the other way it is their number.
 const IN_MEMORY: u64 = 0;
 
 impl Emitter {
-    /// What stands before a door's frame is made, and where its ways in are.
-    fn admit_to_door(&mut self, admission: &DoorAdmission<'_>, stack_bytes: usize) -> Entries {
-        let DoorAdmission { opens, budget, host } = *admission;
-        let arguments = match opens {
-            Opens::For(arguments) => arguments,
-            Opens::UpTo(most) => return (self.admit_up_to(most, budget, host, stack_bytes), None),
+    /// What stands before an adapter's frame is made, and where its ways in are.
+    fn admit_to_adapter(&mut self, admission: &AdapterAdmission<'_>, stack_bytes: usize) -> Entries {
+        let AdapterAdmission { accepts, budget, host } = *admission;
+        let arguments = match accepts {
+            Accepts::Exactly(arguments) => arguments,
+            Accepts::UpTo(most) => return (self.admit_up_to(most, budget, host, stack_bytes), None),
         };
         let [rax, r11] = [RAX, R11].map(Reg::number);
         self.host = core::ptr::from_ref(host).addr() as u64;
         let is_deep = self.refuse();
         let is_foreign_in_memory = self.here();
-        self.mov_imm(r11, Record::spread().addr() as u64);
+        self.mov_imm(r11, CallCell::unpack().addr() as u64);
         self.jmp_to(r11);
         let is_used_up = self.here();
         if arguments > 0 {
@@ -488,7 +488,7 @@ impl Emitter {
         (entry as u32, Some(from_memory as u32))
     }
 
-    /// The same for a door that opens for any number of arguments up to this one.
+    /// The same for an adapter that takes any number of arguments up to this one.
     fn admit_up_to(&mut self, most: u32, budget: Option<*const i32>, host: &Host, stack_bytes: usize) -> u32 {
         self.host = core::ptr::from_ref(host).addr() as u64;
         let is_deep = self.refuse();
@@ -506,8 +506,8 @@ impl Emitter {
     /// What stands before the frame is made; where the entry is. Calls that are not for this code go aside, and
     /// those for which there is no room on the stack fail.
     pub(crate) fn admit(&mut self, admission: &Admission<'_>, stack_bytes: usize) -> u32 {
-        let Admission { arguments, record } = *admission;
-        self.host = core::ptr::from_ref(record.host()).addr() as u64;
+        let Admission { arguments, cell } = *admission;
+        self.host = core::ptr::from_ref(cell.host()).addr() as u64;
         let is_deep = self.refuse();
         let is_foreign = self.send_aside();
         let entry = self.here();
@@ -528,7 +528,7 @@ impl Emitter {
     /// Where calls go that are the host's.
     fn send_to_host(&mut self) -> usize {
         let is_the_hosts = self.here();
-        self.mov_imm(R11.number(), Record::nowhere().addr() as u64);
+        self.mov_imm(R11.number(), CallCell::nowhere().addr() as u64);
         self.jmp_to(R11.number());
         is_the_hosts
     }
@@ -536,7 +536,7 @@ impl Emitter {
     /// Where calls go that have another number of arguments. An entry follows.
     fn send_aside(&mut self) -> usize {
         let is_foreign = self.here();
-        self.jmp_to(Mem::at(RSI.number(), Record::ASIDE as i64));
+        self.jmp_to(Mem::at(RSI.number(), CallCell::FALLBACK as i64));
         self.align();
         is_foreign
     }
@@ -594,5 +594,5 @@ pub struct Admission<'a> {
     /// Those with so many arguments; all others go aside.
     pub arguments: u32,
     /// The function.
-    pub record: &'a Record,
+    pub cell: &'a CallCell,
 }

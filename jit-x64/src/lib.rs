@@ -17,6 +17,7 @@ pub mod __private {
 pub mod abi;
 mod bare;
 pub mod baseline;
+pub mod call_cell;
 pub mod code;
 pub mod compile;
 mod condition;
@@ -29,7 +30,6 @@ pub mod invoke;
 mod layout;
 mod link;
 pub mod machine;
-pub mod record;
 pub mod regs;
 pub mod set;
 mod shuffle;

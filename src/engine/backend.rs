@@ -18,8 +18,8 @@ mod present {
 
     use azulejo_core::ir::bytecode::Bytecode;
     use azulejo_core::verify::Function;
-    pub(crate) use azulejo_x64::invoke::{Behind, Door};
-    use azulejo_x64::record::Record;
+    use azulejo_x64::call_cell::CallCell;
+    pub(crate) use azulejo_x64::invoke::{Adapter, AdapterTarget};
     pub(crate) use azulejo_x64::{BaselineCode, Compiled, Status};
 
     /// What to compile with.
@@ -183,15 +183,15 @@ mod present {
             watched(compiler, watch, |compiler, observer| compiler.baseline(function, functions, observer))
         }
 
-        /// For calls of other functions of bytecode, which go by the record.
+        /// For calls of other functions of bytecode, which go by the call cell.
         pub(crate) fn called(
             &mut self,
             source: &Source<'_>,
-            (arguments, unit, record): (u32, *const (), &Record),
+            (arguments, unit, cell): (u32, *const (), &CallCell),
             watch: &mut Watch<'_>,
         ) -> Result<Compiled, Error> {
             watched(self.compiler(source.vocab)?, watch, |compiler, observer| {
-                compiler.called(source, arguments, unit, record, observer)
+                compiler.called(source, arguments, unit, cell, observer)
             })
         }
 
@@ -213,8 +213,8 @@ mod present {
         }
 
         /// Where others enter a function whose code this made.
-        pub(crate) fn door(&mut self, behind: &Behind<'_>) -> Result<Door, Error> {
-            self.compiler.as_mut().ok_or(Error::NotCompiled)?.door(behind)
+        pub(crate) fn adapter(&mut self, behind: &AdapterTarget<'_>) -> Result<Adapter, Error> {
+            self.compiler.as_mut().ok_or(Error::NotCompiled)?.adapter(behind)
         }
 
         fn compiler(&mut self, vocab: Vocabulary) -> Result<&mut Compiler, Error> {
@@ -257,9 +257,9 @@ mod absent {
 
     /// Nor of these.
     #[derive(Debug)]
-    pub(crate) enum Door {}
+    pub(crate) enum Adapter {}
 
-    impl Door {
+    impl Adapter {
         pub(crate) fn addresses(&self) -> std::ops::Range<usize> {
             match *self {}
         }
@@ -392,9 +392,9 @@ mod absent {
 
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
 pub(super) use absent::{
-    Backend, BaselineCode, Choice, Compiled, Door, Status, can_compile, can_guard, prepare_thread,
+    Adapter, Backend, BaselineCode, Choice, Compiled, Status, can_compile, can_guard, prepare_thread,
 };
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 pub(super) use present::{
-    Backend, BaselineCode, Choice, Compiled, Door, Status, can_compile, can_guard, prepare_thread, watched,
+    Adapter, Backend, BaselineCode, Choice, Compiled, Status, can_compile, can_guard, prepare_thread, watched,
 };

@@ -182,11 +182,11 @@ impl<B: Bytecode> Engine<B> {
     pub(super) fn go_on_in(&self, function: &Function<B>, at: u32, code: Compiled) {
         function.set_code_at(at, code);
         if function.called_code().is_none() {
-            // If other functions call it, then by a door to the baseline's code. The next one has it compiled for calls, too:
+            // If other functions call it, then by an adapter to the baseline's code. The next one has it compiled for calls, too:
             // whoever is hot in a loop is worth it.
             self.close(function);
         } else if at == 0 {
-            self.close_aside(function);
+            self.close_fallback(function);
         }
     }
 
@@ -216,7 +216,7 @@ impl<B: Bytecode> Engine<B> {
         function.discard(&self.tiers);
     }
 
-    /// Has calls from other functions come to the engine, until there is a door again.
+    /// Has calls from other functions come to the engine, until there is an adapter again.
     pub(super) fn close(&self, function: &Function<B>) {
         if let Some(retired) = function.retire() {
             self.links.borrow().close(function.number());
@@ -225,9 +225,9 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Has calls with another number of arguments than most have come to the engine.
-    fn close_aside(&self, function: &Function<B>) {
+    fn close_fallback(&self, function: &Function<B>) {
         if let Some(retired) = function.retire_aside() {
-            self.links.borrow().close_aside(function.number());
+            self.links.borrow().close_fallback(function.number());
             self.retired.borrow_mut().push(retired);
         }
     }

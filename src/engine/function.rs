@@ -1,6 +1,6 @@
 //! A function of an engine: verified bytecode, and its machine code once there is some.
 
-use super::backend::{BaselineCode, Compiled, Door};
+use super::backend::{Adapter, BaselineCode, Compiled};
 use super::tiers::{Tier, Tiers};
 use crate::Error;
 use crate::inside::{Form, Subject};
@@ -275,7 +275,7 @@ pub(super) enum Expected {
 #[derive(Debug)]
 pub(super) struct Retired {
     called: Option<Rc<Compiled>>,
-    doors: [Option<Rc<Door>>; 2],
+    adapters: [Option<Rc<Adapter>>; 2],
     compiled: Option<Rc<Compiled>>,
     baseline: Option<Rc<BaselineCode>>,
 }
@@ -373,9 +373,9 @@ pub(super) struct Function<B: Bytecode> {
     /// Code of the optimizer that other functions of bytecode call.
     called: RefCell<Option<Rc<Compiled>>>,
     /// Where they enter `compiled`, or else `baseline`.
-    door: RefCell<Option<Rc<Door>>>,
+    adapter: RefCell<Option<Rc<Adapter>>>,
     /// Where those do whose calls have another number of arguments.
-    door_aside: RefCell<Option<Rc<Door>>>,
+    fallback_adapter: RefCell<Option<Rc<Adapter>>>,
     /// How many arguments other functions of bytecode call this one with, once one has.
     arguments: Cell<u32>,
     /// No function has called it yet as far as the engine knows.
@@ -401,8 +401,8 @@ impl Retired {
             // A return address may stand right behind the last byte.
             start..start + bytes.len() + 1
         });
-        let doors = self.doors.iter().flatten();
-        ranges.chain(doors.map(|door| door.addresses())).any(|range| {
+        let adapters = self.adapters.iter().flatten();
+        ranges.chain(adapters.map(|adapter| adapter.addresses())).any(|range| {
             let first = addresses.partition_point(|address| *address < range.start);
             addresses.get(first).is_some_and(|address| range.contains(address))
         })
@@ -437,8 +437,8 @@ impl<B: Bytecode> Function<B> {
             baseline: RefCell::default(),
             inside: RefCell::default(),
             called: RefCell::default(),
-            door: RefCell::default(),
-            door_aside: RefCell::default(),
+            adapter: RefCell::default(),
+            fallback_adapter: RefCell::default(),
             arguments: Cell::new(UNKNOWN),
             is_guess: Cell::new(false),
             is_hot_inside: Cell::new(false),
@@ -626,20 +626,20 @@ impl<B: Bytecode> Function<B> {
         *self.called.borrow_mut() = Some(Rc::new(code));
     }
 
-    pub(super) fn has_door(&self) -> bool {
-        self.door.borrow().is_some()
+    pub(super) fn has_adapter(&self) -> bool {
+        self.adapter.borrow().is_some()
     }
 
-    pub(super) fn set_door(&self, door: Door) {
-        *self.door.borrow_mut() = Some(Rc::new(door));
+    pub(super) fn set_adapter(&self, adapter: Adapter) {
+        *self.adapter.borrow_mut() = Some(Rc::new(adapter));
     }
 
-    pub(super) fn has_door_aside(&self) -> bool {
-        self.door_aside.borrow().is_some()
+    pub(super) fn has_fallback_adapter(&self) -> bool {
+        self.fallback_adapter.borrow().is_some()
     }
 
-    pub(super) fn set_door_aside(&self, door: Door) {
-        *self.door_aside.borrow_mut() = Some(Rc::new(door));
+    pub(super) fn set_fallback_adapter(&self, adapter: Adapter) {
+        *self.fallback_adapter.borrow_mut() = Some(Rc::new(adapter));
     }
 
     /// Whether a template in it looks at all VM registers at once.
@@ -649,18 +649,19 @@ impl<B: Bytecode> Function<B> {
 
     /// Takes what other functions call away, with the code behind it: they may be running that.
     pub(super) fn retire(&self) -> Option<Retired> {
-        let (called, doors) = (self.called.take(), [&self.door, &self.door_aside].map(RefCell::take));
-        let is_there = called.is_some() || doors.iter().any(Option::is_some);
-        is_there.then(|| Retired { called, doors, compiled: self.compiled(), baseline: self.baseline() })
+        let (called, adapters) =
+            (self.called.take(), [&self.adapter, &self.fallback_adapter].map(RefCell::take));
+        let is_there = called.is_some() || adapters.iter().any(Option::is_some);
+        is_there.then(|| Retired { called, adapters, compiled: self.compiled(), baseline: self.baseline() })
     }
 
     /// The same for calls with another number of arguments than most have.
     pub(super) fn retire_aside(&self) -> Option<Retired> {
-        let doors = [self.door_aside.take(), None];
-        let is_there = doors[0].is_some();
+        let adapters = [self.fallback_adapter.take(), None];
+        let is_there = adapters[0].is_some();
         is_there.then(|| Retired {
             called: None,
-            doors,
+            adapters,
             compiled: self.compiled(),
             baseline: self.baseline(),
         })

@@ -1,7 +1,7 @@
 //! What functions of bytecode know each other by in compiled code.
 //!
-//! In: functions as they are defined, and doors to their code. Out: a record for each function, and the table of them that
-//! compilers and compiled code read. Records and the table stay where they are as long as the engine lives.
+//! In: functions as they are defined, and adapters to their code. Out: a call cell for each function, and the table of them that
+//! compilers and compiled code read. Call cells and the table stay where they are as long as the engine lives.
 
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod present {
@@ -9,12 +9,12 @@ mod present {
     use azulejo_core::pass::build::{Functions, Table};
     use azulejo_core::vocab::Trap;
     use azulejo_x64::RawStatus;
-    pub(crate) use azulejo_x64::record::Remote;
-    use azulejo_x64::record::{Arrival, Aside, Host, Outcome, Record};
+    pub(crate) use azulejo_x64::call_cell::Remote;
+    use azulejo_x64::call_cell::{CallCell, Host, Outcome, SavedTailCall, UnresolvedCall};
     use std::cell::{RefCell, UnsafeCell};
     use std::sync::Arc;
 
-    /// Addresses of records. Those that are set already may be read by other threads while more are.
+    /// Addresses of call cells. Those that are set already may be read by other threads while more are.
     #[derive(Debug)]
     struct Addresses(Box<[UnsafeCell<u64>]>);
 
@@ -48,8 +48,8 @@ mod present {
         }
     }
 
-    fn address(record: &Record) -> u64 {
-        std::ptr::from_ref(record).addr() as u64
+    fn address(cell: &CallCell) -> u64 {
+        std::ptr::from_ref(cell).addr() as u64
     }
 
     /// All functions that there were, for another thread.
@@ -64,21 +64,21 @@ mod present {
     impl Shared {
         /// For compilers.
         pub(crate) fn functions(&self) -> Functions<'_> {
-            let records = self.addresses.up_to(self.len);
-            Functions { stop: self.stop, fuel: self.fuel, ..Record::functions(records, self.table) }
+            let cells = self.addresses.up_to(self.len);
+            Functions { stop: self.stop, fuel: self.fuel, ..CallCell::functions(cells, self.table) }
         }
     }
 
-    /// The records of an engine's functions.
+    /// The call cells of an engine's functions.
     #[derive(Debug)]
     pub(crate) struct Links {
         // These stay where they are, because compiled code has their addresses.
         host: Arc<Host>,
-        #[allow(clippy::vec_box, reason = "compiled code has the records' addresses")]
-        records: Vec<Box<Record>>,
-        /// The records' addresses, and behind them that of the record for all other numbers.
+        #[allow(clippy::vec_box, reason = "compiled code has the cells' addresses")]
+        cells: Vec<Box<CallCell>>,
+        /// The call cells' addresses, and behind them that of the call cell for all other numbers.
         addresses: Arc<Addresses>,
-        nobody: Box<Record>,
+        nobody: Box<CallCell>,
         /// Where the program's fuel is, if it runs on some.
         fuel: Option<u64>,
         table: Box<Table>,
@@ -86,38 +86,38 @@ mod present {
 
     impl Links {
         pub(crate) fn new(
-            arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
-            go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
-            note: unsafe extern "sysv64-unwind" fn(&Record, u32),
+            resolve: unsafe extern "sysv64-unwind" fn(&mut UnresolvedCall),
+            resume: unsafe extern "sysv64-unwind" fn(&CallCell, *mut (), *mut u64, RawStatus) -> Outcome,
+            note: unsafe extern "sysv64-unwind" fn(&CallCell, u32),
         ) -> Links {
             #[allow(
                 clippy::arc_with_non_send_sync,
                 reason = "other threads have it as a `Remote`, which is both"
             )]
-            let host = Arc::new(Host::new(arrive, go_on, note));
-            // SAFETY: the host lives as long as the record, and so do all who run code that calls it.
-            let nobody = Box::new(unsafe { Record::new(&raw const *host, u32::MAX) });
+            let host = Arc::new(Host::new(resolve, resume, note));
+            // SAFETY: the host lives as long as the call cell, and so do all who run code that calls it.
+            let nobody = Box::new(unsafe { CallCell::new(&raw const *host, u32::MAX) });
             let addresses = Arc::new(Addresses::new(2));
             addresses.set(0, std::ptr::from_ref(&*nobody).addr() as u64);
-            let table = Box::new(Table { records: addresses.first(), len: 0 });
-            Links { host, records: Vec::new(), addresses, nobody, fuel: None, table }
+            let table = Box::new(Table { cells: addresses.first(), len: 0 });
+            Links { host, cells: Vec::new(), addresses, nobody, fuel: None, table }
         }
 
         /// One more function is there.
         pub(crate) fn add(&mut self) {
-            let number = self.records.len();
+            let number = self.cells.len();
             // SAFETY: as above.
-            let record = Box::new(unsafe { Record::new(&raw const *self.host, number as u32) });
+            let cell = Box::new(unsafe { CallCell::new(&raw const *self.host, number as u32) });
             if self.addresses.len() < number + 2 {
                 let larger = Addresses::new((number + 2).next_power_of_two());
-                self.records.iter().enumerate().for_each(|(at, record)| larger.set(at, address(record)));
+                self.cells.iter().enumerate().for_each(|(at, cell)| larger.set(at, address(cell)));
                 // Who was given the old ones keeps them.
                 self.addresses = Arc::new(larger);
             }
             self.addresses.set(number + 1, address(&self.nobody));
-            self.addresses.set(number, address(&record));
-            self.records.push(record);
-            *self.table = Table { records: self.addresses.first(), len: self.records.len() as u64 };
+            self.addresses.set(number, address(&cell));
+            self.cells.push(cell);
+            *self.table = Table { cells: self.addresses.first(), len: self.cells.len() as u64 };
         }
 
         /// Whose functions these are, and how far down the machine's stack they may go.
@@ -125,18 +125,18 @@ mod present {
             self.host.begin(owner, lowest);
         }
 
-        pub(crate) fn record(&self, number: u32) -> &Record {
-            &self.records[number as usize]
+        pub(crate) fn cell(&self, number: u32) -> &CallCell {
+            &self.cells[number as usize]
         }
 
         /// Has calls of a function go to the engine.
         pub(crate) fn close(&self, number: u32) {
-            self.record(number).close();
+            self.cell(number).close();
         }
 
         /// Has those calls go to the engine that do not have as many arguments as most.
-        pub(crate) fn close_aside(&self, number: u32) {
-            self.record(number).close_aside();
+        pub(crate) fn close_fallback(&self, number: u32) {
+            self.cell(number).close_fallback();
         }
 
         /// Calls a function as compiled code does.
@@ -150,9 +150,9 @@ mod present {
             context: *mut (),
             args: &[u64],
         ) -> Option<Result<u64, Trap>> {
-            let record: *const Record = links.borrow().record(number);
-            // SAFETY: records stay where they are, and the caller promises the rest.
-            let Outcome { value, trap } = unsafe { (*record).call(context, args) };
+            let cell: *const CallCell = links.borrow().cell(number);
+            // SAFETY: call cells stay where they are, and the caller promises the rest.
+            let Outcome { value, trap } = unsafe { (*cell).call(context, args) };
             Some(Trap::from_code(trap as u32).map_or(Ok(value), Err))
         }
 
@@ -169,25 +169,25 @@ mod present {
             // SAFETY: the host stays where it is, and the caller promises the rest. Whoever is called has taken its arguments
             // before the next function is put off.
             let Outcome { value, trap } = unsafe {
-                let (record, args) = (*host).next();
-                record.call(context, args)
+                let (cell, args) = (*host).next();
+                cell.call(context, args)
             };
             Some(Trap::from_code(trap as u32).map_or(Ok(value), Err))
         }
 
         /// Has a function run when the one has ended that runs now.
-        pub(crate) fn put_off(&self, context: *mut (), number: u32, args: &[u64]) {
-            let record = self.records.get(number as usize).unwrap_or(&self.nobody);
-            let room = self.host.room(record, context, args.len());
+        pub(crate) fn set_tail_call(&self, context: *mut (), number: u32, args: &[u64]) {
+            let cell = self.cells.get(number as usize).unwrap_or(&self.nobody);
+            let room = self.host.begin_tail_call(cell, context, args.len());
             // SAFETY: there is room for so many, and nobody else has the address.
             unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
         }
 
         /// The number of the function that runs next, and how many arguments it gets.
         pub(crate) fn next(&self) -> (u32, usize) {
-            // SAFETY: who asks was told that there is one, and records live as long as the host.
-            let (record, args) = unsafe { self.host.next() };
-            (record.function(), args.len())
+            // SAFETY: who asks was told that there is one, and call cells live as long as the host.
+            let (cell, args) = unsafe { self.host.next() };
+            (cell.function(), args.len())
         }
 
         /// Gives it its arguments.
@@ -198,26 +198,26 @@ mod present {
         }
 
         /// Keeps what runs next while a function's maker runs others.
-        pub(crate) fn put_aside(&self) -> Aside {
-            self.host.put_aside()
+        pub(crate) fn save_tail_call(&self) -> SavedTailCall {
+            self.host.save_tail_call()
         }
 
         /// Has it run next again.
-        pub(crate) fn bring_back(&self, aside: Aside) {
-            self.host.bring_back(aside);
+        pub(crate) fn restore_tail_call(&self, aside: SavedTailCall) {
+            self.host.restore_tail_call(aside);
         }
 
         /// For compilers.
         pub(crate) fn functions(&self) -> Functions<'_> {
-            let records = self.addresses.up_to(self.records.len());
+            let cells = self.addresses.up_to(self.cells.len());
             let table = std::ptr::from_ref(&*self.table).addr() as u64;
-            Functions { stop: self.host.stop_word(), fuel: self.fuel, ..Record::functions(records, table) }
+            Functions { stop: self.host.stop_word(), fuel: self.fuel, ..CallCell::functions(cells, table) }
         }
 
         /// For compilers on other threads.
         pub(crate) fn shared(&self) -> Shared {
-            let Functions { records, table, stop, fuel, .. } = self.functions();
-            Shared { addresses: Arc::clone(&self.addresses), len: records.len(), table, stop, fuel }
+            let Functions { cells, table, stop, fuel, .. } = self.functions();
+            Shared { addresses: Arc::clone(&self.addresses), len: cells.len(), table, stop, fuel }
         }
 
         /// For who has the program stopped.
@@ -237,7 +237,7 @@ mod present {
         }
     }
 
-    pub(crate) use crate::engine::arrive::links;
+    pub(crate) use crate::engine::resolve::links;
 }
 
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
@@ -305,7 +305,7 @@ mod absent {
 
         pub(crate) fn close(&self, _: u32) {}
 
-        pub(crate) fn close_aside(&self, _: u32) {}
+        pub(crate) fn close_fallback(&self, _: u32) {}
 
         pub(crate) unsafe fn call(
             _: &RefCell<Links>,
@@ -320,7 +320,7 @@ mod absent {
             None
         }
 
-        pub(crate) fn put_off(&self, _: *mut (), number: u32, args: &[u64]) {
+        pub(crate) fn set_tail_call(&self, _: *mut (), number: u32, args: &[u64]) {
             let mut next = self.next.borrow_mut();
             next.0 = number;
             next.1.clear();
@@ -337,11 +337,11 @@ mod absent {
             frame[..args.len()].copy_from_slice(args);
         }
 
-        pub(crate) fn put_aside(&self) -> (u32, Vec<u64>) {
+        pub(crate) fn save_tail_call(&self) -> (u32, Vec<u64>) {
             self.next.borrow().clone()
         }
 
-        pub(crate) fn bring_back(&self, aside: (u32, Vec<u64>)) {
+        pub(crate) fn restore_tail_call(&self, aside: (u32, Vec<u64>)) {
             *self.next.borrow_mut() = aside;
         }
 

@@ -7,8 +7,6 @@
 //! Calls nest: a Rust function that a template calls may call the engine again, on either side. That is why
 //! every method takes `&self`. An engine stays on its thread.
 
-#[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-mod arrive;
 mod backend;
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod background;
@@ -24,6 +22,8 @@ mod function;
 mod interrupt;
 mod links;
 mod remove;
+#[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+mod resolve;
 #[cfg_attr(
     not(all(target_arch = "x86_64", any(unix, windows))),
     allow(dead_code, reason = "where nothing is compiled, nothing calls it")
@@ -318,9 +318,9 @@ impl<B: Bytecode> Engine<B> {
     #[cold]
     #[inline(never)]
     fn make(&self, function: &Function<B>) -> Result<(), Error> {
-        let aside = self.links.borrow().put_aside();
+        let saved = self.links.borrow().save_tail_call();
         let result = function.make();
-        self.links.borrow().bring_back(aside);
+        self.links.borrow().restore_tail_call(saved);
         result
     }
 

@@ -97,8 +97,8 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         result.map_err(|error| as_trap(&error))
     }
 
-    fn put_off(&self, context: *mut B::Context, function: u32, args: &[u64]) -> Result<(), Trap> {
-        self.engine.links.borrow().put_off(context.cast(), function, args);
+    fn set_tail_call(&self, context: *mut B::Context, function: u32, args: &[u64]) -> Result<(), Trap> {
+        self.engine.links.borrow().set_tail_call(context.cast(), function, args);
         Ok(())
     }
 }
@@ -317,7 +317,7 @@ impl<B: Bytecode> Engine<B> {
         !is_used_up
     }
 
-    /// Runs a function from a bytecode to its end. Behind an exit it must be interpreted at first.
+    /// Runs a function from a bytecode to its end. AdapterTarget an exit it must be interpreted at first.
     fn run_on(
         &self,
         function: &Function<B>,
@@ -346,7 +346,7 @@ impl<B: Bytecode> Engine<B> {
                     must_interpret = self.must_interpret(function, at);
                 }
                 None => {
-                    // Behind an exit code takes over at the next jump back.
+                    // AdapterTarget an exit code takes over at the next jump back.
                     let nothing = Cell::new(0);
                     let budget = if must_interpret { &nothing } else { function.budget() };
                     if let Some(result) = self.interpret_on(function, context, slots, &mut at, budget, &calls)

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::inside::{self, Form, Inside};
 use azulejo_code::memory::fork;
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_x64::record::Record;
+use azulejo_x64::call_cell::CallCell;
 use azulejo_x64::{Compiled, Compiler};
 use std::mem;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ const JOBS: usize = 64;
 pub(super) enum Purpose {
     /// Going on at a bytecode.
     Entry(u32),
-    /// Calls of other functions, with so many arguments, by this record.
-    Calls(u32, *const Record),
+    /// Calls of other functions, with so many arguments, by this call cell.
+    Calls(u32, *const CallCell),
 }
 
 /// A function to compile.
@@ -61,7 +61,7 @@ pub(super) struct Done {
 struct Parcel<T>(T);
 
 // SAFETY: bytecode consists of numbers, whatever their types (`Bytecode` is implemented by its derive only), and is only
-// read. Records stay where they are until the thread has ended, and of a record only what never changes is read.
+// read. Call cells stay where they are until the thread has ended, and of a call cell only what never changes is read.
 unsafe impl<T> Send for Parcel<T> {}
 
 impl<T> Parcel<T> {
@@ -165,11 +165,11 @@ impl<B: Bytecode> Job<B> {
         let functions = self.functions.functions();
         let result = watched(compiler, &mut watch, |compiler, observer| match self.request.purpose {
             Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), observer),
-            Purpose::Calls(arguments, record) => {
-                // SAFETY: the engine, whose record it is, waits for this thread before it ends.
-                let record = unsafe { &*record };
+            Purpose::Calls(arguments, cell) => {
+                // SAFETY: the engine, whose call cell it is, waits for this thread before it ends.
+                let cell = unsafe { &*cell };
                 let source = self.body.source(0, functions);
-                compiler.called(&source, arguments, self.body.unit(), record, observer)
+                compiler.called(&source, arguments, self.body.unit(), cell, observer)
             }
         });
         Ok((result, watch.record().clone()))

@@ -433,7 +433,7 @@ pub enum Flow {
     Return(u64),
     /// The function failed.
     Trap(Trap),
-    /// Another function takes its place, which [`Functions::put_off`] was told of.
+    /// Another function takes its place, which [`Functions::set_tail_call`] was told of.
     Tail,
 }
 
@@ -442,7 +442,7 @@ pub trait Functions<C> {
     /// Runs a function to its end with these bits in its first VM registers; the bits of its result.
     fn invoke(&self, context: *mut C, function: u32, args: &[u64]) -> Result<u64, Trap>;
     /// Notes which function is to run when the one that runs now has ended, and with what.
-    fn put_off(&self, context: *mut C, function: u32, args: &[u64]) -> Result<(), Trap>;
+    fn set_tail_call(&self, context: *mut C, function: u32, args: &[u64]) -> Result<(), Trap>;
 }
 
 /// There are none.
@@ -454,7 +454,7 @@ impl<C> Functions<C> for NoFunctions {
         Err(Trap::BadCall)
     }
 
-    fn put_off(&self, _: *mut C, _: u32, _: &[u64]) -> Result<(), Trap> {
+    fn set_tail_call(&self, _: *mut C, _: u32, _: &[u64]) -> Result<(), Trap> {
         Err(Trap::BadCall)
     }
 }

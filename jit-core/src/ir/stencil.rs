@@ -13,8 +13,8 @@ pub enum Source {
     Count(u8),
     /// The position of the last label of the run that an operand names.
     Last(u8),
-    /// The address of the record of the function that this operand numbers.
-    Record(u8),
+    /// The address of the call cell of the function that this operand numbers.
+    Cell(u8),
     /// The address of the table that tells of all functions.
     Functions,
     /// The address of the table that this switch jumps by.

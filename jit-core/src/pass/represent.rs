@@ -102,37 +102,29 @@ impl Scratch {
     fn find_params(&mut self, graph: &Graph) -> bool {
         self.params.clear();
         self.number.clear();
-        let ended = graph.blocks.iter().filter(|block| block.end.is_some());
-        for &node in ended.flat_map(|block| &block.params) {
-            if graph.node(node).ty() == Type::I64 {
-                self.params.push(Param {
-                    node,
-                    ty: Type::I64,
-                    weight: 0,
-                    typed_uses: 0,
-                    int_uses: 0,
-                    first_passed: 0,
-                    is_waiting: false,
-                    made: Node::NONE,
-                });
-            }
-        }
-        if self.params.is_empty() {
+        let ended = || graph.blocks.iter().filter(|block| block.end.is_some());
+        let params =
+            || ended().flat_map(|block| &block.params).filter(|node| graph.node(**node).ty() == Type::I64);
+        let type_of = |node: Node| graph.inputs(node).iter().find_map(|input| widened(graph, *input));
+        // Most functions have none, and many parameters.
+        if !params().any(|node| type_of(*node).is_some()) {
             return false;
         }
-        let mut has_types = false;
-        for param in &mut self.params {
-            let widened = graph.inputs(param.node).iter().find_map(|input| widened(graph, *input));
-            param.ty = widened.map_or(Type::I64, |(_, ty)| ty);
-            has_types |= param.ty != Type::I64;
+        self.number.resize(graph.nodes.len(), NONE);
+        for &node in params() {
+            self.number[node.at()] = self.params.len() as u32;
+            self.params.push(Param {
+                node,
+                ty: type_of(node).map_or(Type::I64, |(_, ty)| ty),
+                weight: 0,
+                typed_uses: 0,
+                int_uses: 0,
+                first_passed: 0,
+                is_waiting: false,
+                made: Node::NONE,
+            });
         }
-        if has_types {
-            self.number.resize(graph.nodes.len(), NONE);
-            for (at, param) in self.params.iter().enumerate() {
-                self.number[param.node.at()] = at as u32;
-            }
-        }
-        has_types
+        true
     }
 
     /// How often a block is expected to run.

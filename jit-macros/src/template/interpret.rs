@@ -226,7 +226,7 @@ impl Writer<'_> {
                 let (function, args) = (self.expression(&call.function), self.arguments(&call.args));
                 quote! {{
                     let function = (#function) as u32;
-                    return match machine.functions.put_off(machine.context, function, #args) {
+                    return match machine.functions.set_tail_call(machine.context, function, #args) {
                         ::core::result::Result::Ok(()) => __bytecode::Flow::Tail,
                         ::core::result::Result::Err(trap) => __bytecode::Flow::Trap(trap),
                     };

@@ -319,7 +319,7 @@ impl Filler<'_> {
             Source::Count(_) => operand >> 32,
             Source::Last(_) => (operand >> 32).wrapping_sub(1),
             // The plan took another variant where there is none.
-            Source::Record(_) => self.around.functions.records[operand as usize],
+            Source::Cell(_) => self.around.functions.cells[operand as usize],
             Source::Functions => self.around.functions.table,
             Source::Here => placed.at as u64,
             Source::Unit => self.around.unit,

@@ -173,8 +173,8 @@ impl Baseline {
         machinery: &mut Machinery<'_>,
         count: Option<u32>,
     ) -> Result<(), Error> {
-        let Functions { records, fuel, .. } = machinery.functions;
-        self.plan.clear(function, records.len(), fuel.is_some())?;
+        let Functions { cells, fuel, .. } = machinery.functions;
+        self.plan.clear(function, cells.len(), fuel.is_some())?;
         loop {
             let Stock { opcodes, packed, .. } = Self::stock(&self.shelf);
             let count = count.map(|count| &packed.stencils[count as usize]);

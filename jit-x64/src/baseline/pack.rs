@@ -207,7 +207,7 @@ impl Patch {
             Source::Operand(operand)
             | Source::Count(operand)
             | Source::Last(operand)
-            | Source::Record(operand) => operands[operand as usize],
+            | Source::Cell(operand) => operands[operand as usize],
             Source::Table | Source::Unit | Source::Here | Source::Functions => Operand::TOP,
         };
         Patch { part: hole.part, at: hole.at, what: What::Value(*hole, operand) }

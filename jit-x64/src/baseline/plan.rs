@@ -68,7 +68,7 @@ pub(super) struct Detail {
     pub(super) reads: Vec<Carry>,
     /// Its constants that may be wide.
     wides: Vec<Operand>,
-    /// Its constants that number functions to call: wide if there is no record of theirs.
+    /// Its constants that number functions to call: wide if there is no call cell of theirs.
     functions: Vec<Operand>,
     /// Its table's number, or [`Packed::NO_TABLE`].
     pub(super) table: u32,
@@ -147,7 +147,7 @@ pub(super) struct Plan {
     temporaries: u32,
     /// Whether the stencil that counts stands before the first bytecode, too.
     counts_start: bool,
-    /// How many functions have records.
+    /// How many functions have call cells.
     n_functions: usize,
     pub(super) hot: u32,
     pub(super) cold: usize,
@@ -249,7 +249,7 @@ impl Opcodes {
         }
         if detail.functions.is_empty() && variant & WIDE == 0 {
             let functions = made.holes.iter().filter_map(|hole| match hole.source {
-                Source::Record(operand) => Some(detail.operands[operand as usize]),
+                Source::Cell(operand) => Some(detail.operands[operand as usize]),
                 _ => None,
             });
             detail.functions.extend(functions);

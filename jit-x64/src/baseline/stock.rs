@@ -72,7 +72,7 @@ impl Key {
         options: &Options,
         functions: &Functions<'_>,
     ) -> Key {
-        let Functions { put_off, room, .. } = *functions;
+        let Functions { set_tail_call, begin_tail_call, .. } = *functions;
         Key {
             bytecode: TypeId::of::<B>(),
             templates: addresses(templates),
@@ -82,7 +82,7 @@ impl Key {
             features: target.features,
             checks: target.check,
             options: options.clone(),
-            called: [put_off, room],
+            called: [set_tail_call, begin_tail_call],
         }
     }
 }

@@ -70,8 +70,8 @@ tile! {
     // one function of bytecode calls another
     invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); cx.invoke(t, 1) },
     invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = rsi) => |cx, t| cx.invoke(t, 2),
-    invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); cx.invoke_spread(t) },
-    invoke_spread_reg: (invoke_spread.i64 reg) -> reg, 30, fixed(0 = rsi) => |cx, t| cx.invoke_spread(t),
+    invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); cx.invoke_from_memory(t) },
+    invoke_spread_reg: (invoke_spread.i64 reg) -> reg, 30, fixed(0 = rsi) => |cx, t| cx.invoke_from_memory(t),
     // call [mem]
     call_int_base: (call.$t:int (load.i64 reg)) -> reg, 23 => |cx, t| cx.call(mem::base(t, 0, 0)),
     call_int_ofs: (call.$t:int (load.i64 (addr reg $o))) -> reg, 23 => |cx, t| cx.call(mem::ofs(t, 0, 0)),

@@ -1,14 +1,14 @@
 //! The functions that programs invoke, where there is no engine.
 //!
-//! In: a number and arguments, from the interpreter or, through records, from compiled code. Out: what the function does; the
+//! In: a number and arguments, from the interpreter or, through call cells, from compiled code. Out: what the function does; the
 //! interpreter runs it.
 
 use crate::machine::Vm;
 use crate::program::Program;
-use crate::run::{End, Verified, go_on};
+use crate::run::{End, Verified, resume};
 use azulejo::__private::core::ir::bytecode::Functions;
 use azulejo::Trap;
-use azulejo::x64::record::{Arrival, Host, Outcome, Record};
+use azulejo::x64::call_cell::{CallCell, Host, Outcome, UnresolvedCall};
 use azulejo_core::pass::build::{self, Table};
 use std::sync::LazyLock;
 
@@ -55,9 +55,9 @@ impl Functions<Vm> for Library {
         }
     }
 
-    fn put_off(&self, context: *mut Vm, function: u32, args: &[u64]) -> Result<(), Trap> {
+    fn set_tail_call(&self, context: *mut Vm, function: u32, args: &[u64]) -> Result<(), Trap> {
         LINKS.with(|links| {
-            let room = links.host.room(links.record(function), context.cast(), args.len());
+            let room = links.host.begin_tail_call(links.cell(function), context.cast(), args.len());
             // SAFETY: there is room for so many.
             unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
         });
@@ -67,72 +67,72 @@ impl Functions<Vm> for Library {
 
 /// Runs the function that was put off.
 pub(crate) fn run_next(context: *mut Vm) -> End {
-    // SAFETY: somebody put one off, and records stay.
-    let (record, args) = unsafe { LINKS.with(|links| links.host.next()) };
-    LIBRARY.run(context, record.function(), args)
+    // SAFETY: somebody put one off, and call cells stay.
+    let (cell, args) = unsafe { LINKS.with(|links| links.host.next()) };
+    LIBRARY.run(context, cell.function(), args)
 }
 
 /// What compiled code knows them by.
 struct Links {
     host: &'static Host,
-    records: Vec<&'static Record>,
+    cells: Vec<&'static CallCell>,
     addresses: Vec<u64>,
     table: Table,
 }
 
 impl Links {
-    /// The record of a function, or that for all other numbers.
-    fn record(&self, function: u32) -> &'static Record {
-        let nobody = self.records.len() - 1;
-        self.records[(function as usize).min(nobody)]
+    /// The call cell of a function, or that for all other numbers.
+    fn cell(&self, function: u32) -> &'static CallCell {
+        let nobody = self.cells.len() - 1;
+        self.cells[(function as usize).min(nobody)]
     }
 }
 
 thread_local! {
     /// Of each thread, because a function that is put off is the host's. They stay, as code has their addresses.
     static LINKS: &'static Links = {
-        let host: &Host = Box::leak(Box::new(Host::new(arrive, go_on, note)));
+        let host: &Host = Box::leak(Box::new(Host::new(resolve, resume, note)));
         // Nothing here calls itself without end.
         host.begin(std::ptr::null(), 0);
         // SAFETY: the host lives as long as the process.
-        let record = |function: u32| -> &'static Record { Box::leak(Box::new(unsafe { Record::new(host, function) })) };
+        let cell = |function: u32| -> &'static CallCell { Box::leak(Box::new(unsafe { CallCell::new(host, function) })) };
         let count = LIBRARY.0.len() as u32;
-        // Behind them that for all other numbers.
-        let records: Vec<&Record> = (0..count).chain([u32::MAX]).map(record).collect();
+        // AdapterTarget them that for all other numbers.
+        let cells: Vec<&CallCell> = (0..count).chain([u32::MAX]).map(cell).collect();
         let addresses: Vec<u64> =
-            records.iter().map(|record| std::ptr::from_ref::<Record>(record).addr() as u64).collect();
-        let table = Table { records: addresses.as_ptr(), len: count as u64 };
-        Box::leak(Box::new(Links { host, records, addresses, table }))
+            cells.iter().map(|cell| std::ptr::from_ref::<CallCell>(cell).addr() as u64).collect();
+        let table = Table { cells: addresses.as_ptr(), len: count as u64 };
+        Box::leak(Box::new(Links { host, cells, addresses, table }))
     };
 }
 
 /// For compilers on this thread.
 pub fn links() -> build::Functions<'static> {
     let Links { addresses, table, .. } = LINKS.with(|links| *links);
-    Record::functions(&addresses[..table.len as usize], std::ptr::from_ref(table).addr() as u64)
+    CallCell::functions(&addresses[..table.len as usize], std::ptr::from_ref(table).addr() as u64)
 }
 
 /// The same, of which some are found only when the code runs.
 pub(crate) fn half_of_links() -> build::Functions<'static> {
     let functions = links();
-    build::Functions { records: &functions.records[..functions.records.len() / 2], ..functions }
+    build::Functions { cells: &functions.cells[..functions.cells.len() / 2], ..functions }
 }
 
-/// A record for a program, which calls these functions and is followed by them.
-pub(crate) fn program_record() -> Record {
+/// A call cell for a program, which calls these functions and is followed by them.
+pub(crate) fn program_cell() -> CallCell {
     // SAFETY: the host lives as long as the process.
-    unsafe { Record::new(LINKS.with(|links| links.host), PROGRAM) }
+    unsafe { CallCell::new(LINKS.with(|links| links.host), PROGRAM) }
 }
 
-unsafe extern "sysv64-unwind" fn note(_: &Record, _: u32) {
+unsafe extern "sysv64-unwind" fn note(_: &CallCell, _: u32) {
     unreachable!("no code was compiled for backtraces");
 }
 
-unsafe extern "sysv64-unwind" fn arrive(arrival: &mut Arrival) {
-    assert_ne!(arrival.record().function(), PROGRAM, "a program is called when it has code for that");
-    let args: Vec<u64> = (0..arrival.count()).map(|at| arrival.argument(at)).collect();
-    let result = LIBRARY.invoke(arrival.context.cast(), arrival.record().function(), &args);
-    arrival.end(match result {
+unsafe extern "sysv64-unwind" fn resolve(unresolved: &mut UnresolvedCall) {
+    assert_ne!(unresolved.cell().function(), PROGRAM, "a program is called when it has code for that");
+    let args: Vec<u64> = (0..unresolved.count()).map(|at| unresolved.argument(at)).collect();
+    let result = LIBRARY.invoke(unresolved.context.cast(), unresolved.cell().function(), &args);
+    unresolved.end(match result {
         Ok(value) => Outcome { value, trap: 0 },
         Err(trap) => Outcome { value: 0, trap: trap.code() as u64 },
     });

@@ -6,11 +6,11 @@
 use crate::enter::enter;
 use crate::frame::Frame;
 use crate::home::{Home, Running};
-use crate::library::{library, program_record, run_next};
+use crate::library::{library, program_cell, run_next};
 use crate::machine::{Op, UNIT, Vm};
 use crate::program::{FIRST_COUNTER, FIRST_TEMPORARY, N_REGISTERS, Program};
 use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER};
-use azulejo::x64::record::{Outcome, Record};
+use azulejo::x64::call_cell::{CallCell, Outcome};
 use azulejo::x64::{BaselineCode, Compiled, Compiler, Function, RawStatus, Status};
 use azulejo::{Bytecode, Code, Engine, Error, FunctionId, Trap, verify};
 use azulejo_core::check::temporaries::temporaries;
@@ -23,18 +23,18 @@ use std::cell::Cell;
 
 thread_local! {
     /// What a program is called by. Compiled code has its address, so it stays.
-    static PROGRAM: &'static Record = Box::leak(Box::new(program_record()));
+    static PROGRAM: &'static CallCell = Box::leak(Box::new(program_cell()));
 }
 
 /// Runs a program on where its code was left.
-pub(crate) unsafe extern "sysv64-unwind" fn go_on(
-    record: &Record,
+pub(crate) unsafe extern "sysv64-unwind" fn resume(
+    cell: &CallCell,
     context: *mut (),
     frame: *mut u64,
     status: RawStatus,
 ) -> Outcome {
     // SAFETY: who calls a program says which it is.
-    let program: &Verified = unsafe { &*record.host().owner().cast() };
+    let program: &Verified = unsafe { &*cell.host().owner().cast() };
     let end = match Status::from(status) {
         // SAFETY: every register is in its slot.
         Status::Exited { at } => unsafe { program.interpret(context.cast(), frame, at) },
@@ -227,17 +227,17 @@ impl Verified {
     ) -> Result<Compiled, Error> {
         let unit = unit();
         let source = self.source(guards, functions);
-        PROGRAM.with(|record| compiler.called(&source, self.arguments, unit, record, observer))
+        PROGRAM.with(|cell| compiler.called(&source, self.arguments, unit, cell, observer))
     }
 
     /// Calls it.
     fn call(&self, code: &Compiled, context: *mut Vm, args: &[u64]) -> End {
-        let outcome = PROGRAM.with(|record| {
-            record.host().begin(std::ptr::from_ref(self).cast(), 0);
-            // SAFETY: it was compiled for this record; the owner is there, and a thread's stack is large.
+        let outcome = PROGRAM.with(|cell| {
+            cell.host().begin(std::ptr::from_ref(self).cast(), 0);
+            // SAFETY: it was compiled for this call cell; the owner is there, and a thread's stack is large.
             unsafe {
-                record.open_to(code);
-                record.call(context.cast(), args)
+                cell.open_to(code);
+                cell.call(context.cast(), args)
             }
         });
         match Trap::from_code(outcome.trap as u32) {

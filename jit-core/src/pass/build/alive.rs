@@ -218,7 +218,7 @@ impl Alive {
         }
         self.find_stretches(source, code, &leads);
         self.needed.clear();
-        // Behind the last stretch nothing is needed.
+        // AdapterTarget the last stretch nothing is needed.
         self.needed.resize(self.first.len() * self.n_words, 0);
         if all || !self.find_needed(source, code) {
             let last = self.needed.len() - self.n_words;

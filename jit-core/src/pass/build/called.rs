@@ -29,11 +29,11 @@ pub struct Called {
     pub arguments: u32,
     /// What `(cu)` is.
     pub unit: u64,
-    /// The address of the function's record.
-    pub record: u64,
-    /// The address of a function that runs this one to its end where its code is left. It takes the record, the
+    /// The address of the function's call cell.
+    pub cell: u64,
+    /// The address of a function that runs this one to its end where its code is left. It takes the call cell, the
     /// context, the frame, and a status and a value as compiled code returns them.
-    pub go_on: u64,
+    pub resume: u64,
 }
 
 impl Builder<'_> {
@@ -93,10 +93,10 @@ impl Builder<'_> {
         let context = self.graph.add(Op::TC, WORD, &[], 0, self.at);
         let frame = self.local();
         let mut number = |bits| self.graph.constant(Type::I64, bits, self.at);
-        let inputs = [number(called.record), context, frame, number(EXITED | to), number(0)];
+        let inputs = [number(called.cell), context, frame, number(EXITED | to), number(0)];
         static TYPES: [Type; 5] = [Type::I64; 5];
         let signature = Signature { convention: Convention::SysV64, args: &TYPES, ret: Type::Void };
-        let target = Target::Direct(called.go_on);
+        let target = Target::Direct(called.resume);
         self.graph.calls.push(CallData { target, signature, effect: Effect::Memory });
         let call = self.graph.calls.len() as u64 - 1;
         self.leave(Op::HAND_OVER, Type::Void, &inputs, call);

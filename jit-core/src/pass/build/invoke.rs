@@ -1,8 +1,8 @@
 //! Calls from one function of bytecode to another.
 //!
 //! In: a function's number and its arguments, as values or as a run of VM registers. Out: a node that calls it by its
-//! record, with the context and each argument's bits, or with where those stand in memory; or what has it take the
-//! caller's place. The record of a function that is known by now is part of the code; that of any other is looked up where
+//! call cell, with the context and each argument's bits, or with where those stand in memory; or what has it take the
+//! caller's place. The call cell of a function that is known by now is part of the code; that of any other is looked up where
 //! the functions of an engine say, when the code runs.
 
 use super::{Builder, SLOT_BYTES, WORD};
@@ -22,15 +22,15 @@ static TYPES: [Type; 1 + MAX_ARGUMENTS] = [Type::I64; 1 + MAX_ARGUMENTS];
 /// Where functions of bytecode find each other. Where nobody said, there are none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Functions<'a> {
-    /// The address of each function's record, by number. What a record is, is the machine's business.
-    pub records: &'a [u64],
+    /// The address of each function's call cell, by number. What a call cell is, is the machine's business.
+    pub cells: &'a [u64],
     /// The address of a [`Table`] that stays where it is: it tells of functions that will be there later.
     pub table: u64,
-    /// The address of a function that notes which function takes the caller's place. It takes the record, the context, where
+    /// The address of a function that notes which function takes the caller's place. It takes the call cell, the context, where
     /// the arguments are, and how many, and copies them.
-    pub put_off: u64,
-    /// The address of one that takes the record, the context, and how many arguments there are, and says where they go.
-    pub room: u64,
+    pub set_tail_call: u64,
+    /// The address of one that takes the call cell, the context, and how many arguments there are, and says where they go.
+    pub begin_tail_call: u64,
     /// The address of a word that is not zero once the program is to stop, if anybody may have it stopped. Loops look at it
     /// each time around, and are left at their heads.
     pub stop: Option<u64>,
@@ -39,12 +39,12 @@ pub struct Functions<'a> {
     pub fuel: Option<u64>,
 }
 
-/// The records of all functions, as compiled code sees them.
+/// The call cells of all functions, as compiled code sees them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// The addresses of the records, and behind them one more: that of the record for all other numbers.
-    pub records: *const u64,
+    /// The addresses of the call cells, and behind them one more: that of the call cell for all other numbers.
+    pub cells: *const u64,
     /// How many functions there are.
     pub len: u64,
 }
@@ -56,8 +56,8 @@ pub(super) enum Invoked {
     Number(Ref),
     /// The same, found in the table of all functions at this address.
     Sought(Node, Ref),
-    /// That with this record.
-    Record(Node),
+    /// That with this call cell.
+    Cell(Node),
 }
 
 /// What a function is given.
@@ -83,8 +83,8 @@ impl Given {
 impl Functions<'_> {
     /// What is the same for all engines of the process.
     pub fn of_process(&self) -> Functions<'static> {
-        let Functions { put_off, room, .. } = *self;
-        Functions { put_off, room, ..Functions::default() }
+        let Functions { set_tail_call, begin_tail_call, .. } = *self;
+        Functions { set_tail_call, begin_tail_call, ..Functions::default() }
     }
 }
 
@@ -157,23 +157,23 @@ impl Builder<'_> {
     }
 
     pub(super) fn tail_node(&mut self, context: Node, function: Invoked, given: Given) {
-        let record = self.record_of(function);
+        let cell = self.cell_of(function);
         let native = |args, ret| Signature { convention: Convention::SysV64, args, ret };
         if let Given::InMemory([first, count]) = given {
             let signature = native(&TYPES[..4], Type::Void);
-            let call = self.callee(self.source.functions.put_off, signature, Effect::Memory);
+            let call = self.callee(self.source.functions.set_tail_call, signature, Effect::Memory);
             let sig = Sig { from: Type::Void, ty: Type::Void };
-            let inputs = [record, context, first, count];
+            let inputs = [cell, context, first, count];
             self.graph.push(self.current, Op::CALLV, sig, &inputs, call, self.at);
         } else {
             let count = self.graph.constant(Type::I64, given.len() as u64, self.at);
             let signature = native(&TYPES[..3], Type::I64);
-            let call = self.callee(self.source.functions.room, signature, Effect::Memory);
-            let inputs = [record, context, count];
-            let room = self.graph.push(self.current, Op::CALL, WORD, &inputs, call, self.at);
+            let call = self.callee(self.source.functions.begin_tail_call, signature, Effect::Memory);
+            let inputs = [cell, context, count];
+            let begin_tail_call = self.graph.push(self.current, Op::CALL, WORD, &inputs, call, self.at);
             for at in 0..given.len() {
                 let bits = self.argument_bits(&given, at);
-                self.put(room, at, bits);
+                self.put(begin_tail_call, at, bits);
             }
         }
         self.leave(Op::TAILED, Type::Void, &[], 0);
@@ -191,8 +191,9 @@ impl Builder<'_> {
         }
     }
 
-    fn put(&mut self, room: Node, at: usize, bits: Node) {
-        let address = self.graph.add_normal(Op::ADDR, WORD, &[room], at as u64 * SLOT_BYTES, self.at);
+    fn put(&mut self, begin_tail_call: Node, at: usize, bits: Node) {
+        let address =
+            self.graph.add_normal(Op::ADDR, WORD, &[begin_tail_call], at as u64 * SLOT_BYTES, self.at);
         let sig = Sig { from: Type::I64, ty: Type::Void };
         self.graph.push(self.current, Op::STORE, sig, &[address, bits], 0, self.at);
     }
@@ -203,48 +204,48 @@ impl Builder<'_> {
         self.graph.calls.len() as u64 - 1
     }
 
-    fn record_of(&mut self, function: Invoked) -> Node {
+    fn cell_of(&mut self, function: Invoked) -> Node {
         match self.known(function) {
-            Some(record) => self.graph.constant(Type::I64, record, self.at),
-            None => self.record(function),
+            Some(cell) => self.graph.constant(Type::I64, cell, self.at),
+            None => self.cell(function),
         }
     }
 
     /// Collects what a call takes before its arguments.
     fn start_call(&mut self, context: Node, function: Invoked) -> Target {
         let known = self.known(function);
-        let record = known.is_none().then(|| self.record(function));
+        let cell = known.is_none().then(|| self.cell(function));
         self.scratch.stack_inputs.clear();
-        self.scratch.stack_inputs.extend(record);
+        self.scratch.stack_inputs.extend(cell);
         self.scratch.stack_inputs.push(context);
         known.map_or(Target::Indirect, Target::Direct)
     }
 
-    /// The record of a function that is there already, and is known by number.
+    /// The call cell of a function that is there already, and is known by number.
     fn known(&self, function: Invoked) -> Option<u64> {
         let Invoked::Number(function) = function else { return None };
         let number = self.graph.as_const(self.value(function))?;
-        self.source.functions.records.get(number as usize).copied()
+        self.source.functions.cells.get(number as usize).copied()
     }
 
-    /// The record of a function whose number is found out when the code runs.
-    fn record(&mut self, function: Invoked) -> Node {
+    /// The call cell of a function whose number is found out when the code runs.
+    fn cell(&mut self, function: Invoked) -> Node {
         let (table, function) = match function {
             Invoked::Number(function) => {
                 (self.graph.constant(Type::I64, self.source.functions.table, self.at), function)
             }
             Invoked::Sought(table, function) => (table, function),
-            Invoked::Record(record) => return record,
+            Invoked::Cell(cell) => return cell,
         };
         let function = self.widen(self.value(function));
         let second = core::mem::offset_of!(Table, len) as u64;
         let second = self.graph.add(Op::ADDR, WORD, &[table], second, self.at);
-        let records = self.graph.push(self.current, Op::LOAD, WORD, &[table], 0, self.at);
+        let cells = self.graph.push(self.current, Op::LOAD, WORD, &[table], 0, self.at);
         let len = self.graph.push(self.current, Op::LOAD, WORD, &[second], 0, self.at);
         let below = Sig { from: Type::I64, ty: Type::Flag };
         let is_there = self.graph.add(Op::ULT, below, &[function, len], 0, self.at);
         let place = self.graph.add(Op::SELECT, WORD, &[is_there, function, len], 0, self.at);
-        let place = self.graph.add(Op::IDX, WORD, &[records, place], SLOT_BYTES, self.at);
+        let place = self.graph.add(Op::IDX, WORD, &[cells, place], SLOT_BYTES, self.at);
         self.graph.push(self.current, Op::LOAD, WORD, &[place], 0, self.at)
     }
 }

@@ -43,7 +43,7 @@ pub struct Opening<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Constants {
     /// As operands of instructions; those of 64 bits fit 32 with their sign, and those that number functions to call number
-    /// some that have a record.
+    /// some that have a call cell.
     Short,
     /// As operands of instructions; those of 64 bits may be any.
     Long,
@@ -471,10 +471,10 @@ impl<'a> Opener<'a> {
         self.open(Open { source: From::Count(operand), scale: 1, range: Range::Unsigned })
     }
 
-    /// A function whose number is an operand: its record is open too. For others it is open where they are looked up.
+    /// A function whose number is an operand: its call cell is open too. For others it is open where they are looked up.
     fn callee(&mut self, function: Ref) -> Invoked {
-        match self.record(function) {
-            Some(record) => Invoked::Record(record),
+        match self.cell(function) {
+            Some(cell) => Invoked::Cell(cell),
             None => {
                 let table = self.open(Open { source: From::Functions, scale: 1, range: Range::Any });
                 Invoked::Sought(table, function)
@@ -482,7 +482,7 @@ impl<'a> Opener<'a> {
         }
     }
 
-    fn record(&mut self, function: Ref) -> Option<Node> {
+    fn cell(&mut self, function: Ref) -> Option<Node> {
         let Builder { graph, .. } = &self.builder;
         let number = self.builder.value(function);
         // Narrow ones are the low bits of what is open.
@@ -497,7 +497,7 @@ impl<'a> Opener<'a> {
         match self.opens.find(data.imm as i64)? {
             (open, 0) => match self.opens.list()[open].source {
                 From::Operand(operand) => {
-                    Some(self.open(Open { source: From::Record(operand), scale: 1, range: Range::Any }))
+                    Some(self.open(Open { source: From::Cell(operand), scale: 1, range: Range::Any }))
                 }
                 _ => None,
             },

@@ -23,6 +23,8 @@ use crate::ir::graph::{Graph, NodeData};
 use crate::ir::index::{Block, Node};
 use crate::vocab::op::{Key, Param};
 use crate::vocab::{Op, Props, Sig, Type, Vocabulary};
+use core::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A compiled set of rules: the node that may stand in a node's place, or the node itself if its operands were
 /// replaced. A new node floats and has the type of the old one.
@@ -110,6 +112,9 @@ pub struct Scratch {
     n_sweeps: u32,
     is_sweeping: bool,
     dropped: Vec<Block>,
+    /// The ranks of blocks that are still to be visited in this round, and in the next.
+    round: BinaryHeap<Reverse<u32>>,
+    next_round: BinaryHeap<Reverse<u32>>,
     facts: known::Facts,
     pub(super) steps: Steps,
 }
@@ -147,16 +152,15 @@ pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) -> b
         has_dropped_edges: false,
         has_constant_flags,
     };
-    // What decided control flow cuts off is never visited. A block that only a later one leads to, into a loop
-    // with several ways in, takes another round.
-    let mut found = true;
-    while core::mem::take(&mut found) {
-        for rank in 0..walk.scratch.flow.order.len() {
-            let block = walk.scratch.flow.order[rank];
-            if !walk.scratch.is_past[block.at()] && walk.is_led_to(block) {
-                walk.visit_block(block);
-                found = true;
-            }
+    // What decided control flow cuts off is never visited.
+    for rank in 0..walk.scratch.flow.order.len() as u32 {
+        walk.visit_rank(rank, false);
+    }
+    // A block that only a later one leads to, into a loop with several ways in, takes another round.
+    while !walk.scratch.next_round.is_empty() {
+        core::mem::swap(&mut walk.scratch.round, &mut walk.scratch.next_round);
+        while let Some(Reverse(rank)) = walk.scratch.round.pop() {
+            walk.visit_rank(rank, true);
         }
     }
     walk.finish()
@@ -175,7 +179,27 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn visit_block(&mut self, block: Block) {
+    /// Visits the block of a rank, if control comes to it and it was not visited, and notes which blocks it leads to are to be visited
+    /// in a later round, or also in this one if that does not go through all ranks by itself.
+    fn visit_rank(&mut self, rank: u32, notes_all: bool) {
+        let block = self.scratch.flow.order[rank as usize];
+        if self.scratch.is_past[block.at()] || !self.is_led_to(block) {
+            return;
+        }
+        let end = self.visit_block(block);
+        let Scratch { flow, is_past, round, next_round, .. } = &mut *self.scratch;
+        for succ in self.graph.block(end).succs.iter().filter(|succ| !is_past[succ.at()]) {
+            let to = flow.rank[succ.at()];
+            if to < rank {
+                next_round.push(Reverse(to));
+            } else if notes_all {
+                round.push(Reverse(to));
+            }
+        }
+    }
+
+    /// Visits a block, and those that are joined to it; gives the one that has what they had.
+    fn visit_block(&mut self, block: Block) -> Block {
         self.scratch.is_past[block.at()] = true;
         let n_before = self.n_computed;
         self.visit_ways_in(block, false);
@@ -185,10 +209,12 @@ impl Walk<'_> {
             Some(source) if self.scratch.is_past[source.at()] => {
                 let start = self.join(source, block);
                 self.visit_nodes(source, start);
+                source
             }
             _ => {
                 self.note_ways_in(block);
                 self.visit_nodes(block, 0);
+                block
             }
         }
     }

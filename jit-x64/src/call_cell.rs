@@ -1,16 +1,24 @@
-//! Records: by what functions of bytecode call each other.
+//! Call cells: how functions of bytecode call each other.
 //!
-//! Each function has a [`Record`], which stays where it is and says where a call goes: to machine code that takes such
-//! calls, or to [`arrive`], which asks the host. Compiled code has the record's address, so a function can be compiled,
-//! compiled anew and thrown away under its callers by one store.
+//! In: functions, as they get code and lose it. Out: a [`CallCell`] for each function, which compiled callers jump through. A cell
+//! never moves. Its `entry` is the address of machine code that takes calls of the function, or of [`resolve`], which asks the
+//! host. So a function is compiled, recompiled and thrown away under its callers by one store to its cell.
 //!
-//! A call is made as [`crate::abi::BYTECODE`] says: the record in `rsi`, the context in `rdi`, the number of arguments in
-//! `rax`, five of them in registers and the others where a System V call has them. It ends with the bits of the result in
-//! `rax` and zero in `rdx`, or with [`Trap::code`](azulejo_core::vocab::Trap::code) in `rdx`.
+//! A call follows the convention [`crate::abi::BYTECODE`]:
 //!
-//! A caller whose arguments are in memory leaves them there: it calls another way in, which the record has too, with their
-//! address in `rdx` and their number in `rcx`. That is [`spread`], which puts them where such calls have them, unless there
-//! is code that wants them in memory.
+//! | register | holds |
+//! | --- | --- |
+//! | `rsi` | the callee's cell |
+//! | `rdi` | the context |
+//! | `rax` | the number of arguments |
+//! | `rdx` `rcx` `r8` `r9` `r10` | the first five arguments; the others are on the stack, as in the System V convention |
+//!
+//! It returns the bits of the result in `rax` and zero in `rdx`, or a trap's
+//! [code](azulejo_core::vocab::Trap::code) in `rdx`.
+//!
+//! A caller whose arguments are already in memory jumps to the cell's second entry, with their address in `rdx` and their number
+//! in `rcx`. By default that entry is [`unpack`], which loads them into the registers above; code that reads arguments from
+//! memory puts its own address there.
 
 use crate::compile::RawStatus;
 use azulejo_code::memory::near::Word;
@@ -25,22 +33,27 @@ use std::sync::Arc;
 /// How many arguments are passed in registers.
 pub const REGISTER_ARGUMENTS: usize = 5;
 
-/// A function as those see it that call it.
+const _: () = assert!(
+    REGISTER_ARGUMENTS + 1 == crate::abi::BYTECODE.int_args.len(),
+    "the context is the other argument"
+);
+
+/// What compiled callers know of a function.
 #[repr(C)]
 #[derive(Debug)]
-pub struct Record {
-    /// Where calls go.
+pub struct CallCell {
+    /// Where calls jump to.
     entry: Cell<*const u8>,
-    /// Where those go that leave their arguments in memory.
-    spread: Cell<*const u8>,
-    /// Where code that is only for calls with a certain number of arguments sends all others.
-    aside: Cell<*const u8>,
+    /// Where calls jump to whose arguments are in memory.
+    unpack: Cell<*const u8>,
+    /// Code that takes one number of arguments sends calls with another number here.
+    fallback: Cell<*const u8>,
     host: *const Host,
     /// The function's number.
     function: u32,
 }
 
-/// What all records of an engine share.
+/// What all cells of an engine share: the callbacks into the engine, and the limit of the stack.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Host {
@@ -52,42 +65,41 @@ pub struct Host {
     stop: Word,
     /// Whether anybody may have the program stopped.
     may_stop: Cell<bool>,
-    arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
-    go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
-    note: unsafe extern "sysv64-unwind" fn(&Record, u32),
-    /// A piece of code that has it noted that the function with the record in `rsi` fails, at the bytecode in `eax`. What is in
-    /// `rdx` stays there.
-    noting: unsafe extern "sysv64-unwind" fn(),
-    /// A piece of code that goes on in the function that runs next; the host is in `r11`, and the stack is as it was when
-    /// the function was entered that ended.
-    go_to_next: unsafe extern "sysv64-unwind" fn(),
+    resolve: unsafe extern "sysv64-unwind" fn(&mut UnresolvedCall),
+    resume: unsafe extern "sysv64-unwind" fn(&CallCell, *mut (), *mut u64, RawStatus) -> Outcome,
+    note: unsafe extern "sysv64-unwind" fn(&CallCell, u32),
+    /// A stub that calls `note`: the failing function's cell is in `rsi`, the bytecode in `eax`. It preserves `rdx`.
+    note_stub: unsafe extern "sysv64-unwind" fn(),
+    /// A stub that enters the pending tail call's function. The host is in `r11`, and the stack is as it was when the function
+    /// that has ended was entered.
+    enter_next: unsafe extern "sysv64-unwind" fn(),
     owner: Cell<*const ()>,
-    next: Next,
+    next: PendingTailCall,
 }
 
-/// A function that takes another one's place: it runs when that one has ended, in the same call.
+/// A tail call that was announced: its function runs when the running one has ended, in the same call.
 #[repr(C)]
 #[derive(Debug)]
-struct Next {
-    record: Cell<*const Record>,
+struct PendingTailCall {
+    cell: Cell<*const CallCell>,
     context: Cell<*mut ()>,
     count: Cell<usize>,
     args: Cell<*mut u64>,
     memory: RefCell<Vec<u64>>,
 }
 
-/// What was to run next when others ran.
+/// A pending tail call, kept while other functions run.
 #[derive(Debug)]
-pub struct Aside {
-    record: *const Record,
+pub struct SavedTailCall {
+    cell: *const CallCell,
     context: *mut (),
     args: Vec<u64>,
 }
 
-impl Next {
-    const fn nobody() -> Next {
-        Next {
-            record: Cell::new(core::ptr::null()),
+impl PendingTailCall {
+    const fn nobody() -> PendingTailCall {
+        PendingTailCall {
+            cell: Cell::new(core::ptr::null()),
             context: Cell::new(core::ptr::null_mut()),
             count: Cell::new(0),
             args: Cell::new(core::ptr::null_mut()),
@@ -96,8 +108,8 @@ impl Next {
     }
 }
 
-/// Set in an outcome's `trap` if there is none yet, because another function takes the place of the one that ended.
-pub const PUT_OFF: u64 = 1 << 32;
+/// Set in an outcome's `trap` when the function ended in a tail call, so that there is no result yet.
+pub const TAIL_CALL: u64 = 1 << 32;
 
 /// How a call ended.
 #[repr(C)]
@@ -105,17 +117,17 @@ pub const PUT_OFF: u64 = 1 << 32;
 pub struct Outcome {
     /// The bits of the result.
     pub value: u64,
-    /// A trap's code, or zero if there is a result; or [`PUT_OFF`].
+    /// A trap's code, or zero if there is a result; or [`TAIL_CALL`].
     pub trap: u64,
 }
 
-/// A call that came to a function without code for it.
+/// A call of a function that has no code for it.
 #[repr(C)]
 #[derive(Debug)]
-pub struct Arrival {
+pub struct UnresolvedCall {
     /// The context.
     pub context: *mut (),
-    record: *const Record,
+    cell: *const CallCell,
     count: u64,
     registers: [u64; REGISTER_ARGUMENTS],
     on_stack: *const u64,
@@ -125,28 +137,29 @@ pub struct Arrival {
 }
 
 impl Host {
-    /// For functions that nobody runs yet. `arrive` is called with a function that has no code for a call: it runs the
-    /// function, or says where there is code now. `go_on` is called when code that a [`Door`](crate::invoke::Door) led to was
-    /// left before its end, with the context, the frame, and how it was left: it runs the function to its end. `note` is called
-    /// with each function that fails, and the bytecode at which it does, if code was compiled
-    /// [for that](crate::Compiler::with_backtraces).
+    /// With three callbacks, for functions that do not run yet:
+    ///
+    /// - `resolve` gets a call whose function has no code for it. It runs the function, or names the code that does.
+    /// - `resume` runs a function to its end whose code exited. It gets the context, the frame and the status.
+    /// - `note` is told of each function that fails, and at which bytecode, if code was compiled
+    ///   [for that](crate::Compiler::with_backtraces).
     pub fn new(
-        arrive: unsafe extern "sysv64-unwind" fn(&mut Arrival),
-        go_on: unsafe extern "sysv64-unwind" fn(&Record, *mut (), *mut u64, RawStatus) -> Outcome,
-        note: unsafe extern "sysv64-unwind" fn(&Record, u32),
+        resolve: unsafe extern "sysv64-unwind" fn(&mut UnresolvedCall),
+        resume: unsafe extern "sysv64-unwind" fn(&CallCell, *mut (), *mut u64, RawStatus) -> Outcome,
+        note: unsafe extern "sysv64-unwind" fn(&CallCell, u32),
     ) -> Host {
         Host {
             lowest: AtomicUsize::new(usize::MAX),
             limit: AtomicUsize::new(usize::MAX),
             stop: Word::new(),
             may_stop: Cell::new(false),
-            arrive,
-            go_on,
+            resolve,
+            resume,
             note,
-            noting,
-            go_to_next: next,
+            note_stub,
+            enter_next: next,
             owner: Cell::new(core::ptr::null()),
-            next: Next::nobody(),
+            next: PendingTailCall::nobody(),
         }
     }
 
@@ -190,49 +203,49 @@ impl Host {
         self.may_stop.get().then(|| self.stop.address())
     }
 
-    /// Has this function of the host's run when the one has ended that runs now; where its arguments go.
-    pub fn room(&self, record: &Record, context: *mut (), count: usize) -> *mut u64 {
-        let Next { memory, .. } = &self.next;
+    /// Announces a tail call of this function, with so many arguments; returns where they are to be written.
+    pub fn begin_tail_call(&self, cell: &CallCell, context: *mut (), count: usize) -> *mut u64 {
+        let PendingTailCall { memory, .. } = &self.next;
         let mut memory = memory.borrow_mut();
         // As many are read as are passed in registers.
         if memory.len() < count.max(REGISTER_ARGUMENTS) {
             memory.resize(count.max(REGISTER_ARGUMENTS).next_power_of_two(), 0);
         }
-        self.next.record.set(record);
+        self.next.cell.set(cell);
         self.next.context.set(context);
         self.next.count.set(count);
         self.next.args.set(memory.as_mut_ptr());
         memory.as_mut_ptr()
     }
 
-    /// The function that runs next, and its arguments, which stay until the next one is said.
+    /// The pending tail call's function and arguments, which stay until the next tail call is announced.
     ///
     /// # Safety
     ///
-    /// There must be one, and its record must still be there.
-    pub unsafe fn next(&self) -> (&Record, &[u64]) {
-        let Next { record, count, args, .. } = &self.next;
-        // SAFETY: the caller promises it; the arguments are in memory that only grows when the next one is said.
-        unsafe { (&*record.get(), core::slice::from_raw_parts(args.get(), count.get())) }
+    /// There must be one, and its call cell must still be there.
+    pub unsafe fn next(&self) -> (&CallCell, &[u64]) {
+        let PendingTailCall { cell, count, args, .. } = &self.next;
+        // SAFETY: the caller promises it; the arguments are in memory that only grows when the next one is announced.
+        unsafe { (&*cell.get(), core::slice::from_raw_parts(args.get(), count.get())) }
     }
 
-    /// Keeps what runs next while other functions run, whose calls may be put off too.
-    pub fn put_aside(&self) -> Aside {
-        let Next { record, context, .. } = &self.next;
-        let args = match record.get().is_null() {
+    /// Keeps the pending tail call while other functions run, which may make tail calls of their own.
+    pub fn save_tail_call(&self) -> SavedTailCall {
+        let PendingTailCall { cell, context, .. } = &self.next;
+        let args = match cell.get().is_null() {
             true => Vec::new(),
-            // SAFETY: there is one. Records stay as long as the host does.
+            // SAFETY: there is one. Call cells stay as long as the host does.
             false => unsafe { self.next() }.1.to_vec(),
         };
-        Aside { record: record.get(), context: context.get(), args }
+        SavedTailCall { cell: cell.get(), context: context.get(), args }
     }
 
     /// Has it run next again.
-    pub fn bring_back(&self, aside: Aside) {
-        let Aside { record, context, args } = aside;
+    pub fn restore_tail_call(&self, fallback: SavedTailCall) {
+        let SavedTailCall { cell, context, args } = fallback;
         // SAFETY: as above.
-        let Some(record) = (unsafe { record.as_ref() }) else { return };
-        let room = self.room(record, context, args.len());
+        let Some(cell) = (unsafe { cell.as_ref() }) else { return };
+        let room = self.begin_tail_call(cell, context, args.len());
         // SAFETY: there is room for so many, and nobody else has the address.
         unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
     }
@@ -244,9 +257,9 @@ impl Host {
 
     /// Where in it these are.
     pub(crate) const LOWEST: usize = offset_of!(Host, lowest);
-    pub(crate) const GO_ON: usize = offset_of!(Host, go_on);
-    pub(crate) const NOTING: usize = offset_of!(Host, noting);
-    pub(crate) const GO_TO_NEXT: usize = offset_of!(Host, go_to_next);
+    pub(crate) const RESUME: usize = offset_of!(Host, resume);
+    pub(crate) const NOTE_STUB: usize = offset_of!(Host, note_stub);
+    pub(crate) const ENTER_NEXT: usize = offset_of!(Host, enter_next);
 }
 
 /// A host as other threads see it.
@@ -284,33 +297,33 @@ impl Remote {
     }
 }
 
-impl Record {
+impl CallCell {
     /// A function that is not compiled.
     ///
     /// # Safety
     ///
     /// The host must live as long as compiled code can call the function.
-    pub unsafe fn new(host: *const Host, function: u32) -> Record {
-        let [entry, aside] = [(); 2].map(|()| Cell::new(Self::nowhere()));
-        Record { entry, spread: Cell::new(Self::spread()), aside, host, function }
+    pub unsafe fn new(host: *const Host, function: u32) -> CallCell {
+        let [entry, fallback] = [(); 2].map(|()| Cell::new(Self::nowhere()));
+        CallCell { entry, unpack: Cell::new(Self::unpack()), fallback, host, function }
     }
 
-    /// Where in a record its host is.
-    pub(crate) const HOST: usize = offset_of!(Record, host);
+    /// Where in a call cell its host is.
+    pub(crate) const HOST: usize = offset_of!(CallCell, host);
     /// Where in it is where calls go that leave their arguments in memory.
-    pub(crate) const SPREAD: usize = offset_of!(Record, spread);
+    pub(crate) const UNPACK: usize = offset_of!(CallCell, unpack);
 
     /// Where in it is where calls with another number of arguments go.
-    pub(crate) const ASIDE: usize = offset_of!(Record, aside);
+    pub(crate) const FALLBACK: usize = offset_of!(CallCell, fallback);
 
     /// The code of functions that have none.
     pub(crate) fn nowhere() -> *const u8 {
-        arrive as *const u8
+        resolve as *const u8
     }
 
     /// The code that takes arguments from memory to where calls have them.
-    pub(crate) fn spread() -> *const u8 {
-        spread as *const u8
+    pub(crate) fn unpack() -> *const u8 {
+        unpack as *const u8
     }
 
     /// Which function it is.
@@ -320,42 +333,42 @@ impl Record {
 
     /// What it shares with others.
     pub fn host(&self) -> &Host {
-        // SAFETY: who made the record saw to it.
+        // SAFETY: who made the call cell saw to it.
         unsafe { &*self.host }
     }
 
     /// Has calls go to the host.
     pub fn close(&self) {
         self.entry.set(Self::nowhere());
-        self.spread.set(Self::spread());
-        self.close_aside();
+        self.unpack.set(Self::unpack());
+        self.close_fallback();
     }
 
     /// Has those calls go to the host that are not for the code that others enter.
-    pub fn close_aside(&self) {
-        self.aside.set(Self::nowhere());
+    pub fn close_fallback(&self) {
+        self.fallback.set(Self::nowhere());
     }
 
-    /// Has those calls go to a door that are not for the code that others enter. The door must be for any number of arguments.
-    pub fn open_aside(&self, door: &crate::invoke::Door) {
-        debug_assert!(door.takes_any_number());
-        self.aside.set(door.entry());
+    /// Has those calls go to an adapter that are not for the code that others enter. The adapter must be for any number of arguments.
+    pub fn open_fallback(&self, adapter: &crate::invoke::Adapter) {
+        debug_assert!(adapter.takes_any_number());
+        self.fallback.set(adapter.entry());
     }
 
-    /// Has calls go to a door.
-    pub fn open(&self, door: &crate::invoke::Door) {
-        self.entry.set(door.entry());
-        self.spread.set(door.memory_entry());
+    /// Has calls go to an adapter.
+    pub fn open(&self, adapter: &crate::invoke::Adapter) {
+        self.entry.set(adapter.entry());
+        self.unpack.set(adapter.memory_entry());
     }
 
     /// Has calls go to code that was compiled for them.
     ///
     /// # Safety
     ///
-    /// The code must have been compiled with a [`Called`], for this record.
+    /// The code must have been compiled with a [`Called`], for this call cell.
     pub unsafe fn open_to(&self, code: &crate::compile::Compiled) {
         self.entry.set(code.entry());
-        self.spread.set(Self::spread());
+        self.unpack.set(Self::unpack());
     }
 
     /// Calls the function as compiled code would.
@@ -378,26 +391,27 @@ impl Record {
         unsafe { call(self, context, all.as_ptr(), args.len()) }
     }
 
-    /// What compilers are told of functions with these records, which a table at this address tells of too.
-    pub fn functions(records: &[u64], table: u64) -> Functions<'_> {
-        let [put_off, room] = [put_off as *const (), room as *const ()].map(|address| address.addr() as u64);
-        Functions { records, table, put_off, room, stop: None, fuel: None }
+    /// What compilers are told of functions with these call cells, which a table at this address tells of too.
+    pub fn functions(cells: &[u64], table: u64) -> Functions<'_> {
+        let [set_tail_call, begin_tail_call] =
+            [set_tail_call as *const (), begin_tail_call as *const ()].map(|address| address.addr() as u64);
+        Functions { cells, table, set_tail_call, begin_tail_call, stop: None, fuel: None }
     }
 
     /// What the optimizer is told of this function for calls with so many arguments; `unit` is what `(cu)` gives.
     pub(crate) fn called(&self, arguments: u32, unit: *const ()) -> Called {
-        let record = core::ptr::from_ref(self).addr() as u64;
-        Called { arguments, unit: unit.addr() as u64, record, go_on: self.go_on() }
+        let cell = core::ptr::from_ref(self).addr() as u64;
+        Called { arguments, unit: unit.addr() as u64, cell, resume: self.resume() }
     }
 
     /// The address of the function that goes on where code was left.
-    pub fn go_on(&self) -> u64 {
-        self.host().go_on as *const () as u64
+    pub fn resume(&self) -> u64 {
+        self.host().resume as *const () as u64
     }
 
     /// Where those go that are not for the code that others enter.
-    pub fn aside(&self) -> *const u8 {
-        self.aside.get()
+    pub fn fallback(&self) -> *const u8 {
+        self.fallback.get()
     }
 
     /// Where calls go.
@@ -406,11 +420,11 @@ impl Record {
     }
 }
 
-impl Arrival {
-    /// The record of the function that was called.
-    pub fn record(&self) -> &Record {
-        // SAFETY: a call is made with a record, which stays.
-        unsafe { &*self.record }
+impl UnresolvedCall {
+    /// The call cell of the function that was called.
+    pub fn cell(&self) -> &CallCell {
+        // SAFETY: a call is made with a call cell, which stays.
+        unsafe { &*self.cell }
     }
 
     /// How many arguments it was given.
@@ -425,7 +439,7 @@ impl Arrival {
     }
 
     /// The call goes on in the function that runs next.
-    pub fn go_to_next(&mut self) {
+    pub fn enter_next(&mut self) {
         self.entry = next_by_record as *const u8;
     }
 
@@ -456,7 +470,7 @@ macro_rules! load_arguments {
 /// Makes a call with arguments from memory, where there are at least as many as are passed in registers.
 #[unsafe(naked)]
 unsafe extern "sysv64-unwind" fn call(
-    record: &Record,
+    cell: &CallCell,
     context: *mut (),
     args: *const u64,
     count: usize,
@@ -464,16 +478,16 @@ unsafe extern "sysv64-unwind" fn call(
     core::arch::naked_asm!(
         ".cfi_startproc",
         "xchg rdi, rsi",
-        "jmp [rsi + {spread}]",
+        "jmp [rsi + {unpack}]",
         ".cfi_endproc",
-        spread = const Record::SPREAD,
+        unpack = const CallCell::UNPACK,
     )
 }
 
-/// Goes on in the function with the record in `rsi`, with arguments from memory: there may be fewer, but there is as much
+/// Goes on in the function with the call cell in `rsi`, with arguments from memory: there may be fewer, but there is as much
 /// to be read as is passed in registers. Where that is all, nothing is put on the stack.
 #[unsafe(naked)]
-unsafe extern "sysv64-unwind" fn spread() {
+unsafe extern "sysv64-unwind" fn unpack() {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "mov r11, rdx",
@@ -515,21 +529,30 @@ unsafe extern "sysv64-unwind" fn spread() {
         "ret",
         ".cfi_endproc",
         registers = const REGISTER_ARGUMENTS,
-        host = const offset_of!(Record, host),
+        host = const offset_of!(CallCell, host),
         lowest = const Host::LOWEST,
         overflow = const Trap::StackOverflow.code(),
-        entry = const offset_of!(Record, entry),
+        entry = const offset_of!(CallCell, entry),
     )
 }
 
-unsafe extern "sysv64-unwind" fn put_off(record: &Record, context: *mut (), args: *const u64, count: usize) {
-    let room = record.host().room(record, context, count);
+unsafe extern "sysv64-unwind" fn set_tail_call(
+    cell: &CallCell,
+    context: *mut (),
+    args: *const u64,
+    count: usize,
+) {
+    let room = cell.host().begin_tail_call(cell, context, count);
     // SAFETY: compiled code says where its arguments are, and they are not in the host's memory.
     unsafe { room.copy_from_nonoverlapping(args, count) };
 }
 
-unsafe extern "sysv64-unwind" fn room(record: &Record, context: *mut (), count: usize) -> *mut u64 {
-    record.host().room(record, context, count)
+unsafe extern "sysv64-unwind" fn begin_tail_call(
+    cell: &CallCell,
+    context: *mut (),
+    count: usize,
+) -> *mut u64 {
+    cell.host().begin_tail_call(cell, context, count)
 }
 
 #[unsafe(naked)]
@@ -539,7 +562,7 @@ unsafe extern "sysv64-unwind" fn next_by_record() {
         "mov r11, [rsi + {host}]",
         "jmp {next}",
         ".cfi_endproc",
-        host = const offset_of!(Record, host),
+        host = const offset_of!(CallCell, host),
         next = sym next,
     )
 }
@@ -551,7 +574,7 @@ unsafe extern "sysv64-unwind" fn next_by_record() {
 unsafe extern "sysv64-unwind" fn next() {
     core::arch::naked_asm!(
         ".cfi_startproc",
-        "mov rsi, [r11 + {record}]",
+        "mov rsi, [r11 + {cell}]",
         "mov rdi, [r11 + {context}]",
         "mov rax, [r11 + {count}]",
         "mov rcx, rax",
@@ -600,18 +623,18 @@ unsafe extern "sysv64-unwind" fn next() {
         "ret",
         ".cfi_endproc",
         registers = const REGISTER_ARGUMENTS,
-        record = const offset_of!(Host, next.record),
+        cell = const offset_of!(Host, next.cell),
         context = const offset_of!(Host, next.context),
         count = const offset_of!(Host, next.count),
         args = const offset_of!(Host, next.args),
         lowest = const Host::LOWEST,
         overflow = const Trap::StackOverflow.code(),
-        entry = const offset_of!(Record, entry),
+        entry = const offset_of!(CallCell, entry),
     )
 }
 
 #[unsafe(naked)]
-unsafe extern "sysv64-unwind" fn noting() {
+unsafe extern "sysv64-unwind" fn note_stub() {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "push rbp",
@@ -631,23 +654,23 @@ unsafe extern "sysv64-unwind" fn noting() {
         ".cfi_def_cfa rsp, 8",
         "ret",
         ".cfi_endproc",
-        host = const offset_of!(Record, host),
+        host = const offset_of!(CallCell, host),
         note = const offset_of!(Host, note),
     )
 }
 
-/// How much of the stack [`arrive`] takes: an [`Arrival`], and what makes it a multiple of 16 with the return address.
-const ROOM: usize = size_of::<Arrival>().next_multiple_of(16) + 8;
+/// How much of the stack [`resolve`] takes: an [`UnresolvedCall`], and what makes it a multiple of 16 with the return address.
+const ROOM: usize = size_of::<UnresolvedCall>().next_multiple_of(16) + 8;
 
 /// Writes a call down for the host, and does what it says.
 #[unsafe(naked)]
-unsafe extern "sysv64-unwind" fn arrive() {
+unsafe extern "sysv64-unwind" fn resolve() {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "sub rsp, {room}",
         ".cfi_adjust_cfa_offset {room}",
         "mov [rsp + {context}], rdi",
-        "mov [rsp + {record}], rsi",
+        "mov [rsp + {cell}], rsi",
         "mov [rsp + {count}], rax",
         "mov [rsp + {registers}], rdx",
         "mov [rsp + {registers} + 8], rcx",
@@ -658,7 +681,7 @@ unsafe extern "sysv64-unwind" fn arrive() {
         "mov [rsp + {on_stack}], rax",
         "mov rdi, rsp",
         "mov rax, [rsi + {host}]",
-        "call [rax + {arrive}]",
+        "call [rax + {resolve}]",
         "mov r11, [rsp + {entry}]",
         "test r11, r11",
         "jne 2f",
@@ -670,7 +693,7 @@ unsafe extern "sysv64-unwind" fn arrive() {
         "2:",
         ".cfi_adjust_cfa_offset {room}",
         "mov rdi, [rsp + {context}]",
-        "mov rsi, [rsp + {record}]",
+        "mov rsi, [rsp + {cell}]",
         "mov rax, [rsp + {count}]",
         load_arguments!("rsp + {registers}"),
         "add rsp, {room}",
@@ -678,16 +701,16 @@ unsafe extern "sysv64-unwind" fn arrive() {
         "jmp r11",
         ".cfi_endproc",
         room = const ROOM,
-        context = const offset_of!(Arrival, context),
-        record = const offset_of!(Arrival, record),
-        count = const offset_of!(Arrival, count),
-        registers = const offset_of!(Arrival, registers),
-        on_stack = const offset_of!(Arrival, on_stack),
-        entry = const offset_of!(Arrival, entry),
-        value = const offset_of!(Arrival, outcome.value),
-        trap = const offset_of!(Arrival, outcome.trap),
-        host = const offset_of!(Record, host),
-        arrive = const offset_of!(Host, arrive),
+        context = const offset_of!(UnresolvedCall, context),
+        cell = const offset_of!(UnresolvedCall, cell),
+        count = const offset_of!(UnresolvedCall, count),
+        registers = const offset_of!(UnresolvedCall, registers),
+        on_stack = const offset_of!(UnresolvedCall, on_stack),
+        entry = const offset_of!(UnresolvedCall, entry),
+        value = const offset_of!(UnresolvedCall, outcome.value),
+        trap = const offset_of!(UnresolvedCall, outcome.trap),
+        host = const offset_of!(CallCell, host),
+        resolve = const offset_of!(Host, resolve),
     )
 }
 
@@ -696,17 +719,17 @@ mod tests {
     use super::*;
     use azulejo_core::pass::build::MAX_ARGUMENTS;
 
-    unsafe extern "sysv64-unwind" fn add_up(arrival: &mut Arrival) {
-        let sum = (0..arrival.count()).map(|at| arrival.argument(at) * (at as u64 + 1)).sum::<u64>();
-        let context = arrival.context.addr() as u64;
-        arrival.end(Outcome { value: sum + context, trap: arrival.record().function() as u64 });
+    unsafe extern "sysv64-unwind" fn add_up(unresolved: &mut UnresolvedCall) {
+        let sum = (0..unresolved.count()).map(|at| unresolved.argument(at) * (at as u64 + 1)).sum::<u64>();
+        let context = unresolved.context.addr() as u64;
+        unresolved.end(Outcome { value: sum + context, trap: unresolved.cell().function() as u64 });
     }
 
-    unsafe extern "sysv64-unwind" fn never(_: &Record, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
+    unsafe extern "sysv64-unwind" fn never(_: &CallCell, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
         unreachable!("no code is left")
     }
 
-    unsafe extern "sysv64-unwind" fn nowhere(_: &Record, _: u32) {
+    unsafe extern "sysv64-unwind" fn nowhere(_: &CallCell, _: u32) {
         unreachable!("nothing fails")
     }
 
@@ -716,12 +739,12 @@ mod tests {
         // There is as much of the stack as there is.
         host.begin(core::ptr::null(), 0);
         // SAFETY: the host lives longer.
-        let record = unsafe { Record::new(&host, 9) };
+        let cell = unsafe { CallCell::new(&host, 9) };
         for count in 0..=MAX_ARGUMENTS {
             let args: Vec<u64> = (0..count as u64).map(|at| at * 3 + 1).collect();
             let sum: u64 = args.iter().zip(1..).map(|(bits, factor)| bits * factor).sum();
             // SAFETY: the host's functions take any context.
-            let outcome = unsafe { record.call(core::ptr::without_provenance_mut(5), &args) };
+            let outcome = unsafe { cell.call(core::ptr::without_provenance_mut(5), &args) };
             assert_eq!((outcome.value, outcome.trap), (sum + 5, 9));
         }
     }

@@ -13,45 +13,45 @@ use super::worker::Purpose;
 use crate::Error;
 use crate::inside::Form;
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_x64::invoke::{Behind, CodeBehind, Door, Opens};
-use azulejo_x64::record::{Arrival, Outcome, PUT_OFF, Record};
+use azulejo_x64::call_cell::{CallCell, Outcome, TAIL_CALL, UnresolvedCall};
+use azulejo_x64::invoke::{Accepts, Adapter, AdapterTarget, TargetCode};
 use azulejo_x64::{Compiled, RawStatus, Status};
 
-/// Records for functions of this bytecode.
+/// Call cells for functions of this bytecode.
 pub(crate) fn links<B: Bytecode>() -> Links {
-    Links::new(arrive::<B>, go_on::<B>, note::<B>)
+    Links::new(resolve::<B>, resume::<B>, note::<B>)
 }
 
 /// The engine whose code runs.
 ///
 /// # Safety
 ///
-/// Only for a record of such an engine, while it runs code.
-unsafe fn engine<'a, B: Bytecode>(record: &Record) -> &'a Engine<B> {
+/// Only for a call cell of such an engine, while it runs code.
+unsafe fn engine<'a, B: Bytecode>(cell: &CallCell) -> &'a Engine<B> {
     // SAFETY: an outermost call says where the engine is, and borrows it until it ends.
-    unsafe { &*record.host().owner().cast() }
+    unsafe { &*cell.host().owner().cast() }
 }
 
-unsafe extern "sysv64-unwind" fn arrive<B: Bytecode>(arrival: &mut Arrival) {
+unsafe extern "sysv64-unwind" fn resolve<B: Bytecode>(unresolved: &mut UnresolvedCall) {
     // SAFETY: compiled code of the engine calls this.
-    let engine: &Engine<B> = unsafe { engine(arrival.record()) };
-    match engine.arrived(arrival) {
-        Ok(Answer::Enter(entry)) => arrival.entry = entry,
-        Ok(Answer::Done(End::Value(value))) => arrival.end(Outcome { value, trap: 0 }),
-        Ok(Answer::Done(End::Tail)) => arrival.go_to_next(),
-        Err(error) => arrival.end(failure(&error)),
+    let engine: &Engine<B> = unsafe { engine(unresolved.cell()) };
+    match engine.resolve_call(unresolved) {
+        Ok(Answer::Enter(entry)) => unresolved.entry = entry,
+        Ok(Answer::Done(End::Value(value))) => unresolved.end(Outcome { value, trap: 0 }),
+        Ok(Answer::Done(End::Tail)) => unresolved.enter_next(),
+        Err(error) => unresolved.end(failure(&error)),
     }
 }
 
-unsafe extern "sysv64-unwind" fn go_on<B: Bytecode>(
-    record: &Record,
+unsafe extern "sysv64-unwind" fn resume<B: Bytecode>(
+    cell: &CallCell,
     context: *mut (),
     frame: *mut u64,
     status: RawStatus,
 ) -> Outcome {
     // SAFETY: as above.
-    let engine: &Engine<B> = unsafe { engine(record) };
-    let result = engine.running(FunctionId(record.function())).and_then(|function| match status.into() {
+    let engine: &Engine<B> = unsafe { engine(cell) };
+    let result = engine.running(FunctionId(cell.function())).and_then(|function| match status.into() {
         Status::Returned(value) => Ok(End::Value(value)),
         Status::Tailed => Ok(End::Tail),
         Status::Trapped { trap, at } => Err(engine.failed(function, trap, at)),
@@ -60,15 +60,15 @@ unsafe extern "sysv64-unwind" fn go_on<B: Bytecode>(
     });
     match result {
         Ok(End::Value(value)) => Outcome { value, trap: 0 },
-        Ok(End::Tail) => Outcome { value: 0, trap: PUT_OFF },
+        Ok(End::Tail) => Outcome { value: 0, trap: TAIL_CALL },
         Err(error) => failure(&error),
     }
 }
 
-unsafe extern "sysv64-unwind" fn note<B: Bytecode>(record: &Record, at: u32) {
+unsafe extern "sysv64-unwind" fn note<B: Bytecode>(cell: &CallCell, at: u32) {
     // SAFETY: as above.
-    let engine: &Engine<B> = unsafe { engine(record) };
-    engine.note(record.function(), at);
+    let engine: &Engine<B> = unsafe { engine(cell) };
+    engine.note(cell.function(), at);
 }
 
 fn failure(error: &Error) -> Outcome {
@@ -76,7 +76,7 @@ fn failure(error: &Error) -> Outcome {
 }
 
 /// The arguments that a call came with.
-struct Given<'a>(&'a Arrival);
+struct Given<'a>(&'a UnresolvedCall);
 
 impl Args for Given<'_> {
     fn count(&self) -> usize {
@@ -98,17 +98,17 @@ enum Answer {
 }
 
 impl<B: Bytecode> Engine<B> {
-    fn arrived(&self, arrival: &Arrival) -> Result<Answer, Error> {
-        let count = arrival.count() as u32;
-        let function = self.function(FunctionId(arrival.record().function()))?;
+    fn resolve_call(&self, unresolved: &UnresolvedCall) -> Result<Answer, Error> {
+        let count = unresolved.count() as u32;
+        let function = self.function(FunctionId(unresolved.cell().function()))?;
         if count <= function.most_arguments() {
             if function.is_wrong_guess(count) {
                 self.close(function);
                 function.forget_guess();
             }
             let entry = match function.expect_arguments(count) {
-                Expected::Those => self.way_in(function, count),
-                Expected::Others => self.way_aside(function),
+                Expected::Those => self.entry_for(function, count),
+                Expected::Others => self.fallback_entry(function),
                 Expected::None => None,
             };
             if let Some(entry) = entry {
@@ -116,12 +116,13 @@ impl<B: Bytecode> Engine<B> {
                 return Ok(Answer::Enter(entry));
             }
         }
-        self.run_alone(function, arrival.context.cast(), Given(arrival), Tier::Optimizer).map(Answer::Done)
+        self.run_alone(function, unresolved.context.cast(), Given(unresolved), Tier::Optimizer)
+            .map(Answer::Done)
     }
 
     /// Where calls with so many arguments enter a function; `None` if it is to be interpreted. Makes code for them, or
     /// better code, if it is time.
-    fn way_in(&self, function: &Function<B>, count: u32) -> Option<*const u8> {
+    fn entry_for(&self, function: &Function<B>, count: u32) -> Option<*const u8> {
         let is_used_up = function.is_used_up() || function.is_hot_inside();
         let is_hot = function.has_baseline() && is_used_up && self.tiers.highest == Tier::Optimizer;
         if is_hot {
@@ -138,8 +139,8 @@ impl<B: Bytecode> Engine<B> {
         if is_used_up {
             self.climb(function, 0);
         }
-        self.make_way_in(function, count);
-        function.has_door().then(|| self.links.borrow().record(function.number()).entry())
+        self.make_adapter_for(function, count);
+        function.has_adapter().then(|| self.links.borrow().cell(function.number()).entry())
     }
 
     /// Makes what calls of other functions use, now that there is code.
@@ -149,28 +150,28 @@ impl<B: Bytecode> Engine<B> {
             self.compile_called_now(function, count);
         }
         if function.called_code().is_none() {
-            self.make_way_in(function, count);
+            self.make_adapter_for(function, count);
         }
     }
 
     /// Has calls with so many arguments enter the code that there is.
-    fn make_way_in(&self, function: &Function<B>, count: u32) {
-        if function.has_door() || !function.has_code() {
+    fn make_adapter_for(&self, function: &Function<B>, count: u32) {
+        if function.has_adapter() || !function.has_code() {
             return;
         }
-        match self.make_door(function, Opens::For(count)) {
-            Ok(door) => {
-                self.links.borrow().record(function.number()).open(&door);
-                function.set_door(door);
+        match self.make_adapter(function, Accepts::Exactly(count)) {
+            Ok(adapter) => {
+                self.links.borrow().cell(function.number()).open(&adapter);
+                function.set_adapter(adapter);
             }
             // There is code, and no way to call it: nobody tries again before it is thrown away.
             Err(_) => function.refuse_calls(),
         }
     }
 
-    /// The same for calls with another number of arguments than the first one had. All of those enter by one door, and find
+    /// The same for calls with another number of arguments than the first one had. All of those enter by one adapter, and find
     /// code that was not made for calls.
-    fn way_aside(&self, function: &Function<B>) -> Option<*const u8> {
+    fn fallback_entry(&self, function: &Function<B>) -> Option<*const u8> {
         let is_used_up = function.is_used_up() || function.is_optimized() && function.compiled().is_none();
         if is_used_up {
             self.climb(function, 0);
@@ -179,22 +180,22 @@ impl<B: Bytecode> Engine<B> {
             let result = self.compile_for(function, Tier::Optimizer, 0);
             function.set_stuck(result.is_err());
         }
-        if !function.has_door_aside() && function.has_code() {
-            match self.make_door(function, Opens::UpTo(function.most_arguments())) {
-                Ok(door) => {
-                    self.links.borrow().record(function.number()).open_aside(&door);
-                    function.set_door_aside(door);
+        if !function.has_fallback_adapter() && function.has_code() {
+            match self.make_adapter(function, Accepts::UpTo(function.most_arguments())) {
+                Ok(adapter) => {
+                    self.links.borrow().cell(function.number()).open_fallback(&adapter);
+                    function.set_fallback_adapter(adapter);
                 }
                 Err(_) => function.refuse_calls(),
             }
         }
-        function.has_door_aside().then(|| self.links.borrow().record(function.number()).aside())
+        function.has_fallback_adapter().then(|| self.links.borrow().cell(function.number()).fallback())
     }
 
-    /// Compiles a function for calls of others, or has it compiled. If that fails, they enter it by a door.
+    /// Compiles a function for calls of others, or has it compiled. If that fails, they enter it by an adapter.
     fn compile_called(&self, function: &Function<B>, count: u32) {
-        let record: *const Record = self.links.borrow().record(function.number());
-        if function.has_baseline() && self.request(function, Purpose::Calls(count, record)) {
+        let cell: *const CallCell = self.links.borrow().cell(function.number());
+        if function.has_baseline() && self.request(function, Purpose::Calls(count, cell)) {
             return;
         }
         self.compile_called_now(function, count);
@@ -204,7 +205,7 @@ impl<B: Bytecode> Engine<B> {
         let code = self.watched(function, Form::Called(count), |watch| {
             let links = self.links.borrow();
             let source = function.body().source(0, links.functions());
-            let call = (count, function.unit(), links.record(function.number()));
+            let call = (count, function.unit(), links.cell(function.number()));
             self.backend.borrow_mut().called(&source, call, watch)
         });
         if let Ok(code) = code {
@@ -215,33 +216,33 @@ impl<B: Bytecode> Engine<B> {
     /// Has other functions call this code.
     pub(super) fn open_to_calls(&self, function: &Function<B>, code: Compiled) {
         self.close(function);
-        // SAFETY: it was compiled for this record.
-        unsafe { self.links.borrow().record(function.number()).open_to(&code) };
+        // SAFETY: it was compiled for this call cell.
+        unsafe { self.links.borrow().cell(function.number()).open_to(&code) };
         function.set_called(code);
         // Calls from outside go on counting.
         function.budget().set(self.tiers.budget(Tier::Baseline));
     }
 
-    /// Makes a door to the best code of a function.
-    fn make_door(&self, function: &Function<B>, opens: Opens) -> Result<Door, Error> {
+    /// Makes an adapter for the best code of a function.
+    fn make_adapter(&self, function: &Function<B>, accepts: Accepts) -> Result<Adapter, Error> {
         self.making_room(|| {
             let (compiled, baseline) = (function.compiled(), function.baseline());
             let code = match (&compiled, &baseline) {
-                (Some(code), _) => CodeBehind::Optimized(code, function.unit()),
-                (None, Some(code)) => CodeBehind::Baseline(code),
+                (Some(code), _) => TargetCode::Optimized(code, function.unit()),
+                (None, Some(code)) => TargetCode::Baseline(code),
                 (None, None) => return Err(Error::NotCompiled),
             };
             let counts = compiled.is_none() && self.counts();
             let links = self.links.borrow();
             let source = function.body().source(0, links.functions());
-            let behind = Behind {
-                opens,
+            let behind = AdapterTarget {
+                accepts,
                 source: &source,
                 code,
                 budget: counts.then(|| function.budget().as_ptr().cast_const()),
-                record: links.record(function.number()),
+                cell: links.cell(function.number()),
             };
-            self.backend.borrow_mut().door(&behind)
+            self.backend.borrow_mut().adapter(&behind)
         })
     }
 }
