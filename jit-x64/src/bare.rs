@@ -29,7 +29,7 @@ pub(crate) fn close(emitter: Emitter, code: &mut Code) {
     link::link(&mut link::Scratch::default(), code, &mut fixups, &mut starts, blocks, none, &pool);
 }
 
-/// So often baseline code takes its frame back.
+/// How many times the epilogue of baseline code takes the frame down.
 pub(crate) const LEAVES: usize = 4;
 
 /// What stands before and behind the stencils of a function, whatever its frame's size is. From `rsp` up: the stencils' room, the

@@ -104,17 +104,17 @@ pub struct Options {
 /// What the emitter of a stencil knows beforehand: which blocks go to other bytecodes.
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
-    /// For each block that does nothing but go there, the way; by number.
-    pub(crate) ways: Vec<Option<u32>>,
+    /// For each block that does nothing but go there, its exit; by number.
+    pub(crate) exits: Vec<Option<u32>>,
     /// The block that goes on at the next bytecode.
     pub(crate) next: Option<Block>,
 }
 
-/// The way to the next bytecode.
+/// The exit to the next bytecode.
 pub(crate) const NEXT: u32 = 0;
-/// The way out of the function.
+/// The exit out of the function.
 pub(crate) const OUT: u32 = u32::MAX;
-/// The way out of it before its end: someone has to go on there.
+/// The exit out of it before its end: the host resumes there.
 pub(crate) const LEFT: u32 = u32::MAX - 1;
 
 /// Memory kept between functions.
@@ -196,7 +196,7 @@ pub(crate) fn emit_called(
     emit_as(scratch, tiles, assignment, set, options, Form::Called(admission, slots), code)
 }
 
-/// Emits a stencil: no prologue, ways out that stay open, the way to the next bytecode at the end of the hot part.
+/// Emits a stencil: no prologue, exits that stay open, the exit to the next bytecode at the end of the hot part.
 /// What stays open is then among [`Scratch::open_distances`].
 pub(crate) fn emit_stencil(
     scratch: &mut Scratch,
@@ -332,7 +332,7 @@ impl Scratch {
             let to = match fixup.target {
                 Target::Block(block) => Some(self.starts[block.at()]),
                 Target::Constant(entry) => Some(link::constant_at(code.end, entry)),
-                Target::Way(_) | Target::Address(_) => None,
+                Target::Exit(_) | Target::Address(_) => None,
             };
             (fixup.at, fixup.target, to)
         })
@@ -477,14 +477,14 @@ impl Emitter {
     }
 
     fn fixup(&mut self, target: Target, form: Jump) {
-        let is_open = matches!(target, Target::Way(_));
+        let is_open = matches!(target, Target::Exit(_));
         self.fixups.push(Fixup { at: self.bytes.len() as u32, target, form, is_open });
     }
 
-    /// In a stencil: ends the block with a way to another bytecode.
-    pub(crate) fn onward(&mut self, way: i64) {
-        if way as u32 != NEXT || !self.falls_through {
-            self.jump_out(way as u32);
+    /// In a stencil: ends the block with an exit to another bytecode.
+    pub(crate) fn continue_at(&mut self, exit: i64) {
+        if exit as u32 != NEXT || !self.falls_through {
+            self.jump_out(exit as u32);
         }
     }
 
@@ -492,9 +492,9 @@ impl Emitter {
         self.outline.is_some()
     }
 
-    pub(crate) fn jump_out(&mut self, way: u32) {
+    pub(crate) fn jump_out(&mut self, exit: u32) {
         self.byte(0xe9);
-        self.fixup(Target::Way(way), Jump::Field);
+        self.fixup(Target::Exit(exit), Jump::Field);
         self.bytes(&[0; 4]);
     }
 
@@ -505,7 +505,7 @@ impl Emitter {
             fixup.is_open |= match fixup.target {
                 Target::Block(block) => is_cold != (self.starts[block.at()] >= cold),
                 Target::Constant(_) => !is_cold,
-                Target::Way(_) | Target::Address(_) => true,
+                Target::Exit(_) | Target::Address(_) => true,
             };
         }
     }
@@ -600,9 +600,9 @@ impl Emitter {
     }
 
     pub(crate) fn distance(&mut self, to: Block, form: Jump) {
-        let way = self.outline.as_ref().and_then(|outline| *outline.ways.get(to.at())?);
-        match way {
-            Some(way) => self.fixup(Target::Way(way), Jump::Field),
+        let exit = self.outline.as_ref().and_then(|outline| *outline.exits.get(to.at())?);
+        match exit {
+            Some(exit) => self.fixup(Target::Exit(exit), Jump::Field),
             None => self.fixup(Target::Block(to), form),
         }
         self.bytes(&[0; 4]);

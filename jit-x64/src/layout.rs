@@ -79,7 +79,7 @@ impl Layout {
         let block = |position: u32| &tiles.blocks[position as usize];
         self.order.retain(|position| {
             let block = block(*position).block;
-            Some(block) == outline.next || *position == 0 || outline.ways[block.at()].is_none()
+            Some(block) == outline.next || *position == 0 || outline.exits[block.at()].is_none()
         });
         let is_next = |position: &u32| Some(block(*position).block) == outline.next && !block(*position).cold;
         let Some(next) = self.order.iter().position(is_next) else { return };
@@ -95,7 +95,7 @@ impl Layout {
     }
 
     fn follow_empty_blocks(&mut self, tiles: &TileList, assignment: &Assignment) {
-        let onward = |block: Block| {
+        let leads_on = |block: Block| {
             let position = tiles.position[block.at()];
             let data = &tiles.blocks[position as usize];
             let [edge] = tiles.edges(data) else { return None };
@@ -114,7 +114,7 @@ impl Layout {
         for block in &tiles.blocks {
             let mut target = block.block;
             let mut n_followed = 0;
-            while let Some(next) = onward(target)
+            while let Some(next) = leads_on(target)
                 && n_followed < MAX_FOLLOWED
             {
                 target = next;

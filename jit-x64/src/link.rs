@@ -43,8 +43,8 @@ pub(crate) enum Target {
     Constant(u32),
     /// Something outside of the code: known when the code gets its place.
     Address(u64),
-    /// Another bytecode, by the number of the way there; in a stencil.
-    Way(u32),
+    /// Another bytecode, by the number of the exit; in a stencil.
+    Exit(u32),
 }
 
 /// A place that holds the distance from behind it to a target, plus what it holds now.
@@ -136,7 +136,7 @@ pub(crate) fn link(
             }
             Target::Block(block) => starts[block.at()] as i64,
             Target::Constant(entry) => constant_at(code.end, entry) as i64,
-            Target::Way(_) => unreachable!("a way to another bytecode stays open"),
+            Target::Exit(_) => unreachable!("an exit to another bytecode stays open"),
         };
         let at = fixup.at as usize;
         if fixup.form == Form::Short {
@@ -233,7 +233,7 @@ mod tests {
                 .iter()
                 .filter_map(|fixup| match fixup.target {
                     Target::Block(to) => Some((*fixup, starts[to.at()] as i64 - (fixup.at as i64 + 4))),
-                    Target::Constant(_) | Target::Address(_) | Target::Way(_) => None,
+                    Target::Constant(_) | Target::Address(_) | Target::Exit(_) => None,
                 })
                 .collect();
             let order = (0..n_blocks).map(Block::from);

@@ -1,11 +1,10 @@
-//! Make a stencil: an opcode's machine code, once, with holes for what each bytecode fills in.
+//! Make a stencil: the machine code of an opcode, with holes that each bytecode fills.
 //!
-//! In: an opcode's template. Out: a [`Stencil`]. The template goes through the passes like a function of its own, with
-//! a stand-in for each value that is left open. Its tiles are emitted several times with different stand-ins; where
-//! the results differ there must be a whole stand-in, and that place is a hole. Anything else (an immediate that was
-//! folded into something, a form that depends on a number's sign) is noticed, and the opcode is tried again with
-//! constants that may be anything. What is noticed then too has no stencil. So a stencil is right if its tiles are: no
-//! tile knows that it is used for one.
+//! In: an opcode's template. Out: a [`Stencil`]. The template goes through the passes like a function of its own, with a placeholder
+//! in each hole. Its tiles are emitted several times with different placeholders. Where the results differ, there must be a whole
+//! placeholder, and that place is a hole. Any other difference (an immediate folded into something, an encoding that depends on
+//! a number's sign) is found, and the opcode is compiled again with constants of any value. If that fails too, the opcode has no
+//! stencil. So a stencil is right if its tiles are: no tile knows that it is used for one.
 
 use crate::code::Code;
 use crate::emit::{self, LEFT, NEXT, OUT, Options, Outline};
@@ -15,9 +14,9 @@ use crate::set::Set;
 use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Source as From};
 use azulejo_core::ir::index::Node;
-use azulejo_core::ir::stencil::{Open, Opens, REACH, ROUNDS, Range, Source, stand_in};
+use azulejo_core::ir::stencil::{HoleValue, HoleValues, REACH, ROUNDS, Range, Source, placeholder};
 use azulejo_core::ir::tiles::TileList;
-use azulejo_core::pass::build::{Opened, Opening};
+use azulejo_core::pass::build::{StencilFacts, StencilRequest};
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::target::RegSet;
 use azulejo_core::vocab::Op;
@@ -28,16 +27,16 @@ pub(crate) const COLD_ALIGNMENT: usize = 16;
 /// A template's machine code with holes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stencil {
-    /// What stands in the way from bytecode to bytecode.
+    /// The code that runs from bytecode to bytecode.
     pub(crate) hot: Vec<u8>,
-    /// What stands apart, at a multiple of [`COLD_ALIGNMENT`]; constants with it.
+    /// Code that stands apart, at a multiple of [`COLD_ALIGNMENT`], and the constants.
     pub(crate) cold: Vec<u8>,
     pub(crate) holes: Vec<Hole>,
     pub(crate) distances: Vec<Distance>,
     /// Where accesses may fault: the part, where it starts and ends there, and the trap's code.
     pub(crate) sites: Vec<(Part, u32, u32, u32)>,
-    /// What is at hand at the end, and what becomes of what was at hand at the start.
-    pub(crate) opened: Opened,
+    /// The value it leaves cached, and how it uses the one it finds cached.
+    pub(crate) facts: StencilFacts,
     /// How much of the machine's stack it uses.
     pub(crate) frame_bytes: u32,
     /// The registers that it uses and a function must give back.
@@ -51,7 +50,7 @@ pub(crate) enum Part {
     Cold,
 }
 
-/// A place that holds an open value plus a number.
+/// A place in the code that holds a hole's value plus a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hole {
     pub(crate) part: Part,
@@ -62,13 +61,13 @@ pub(crate) struct Hole {
     pub(crate) bits: Bits,
 }
 
-/// Which bits of the value a hole has.
+/// The bits of the value that stand in the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Bits {
     All,
     Low32,
     High32,
-    /// Of the lowest byte these.
+    /// These bits of the lowest byte.
     Low(u8),
 }
 
@@ -83,7 +82,7 @@ impl Bits {
     }
 }
 
-/// A place of 32 bits that holds the distance from behind it to somewhere.
+/// A place of 32 bits that holds a distance, counted from behind the place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Distance {
     pub(crate) part: Part,
@@ -111,7 +110,7 @@ pub(crate) enum Place {
 /// Memory used for making stencils.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    opens: Opens,
+    values: HoleValues,
     rounds: [Code; ROUNDS],
     tiles: TileList,
     assignment: Assignment,
@@ -123,10 +122,10 @@ pub(crate) fn make(
     compilation: &mut Compilation,
     emission: &mut emit::Scratch,
     (target, set, options): (&Target<'_>, &Set, &Options),
-    opening: &Opening<'_>,
+    request: &StencilRequest<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Stencil, Error> {
-    let opened = compilation.stencil(opening, &mut scratch.opens, target, observer)?;
+    let facts = compilation.stencil(request, &mut scratch.values, target, observer)?;
     let mut distances = Vec::new();
     for round in 0..ROUNDS {
         scratch.write_round(compilation, round);
@@ -157,7 +156,7 @@ pub(crate) fn make(
         holes: scratch.find_holes(&distances, place).ok_or(Error::Internal("stencil"))?,
         distances: Vec::new(),
         sites: Vec::new(),
-        opened,
+        facts,
         saved: compilation.assignment.used.intersection(CALLEE_SAVED),
         frame_bytes: (compilation.tiles.out_args as u32 + compilation.assignment.slots) * 8,
     };
@@ -175,11 +174,11 @@ pub(crate) fn make(
                 let (part, to) = place(to);
                 Place::In(part, to)
             }
-            (Linked::Way(NEXT), _) => Place::Next,
-            (Linked::Way(OUT), _) => Place::Out,
-            (Linked::Way(LEFT), _) => Place::Left,
+            (Linked::Exit(NEXT), _) => Place::Next,
+            (Linked::Exit(OUT), _) => Place::Out,
+            (Linked::Exit(LEFT), _) => Place::Left,
             (Linked::Address(address), _) => Place::Address(address),
-            (Linked::Way(way), _) => Place::Label(way as u8 - 1),
+            (Linked::Exit(exit), _) => Place::Label(exit as u8 - 1),
             (other, None) => unreachable!("{other:?} is in the code"),
         };
         stencil.distances.push(Distance { part, at, to });
@@ -189,45 +188,46 @@ pub(crate) fn make(
 
 /// Which blocks do nothing but go to another bytecode, and which goes to the next.
 fn outline(compilation: &Compilation, tiles: &TileList, assignment: &Assignment) -> Outline {
-    let mut outline = Outline { ways: vec![None; tiles.position.len()], next: None };
+    let mut outline = Outline { exits: vec![None; tiles.position.len()], next: None };
     for block in &tiles.blocks {
         let last = block.insts.range().last().expect("a block ends with an instruction");
         let node = tiles.insts[last].node;
-        if node == Node::NONE || !matches!(compilation.graph.node(node).op, Op::ONWARD | Op::ONWARD_WITH) {
+        if node == Node::NONE || !matches!(compilation.graph.node(node).op, Op::CONTINUE | Op::CONTINUE_WITH)
+        {
             continue;
         }
-        let way = compilation.graph.node(node).imm as u32;
-        if way == NEXT {
+        let exit = compilation.graph.node(node).imm as u32;
+        if exit == NEXT {
             outline.next = Some(block.block);
         }
         let has_moves = assignment.moves.iter().any(|next| next.before as usize == last);
         if block.insts.len == 1 && !has_moves {
-            outline.ways[block.block.at()] = Some(way);
+            outline.exits[block.block.at()] = Some(exit);
         }
     }
     outline
 }
 
 impl Scratch {
-    /// Copies tiles and assignment with the stand-ins of a round.
+    /// Copies tiles and assignment with the placeholders of a round.
     fn write_round(&mut self, compilation: &Compilation, round: usize) {
-        let Scratch { opens, tiles, assignment, .. } = self;
+        let Scratch { values, tiles, assignment, .. } = self;
         tiles.clone_from(&compilation.tiles);
         assignment.clone_from(&compilation.assignment);
         for imm in &mut tiles.imms {
-            *imm = opens.in_round(*imm, round);
+            *imm = values.in_round(*imm, round);
         }
         for inst in &mut tiles.insts {
-            inst.origin = opens.in_round(inst.origin as i64, round) as u32;
+            inst.origin = values.in_round(inst.origin as i64, round) as u32;
         }
         for next in &mut assignment.moves {
             if let From::Const(bits) = &mut next.from {
-                *bits = opens.in_round(*bits as i64, round) as u64;
+                *bits = values.in_round(*bits as i64, round) as u64;
             }
         }
     }
 
-    /// Finds where the rounds differ. `None` if that is not always a whole stand-in, and the same.
+    /// Finds where the rounds differ. `None` if that is not always a whole placeholder, and the same.
     fn find_holes(
         &self,
         distances: &[(u32, Linked, Option<u32>)],
@@ -241,7 +241,7 @@ impl Scratch {
             let is_distance = distances.iter().any(|(start, ..)| (*start..start + 4).contains(&(at as u32)));
             if let Some((open, add, bits)) = (!is_distance).then(|| self.hole(at)).flatten() {
                 let (part, start) = place(at as u32);
-                let Open { source, scale, .. } = self.opens.list()[open];
+                let HoleValue { source, scale, .. } = self.values.list()[open];
                 holes.push(Hole { part, at: start, source, scale, add, bits });
                 at += bits.bytes();
                 continue;
@@ -258,9 +258,9 @@ impl Scratch {
 
     /// Which open value stands at a place in all rounds.
     fn hole(&self, at: usize) -> Option<(usize, i64, Bits)> {
-        let opens = || self.opens.list().iter().enumerate();
-        let whole = opens().find_map(|(open, &Open { range, .. })| {
-            let number = |round| stand_in(open, range, round);
+        let values = || self.values.list().iter().enumerate();
+        let whole = values().find_map(|(open, &HoleValue { range, .. })| {
+            let number = |round| placeholder(open, range, round);
             // The whole value, where it is longer than 32 bits.
             let all = same(|round| {
                 let distance = (self.field(round, at, 8)? as i64).wrapping_sub(number(round));
@@ -281,11 +281,11 @@ impl Scratch {
             all.or_else(|| low().map(|add| (open, add, Bits::Low32))).or_else(high)
         });
         whole.or_else(|| {
-            opens().find_map(|(open, &Open { range, .. })| {
+            values().find_map(|(open, &HoleValue { range, .. })| {
                 // The number of a shift, of which only so many bits count.
                 let is_masked = |mask: u8| {
                     (0..ROUNDS).all(|round| {
-                        let low = stand_in(open, range, round) as u8 & mask;
+                        let low = placeholder(open, range, round) as u8 & mask;
                         self.field(round, at, 1) == Some(low as u64)
                     })
                 };

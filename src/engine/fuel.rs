@@ -22,7 +22,7 @@ const PORTION: i64 = 64;
 pub(super) struct Tank {
     /// Below zero, as an `i64`, once it is used up. Only the engine's thread knows of it.
     left: Word,
-    /// Who is asked for more.
+    /// The engine's source of more fuel.
     supplier: RefCell<Option<Rc<dyn Fn() -> u64>>>,
     /// What the innermost function has that is interpreted; null if none is.
     lent: Cell<*const Portion>,

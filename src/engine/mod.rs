@@ -112,7 +112,7 @@ pub struct Engine<B: Bytecode> {
     links: RefCell<Links>,
     /// Code that was thrown away and that calls between functions may still run.
     retired: RefCell<Vec<Retired>>,
-    /// Who has what runs stopped, and whether anybody may.
+    /// The handle that stops running code, and whether anybody may take one.
     remote: links::Remote,
     may_stop: Cell<bool>,
     /// What it runs on, if that is limited. Boxed, because compiled code has its address.

@@ -41,7 +41,7 @@ pub(super) struct Job<B: Bytecode> {
     pub(super) functions: Shared,
 }
 
-/// By what the engine knows a job again.
+/// Identifies a job.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) function: u32,

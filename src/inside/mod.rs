@@ -39,7 +39,7 @@ pub(crate) struct Subject<'a, B> {
     pub(crate) form: Form,
 }
 
-/// As what a function is compiled.
+/// The form in which a function is compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
     Baseline,
@@ -99,7 +99,7 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
-    /// By what a builder asked for; where it said nothing, by what the environment says.
+    /// From the builder's choices; where it made none, from the environment.
     pub(crate) fn new(log: Option<Log>, limits: Option<Limits>, times: bool) -> Inside {
         Inside {
             log: log.or_else(|| Log::of_environment().cloned()),

@@ -1,10 +1,9 @@
-//! What a stencil leaves open: values that are known only when bytecode is compiled with it.
+//! The holes of a stencil: values that are known only when bytecode is compiled with it.
 //!
-//! While the template goes through the passes, an open value stands there as a number that no real value is
-//! mistaken for, its *stand-in*. A stand-in has the sign and the width of the values that it stands for, so that
-//! tiles which fit it fit all of them.
+//! While the template goes through the passes, a number stands in each hole, its *placeholder*. No real constant is mistaken for a
+//! placeholder, and a placeholder has the sign and the width of the hole's values, so that a tile which fits it fits them all.
 
-/// Where an open value comes from.
+/// Where a hole's value comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
     /// The operand of this number.
@@ -25,7 +24,7 @@ pub enum Source {
     Here,
 }
 
-/// Which numbers an open value may be.
+/// Which numbers may stand in a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Range {
     /// 32 bits, extended with the sign.
@@ -36,34 +35,34 @@ pub enum Range {
     Any,
 }
 
-/// An open value.
+/// The value of a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Open {
+pub struct HoleValue {
     /// Where it comes from.
     pub source: Source,
-    /// What that is multiplied with.
+    /// What it is multiplied by.
     pub scale: u8,
-    /// What it may be.
+    /// Which numbers it may be.
     pub range: Range,
 }
 
-/// In how many ways stand-ins are written, to see that code depends on them in their places only.
+/// How many times a stencil is emitted, each time with other placeholders: the differences show where the holes are.
 pub const ROUNDS: usize = 3;
 
-/// How far from a stand-in a number is taken for that stand-in and a distance.
+/// A number that is this near to a placeholder is taken for the placeholder plus an offset.
 pub const REACH: i64 = 1 << 14;
 
-/// How many values of one template can be open: so many stand-ins differ in their low bits.
-pub const MAX_OPEN: usize = 28;
+/// The most holes of one template: so many placeholders differ in their low bits.
+pub const MAX_HOLES: usize = 28;
 
-/// The number that stands for the open value with this number.
+/// The placeholder of the hole with this number.
 ///
-/// The first round is what the passes see. The others differ from it in every byte, and in the last the sign is another,
-/// so that code which depends on the sign is found out. The low byte tells stand-ins apart even where only a few bits of
-/// it are used, and which; those bits are never 0 or 1, for which there are shorter forms.
-pub const fn stand_in(number: usize, range: Range, round: usize) -> i64 {
-    debug_assert!(number < MAX_OPEN && round < ROUNDS);
-    let low_bits = [2 + number, 0x20 | (29 - number), 0xc0 | (2 + (number + 11) % MAX_OPEN)][round] as i64;
+/// The passes see the first round's. The other rounds' differ from it in every byte, and the last round's has the opposite sign, which
+/// shows code that depends on the sign. The low byte tells placeholders apart even where an instruction encodes only a few bits
+/// of it. Those bits are never 0 or 1, which have shorter encodings.
+pub const fn placeholder(number: usize, range: Range, round: usize) -> i64 {
+    debug_assert!(number < MAX_HOLES && round < ROUNDS);
+    let low_bits = [2 + number, 0x20 | (29 - number), 0xc0 | (2 + (number + 11) % MAX_HOLES)][round] as i64;
     let low = (number as i64) << 16 | REACH | ([0, 0x1500, 0x2b00][round] + low_bits);
     match range {
         Range::Signed => {
@@ -74,54 +73,54 @@ pub const fn stand_in(number: usize, range: Range, round: usize) -> i64 {
     }
 }
 
-/// Everything that is open in one template.
+/// The holes of one template.
 #[derive(Clone, Debug, Default)]
-pub struct Opens {
-    list: Vec<Open>,
-    is_too_much: bool,
+pub struct HoleValues {
+    list: Vec<HoleValue>,
+    is_full: bool,
 }
 
-impl Opens {
-    /// Nothing is.
+impl HoleValues {
+    /// Removes all.
     pub fn clear(&mut self) {
         self.list.clear();
-        self.is_too_much = false;
+        self.is_full = false;
     }
 
-    /// Whether more was to be open than [`MAX_OPEN`].
-    pub fn is_too_much(&self) -> bool {
-        self.is_too_much
+    /// Whether more holes were asked for than [`MAX_HOLES`].
+    pub fn is_full(&self) -> bool {
+        self.is_full
     }
 
     /// All, by number.
-    pub fn list(&self) -> &[Open] {
+    pub fn list(&self) -> &[HoleValue] {
         &self.list
     }
 
-    /// The stand-in of an open value; equal ones have one.
-    pub fn stand_in(&mut self, open: Open) -> i64 {
-        let known = self.list.iter().position(|known| *known == open);
+    /// The placeholder of a hole with this value. Holes with equal values share it.
+    pub fn placeholder(&mut self, value: HoleValue) -> i64 {
+        let known = self.list.iter().position(|known| *known == value);
         let number = known.unwrap_or(self.list.len());
-        self.is_too_much |= number == MAX_OPEN;
-        if known.is_none() && !self.is_too_much {
-            self.list.push(open);
+        self.is_full |= number == MAX_HOLES;
+        if known.is_none() && !self.is_full {
+            self.list.push(value);
         }
-        stand_in(number.min(MAX_OPEN - 1), open.range, 0)
+        placeholder(number.min(MAX_HOLES - 1), value.range, 0)
     }
 
-    /// Which open value a number stands for, and how much is added to it.
+    /// The hole whose placeholder a number is, by number, and what is added to it.
     pub fn find(&self, value: i64) -> Option<(usize, i64)> {
         self.list.iter().enumerate().find_map(|(number, open)| {
-            let distance = value.wrapping_sub(stand_in(number, open.range, 0));
+            let distance = value.wrapping_sub(placeholder(number, open.range, 0));
             (-REACH..REACH).contains(&distance).then_some((number, distance))
         })
     }
 
-    /// The number that stands in another round where this one stands in the first.
+    /// The number in another round's code where this number is in the first round's.
     pub fn in_round(&self, value: i64, round: usize) -> i64 {
         let other = |value| {
             let (number, distance) = self.find(value)?;
-            Some(stand_in(number, self.list[number].range, round) + distance)
+            Some(placeholder(number, self.list[number].range, round) + distance)
         };
         // A constant of 32 bits may be held with zeros above them.
         let held = u32::try_from(value).ok();
@@ -136,33 +135,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stand_ins_are_told_apart_in_each_round() {
+    fn placeholders_are_told_apart_in_each_round() {
         for ranges in
             [[Range::Signed, Range::Unsigned, Range::Any], [Range::Any, Range::Signed, Range::Signed]]
         {
-            let mut opens = Opens::default();
+            let mut values = HoleValues::default();
             let open = |number: usize| {
                 let source = Source::Operand(number as u8);
-                Open { source, scale: 1, range: ranges[number % 3] }
+                HoleValue { source, scale: 1, range: ranges[number % 3] }
             };
-            (0..MAX_OPEN).for_each(|number| _ = opens.stand_in(open(number)));
-            assert!(!opens.is_too_much());
-            told_apart(&opens);
-            opens.stand_in(open(0));
-            assert!(!opens.is_too_much(), "it is known");
-            opens.stand_in(open(MAX_OPEN));
-            assert!(opens.is_too_much());
+            (0..MAX_HOLES).for_each(|number| _ = values.placeholder(open(number)));
+            assert!(!values.is_full());
+            told_apart(&values);
+            values.placeholder(open(0));
+            assert!(!values.is_full(), "it is known");
+            values.placeholder(open(MAX_HOLES));
+            assert!(values.is_full());
         }
     }
 
-    fn told_apart(opens: &Opens) {
+    fn told_apart(values: &HoleValues) {
         for round in 0..ROUNDS {
-            for (number, open) in opens.list().iter().enumerate() {
+            for (number, open) in values.list().iter().enumerate() {
                 for distance in [-REACH, -1, 0, 7, REACH - 1] {
-                    let first = stand_in(number, open.range, 0) + distance;
-                    let now = stand_in(number, open.range, round) + distance;
-                    assert_eq!(opens.find(first), Some((number, distance)));
-                    assert_eq!(opens.in_round(first, round), now);
+                    let first = placeholder(number, open.range, 0) + distance;
+                    let now = placeholder(number, open.range, round) + distance;
+                    assert_eq!(values.find(first), Some((number, distance)));
+                    assert_eq!(values.in_round(first, round), now);
                     let fits = match open.range {
                         Range::Signed => now == now as i32 as i64,
                         Range::Unsigned => now == now as u32 as i64,
@@ -170,13 +169,13 @@ mod tests {
                     };
                     assert!(fits, "{now:#x}");
                     if open.range == Range::Signed {
-                        assert_eq!(opens.in_round(first as u32 as i64, round), now as u32 as i64);
+                        assert_eq!(values.in_round(first as u32 as i64, round), now as u32 as i64);
                     }
                 }
             }
         }
-        for (number, open) in opens.list().iter().enumerate() {
-            let low = |round| stand_in(number, open.range, round) as u8;
+        for (number, open) in values.list().iter().enumerate() {
+            let low = |round| placeholder(number, open.range, round) as u8;
             for bit in 0..8 {
                 let mask = 1 << bit;
                 assert!((0..ROUNDS).any(|round| low(round) & mask != 0), "bit {bit} is used");
@@ -184,7 +183,7 @@ mod tests {
             assert!((0..ROUNDS).all(|round| low(round) & 31 > 1));
         }
         for plain in [0, 1, -1, 8, i32::MIN as i64, i32::MAX as i64, u32::MAX as i64, i64::MIN, i64::MAX] {
-            assert_eq!(opens.in_round(plain, 1), plain);
+            assert_eq!(values.in_round(plain, 1), plain);
         }
     }
 }

@@ -58,7 +58,7 @@ unsafe impl Sync for Address {}
 // SAFETY: as above.
 unsafe impl Send for Address {}
 
-/// Who is called.
+/// The callee of a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Callee {
     /// A Rust function.
@@ -119,7 +119,7 @@ pub enum Step {
     },
     /// A call. Yields a value unless it returns nothing.
     Call {
-        /// Who is called.
+        /// The callee of a call.
         callee: Callee,
         /// With what.
         args: &'static [Ref],

@@ -27,7 +27,7 @@ use crate::ir::graph::{Graph, NodeData};
 use crate::ir::index::{List, Node};
 use crate::ir::ranges::Ranges;
 use crate::ir::schedule::Schedule;
-use crate::ir::stencil::Opens;
+use crate::ir::stencil::HoleValues;
 use crate::ir::tiles::{TileId, TileList};
 use crate::target::{Reg, RegisterFile};
 use crate::text::print;
@@ -224,22 +224,22 @@ impl Compilation {
         move |register| needed.is_none_or(|set| set[register as usize / 64] & 1 << (register % 64) != 0)
     }
 
-    /// Compiles one opcode with its operands left open, up to emission: what is open stands there as its stand-in.
+    /// Compiles one opcode with its operands left open, up to emission: what is open stands there as its placeholder.
     /// Also says what is at hand when the next bytecode starts, and when this one does.
     pub fn stencil(
         &mut self,
-        opening: &build::Opening<'_>,
-        opens: &mut Opens,
+        request: &build::StencilRequest<'_>,
+        values: &mut HoleValues,
         target: &Target<'_>,
         observer: &mut dyn Observer,
-    ) -> Result<build::Opened, Error> {
-        let opened = build::open(&mut self.build, opening, &mut self.graph, opens);
-        let opened = opened.ok_or(Error::Internal("open"))?;
+    ) -> Result<build::StencilFacts, Error> {
+        let facts = build::stencil(&mut self.build, request, &mut self.graph, values);
+        let facts = facts.ok_or(Error::Internal("open"))?;
         self.judge_graph("open", target, observer)?;
         self.optimize(target, observer)?;
-        close(&mut self.graph, opening.constants);
+        close(&mut self.graph, request.constants);
         self.select(target, observer)?;
-        Ok(opened)
+        Ok(facts)
     }
 
     /// Compiles [`Compilation::graph`] up to emission.
@@ -328,7 +328,7 @@ impl Compilation {
     }
 }
 
-/// What was open is a constant from here on: its stand-in. Offsets are always that.
+/// What was open is a constant from here on: its placeholder. Offsets are always that.
 fn close(graph: &mut Graph, constants: build::Constants) {
     let are_constants = constants != build::Constants::Held;
     for at in 0..graph.nodes.len() {

@@ -42,7 +42,7 @@ use azulejo_code::{CodeMemory, Installed};
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo};
 use azulejo_core::ir::template::Template;
-use azulejo_core::pass::build::{Constants, Functions, Opening};
+use azulejo_core::pass::build::{Constants, Functions, StencilRequest};
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::verify::Function;
 use azulejo_core::vocab::Vocabulary;
@@ -207,17 +207,17 @@ impl Baseline {
         if let Some(count) = known(self) {
             return Ok(count);
         }
-        let opening = Opening {
+        let request = StencilRequest {
             vocab: Vocabulary::BUILTIN,
             opcode: &count::OPCODES[kind],
             template: &count::TEMPLATES[kind],
-            carried: 0,
-            hands_over: false,
+            cached: 0,
+            omits_store: false,
             keeps_unit: machinery.keeps_unit,
             constants: Constants::Long,
             functions: machinery.functions.of_process(),
         };
-        let stencil = self.make_stencil(&opening, machinery)?;
+        let stencil = self.make_stencil(&request, machinery)?;
         let operands = operands(&count::OPCODES[kind], count::OFFSETS[kind]);
         self.shelf().add(|stock| {
             if stock.counters[kind].is_none() {
@@ -237,22 +237,30 @@ impl Baseline {
         operators: &'static [azulejo_core::vocab::OpInfo],
         machinery: &mut Machinery<'_>,
     ) -> Result<(), Error> {
-        let Missing { opcode, variant, twin_of } = missing;
+        let Missing { opcode, variant, no_store_of } = missing;
         let reads = Self::stock(&self.shelf).opcodes.details[opcode].reads.iter().enumerate();
-        let carried = reads
+        let cached = reads
             .filter(|(at, _)| variant >> at & 1 != 0)
-            .fold(0, |carried, (_, read)| carried | 1 << read.operand);
+            .fold(0, |cached, (_, read)| cached | 1 << read.operand);
         let vocab = Vocabulary { extra: operators };
         let constants = if variant & WIDE == 0 { Constants::Short } else { Constants::Long };
         let functions = machinery.functions.of_process();
-        let hands_over = twin_of.is_some();
+        let omits_store = no_store_of.is_some();
         let keeps_unit = machinery.keeps_unit;
-        let mut opening =
-            Opening { vocab, opcode: info, template, carried, hands_over, keeps_unit, constants, functions };
-        let stencil = match self.make_stencil(&opening, machinery) {
+        let mut request = StencilRequest {
+            vocab,
+            opcode: info,
+            template,
+            cached,
+            omits_store,
+            keeps_unit,
+            constants,
+            functions,
+        };
+        let stencil = match self.make_stencil(&request, machinery) {
             Err(Error::Internal("stencil")) => {
-                opening.constants = Constants::Held;
-                self.make_stencil(&opening, machinery)?
+                request.constants = Constants::Held;
+                self.make_stencil(&request, machinery)?
             }
             result => result?,
         };
@@ -262,12 +270,12 @@ impl Baseline {
 
     fn make_stencil(
         &mut self,
-        opening: &Opening<'_>,
+        request: &StencilRequest<'_>,
         machinery: &mut Machinery<'_>,
     ) -> Result<Stencil, Error> {
         let Machinery { compilation, emission, target, set, options, observer, .. } = machinery;
         let machine = (&*target, *set, *options);
-        let stencil = stencil::make(&mut self.scratch, compilation, emission, machine, opening, *observer)?;
+        let stencil = stencil::make(&mut self.scratch, compilation, emission, machine, request, *observer)?;
         if stencil.frame_bytes as usize > MAX_FRAME_BYTES {
             return Err(Error::FrameTooLarge { bytes: stencil.frame_bytes as usize });
         }

@@ -50,13 +50,13 @@ pub(super) struct PackedStencil {
     /// The number of the table that it jumps by, or [`Packed::NO_TABLE`].
     pub(super) table: u32,
     /// The number of the stencil that does the same, but for writing what it hands over to its slot; or one of these below.
-    pub(super) twin: u32,
+    pub(super) no_store: u32,
 }
 
 impl PackedStencil {
-    /// It has no twin.
+    /// It has no no-store variant.
     pub(super) const NONE: u32 = u32::MAX;
-    /// Nobody asked for its twin yet.
+    /// Nobody asked for its no-store variant yet.
     pub(super) const UNKNOWN: u32 = u32::MAX - 1;
 
     /// Whether there is more to do than copying it and filling its quick holes.
@@ -181,7 +181,7 @@ impl Packed {
             cold,
             patches: Piece::since(first_patch, &self.patches),
             table,
-            twin: if stencil.opened.can_hand_over { PackedStencil::UNKNOWN } else { PackedStencil::NONE },
+            no_store: if stencil.facts.can_omit_store { PackedStencil::UNKNOWN } else { PackedStencil::NONE },
         });
         self.stencils.len() as u32 - 1
     }

@@ -1,11 +1,11 @@
-//! The first pass: choose a stencil for each bytecode and add up sizes, so that it is known where everything will be.
+//! The first pass: choose a stencil for each bytecode and add up sizes, which gives each its place.
 //!
-//! In: verified bytecode, and what is known of each opcode ([`Opcodes`]). Out: a [`Plan`]. No operand is looked at but
-//! those that a choice depends on. Most bytecodes have nothing but a hot part that is filled by the next pass as it goes;
-//! the others are put on a list, so that no pass asks each of them whether there is more to do.
+//! In: verified bytecode, and the facts of each opcode ([`Opcodes`]). Out: a [`Plan`]. The pass reads only the operands that a choice
+//! depends on. Most bytecodes have only a hot part, which the next pass fills as it copies. The others go on a list, so that no
+//! pass asks every bytecode whether there is more to do.
 //!
-//! Where a bytecode takes a temporary from the machine register in which the one before left it, nobody looks for it in its
-//! slot. Then the one before gets the *twin* of its stencil, which does not write it there.
+//! If a bytecode reads a temporary from the machine register in which the one before left it, the temporary's slot is never read.
+//! Then the bytecode before gets the *no-store variant* of its stencil, which does not write the slot.
 
 use super::operand::{Here, Operand, Word, operands, spare, use_stack};
 use super::pack::{self, Packed, PackedStencil, Table};
@@ -14,30 +14,29 @@ use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo, OperandKind, Raw};
 use azulejo_core::ir::stencil::Source;
 use azulejo_core::ir::template::Template;
-use azulejo_core::pass::build::{Carry, first_reads};
+use azulejo_core::pass::build::{CachedValue, first_reads};
 use azulejo_core::verify::{Function, Shape};
 use azulejo_core::vocab::{Scalar, Type};
 
-/// A value at hand, as a number: in the upper half what kind of value, in the lower which VM register's. Different
-/// numbers are never the same value.
+/// A cached value as a number: its kind in the upper half, its VM register in the lower. Different numbers are different values.
 type Held = u64;
 
 const NOTHING: Held = u64::MAX;
-/// A kind that is never held, to look for, and one that is never looked for, to hold.
+/// The kind in a key that matches no cached value, and the kind of a cached value that no key matches.
 const NEVER: u32 = u32::MAX - 1;
 const UNKNOWN: u32 = u32::MAX;
 
-/// Bits 0 and 1 of a variant's number say which of [`OpcodePlan::reads`] is at hand, this one that constants are wide.
+/// Bits 0 and 1 of a variant's number say which of [`OpcodePlan::reads`] is cached; this bit says that constants are wide.
 pub(super) const WIDE: usize = 4;
 const VARIANTS: usize = 8;
 
-/// How a stencil is chosen for an opcode: all that the pass looks at, side by side.
+/// How a stencil is chosen for an opcode: all that the pass reads, in two lines of the cache.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct OpcodePlan {
-    /// The operands that a variant may find at hand.
+    /// The operands that a variant may find cached.
     reads: [Key; 2],
-    /// What is at hand afterwards.
+    /// The value that the opcode leaves cached.
     carry: Key,
     odd: Odd,
     variants: [Choice; VARIANTS],
@@ -58,14 +57,14 @@ bitflags::bitflags! {
 
 const _: () = assert!(size_of::<OpcodePlan>() == 128, "two lines of the cache");
 
-/// What else there is to know of an opcode.
+/// More facts of an opcode.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Detail {
-    /// Nothing is known of an opcode until it is met.
+    /// Whether the opcode was met; until then the other fields are empty.
     is_known: bool,
     pub(super) operands: Vec<Operand>,
-    /// What the keys are made of: operands of these numbers.
-    pub(super) reads: Vec<Carry>,
+    /// The operands that the keys are made of.
+    pub(super) reads: Vec<CachedValue>,
     /// Its constants that may be wide.
     wides: Vec<Operand>,
     /// Its constants that number functions to call: wide if there is no call cell of theirs.
@@ -81,7 +80,7 @@ pub(super) struct Opcodes {
     pub(super) details: Vec<Detail>,
 }
 
-/// A stencil's number, how long its hot part is, and what else there is to know of it.
+/// A stencil's number, the length of its hot part, and its properties.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     stencil: u32,
@@ -90,14 +89,14 @@ struct Choice {
 }
 
 bitflags::bitflags! {
-    /// What there is to know of a stencil.
+    /// Properties of a stencil.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     struct Has: u16 {
         /// More to be done than copying it and filling its quick holes: its bytecodes go on the list.
         const MORE_TO_DO = 1;
-        /// It looks for what is at hand nowhere else.
-        const TAKES_OVER = 2;
-        /// It takes `(cu)` from the register that keeps it.
+        /// It reads its cached operand from the machine register only.
+        const TAKES_CACHED = 2;
+        /// It reads the reserved register of `(cu)`.
         const READS_UNIT = 4;
     }
 }
@@ -114,12 +113,12 @@ impl Choice {
 
 const MISSING: u32 = u32::MAX;
 
-/// A stencil that there is not yet: a variant of an opcode's, or the twin of one that there is.
+/// A stencil that does not exist yet: a variant for an opcode, or the no-store variant of a stencil.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Missing {
     pub(super) opcode: usize,
     pub(super) variant: usize,
-    pub(super) twin_of: Option<u32>,
+    pub(super) no_store_of: Option<u32>,
 }
 
 /// Makes a [`Held`] of a bytecode.
@@ -220,12 +219,12 @@ impl Opcodes {
         self.plans[opcode].variants[variant].stencil != MISSING
     }
 
-    /// That a stencil of an opcode has no twin yet.
-    fn twin(&self, of: u32, opcode: usize) -> Missing {
+    /// That a stencil of an opcode has no no-store variant yet.
+    fn no_store(&self, of: u32, opcode: usize) -> Missing {
         let variants = &self.plans[opcode].variants;
         let variant = variants.iter().position(|choice| choice.stencil == of);
         let variant = variant.expect("it was chosen for this opcode");
-        Missing { opcode, variant, twin_of: Some(of) }
+        Missing { opcode, variant, no_store_of: Some(of) }
     }
 
     /// Notes a stencil that was made, and its number.
@@ -240,11 +239,11 @@ impl Opcodes {
         let stencil = &packed.stencils[number as usize];
         let mut has = Has::empty();
         has.set(Has::MORE_TO_DO, stencil.has_more_to_do());
-        has.set(Has::TAKES_OVER, made.opened.takes_over);
-        has.set(Has::READS_UNIT, made.opened.reads_unit);
+        has.set(Has::TAKES_CACHED, made.facts.takes_cached);
+        has.set(Has::READS_UNIT, made.facts.reads_unit);
         plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, has };
         let detail = &mut self.details[opcode];
-        if let Some(carry) = made.opened.carry {
+        if let Some(carry) = made.facts.cached {
             plan.carry = Key::new(carry, &detail.operands);
         }
         if detail.functions.is_empty() && variant & WIDE == 0 {
@@ -311,7 +310,7 @@ impl OpcodePlan {
 }
 
 impl Key {
-    fn new(carry: Carry, operands: &[Operand]) -> Key {
+    fn new(carry: CachedValue, operands: &[Operand]) -> Key {
         let (word, add) =
             operands[carry.operand as usize].word().expect("VM registers have numbers of 32 bits");
         const _: () = assert!((Type::I32 as u32 ^ Type::I64 as u32).is_power_of_two(), "one bit tells which");
@@ -495,22 +494,22 @@ impl Plan {
             };
             let choice @ Choice { stencil, hot: size, has } = plan.variants[variant % VARIANTS];
             if stencil == MISSING {
-                missing = Some(Missing { opcode, variant, twin_of: None });
+                missing = Some(Missing { opcode, variant, no_store_of: None });
                 break;
             }
-            if has.contains(Has::TAKES_OVER) && held as u32 >= self.temporaries {
+            if has.contains(Has::TAKES_CACHED) && held as u32 >= self.temporaries {
                 // SAFETY: something is at hand, so there is a bytecode before this one, which has its stencil.
                 let before = unsafe { &mut *stencils.add(at - 1) };
                 let old = &packed.stencils[*before as usize];
-                match old.twin {
+                match old.no_store {
                     PackedStencil::UNKNOWN => {
-                        missing = Some(opcodes.twin(*before, code[at - 1].opcode()));
+                        missing = Some(opcodes.no_store(*before, code[at - 1].opcode()));
                         break;
                     }
                     PackedStencil::NONE => {}
-                    twin => {
-                        hot = hot - old.hot + packed.stencils[twin as usize].hot;
-                        *before = twin;
+                    no_store => {
+                        hot = hot - old.hot + packed.stencils[no_store as usize].hot;
+                        *before = no_store;
                     }
                 }
             }

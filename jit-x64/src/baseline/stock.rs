@@ -168,8 +168,8 @@ impl Stock {
 
     /// Whether it has a stencil by now.
     fn has(&self, missing: Missing) -> bool {
-        match missing.twin_of {
-            Some(of) => self.packed.stencils[of as usize].twin != PackedStencil::UNKNOWN,
+        match missing.no_store_of {
+            Some(of) => self.packed.stencils[of as usize].no_store != PackedStencil::UNKNOWN,
             None => self.opcodes.has(missing),
         }
     }
@@ -183,14 +183,14 @@ impl Stock {
         let (operands, table) = (core::mem::take(&mut detail.operands), detail.table);
         let number = self.add(stencil, &operands, table);
         self.opcodes.details[missing.opcode].operands = operands;
-        match missing.twin_of {
+        match missing.no_store_of {
             None => self.opcodes.set(missing, stencil, number, &self.packed),
             Some(of) => {
                 let stencils = &mut self.packed.stencils;
                 let [is_listed, is_to_be] = [of, number].map(|one| stencils[one as usize].has_more_to_do());
                 // Its bytecodes are on the list already, or stay off it.
                 let fits = is_listed || !is_to_be;
-                stencils[of as usize].twin = if fits { number } else { PackedStencil::NONE };
+                stencils[of as usize].no_store = if fits { number } else { PackedStencil::NONE };
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::ir::ranges::{STEP, Segment};
 use crate::target::{Reg, RegSet, RegisterFile};
 use crate::vocab::Class;
 
-/// Who has a register.
+/// The holder of a register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Holder {
     /// A piece of a live range.
@@ -77,7 +77,7 @@ impl Recent {
 
 /// The most registers that a class may have.
 pub(super) const MAX_REGISTERS: usize = 2 * LANES;
-/// What nobody weighs.
+/// The weight of a register that is free: every piece outweighs it.
 pub(super) const NOBODY: f32 = -1.0;
 
 /// Where a register's bits are: in which row of a chunk, and where there. Registers of a class stand in the order in which
@@ -359,7 +359,7 @@ impl Occupied {
 
     /// Tells everyone who has the register at some position of the segments, how much they weigh, and from which
     /// position of the segments on they have it: one chunk after the other, and no further than the chunk in which
-    /// `go_on` says no. Who is in several chunks is told of in each.
+    /// `go_on` says no. A holder that lies in several chunks is reported in each.
     #[inline]
     pub(super) fn conflicts(
         &self,

@@ -19,14 +19,14 @@ mod called;
 mod decode;
 mod invoke;
 mod leave;
-mod open;
 mod reached;
 mod registers;
 mod slots;
+mod stencil;
 
 pub use called::{Called, EXITED, MOVED_ON, TAILED, TRAPPED};
 pub use invoke::{Functions, MAX_ARGUMENTS, Table};
-pub use open::{Carry, Constants, Opened, Opening, first_reads, open};
+pub use stencil::{CachedValue, Constants, StencilFacts, StencilRequest, first_reads, stencil};
 
 use super::chaos::Chaos;
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, OperandKind, Raw, run_of};
@@ -668,7 +668,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Opens a block of the template.
+    /// HoleValues a block of the template.
     fn start_block(&mut self, block: u16, params: &[Type], cold: bool) -> Block {
         debug_assert!(!self.current.is_some(), "the block before {block} is closed");
         let first_param = self.scratch.linked.values.len() as u32;

@@ -1,87 +1,87 @@
-//! Build the graph of one opcode with its operands left open.
+//! Build the graph of one opcode, with holes for its operands.
 //!
-//! In: a template. Out: a [`Graph`] that reads and writes VM registers in their slots, and a list of what is open in
-//! it. Its entry has the machine's own pointers in the registers where all bytecodes keep them; it ends with
-//! `onward` where another bytecode follows: way 0 is the next one, way `1 + n` the one that label operand `n`
-//! names. Two operands may be the same register, so a slot is written when the template says so, and read then.
+//! In: a template. Out: a [`Graph`] that reads and writes VM registers in their slots, and a list of its holes. The graph's entry
+//! has the context and the frame in the registers where all bytecodes keep them. The graph ends with `continue` where another
+//! bytecode follows: exit 0 is the next bytecode, exit `1 + n` the one that label operand `n` names. Two operands may be the same
+//! VM register, so the graph writes and reads a slot exactly where the template does.
 //!
-//! One value may be in a register beside its slot when the opcode starts ([`Opening::carried`]), and when it ends
-//! ([`Carry`]). If it is known that nobody looks for it in its slot, it may be in the register only
-//! ([`Opening::hands_over`]): an opcode that asks for it there must take it ([`Opened::takes_over`]).
+//! One VM register may be cached in a machine register when the opcode starts ([`StencilRequest::cached`]) and when it ends
+//! ([`CachedValue`]). A stencil may omit the store to the cached value's slot ([`StencilRequest::omits_store`]); then the next
+//! opcode must read the value from the machine register and nowhere else ([`StencilFacts::takes_cached`]).
 
 use super::invoke::{Given, Invoked};
 use super::{Builder, Functions, Instructions, SLOT_BYTES, Scratch, Source, WORD};
 use crate::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandKind, Raw};
 use crate::ir::graph::{Effect, Graph};
 use crate::ir::index::{Block, Node};
-use crate::ir::stencil::{Open, Opens, Range, Source as From};
+use crate::ir::stencil::{HoleValue, HoleValues, Range, Source as From};
 use crate::ir::template::{Arguments, BlockRef, Imm, Likelihood, Ref, Resume, Step, Template};
 use crate::vocab::{Op, Props, Scalar, Sig, Type, Vocabulary};
 
-/// What is opened, and how.
+/// The opcode that a stencil is made for, and the variant.
 #[derive(Clone, Copy, Debug)]
-pub struct Opening<'a> {
+pub struct StencilRequest<'a> {
     /// The operators that the template may use.
     pub vocab: Vocabulary,
     /// The opcode.
     pub opcode: &'a OpcodeInfo,
     /// What it means.
     pub template: &'a Template,
-    /// The operands, a bit each, whose register's value is at hand when the opcode starts.
-    pub carried: u16,
-    /// Whether the value that is at hand when it ends is wanted there only, and not in its slot: for [`Opened::can_hand_over`].
-    pub hands_over: bool,
-    /// Whether `(cu)` is in a register of its own, which is given out for nothing else; otherwise it is open.
+    /// The operands, a bit each, whose VM register is cached in a machine register when the opcode starts.
+    pub cached: u16,
+    /// Whether the result stays in its machine register and is not stored to its slot; only if [`StencilFacts::can_omit_store`].
+    pub omits_store: bool,
+    /// Whether `(cu)` has a reserved machine register; otherwise it is a hole.
     pub keeps_unit: bool,
-    /// What constants of 64 bits may be.
+    /// Which values constants of 64 bits may have.
     pub constants: Constants,
     /// What templates that call functions of bytecode need, which any engine has: see [`Functions::of_process`].
     pub functions: Functions<'static>,
 }
 
-/// How constants are left open.
+/// How holes for constants are made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Constants {
-    /// As operands of instructions; those of 64 bits fit 32 with their sign, and those that number functions to call number
-    /// some that have a call cell.
+    /// As operands of instructions. Constants of 64 bits fit in 32 bits with sign extension, and a constant that numbers a callee
+    /// numbers a function that has a call cell.
     Short,
-    /// As operands of instructions; those of 64 bits may be any.
+    /// As operands of instructions. Constants of 64 bits may have any value.
     Long,
-    /// In registers, whatever they are.
+    /// Each is loaded into a register first; for instructions that have no immediate operand.
     Held,
 }
 
-/// The value that is at hand when the next bytecode starts.
+/// A VM register whose value is in a machine register as well.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Carry {
-    /// It is in this operand's slot too.
+pub struct CachedValue {
+    /// The operand that names the VM register.
     pub operand: u8,
-    /// As what it is at hand: a float, [`Type::I64`], or [`Type::I32`] for what has no more bits; then who asks for 64
-    /// finds it in its slot.
+    /// The type in the machine register: a float, [`Type::I64`], or [`Type::I32`] for a value with no more bits. A reader that wants
+    /// 64 bits of the latter reads the slot.
     pub ty: Type,
 }
 
-impl Carry {
-    /// Whether what is at hand as `other` can be read as this: an integer has its low bits.
+impl CachedValue {
+    /// Whether a value that is cached as `other` can be read as this type. An integer's low bits can.
     pub fn reads(self, other: Type) -> bool {
         self.ty == other || (self.ty, other) == (Type::I32, Type::I64)
     }
 }
 
-/// What became of an opcode that was opened.
+/// What a stencil leaves in registers and expects there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Opened {
-    /// What is at hand when the next bytecode starts.
-    pub carry: Option<Carry>,
-    /// Whether that need not be in its slot as far as this opcode goes.
-    pub can_hand_over: bool,
-    /// Whether what was carried is looked for nowhere else.
-    pub takes_over: bool,
-    /// Whether it takes `(cu)` from the register that keeps it.
+pub struct StencilFacts {
+    /// The value that is cached when the next bytecode starts.
+    pub cached: Option<CachedValue>,
+    /// Whether a variant may omit the store of that value: this opcode does not read the slot.
+    pub can_omit_store: bool,
+    /// Whether the opcode reads its cached operand from the machine register only, never from the slot.
+    pub takes_cached: bool,
+    /// Whether it reads the reserved register of `(cu)`.
     pub reads_unit: bool,
 }
 
-/// As what a value of this type is carried.
+/// The type in which a value is cached.
 fn held(ty: Type) -> Type {
     match ty {
         Type::I8 | Type::I16 => Type::I32,
@@ -89,17 +89,17 @@ fn held(ty: Type) -> Type {
     }
 }
 
-/// Builds the graph of an opcode. `None` if a template uses an operand in a way that cannot be left open.
-pub fn open(
+/// Builds the graph of an opcode. `None` if the template uses an operand in a way that no hole can express.
+pub fn stencil(
     scratch: &mut Scratch,
-    opening: &Opening<'_>,
+    request: &StencilRequest<'_>,
     graph: &mut Graph,
-    opens: &mut Opens,
-) -> Option<Opened> {
-    graph.clear(opening.vocab);
-    opens.clear();
+    values: &mut HoleValues,
+) -> Option<StencilFacts> {
+    graph.clear(request.vocab);
+    values.clear();
     let source = Source {
-        vocab: opening.vocab,
+        vocab: request.vocab,
         opcodes: &[],
         templates: &[],
         code: &Nothing,
@@ -109,10 +109,10 @@ pub fn open(
         depths: &[],
         entry: 0,
         arguments: None,
-        functions: opening.functions,
+        functions: request.functions,
         called: None,
     };
-    let here = opens.stand_in(Open { source: From::Here, scale: 1, range: Range::Unsigned });
+    let here = values.placeholder(HoleValue { source: From::Here, scale: 1, range: Range::Unsigned });
     let entry = graph.add_block();
     let builder = Builder {
         source: &source,
@@ -124,29 +124,29 @@ pub fn open(
         has_window: false,
         has_blind_ends: false,
     };
-    let mut opener = Opener {
+    let mut builder = StencilBuilder {
         builder,
-        opening,
-        opens,
+        request,
+        values,
         pointers: [Node::NONE; 2],
-        carried: Node::NONE,
-        is_at_hand: true,
-        at_hand_in: Vec::new(),
-        is_missed: false,
+        cached: Node::NONE,
+        is_cached: true,
+        cached_in: Vec::new(),
+        reads_slot: false,
         reads_unit: false,
         constants: Vec::new(),
         last: None,
-        unseen: None,
-        ways: [Block::NONE; 1 + MAX_OPERANDS],
+        unstored: None,
+        exits: [Block::NONE; 1 + MAX_OPERANDS],
         table: None,
     };
-    opener.link()
+    builder.link()
 }
 
-/// The operands whose registers a template reads before anything else may have written them, in its hot blocks, with the
-/// type that they are carried as; the first two.
-pub fn first_reads(template: &Template) -> Vec<Carry> {
-    let mut reads: Vec<Carry> = Vec::new();
+/// The first two operands that a template's hot blocks read before anything may have written their VM registers, each with the
+/// type in which it is cached.
+pub fn first_reads(template: &Template) -> Vec<CachedValue> {
+    let mut reads: Vec<CachedValue> = Vec::new();
     let mut is_cold = vec![false; template.blocks as usize];
     let mut is_skipped = false;
     for step in template.steps {
@@ -154,7 +154,7 @@ pub fn first_reads(template: &Template) -> Vec<Carry> {
             Step::Block { block, cold, .. } => is_skipped = cold || is_cold[block as usize],
             _ if is_skipped => {}
             Step::Read { operand, ty } => {
-                let read = Carry { operand, ty: held(ty) };
+                let read = CachedValue { operand, ty: held(ty) };
                 if reads.iter().all(|known| known.operand != operand) {
                     reads.push(read);
                 }
@@ -165,7 +165,7 @@ pub fn first_reads(template: &Template) -> Vec<Carry> {
                 Likelihood::Even => {}
             },
             Step::Node { .. } | Step::Constant { .. } | Step::WindowLength { .. } | Step::Jump { .. } => {}
-            // Nobody comes from there to what follows.
+            // Control does not reach the steps behind these.
             Step::Trap { .. } | Step::Exit { .. } | Step::Return { .. } | Step::Goto { .. } | Step::Next => {}
             _ => break,
         }
@@ -174,7 +174,7 @@ pub fn first_reads(template: &Template) -> Vec<Carry> {
     reads
 }
 
-/// No bytecode: there is only the one that is opened.
+/// No bytecode: a stencil is made for a single opcode.
 struct Nothing;
 
 impl Instructions for Nothing {
@@ -187,30 +187,31 @@ impl Instructions for Nothing {
     }
 }
 
-struct Opener<'a> {
+struct StencilBuilder<'a> {
     builder: Builder<'a>,
-    opening: &'a Opening<'a>,
-    opens: &'a mut Opens,
-    /// The context and the frame, once somebody asked.
+    request: &'a StencilRequest<'a>,
+    values: &'a mut HoleValues,
+    /// The context and the frame, once they were used.
     pointers: [Node; 2],
-    /// The carried value, once somebody asked.
-    carried: Node,
-    /// Whether the carried value is still what its slots hold.
-    is_at_hand: bool,
-    /// For each block of the template how many ways into it were seen, and whether it is so on all of them.
-    at_hand_in: Vec<(u32, bool)>,
-    /// Whether somebody may have looked for it there.
-    is_missed: bool,
+    /// The cached value, once it was read.
+    cached: Node,
+    /// Whether the cached value still equals its slot.
+    is_cached: bool,
+    /// For each block of the template: how many edges into it were seen, and whether the cached value equals its slot on all.
+    cached_in: Vec<(u32, bool)>,
+    /// Whether the cached operand was read from its slot, or may have been.
+    reads_slot: bool,
     reads_unit: bool,
-    /// The values of constant operands, and which those are.
+    /// The values of constant operands, with the operands.
     constants: Vec<(Node, u8)>,
-    /// The operand that was written last, in the block that is open, and its value.
+    /// The operand that the current block wrote last, and its value.
     last: Option<(u8, Node)>,
-    /// The same, with what its slot gets, until somebody may look there: so long it is not written there if it is handed over.
-    unseen: Option<(u8, Node)>,
-    /// Where `onward` ends each way, by number.
-    ways: [Block; 1 + MAX_OPERANDS],
-    /// What the template's switch jumps by.
+    /// The same operand with the 64 bits for its slot, until something may read that slot. A stencil that omits the store keeps them
+    /// here and writes them only then.
+    unstored: Option<(u8, Node)>,
+    /// Where `continue` ends, by exit.
+    exits: [Block; 1 + MAX_OPERANDS],
+    /// The labels of the template's switch.
     table: Option<&'a [u8]>,
 }
 
@@ -218,11 +219,11 @@ const TC: usize = 0;
 const LOCAL: usize = 1;
 const NEXT: usize = 0;
 
-impl<'a> Opener<'a> {
-    fn link(&mut self) -> Option<Opened> {
-        let template = self.opening.template;
+impl<'a> StencilBuilder<'a> {
+    fn link(&mut self) -> Option<StencilFacts> {
+        let template = self.request.template;
         self.builder.open_blocks(template);
-        self.at_hand_in.resize(template.blocks as usize, (0, true));
+        self.cached_in.resize(template.blocks as usize, (0, true));
         for step in template.steps {
             if !self.builder.current.is_some() && !matches!(step, Step::Block { .. }) {
                 continue;
@@ -230,49 +231,48 @@ impl<'a> Opener<'a> {
             self.step(step)?;
         }
         self.builder.complete_params();
-        let carry = self.finish();
-        // Where nothing is carried it was written.
-        let can_hand_over = self.unseen.is_some();
-        if self.opens.is_too_much() {
+        let cached = self.finish();
+        let can_omit_store = self.unstored.is_some();
+        if self.values.is_full() {
             return None;
         }
-        for way in 0..self.ways.len() {
-            if self.ways[way].is_some() {
-                self.builder.current = self.ways[way];
-                self.onward(way, None);
+        for exit in 0..self.exits.len() {
+            if self.exits[exit].is_some() {
+                self.builder.current = self.exits[exit];
+                self.continue_at(exit, None);
             }
         }
         super::reached::drop_unreached(&mut self.builder.scratch.reached, self.builder.graph);
-        let takes_over = self.opening.carried != 0 && !self.is_missed && !self.builder.observed;
-        Some(Opened { carry, can_hand_over, takes_over, reads_unit: self.reads_unit })
+        let takes_cached = self.request.cached != 0 && !self.reads_slot && !self.builder.observed;
+        Some(StencilFacts { cached, can_omit_store, takes_cached, reads_unit: self.reads_unit })
     }
 
-    /// Goes on at the next bytecode, if control comes to the template's end.
-    fn finish(&mut self) -> Option<Carry> {
+    /// Continues at the next bytecode, if control reaches the template's end.
+    fn finish(&mut self) -> Option<CachedValue> {
         if !self.builder.current.is_some() {
             return None;
         }
-        if self.ways[NEXT].is_some() {
-            self.show();
-            self.jump(self.ways[NEXT]);
+        if self.exits[NEXT].is_some() {
+            self.flush();
+            self.jump(self.exits[NEXT]);
             return None;
         }
         let (operand, value) = match self.last.filter(|_| !self.builder.observed) {
             Some(last) => last,
             None => {
-                self.show();
-                self.onward(NEXT, None);
+                self.flush();
+                self.continue_at(NEXT, None);
                 return None;
             }
         };
         let ty = held(self.builder.graph.node(value).ty());
         let whole = match ty {
-            Type::I32 if self.opening.hands_over => self.builder.as_i32(value),
+            Type::I32 if self.request.omits_store => self.builder.as_i32(value),
             Type::I32 => self.builder.widen(value),
             _ => value,
         };
-        self.onward(NEXT, Some(whole));
-        Some(Carry { operand, ty })
+        self.continue_at(NEXT, Some(whole));
+        Some(CachedValue { operand, ty })
     }
 
     fn jump(&mut self, to: Block) {
@@ -281,40 +281,40 @@ impl<'a> Opener<'a> {
         *current = Block::NONE;
     }
 
-    /// Ends the block with a way to another bytecode.
-    fn onward(&mut self, way: usize, value: Option<Node>) {
+    /// Ends the block with an exit to another bytecode.
+    fn continue_at(&mut self, exit: usize, value: Option<Node>) {
         let pointers = [self.pointer(TC), self.pointer(LOCAL)];
         match value {
-            None => self.builder.leave(Op::ONWARD, Type::Void, &pointers, way as u64),
+            None => self.builder.leave(Op::CONTINUE, Type::Void, &pointers, exit as u64),
             Some(value) => {
                 let ty = self.builder.graph.node(value).ty();
                 let inputs = [pointers[TC], pointers[LOCAL], value];
-                self.builder.leave(Op::ONWARD_WITH, ty, &inputs, way as u64);
+                self.builder.leave(Op::CONTINUE_WITH, ty, &inputs, exit as u64);
             }
         }
     }
 
-    fn way(&mut self, way: usize) -> Block {
-        if !self.ways[way].is_some() {
-            self.ways[way] = self.builder.graph.add_block();
+    fn exit(&mut self, exit: usize) -> Block {
+        if !self.exits[exit].is_some() {
+            self.exits[exit] = self.builder.graph.add_block();
         }
-        self.ways[way]
+        self.exits[exit]
     }
 
-    /// Writes what was last written to its slot, before anybody looks there.
-    fn show(&mut self) {
-        if let Some((operand, whole)) = self.unseen.take()
-            && self.opening.hands_over
+    /// Stores the value whose store was omitted so far, before something may read its slot.
+    fn flush(&mut self) {
+        if let Some((operand, whole)) = self.unstored.take()
+            && self.request.omits_store
         {
             self.store(operand, whole);
         }
     }
 
-    /// Links a step: here if an operand takes part in it, and else as ever.
+    /// Links a step: here if it has an operand, otherwise as for whole functions.
     fn step(&mut self, step: &'a Step) -> Option<()> {
         let is_blind = matches!(step, Step::Constant { .. } | Step::Node { .. } | Step::WindowLength { .. });
         if !is_blind || matches!(step, Step::Node { op: Op::LOCAL, .. }) {
-            self.show();
+            self.flush();
         }
         let value = match *step {
             Step::Read { operand, ty } => self.read(operand, ty),
@@ -328,12 +328,12 @@ impl<'a> Opener<'a> {
                 self.builder.observed = true;
                 self.pointer(LOCAL)
             }
-            Step::Node { op: Op::CU, .. } if self.opening.keeps_unit => {
+            Step::Node { op: Op::CU, .. } if self.request.keeps_unit => {
                 self.reads_unit = true;
                 self.builder.graph.add(Op::KEPT_CU, WORD, &[], 0, self.builder.at)
             }
             Step::Node { op: Op::CU, .. } => {
-                self.open(Open { source: From::Unit, scale: 1, range: Range::Any })
+                self.hole(HoleValue { source: From::Unit, scale: 1, range: Range::Any })
             }
             Step::Node { op, sig, inputs, imm: Imm::Operand(operand) } => {
                 self.node(op, sig, inputs.first().copied(), inputs, operand)?
@@ -363,17 +363,17 @@ impl<'a> Opener<'a> {
                 self.write(operand, value);
             }
             Step::Goto { operand } => {
-                let to = self.way(1 + operand as usize);
+                let to = self.exit(1 + operand as usize);
                 self.jump(to);
             }
             Step::Next => {
-                let to = self.way(NEXT);
+                let to = self.exit(NEXT);
                 self.jump(to);
             }
             Step::Switch { value, operands } => self.switch(value, operands)?,
             Step::Exit { to: Resume::Label(operand) } => {
-                let open = Open { source: From::Operand(operand), scale: 1, range: Range::Unsigned };
-                let to = self.opens.stand_in(open);
+                let open = HoleValue { source: From::Operand(operand), scale: 1, range: Range::Unsigned };
+                let to = self.values.placeholder(open);
                 self.builder.leave(Op::EXIT_AT, Type::Void, &[], to as u64);
             }
             Step::Node { op, sig, inputs, imm } => self.builder.node(op, sig, inputs, imm),
@@ -397,7 +397,7 @@ impl<'a> Opener<'a> {
                 self.builder.current = Block::NONE;
             }
             Step::Exit { to } => {
-                self.is_missed |= to == Resume::Here;
+                self.reads_slot |= to == Resume::Here;
                 let here = self.builder.at as u64;
                 let to = if to == Resume::Here { here } else { here + 1 };
                 self.builder.leave(Op::EXIT_AT, Type::Void, &[], to);
@@ -419,35 +419,35 @@ impl<'a> Opener<'a> {
     fn forget(&mut self, step: &Step) {
         match *step {
             Step::Block { block, .. } => {
-                // A block to which a way leads from behind it is a loop's: what is written there is not known yet.
-                let (seen, is_at_hand) = self.at_hand_in[block as usize];
+                // A back edge leads to the head of a loop, and what the loop writes is not known yet.
+                let (seen, is_cached) = self.cached_in[block as usize];
                 let all = self.builder.scratch.linked.blocks[block as usize].awaited;
-                (self.is_at_hand, self.last) = (is_at_hand && seen == all, None);
+                (self.is_cached, self.last) = (is_cached && seen == all, None);
             }
-            Step::Jump { block, .. } => self.arrive(block),
+            Step::Jump { block, .. } => self.add_edge(block),
             Step::Branch { then, otherwise, .. } => {
-                self.arrive(then);
-                self.arrive(otherwise);
+                self.add_edge(then);
+                self.add_edge(otherwise);
             }
             Step::Call { effect, .. } | Step::Invoke { effect, .. } => {
-                self.is_at_hand = false;
+                self.is_cached = false;
                 if effect == Effect::Observes {
                     self.last = None;
                 }
             }
             Step::Node { op, .. } => {
-                let writes = self.opening.vocab.info(op).props.contains(Props::WRITES);
-                self.is_at_hand &= !writes;
+                let writes = self.request.vocab.info(op).props.contains(Props::WRITES);
+                self.is_cached &= !writes;
             }
             _ => {}
         }
     }
 
-    /// One more way into a block of the template.
-    fn arrive(&mut self, block: BlockRef) {
-        let (seen, is_at_hand) = &mut self.at_hand_in[block as usize];
+    /// Notes one more edge into a block of the template.
+    fn add_edge(&mut self, block: BlockRef) {
+        let (seen, is_cached) = &mut self.cached_in[block as usize];
         *seen += 1;
-        *is_at_hand &= self.is_at_hand;
+        *is_cached &= self.is_cached;
     }
 
     // Values.
@@ -460,23 +460,24 @@ impl<'a> Opener<'a> {
         self.pointers[which]
     }
 
-    /// An open number.
-    fn open(&mut self, open: Open) -> Node {
-        let bits = self.opens.stand_in(open) as u64;
+    /// A hole in the code.
+    fn hole(&mut self, value: HoleValue) -> Node {
+        let bits = self.values.placeholder(value) as u64;
         self.builder.graph.add(Op::OPEN, WORD, &[], bits, self.builder.at)
     }
 
     /// How many registers are in a run.
     fn length(&mut self, operand: u8) -> Node {
-        self.open(Open { source: From::Count(operand), scale: 1, range: Range::Unsigned })
+        self.hole(HoleValue { source: From::Count(operand), scale: 1, range: Range::Unsigned })
     }
 
-    /// A function whose number is an operand: its call cell is open too. For others it is open where they are looked up.
+    /// The function to call. If its number is a constant operand, the address of its call cell is a hole; otherwise the address of the
+    /// table is, in which the code looks the cell up.
     fn callee(&mut self, function: Ref) -> Invoked {
         match self.cell(function) {
             Some(cell) => Invoked::Cell(cell),
             None => {
-                let table = self.open(Open { source: From::Functions, scale: 1, range: Range::Any });
+                let table = self.hole(HoleValue { source: From::Functions, scale: 1, range: Range::Any });
                 Invoked::Sought(table, function)
             }
         }
@@ -485,19 +486,19 @@ impl<'a> Opener<'a> {
     fn cell(&mut self, function: Ref) -> Option<Node> {
         let Builder { graph, .. } = &self.builder;
         let number = self.builder.value(function);
-        // Narrow ones are the low bits of what is open.
+        // A narrow number is the low bits of a hole.
         let open = match graph.node(number).op {
             Op::UCAST => graph.inputs(number)[0],
             _ => number,
         };
         let data = graph.node(open);
-        if data.op != Op::OPEN || self.opening.constants != Constants::Short {
+        if data.op != Op::OPEN || self.request.constants != Constants::Short {
             return None;
         }
-        match self.opens.find(data.imm as i64)? {
-            (open, 0) => match self.opens.list()[open].source {
+        match self.values.find(data.imm as i64)? {
+            (open, 0) => match self.values.list()[open].source {
                 From::Operand(operand) => {
-                    Some(self.open(Open { source: From::Cell(operand), scale: 1, range: Range::Any }))
+                    Some(self.hole(HoleValue { source: From::Cell(operand), scale: 1, range: Range::Any }))
                 }
                 _ => None,
             },
@@ -515,22 +516,23 @@ impl<'a> Opener<'a> {
 
     /// The slot that an operand names.
     fn slot(&mut self, operand: u8) -> Node {
-        let open = Open { source: From::Operand(operand), scale: SLOT_BYTES as u8, range: Range::Signed };
-        let (frame, offset) = (self.pointer(LOCAL), self.opens.stand_in(open));
+        let open =
+            HoleValue { source: From::Operand(operand), scale: SLOT_BYTES as u8, range: Range::Signed };
+        let (frame, offset) = (self.pointer(LOCAL), self.values.placeholder(open));
         self.builder.graph.add(Op::OPEN_ADDR, WORD, &[frame], offset as u64, self.builder.at)
     }
 
     fn read(&mut self, operand: u8, ty: Type) -> Node {
-        if self.is_at_hand && self.opening.carried & 1 << operand != 0 {
-            // All bits of an integer, though perhaps only the low ones mean something.
+        if self.is_cached && self.request.cached & 1 << operand != 0 {
+            // All 64 bits of an integer, though perhaps only the low ones mean something.
             let sig = Sig { from: Type::Void, ty: if ty.is_float() { ty } else { Type::I64 } };
-            if !self.carried.is_some() {
-                self.carried = self.builder.graph.add(Op::CARRIED, sig, &[], 0, self.builder.at);
+            if !self.cached.is_some() {
+                self.cached = self.builder.graph.add(Op::CACHED, sig, &[], 0, self.builder.at);
             }
-            debug_assert_eq!(self.builder.graph.node(self.carried).ty(), sig.ty, "it is carried as one type");
-            return if ty == sig.ty { self.carried } else { self.builder.narrow(self.carried, ty) };
+            debug_assert_eq!(self.builder.graph.node(self.cached).ty(), sig.ty, "it is cached as one type");
+            return if ty == sig.ty { self.cached } else { self.builder.narrow(self.cached, ty) };
         }
-        self.is_missed |= self.opening.carried & 1 << operand != 0;
+        self.reads_slot |= self.request.cached & 1 << operand != 0;
         let address = self.slot(operand);
         let sig = Sig { from: Type::Void, ty };
         self.builder.graph.push(self.builder.current, Op::LOAD, sig, &[address], 0, self.builder.at)
@@ -539,12 +541,12 @@ impl<'a> Opener<'a> {
     fn write(&mut self, operand: u8, value: Node) {
         let ty = self.builder.graph.node(value).ty();
         let whole = if ty == Type::F64 { value } else { self.builder.widen(value) };
-        if !self.opening.hands_over {
+        if !self.request.omits_store {
             self.store(operand, whole);
         }
-        self.is_at_hand = false;
+        self.is_cached = false;
         self.last = Some((operand, value));
-        self.unseen = Some((operand, whole));
+        self.unstored = Some((operand, whole));
     }
 
     fn store(&mut self, operand: u8, whole: Node) {
@@ -553,13 +555,13 @@ impl<'a> Opener<'a> {
         self.builder.graph.push(self.builder.current, Op::STORE, sig, &[address, whole], 0, self.builder.at);
     }
 
-    /// How a constant operand that is used as 64 bits may be.
+    /// The range of a constant operand that is used as 64 bits.
     fn range(&self, operand: u8) -> Range {
-        match self.opening.opcode.operands[operand as usize].scalar {
-            _ if self.opening.constants == Constants::Held => Range::Any,
+        match self.request.opcode.operands[operand as usize].scalar {
+            _ if self.request.constants == Constants::Held => Range::Any,
             Some(Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16 | Scalar::I32) => Range::Signed,
             Some(Scalar::F32 | Scalar::F64) => Range::Any,
-            _ if self.opening.constants != Constants::Short => Range::Any,
+            _ if self.request.constants != Constants::Short => Range::Any,
             _ => Range::Signed,
         }
     }
@@ -567,15 +569,15 @@ impl<'a> Opener<'a> {
     fn constant(&mut self, operand: u8, ty: Type) -> Node {
         let source = From::Operand(operand);
         if ty.bits() == 64 {
-            let value = self.open(Open { source, scale: 1, range: self.range(operand) });
+            let value = self.hole(HoleValue { source, scale: 1, range: self.range(operand) });
             // A float comes through an integer register. As an operand in memory behind the code it is no faster, in loops
             // of nothing but additions and multiplications, and each bytecode with one takes twice as long to compile and
             // ten bytes more.
             return if ty.is_float() { self.bits_as(value, ty) } else { value };
         }
-        let held = self.opening.constants == Constants::Held;
+        let held = self.request.constants == Constants::Held;
         let range = if held { Range::Any } else { Range::Signed };
-        let whole = self.open(Open { source, scale: 1, range });
+        let whole = self.hole(HoleValue { source, scale: 1, range });
         let sig = Sig { from: Type::I64, ty: Type::I32 };
         let value = self.builder.graph.add(Op::UCAST, sig, &[whole], 0, self.builder.at);
         match ty {
@@ -593,7 +595,7 @@ impl<'a> Opener<'a> {
     fn converted(&mut self, op: Op, sig: Sig, input: Ref) -> Option<Node> {
         let input = self.builder.value(input);
         let (_, operand) = *self.constants.iter().find(|(constant, _)| *constant == input)?;
-        let scalar = self.opening.opcode.operands[operand as usize].scalar?;
+        let scalar = self.request.opcode.operands[operand as usize].scalar?;
         let is_its_own = scalar.ty() == sig.from && scalar.is_signed() == (op == Op::SCAST);
         (is_its_own || sig.ty.bits() < sig.from.bits()).then(|| self.constant(operand, sig.ty))
     }
@@ -612,7 +614,7 @@ impl<'a> Opener<'a> {
                 let base = self.builder.value(base?);
                 let range = self.range(operand);
                 if range == Range::Any {
-                    let distance = self.open(Open { source, scale: 1, range });
+                    let distance = self.hole(HoleValue { source, scale: 1, range });
                     return Some(self.builder.graph.add(
                         Op::ADD,
                         WORD,
@@ -621,12 +623,12 @@ impl<'a> Opener<'a> {
                         self.builder.at,
                     ));
                 }
-                let offset = self.opens.stand_in(Open { source, scale: 1, range });
+                let offset = self.values.placeholder(HoleValue { source, scale: 1, range });
                 Some(self.builder.graph.add(Op::OPEN_ADDR, WORD, &[base], offset as u64, self.builder.at))
             }
             Op::IDX => {
                 let (base, index) = (self.builder.value(base?), self.builder.value(inputs[1]));
-                let scale = self.open(Open { source, scale: 1, range: self.range(operand) });
+                let scale = self.hole(HoleValue { source, scale: 1, range: self.range(operand) });
                 let at = self.builder.at;
                 let distance = self.builder.graph.add(Op::MUL, WORD, &[index, scale], 0, at);
                 Some(self.builder.graph.add(Op::ADD, WORD, &[base, distance], 0, at))
@@ -642,21 +644,21 @@ impl<'a> Opener<'a> {
             return None;
         }
         let value = self.builder.value(value);
-        let kind = self.opening.opcode.operands[operands[0] as usize].kind;
+        let kind = self.request.opcode.operands[operands[0] as usize].kind;
         let last = match operands {
             [run] if kind == OperandKind::Labels => {
-                self.open(Open { source: From::Last(*run), scale: 1, range: Range::Unsigned })
+                self.hole(HoleValue { source: From::Last(*run), scale: 1, range: Range::Unsigned })
             }
             _ => self.builder.graph.constant(Type::I64, operands.len() as u64 - 1, self.builder.at),
         };
-        let table = self.open(Open { source: From::Table, scale: 1, range: Range::Any });
+        let table = self.hole(HoleValue { source: From::Table, scale: 1, range: Range::Any });
         let (graph, at) = (&mut *self.builder.graph, self.builder.at);
         let is_less = graph.add(Op::ULT, Sig { from: Type::I64, ty: Type::Flag }, &[value, last], 0, at);
         let position = graph.add(Op::SELECT, WORD, &[is_less, value, last], 0, at);
         let entry = graph.add(Op::IDX, WORD, &[table, position], SLOT_BYTES, at);
         let target = graph.push(self.builder.current, Op::LOAD, WORD, &[entry], 0, at);
         let inputs = [self.pointer(TC), self.pointer(LOCAL), target];
-        self.builder.leave(Op::ONWARD_TO, Type::Void, &inputs, 0);
+        self.builder.leave(Op::CONTINUE_TO, Type::Void, &inputs, 0);
         Some(())
     }
 }
