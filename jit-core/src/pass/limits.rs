@@ -1,7 +1,7 @@
 //! Limits on what the passes do beyond what they must, by which a fault is found.
 //!
 //! Some of a pass's work could as well be left out: a rewritten value, a forwarded load, a value that leaves its loop, a
-//! node that becomes part of a larger instruction, a piece of a range that gets a register. Each is a *step*. A function is
+//! node that becomes part of a larger instruction, an interval of a range that gets a register. Each is a *step*. A function is
 //! right after any number of steps, so if one more makes it wrong, that step is at fault.
 
 /// How many steps each pass may take.

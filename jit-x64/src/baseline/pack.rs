@@ -43,10 +43,10 @@ pub(super) struct PackedStencil {
     pub(super) n_quick: u8,
     pub(super) quick: [Quick; QUICK],
     /// What else is to be copied of the hot part.
-    pub(super) more: Piece,
-    pub(super) cold: Piece,
+    pub(super) more: Run,
+    pub(super) cold: Run,
     /// All other holes and distances.
-    pub(super) patches: Piece,
+    pub(super) patches: Run,
     /// The number of the table that it jumps by, or [`Packed::NO_TABLE`].
     pub(super) table: u32,
     /// The number of the stencil that does the same, but for writing what it hands over to its slot; or one of these below.
@@ -69,19 +69,19 @@ const _: () = assert!(size_of::<PackedStencil>() == 128, "two lines of the cache
 
 /// So many of a list's entries.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Piece {
+pub(super) struct Run {
     start: u32,
     pub(super) len: u32,
 }
 
-impl Piece {
+impl Run {
     pub(super) fn of<T>(self, list: &[T]) -> &[T] {
         &list[self.start as usize..][..self.len as usize]
     }
 
     /// What was added to the list since it was so long.
-    fn since<T>(start: usize, list: &[T]) -> Piece {
-        Piece { start: start as u32, len: (list.len() - start) as u32 }
+    fn since<T>(start: usize, list: &[T]) -> Run {
+        Run { start: start as u32, len: (list.len() - start) as u32 }
     }
 }
 
@@ -179,7 +179,7 @@ impl Packed {
             quick,
             more,
             cold,
-            patches: Piece::since(first_patch, &self.patches),
+            patches: Run::since(first_patch, &self.patches),
             table,
             no_store: if stencil.facts.can_omit_store { PackedStencil::UNKNOWN } else { PackedStencil::NONE },
         });
@@ -193,11 +193,11 @@ impl Packed {
     }
 
     /// Adds bytes, filled up to whole chunks.
-    fn add_chunks(&mut self, bytes: &[u8]) -> Piece {
+    fn add_chunks(&mut self, bytes: &[u8]) -> Run {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         self.bytes.resize(start + bytes.len().next_multiple_of(CHUNK), 0xcc);
-        Piece::since(start, &self.bytes)
+        Run::since(start, &self.bytes)
     }
 }
 

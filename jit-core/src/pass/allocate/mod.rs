@@ -1,12 +1,12 @@
 //! Give every value a place.
 //!
-//! In: a tile list and its live ranges. Out: an [`Assignment`]. Keeps: the tile list. Cost: for each piece, the
+//! In: a tile list and its live ranges. Out: an [`Assignment`]. Keeps: the tile list. Cost: for each interval, the
 //! holders that meet it in the registers it tries, up to the first that does not yield.
 //!
 //! Ranges wait in the order in which they start. Each gets a register that is free wherever the range is live
 //! (holes count as free), the one that saves a move if possible. If there is none, the cheapest range in the way
 //! gives its register up: from its last use before that on, or altogether if it may be cut at the borders of loops
-//! instead, and waits again. If none is cheaper, the range is cut, where that is cheapest, and its pieces wait:
+//! instead, and waits again. If none is cheaper, the range is cut, where that is cheapest, and its intervals wait:
 //!
 //! - at the borders of loops and of cold code, so that what is needed in the loop decides there, and a slow path
 //!   that destroys every register costs the fast one nothing;
@@ -18,16 +18,16 @@
 //! entered at their first) stays there where it was when control came in, so that a region moves what it needs and
 //! nothing more.
 //!
-//! A piece that is in memory is in its range's spill slot; each instruction that needs it in a register gets it
-//! in one for just that moment. What such a moment needs cannot be put off, so it may drive out any piece. A
-//! constant has no slot: it is made again. [`mod@write`] finds where to store, and moves values between pieces.
+//! An interval that is in memory is in its range's spill slot; each instruction that needs it in a register gets it
+//! in one for just that reload. What such a reload needs cannot be put off, so it may drive out any interval. A
+//! constant has no slot: it is made again. [`mod@write`] finds where to store, and moves values between intervals.
 //!
 //! Operands in fixed registers and call arguments are moved into place right before the instruction, all at
-//! once, by [`moves`]; the registers that they take are reserved for that moment.
+//! once, by [`moves`]; the registers that they take are reserved for that reload.
 
+mod intervals;
 mod moves;
 mod occupied;
-mod pieces;
 mod write;
 
 use super::chaos::Chaos;
@@ -38,28 +38,28 @@ use crate::ir::ranges::{AFTER, EARLY, LATE, Ranges, STEP, Segment};
 use crate::ir::tiles::{Constraint, Operand, Role, TileList};
 use crate::target::{Reg, RegSet, RegisterFile};
 use crate::vocab::Class;
+use intervals::{Interval, Intervals, Place, Touch};
 use occupied::{Holder, MAX_REGISTERS, NOBODY, Occupied, Sweep};
-use pieces::{Piece, Pieces, Place, Touch};
 use std::collections::BinaryHeap;
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Scratch {
     occupied: Occupied,
-    pieces: Pieces,
-    /// For each range the register that a piece of it was given last.
+    intervals: Intervals,
+    /// For each range the register that an interval of it was given last.
     latest: Vec<Option<Reg>>,
     /// What waits from the start, the first one last, and what waits again or was cut off.
     ranges: Vec<Task>,
     queue: BinaryHeap<Task>,
-    /// Pieces in cold code that wait for all else to have its place, and how often such were given theirs.
+    /// Intervals in cold code that wait for all else to have its place, and how often such were given theirs.
     cold: Vec<u32>,
     n_rounds: u32,
     /// What is in registers where control enters regions: the range, the region, the register; sorted.
     entering: Vec<(u32, u32, Reg)>,
-    /// For each operand that needs a register for a moment, the moment; `u32::MAX` for others.
+    /// For each operand that needs a register for a reload, the reload; `u32::MAX` for others.
     moment_of: Vec<u32>,
-    moments: Vec<Moment>,
+    reloads: Vec<Reload>,
     evicted: Vec<u32>,
     write: write::Scratch,
     /// Spills what fits, and takes other registers than the cheapest.
@@ -74,15 +74,15 @@ impl Scratch {
         ranges: &'a Ranges,
         tiles: &'a TileList,
     ) -> impl Iterator<Item = Part<'a>> {
-        self.pieces.all.iter().enumerate().filter_map(move |(at, piece)| {
-            let place = match piece.place {
+        self.intervals.all.iter().enumerate().filter_map(move |(at, interval)| {
+            let place = match interval.place {
                 Place::Reg(reg) => Some(Loc::Reg(reg)),
-                Place::Memory if ranges.constant(piece.range, tiles).is_some() => None,
-                Place::Memory => Some(Loc::Slot(self.write.slot(piece.range))),
+                Place::Memory if ranges.constant(interval.range, tiles).is_some() => None,
+                Place::Memory => Some(Loc::Slot(self.write.slot(interval.range))),
                 Place::Waiting => None,
             };
-            let segments = self.pieces.segments(at as u32);
-            (!segments.is_empty()).then_some(Part { range: piece.range, segments, place })
+            let segments = self.intervals.segments(at as u32);
+            (!segments.is_empty()).then_some(Part { range: interval.range, segments, place })
         })
     }
 
@@ -100,9 +100,9 @@ pub struct Impossible {
     pub inst: u32,
 }
 
-/// A register that an operand in memory needs for a moment.
+/// A register that an operand in memory needs for a reload.
 #[derive(Clone, Copy, Debug)]
-struct Moment {
+struct Reload {
     operand: u32,
     inst: u32,
     segment: Segment,
@@ -110,29 +110,29 @@ struct Moment {
     reg: Option<Reg>,
 }
 
-/// What waits for a register: earliest first, moments before pieces, what is newer before what is older. In one number,
-/// since waiting is mostly being compared: from the highest bits down how early it starts, whether it is a moment, and
+/// What waits for a register: earliest first, reloads before intervals, what is newer before what is older. In one number,
+/// since waiting is mostly being compared: from the highest bits down how early it starts, whether it is a reload, and
 /// which.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Task(u64);
 
 /// What gets a register.
 enum Waiting {
-    Piece(u32),
-    Moment(u32),
+    Interval(u32),
+    Reload(u32),
 }
 
 impl Task {
-    const MOMENT: u32 = 1 << 31;
+    const RELOAD: u32 = 1 << 31;
 
-    fn piece(start: u32, at: u32) -> Task {
-        debug_assert!(at < Task::MOMENT);
+    fn interval(start: u32, at: u32) -> Task {
+        debug_assert!(at < Task::RELOAD);
         Task((!start as u64) << 32 | at as u64)
     }
 
-    fn moment(start: u32, at: u32) -> Task {
-        debug_assert!(at < Task::MOMENT);
-        Task((!start as u64) << 32 | (Task::MOMENT | at) as u64)
+    fn reload(start: u32, at: u32) -> Task {
+        debug_assert!(at < Task::RELOAD);
+        Task((!start as u64) << 32 | (Task::RELOAD | at) as u64)
     }
 
     fn start(self) -> u32 {
@@ -141,17 +141,17 @@ impl Task {
 
     fn what(self) -> Waiting {
         match self.0 as u32 {
-            at if at >= Task::MOMENT => Waiting::Moment(at - Task::MOMENT),
-            at => Waiting::Piece(at),
+            at if at >= Task::RELOAD => Waiting::Reload(at - Task::RELOAD),
+            at => Waiting::Interval(at),
         }
     }
 }
 
-/// What stands in the way of a piece in a register.
+/// What stands in the way of an interval in a register.
 enum Look {
     /// Nothing.
     Free,
-    /// Pieces that can go; how much the dearest of them weighs.
+    /// Intervals that can go; how much the dearest of them weighs.
     Held(f32),
     /// Something that does not go, from this position on.
     Blocked(u32),
@@ -160,13 +160,13 @@ enum Look {
 /// How many registers an instruction destroys that is one of those that all others are asked for together.
 const MANY: u32 = 4;
 
-/// How often cold pieces are given their places together; those that come later wait like others.
+/// How often cold intervals are given their places together; those that come later wait like others.
 const MAX_ROUNDS: u32 = 4;
 
-/// How many positions a piece covers at most that waits again.
+/// How many positions an interval covers at most that waits again.
 const MAX_LENGTH: u32 = 1024 * STEP;
 
-/// How much of a piece the registers have room for that cannot have all of it.
+/// How much of an interval the registers have room for that cannot have all of it.
 #[derive(Clone, Copy, Default)]
 struct Room {
     /// From which position on something does not go from the register where that is last.
@@ -203,7 +203,7 @@ pub fn allocate(
     let has = |class: Class| ranges.ranges.iter().any(|range| range.class == class);
     let classes = [Class::Int, Class::Float].into_iter().filter(|class| has(*class));
     scratch.occupied.clear(regs, classes, tiles.insts.len() as u32 * STEP);
-    scratch.pieces.fill(tiles, ranges);
+    scratch.intervals.fill(tiles, ranges);
     scratch.latest.clear();
     scratch.latest.resize(ranges.ranges.len(), None);
     scratch.queue.clear();
@@ -211,14 +211,14 @@ pub fn allocate(
     scratch.n_rounds = 0;
     scratch.moment_of.clear();
     scratch.moment_of.resize(tiles.operands.len(), u32::MAX);
-    scratch.moments.clear();
+    scratch.reloads.clear();
     let mut allocator = Allocator { scratch, tiles, ranges, regs };
     allocator.reserve();
     allocator.queue_ranges();
     while let Some(task) = allocator.next() {
         match task.what() {
-            Waiting::Piece(at) => allocator.place_piece(at),
-            Waiting::Moment(at) => allocator.place_moment(at)?,
+            Waiting::Interval(at) => allocator.place_interval(at),
+            Waiting::Reload(at) => allocator.place_reload(at)?,
         }
     }
     write::write(allocator, out);
@@ -233,21 +233,21 @@ struct Allocator<'a> {
 }
 
 impl Allocator<'_> {
-    /// Takes the registers that instructions need at certain moments.
+    /// Takes the registers that instructions need at certain reloads.
     fn reserve(&mut self) {
-        let swept = self.swept();
-        self.scratch.occupied.set_swept(swept);
+        let call_clobbered = self.call_clobbered();
+        self.scratch.occupied.set_call_clobbered(call_clobbered);
         for (at, inst) in self.tiles.insts.iter().enumerate() {
             let base = at as u32 * STEP;
             let operands = &self.tiles.operands[inst.operands.range()];
             for operand in operands {
                 let Constraint::Fixed(reg) = operand.constraint else { continue };
-                let (range, taken) = (self.ranges.of[operand.vreg.at()], moment(operand, base));
+                let (range, taken) = (self.ranges.of[operand.vreg.at()], reload(operand, base));
                 // A range that has a new value while the old one is still read is kept out like any other.
                 let has_new_value = operands.iter().any(|other| {
                     other.vreg != operand.vreg
                         && self.ranges.of[other.vreg.at()] == range
-                        && live::intersect(&[moment(other, base)], &[taken])
+                        && live::intersect(&[reload(other, base)], &[taken])
                 });
                 let owner = if has_new_value { Holder::Machine } else { Holder::Owned(range) };
                 self.scratch.occupied.reserve(reg, taken, owner);
@@ -263,55 +263,55 @@ impl Allocator<'_> {
     }
 
     /// The registers that every instruction destroys that destroys many: calls do.
-    fn swept(&self) -> RegSet {
+    fn call_clobbered(&self) -> RegSet {
         let many = self.tiles.insts.iter().map(|inst| inst.clobbers).filter(|set| set.len() >= MANY);
         many.reduce(RegSet::intersection).unwrap_or(RegSet::EMPTY)
     }
 
-    fn piece(&self, at: u32) -> &Piece {
-        &self.scratch.pieces.all[at as usize]
+    fn interval(&self, at: u32) -> &Interval {
+        &self.scratch.intervals.all[at as usize]
     }
 
     fn queue_ranges(&mut self) {
-        let Scratch { ranges, pieces, .. } = &mut *self.scratch;
+        let Scratch { ranges, intervals, .. } = &mut *self.scratch;
         ranges.clear();
-        ranges.extend((0..pieces.all.len() as u32).rev().filter_map(|at| task(pieces, at)));
+        ranges.extend((0..intervals.all.len() as u32).rev().filter_map(|at| task(intervals, at)));
         // They mostly are in the order of their definitions.
         if !ranges.is_sorted() {
             ranges.sort_unstable();
         }
     }
 
-    /// Lets a piece wait again. It is cut so that what it gives up and gets again is not long: a loop around many cases
+    /// Lets an interval wait again. It is cut so that what it gives up and gets again is not long: a loop around many cases
     /// may take a register from it in each. Cold code is cut by regions instead.
-    fn queue(&mut self, piece: u32) {
-        let mut rest = piece;
-        while let [first, ..] = *self.scratch.pieces.segments(rest)
-            && let [.., last] = *self.scratch.pieces.segments(rest)
+    fn queue(&mut self, interval: u32) {
+        let mut rest = interval;
+        while let [first, ..] = *self.scratch.intervals.segments(rest)
+            && let [.., last] = *self.scratch.intervals.segments(rest)
         {
             if self.is_put_off(rest) {
                 return;
             }
-            let Scratch { pieces, queue, .. } = &mut *self.scratch;
-            let is_hot = first.start < pieces.first_cold;
-            let cold = if is_hot { pieces.first_cold } else { u32::MAX };
+            let Scratch { intervals, queue, .. } = &mut *self.scratch;
+            let is_hot = first.start < intervals.first_cold;
+            let cold = if is_hot { intervals.first_cold } else { u32::MAX };
             let stop = cold.min(before(first.start) + MAX_LENGTH);
             let front = rest;
             if last.end <= stop {
-                queue.push(Task::piece(first.start, front));
+                queue.push(Task::interval(first.start, front));
                 return;
             }
-            rest = pieces.cut_before(front, stop);
-            queue.extend(task(pieces, front));
+            rest = intervals.cut_before(front, stop);
+            queue.extend(task(intervals, front));
         }
     }
 
     fn next(&mut self) -> Option<Task> {
         loop {
-            let Scratch { ranges, queue, cold, pieces, n_rounds, .. } = &mut *self.scratch;
+            let Scratch { ranges, queue, cold, intervals, n_rounds, .. } = &mut *self.scratch;
             let (queued, range) = (queue.peek(), ranges.last());
-            // What cold pieces drive out of a register everywhere comes when all else is done.
-            let end = if *n_rounds == 0 { pieces.first_cold } else { u32::MAX };
+            // What cold intervals drive out of a register everywhere comes when all else is done.
+            let end = if *n_rounds == 0 { intervals.first_cold } else { u32::MAX };
             if cold.is_empty() || queued.max(range).is_some_and(|task| task.start() < end) {
                 return if queued > range { queue.pop() } else { ranges.pop() };
             }
@@ -319,23 +319,23 @@ impl Allocator<'_> {
         }
     }
 
-    /// Lets pieces in cold code wait for a register in each region where they are used. In the others they stay where the
+    /// Lets intervals in cold code wait for a register in each region where they are used. In the others they stay where the
     /// range was when control came in.
     fn place_cold(&mut self) {
         self.find_entering();
         self.scratch.n_rounds += 1;
         let mut cold = core::mem::take(&mut self.scratch.cold);
         for whole in cold.drain(..) {
-            let range = self.piece(whole).range;
-            let Scratch { pieces, entering, .. } = &mut *self.scratch;
+            let range = self.interval(whole).range;
+            let Scratch { intervals, entering, .. } = &mut *self.scratch;
             let start = entering.partition_point(|(other, ..)| *other < range);
             let of_range = || entering[start..].iter().take_while(|(other, ..)| *other == range);
-            let first_new = pieces.cut_regions(whole, of_range().map(|(_, region, _)| *region));
+            let first_new = intervals.cut_regions(whole, of_range().map(|(_, region, _)| *region));
             let mut next = start;
-            for at in core::iter::once(whole).chain(first_new..self.scratch.pieces.all.len() as u32) {
-                let Scratch { pieces, entering, .. } = &*self.scratch;
-                let region = pieces.region(at);
-                if !pieces.is_wanted(region, whole) {
+            for at in core::iter::once(whole).chain(first_new..self.scratch.intervals.all.len() as u32) {
+                let Scratch { intervals, entering, .. } = &*self.scratch;
+                let region = intervals.region(at);
+                if !intervals.is_wanted(region, whole) {
                     self.spill(at);
                     continue;
                 }
@@ -348,7 +348,7 @@ impl Allocator<'_> {
                     {
                         self.take(reg, at);
                     }
-                    _ if self.piece(at).is_idle() => self.spill(at),
+                    _ if self.interval(at).is_idle() => self.spill(at),
                     _ => self.queue(at),
                 }
             }
@@ -358,17 +358,17 @@ impl Allocator<'_> {
 
     /// Finds what is in registers where control enters regions.
     fn find_entering(&mut self) {
-        let Scratch { occupied, pieces, entering, evicted, .. } = &mut *self.scratch;
+        let Scratch { occupied, intervals, entering, evicted, .. } = &mut *self.scratch;
         entering.clear();
         for class in [Class::Int, Class::Float] {
             if !self.ranges.ranges.iter().any(|range| range.class == class) {
                 continue;
             }
             for &reg in self.regs.of(class) {
-                for (region, data) in pieces.regions.iter().enumerate() {
+                for (region, data) in intervals.regions.iter().enumerate() {
                     let last = Segment { start: data.before, end: data.before + 1 };
-                    occupied.find_pieces(reg, &[last], evicted);
-                    let holders = evicted.iter().map(|piece| pieces.all[*piece as usize].range);
+                    occupied.find_interval(reg, &[last], evicted);
+                    let holders = evicted.iter().map(|interval| intervals.all[*interval as usize].range);
                     entering.extend(holders.map(|range| (range, region as u32, reg)));
                 }
             }
@@ -376,33 +376,33 @@ impl Allocator<'_> {
         entering.sort_unstable_by_key(|(range, region, _)| (*range, *region));
     }
 
-    /// Lets a part of a piece wait that was cut by levels.
-    fn queue_level(&mut self, piece: u32) {
-        let Scratch { pieces, cold, n_rounds, .. } = &mut *self.scratch;
-        match *n_rounds < MAX_ROUNDS && pieces.is_cold(piece) {
-            true => cold.push(piece),
-            false => self.queue(piece),
+    /// Lets a part of an interval wait that was cut by levels.
+    fn queue_level(&mut self, interval: u32) {
+        let Scratch { intervals, cold, n_rounds, .. } = &mut *self.scratch;
+        match *n_rounds < MAX_ROUNDS && intervals.is_cold(interval) {
+            true => cold.push(interval),
+            false => self.queue(interval),
         }
     }
 
-    /// Whether a piece is in cold code, in several regions, and can still be given a place in each. If so, it waits for that.
-    fn is_put_off(&mut self, piece: u32) -> bool {
-        let Scratch { pieces, cold, n_rounds, .. } = &mut *self.scratch;
-        let is_put_off = *n_rounds < MAX_ROUNDS && pieces.is_in_regions(piece);
+    /// Whether an interval is in cold code, in several regions, and can still be given a place in each. If so, it waits for that.
+    fn is_put_off(&mut self, interval: u32) -> bool {
+        let Scratch { intervals, cold, n_rounds, .. } = &mut *self.scratch;
+        let is_put_off = *n_rounds < MAX_ROUNDS && intervals.is_in_regions(interval);
         if is_put_off {
-            cold.push(piece);
+            cold.push(interval);
         }
         is_put_off
     }
 
-    fn place_piece(&mut self, at: u32) {
-        let piece = *self.piece(at);
-        if piece.place != Place::Waiting || self.is_put_off(at) {
+    fn place_interval(&mut self, at: u32) {
+        let interval = *self.interval(at);
+        if interval.place != Place::Waiting || self.is_put_off(at) {
             return;
         }
-        let range = &self.ranges.ranges[piece.range as usize];
-        let latest = self.scratch.latest[piece.range as usize];
-        if piece.is_idle() {
+        let range = &self.ranges.ranges[interval.range as usize];
+        let latest = self.scratch.latest[interval.range as usize];
+        if interval.is_idle() {
             return self.place_idle(at);
         }
         if self.scratch.chaos.one_in(9) || !self.scratch.steps.take() {
@@ -410,7 +410,7 @@ impl Allocator<'_> {
         }
         let all = self.regs.of(range.class);
         let hint = latest.or(range.hint).filter(|reg| all.contains(reg));
-        let segments = self.scratch.pieces.segments(at);
+        let segments = self.scratch.intervals.segments(at);
         let start = segments[0].start;
         let first = self.scratch.chaos.below(all.len());
         let free = self.scratch.occupied.free(range.class, all.len(), segments);
@@ -430,7 +430,7 @@ impl Allocator<'_> {
         self.scratch.occupied.weights_at(range.class, start, &mut weights);
         let (mut cheapest, mut room) = ((f32::INFINITY, None), Room { until: start, reg: None, hint: None });
         // Most registers are out of the question for who has them at the start.
-        let mut left = lighter(&weights[..all.len()], piece.weight);
+        let mut left = lighter(&weights[..all.len()], interval.weight);
         if left != all_of(all) {
             room.reg = all.first().copied();
         }
@@ -458,9 +458,9 @@ impl Allocator<'_> {
         }
         match cheapest.1 {
             Some(reg) => {
-                let Scratch { occupied, pieces, evicted, .. } = &mut *self.scratch;
-                let segments = pieces.segments(at);
-                occupied.find_pieces(reg, segments, evicted);
+                let Scratch { occupied, intervals, evicted, .. } = &mut *self.scratch;
+                let segments = intervals.segments(at);
+                occupied.find_interval(reg, segments, evicted);
                 let start = segments[0].start;
                 self.evict(reg, start);
                 self.take(reg, at);
@@ -469,9 +469,9 @@ impl Allocator<'_> {
         }
     }
 
-    /// A piece that only waits stays where its range was, unless that costs anyone anything.
+    /// An interval that only waits stays where its range was, unless that costs anyone anything.
     fn place_idle(&mut self, at: u32) {
-        let latest = self.scratch.latest[self.piece(at).range as usize];
+        let latest = self.scratch.latest[self.interval(at).range as usize];
         let again = latest.filter(|reg| self.is_free(at, *reg));
         match again.or_else(|| self.free_for_moves(at, latest.is_some())) {
             Some(reg) => self.take(reg, at),
@@ -479,23 +479,23 @@ impl Allocator<'_> {
         }
     }
 
-    /// A register that is free for a piece that no instruction touches, if a loop moves it in any case: its range was in
+    /// A register that is free for an interval that no instruction touches, if a loop moves it in any case: its range was in
     /// another register before, or blocks bring it values of other ranges or take its value there. Memory would cost a store
     /// or a load in each turn.
     fn free_for_moves(&mut self, at: u32, was_in_register: bool) -> Option<Reg> {
-        let number = self.piece(at).range;
-        let Scratch { pieces, .. } = &mut *self.scratch;
+        let number = self.interval(at).range;
+        let Scratch { intervals, .. } = &mut *self.scratch;
         // Without calls, registers are in use by others.
         let is_asked_for = self.tiles.has_calls && self.ranges.constant(number, self.tiles).is_none();
         if !is_asked_for
-            || !pieces.is_in_loop(at)
-            || !was_in_register && !pieces.is_moved(at, self.tiles, self.ranges)
+            || !intervals.is_in_loop(at)
+            || !was_in_register && !intervals.is_moved(at, self.tiles, self.ranges)
         {
             return None;
         }
         let class = self.ranges.ranges[number as usize].class;
         let all = self.regs.of(class);
-        let free = self.scratch.occupied.free(class, all.len(), self.scratch.pieces.segments(at));
+        let free = self.scratch.occupied.free(class, all.len(), self.scratch.intervals.segments(at));
         (free != 0 && self.scratch.steps.take()).then(|| all[free.trailing_zeros() as usize])
     }
 
@@ -504,24 +504,24 @@ impl Allocator<'_> {
     }
 
     fn take(&mut self, reg: Reg, at: u32) {
-        let Scratch { occupied, pieces, .. } = &mut *self.scratch;
-        occupied.take(reg, pieces.segments(at), Holder::Piece(at), pieces.all[at as usize].weight);
-        let piece = &mut self.scratch.pieces.all[at as usize];
-        piece.place = Place::Reg(reg);
-        self.scratch.latest[piece.range as usize] = Some(reg);
+        let Scratch { occupied, intervals, .. } = &mut *self.scratch;
+        occupied.take(reg, intervals.segments(at), Holder::Interval(at), intervals.all[at as usize].weight);
+        let interval = &mut self.scratch.intervals.all[at as usize];
+        interval.place = Place::Reg(reg);
+        self.scratch.latest[interval.range as usize] = Some(reg);
     }
 
-    /// What stands in the way of a piece in a register; it does not matter exactly how much that weighs if it is
+    /// What stands in the way of an interval in a register; it does not matter exactly how much that weighs if it is
     /// not below `limit`.
     fn look(&self, at: u32, reg: Reg, limit: f32) -> Look {
-        let Scratch { occupied, pieces, .. } = &*self.scratch;
-        let piece = &pieces.all[at as usize];
-        let (segments, weight) = (pieces.segments(at), piece.weight);
+        let Scratch { occupied, intervals, .. } = &*self.scratch;
+        let interval = &intervals.all[at as usize];
+        let (segments, weight) = (intervals.segments(at), interval.weight);
         let (mut cost, mut blocked) = (None::<f32>, u32::MAX);
         occupied.conflicts(reg, segments, |holder, other, from| {
             let yields = match holder {
-                Holder::Owned(owner) if owner == piece.range => return true,
-                Holder::Piece(_) => Some(other).filter(|other| *other < weight),
+                Holder::Owned(owner) if owner == interval.range => return true,
+                Holder::Interval(_) => Some(other).filter(|other| *other < weight),
                 _ => None,
             };
             match yields {
@@ -536,32 +536,32 @@ impl Allocator<'_> {
         cost.map_or(Look::Free, Look::Held)
     }
 
-    /// The pieces in `evicted` have this register and something else needs it, nowhere before `start`. They wait again;
+    /// The intervals in `evicted` have this register and something else needs it, nowhere before `start`. They wait again;
     /// what is used of them before keeps the register, unless loops have a say in where they are cut.
     fn evict(&mut self, reg: Reg, start: u32) {
         let evicted = core::mem::take(&mut self.scratch.evicted);
         for &other in &evicted {
-            let Scratch { occupied, pieces, .. } = &mut *self.scratch;
-            let uses = pieces.uses(other);
+            let Scratch { occupied, intervals, .. } = &mut *self.scratch;
+            let uses = intervals.uses(other);
             let n_uses = uses.iter().take_while(|touch| touch.at < before(start)).count();
-            if n_uses > 0 && pieces.all[other as usize].is_level {
-                let rest = pieces.cut_before(other, before(uses[n_uses - 1].at) + STEP);
-                occupied.give_back(reg, pieces.segments(rest), Holder::Piece(other));
-                pieces.all[rest as usize].place = Place::Waiting;
+            if n_uses > 0 && intervals.all[other as usize].is_level {
+                let rest = intervals.cut_before(other, before(uses[n_uses - 1].at) + STEP);
+                occupied.give_back(reg, intervals.segments(rest), Holder::Interval(other));
+                intervals.all[rest as usize].place = Place::Waiting;
                 self.queue(rest);
             } else {
-                occupied.give_back(reg, pieces.segments(other), Holder::Piece(other));
-                pieces.all[other as usize].place = Place::Waiting;
+                occupied.give_back(reg, intervals.segments(other), Holder::Interval(other));
+                intervals.all[other as usize].place = Place::Waiting;
                 self.queue(other);
             }
         }
         self.scratch.evicted = evicted;
     }
 
-    /// How much room there is in registers that are destroyed while a piece is live: as much as that leaves, in the first
+    /// How much room there is in registers that are destroyed while an interval is live: as much as that leaves, in the first
     /// that has it, and in the one that would save a move.
     fn add_swept(&self, at: u32, room: &mut Room, Sweep { registers, at: end }: Sweep, hint: Option<usize>) {
-        let all = self.regs.of(self.ranges.ranges[self.piece(at).range as usize].class);
+        let all = self.regs.of(self.ranges.ranges[self.interval(at).range as usize].class);
         let mut left = registers;
         while left != 0 {
             let number = left.trailing_zeros() as usize;
@@ -575,35 +575,35 @@ impl Allocator<'_> {
         }
     }
 
-    /// No register can have all of a piece.
+    /// No register can have all of an interval.
     fn cut(&mut self, at: u32, mut room: Room, sweep: Option<Sweep>, hint: Option<usize>) {
-        let pieces = &mut self.scratch.pieces;
-        let first_new = pieces.cut_levels(at);
-        if first_new < pieces.all.len() as u32 {
-            let end = pieces.all.len() as u32;
+        let intervals = &mut self.scratch.intervals;
+        let first_new = intervals.cut_levels(at);
+        if first_new < intervals.all.len() as u32 {
+            let end = intervals.all.len() as u32;
             self.queue_level(at);
             (first_new..end).for_each(|new| self.queue_level(new));
             return;
         }
-        let segments = pieces.segments(at);
+        let segments = intervals.segments(at);
         let (start, end) = (segments[0].start, segments[segments.len() - 1].end);
-        let uses = pieces.uses(at);
+        let uses = intervals.uses(at);
         let first = before(uses[0].at);
         if first > start {
-            let rest = pieces.cut_before(at, first);
+            let rest = intervals.cut_before(at, first);
             self.queue(rest);
             return self.place_idle(at);
         }
         if let Some(sweep) = sweep {
             self.add_swept(at, &mut room, sweep, hint);
         }
-        let pieces = &mut self.scratch.pieces;
-        let uses = pieces.uses(at);
+        let intervals = &mut self.scratch.intervals;
+        let uses = intervals.uses(at);
         let stop = before(room.until);
         if stop <= first {
             let next = first + STEP;
             if next < end {
-                let rest = pieces.cut_before(at, next);
+                let rest = intervals.cut_before(at, next);
                 self.queue(rest);
             }
             return self.spill(at);
@@ -611,7 +611,7 @@ impl Allocator<'_> {
         // Between its last use and what it gives way to it needs no register.
         let n_uses = uses.iter().take_while(|touch| touch.at < stop).count();
         let cut = before(uses[n_uses - 1].at) + STEP;
-        let rest = pieces.cut_before(at, cut);
+        let rest = intervals.cut_before(at, cut);
         self.queue(rest);
         match room.register(cut) {
             Some(reg) if self.is_free(at, reg) => self.take(reg, at),
@@ -619,12 +619,12 @@ impl Allocator<'_> {
         }
     }
 
-    /// A piece goes to memory: each operand that needs a register waits for one.
+    /// An interval goes to memory: each operand that needs a register waits for one.
     fn spill(&mut self, at: u32) {
-        let Scratch { pieces, moment_of, moments, queue, .. } = &mut *self.scratch;
-        pieces.all[at as usize].place = Place::Memory;
-        let is_constant = self.ranges.constant(pieces.all[at as usize].range, self.tiles).is_some();
-        for touch in pieces.uses(at) {
+        let Scratch { intervals, moment_of, reloads, queue, .. } = &mut *self.scratch;
+        intervals.all[at as usize].place = Place::Memory;
+        let is_constant = self.ranges.constant(intervals.all[at as usize].range, self.tiles).is_some();
+        for touch in intervals.uses(at) {
             let Touch::Operand(index) = touch.touch else { continue };
             let operand = &self.tiles.operands[index as usize];
             let inst = touch.at / STEP;
@@ -636,17 +636,17 @@ impl Allocator<'_> {
                 Constraint::Fixed(_) | Constraint::OutArg(_) => false,
             };
             if waits {
-                let segment = moment(operand, inst * STEP);
+                let segment = reload(operand, inst * STEP);
                 let class = self.tiles.vregs[operand.vreg.at()].ty.class();
-                moment_of[index as usize] = moments.len() as u32;
-                queue.push(Task::moment(segment.start, moments.len() as u32));
-                moments.push(Moment { operand: index, inst, segment, class, reg: None });
+                moment_of[index as usize] = reloads.len() as u32;
+                queue.push(Task::reload(segment.start, reloads.len() as u32));
+                reloads.push(Reload { operand: index, inst, segment, class, reg: None });
             }
         }
     }
 
-    fn place_moment(&mut self, at: u32) -> Result<(), Impossible> {
-        let Moment { operand, inst, segment, class, .. } = self.scratch.moments[at as usize];
+    fn place_reload(&mut self, at: u32) -> Result<(), Impossible> {
+        let Reload { operand, inst, segment, class, .. } = self.scratch.reloads[at as usize];
         let range = self.ranges.of[self.tiles.operands[operand as usize].vreg.at()];
         let mut weights = [NOBODY; MAX_REGISTERS];
         self.scratch.occupied.weights_at(class, segment.start, &mut weights);
@@ -660,10 +660,10 @@ impl Allocator<'_> {
             self.scratch.occupied.conflicts(reg, &[segment], |holder, weight, _| {
                 match holder {
                     Holder::Owned(owner) if owner == range => return true,
-                    Holder::Piece(other) => {
-                        let piece = self.piece(other);
+                    Holder::Interval(other) => {
+                        let interval = self.interval(other);
                         // What this very instruction has in a register would need one again.
-                        let dear = if self.is_at(piece.range, inst) { 1e30 } else { 0.0 };
+                        let dear = if self.is_at(interval.range, inst) { 1e30 } else { 0.0 };
                         cost = cost.map(|cost| cost.max(weight + dear));
                     }
                     _ => cost = None,
@@ -679,10 +679,10 @@ impl Allocator<'_> {
             }
         }
         let Some((_, reg)) = best else { return Err(Impossible { inst }) };
-        self.scratch.occupied.find_pieces(reg, &[segment], &mut self.scratch.evicted);
+        self.scratch.occupied.find_interval(reg, &[segment], &mut self.scratch.evicted);
         self.evict(reg, segment.start);
-        self.scratch.occupied.take(reg, &[segment], Holder::Moment(at), f32::INFINITY);
-        self.scratch.moments[at as usize].reg = Some(reg);
+        self.scratch.occupied.take(reg, &[segment], Holder::Reload(at), f32::INFINITY);
+        self.scratch.reloads[at as usize].reg = Some(reg);
         Ok(())
     }
 
@@ -717,10 +717,10 @@ fn all_of(regs: &[Reg]) -> u32 {
     (u64::MAX >> (u64::BITS as usize - regs.len())) as u32
 }
 
-/// A piece as something that waits, if it is live anywhere.
-fn task(pieces: &Pieces, piece: u32) -> Option<Task> {
-    let first = pieces.segments(piece).first()?;
-    Some(Task::piece(first.start, piece))
+/// An interval as something that waits, if it is live anywhere.
+fn task(intervals: &Intervals, interval: u32) -> Option<Task> {
+    let first = intervals.segments(interval).first()?;
+    Some(Task::interval(first.start, interval))
 }
 
 /// The position before the instruction that a position belongs to.
@@ -735,7 +735,7 @@ fn tied_result(tiles: &TileList, operands: core::ops::Range<usize>, index: usize
 }
 
 /// The positions at which an operand's register is taken by the instruction itself.
-fn moment(operand: &Operand, base: u32) -> Segment {
+fn reload(operand: &Operand, base: u32) -> Segment {
     let (start, end) = match (operand.role, operand.constraint) {
         (Role::Use, _) => (EARLY, LATE),
         (Role::LateUse | Role::Temp, _) => (EARLY, AFTER),

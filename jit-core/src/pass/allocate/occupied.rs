@@ -1,12 +1,12 @@
 //! Which register is taken when, and by whom.
 //!
 //! Reservations of instructions (what they destroy, what they want in a fixed register) are known from the start
-//! and stay; they are short, sorted and may overlap one another. Pieces and moments come and go, and are disjoint
+//! and stay; they are short, sorted and may overlap one another. Intervals and reloads come and go, and are disjoint
 //! in each register.
 //!
 //! Positions are grouped in chunks of 64, so that a word says when in a chunk a register is taken. Most questions
 //! are answered by such words. Who it is that has the register is in a list for each chunk and register, with one
-//! entry for each piece there. A long piece costs one step for each chunk that it covers, a short one one or two.
+//! entry for each interval there. A long interval costs one step for each chunk that it covers, a short one one or two.
 
 use crate::ir::ranges::{STEP, Segment};
 use crate::target::{Reg, RegSet, RegisterFile};
@@ -15,10 +15,10 @@ use crate::vocab::Class;
 /// The holder of a register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Holder {
-    /// A piece of a live range.
-    Piece(u32),
+    /// An interval of a live range.
+    Interval(u32),
     /// An operand that is in memory, for one instruction.
-    Moment(u32),
+    Reload(u32),
     /// An instruction that destroys it.
     Machine,
     /// An instruction that has an operand of this range there.
@@ -32,7 +32,7 @@ const _: () = assert!(CHUNK.is_multiple_of(STEP), "an instruction lies in one ch
 /// How many registers stand in a row.
 const LANES: usize = 16;
 
-/// What one piece or moment takes of one register in one chunk.
+/// What one interval or reload takes of one register in one chunk.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     positions: u64,
@@ -77,7 +77,7 @@ impl Recent {
 
 /// The most registers that a class may have.
 pub(super) const MAX_REGISTERS: usize = 2 * LANES;
-/// The weight of a register that is free: every piece outweighs it.
+/// The weight of a register that is free: every interval outweighs it.
 pub(super) const NOBODY: f32 = -1.0;
 
 /// Where a register's bits are: in which row of a chunk, and where there. Registers of a class stand in the order in which
@@ -113,14 +113,14 @@ pub(super) struct Occupied {
     /// By lane: reservations by position.
     reservations: Vec<Vec<(Segment, Holder)>>,
     /// By class: the registers that all calls destroy, a bit for each. By chunk: where calls destroy them.
-    swept: [u32; 2],
+    call_clobbered: [u32; 2],
     swept_at: Vec<u64>,
 }
 
-/// Something destroys many registers while a piece is live.
+/// Something destroys many registers while an interval is live.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sweep {
-    /// Which, a bit for each register of the piece's class.
+    /// Which, a bit for each register of the interval's class.
     pub(super) registers: u32,
     /// The first position at which it does.
     pub(super) at: u32,
@@ -175,7 +175,7 @@ impl Occupied {
         let n_lanes = self.n_rows * LANES;
         self.recent.clear();
         self.recent.resize(self.n_rows, Recent::NONE);
-        self.swept = [0; 2];
+        self.call_clobbered = [0; 2];
         self.swept_at.clear();
         self.swept_at.resize((end / CHUNK + 1) as usize, 0);
         self.reservations.iter_mut().for_each(Vec::clear);
@@ -217,9 +217,9 @@ impl Occupied {
     }
 
     /// Says which registers all instructions destroy that destroy many.
-    pub(super) fn set_swept(&mut self, set: RegSet) {
+    pub(super) fn set_call_clobbered(&mut self, set: RegSet) {
         for reg in set.iter().filter(|reg| self.lanes[reg.0 as usize].is_some()) {
-            self.swept[reg.class() as usize] |= 1 << self.number(reg);
+            self.call_clobbered[reg.class() as usize] |= 1 << self.number(reg);
         }
     }
 
@@ -228,10 +228,10 @@ impl Occupied {
         self.swept_at[(segment.start / CHUNK) as usize] |= in_chunk(segment);
     }
 
-    /// Which registers of a class no piece with these segments can have for what calls destroy: one question instead of
+    /// Which registers of a class no interval with these segments can have for what calls destroy: one question instead of
     /// one for each register.
     pub(super) fn find_sweep(&self, class: Class, segments: &[Segment]) -> Option<Sweep> {
-        let registers = self.swept[class as usize];
+        let registers = self.call_clobbered[class as usize];
         if registers == 0 {
             return None;
         }
@@ -264,7 +264,7 @@ impl Occupied {
         free
     }
 
-    /// Gives a register to a piece or moment of this weight, which has to be free for it.
+    /// Gives a register to an interval or reload of this weight, which has to be free for it.
     pub(super) fn take(&mut self, reg: Reg, segments: &[Segment], holder: Holder, weight: f32) {
         let lane = self.lane(reg);
         self.recent[lane.row as usize].set(lane.at, segments[0], weight);
@@ -285,7 +285,7 @@ impl Occupied {
         });
     }
 
-    /// Takes a register away again, at some or all of the positions that a piece or moment has it.
+    /// Takes a register away again, at some or all of the positions that an interval or reload has it.
     pub(super) fn give_back(&mut self, reg: Reg, segments: &[Segment], holder: Holder) {
         let lane = self.lane(reg);
         self.recent[lane.row as usize].lengths[lane.at as usize] = 0;
@@ -317,8 +317,8 @@ impl Occupied {
         });
     }
 
-    /// How much the pieces and moments weigh that have the registers of a class at a position, in the order of the
-    /// register file; [`NOBODY`] where none has, though an instruction may. Most pieces that wait are in the way of
+    /// How much the intervals and reloads weigh that have the registers of a class at a position, in the order of the
+    /// register file; [`NOBODY`] where none has, though an instruction may. Most intervals that wait are in the way of
     /// others where they start, and the same answer serves many of them.
     #[inline]
     pub(super) fn weights_at(&mut self, class: Class, position: u32, weights: &mut [f32; MAX_REGISTERS]) {
@@ -405,12 +405,12 @@ impl Occupied {
         all_yes
     }
 
-    /// The pieces that have the register at some position of the segments.
-    pub(super) fn find_pieces(&self, reg: Reg, segments: &[Segment], out: &mut Vec<u32>) {
+    /// The intervals that have the register at some position of the segments.
+    pub(super) fn find_interval(&self, reg: Reg, segments: &[Segment], out: &mut Vec<u32>) {
         out.clear();
         self.conflicts(reg, segments, |holder, _, _| {
-            if let Holder::Piece(piece) = holder {
-                out.push(piece);
+            if let Holder::Interval(interval) = holder {
+                out.push(interval);
             }
             true
         });

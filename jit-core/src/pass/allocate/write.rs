@@ -1,14 +1,14 @@
 //! Write the places down, and the moves between them.
 //!
-//! In: pieces and moments with their places. Out: an [`Assignment`].
+//! In: intervals and reloads with their places. Out: an [`Assignment`].
 //!
-//! A range with a piece in memory has a spill slot, and one of two ways to keep it right, whichever costs less:
+//! A range with an interval in memory has a spill slot, and one of two ways to keep it right, whichever costs less:
 //! it is written behind every definition (then leaving a register for memory costs nothing), or whenever the value
-//! leaves a register for memory. Where two pieces of a range meet, within a block or over an edge, the value is
+//! leaves a register for memory. Where two intervals of a range meet, within a block or over an edge, the value is
 //! moved if they are in different places.
 
+use super::intervals::{Interval, Intervals, Place, Touch, Use};
 use super::moves::{Moves, Phase};
-use super::pieces::{Piece, Pieces, Place, Touch, Use};
 use super::{Allocator, tied_result};
 use crate::ir::assignment::{Assignment, Loc, Move, Source};
 use crate::ir::index::{List, Vreg};
@@ -96,7 +96,7 @@ impl Spilled {
     }
 }
 
-/// Two pieces of a range meet.
+/// Two intervals of a range meet.
 #[derive(Clone, Copy, Debug)]
 struct Transition {
     before: u32,
@@ -158,25 +158,25 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn pieces(&self) -> &'a Pieces {
-        &self.allocator.scratch.pieces
+    fn intervals(&self) -> &'a Intervals {
+        &self.allocator.scratch.intervals
     }
 
     /// Finds where the ranges that were cut are.
     fn locate(&mut self) {
-        let pieces = self.pieces();
+        let intervals = self.intervals();
         let n_ranges = self.allocator.ranges.ranges.len();
         let Scratch { whereabouts, located, .. } = &mut *self.scratch;
-        let (wholes, cut_off) = pieces.all.split_at(n_ranges);
+        let (wholes, cut_off) = intervals.all.split_at(n_ranges);
         whereabouts.clear();
-        let whole = |piece: &Piece| Whereabouts { cut: List::EMPTY, near: 0, place: piece.place };
+        let whole = |interval: &Interval| Whereabouts { cut: List::EMPTY, near: 0, place: interval.place };
         whereabouts.extend(wholes.iter().map(whole));
         located.clear();
         if cut_off.is_empty() {
             return;
         }
-        for piece in cut_off {
-            whereabouts[piece.range as usize].cut.len += piece.segments.len;
+        for interval in cut_off {
+            whereabouts[interval.range as usize].cut.len += interval.segments.len;
         }
         let mut total = 0;
         for (whole, Whereabouts { cut, near, .. }) in core::iter::zip(wholes, &mut *whereabouts) {
@@ -187,11 +187,11 @@ impl<'a> Writer<'a> {
             }
         }
         located.resize(total as usize, (Segment { start: 0, end: 0 }, Place::Waiting));
-        for (at, piece) in pieces.all.iter().enumerate() {
-            let Whereabouts { cut, near, .. } = &mut whereabouts[piece.range as usize];
+        for (at, interval) in intervals.all.iter().enumerate() {
+            let Whereabouts { cut, near, .. } = &mut whereabouts[interval.range as usize];
             if cut.len > 0 {
-                for segment in pieces.segments(at as u32) {
-                    located[*near as usize] = (*segment, piece.place);
+                for segment in intervals.segments(at as u32) {
+                    located[*near as usize] = (*segment, interval.place);
                     *near += 1;
                 }
             }
@@ -291,7 +291,7 @@ impl<'a> Writer<'a> {
 
     /// Finds where ranges that were cut change their places, in blocks and over edges.
     fn find_transitions(&mut self) {
-        let pieces = self.pieces();
+        let intervals = self.intervals();
         let blocks = &self.allocator.tiles.blocks;
         self.scratch.transitions.clear();
         if self.scratch.located.is_empty() {
@@ -304,7 +304,7 @@ impl<'a> Writer<'a> {
             if cut.len == 0 {
                 continue;
             }
-            let mut uses = pieces.uses_of_range(range).iter().peekable();
+            let mut uses = intervals.uses_of_range(range).iter().peekable();
             let mut before = (Segment { start: u32::MAX, end: u32::MAX }, Place::Waiting);
             let mut across = cut.start;
             // The first block that starts behind what was looked at.
@@ -314,7 +314,7 @@ impl<'a> Writer<'a> {
                 // It is mostly one of the next.
                 next += (0..MAX_STEPS).take_while(|step| start_of(next + step) < segment.start).count();
                 if start_of(next) < segment.start {
-                    next = pieces.block_at(segment.start);
+                    next = intervals.block_at(segment.start);
                     next += (start_of(next) < segment.start) as usize;
                 }
                 if before.0.end == segment.start && before.1 != place && start_of(next) != segment.start {
@@ -324,7 +324,7 @@ impl<'a> Writer<'a> {
                         range,
                         from: before.1,
                         to: place,
-                        cost: pieces.cost_of_block(next - 1),
+                        cost: intervals.cost_of_block(next - 1),
                     });
                 }
                 while start_of(next) < segment.end {
@@ -368,27 +368,29 @@ impl<'a> Writer<'a> {
                     1 => (last, Phase::Leave),
                     _ => (tiles.blocks[block].insts.start, Phase::Enter),
                 };
-                let cost = self.pieces().cost_of_block(pred).min(self.pieces().cost_of_block(block));
+                let cost = self.intervals().cost_of_block(pred).min(self.intervals().cost_of_block(block));
                 self.scratch.transitions.push(Transition { before, phase, range, from, to, cost });
             }
         }
     }
 
-    /// Gives ranges with a piece in memory slots, and decides when each is written. A slot is used again once the
+    /// Gives ranges with an interval in memory slots, and decides when each is written. A slot is used again once the
     /// range that had it is over: in hot code, and in cold code, where ranges come in about the same order once more.
     fn assign_slots(&mut self) -> u32 {
-        let pieces = self.pieces();
+        let intervals = self.intervals();
         let ranges = self.allocator.ranges;
         let n_ranges = ranges.ranges.len();
         self.scratch.slots.clear();
         self.scratch.slots.resize(n_ranges, NO_SLOT);
         self.scratch.spilled.clear();
-        for piece in pieces.all.iter().filter(|piece| piece.place == Place::Memory) {
-            let segments = ranges.segments(&ranges.ranges[piece.range as usize]);
-            let slot = &mut self.scratch.slots[piece.range as usize];
-            if slot.number == NO_SLOT.number && ranges.constant(piece.range, self.allocator.tiles).is_none() {
+        for interval in intervals.all.iter().filter(|interval| interval.place == Place::Memory) {
+            let segments = ranges.segments(&ranges.ranges[interval.range as usize]);
+            let slot = &mut self.scratch.slots[interval.range as usize];
+            if slot.number == NO_SLOT.number
+                && ranges.constant(interval.range, self.allocator.tiles).is_none()
+            {
                 slot.number = 0;
-                self.scratch.spilled.push(Spilled::new(segments, pieces.first_cold, piece.range));
+                self.scratch.spilled.push(Spilled::new(segments, intervals.first_cold, interval.range));
             }
         }
         if self.scratch.spilled.is_empty() {
@@ -427,7 +429,7 @@ impl<'a> Writer<'a> {
     }
 
     fn decide_writing(&mut self) {
-        let pieces = self.pieces();
+        let intervals = self.intervals();
         let Scratch { transitions, cost_of_leaving, .. } = &mut *self.scratch;
         cost_of_leaving.clear();
         cost_of_leaving.resize(self.allocator.ranges.ranges.len(), 0.0);
@@ -439,7 +441,7 @@ impl<'a> Writer<'a> {
         for at in 0..self.scratch.spilled.len() {
             let Spilled { range, .. } = self.scratch.spilled[at];
             let mut at_once = 0.0;
-            for touch in pieces.uses_of_range(range) {
+            for touch in intervals.uses_of_range(range) {
                 if self.is_definition(touch.touch) && matches!(self.place(range, touch.at), Place::Reg(_)) {
                     at_once += touch.cost;
                 }
@@ -468,7 +470,7 @@ impl<'a> Writer<'a> {
                 Some(bits) => Source::Const(bits),
                 None => Source::Loc(Loc::Slot(self.scratch.slots[range as usize].number)),
             },
-            Place::Waiting => unreachable!("every piece was placed"),
+            Place::Waiting => unreachable!("every interval was placed"),
         }
     }
 
@@ -580,7 +582,7 @@ impl<'a> Writer<'a> {
         loc
     }
 
-    /// The register of an operand without a fixed one: its moment's, or its piece's; or its slot, if it may be.
+    /// The register of an operand without a fixed one: its reload's, or its interval's; or its slot, if it may be.
     fn register(&mut self, inst: u32, index: usize) -> Loc {
         let operand = self.allocator.tiles.operands[index];
         if let Constraint::Fixed(reg) = operand.constraint {
@@ -595,12 +597,12 @@ impl<'a> Writer<'a> {
             Place::Reg(reg) => Loc::Reg(reg),
             Place::Memory => match self.allocator.scratch.moment_of[index] {
                 u32::MAX => Loc::Slot(self.scratch.slots[range as usize].number),
-                moment => {
-                    let reg: Option<Reg> = self.allocator.scratch.moments[moment as usize].reg;
-                    Loc::Reg(reg.expect("every moment was placed"))
+                reload => {
+                    let reg: Option<Reg> = self.allocator.scratch.reloads[reload as usize].reg;
+                    Loc::Reg(reg.expect("every reload was placed"))
                 }
             },
-            Place::Waiting => unreachable!("every piece was placed"),
+            Place::Waiting => unreachable!("every interval was placed"),
         }
     }
 

@@ -1,10 +1,10 @@
-//! Live ranges and the pieces that they are cut into.
+//! Live ranges and the intervals that they are cut into.
 //!
-//! In: a tile list and its live ranges. Out: [`Pieces`], at first one for each range. What holds: the pieces of a
+//! In: a tile list and its live ranges. Out: [`Intervals`], at first one for each range. What holds: the intervals of a
 //! range are disjoint and together are live wherever the range is; a cut is always before an instruction, so
-//! that all operands of one instruction that belong to one range are in one piece.
+//! that all operands of one instruction that belong to one range are in one interval.
 //!
-//! Cutting off the front of a piece costs what the front is long, not what is left: the rest keeps its place in
+//! Cutting off the front of an interval costs what the front is long, not what is left: the rest keeps its place in
 //! the pool. So a long range that is cut many times costs no more than its length.
 
 use super::super::live::use_end;
@@ -19,7 +19,7 @@ const MAX_DEPTH: u16 = 8;
 /// What an instruction in a cold block counts.
 const COLD_WEIGHT: f32 = 0.01;
 
-/// Where a piece is.
+/// Where an interval is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     Waiting,
@@ -30,11 +30,11 @@ pub(super) enum Place {
 
 /// Part of a live range that is in one place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+pub(super) struct Interval {
     pub(super) range: u32,
-    /// In [`Pieces::segments`].
+    /// In [`Intervals::segments`].
     pub(super) segments: List,
-    /// In [`Pieces::uses`]: what touches it.
+    /// In [`Intervals::uses`]: what touches it.
     uses: List,
     /// How many of its uses are operands of instructions.
     n_operands: u32,
@@ -49,10 +49,10 @@ pub(super) struct Piece {
     pub(super) place: Place,
 }
 
-impl Piece {
+impl Interval {
     /// With its weight.
-    fn weighed(self) -> Piece {
-        Piece { weight: self.cost / self.length.max(1) as f32, ..self }
+    fn weighed(self) -> Interval {
+        Interval { weight: self.cost / self.length.max(1) as f32, ..self }
     }
 
     /// Whether no instruction touches it: it only waits. Blocks hand values on from memory to memory as well.
@@ -106,7 +106,7 @@ pub(super) struct Region {
     pub(super) before: u32,
 }
 
-/// What a piece that is being cut has at one level.
+/// What an interval that is being cut has at one level.
 #[derive(Clone, Copy, Debug)]
 struct AtLevel {
     n_segments: u32,
@@ -122,33 +122,33 @@ impl AtLevel {
     const NONE: AtLevel = AtLevel { n_segments: 0, n_uses: 0, last: u32::MAX, next_segment: 0, next_use: 0 };
 }
 
-/// The most levels of which each gets a piece, whether it uses the range or not. Of more, those that do not are one: they
+/// The most levels of which each gets an interval, whether it uses the range or not. Of more, those that do not are one: they
 /// have it in memory.
 const MAX_LEVELS: usize = 64;
 
 /// Room for a use.
 const NO_USE: Use = Use { at: 0, touch: Touch::Argument, cost: 0.0 };
 
-/// Every piece.
+/// Every interval.
 #[derive(Debug, Default)]
-pub(super) struct Pieces {
-    pub(super) all: Vec<Piece>,
+pub(super) struct Intervals {
+    pub(super) all: Vec<Interval>,
     segments: Vec<Segment>,
     /// By range, sorted by position.
     uses: Vec<Use>,
     /// Where each range's uses start.
     first_use: Vec<u32>,
     blocks: Vec<Stretch>,
-    /// Of a piece that is being cut the parts and the uses, with their levels, and which levels those are.
+    /// Of an interval that is being cut the parts and the uses, with their levels, and which levels those are.
     parts: Vec<(u32, Segment)>,
     touches: Vec<(u32, Use)>,
     touched: Vec<u32>,
-    /// By level; nothing is at any unless a piece is being cut.
+    /// By level; nothing is at any unless an interval is being cut.
     levels: Vec<AtLevel>,
     pub(super) regions: Vec<Region>,
     /// By block: the region of those that lead there, as far as they stand before it, and where the last one ends.
     led_from: Vec<(u32, u32)>,
-    /// By region or level: the last piece that was cut for which it was asked for.
+    /// By region or level: the last interval that was cut for which it was asked for.
     wanted: Vec<u32>,
     /// Where the first cold block starts.
     pub(super) first_cold: u32,
@@ -157,8 +157,8 @@ pub(super) struct Pieces {
     is_moved_known: bool,
 }
 
-impl Pieces {
-    /// One piece for each range.
+impl Intervals {
+    /// One interval for each range.
     pub(super) fn fill(&mut self, tiles: &TileList, ranges: &Ranges) {
         let n_places = tiles.loops.len() as u32 + 1;
         self.blocks.clear();
@@ -184,8 +184,8 @@ impl Pieces {
         self.all.clear();
         for (at, range) in ranges.ranges.iter().enumerate() {
             let uses = List { start: self.first_use[at], len: self.first_use[at + 1] - self.first_use[at] };
-            let piece = self.measure(at as u32, range.segments, uses);
-            self.all.push(Piece { is_level, ..piece });
+            let interval = self.measure(at as u32, range.segments, uses);
+            self.all.push(Interval { is_level, ..interval });
         }
     }
 
@@ -238,8 +238,8 @@ impl Pieces {
         self.first_use[0] = 0;
     }
 
-    /// A new piece of these segments.
-    fn measure(&self, range: u32, segments: List, uses: List) -> Piece {
+    /// A new interval of these segments.
+    fn measure(&self, range: u32, segments: List, uses: List) -> Interval {
         let length = self.segments[segments.range()].iter().map(|segment| segment.end - segment.start).sum();
         let (mut n_operands, mut cost) = (0, 0.0);
         for touch in &self.uses[uses.range()] {
@@ -247,16 +247,16 @@ impl Pieces {
             cost += touch.cost;
         }
         let (is_level, place) = (false, Place::Waiting);
-        Piece { range, segments, uses, n_operands, cost, length, weight: 0.0, is_level, place }.weighed()
+        Interval { range, segments, uses, n_operands, cost, length, weight: 0.0, is_level, place }.weighed()
     }
 
-    pub(super) fn segments(&self, piece: u32) -> &[Segment] {
-        &self.segments[self.all[piece as usize].segments.range()]
+    pub(super) fn segments(&self, interval: u32) -> &[Segment] {
+        &self.segments[self.all[interval as usize].segments.range()]
     }
 
-    /// Everything that touches a piece, in order.
-    pub(super) fn uses(&self, piece: u32) -> &[Use] {
-        &self.uses[self.all[piece as usize].uses.range()]
+    /// Everything that touches an interval, in order.
+    pub(super) fn uses(&self, interval: u32) -> &[Use] {
+        &self.uses[self.all[interval as usize].uses.range()]
     }
 
     /// Everything that touches a range, in order.
@@ -264,21 +264,21 @@ impl Pieces {
         &self.uses[self.first_use[range as usize] as usize..self.first_use[range as usize + 1] as usize]
     }
 
-    /// Whether a piece begins in a loop, in hot code.
-    pub(super) fn is_in_loop(&self, piece: u32) -> bool {
-        self.blocks[block_at(&self.blocks, self.segments(piece)[0].start)].cost > 1.0
+    /// Whether an interval begins in a loop, in hot code.
+    pub(super) fn is_in_loop(&self, interval: u32) -> bool {
+        self.blocks[block_at(&self.blocks, self.segments(interval)[0].start)].cost > 1.0
     }
 
-    /// Whether blocks bring a piece values of other ranges, or take its value to other ranges.
-    pub(super) fn is_moved(&mut self, piece: u32, tiles: &TileList, ranges: &Ranges) -> bool {
-        if self.uses(piece).is_empty() {
+    /// Whether blocks bring an interval values of other ranges, or take its value to other ranges.
+    pub(super) fn is_moved(&mut self, interval: u32, tiles: &TileList, ranges: &Ranges) -> bool {
+        if self.uses(interval).is_empty() {
             return false;
         }
         if !core::mem::replace(&mut self.is_moved_known, true) {
             self.find_moved(tiles, ranges);
         }
-        let range = self.all[piece as usize].range;
-        self.uses(piece).iter().any(|touch| self.moved.binary_search(&(range, touch.at)).is_ok())
+        let range = self.all[interval as usize].range;
+        self.uses(interval).iter().any(|touch| self.moved.binary_search(&(range, touch.at)).is_ok())
     }
 
     fn find_moved(&mut self, tiles: &TileList, ranges: &Ranges) {
@@ -299,21 +299,22 @@ impl Pieces {
         self.moved.sort_unstable();
     }
 
-    /// Whether a piece begins in cold code, behind which nothing hot stands.
-    pub(super) fn is_cold(&self, piece: u32) -> bool {
-        self.segments(piece)[0].start >= self.first_cold
+    /// Whether an interval begins in cold code, behind which nothing hot stands.
+    pub(super) fn is_cold(&self, interval: u32) -> bool {
+        self.segments(interval)[0].start >= self.first_cold
     }
 
-    /// The region that a piece starts in.
-    pub(super) fn region(&self, piece: u32) -> u32 {
-        let first = self.segments(piece)[0];
+    /// The region that an interval starts in.
+    pub(super) fn region(&self, interval: u32) -> u32 {
+        let first = self.segments(interval)[0];
         self.blocks[self.block_at(first.start)].region
     }
 
-    /// Whether a piece is in cold code only, and in several regions.
-    pub(super) fn is_in_regions(&self, piece: u32) -> bool {
+    /// Whether an interval is in cold code only, and in several regions.
+    pub(super) fn is_in_regions(&self, interval: u32) -> bool {
         let end = |last: &Segment| self.blocks[self.block_at(last.end - 1)].region;
-        self.is_cold(piece) && self.segments(piece).last().is_some_and(|last| end(last) != self.region(piece))
+        self.is_cold(interval)
+            && self.segments(interval).last().is_some_and(|last| end(last) != self.region(interval))
     }
 
     /// The block, by position in the tile list, that a position is in.
@@ -326,11 +327,11 @@ impl Pieces {
         self.blocks[block].cost
     }
 
-    /// Cuts off what is before a position, which is before an instruction and inside the piece. The front keeps
-    /// the piece's number; the rest has the number that is returned.
-    pub(super) fn cut_before(&mut self, piece: u32, at: u32) -> u32 {
+    /// Cuts off what is before a position, which is before an instruction and inside the interval. The front keeps
+    /// the interval's number; the rest has the number that is returned.
+    pub(super) fn cut_before(&mut self, interval: u32, at: u32) -> u32 {
         debug_assert_eq!(at % STEP, GAP, "cuts are between instructions");
-        let whole = self.all[piece as usize];
+        let whole = self.all[interval as usize];
         let segments = &self.segments[whole.segments.range()];
         let n_before = segments.iter().take_while(|segment| segment.end <= at).count() as u32;
         let rest_at = whole.segments.start + n_before;
@@ -347,8 +348,8 @@ impl Pieces {
         let uses_before = uses.iter().take_while(|touch| touch.at < at).count() as u32;
         let front_uses = List { start: whole.uses.start, len: uses_before };
         let front = self.measure(whole.range, front, front_uses);
-        self.all[piece as usize] = Piece { is_level: whole.is_level, place: whole.place, ..front };
-        let rest = Piece {
+        self.all[interval as usize] = Interval { is_level: whole.is_level, place: whole.place, ..front };
+        let rest = Interval {
             segments: List { start: rest_at, len: whole.segments.len - n_before },
             uses: List { start: whole.uses.start + uses_before, len: whole.uses.len - uses_before },
             n_operands: whole.n_operands - front.n_operands,
@@ -360,64 +361,66 @@ impl Pieces {
         self.all.len() as u32 - 1
     }
 
-    /// Cuts a piece into one for each level that it touches. The first keeps its number, the others follow from
+    /// Cuts an interval into one for each level that it touches. The first keeps its number, the others follow from
     /// the number that is returned; there may be none.
-    pub(super) fn cut_levels(&mut self, piece: u32) -> u32 {
+    pub(super) fn cut_levels(&mut self, interval: u32) -> u32 {
         let first_new = self.all.len() as u32;
-        let whole = self.all[piece as usize];
+        let whole = self.all[interval as usize];
         if whole.is_level {
             return first_new;
         }
-        self.all[piece as usize].is_level = true;
-        if !self.cut_by(piece, MAX_LEVELS, |block, _| block.level) {
-            let uses = self.all[piece as usize].uses;
+        self.all[interval as usize].is_level = true;
+        if !self.cut_by(interval, MAX_LEVELS, |block, _| block.level) {
+            let uses = self.all[interval as usize].uses;
             let idle = self.levels.len() as u32 - 1;
             let mut block = 0;
             for touch in &self.uses[uses.range()] {
                 block = block_from(&self.blocks, block, touch.at);
-                self.wanted[self.blocks[block].level as usize] = piece;
+                self.wanted[self.blocks[block].level as usize] = interval;
             }
-            self.cut_by(piece, usize::MAX, |block, wanted| match wanted[block.level as usize] == piece {
-                true => block.level,
-                false => idle,
+            self.cut_by(interval, usize::MAX, |block, wanted| {
+                match wanted[block.level as usize] == interval {
+                    true => block.level,
+                    false => idle,
+                }
             });
         }
         first_new
     }
 
-    /// Cuts a cold piece into one for each region where it is used or that is among these, and one for all others, which is
+    /// Cuts a cold interval into one for each region where it is used or that is among these, and one for all others, which is
     /// none of those that [`is_wanted`](Self::is_wanted). The first keeps its number, the others follow from the number
     /// that is returned; there may be none.
-    pub(super) fn cut_regions(&mut self, piece: u32, others: impl Iterator<Item = u32>) -> u32 {
+    pub(super) fn cut_regions(&mut self, interval: u32, others: impl Iterator<Item = u32>) -> u32 {
         let first_new = self.all.len() as u32;
-        let uses = self.all[piece as usize].uses;
+        let uses = self.all[interval as usize].uses;
         let mut block = 0;
         for touch in &self.uses[uses.range()] {
             block = block_from(&self.blocks, block, touch.at);
-            self.wanted[self.blocks[block].region as usize] = piece;
+            self.wanted[self.blocks[block].region as usize] = interval;
         }
-        others.for_each(|region| self.wanted[region as usize] = piece);
-        self.cut_by(piece, usize::MAX, |block, wanted| match wanted[block.region as usize] == piece {
+        others.for_each(|region| self.wanted[region as usize] = interval);
+        self.cut_by(interval, usize::MAX, |block, wanted| match wanted[block.region as usize] == interval {
             true => block.region + 1,
             false => 0,
         });
         first_new
     }
 
-    /// Whether a region was asked for when a piece was cut that had this number.
-    pub(super) fn is_wanted(&self, region: u32, piece: u32) -> bool {
-        self.wanted[region as usize] == piece
+    /// Whether a region was asked for when an interval was cut that had this number.
+    pub(super) fn is_wanted(&self, region: u32, interval: u32) -> bool {
+        self.wanted[region as usize] == interval
     }
 
-    /// Cuts a piece into one for each level that it touches, the lowest first, if there are no more levels than that.
-    fn cut_by(&mut self, piece: u32, max_levels: usize, level: impl Fn(&Stretch, &[u32]) -> u32) -> bool {
-        let whole = self.all[piece as usize];
+    /// Cuts an interval into one for each level that it touches, the lowest first, if there are no more levels than that.
+    fn cut_by(&mut self, interval: u32, max_levels: usize, level: impl Fn(&Stretch, &[u32]) -> u32) -> bool {
+        let whole = self.all[interval as usize];
         self.find_parts(whole.segments, max_levels, &level);
         let is_cut = self.touched.len() <= max_levels;
         if is_cut && self.touched.len() > 1 {
             self.touched.sort_unstable();
             self.find_touches(whole.uses, &level);
-            self.write_levels(piece);
+            self.write_levels(interval);
         }
         for level in self.touched.drain(..) {
             self.levels[level as usize] = AtLevel::NONE;
@@ -428,7 +431,7 @@ impl Pieces {
     /// Cuts segments where the level changes, and counts what each level gets of them; but no further than where there are
     /// too many levels.
     fn find_parts(&mut self, segments: List, max_levels: usize, level: impl Fn(&Stretch, &[u32]) -> u32) {
-        let Pieces { parts, touched, levels, blocks, wanted, .. } = self;
+        let Intervals { parts, touched, levels, blocks, wanted, .. } = self;
         parts.clear();
         let mut block = 0;
         for segment in &self.segments[segments.range()] {
@@ -460,7 +463,7 @@ impl Pieces {
 
     /// Finds the level of each use, and counts what each level gets of them.
     fn find_touches(&mut self, uses: List, level: impl Fn(&Stretch, &[u32]) -> u32) {
-        let Pieces { touches, levels, blocks, wanted, .. } = self;
+        let Intervals { touches, levels, blocks, wanted, .. } = self;
         touches.clear();
         let mut block = 0;
         for touch in &self.uses[uses.range()] {
@@ -471,8 +474,8 @@ impl Pieces {
         }
     }
 
-    /// Makes a piece for each level, with its parts and uses in order.
-    fn write_levels(&mut self, piece: u32) {
+    /// Makes an interval for each level, with its parts and uses in order.
+    fn write_levels(&mut self, interval: u32) {
         let (n_segments, n_uses) = (self.segments.len(), self.uses.len());
         let (mut segments_end, mut uses_end) = (n_segments as u32, n_uses as u32);
         for &level in &self.touched {
@@ -492,15 +495,15 @@ impl Pieces {
             self.uses[*next as usize] = *touch;
             *next += 1;
         }
-        let range = self.all[piece as usize].range;
+        let range = self.all[interval as usize].range;
         for at in 0..self.touched.len() {
             let AtLevel { n_segments, n_uses, next_segment, next_use, .. } =
                 self.levels[self.touched[at] as usize];
             let segments = List { start: next_segment - n_segments, len: n_segments };
             let uses = List { start: next_use - n_uses, len: n_uses };
-            let new = Piece { is_level: true, ..self.measure(range, segments, uses) };
+            let new = Interval { is_level: true, ..self.measure(range, segments, uses) };
             match at {
-                0 => self.all[piece as usize] = new,
+                0 => self.all[interval as usize] = new,
                 _ => self.all.push(new),
             }
         }
