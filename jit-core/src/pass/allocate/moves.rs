@@ -305,7 +305,8 @@ mod tests {
     #[test]
     fn groups_are_done_at_once() {
         let mut with_circles = 0;
-        for seed in 0..2000 {
+        let seeds = if cfg!(miri) { 40 } else { 2000 };
+        for seed in 0..seeds {
             let random = &mut Random::new(seed);
             let n_slots = random.below(6) as u32;
             let registers = (0..FEW).flat_map(|number| [Reg::int(number), Reg::float(number)]).map(Loc::Reg);
@@ -332,6 +333,6 @@ mod tests {
             let n_free = random.below(3) as u8;
             with_circles += (is_done_at_once(&group, n_free, n_slots) > group.len()) as u32;
         }
-        assert!(with_circles > 500, "{with_circles} had circles, or moves between slots");
+        assert!(with_circles > seeds as u32 / 4, "{with_circles} had circles, or moves between slots");
     }
 }
