@@ -333,7 +333,12 @@ impl AtFork<'_> {
 
 /// Fills what begins so many bytes behind the start of an instruction.
 fn fill_up(room: &mut [u8], start: usize, filler: &[u8; 4]) {
-    room.iter_mut().zip(start..).for_each(|(byte, at)| *byte = filler[at % 4]);
+    let mut pattern = *filler;
+    pattern.rotate_left(start % 4);
+    // Whole words are stored many at once.
+    let (words, rest) = room.as_chunks_mut();
+    words.fill(pattern);
+    rest.copy_from_slice(&pattern[..rest.len()]);
 }
 
 /// Pages of their own with so many bytes of code.
@@ -383,6 +388,16 @@ mod tests {
             let long = install(&memory, &long).expect("there is room again");
             assert_eq!((read(&long), read(&all[0])), (7, 0));
             assert_eq!(memory.used(), 64);
+        }
+    }
+
+    #[test]
+    fn what_is_not_in_use_traps_wherever_it_is_entered() {
+        let filler = [1, 2, 3, 4];
+        for (start, len) in (0..9).flat_map(|start| (0..20).map(move |len| (start, len))) {
+            let mut room = vec![0; len];
+            fill_up(&mut room, start, &filler);
+            assert!(room.iter().zip(start..).all(|(byte, at)| *byte == filler[at % 4]), "{start}: {room:?}");
         }
     }
 
