@@ -334,8 +334,10 @@ impl AtFork<'_> {
 /// Fills what begins so many bytes behind the start of an instruction.
 fn fill_up(room: &mut [u8], start: usize, filler: &[u8; 4]) {
     let mut pattern = *filler;
+    if pattern == [pattern[0]; 4] {
+        return room.fill(pattern[0]);
+    }
     pattern.rotate_left(start % 4);
-    // Whole words are stored many at once.
     let (words, rest) = room.as_chunks_mut();
     words.fill(pattern);
     rest.copy_from_slice(&pattern[..rest.len()]);
