@@ -241,8 +241,8 @@ impl Host {
     }
 
     /// Has it run next again.
-    pub fn restore_tail_call(&self, fallback: SavedTailCall) {
-        let SavedTailCall { cell, context, args } = fallback;
+    pub fn restore_tail_call(&self, saved: SavedTailCall) {
+        let SavedTailCall { cell, context, args } = saved;
         // SAFETY: as above.
         let Some(cell) = (unsafe { cell.as_ref() }) else { return };
         let room = self.begin_tail_call(cell, context, args.len());
@@ -337,31 +337,31 @@ impl CallCell {
         unsafe { &*self.host }
     }
 
-    /// Has calls go to the host.
+    /// Sends calls to the host.
     pub fn close(&self) {
         self.entry.set(Self::nowhere());
         self.unpack.set(Self::unpack());
         self.close_fallback();
     }
 
-    /// Has those calls go to the host that are not for the code that others enter.
+    /// Sends calls whose number of arguments the entry does not take to the host.
     pub fn close_fallback(&self) {
         self.fallback.set(Self::nowhere());
     }
 
-    /// Has those calls go to an adapter that are not for the code that others enter. The adapter must be for any number of arguments.
+    /// Sends calls whose number of arguments the entry does not take to this adapter, which must take any number.
     pub fn open_fallback(&self, adapter: &crate::invoke::Adapter) {
         debug_assert!(adapter.takes_any_number());
         self.fallback.set(adapter.entry());
     }
 
-    /// Has calls go to an adapter.
+    /// Sends calls to an adapter.
     pub fn open(&self, adapter: &crate::invoke::Adapter) {
         self.entry.set(adapter.entry());
         self.unpack.set(adapter.memory_entry());
     }
 
-    /// Has calls go to code that was compiled for them.
+    /// Sends calls to code that was compiled for them.
     ///
     /// # Safety
     ///

@@ -265,7 +265,7 @@ mod tests {
         let fde_end = cie_end + 4 + word(cie_end);
         let mut row = Row { base: 0, distance: 0, saved: [None; 17] };
         let (mut rows, mut kept) = (Vec::new(), Vec::new());
-        // AdapterTarget a CIE's header of 9 bytes, and an FDE's pointer, start and size.
+        // Behind a CIE's header of 9 bytes, and an FDE's pointer, start and size.
         let initial = &section[4 + 9..cie_end];
         let (_, row_of_all) =
             read(initial, &mut row, &mut rows, &mut kept, Row { base: 0, distance: 0, saved: [None; 17] });

@@ -451,11 +451,11 @@ impl Slots {
     }
 }
 
-/// In `rax` behind an adapter's ways in, where there are arguments: they are in memory. By the other way it is their number.
+/// In `rax` behind both entries of an adapter that has arguments: this if they are in memory, otherwise their number.
 const IN_MEMORY: u64 = 0;
 
 impl Emitter {
-    /// What stands before an adapter's frame is made, and where its ways in are.
+    /// The code before an adapter's frame is made, and its entries.
     fn admit_to_adapter(&mut self, admission: &AdapterAdmission<'_>, stack_bytes: usize) -> Entries {
         let AdapterAdmission { accepts, budget, host } = *admission;
         let arguments = match accepts {

@@ -1,7 +1,7 @@
 //! The compiler of this machine, if there is one.
 //!
-//! Everything that depends on whether machine code can be made here is in this file; the engine sees the same
-//! types either way.
+//! In: functions. Out: their code. Where no machine code can be made, the types of this file have no values. The same holds for
+//! calls between compiled functions (`links.rs`); `resolve.rs` and `worker.rs` exist only where code can be made.
 
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod present {

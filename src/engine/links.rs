@@ -203,8 +203,8 @@ mod present {
         }
 
         /// Has it run next again.
-        pub(crate) fn restore_tail_call(&self, aside: SavedTailCall) {
-            self.host.restore_tail_call(aside);
+        pub(crate) fn restore_tail_call(&self, saved: SavedTailCall) {
+            self.host.restore_tail_call(saved);
         }
 
         /// For compilers.

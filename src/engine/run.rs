@@ -29,7 +29,7 @@ const FOLLOWED: usize = 8;
 const HASTE: i32 = 16;
 
 /// How many jumps back the interpreter makes before it stops where nobody counts: often enough that tests see it.
-const STRETCH: i32 = 1 << 16;
+const PORTION: i32 = 1 << 16;
 
 /// The functions of an engine, as the interpreter calls them: in tiers up to this one.
 struct Calls<'a, B: Bytecode> {
@@ -62,9 +62,9 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         let slots = frame.slots();
         // SAFETY: there are as many slots as registers at least, and nobody else knows of them yet.
         unsafe { slots.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
-        let stretch = Cell::new(STRETCH);
+        let portion = Cell::new(PORTION);
         let budget = match highest {
-            Tier::Interpreter => &stretch,
+            Tier::Interpreter => &portion,
             _ => {
                 function.budget().set(if left == ENDLESS { left } else { left - 1 });
                 function.budget()
@@ -286,7 +286,7 @@ impl<B: Bytecode> Engine<B> {
         let budget = Cell::new(0);
         let calls = Calls { engine: self, highest: Tier::Interpreter };
         loop {
-            budget.set(STRETCH);
+            budget.set(PORTION);
             if let Some(result) = self.interpret_on(function, context, slots, &mut at, &budget, &calls) {
                 return result;
             }
@@ -317,7 +317,7 @@ impl<B: Bytecode> Engine<B> {
         !is_used_up
     }
 
-    /// Runs a function from a bytecode to its end. AdapterTarget an exit it must be interpreted at first.
+    /// Runs a function from a bytecode to its end. Behind an exit it must be interpreted at first.
     fn run_on(
         &self,
         function: &Function<B>,
@@ -346,7 +346,7 @@ impl<B: Bytecode> Engine<B> {
                     must_interpret = self.must_interpret(function, at);
                 }
                 None => {
-                    // AdapterTarget an exit code takes over at the next jump back.
+                    // Behind an exit code takes over at the next jump back.
                     let nothing = Cell::new(0);
                     let budget = if must_interpret { &nothing } else { function.budget() };
                     if let Some(result) = self.interpret_on(function, context, slots, &mut at, budget, &calls)

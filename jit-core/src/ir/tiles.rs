@@ -2,7 +2,7 @@
 //!
 //! Blocks keep the graph's numbers but stand in emission order. Critical edges are split: where a block has
 //! several successors, each of those has one predecessor (a switch's and a branch's targets never have
-//! parameters). Position `2 * inst` is where an instruction reads, `2 * inst + 1` where it writes.
+//! parameters). The positions at which an instruction reads and writes are those of [`super::ranges`].
 
 use super::index::{Block, List, Loop, Node, Vreg};
 use super::schedule::LoopData;

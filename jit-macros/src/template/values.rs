@@ -7,7 +7,7 @@ use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, Checker, fail};
 use super::fields;
 use super::signs::{self, Sign};
-use super::words::closest;
+use super::words::meant;
 use crate::sexpr::Sexpr;
 use azulejo_core::vocab::atomic::Order;
 use azulejo_core::vocab::op::{Cast, Key, Kind as OperandKind, Param, Yields};
@@ -34,7 +34,7 @@ impl Checker<'_> {
             let names = vocab.iter().filter(|(_, info)| is_known(info)).map(|(_, info)| info.name);
             let hint = match self.macros.contains_key(word) {
                 true => format!("; the macro is `^{word}`"),
-                false => closest(word, names.chain(["let:", "letv:", "window", "length"])),
+                false => meant(word, names.chain(["let:", "letv:", "window", "length"])),
             };
             return fail(head, format!("there is no operator `{word}`{hint}"));
         };

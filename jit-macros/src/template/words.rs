@@ -11,6 +11,44 @@ pub(super) fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> S
     }
 }
 
+/// What other languages and compilers call an operator of this one.
+const SYNONYMS: &[(&str, &[&str])] = &[
+    ("branch", &["goto", "jump", "jmp", "br", "b"]),
+    ("mark", &["loop", "while", "for", "block"]),
+    ("return", &["ret"]),
+    ("when", &["cond"]),
+    ("do", &["begin", "seq", "progn"]),
+    ("copy", &["mov", "move"]),
+    ("set", &["assign", "put"]),
+    ("load", &["ldr", "deref", "peek"]),
+    ("store", &["str", "poke"]),
+    ("trap", &["panic", "abort", "throw"]),
+    ("exit", &["deopt", "bail"]),
+    ("guard", &["assert"]),
+    ("div", &["sdiv"]),
+    ("rem", &["srem", "mod"]),
+    ("sar", &["asr", "ashr"]),
+    ("shr", &["lsr", "lshr"]),
+    ("shl", &["lsl"]),
+    ("rotl", &["rol"]),
+    ("rotr", &["ror"]),
+    ("scast", &["sext", "sextend", "cast", "convert"]),
+    ("ucast", &["zext", "uextend"]),
+    ("bitcast", &["reinterpret", "transmute"]),
+    ("stof", &["itof", "int_to_float"]),
+    ("ftos_sat", &["ftoi", "float_to_int"]),
+    ("zr", &["eqz"]),
+    ("nz", &["nez"]),
+];
+
+/// `; …` with what this language calls something that has another name elsewhere, or a name close to what was written.
+pub(super) fn meant<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
+    match SYNONYMS.iter().find(|(_, others)| others.contains(&word)) {
+        Some((name, _)) => format!("; `{name}` is what it is called here"),
+        None => closest(word, names),
+    }
+}
+
 /// How many letters must be changed, added, dropped, or swapped with their neighbor.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
@@ -62,4 +100,23 @@ fn limits(from: Type, to: Type) -> (f64, f64) {
         _ => below,
     };
     (below, above)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use azulejo_core::vocab::{Props, Vocabulary};
+
+    #[test]
+    fn synonyms_lead_to_operators_and_are_none() {
+        let words: Vec<&str> = Vocabulary::BUILTIN
+            .iter()
+            .filter(|(_, info)| info.props.contains(Props::TEMPLATE))
+            .map(|(_, info)| info.name)
+            .collect();
+        for (name, others) in SYNONYMS {
+            assert!(words.contains(name), "{name}");
+            assert!(others.iter().all(|other| !words.contains(other)), "{others:?}");
+        }
+    }
 }

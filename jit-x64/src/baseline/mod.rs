@@ -4,13 +4,13 @@
 //! which has every VM register in its slot at every bytecode, but for temporaries that were read. Cost: linear, a few
 //! nanoseconds a bytecode; nothing is allocated once scratch memory is large enough.
 //!
-//! Two passes. [`plan`] chooses a stencil for each bytecode and adds up sizes, so that it is known where everything will
-//! be; [`fill`] then copies and patches, into the place where the code will run. Neither takes bytecode apart: each operand is
-//! read where it is, when it is wanted ([`operand`]).
+//! Two passes. [`plan`] chooses a stencil for each bytecode and adds up sizes, which gives each its place; [`fill`] then copies and
+//! patches, into the memory where the code will run. Neither decodes bytecode: each operand is read at its offset in the enum,
+//! when it is needed ([`operand`]).
 //!
-//! The value that the last bytecode wrote is still in a machine register. If the next one reads that VM register, and
-//! nothing else jumps to it, a variant of its stencil takes the value from there; and if that was a temporary, it need not be
-//! written to its slot.
+//! The value that the last bytecode wrote is cached in a machine register. If the next bytecode reads that VM register, and no
+//! jump leads there, a variant of its stencil reads the machine register. If the VM register is a temporary as well, its store is
+//! omitted.
 //!
 //! ```text
 //! prologue | hot parts in order | epilogue | cold parts, each with its constants | tables of switches | positions
@@ -325,7 +325,7 @@ impl BaselineCode {
         }
     }
 
-    /// Where it starts: an `extern "sysv64" fn(context, frame, address) -> TurnedStatus` that goes on at the address, for
+    /// Where it starts: an `extern "sysv64-unwind" fn(context, frame, address) -> TurnedStatus` that goes on at the address, for
     /// callers that enter it in a way of their own.
     pub fn entry(&self) -> *const u8 {
         self.installed.address()

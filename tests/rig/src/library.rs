@@ -97,7 +97,7 @@ thread_local! {
         // SAFETY: the host lives as long as the process.
         let cell = |function: u32| -> &'static CallCell { Box::leak(Box::new(unsafe { CallCell::new(host, function) })) };
         let count = LIBRARY.0.len() as u32;
-        // AdapterTarget them that for all other numbers.
+        // Behind them that for all other numbers.
         let cells: Vec<&CallCell> = (0..count).chain([u32::MAX]).map(cell).collect();
         let addresses: Vec<u64> =
             cells.iter().map(|cell| std::ptr::from_ref::<CallCell>(cell).addr() as u64).collect();

@@ -84,7 +84,7 @@ pub(super) struct Use {
 
 /// A block of the tile list as the allocator sees it.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct BlockSpan {
     end: u32,
     cost: f32,
     /// A number for whether it is cold, and the innermost loop around: between blocks that agree in this a value may move
@@ -138,7 +138,7 @@ pub(super) struct Intervals {
     uses: Vec<Use>,
     /// Where each range's uses start.
     first_use: Vec<u32>,
-    blocks: Vec<Stretch>,
+    blocks: Vec<BlockSpan>,
     /// Of an interval that is being cut the parts and the uses, with their levels, and which levels those are.
     parts: Vec<(u32, Segment)>,
     touches: Vec<(u32, Use)>,
@@ -164,7 +164,7 @@ impl Intervals {
         self.blocks.clear();
         self.blocks.extend(tiles.blocks.iter().map(|block| {
             let often = LOOP_WEIGHT.powi(tiles.depth(block.inner).min(MAX_DEPTH) as i32);
-            Stretch {
+            BlockSpan {
                 end: (block.insts.start + block.insts.len) * STEP,
                 cost: often * if block.cold { COLD_WEIGHT } else { 1.0 },
                 // What is hot comes first, and what is in no loop last.
@@ -413,7 +413,12 @@ impl Intervals {
     }
 
     /// Cuts an interval into one for each level that it touches, the lowest first, if there are no more levels than that.
-    fn cut_by(&mut self, interval: u32, max_levels: usize, level: impl Fn(&Stretch, &[u32]) -> u32) -> bool {
+    fn cut_by(
+        &mut self,
+        interval: u32,
+        max_levels: usize,
+        level: impl Fn(&BlockSpan, &[u32]) -> u32,
+    ) -> bool {
         let whole = self.all[interval as usize];
         self.find_parts(whole.segments, max_levels, &level);
         let is_cut = self.touched.len() <= max_levels;
@@ -430,7 +435,7 @@ impl Intervals {
 
     /// Cuts segments where the level changes, and counts what each level gets of them; but no further than where there are
     /// too many levels.
-    fn find_parts(&mut self, segments: List, max_levels: usize, level: impl Fn(&Stretch, &[u32]) -> u32) {
+    fn find_parts(&mut self, segments: List, max_levels: usize, level: impl Fn(&BlockSpan, &[u32]) -> u32) {
         let Intervals { parts, touched, levels, blocks, wanted, .. } = self;
         parts.clear();
         let mut block = 0;
@@ -462,7 +467,7 @@ impl Intervals {
     }
 
     /// Finds the level of each use, and counts what each level gets of them.
-    fn find_touches(&mut self, uses: List, level: impl Fn(&Stretch, &[u32]) -> u32) {
+    fn find_touches(&mut self, uses: List, level: impl Fn(&BlockSpan, &[u32]) -> u32) {
         let Intervals { touches, levels, blocks, wanted, .. } = self;
         touches.clear();
         let mut block = 0;
@@ -514,8 +519,8 @@ impl Intervals {
 const MAX_STEPS: usize = 8;
 
 /// The block that a position is in, which is this one or one behind it.
-fn block_from(blocks: &[Stretch], first: usize, position: u32) -> usize {
-    let is_before = |block: &Stretch| block.end <= position;
+fn block_from(blocks: &[BlockSpan], first: usize, position: u32) -> usize {
+    let is_before = |block: &BlockSpan| block.end <= position;
     let n_before = blocks[first..].iter().take(MAX_STEPS).take_while(|block| is_before(block)).count();
     match n_before {
         MAX_STEPS => first + MAX_STEPS + blocks[first + MAX_STEPS..].partition_point(is_before),
@@ -524,7 +529,7 @@ fn block_from(blocks: &[Stretch], first: usize, position: u32) -> usize {
 }
 
 /// The block that a position is in.
-fn block_at(blocks: &[Stretch], position: u32) -> usize {
+fn block_at(blocks: &[BlockSpan], position: u32) -> usize {
     blocks.partition_point(|block| block.end <= position)
 }
 

@@ -19,11 +19,11 @@
 //! nothing more.
 //!
 //! An interval that is in memory is in its range's spill slot; each instruction that needs it in a register gets it
-//! in one for just that reload. What such a reload needs cannot be put off, so it may drive out any interval. A
+//! in one for that instruction only, a *reload*. What a reload needs cannot be put off, so it may drive out any interval. A
 //! constant has no slot: it is made again. [`mod@write`] finds where to store, and moves values between intervals.
 //!
 //! Operands in fixed registers and call arguments are moved into place right before the instruction, all at
-//! once, by [`moves`]; the registers that they take are reserved for that reload.
+//! once, by [`moves`]; the registers that they take are reserved there.
 
 mod intervals;
 mod moves;

@@ -1,11 +1,10 @@
 //! Which VM registers are needed where, and which of them loops write.
 //!
-//! In: decoded bytecode. Out: for each *stretch* the registers that something behind its start may read before it
-//! writes them, so that a block gets parameters for no others. Cost: linear, with a word for 64 registers in each
-//! stretch.
+//! In: decoded bytecode. Out: for each *basic block* of bytecode the live registers at its start, so that a graph's block gets
+//! parameters for no others. Cost: linear, with a word for 64 registers in each basic block.
 //!
-//! A stretch starts where other bytecodes jump to, and at a bytecode whose template has blocks of its own or does
-//! not simply go on at the next, and behind it. What a template reads, and what it has surely written when it goes
+//! A basic block starts where other bytecodes jump to, and at and behind a bytecode whose template has blocks of its own or does not
+//! simply go on at the next. What a template reads, and what it has surely written when it goes
 //! on, is found once for each opcode. What is said to be needed may be too much, but never too little.
 //!
 //! A loop here is the code from a place that is jumped back to, to the last jump back, widened until nothing behind
@@ -43,7 +42,7 @@ struct Touches {
     has_labels: bool,
     /// Operands name runs of registers.
     has_runs: bool,
-    /// It is a stretch of its own.
+    /// It is a basic block of its own.
     is_split: bool,
     /// Nothing is known of an opcode until it is met.
     is_known: bool,
@@ -105,31 +104,31 @@ pub(super) struct Alive {
     touches: Vec<Touches>,
     templates: (usize, usize),
     n_words: usize,
-    /// The first bytecode of each stretch, and at the end the number of bytecodes.
+    /// The first bytecode of each basic block, and at the end the number of bytecodes.
     first: Vec<u32>,
-    /// For each bytecode that starts a stretch its number.
+    /// For each bytecode that starts a basic block its number.
     number: Vec<u32>,
-    /// Sets of registers, one for each stretch: read before written, surely written, written at all, needed.
+    /// Sets of registers, one for each basic block: read before written, surely written, written at all, needed.
     reads: Vec<u64>,
     gives: Vec<u64>,
     writes: Vec<u64>,
     needed: Vec<u64>,
-    /// For each stretch at whose start a loop begins the set in `loop_writes`.
+    /// For each basic block at whose start a loop begins the set in `loop_writes`.
     loop_of: Vec<u32>,
     loop_writes: Vec<u64>,
-    /// Loops that no other loop holds yet: first stretch, last stretch, set.
+    /// Loops that no other loop holds yet: first basic block, last basic block, set.
     open: Vec<(u32, u32, u32)>,
     /// Every register that is used, and every one that is stored where the frame is looked at.
     used: Vec<u64>,
     stored: Vec<u64>,
     /// What the blocks of the template at hand may carry.
     within: Vec<u64>,
-    /// For each stretch whether control may go on at the next, and where its other ways are in `ways`.
+    /// For each basic block whether control may go on at the next, and where its other ways are in `ways`.
     goes_on: Vec<bool>,
     first_way: Vec<u32>,
-    /// Stretches that others jump to.
+    /// Basic blocks that others jump to.
     ways: Vec<u32>,
-    /// For each stretch whether control comes back to it from one behind.
+    /// For each basic block whether control comes back to it from one behind.
     is_head: Vec<bool>,
 }
 
@@ -216,9 +215,9 @@ impl Alive {
                 insert(&mut self.stored, register);
             }
         }
-        self.find_stretches(source, code, &leads);
+        self.find_basic_blocks(source, code, &leads);
         self.needed.clear();
-        // AdapterTarget the last stretch nothing is needed.
+        // Behind the last basic block nothing is needed.
         self.needed.resize(self.first.len() * self.n_words, 0);
         if all || !self.find_needed(source, code) {
             let last = self.needed.len() - self.n_words;
@@ -228,12 +227,12 @@ impl Alive {
         self.find_loops(&leads);
     }
 
-    /// The registers that are needed where a stretch starts.
+    /// The registers that are needed where a basic block starts.
     pub(super) fn needed(&self, at: usize) -> &[u64] {
         row(&self.needed, self.n_words, self.number[at])
     }
 
-    /// Whether a register is needed at a bytecode that starts a stretch.
+    /// Whether a register is needed at a bytecode that starts a basic block.
     pub(super) fn is_needed(&self, register: u32, at: usize) -> bool {
         has(self.needed(at), register)
     }
@@ -257,12 +256,12 @@ impl Alive {
     pub(super) fn find_within(&mut self, source: &Source<'_>, code: &Decoded, at: usize) {
         let touches = self.touches[code.opcode(at)];
         let Alive { within, needed, writes, n_words, number, .. } = self;
-        let stretch = number[at];
+        let basic_block = number[at];
         within.clear();
-        within.extend_from_slice(row(needed, *n_words, stretch));
-        add_all(within, row(writes, *n_words, stretch));
+        within.extend_from_slice(row(needed, *n_words, basic_block));
+        add_all(within, row(writes, *n_words, basic_block));
         if touches.goes_on {
-            add_all(within, row(needed, *n_words, stretch + 1));
+            add_all(within, row(needed, *n_words, basic_block + 1));
         }
         for to in code.targets(source, at) {
             add_all(within, row(needed, *n_words, number[to]));
@@ -293,7 +292,12 @@ impl Alive {
         }
     }
 
-    fn find_stretches(&mut self, source: &Source<'_>, code: &Decoded, leads: &impl Fn(usize) -> Option<u32>) {
+    fn find_basic_blocks(
+        &mut self,
+        source: &Source<'_>,
+        code: &Decoded,
+        leads: &impl Fn(usize) -> Option<u32>,
+    ) {
         let n_code = code.len();
         self.first.clear();
         for set in [&mut self.reads, &mut self.gives, &mut self.writes, &mut self.needed] {
@@ -320,7 +324,7 @@ impl Alive {
         self.first.push(n_code as u32);
     }
 
-    /// Adds what a bytecode does to the sets of the last stretch.
+    /// Adds what a bytecode does to the sets of the last basic block.
     fn add(&mut self, source: &Source<'_>, code: &Decoded, at: usize, touches: Touches) {
         let start = self.reads.len() - self.n_words;
         let (reads, gives) = (&mut self.reads[start..], &mut self.gives[start..]);
@@ -383,17 +387,17 @@ impl Alive {
         for _ in 0..MAX_ROUNDS {
             // Only what is needed at a loop's head can be news to those visited before it.
             let mut changed = false;
-            for stretch in (0..goes_on.len()).rev() {
-                let ways = &ways[first_way[stretch] as usize..first_way[stretch + 1] as usize];
+            for basic_block in (0..goes_on.len()).rev() {
+                let ways = &ways[first_way[basic_block] as usize..first_way[basic_block + 1] as usize];
                 for word in 0..n_words {
-                    let place = stretch * n_words + word;
-                    let mut all = if goes_on[stretch] { needed[place + n_words] } else { 0 };
+                    let place = basic_block * n_words + word;
+                    let mut all = if goes_on[basic_block] { needed[place + n_words] } else { 0 };
                     for &to in ways {
                         all |= needed[to as usize * n_words + word];
                     }
                     let all = all & !gives[place] | reads[place];
                     let before = core::mem::replace(&mut needed[place], all);
-                    changed |= is_head[stretch] && before != all;
+                    changed |= is_head[basic_block] && before != all;
                 }
             }
             if !changed {
@@ -403,24 +407,24 @@ impl Alive {
         false
     }
 
-    /// Finds where control goes from each stretch.
+    /// Finds where control goes from each basic block.
     fn find_ways(&mut self, source: &Source<'_>, code: &Decoded) {
         let Alive { touches, first, number, ways, first_way, is_head, goes_on, .. } = self;
-        let n_stretches = first.len() - 1;
+        let n_basic_blocks = first.len() - 1;
         ways.clear();
         first_way.clear();
         goes_on.clear();
         is_head.clear();
-        is_head.resize(n_stretches, false);
-        for stretch in 0..n_stretches {
-            let last = first[stretch + 1] as usize - 1;
+        is_head.resize(n_basic_blocks, false);
+        for basic_block in 0..n_basic_blocks {
+            let last = first[basic_block + 1] as usize - 1;
             let touches = &touches[code.opcode(last)];
             goes_on.push(touches.goes_on);
             first_way.push(ways.len() as u32);
             if touches.has_labels {
                 for to in code.targets(source, last) {
                     ways.push(number[to]);
-                    if number[to] as usize <= stretch {
+                    if number[to] as usize <= basic_block {
                         is_head[number[to] as usize] = true;
                     }
                 }
@@ -436,15 +440,15 @@ impl Alive {
         self.loop_of.resize(self.first.len(), NONE);
         self.loop_writes.clear();
         self.open.clear();
-        for stretch in (0..self.first.len() as u32 - 1).rev() {
-            let at = self.first[stretch as usize];
+        for basic_block in (0..self.first.len() as u32 - 1).rev() {
+            let at = self.first[basic_block as usize];
             let Some(from) = leads(at as usize).filter(|from| *from >= at) else { continue };
             let set = (self.loop_writes.len() / n_words) as u32;
-            self.loop_of[stretch as usize] = set;
+            self.loop_of[basic_block as usize] = set;
             self.loop_writes.resize(self.loop_writes.len() + n_words, 0);
-            // What jumps ends a stretch, or is one.
+            // What jumps ends a basic block, or is one.
             let mut last = self.first.partition_point(|first| *first <= from) as u32 - 1;
-            let mut next = stretch;
+            let mut next = basic_block;
             while next <= last {
                 let (is_loop, of) = match self.open.last() {
                     Some(&(first, end, inner)) if first <= next => {
@@ -464,11 +468,11 @@ impl Alive {
                     self.loop_writes[set as usize * n_words + word] |= written;
                 }
             }
-            self.open.push((stretch, last, set));
+            self.open.push((basic_block, last, set));
         }
     }
 }
 
-fn row(sets: &[u64], n_words: usize, stretch: u32) -> &[u64] {
-    &sets[stretch as usize * n_words..][..n_words]
+fn row(sets: &[u64], n_words: usize, basic_block: u32) -> &[u64] {
+    &sets[basic_block as usize * n_words..][..n_words]
 }

@@ -433,7 +433,7 @@ impl Builder<'_> {
         let mut next = Block::NONE;
         for step in template.steps {
             if !self.current.is_some() && !matches!(step, Step::Block { .. }) {
-                // AdapterTarget a step that left: the rest of a block of a template whose way in was never taken.
+                // Behind a step that left: the rest of a block of a template whose way in was never taken.
                 continue;
             }
             self.step(step, &mut next);

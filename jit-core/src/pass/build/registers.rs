@@ -30,7 +30,7 @@ const UNUSED: Register =
 
 /// The values of the registers that a block needs, in the order of the registers, as one way in brings them.
 #[derive(Clone, Copy, Debug)]
-struct UnresolvedCall {
+struct Arrival {
     /// In the pool.
     values: u32,
     /// The way into the same block that was linked next.
@@ -93,7 +93,7 @@ pub(super) struct Registers {
     /// The values in the block that is being linked; of registers that are not needed there, anything.
     now: Vec<Node>,
     starts: Vec<Start>,
-    arrivals: Vec<UnresolvedCall>,
+    arrivals: Vec<Arrival>,
     /// Arrivals that are not in use, linked.
     unused: u32,
     pool: Pool,
@@ -196,7 +196,7 @@ impl Registers {
             self.starts.resize(block.at() + 1, NEW);
         }
         let values = self.save(needed);
-        let new = UnresolvedCall { values, next: NONE };
+        let new = Arrival { values, next: NONE };
         let at = if self.unused == NONE {
             self.arrivals.push(new);
             self.arrivals.len() as u32 - 1
@@ -305,12 +305,12 @@ impl Registers {
     }
 
     /// The value that a way in brings.
-    fn arrived(&mut self, way: UnresolvedCall, index: usize) -> Node {
+    fn arrived(&mut self, way: Arrival, index: usize) -> Node {
         self.current(self.pool.values[way.values as usize + index])
     }
 
     /// Whether a way in and all later ones bring this value.
-    fn agree(&mut self, mut way: UnresolvedCall, index: usize, value: Node) -> bool {
+    fn agree(&mut self, mut way: Arrival, index: usize, value: Node) -> bool {
         loop {
             if self.arrived(way, index) != value {
                 return false;

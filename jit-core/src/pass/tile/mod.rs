@@ -155,9 +155,9 @@ struct Label {
     chosen: u32,
     /// The block it stands in, by position in the schedule.
     block: u32,
-    /// The stretch of code without writes that a read in its subtree belongs to; 0 if there is none.
+    /// The epoch, between two writes, that a read in its subtree belongs to; 0 if there is none.
     epoch: u32,
-    /// The stretch of code without effects that begins with an access in its subtree that may fault; 0 if there is none.
+    /// The epoch, between two effects, that begins with an access in its subtree that may fault; 0 if there is none.
     fault: u32,
     marks: Marks,
 }
