@@ -356,7 +356,7 @@ fn measure(compiler: &mut Compiler, shape: &Shape, length: usize, best: &mut Tim
         entry: 0,
         arguments: None,
         functions: azulejo::__private::core::pass::build::Functions::default(),
-        called: None,
+        call_entry: None,
     };
     let bytecodes = writer.code.len() as u32;
     let repetitions = (BYTECODES / length).clamp(1, 20);

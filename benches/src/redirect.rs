@@ -40,7 +40,7 @@ pub(crate) fn print(program: &Program, effort: Effort) {
     let source = Source { functions, ..subject::source(program, &shape) };
     let mut compiler = subject::compiler();
     let mut compile =
-        || compiler.called(&source, 1, std::ptr::null(), &cell, &mut Blind).expect("it can be called");
+        || compiler.call_entry(&source, 1, std::ptr::null(), &cell, &mut Blind).expect("it can be called");
     let codes: [Compiled; 2] = [compile(), compile()];
     let mut vm = Vm;
     let mut call = || {

@@ -152,7 +152,7 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> Source<'a> {
         entry: 0,
         arguments: None,
         functions: Functions::default(),
-        called: None,
+        call_entry: None,
     }
 }
 

@@ -193,7 +193,7 @@ fn built_for(
         entry,
         arguments: None,
         functions,
-        called: None,
+        call_entry: None,
     };
     let mut graph = Graph::new(Vocabulary::BUILTIN);
     let mut scratch = Scratch::default();
@@ -499,7 +499,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             entry: 0,
             arguments: None,
             functions: Functions::default(),
-            called: None,
+            call_entry: None,
         };
         build(&mut scratch, &source, &mut graph);
         let judge = |graph: &Graph, stage: &str| {

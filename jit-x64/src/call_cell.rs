@@ -22,7 +22,7 @@
 
 use crate::compile::RawStatus;
 use azulejo_code::memory::near::Word;
-use azulejo_core::pass::build::{Called, Functions};
+use azulejo_core::pass::build::{CallEntry, Functions};
 use azulejo_core::vocab::Trap;
 use core::cell::{Cell, RefCell};
 use core::mem::offset_of;
@@ -365,7 +365,7 @@ impl CallCell {
     ///
     /// # Safety
     ///
-    /// The code must have been compiled with a [`Called`], for this call cell.
+    /// The code must have been compiled with a [`CallEntry`], for this call cell.
     pub unsafe fn open_to(&self, code: &crate::compile::Compiled) {
         self.entry.set(code.entry());
         self.unpack.set(Self::unpack());
@@ -399,9 +399,9 @@ impl CallCell {
     }
 
     /// What the optimizer is told of this function for calls with so many arguments; `unit` is what `(cu)` gives.
-    pub(crate) fn called(&self, arguments: u32, unit: *const ()) -> Called {
+    pub(crate) fn call_entry(&self, arguments: u32, unit: *const ()) -> CallEntry {
         let cell = core::ptr::from_ref(self).addr() as u64;
-        Called { arguments, unit: unit.addr() as u64, cell, resume: self.resume() }
+        CallEntry { arguments, unit: unit.addr() as u64, cell, resume: self.resume() }
     }
 
     /// The address of the function that goes on where code was left.

@@ -312,7 +312,7 @@ impl Compiler {
 
     /// Compiles verified bytecode for calls of other functions of bytecode, with so many arguments; `unit` is what `(cu)`
     /// gives. What is made is entered by such a call only: see [`CallCell::open_to`].
-    pub fn called(
+    pub fn call_entry(
         &mut self,
         source: &Source<'_>,
         arguments: u32,
@@ -320,9 +320,9 @@ impl Compiler {
         cell: &CallCell,
         observer: &mut dyn Observer,
     ) -> Result<Compiled, Error> {
-        let called = Some(cell.called(arguments, unit));
+        let call_entry = Some(cell.call_entry(arguments, unit));
         let target = self.target();
-        self.compilation.bytecode(&Source { called, ..*source }, &target, observer)?;
+        self.compilation.bytecode(&Source { call_entry, ..*source }, &target, observer)?;
         let admission = Admission { arguments, cell };
         self.install(Some((&admission, source.slots)), observer)
     }
@@ -382,27 +382,27 @@ impl Compiler {
     /// Makes a way in for calls from other functions of bytecode.
     pub fn adapter(&mut self, behind: &AdapterTarget<'_>) -> Result<Adapter, Error> {
         let AdapterTarget { source, cell, .. } = *behind;
-        let called = Some(cell.called(0, core::ptr::null()));
-        let is_needed = self.compilation.needed_at_start(&Source { called, ..*source });
+        let call_entry = Some(cell.call_entry(0, core::ptr::null()));
+        let is_needed = self.compilation.needed_at_start(&Source { call_entry, ..*source });
         invoke::adapter(behind, is_needed, &self.memory, &self.options)
     }
 
     fn install(
         &mut self,
-        called: Option<(&Admission<'_>, u32)>,
+        call_entry: Option<(&Admission<'_>, u32)>,
         observer: &mut dyn Observer,
     ) -> Result<Compiled, Error> {
         let target = self.target();
         let Compilation { tiles, assignment, graph, .. } = &self.compilation;
         let Compiler { emission, set, options, code, .. } = self;
-        match called {
+        match call_entry {
             None => emit::emit(emission, tiles, assignment, set, options, code)?,
             Some((admission, slots)) => {
                 let is_frame = |inst: &Inst| inst.node.is_some() && graph.node(inst.node).op == Op::FRAME;
                 // The graph of a long function is gone by now; that one has a frame in any case.
                 let has_frame = graph.nodes.is_empty() || tiles.insts.iter().any(is_frame);
                 let slots = if has_frame { slots } else { 0 };
-                emit::emit_called(emission, tiles, assignment, set, options, (admission, slots), code)?;
+                emit::emit_call_entry(emission, tiles, assignment, set, options, (admission, slots), code)?;
             }
         }
         observer.code(&target, tiles, &self.code.emitted());
@@ -413,7 +413,7 @@ impl Compiler {
                 start: installed.address().addr(),
                 len: self.code.end as usize,
                 leave: self.code.leaves[lands as usize],
-                is_called: called.is_some(),
+                is_call_entry: call_entry.is_some(),
                 sites: Box::new(Box::<[Site]>::from(&self.code.sites[..])),
             })
         });

@@ -158,7 +158,7 @@ pub struct Emitter {
     /// Where cold code goes to end in one of these ways.
     pub(crate) endings: Vec<(Ending, Block)>,
     /// Whether the function is called by others of bytecode, by their own convention.
-    pub(crate) is_called: bool,
+    pub(crate) is_call_entry: bool,
     /// The address of what a function shares with those it calls, if others call it.
     pub(crate) host: u64,
     /// The address of its own call cell, if others call it and its failures are noted.
@@ -184,7 +184,7 @@ pub fn emit(
 }
 
 /// Emits a function that others of bytecode call. The slots are for the values of its VM registers.
-pub(crate) fn emit_called(
+pub(crate) fn emit_call_entry(
     scratch: &mut Scratch,
     tiles: &TileList,
     assignment: &Assignment,
@@ -193,7 +193,7 @@ pub(crate) fn emit_called(
     (admission, slots): (&Admission<'_>, u32),
     code: &mut Code,
 ) -> Result<(), Error> {
-    emit_as(scratch, tiles, assignment, set, options, Form::Called(admission, slots), code)
+    emit_as(scratch, tiles, assignment, set, options, Form::CallEntry(admission, slots), code)
 }
 
 /// Emits a stencil: no prologue, exits that stay open, the exit to the next bytecode at the end of the hot part.
@@ -213,7 +213,7 @@ pub(crate) fn emit_stencil(
 /// What is emitted.
 enum Form<'a> {
     Function,
-    Called(&'a Admission<'a>, u32),
+    CallEntry(&'a Admission<'a>, u32),
     Stencil(Outline),
 }
 
@@ -226,12 +226,12 @@ fn emit_as(
     form: Form<'_>,
     code: &mut Code,
 ) -> Result<(), Error> {
-    let (outline, called) = match form {
+    let (outline, call_entry) = match form {
         Form::Function => (None, None),
-        Form::Called(admission, slots) => (None, Some((admission, slots))),
+        Form::CallEntry(admission, slots) => (None, Some((admission, slots))),
         Form::Stencil(outline) => (Some(outline), None),
     };
-    let vm_slots = called.map_or(0, |(_, slots)| slots);
+    let vm_slots = call_entry.map_or(0, |(_, slots)| slots);
     let bytes = (tiles.out_args as usize + assignment.slots as usize + vm_slots as usize) * 8;
     if bytes > MAX_FRAME_BYTES {
         return Err(Error::FrameTooLarge { bytes });
@@ -248,8 +248,8 @@ fn emit_as(
     emitter.leaves.clear();
     emitter.outline = outline;
     code.entry = 0;
-    if let Some((admission, slots)) = called {
-        emitter.is_called = true;
+    if let Some((admission, slots)) = call_entry {
+        emitter.is_call_entry = true;
         emitter.noted = options.backtraces.then(|| core::ptr::from_ref(admission.cell).addr() as u64);
         let room = emitter.vm_frame + slots * 8;
         emitter.frame = Frame::new(assignment.used, room, tiles.has_calls, options.frame_pointers);
@@ -373,7 +373,7 @@ impl Emitter {
             failures: Vec::new(),
             is_cold: false,
             endings: Vec::new(),
-            is_called: false,
+            is_call_entry: false,
             host: 0,
             noted: None,
             vm_frame: room,

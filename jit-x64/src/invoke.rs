@@ -47,7 +47,7 @@ impl Emitter {
     /// Stands behind a call of a function of bytecode: leaves if it failed.
     fn expect_result(&mut self, tile: &Tile<'_>) {
         self.test(Type::I32, RDX.number(), RDX.number());
-        let ends_alike = self.is_called && self.noted.is_none();
+        let ends_alike = self.is_call_entry && self.noted.is_none();
         let shared = self.failures.first().filter(|_| ends_alike).map(|failure| failure.block);
         let block = shared.unwrap_or_else(|| {
             let block = self.add_block();
@@ -59,7 +59,7 @@ impl Emitter {
 
     /// Leaves the function for one that takes its place, which its host knows of.
     pub(crate) fn tail(&mut self) {
-        if !self.is_called {
+        if !self.is_call_entry {
             self.mov_imm(RAX.number(), TAILED);
             return self.leave_unfinished();
         }
@@ -101,7 +101,7 @@ impl Emitter {
         let failures = core::mem::take(&mut self.failures);
         for Failure { block, origin } in &failures {
             self.start(*block);
-            match (self.is_called, self.noted) {
+            match (self.is_call_entry, self.noted) {
                 // All end in the same way, which follows once.
                 (true, None) => {}
                 (true, Some(_)) => {
@@ -116,7 +116,7 @@ impl Emitter {
                 }
             }
         }
-        if self.is_called && self.noted.is_none() && !failures.is_empty() {
+        if self.is_call_entry && self.noted.is_none() && !failures.is_empty() {
             self.leave();
         }
     }

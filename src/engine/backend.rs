@@ -184,14 +184,14 @@ mod present {
         }
 
         /// For calls of other functions of bytecode, which go by the call cell.
-        pub(crate) fn called(
+        pub(crate) fn call_entry(
             &mut self,
             source: &Source<'_>,
             (arguments, unit, cell): (u32, *const (), &CallCell),
             watch: &mut Watch<'_>,
         ) -> Result<Compiled, Error> {
             watched(self.compiler(source.vocab)?, watch, |compiler, observer| {
-                compiler.called(source, arguments, unit, cell, observer)
+                compiler.call_entry(source, arguments, unit, cell, observer)
             })
         }
 

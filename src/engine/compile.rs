@@ -74,7 +74,7 @@ impl<B: Bytecode> Engine<B> {
     pub fn compile_in(&self, function: FunctionId, tier: Tier) -> Result<(), Error> {
         let _visit = self.visit();
         let function = self.function(function)?;
-        function.called(self.calls.get());
+        function.note_call(self.calls.get());
         match self.compile_for(function, tier, 0) {
             // A program that looks for a fault is to go on as it would have.
             Err(Error::Limited) => Ok(()),
@@ -181,7 +181,7 @@ impl<B: Bytecode> Engine<B> {
     /// Has a function go on at a bytecode in this code from now on.
     pub(super) fn go_on_in(&self, function: &Function<B>, at: u32, code: Compiled) {
         function.set_code_at(at, code);
-        if function.called_code().is_none() {
+        if function.call_entry().is_none() {
             // If other functions call it, then by an adapter to the baseline's code. The next one has it compiled for calls, too:
             // whoever is hot in a loop is worth it.
             self.close(function);

@@ -274,7 +274,7 @@ pub(super) enum Expected {
 /// What ran, and may run still.
 #[derive(Debug)]
 pub(super) struct Retired {
-    called: Option<Rc<Compiled>>,
+    call_entry: Option<Rc<Compiled>>,
     adapters: [Option<Rc<Adapter>>; 2],
     compiled: Option<Rc<Compiled>>,
     baseline: Option<Rc<BaselineCode>>,
@@ -352,7 +352,7 @@ impl<B: Bytecode> Body<B> {
             entry,
             arguments: self.code.arguments,
             functions,
-            called: None,
+            call_entry: None,
         }
     }
 }
@@ -371,7 +371,7 @@ pub(super) struct Function<B: Bytecode> {
     /// Code of the optimizer that goes on at these bytecodes.
     inside: RefCell<Vec<(u32, Rc<Compiled>)>>,
     /// Code of the optimizer that other functions of bytecode call.
-    called: RefCell<Option<Rc<Compiled>>>,
+    call_entry: RefCell<Option<Rc<Compiled>>>,
     /// Where they enter `compiled`, or else `baseline`.
     adapter: RefCell<Option<Rc<Adapter>>>,
     /// Where those do whose calls have another number of arguments.
@@ -394,7 +394,7 @@ pub(super) struct Function<B: Bytecode> {
 impl Retired {
     /// Whether one of these addresses, sorted, is in the code.
     pub(super) fn is_among(&self, addresses: &[usize]) -> bool {
-        let optimized = [&self.called, &self.compiled].into_iter().flatten().map(|code| code.bytes());
+        let optimized = [&self.call_entry, &self.compiled].into_iter().flatten().map(|code| code.bytes());
         let code = optimized.chain(self.baseline.iter().map(|code| code.bytes()));
         let ranges = code.map(|bytes| {
             let start = bytes.as_ptr().addr();
@@ -436,7 +436,7 @@ impl<B: Bytecode> Function<B> {
             compiled: RefCell::default(),
             baseline: RefCell::default(),
             inside: RefCell::default(),
-            called: RefCell::default(),
+            call_entry: RefCell::default(),
             adapter: RefCell::default(),
             fallback_adapter: RefCell::default(),
             arguments: Cell::new(UNKNOWN),
@@ -615,15 +615,15 @@ impl<B: Bytecode> Function<B> {
 
     /// Code of the optimizer for the whole function.
     pub(super) fn optimized(&self) -> Option<Rc<Compiled>> {
-        self.compiled().or_else(|| self.called_code())
+        self.compiled().or_else(|| self.call_entry())
     }
 
-    pub(super) fn called_code(&self) -> Option<Rc<Compiled>> {
-        self.called.borrow().clone()
+    pub(super) fn call_entry(&self) -> Option<Rc<Compiled>> {
+        self.call_entry.borrow().clone()
     }
 
-    pub(super) fn set_called(&self, code: Compiled) {
-        *self.called.borrow_mut() = Some(Rc::new(code));
+    pub(super) fn set_call_entry(&self, code: Compiled) {
+        *self.call_entry.borrow_mut() = Some(Rc::new(code));
     }
 
     pub(super) fn has_adapter(&self) -> bool {
@@ -649,10 +649,15 @@ impl<B: Bytecode> Function<B> {
 
     /// Takes what other functions call away, with the code behind it: they may be running that.
     pub(super) fn retire(&self) -> Option<Retired> {
-        let (called, adapters) =
-            (self.called.take(), [&self.adapter, &self.fallback_adapter].map(RefCell::take));
-        let is_there = called.is_some() || adapters.iter().any(Option::is_some);
-        is_there.then(|| Retired { called, adapters, compiled: self.compiled(), baseline: self.baseline() })
+        let (call_entry, adapters) =
+            (self.call_entry.take(), [&self.adapter, &self.fallback_adapter].map(RefCell::take));
+        let is_there = call_entry.is_some() || adapters.iter().any(Option::is_some);
+        is_there.then(|| Retired {
+            call_entry,
+            adapters,
+            compiled: self.compiled(),
+            baseline: self.baseline(),
+        })
     }
 
     /// The same for calls with another number of arguments than most have.
@@ -660,7 +665,7 @@ impl<B: Bytecode> Function<B> {
         let adapters = [self.fallback_adapter.take(), None];
         let is_there = adapters[0].is_some();
         is_there.then(|| Retired {
-            called: None,
+            call_entry: None,
             adapters,
             compiled: self.compiled(),
             baseline: self.baseline(),
@@ -724,10 +729,10 @@ impl<B: Bytecode> Function<B> {
 
     /// Whether there is code, and no call runs it: throwing it away frees memory now.
     pub(super) fn has_idle_code(&self) -> bool {
-        let (compiled, called) = (self.compiled.borrow(), self.called.borrow());
+        let (compiled, call_entry) = (self.compiled.borrow(), self.call_entry.borrow());
         let (baseline, inside) = (self.baseline.borrow(), self.inside.borrow());
         let inside = inside.iter().map(|(_, code)| code);
-        let optimized = compiled.iter().chain(called.iter()).chain(inside);
+        let optimized = compiled.iter().chain(call_entry.iter()).chain(inside);
         let mut uses =
             optimized.map(Rc::strong_count).chain(baseline.iter().map(Rc::strong_count)).peekable();
         uses.peek().is_some() && uses.all(|uses| uses == 1)
@@ -737,7 +742,7 @@ impl<B: Bytecode> Function<B> {
         self.last_call.get()
     }
 
-    pub(super) fn called(&self, now: u64) {
+    pub(super) fn note_call(&self, now: u64) {
         self.last_call.set(now);
     }
 

@@ -112,7 +112,7 @@ impl<B: Bytecode> Engine<B> {
                 Expected::None => None,
             };
             if let Some(entry) = entry {
-                function.called(self.calls.get());
+                function.note_call(self.calls.get());
                 return Ok(Answer::Enter(entry));
             }
         }
@@ -129,10 +129,10 @@ impl<B: Bytecode> Engine<B> {
             self.collect();
         }
         if is_hot || function.compiled().is_some() || self.tiers.lowest == Tier::Optimizer {
-            if function.called_code().is_none() && !function.is_stuck() && !function.observes() {
-                self.compile_called(function, count);
+            if function.call_entry().is_none() && !function.is_stuck() && !function.observes() {
+                self.compile_call_entry(function, count);
             }
-            if let Some(code) = function.called_code() {
+            if let Some(code) = function.call_entry() {
                 return Some(code.entry());
             }
         }
@@ -146,10 +146,10 @@ impl<B: Bytecode> Engine<B> {
     /// Makes what calls of other functions use, now that there is code.
     pub(super) fn prepare_for_calls(&self, function: &Function<B>) {
         let Some(count) = function.guess_arguments() else { return };
-        if function.compiled().is_some() && function.called_code().is_none() && !function.observes() {
-            self.compile_called_now(function, count);
+        if function.compiled().is_some() && function.call_entry().is_none() && !function.observes() {
+            self.compile_call_entry_now(function, count);
         }
-        if function.called_code().is_none() {
+        if function.call_entry().is_none() {
             self.make_adapter_for(function, count);
         }
     }
@@ -193,20 +193,20 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Compiles a function for calls of others, or has it compiled. If that fails, they enter it by an adapter.
-    fn compile_called(&self, function: &Function<B>, count: u32) {
+    fn compile_call_entry(&self, function: &Function<B>, count: u32) {
         let cell: *const CallCell = self.links.borrow().cell(function.number());
         if function.has_baseline() && self.request(function, Purpose::Calls(count, cell)) {
             return;
         }
-        self.compile_called_now(function, count);
+        self.compile_call_entry_now(function, count);
     }
 
-    fn compile_called_now(&self, function: &Function<B>, count: u32) {
-        let code = self.watched(function, Form::Called(count), |watch| {
+    fn compile_call_entry_now(&self, function: &Function<B>, count: u32) {
+        let code = self.watched(function, Form::CallEntry(count), |watch| {
             let links = self.links.borrow();
             let source = function.body().source(0, links.functions());
             let call = (count, function.unit(), links.cell(function.number()));
-            self.backend.borrow_mut().called(&source, call, watch)
+            self.backend.borrow_mut().call_entry(&source, call, watch)
         });
         if let Ok(code) = code {
             self.open_to_calls(function, code);
@@ -218,7 +218,7 @@ impl<B: Bytecode> Engine<B> {
         self.close(function);
         // SAFETY: it was compiled for this call cell.
         unsafe { self.links.borrow().cell(function.number()).open_to(&code) };
-        function.set_called(code);
+        function.set_call_entry(code);
         // Calls from outside go on counting.
         function.budget().set(self.tiers.budget(Tier::Baseline));
     }

@@ -260,7 +260,7 @@ impl<B: Bytecode> Engine<B> {
         args.store(unsafe { std::slice::from_raw_parts_mut(frame.slots(), function.slots()) });
         self.take_back_fuel();
         self.calls.set(self.calls.get() + 1);
-        function.called(self.calls.get());
+        function.note_call(self.calls.get());
         let result = match (self.look_for_stop(function, 0), highest) {
             (Err(error), _) => Err(error),
             (_, Tier::Interpreter) => {

@@ -159,7 +159,7 @@ impl<B: Bytecode> Job<B> {
     ) -> Result<(Result<Compiled, Error>, inside::Record), Error> {
         let subject = self.body.subject(match self.request.purpose {
             Purpose::Entry(at) => Form::Optimizer(at),
-            Purpose::Calls(arguments, _) => Form::Called(arguments),
+            Purpose::Calls(arguments, _) => Form::CallEntry(arguments),
         });
         let mut watch = inside.watch(&subject)?;
         let functions = self.functions.functions();
@@ -169,7 +169,7 @@ impl<B: Bytecode> Job<B> {
                 // SAFETY: the engine, whose call cell it is, waits for this thread before it ends.
                 let cell = unsafe { &*cell };
                 let source = self.body.source(0, functions);
-                compiler.called(&source, arguments, self.body.unit(), cell, observer)
+                compiler.call_entry(&source, arguments, self.body.unit(), cell, observer)
             }
         });
         Ok((result, watch.record().clone()))

@@ -46,7 +46,7 @@ pub(crate) enum Form {
     /// By the optimizer, for starting at a bytecode.
     Optimizer(u32),
     /// By the optimizer, for calls of other functions with so many arguments.
-    Called(u32),
+    CallEntry(u32),
 }
 
 impl fmt::Display for Form {
@@ -55,7 +55,7 @@ impl fmt::Display for Form {
             Form::Baseline => f.write_str("baseline"),
             Form::Optimizer(0) => f.write_str("optimizer"),
             Form::Optimizer(at) => write!(f, "optimizer-at-{at}"),
-            Form::Called(arguments) => write!(f, "optimizer-called-with-{arguments}"),
+            Form::CallEntry(arguments) => write!(f, "optimizer-called-with-{arguments}"),
         }
     }
 }

@@ -223,7 +223,7 @@ impl Counts {
         let row = match record.form {
             Form::Baseline => &mut made.baseline,
             Form::Optimizer(_) => &mut made.optimizer,
-            Form::Called(_) => &mut made.optimizer_for_calls,
+            Form::CallEntry(_) => &mut made.optimizer_for_calls,
         };
         match record.bytes {
             Some(bytes) => {

@@ -53,7 +53,7 @@ pub struct Guarded {
     /// How far into it a way out of it is.
     pub leave: u32,
     /// Whether it ends like functions that others of bytecode call, instead of with a status.
-    pub is_called: bool,
+    pub is_call_entry: bool,
     /// Where they may.
     pub sites: Box<dyn Locate>,
 }
@@ -62,7 +62,7 @@ impl Guarded {
     fn land(&self, pc: usize) -> Option<Landing> {
         let (code, origin) = self.sites.locate((pc - self.start) as u32)?;
         let at = self.start + self.leave as usize;
-        Some(match self.is_called {
+        Some(match self.is_call_entry {
             true => Landing { at, first: origin as u64, second: code as u64 },
             false => Landing { at, first: TRAPPED | code as u64, second: origin as u64 },
         })
@@ -102,8 +102,14 @@ mod tests {
         let found: Vec<u32> = (0..30).filter(|at| sites.locate(*at).is_some()).collect();
         assert_eq!(found, [4, 5, 6, 7, 8, 9, 10, 20]);
         assert_eq!(sites.locate(9), Some((9, 10)));
-        let registered = |start, is_called| {
-            Registered::new(Guarded { start, len: 30, leave: 25, is_called, sites: Box::new(sites.clone()) })
+        let registered = |start, is_call_entry| {
+            Registered::new(Guarded {
+                start,
+                len: 30,
+                leave: 25,
+                is_call_entry,
+                sites: Box::new(sites.clone()),
+            })
         };
         let first = registered(0x7000_0000, false);
         let second = registered(0x7000_0100, true);

@@ -452,7 +452,7 @@ impl Lowering<'_> {
     }
 
     /// A step that calls; the number of its value, if it has one.
-    fn called(&mut self, step: TokenStream, ret: Type) -> u16 {
+    fn call_step(&mut self, step: TokenStream, ret: Type) -> u16 {
         if ret == Type::Void {
             self.step(step);
             return 0;
@@ -473,7 +473,7 @@ impl Lowering<'_> {
                 effect: __graph::Effect::#effect,
             }
         };
-        self.called(step, ret)
+        self.call_step(step, ret)
     }
 
     fn arguments(&mut self, args: &Arguments) -> TokenStream {
@@ -541,6 +541,6 @@ impl Lowering<'_> {
                 effect: __graph::Effect::#effect,
             }
         };
-        self.called(step, ret)
+        self.call_step(step, ret)
     }
 }

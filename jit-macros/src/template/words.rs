@@ -14,7 +14,6 @@ pub(super) fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> S
 /// What other languages and compilers call an operator of this one.
 const SYNONYMS: &[(&str, &[&str])] = &[
     ("branch", &["goto", "jump", "jmp", "br", "b"]),
-    ("mark", &["loop", "while", "for", "block"]),
     ("return", &["ret"]),
     ("when", &["cond"]),
     ("do", &["begin", "seq", "progn"]),

@@ -132,7 +132,7 @@ pub(super) fn fill(
             start: installed.address().addr(),
             len: at.code_end,
             leave: at.epilogue as u32,
-            is_called: false,
+            is_call_entry: false,
             sites: Box::new(sites),
         })
     });

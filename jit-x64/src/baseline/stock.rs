@@ -53,7 +53,7 @@ pub(super) struct Key {
     checks: bool,
     options: Options,
     /// The functions of this crate that stencils call.
-    called: [u64; 2],
+    callees: [u64; 2],
 }
 
 fn address<T>(of: &'static T) -> usize {
@@ -82,7 +82,7 @@ impl Key {
             features: target.features,
             checks: target.check,
             options: options.clone(),
-            called: [set_tail_call, begin_tail_call],
+            callees: [set_tail_call, begin_tail_call],
         }
     }
 }

@@ -387,7 +387,7 @@ impl Rig {
         let way = &WAYS[at];
         self.compile_in(at, chaos, |to, tiles| match way.is_baseline {
             _ if way.is_called => {
-                program.called(to, way.has_guards, way.stopping(links()), tiles).map(Made::Called)
+                program.call_entry(to, way.has_guards, way.stopping(links()), tiles).map(Made::CallEntry)
             }
             true => {
                 let functions = way.stopping(half_of_links());

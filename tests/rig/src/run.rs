@@ -63,14 +63,14 @@ pub enum Made {
     /// The baseline compiler.
     Baseline(BaselineCode),
     /// The optimizer, for calls of other functions.
-    Called(Compiled),
+    CallEntry(Compiled),
 }
 
 impl Made {
     /// The machine code.
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Made::Optimized(code) | Made::Called(code) => code.bytes(),
+            Made::Optimized(code) | Made::CallEntry(code) => code.bytes(),
             Made::Baseline(code) => code.bytes(),
         }
     }
@@ -186,7 +186,7 @@ impl Verified {
             entry: 0,
             arguments: Some(self.arguments),
             functions,
-            called: None,
+            call_entry: None,
         }
     }
 
@@ -218,7 +218,7 @@ impl Verified {
     }
 
     /// Compiles it for calls.
-    pub fn called(
+    pub fn call_entry(
         &self,
         compiler: &mut Compiler,
         guards: bool,
@@ -227,7 +227,7 @@ impl Verified {
     ) -> Result<Compiled, Error> {
         let unit = unit();
         let source = self.source(guards, functions);
-        PROGRAM.with(|cell| compiler.called(&source, self.arguments, unit, cell, observer))
+        PROGRAM.with(|cell| compiler.call_entry(&source, self.arguments, unit, cell, observer))
     }
 
     /// Calls it.
@@ -288,7 +288,7 @@ impl Verified {
         let mut at = 0;
         if let Some(compiled) = compiled {
             let (entry, third) = match compiled {
-                Made::Called(code) => return self.call(code, context, registers),
+                Made::CallEntry(code) => return self.call(code, context, registers),
                 Made::Optimized(code) => (code.entry(), unit),
                 Made::Baseline(code) => (code.entry(), code.address(0)),
             };

@@ -6,7 +6,6 @@ enum Op {
     Move { dst: Out<i64>, a: In<i64> },
     Divide { dst: Out<i64>, a: In<i64>, b: In<i64> },
     Widen { dst: Out<i64>, a: In<i32> },
-    Loop { dst: Out<i64>, a: In<i64> },
 }
 
 template! {
@@ -14,7 +13,6 @@ template! {
     Op::Move   => (mov $a)
     Op::Divide => (sdiv $a $b)
     Op::Widen  => (sext $a)
-    Op::Loop   => (while (lt $a 3) (add $a 1))
 }
 
 fn main() {}

@@ -15,7 +15,7 @@
 //! function writes anywhere, exits only what may be read where the interpreter goes on.
 
 mod alive;
-mod called;
+mod call_entry;
 mod decode;
 mod invoke;
 mod leave;
@@ -24,7 +24,7 @@ mod registers;
 mod slots;
 mod stencil;
 
-pub use called::{Called, EXITED, MOVED_ON, TAILED, TRAPPED};
+pub use call_entry::{CallEntry, EXITED, MOVED_ON, TAILED, TRAPPED};
 pub use invoke::{Functions, MAX_ARGUMENTS, Table};
 pub use stencil::{CachedValue, Constants, StencilFacts, StencilRequest, first_reads, stencil};
 
@@ -91,7 +91,7 @@ pub struct Source<'a> {
     pub functions: Functions<'a>,
     /// Set if the function is to be called by others of bytecode, by their own convention, and not with a frame. It must
     /// start at its first bytecode, and no template in it may take the frame's address (see [`Template::observes`]).
-    pub called: Option<Called>,
+    pub call_entry: Option<CallEntry>,
 }
 
 /// Memory kept between functions.
@@ -171,7 +171,7 @@ pub fn needed_at_start<'a>(
     source: &Source<'_>,
     graph: &mut Graph,
 ) -> Option<&'a [u64]> {
-    debug_assert!(source.called.is_some() && source.entry == 0);
+    debug_assert!(source.call_entry.is_some() && source.entry == 0);
     graph.clear(source.vocab);
     scratch.registers.set_cautious(false);
     let (current, at) = (Block::NONE, 0);
@@ -261,7 +261,7 @@ impl Builder<'_> {
             }
         }
         let Scratch { registers, flushes, .. } = &mut *self.scratch;
-        registers.settle(self.source.called.is_some());
+        registers.settle(self.source.call_entry.is_some());
         flushes.clear();
         flushes.extend((0..self.source.slots).filter(|register| registers.is_elsewhere(*register)));
         let is_jumped_to_first = self.is_jumped_to(0);
@@ -281,8 +281,8 @@ impl Builder<'_> {
         self.graph.blocks[Graph::ENTRY.at()].succs.push(leader);
         let pred = crate::ir::graph::Pred { block: Graph::ENTRY, succ: 0 };
         self.graph.blocks[leader.at()].preds.push(pred);
-        match self.source.called {
-            Some(called) => self.take_arguments(called),
+        match self.source.call_entry {
+            Some(call_entry) => self.take_arguments(call_entry),
             None => {
                 let first_zero = if self.is_entered_by_calls() { self.source.arguments } else { None };
                 let Scratch { alive, registers, .. } = &mut *self.scratch;
@@ -559,7 +559,7 @@ impl Builder<'_> {
                 self.exit(to);
             }
             Step::Trap { code } => {
-                let op = if self.source.called.is_some() { Op::FAIL } else { Op::TRAP };
+                let op = if self.source.call_entry.is_some() { Op::FAIL } else { Op::TRAP };
                 self.leave(op, Type::Void, &[], code as u64);
             }
         }
@@ -590,8 +590,8 @@ impl Builder<'_> {
             Imm::Address(address) => address.0.addr() as u64,
             Imm::Operand(operand) => self.operand(operand),
         };
-        if let (Op::CU, Some(called)) = (op, self.source.called) {
-            let unit = self.graph.constant(Type::I64, called.unit, self.at);
+        if let (Op::CU, Some(call_entry)) = (op, self.source.call_entry) {
+            let unit = self.graph.constant(Type::I64, call_entry.unit, self.at);
             self.scratch.linked.values.push(unit);
             return;
         }

@@ -132,9 +132,9 @@ impl Registers {
     }
 
     /// No more notes follow. Nobody has put the registers of a function that others call in their slots.
-    pub(super) fn settle(&mut self, is_called: bool) {
+    pub(super) fn settle(&mut self, has_call_entry: bool) {
         for register in &mut self.registers {
-            register.is_elsewhere |= is_called && register.is_used;
+            register.is_elsewhere |= has_call_entry && register.is_used;
             if !register.is_used {
                 register.home = Type::I64;
             }

@@ -15,7 +15,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn local(&mut self) -> Node {
-        let op = if self.source.called.is_some() { Op::FRAME } else { Op::LOCAL };
+        let op = if self.source.call_entry.is_some() { Op::FRAME } else { Op::LOCAL };
         self.scratch.registers.local(self.graph, op)
     }
 

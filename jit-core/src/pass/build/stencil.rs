@@ -110,7 +110,7 @@ pub fn stencil(
         entry: 0,
         arguments: None,
         functions: request.functions,
-        called: None,
+        call_entry: None,
     };
     let here = values.placeholder(HoleValue { source: From::Here, scale: 1, range: Range::Unsigned });
     let entry = graph.add_block();

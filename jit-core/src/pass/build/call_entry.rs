@@ -1,8 +1,8 @@
-//! How a function starts and ends that others of bytecode call by their own convention.
+//! The call entry: how a function starts and ends that compiled callers enter by the bytecode convention.
 //!
-//! In: a function whose arguments are in machine registers and on the stack. Out: a graph in which VM registers have those
-//! values, or are zero, from the start. There is no frame to begin with. One is there for what must be in memory: register
-//! windows, and what the interpreter needs where compiled code is left. It is then called, and what it returns is returned.
+//! In: a function whose arguments are in machine registers and on the stack. Out: a graph in which VM registers have those values,
+//! or are zero, from the start. Such code has no frame of slots, except for what must be in memory: register windows, and what the
+//! interpreter needs at an exit. An exit calls the host to run the function to its end, and returns what that returns.
 
 use super::alive::has;
 use super::{Builder, SLOT_BYTES, WORD};
@@ -11,34 +11,33 @@ use crate::ir::index::Node;
 use crate::ir::template::{Convention, Signature};
 use crate::vocab::{Op, Type};
 
-/// The first word that compiled code returns is this, and the bytecode to go on at, where it is left before its end.
+/// The first word that compiled code returns at an exit: this, with the bytecode to resume at in the lower half.
 pub const EXITED: u64 = 1 << 32;
-/// Set in that word, too, where the code was left because it is for an inner loop, and control comes to the head of one
-/// around it.
+/// Set in that word, too, if the code is for an inner loop and control has reached the head of a loop around it.
 pub const MOVED_ON: u64 = 4 << 32;
-/// It is this, and the trap's code, where it trapped. The second word is the bytecode that did.
+/// The first word after a trap: this, with the trap's code. The second word is the bytecode that trapped.
 pub const TRAPPED: u64 = 2 << 32;
 
-/// It is this where another function takes this one's place.
+/// The first word after a tail call.
 pub const TAILED: u64 = 3 << 32;
 
-/// How a function is called.
+/// How compiled callers enter a function.
 #[derive(Clone, Copy, Debug)]
-pub struct Called {
-    /// With how many arguments.
+pub struct CallEntry {
+    /// The number of arguments.
     pub arguments: u32,
     /// What `(cu)` is.
     pub unit: u64,
     /// The address of the function's call cell.
     pub cell: u64,
-    /// The address of a function that runs this one to its end where its code is left. It takes the call cell, the
-    /// context, the frame, and a status and a value as compiled code returns them.
+    /// The address of the host's function that runs this one to its end after an exit. It takes the call cell, the context, the
+    /// frame, and a status and a value as compiled code returns them.
     pub resume: u64,
 }
 
 impl Builder<'_> {
     /// Gives the registers that are needed at the start the arguments, and zero behind those.
-    pub(super) fn take_arguments(&mut self, called: Called) {
+    pub(super) fn take_arguments(&mut self, call_entry: CallEntry) {
         let at = self.source.entry as usize;
         debug_assert_eq!(at, 0, "a call starts at the start");
         for register in 0..self.source.slots {
@@ -46,7 +45,7 @@ impl Builder<'_> {
                 continue;
             }
             let home = self.scratch.registers.home(register);
-            let value = match register < called.arguments {
+            let value = match register < call_entry.arguments {
                 true => {
                     let argument = self.argument(register);
                     self.bits_as(argument, home)
@@ -69,7 +68,7 @@ impl Builder<'_> {
 
     /// Ends the function with a result, or zero.
     pub(super) fn give_back(&mut self, value: Option<Node>) {
-        match (value, self.source.called) {
+        match (value, self.source.call_entry) {
             (None, None) => self.leave(Op::RET, Type::Void, &[], 0),
             (Some(value), None) => {
                 let ty = self.graph.node(value).ty();
@@ -87,16 +86,16 @@ impl Builder<'_> {
 
     /// Leaves compiled code for the interpreter, which finds all registers in their slots.
     pub(super) fn exit(&mut self, to: u64) {
-        let Some(called) = self.source.called else {
+        let Some(call_entry) = self.source.call_entry else {
             return self.leave(Op::EXIT_AT, Type::Void, &[], to);
         };
         let context = self.graph.add(Op::TC, WORD, &[], 0, self.at);
         let frame = self.local();
         let mut number = |bits| self.graph.constant(Type::I64, bits, self.at);
-        let inputs = [number(called.cell), context, frame, number(EXITED | to), number(0)];
+        let inputs = [number(call_entry.cell), context, frame, number(EXITED | to), number(0)];
         static TYPES: [Type; 5] = [Type::I64; 5];
         let signature = Signature { convention: Convention::SysV64, args: &TYPES, ret: Type::Void };
-        let target = Target::Direct(called.resume);
+        let target = Target::Direct(call_entry.resume);
         self.graph.calls.push(CallData { target, signature, effect: Effect::Memory });
         let call = self.graph.calls.len() as u64 - 1;
         self.leave(Op::HAND_OVER, Type::Void, &inputs, call);
