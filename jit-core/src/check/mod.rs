@@ -1,6 +1,7 @@
 //! Judges: each simpler than the pass whose result it judges.
 
 pub mod assignment;
+pub mod closed;
 pub mod copies;
 pub(crate) mod dominance;
 pub mod evaluate;

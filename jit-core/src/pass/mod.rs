@@ -1,43 +1,46 @@
 //! The passes, in the order they run: the compiler's table of contents.
 //!
-//! In: verified bytecode (or a graph) and a machine's description. Out: a tile list and an assignment, from which
-//! the machine's emitter makes code. After each stage the observer sees the result, and the judge of that stage
-//! looks at it: always in debug builds, and on demand in others.
+//! | pass | makes | judge |
+//! | --- | --- | --- |
+//! | [`build`] | a graph of bytecode, or of one opcode for a stencil | `check::graph` |
+//! | [`represent`] | block parameters of the types that they carry | `check::graph` |
+//! | [`rewrite`] | a smaller graph, by rules, folding and value numbering | `check::graph` |
+//! | [`forward`] | loads that take what was stored | `check::graph` |
+//! | [`rewrite`] | what became known by that | `check::graph` |
+//! | [`dead`] | a graph without what nobody uses | `check::graph` |
+//! | `close` | constants of a stencil's holes | `check::closed` |
+//! | [`place`] | a schedule: each floating value in a block | `check::schedule`, `check::copies` |
+//! | [`tile`] | a tile list: instructions | `check::tiles` |
+//! | [`live`] | live ranges | with the next |
+//! | [`allocate`] | an assignment: places for operands, and moves | `check::assignment` |
+//!
+//! [`Compilation`] calls them. No pass calls another; [`flow`] and [`number`] are analyses that several use, [`limits`] and [`chaos`]
+//! are how tests steer them.
 
 pub mod allocate;
 pub mod build;
 pub mod chaos;
+mod close;
+mod compilation;
 pub mod dead;
 pub mod flow;
 pub mod forward;
 pub mod limits;
 pub mod live;
 pub mod number;
+mod observe;
 pub mod place;
 pub mod represent;
 pub mod rewrite;
 pub mod tile;
 
-use crate::check::{self, Violation};
-use crate::error::Error;
+pub use compilation::Compilation;
+pub use observe::{Allocated, Blind, Observer, STAGES};
+
 use crate::grammar::TileSet;
-use crate::ir::assignment::{Assignment, Part};
-use crate::ir::emitted::Emitted;
-use crate::ir::graph::{Graph, NodeData};
-use crate::ir::index::{List, Node};
-use crate::ir::ranges::Ranges;
-use crate::ir::schedule::Schedule;
-use crate::ir::stencil::HoleValues;
-use crate::ir::tiles::{TileId, TileList};
+use crate::ir::tiles::TileId;
 use crate::target::{Reg, RegisterFile};
 use crate::text::print;
-use crate::vocab::{Op, Sig, Type, Vocabulary};
-use core::fmt;
-use limits::{Limits, Steps};
-
-/// The stages that an observer sees, in their order; `rewrite` a second time after `forward`.
-pub const STAGES: [&str; 10] =
-    ["build", "represent", "rewrite", "forward", "dead", "place", "tile", "live", "allocate", "emit"];
 
 /// What is compiled for.
 #[derive(Clone, Copy, Debug)]
@@ -61,321 +64,4 @@ impl Target<'_> {
         let reg = |reg: Reg| (self.registers.name)(reg).to_string();
         print(print::Names { tile: &tile, reg: &reg })
     }
-}
-
-/// Sees each stage's result. What is not overridden looks away.
-pub trait Observer {
-    /// A graph, after the pass with this name.
-    fn graph(&mut self, _pass: &'static str, _graph: &Graph) {}
-    /// Nodes have other numbers from now on: for each its new one, none if it is gone.
-    fn renumbered(&mut self, _numbers: &[Node]) {}
-    /// The placed graph.
-    fn schedule(&mut self, _graph: &Graph, _schedule: &Schedule) {}
-    /// The chosen tiles.
-    fn tiles(&mut self, _target: &Target<'_>, _tiles: &TileList) {}
-    /// Where values are live.
-    fn ranges(&mut self, _target: &Target<'_>, _tiles: &TileList, _ranges: &Ranges) {}
-    /// The places of operands, and the moves.
-    fn assignment(&mut self, _target: &Target<'_>, _allocated: &Allocated<'_>) {}
-    /// The machine code. Whoever emits it tells of it.
-    fn code(&mut self, _target: &Target<'_>, _tiles: &TileList, _code: &Emitted<'_>) {}
-}
-
-/// What the allocator has made, and how.
-#[derive(Clone, Copy)]
-pub struct Allocated<'a> {
-    /// Of which instructions.
-    pub tiles: &'a TileList,
-    /// Of which ranges.
-    pub ranges: &'a Ranges,
-    /// The places and moves.
-    pub assignment: &'a Assignment,
-    /// The allocator's memory: it knows how ranges were cut.
-    scratch: &'a allocate::Scratch,
-}
-
-impl Allocated<'_> {
-    /// What ranges were cut into, and where each part is.
-    pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
-        self.scratch.parts(self.ranges, self.tiles)
-    }
-}
-
-impl fmt::Debug for Allocated<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Allocated").field("assignment", self.assignment).finish_non_exhaustive()
-    }
-}
-
-/// Looks away always.
-#[derive(Clone, Copy, Debug)]
-pub struct Blind;
-
-impl Observer for Blind {}
-
-/// A function with this many nodes is long: it does not keep what a pass is done with, so that the next pass gets the same
-/// memory, and a single long function does not leave a compiler with as much for good. Shorter ones do not ask for memory
-/// at all once some were compiled.
-const LONG: usize = 1 << 14;
-
-/// A compiler's memory: the data between passes and each pass's own, kept from function to function.
-#[derive(Debug)]
-pub struct Compilation {
-    /// The function as a graph; that of a long function is gone when its tiles are chosen.
-    pub graph: Graph,
-    /// Its nodes in order; of a long function like the graph.
-    pub schedule: Schedule,
-    /// Its tiles.
-    pub tiles: TileList,
-    /// Where its values are live.
-    pub ranges: Ranges,
-    /// Where its values are.
-    pub assignment: Assignment,
-    build: build::Scratch,
-    represent: represent::Scratch,
-    rewrite: rewrite::Scratch,
-    forward: forward::Scratch,
-    dead: dead::Scratch,
-    place: place::Scratch,
-    tile: tile::Scratch,
-    live: live::Scratch,
-    allocate: allocate::Scratch,
-    /// Whether the function at hand is long.
-    is_long: bool,
-}
-
-impl Default for Compilation {
-    fn default() -> Self {
-        Compilation {
-            graph: Graph::new(Vocabulary::BUILTIN),
-            schedule: Schedule::default(),
-            tiles: TileList::default(),
-            ranges: Ranges::default(),
-            assignment: Assignment::default(),
-            build: build::Scratch::default(),
-            represent: represent::Scratch::default(),
-            rewrite: rewrite::Scratch::default(),
-            forward: forward::Scratch::default(),
-            dead: dead::Scratch::default(),
-            place: place::Scratch::default(),
-            tile: tile::Scratch::default(),
-            live: live::Scratch::default(),
-            allocate: allocate::Scratch::default(),
-            is_long: false,
-        }
-    }
-}
-
-impl Compilation {
-    /// Makes the choices of this seed in the functions that are compiled from now on; see [`chaos`].
-    pub fn set_chaos(&mut self, seed: u64) {
-        self.build.chaos = chaos::Chaos::new(seed.rotate_left(16));
-        self.tile.chaos = chaos::Chaos::new(seed);
-        self.allocate.chaos = chaos::Chaos::new(seed.rotate_left(32));
-    }
-
-    /// Limits what passes do from now on, and counts anew what they have done.
-    pub fn set_limits(&mut self, limits: Limits) {
-        let steps = self.steps_mut();
-        core::iter::zip(steps, limits.each()).for_each(|(steps, allowed)| steps.start(allowed));
-    }
-
-    /// How many steps the passes of [`Limits::PASSES`] have taken since they were limited.
-    pub fn steps(&mut self) -> [u64; Limits::PASSES.len()] {
-        self.steps_mut().map(|steps| steps.taken())
-    }
-
-    fn steps_mut(&mut self) -> [&mut Steps; Limits::PASSES.len()] {
-        let Compilation { represent, rewrite, forward, place, tile, allocate, .. } = self;
-        [
-            &mut represent.steps,
-            &mut rewrite.steps,
-            &mut forward.steps,
-            &mut place.steps,
-            &mut tile.steps,
-            &mut allocate.steps,
-        ]
-    }
-
-    /// Compiles bytecode up to emission.
-    pub fn bytecode(
-        &mut self,
-        source: &build::Source<'_>,
-        target: &Target<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<(), Error> {
-        build::build(&mut self.build, source, &mut self.graph);
-        if self.graph.nodes.len() >= LONG {
-            self.build.release();
-        }
-        self.judge_graph("build", target, observer)?;
-        represent::represent(&mut self.represent, &mut self.graph);
-        if self.graph.nodes.len() >= LONG {
-            self.represent.release();
-        }
-        self.judge_graph("represent", target, observer)?;
-        self.graph(target, observer)
-    }
-
-    /// The VM registers that must be zero, beside arguments, when a function starts that others call: those for which this
-    /// says so.
-    pub fn needed_at_start<'a>(&'a mut self, source: &build::Source<'_>) -> impl Fn(u32) -> bool + use<'a> {
-        let needed = build::needed_at_start(&mut self.build, source, &mut self.graph);
-        move |register| needed.is_none_or(|set| set[register as usize / 64] & 1 << (register % 64) != 0)
-    }
-
-    /// Compiles one opcode with its operands left open, up to emission: what is open stands there as its placeholder.
-    /// Also says what is at hand when the next bytecode starts, and when this one does.
-    pub fn stencil(
-        &mut self,
-        request: &build::StencilRequest<'_>,
-        values: &mut HoleValues,
-        target: &Target<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<build::StencilFacts, Error> {
-        let facts = build::stencil(&mut self.build, request, &mut self.graph, values);
-        let facts = facts.ok_or(Error::Internal("open"))?;
-        self.judge_graph("open", target, observer)?;
-        self.optimize(target, observer)?;
-        close(&mut self.graph, request.constants);
-        self.select(target, observer)?;
-        Ok(facts)
-    }
-
-    /// Compiles [`Compilation::graph`] up to emission.
-    pub fn graph(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
-        self.optimize(target, observer)?;
-        self.select(target, observer)
-    }
-
-    /// From a graph to a better one.
-    fn optimize(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
-        self.is_long = self.graph.nodes.len() >= LONG;
-        let has_more = rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
-        self.judge_graph("rewrite", target, observer)?;
-        let is_forwarded = forward::forward(&mut self.forward, &mut self.graph);
-        self.judge_graph("forward", target, observer)?;
-        // What was forwarded is seen by the rules, and what they made useless goes.
-        if has_more || is_forwarded {
-            rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
-        }
-        observer.graph("rewrite", &self.graph);
-        if self.is_long {
-            self.rewrite.release();
-            self.forward.release();
-        }
-        dead::dead(&mut self.dead, &mut self.graph);
-        observer.renumbered(self.dead.numbers());
-        self.judge_graph("dead", target, observer)
-    }
-
-    /// From a graph to instructions with registers.
-    fn select(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
-        let is_long = self.is_long;
-        let before = is_judged(target).then(|| self.graph.clone());
-        place::place(&mut self.place, &mut self.graph, &mut self.schedule);
-        if is_long {
-            self.dead = dead::Scratch::default();
-            self.place.release();
-        }
-        observer.schedule(&self.graph, &self.schedule);
-        let text = || print::schedule(&self.graph, &self.schedule);
-        let violations = || {
-            let mut found = check::schedule::schedule(&self.graph, &self.schedule);
-            found.extend(
-                before.iter().flat_map(|graph| check::copies::copies(graph, &self.graph, &self.schedule)),
-            );
-            found
-        };
-        judge(target, "place", violations, text)?;
-
-        let Target { set, features, registers, .. } = *target;
-        tile::tile(&mut self.tile, &self.graph, &self.schedule, set, features, registers, &mut self.tiles);
-        observer.tiles(target, &self.tiles);
-        let text = || print::tiles(&self.tiles, print::Names::NUMBERS);
-        judge(target, "tile", || check::tiles::tiles(&self.graph, &self.tiles, set), text)?;
-        if is_long {
-            self.tile.release();
-            self.schedule = Schedule::default();
-            self.graph = Graph::new(self.graph.vocab);
-        }
-
-        live::live(&mut self.live, &self.tiles, &mut self.ranges);
-        if is_long {
-            self.live = live::Scratch::default();
-        }
-        observer.ranges(target, &self.tiles, &self.ranges);
-        allocate::allocate(&mut self.allocate, &self.tiles, &self.ranges, registers, &mut self.assignment)
-            .map_err(|_| Error::Internal("allocate"))?;
-        let Compilation { tiles, ranges, assignment, allocate: scratch, .. } = &*self;
-        observer.assignment(target, &Allocated { tiles, ranges, assignment, scratch });
-        if is_long {
-            self.allocate.release();
-            self.ranges = Ranges::default();
-        }
-        let text = || print::assignment(&self.tiles, &self.assignment, print::Names::NUMBERS);
-        judge(target, "allocate", || check::assignment::assignment(&self.tiles, &self.assignment), text)
-    }
-
-    fn judge_graph(
-        &self,
-        pass: &'static str,
-        target: &Target<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<(), Error> {
-        observer.graph(pass, &self.graph);
-        judge(target, pass, || check::graph::graph(&self.graph), || print::graph(&self.graph))
-    }
-}
-
-/// What was open is a constant from here on: its placeholder. Offsets are always that.
-fn close(graph: &mut Graph, constants: build::Constants) {
-    let are_constants = constants != build::Constants::Held;
-    for at in 0..graph.nodes.len() {
-        let NodeData { op, sig, inputs, .. } = graph.nodes[at];
-        // The low half of what is open is a constant of its own.
-        if are_constants && op == Op::UCAST && sig.ty == Type::I32 {
-            let of = *graph.node(graph.links[inputs.start as usize]);
-            if of.op == Op::OPEN {
-                let imm = sig.ty.truncate(of.imm);
-                let sig = Sig { from: Type::Void, ty: sig.ty };
-                graph.nodes[at] =
-                    NodeData { op: Op::CONST, sig, inputs: List::EMPTY, imm, ..graph.nodes[at] };
-            }
-        }
-    }
-    for node in &mut graph.nodes {
-        match node.op {
-            Op::OPEN if are_constants => node.op = Op::CONST,
-            Op::OPEN_ADDR => node.op = Op::ADDR,
-            _ => {}
-        }
-    }
-}
-
-/// Whether stages' results are looked at.
-fn is_judged(target: &Target<'_>) -> bool {
-    cfg!(debug_assertions) || target.check
-}
-
-/// Looks at a stage's result. What is wrong is a fault of ours: a debug build shows it where it happened, another
-/// gives the function up.
-fn judge(
-    target: &Target<'_>,
-    stage: &'static str,
-    violations: impl FnOnce() -> Vec<Violation>,
-    text: impl FnOnce() -> String,
-) -> Result<(), Error> {
-    if !is_judged(target) {
-        return Ok(());
-    }
-    let violations = violations();
-    if violations.is_empty() {
-        return Ok(());
-    }
-    if cfg!(debug_assertions) {
-        let list: Vec<String> = violations.iter().map(ToString::to_string).collect();
-        panic!("after `{stage}`:\n{}\nin\n{}", list.join("\n"), text());
-    }
-    Err(Error::Internal(stage))
 }

@@ -233,7 +233,7 @@ struct Allocator<'a> {
 }
 
 impl Allocator<'_> {
-    /// Takes the registers that instructions need at certain reloads.
+    /// Takes the registers that instructions need at certain positions.
     fn reserve(&mut self) {
         let call_clobbered = self.call_clobbered();
         self.scratch.occupied.set_call_clobbered(call_clobbered);

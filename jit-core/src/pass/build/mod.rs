@@ -668,7 +668,7 @@ impl Builder<'_> {
         }
     }
 
-    /// HoleValues a block of the template.
+    /// Starts a block of the template.
     fn start_block(&mut self, block: u16, params: &[Type], cold: bool) -> Block {
         debug_assert!(!self.current.is_some(), "the block before {block} is closed");
         let first_param = self.scratch.linked.values.len() as u32;

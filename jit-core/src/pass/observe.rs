@@ -1,0 +1,96 @@
+//! Who looks at each stage's result: whoever asked to, and its judge.
+//!
+//! In: a stage's result. Out: nothing but what an [`Observer`] makes of it, or that the result is wrong ([`judge`]).
+
+use super::{Target, allocate};
+use crate::check::Violation;
+use crate::error::Error;
+use crate::ir::assignment::{Assignment, Part};
+use crate::ir::emitted::Emitted;
+use crate::ir::graph::Graph;
+use crate::ir::index::Node;
+use crate::ir::ranges::Ranges;
+use crate::ir::schedule::Schedule;
+use crate::ir::tiles::TileList;
+use core::fmt;
+
+/// The stages that an observer sees, in their order; `rewrite` a second time after `forward`.
+pub const STAGES: [&str; 10] =
+    ["build", "represent", "rewrite", "forward", "dead", "place", "tile", "live", "allocate", "emit"];
+
+/// Sees each stage's result. What is not overridden looks away.
+pub trait Observer {
+    /// A graph, after the pass with this name.
+    fn graph(&mut self, _pass: &'static str, _graph: &Graph) {}
+    /// Nodes have other numbers from now on: for each its new one, none if it is gone.
+    fn renumbered(&mut self, _numbers: &[Node]) {}
+    /// The placed graph.
+    fn schedule(&mut self, _graph: &Graph, _schedule: &Schedule) {}
+    /// The chosen tiles.
+    fn tiles(&mut self, _target: &Target<'_>, _tiles: &TileList) {}
+    /// Where values are live.
+    fn ranges(&mut self, _target: &Target<'_>, _tiles: &TileList, _ranges: &Ranges) {}
+    /// The places of operands, and the moves.
+    fn assignment(&mut self, _target: &Target<'_>, _allocated: &Allocated<'_>) {}
+    /// The machine code. Whoever emits it tells of it.
+    fn code(&mut self, _target: &Target<'_>, _tiles: &TileList, _code: &Emitted<'_>) {}
+}
+
+/// What the allocator has made, and how.
+#[derive(Clone, Copy)]
+pub struct Allocated<'a> {
+    /// Of which instructions.
+    pub tiles: &'a TileList,
+    /// Of which ranges.
+    pub ranges: &'a Ranges,
+    /// The places and moves.
+    pub assignment: &'a Assignment,
+    /// The allocator's memory: it knows how ranges were cut.
+    pub(super) scratch: &'a allocate::Scratch,
+}
+
+impl Allocated<'_> {
+    /// What ranges were cut into, and where each part is.
+    pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        self.scratch.parts(self.ranges, self.tiles)
+    }
+}
+
+impl fmt::Debug for Allocated<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Allocated").field("assignment", self.assignment).finish_non_exhaustive()
+    }
+}
+
+/// Looks away always.
+#[derive(Clone, Copy, Debug)]
+pub struct Blind;
+
+impl Observer for Blind {}
+
+/// Whether stages' results are judged.
+pub(super) fn is_judged(target: &Target<'_>) -> bool {
+    cfg!(debug_assertions) || target.check
+}
+
+/// Judges a stage's result. A violation is a fault of the compiler: a debug build shows it where it happened, another gives the
+/// function up.
+pub(super) fn judge(
+    target: &Target<'_>,
+    stage: &'static str,
+    violations: impl FnOnce() -> Vec<Violation>,
+    text: impl FnOnce() -> String,
+) -> Result<(), Error> {
+    if !is_judged(target) {
+        return Ok(());
+    }
+    let violations = violations();
+    if violations.is_empty() {
+        return Ok(());
+    }
+    if cfg!(debug_assertions) {
+        let list: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        panic!("after `{stage}`:\n{}\nin\n{}", list.join("\n"), text());
+    }
+    Err(Error::Internal(stage))
+}
