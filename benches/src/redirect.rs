@@ -12,7 +12,7 @@ use crate::subject;
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::{Functions, Source};
 use azulejo_core::verify::verify;
-use azulejo_x64::call_cell::{UnresolvedCall, Host, Outcome, CallCell};
+use azulejo_x64::call_cell::{CallCell, Host, Outcome, UnresolvedCall};
 use azulejo_x64::{Compiled, RawStatus};
 use std::hint::black_box;
 
