@@ -13,6 +13,23 @@ use super::{GRANULE, Section, StackFrame, WORD, unsigned};
 use crate::machine::Machine;
 use memmap2::{MmapOptions, MmapRaw};
 
+// What expressions are made of.
+const OP_ADDR: u8 = 0x03;
+const OP_DEREF: u8 = 0x06;
+const OP_DUP: u8 = 0x12;
+const OP_OVER: u8 = 0x14;
+const OP_SWAP: u8 = 0x16;
+const OP_AND: u8 = 0x1a;
+const OP_MINUS: u8 = 0x1c;
+const OP_PLUS: u8 = 0x22;
+const OP_SHL: u8 = 0x24;
+const OP_SHR: u8 = 0x25;
+const OP_BRA: u8 = 0x28;
+const OP_SKIP: u8 = 0x2f;
+const OP_LIT: u8 = 0x30;
+const OP_BREG: u8 = 0x70;
+const OP_DEREF_SIZE: u8 = 0x94;
+
 /// The frames of all code in a region, by where it is.
 #[derive(Debug)]
 pub(crate) struct Frames {
