@@ -59,10 +59,12 @@ const POWER: f64 = 0.75;
 const BYTECODES: usize = if cfg!(debug_assertions) { 8000 } else { 50_000 };
 /// How often a shape is measured before it is slow.
 const TRIES: u32 = 12;
-/// A stage that takes less than this for a bytecode is no matter. Writing code that fits the caches is that much cheaper than writing
+/// A stage that takes less than this for a bytecode is no matter.
+const LITTLE: Duration = Duration::from_nanos(if cfg!(debug_assertions) { 4000 } else { 100 });
+/// The same for the stage that writes code. Writing code that fits the caches is that much cheaper than writing
 /// tens of megabytes: with 5,000 registers, emitting takes 100 ns of the one and 620 of the other. What grows with the square of the
 /// length would take ten times as much.
-const LITTLE: Duration = Duration::from_nanos(if cfg!(debug_assertions) { 4000 } else { 150 });
+const LITTLE_EMITTED: Duration = Duration::from_nanos(if cfg!(debug_assertions) { 4000 } else { 150 });
 
 /// A way to write functions of any length.
 struct Shape {
@@ -387,7 +389,8 @@ fn slow(shape: &Shape, times: &[Times]) -> Vec<String> {
     for (step, lengths) in shape.lengths().windows(2).enumerate() {
         let bound = (lengths[1] as f64 / lengths[0] as f64).powf(POWER);
         for ((stage, short), (_, long)) in std::iter::zip(&times[step], &times[step + 1]) {
-            if *long > short.max(&LITTLE).mul_f64(bound) {
+            let little = if *stage == "emit" { LITTLE_EMITTED } else { LITTLE };
+            if *long > (*short).max(little).mul_f64(bound) {
                 let [a, b] = [lengths[0], lengths[1]];
                 slow.push(format!("{name}: `{stage}`: {short:?} a bytecode of {a}, {long:?} of {b}"));
             }

@@ -440,7 +440,7 @@ impl UnresolvedCall {
 
     /// The call goes on in the function that runs next.
     pub fn enter_next(&mut self) {
-        self.entry = next_by_record as *const u8;
+        self.entry = next_of_cell as *const u8;
     }
 
     /// An argument's bits.
@@ -463,6 +463,58 @@ macro_rules! load_arguments {
             concat!("mov r8, [", $from, " + 16]\n"),
             concat!("mov r9, [", $from, " + 24]\n"),
             concat!("mov r10, [", $from, " + 32]"),
+        )
+    };
+}
+
+/// Makes a frame in which `rdx` is where the stack pointer is to be for `rcx` arguments.
+macro_rules! make_frame {
+    () => {
+        concat!(
+            "push rbp\n",
+            ".cfi_def_cfa_offset 16\n",
+            ".cfi_offset rbp, -16\n",
+            "mov rbp, rsp\n",
+            ".cfi_def_cfa_register rbp\n",
+            "lea rdx, [rcx * 8 + 15]\n",
+            "and rdx, -16\n",
+            "neg rdx\n",
+            "add rdx, rsp",
+        )
+    };
+}
+
+/// Calls the function with the call cell in `rsi`: copies `rcx` arguments to the stack from behind those that are passed in
+/// registers, which it loads; all of them stand in a row at `r11`.
+macro_rules! call_with_all {
+    () => {
+        concat!(
+            "9:\n",
+            "mov rdx, [r11 + rcx * 8 + {registers} * 8 - 8]\n",
+            "mov [rsp + rcx * 8 - 8], rdx\n",
+            "dec rcx\n",
+            "jne 9b\n",
+            load_arguments!("r11"),
+            "\n",
+            "call [rsi + {entry}]",
+        )
+    };
+}
+
+/// Takes such a frame back and returns; at this label it does so for want of room.
+macro_rules! drop_frame {
+    ($overflow:literal) => {
+        concat!(
+            "leave\n",
+            ".cfi_remember_state\n",
+            ".cfi_def_cfa rsp, 8\n",
+            "ret\n",
+            concat!($overflow, ":\n"),
+            ".cfi_restore_state\n",
+            "mov edx, {overflow}\n",
+            "leave\n",
+            ".cfi_def_cfa rsp, 8\n",
+            "ret",
         )
     };
 }
@@ -497,36 +549,13 @@ unsafe extern "sysv64-unwind" fn unpack() {
         load_arguments!("r11"),
         "jmp [rsi + {entry}]",
         "2:",
-        "push rbp",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "lea rdx, [rcx * 8 + 15]",
-        "and rdx, -16",
-        "neg rdx",
-        "add rdx, rsp",
+        make_frame!(),
         "mov r8, [rsi + {host}]",
         "cmp rdx, [r8 + {lowest}]",
         "jb 4f",
         "mov rsp, rdx",
-        "3:",
-        "mov rdx, [r11 + rcx * 8 + {registers} * 8 - 8]",
-        "mov [rsp + rcx * 8 - 8], rdx",
-        "dec rcx",
-        "jne 3b",
-        load_arguments!("r11"),
-        "call [rsi + {entry}]",
-        "leave",
-        ".cfi_remember_state",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
-        "4:",
-        ".cfi_restore_state",
-        "mov edx, {overflow}",
-        "leave",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
+        call_with_all!(),
+        drop_frame!("4"),
         ".cfi_endproc",
         registers = const REGISTER_ARGUMENTS,
         host = const offset_of!(CallCell, host),
@@ -556,7 +585,7 @@ unsafe extern "sysv64-unwind" fn begin_tail_call(
 }
 
 #[unsafe(naked)]
-unsafe extern "sysv64-unwind" fn next_by_record() {
+unsafe extern "sysv64-unwind" fn next_of_cell() {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "mov r11, [rsi + {host}]",
@@ -590,37 +619,14 @@ unsafe extern "sysv64-unwind" fn next() {
         "mov rsp, rbp",
         "pop rbp",
         "3:",
-        "push rbp",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "lea rdx, [rcx * 8 + 15]",
-        "and rdx, -16",
-        "neg rdx",
-        "add rdx, rsp",
+        make_frame!(),
         "cmp rdx, [r11 + {lowest}]",
         "jb 6f",
         "mov rsp, rdx",
         "mov r11, [r11 + {args}]",
-        "4:",
-        "mov rdx, [r11 + rcx * 8 + {registers} * 8 - 8]",
-        "mov [rsp + rcx * 8 - 8], rdx",
-        "dec rcx",
-        "jne 4b",
-        load_arguments!("r11"),
-        "call [rsi + {entry}]",
+        call_with_all!(),
         "5:",
-        "leave",
-        ".cfi_remember_state",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
-        "6:",
-        ".cfi_restore_state",
-        "mov edx, {overflow}",
-        "leave",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
+        drop_frame!("6"),
         ".cfi_endproc",
         registers = const REGISTER_ARGUMENTS,
         cell = const offset_of!(Host, next.cell),

@@ -1,7 +1,6 @@
 //! A function's machine code, before it is anywhere.
 
 use crate::frame::Frame;
-use crate::machine::MACHINE;
 use azulejo_code::faults::Site;
 use azulejo_code::memory::Finished;
 use azulejo_code::unwind::Described;
@@ -39,7 +38,7 @@ impl Code {
     }
 
     pub(crate) fn described(&self) -> Described<'_> {
-        Described { machine: &MACHINE, frame: &self.frame, leaves: &self.leaves, end: self.end as usize }
+        self.frame.described(&self.leaves, self.end as usize)
     }
 
     /// What memory for code takes.

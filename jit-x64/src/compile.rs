@@ -380,11 +380,11 @@ impl Compiler {
     }
 
     /// Makes a way in for calls from other functions of bytecode.
-    pub fn adapter(&mut self, behind: &AdapterTarget<'_>) -> Result<Adapter, Error> {
-        let AdapterTarget { source, cell, .. } = *behind;
+    pub fn adapter(&mut self, to: &AdapterTarget<'_>) -> Result<Adapter, Error> {
+        let AdapterTarget { source, cell, .. } = *to;
         let call_entry = Some(cell.call_entry(0, core::ptr::null()));
         let is_needed = self.compilation.needed_at_start(&Source { call_entry, ..*source });
-        invoke::adapter(behind, is_needed, &self.memory, &self.options)
+        invoke::adapter(to, is_needed, &self.memory, &self.options)
     }
 
     fn install(

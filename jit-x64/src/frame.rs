@@ -9,8 +9,9 @@ use crate::call_cell::{CallCell, Host};
 use crate::emit::{Emitter, LEFT, OUT};
 use crate::encode::{Alu, Mem};
 use crate::ending::Ending;
+use crate::machine::MACHINE;
 use crate::regs::*;
-use azulejo_code::unwind::{Change, StackFrame, Step};
+use azulejo_code::unwind::{Change, Described, StackFrame, Step};
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
 
@@ -59,6 +60,11 @@ impl Frame {
             frame.room += 8;
         }
         frame
+    }
+
+    /// What is to be known of code with this frame, which leaves it there and has so many bytes of instructions.
+    pub(crate) fn described<'a>(&'a self, leaves: &'a [u32], end: usize) -> Described<'a> {
+        Described { machine: &MACHINE, frame: self, leaves, end }
     }
 
     /// The registers that are pushed, in order.
@@ -136,9 +142,9 @@ impl StackFrame for Frame {
         tell(Step { len: self.room_len(), changes: &[Change::Depth(depth)] });
         for reg in self.pushed().rev() {
             depth -= 8;
-            let by_stack: &[Change] = if self.keeps_pointer && reg == RBP { &[Change::ByStack] } else { &[] };
-            tell(Step { len: push_len(reg), changes: by_stack });
-            tell(Step { len: 0, changes: &[Change::Depth(depth), Change::Restored(reg)] });
+            let changes = [Change::ByStack, Change::Depth(depth), Change::Restored(reg)];
+            let was_by_pointer = self.keeps_pointer && reg == RBP;
+            tell(Step { len: push_len(reg), changes: &changes[!was_by_pointer as usize..] });
         }
         tell(Step { len: 1, changes: &[] });
     }
@@ -244,7 +250,7 @@ impl Emitter {
 mod tests {
     use super::*;
     use crate::code::Code;
-    use crate::machine::{MACHINE, dwarf};
+    use crate::machine::dwarf;
     use azulejo_code::unwind::dwarf::*;
     use azulejo_code::unwind::of_function;
     use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, Register};

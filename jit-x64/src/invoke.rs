@@ -14,6 +14,7 @@ use crate::compile::Compiled;
 use crate::emit::{Cond, Emitter, Options, Tile};
 use crate::encode::{Alu, Mem};
 use crate::frame::{Frame, MAX_FRAME_BYTES};
+use crate::machine::FILLER;
 use crate::regs::*;
 use azulejo_code::{CodeMemory, Installed};
 use azulejo_core::error::Error;
@@ -201,12 +202,12 @@ const FEW_ARGUMENTS: usize = 8;
 
 /// Makes an adapter. It clears the slots behind the arguments for which `is_needed` says so.
 pub(crate) fn adapter(
-    behind: &AdapterTarget<'_>,
+    to: &AdapterTarget<'_>,
     is_needed: impl Fn(u32) -> bool,
     memory: &CodeMemory,
     options: &Options,
 ) -> Result<Adapter, Error> {
-    let AdapterTarget { accepts, source: Source { slots, .. }, code, budget, cell, .. } = *behind;
+    let AdapterTarget { accepts, source: Source { slots, .. }, code, budget, cell, .. } = *to;
     let slots = *slots;
     let (Accepts::Exactly(most) | Accepts::UpTo(most)) = accepts;
     if slots > MAX_SLOTS || most > slots {
@@ -222,7 +223,7 @@ pub(crate) fn adapter(
     };
     let (cx, entries) = match own {
         Some((code, places)) => into(code, places, &admission, &zeros, options),
-        None => around(behind, &admission, &zeros, options),
+        None => around(to, &admission, &zeros, options),
     };
     let (entry, from_memory) = entries;
     let mut code = Code::default();
@@ -272,12 +273,12 @@ fn into(
 
 /// An adapter that calls code which takes a frame like the engine's, and looks how it was left.
 fn around(
-    behind: &AdapterTarget<'_>,
+    to: &AdapterTarget<'_>,
     admission: &AdapterAdmission<'_>,
     zeros: &[u32],
     options: &Options,
 ) -> (Emitter, Entries) {
-    let AdapterTarget { source, code, cell, .. } = *behind;
+    let AdapterTarget { source, code, cell, .. } = *to;
     let (code, third, stack_bytes, is_turned) = match code {
         TargetCode::Optimized(code, unit) => (code.entry(), unit, code.stack_bytes(), false),
         TargetCode::Baseline(code) => (code.entry(), code.address(0), code.stack_bytes(), true),
@@ -544,7 +545,7 @@ impl Emitter {
     /// An entry follows.
     fn align(&mut self) {
         while !self.here().is_multiple_of(16) {
-            self.byte(0xcc);
+            self.byte(FILLER);
         }
     }
 

@@ -6,6 +6,7 @@
 //! pass is enough. Cost: linear.
 
 use crate::code::Code;
+use crate::machine::FILLER;
 use azulejo_core::ir::index::Block;
 use std::collections::HashMap;
 
@@ -122,7 +123,7 @@ pub(crate) fn link(
     }
     code.end = code.bytes.len() as u32;
     if !pool.entries.is_empty() {
-        code.bytes.resize(code.bytes.len().next_multiple_of(ENTRY), 0xcc);
+        code.bytes.resize(code.bytes.len().next_multiple_of(ENTRY), FILLER);
     }
     for entry in &pool.entries {
         code.bytes.extend_from_slice(&entry.to_le_bytes());

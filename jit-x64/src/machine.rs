@@ -5,11 +5,13 @@ use crate::regs::{RBP, RSP};
 use azulejo_code::machine::{Machine, Relocation, Signals, Unwinding};
 use azulejo_core::target::Reg;
 
+/// What stands where no code is: `int3`, which traps.
+pub(crate) const FILLER: u8 = 0xcc;
+
 /// x86-64, 64 bits.
 pub static MACHINE: Machine = Machine {
     elf: 62,
-    // int3
-    filler: [0xcc; 4],
+    filler: [FILLER; 4],
     reach: i32::MAX as u64,
     relocate,
     unwinding: Unwinding {

@@ -213,8 +213,8 @@ mod present {
         }
 
         /// Where others enter a function whose code this made.
-        pub(crate) fn adapter(&mut self, behind: &AdapterTarget<'_>) -> Result<Adapter, Error> {
-            self.compiler.as_mut().ok_or(Error::NotCompiled)?.adapter(behind)
+        pub(crate) fn adapter(&mut self, to: &AdapterTarget<'_>) -> Result<Adapter, Error> {
+            self.compiler.as_mut().ok_or(Error::NotCompiled)?.adapter(to)
         }
 
         fn compiler(&mut self, vocab: Vocabulary) -> Result<&mut Compiler, Error> {

@@ -235,14 +235,14 @@ impl<B: Bytecode> Engine<B> {
             let counts = compiled.is_none() && self.counts();
             let links = self.links.borrow();
             let source = function.body().source(0, links.functions());
-            let behind = AdapterTarget {
+            let to = AdapterTarget {
                 accepts,
                 source: &source,
                 code,
                 budget: counts.then(|| function.budget().as_ptr().cast_const()),
                 cell: links.cell(function.number()),
             };
-            self.backend.borrow_mut().adapter(&behind)
+            self.backend.borrow_mut().adapter(&to)
         })
     }
 }

@@ -12,6 +12,15 @@ mod registry;
 mod signal;
 #[cfg(target_os = "linux")]
 mod stack;
+#[cfg(not(target_os = "linux"))]
+mod signal {
+    use crate::machine::Signals;
+
+    /// There is no handler.
+    pub(super) fn is_installed(_: &'static Signals) -> bool {
+        false
+    }
+}
 
 use crate::machine::{Landing, Machine};
 use azulejo_core::pass::build::TRAPPED;
@@ -72,13 +81,7 @@ impl Guarded {
 /// Whether faults in compiled code can become traps here. Where they can, they do from the first call of this on: a handler
 /// of `SIGSEGV` and `SIGBUS` is there then, which hands on to the one before it what it does not know.
 pub fn can_trap(machine: &'static Machine) -> bool {
-    #[cfg(target_os = "linux")]
-    return machine.signals.as_ref().is_some_and(signal::is_installed);
-    #[cfg(not(target_os = "linux"))]
-    return {
-        let Machine { .. } = machine;
-        false
-    };
+    machine.signals.as_ref().is_some_and(signal::is_installed)
 }
 
 /// Gives the running thread a stack for signal handlers, if it has none.

@@ -38,7 +38,6 @@ mod linux {
         /// Goes first: nobody may look for frames where there is no code any more.
         _registration: Registration,
         frames: Frames,
-        machine: &'static Machine,
         mapped: Pair,
     }
 
@@ -72,7 +71,7 @@ mod linux {
             let Mapping { start, size } = mapped.executable;
             let frames = Frames::new(machine, size)?;
             let section = unwind::of_region(start, size, &frames);
-            Some(DualMapping { _registration: Registration::new(section), frames, machine, mapped })
+            Some(DualMapping { _registration: Registration::new(section), frames, mapped })
         }
 
         /// The first address at which code runs.
@@ -81,7 +80,7 @@ mod linux {
         }
 
         pub(crate) fn reach(&self) -> Reach {
-            Reach::of(self.start(), self.mapped.executable.size, self.machine.reach)
+            Reach::of(self.start(), self.mapped.executable.size, self.frames.machine.reach)
         }
 
         /// A run of memory that is free, to be written for code with this frame.
@@ -96,7 +95,7 @@ mod linux {
         pub(crate) fn wipe(&self, place: usize, size: usize) {
             // SAFETY: the run lies in the mapping and was its code's alone.
             let room = unsafe { core::slice::from_raw_parts_mut(self.mapped.bytes(place, size), size) };
-            super::super::fill_up(room, 0, &self.machine.filler);
+            super::super::fill_up(room, 0, &self.frames.machine.filler);
         }
 
         /// Copies these runs, which nobody may be writing.

@@ -60,7 +60,6 @@ impl Drop for CodeMemory {
 
 #[derive(Debug)]
 pub(crate) struct Region {
-    machine: &'static Machine,
     dual: Option<DualMapping>,
     size: usize,
     state: Mutex<State>,
@@ -205,14 +204,14 @@ impl CodeMemory {
         let Some(dual) = map(machine, size) else { return CodeMemory::by_page(machine, size) };
         let mut state = State::default();
         state.free.insert(0, size);
-        Ok(CodeMemory::of(machine, Some(dual), size, state))
+        Ok(CodeMemory::of(Some(dual), size, state))
     }
 
     /// As [`new`](Self::new), but each function has pages of its own.
     pub fn by_page(machine: &'static Machine, size: usize) -> Result<CodeMemory, Unsupported> {
         // Find out now rather than at the first function whether code may be run at all.
         executable(1, |_, page| page.fill(machine.filler[0])).ok_or(Unsupported::Memory)?;
-        Ok(CodeMemory::of(machine, None, size, State::default()))
+        Ok(CodeMemory::of(None, size, State::default()))
     }
 
     /// A size as regions have it; the largest is what any may be.
@@ -220,9 +219,9 @@ impl CodeMemory {
         (size.min(isize::MAX as usize + 1 - ALIGNMENT)).next_multiple_of(ALIGNMENT).max(ALIGNMENT)
     }
 
-    fn of(machine: &'static Machine, dual: Option<DualMapping>, size: usize, state: State) -> CodeMemory {
+    fn of(dual: Option<DualMapping>, size: usize, state: State) -> CodeMemory {
         let state = State { handles: 1, ..state };
-        let region = Arc::new(Region { machine, dual, size, state: Mutex::new(state) });
+        let region = Arc::new(Region { dual, size, state: Mutex::new(state) });
         fork::add(Arc::as_ptr(&region));
         CodeMemory { region }
     }
@@ -265,7 +264,7 @@ impl CodeMemory {
         // Under the lock: who copies the region finds whole functions.
         let room = dual.room(place, size, described.frame);
         let (code, behind) = room.split_at_mut(len);
-        fill_up(behind, len, &region.machine.filler);
+        fill_up(behind, len, &described.machine.filler);
         fill(address, code);
         Ok(Installed { region, address, size, _pages: None })
     }

@@ -33,7 +33,7 @@ const OP_DEREF_SIZE: u8 = 0x94;
 /// The frames of all code in a region, by where it is.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    machine: &'static Machine,
+    pub(crate) machine: &'static Machine,
     /// For each granule of code [`entry`](Frames::entry) of its function.
     table: MmapRaw,
 }

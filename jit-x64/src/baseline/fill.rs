@@ -9,11 +9,10 @@ use super::operand::{Here, Operand};
 use super::pack::{CHUNK, COPIED, HOLE, Packed, PackedStencil, Patch, Quick, Table, What};
 use super::plan::{MAX_BYTES, Plan, Slow};
 use crate::bare::{BaselineFrame, OwnFrame};
-use crate::machine::MACHINE;
+use crate::machine::FILLER;
 use crate::stencil::{Bits, COLD_ALIGNMENT, Hole, Part};
 use azulejo_code::CodeMemory;
 use azulejo_code::faults::{Guarded, Registered};
-use azulejo_code::unwind::Described;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::stencil::Source;
@@ -110,7 +109,7 @@ pub(super) fn fill(
     }
     let frame = around.own.frame;
     let leaves = around.frame.leaves.map(|leave| at.epilogue as u32 + leave);
-    let described = Described { machine: &MACHINE, frame: &frame, leaves: &leaves, end: at.code_end };
+    let described = frame.described(&leaves, at.code_end);
     let installed = memory.install_with(described, at.end, |address, bytes| {
         bytes[..at.hot].copy_from_slice(&around.frame.prologue);
         frame.write_room(bytes, around.frame.make_at);
@@ -179,12 +178,12 @@ impl Filler<'_> {
         // Only now is nothing written behind the last stencil any more.
         let epilogue_end = self.at.epilogue + self.around.frame.epilogue.len();
         self.bytes[self.at.epilogue..epilogue_end].copy_from_slice(&self.around.frame.epilogue);
-        self.bytes[epilogue_end..self.at.cold].fill(0xcc);
+        self.bytes[epilogue_end..self.at.cold].fill(FILLER);
         for leave in self.around.frame.leaves {
             self.around.own.frame.write_room(self.bytes, self.at.epilogue + leave as usize);
         }
         self.slow();
-        self.bytes[self.at.code_end..self.at.tables].fill(0xcc);
+        self.bytes[self.at.code_end..self.at.tables].fill(FILLER);
         for table in 0..self.plan.tables.len() {
             self.table(table);
         }

@@ -32,7 +32,6 @@ use crate::bare::{BaselineFrame, LEAVES, OwnFrame};
 use crate::compile::{Status, TurnedStatus};
 use crate::emit::{self, Options};
 use crate::frame::MAX_FRAME_BYTES;
-use crate::machine::MACHINE;
 use crate::set::Set;
 use crate::stencil::{self, Stencil};
 use azulejo_code::faults::Registered;
@@ -317,12 +316,7 @@ impl BaselineCode {
     }
 
     pub(crate) fn described(&self) -> Described<'_> {
-        Described {
-            machine: &MACHINE,
-            frame: &self.own.frame,
-            leaves: &self.leaves,
-            end: self.code_bytes as usize,
-        }
+        self.own.frame.described(&self.leaves, self.code_bytes as usize)
     }
 
     /// Where it starts: an `extern "sysv64-unwind" fn(context, frame, address) -> TurnedStatus` that goes on at the address, for

@@ -2,6 +2,7 @@
 
 use super::faults::Faulty;
 use super::operand::{Operand, Word, spare};
+use crate::machine::FILLER;
 use crate::stencil::{Bits, Distance, Hole, Part, Place, Stencil};
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandKind};
 use azulejo_core::ir::stencil::Source;
@@ -146,7 +147,7 @@ impl Packed {
     pub(super) fn add(&mut self, stencil: &Stencil, operands: &[Operand], table: u32) -> u32 {
         let hot = stencil.hot.len();
         let start = hot.min(COPIED);
-        let mut bytes = [0xcc; COPIED];
+        let mut bytes = [FILLER; COPIED];
         bytes[..start].copy_from_slice(&stencil.hot[..start]);
         let more = self.add_chunks(&stencil.hot[start..]);
         let cold = self.add_chunks(&stencil.cold);
@@ -196,7 +197,7 @@ impl Packed {
     fn add_chunks(&mut self, bytes: &[u8]) -> Run {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
-        self.bytes.resize(start + bytes.len().next_multiple_of(CHUNK), 0xcc);
+        self.bytes.resize(start + bytes.len().next_multiple_of(CHUNK), FILLER);
         Run::since(start, &self.bytes)
     }
 }
