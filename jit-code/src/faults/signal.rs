@@ -35,6 +35,8 @@ fn older(signal: c_int) -> &'static Older {
 /// Installs the handler, if that has not been done, and says whether it is there.
 pub(super) fn is_installed(signals: &'static Signals) -> bool {
     static IS_INSTALLED: OnceLock<bool> = OnceLock::new();
+    // Who makes a child has this lock: in the child no thread is left that is halfway through this.
+    let _held = registry::hold();
     // The handler may run at once.
     SIGNALS.get_or_init(|| *signals);
     *IS_INSTALLED.get_or_init(|| [SIGSEGV, SIGBUS].into_iter().all(install))

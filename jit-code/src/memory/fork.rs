@@ -56,21 +56,42 @@ pub(crate) fn remove(region: *const Region) {
     all.swap_remove(at.expect("it was added"));
 }
 
-/// Takes a lock that children must not find taken; it is given back when what this gives is dropped.
-pub type TakeLock = fn() -> Box<dyn Any>;
+/// A lock that children must not find taken.
+trait Lock: Sync {
+    /// It is given back when what this gives is dropped.
+    fn take(&'static self) -> Box<dyn Any>;
+}
 
-static LOCKS: Mutex<Vec<TakeLock>> = Mutex::new(Vec::new());
+impl<T: Send> Lock for Mutex<T> {
+    fn take(&'static self) -> Box<dyn Any> {
+        Box::new(self.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
-/// Has a lock of another crate taken before each fork from now on, too. Who has it must not install code.
-pub fn protect(take: TakeLock) {
-    LOCKS.lock().unwrap_or_else(PoisonError::into_inner).push(take);
+type Locks = Vec<&'static dyn Lock>;
+
+static LOCKS: Mutex<Locks> = Mutex::new(Vec::new());
+
+fn locks() -> MutexGuard<'static, Locks> {
+    // As above.
+    LOCKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has a lock of another crate taken before each fork from now on, too. Whoever takes the lock calls this before, as often
+/// as they like. (A `Once` around the call would be one more lock: a child could be made while another thread is in it, and
+/// would wait there forever.) A thread that holds the lock must not install code.
+pub fn protect<T: Send>(lock: &'static Mutex<T>) {
+    let mut locks = locks();
+    if !locks.iter().any(|known| core::ptr::addr_eq(*known, lock)) {
+        locks.push(lock);
+    }
 }
 
 /// What a thread holds while it makes a child. What is given back first comes first: regions stay as long as the list is held.
 struct Held {
     regions: Vec<AtFork<'static>>,
     _others: Vec<Box<dyn Any>>,
-    _locks: MutexGuard<'static, Vec<TakeLock>>,
+    _locks: MutexGuard<'static, Locks>,
     _faults: Option<faults::Held>,
     #[cfg(all(unix, not(target_vendor = "apple")))]
     _debugger: MutexGuard<'static, ()>,
@@ -81,7 +102,7 @@ struct Held {
 impl Held {
     fn take() -> Held {
         let all = all();
-        let locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+        let locks = locks();
         // SAFETY: what is in the list is there until it is removed, which nobody can do before the list is given back.
         let regions = all.iter().map(|listed| unsafe { &*listed.0 }.before_fork()).collect();
         Held {
@@ -90,7 +111,7 @@ impl Held {
             _unwinder: unwind::hold(),
             #[cfg(all(unix, not(target_vendor = "apple")))]
             _debugger: crate::watch::debugger::hold(),
-            _others: locks.iter().map(|take| take()).collect(),
+            _others: locks.iter().map(|lock| lock.take()).collect(),
             _locks: locks,
             _faults: faults::hold(),
         }
@@ -101,9 +122,8 @@ impl Held {
 mod handlers {
     use super::super::AtFork;
     use super::{GENERATION, Held};
-    use std::cell::UnsafeCell;
-    use std::sync::Once;
-    use std::sync::atomic::Ordering;
+    use std::cell::{Cell, UnsafeCell};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     /// From before a fork until behind it.
     struct Slot(UnsafeCell<Option<Held>>);
@@ -113,26 +133,45 @@ mod handlers {
 
     static SLOT: Slot = Slot(UnsafeCell::new(None));
 
+    /// Has the handlers called. Threads that come here at once install them more than once, which does no harm; were they to
+    /// wait for each other, a child could be made meanwhile, and would wait for a thread that it does not have.
     pub(super) fn install() {
-        static INSTALLED: Once = Once::new();
-        // SAFETY: the handlers do what handlers of a fork may. If the system has no memory for three addresses, it has none
-        // for a child.
-        INSTALLED.call_once(|| _ = unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) });
+        static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
+        if !IS_INSTALLED.load(Ordering::Acquire) {
+            // SAFETY: the handlers do what handlers of a fork may. If the system has no memory for three addresses, it has
+            // none for a child.
+            _ = unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
+            IS_INSTALLED.store(true, Ordering::Release);
+        }
+    }
+
+    thread_local! {
+        /// Whether this thread makes a child now.
+        static IS_FORKING: Cell<bool> = const { Cell::new(false) };
     }
 
     unsafe extern "C" fn prepare() {
+        if IS_FORKING.replace(true) {
+            return;
+        }
         let held = Held::take();
         // SAFETY: this thread holds the list.
         unsafe { *SLOT.0.get() = Some(held) };
     }
 
     unsafe extern "C" fn parent() {
+        if !IS_FORKING.replace(false) {
+            return;
+        }
         // SAFETY: this thread held the list before the fork, and has it still.
         let Some(mut held) = (unsafe { (*SLOT.0.get()).take() }) else { return };
         std::mem::take(&mut held.regions).into_iter().for_each(AtFork::in_parent);
     }
 
     unsafe extern "C" fn child() {
+        if !IS_FORKING.replace(false) {
+            return;
+        }
         GENERATION.fetch_add(1, Ordering::Relaxed);
         // SAFETY: as above; it is the only thread.
         let Some(mut held) = (unsafe { (*SLOT.0.get()).take() }) else { return };

@@ -26,7 +26,7 @@ use azulejo_core::pass::Target;
 use azulejo_core::pass::build::Functions;
 use azulejo_core::target::RegSet;
 use core::any::TypeId;
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Stencils, and what is known of their opcodes.
 #[derive(Clone, Debug, Default)]
@@ -90,16 +90,7 @@ impl Key {
 /// A stock for each key that was asked for. Entries stay where they are.
 static ALL: Mutex<Vec<(Key, Arc<Stock>)>> = Mutex::new(Vec::new());
 
-type All = MutexGuard<'static, Vec<(Key, Arc<Stock>)>>;
-
-fn all() -> All {
-    // No child must find it taken by a thread that it does not have.
-    static PROTECTED: Once = Once::new();
-    PROTECTED.call_once(|| fork::protect(|| Box::new(locked())));
-    locked()
-}
-
-fn locked() -> All {
+fn all() -> MutexGuard<'static, Vec<(Key, Arc<Stock>)>> {
     // What is in a stock has no number before it is whole.
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -117,6 +108,8 @@ pub(super) struct Shelf {
 impl Shelf {
     /// Stencils that others have too.
     pub(super) fn shared<B: Bytecode>(key: Key) -> Shelf {
+        // Nobody has taken the lock yet: whoever does has a shelf.
+        fork::protect(&ALL);
         let mut all = all();
         let place = all.iter().position(|(known, _)| *known == key).unwrap_or(all.len());
         if place == all.len() {
