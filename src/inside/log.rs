@@ -5,10 +5,10 @@
 
 use super::trace::{Selection, Trace, selectable};
 use super::{asked, glob};
+use once_cell::race::OnceBox;
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What is written down of each function that is compiled: [`crate::Builder::log`].
@@ -120,8 +120,9 @@ impl Log {
 
     /// What the environment asks for: `JIT_LOG` names the stages, `JIT_LOG_FN` the functions, `JIT_LOG_DIR` the directory.
     pub(crate) fn of_environment() -> Option<&'static Log> {
-        static LOG: OnceLock<Option<Log>> = OnceLock::new();
-        LOG.get_or_init(|| {
+        // Threads do not wait for each other here: a child of the process may lack the one that it would have to wait for.
+        static LOG: OnceBox<Option<Log>> = OnceBox::new();
+        let ask = || {
             std::env::var_os("JIT_LOG").filter(|stages| !stages.is_empty())?;
             let mut log = asked("JIT_LOG", Log::of)?;
             if let Ok(pattern) = std::env::var("JIT_LOG_FN") {
@@ -132,8 +133,8 @@ impl Log {
                 log = log.directory(Path::new(&directory));
             }
             Some(log)
-        })
-        .as_ref()
+        };
+        LOG.get_or_init(|| Box::new(ask())).as_ref()
     }
 
     /// Starts the log of a function, if that is wanted.

@@ -3,16 +3,17 @@
 //! In: the address, size and name of each function. Out: a line for each. Lines are not taken back when code is freed:
 //! of several that are about one address `perf` takes one, so what ran in the same place at different times has one name.
 
+use once_cell::race::OnceBox;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::sync::OnceLock;
 
 /// Writes that a function's code is here. What cannot be written is not: a program does not fail for its profile.
 pub fn note(name: &str, address: *const u8, size: usize) {
-    static MAP: OnceLock<Option<File>> = OnceLock::new();
+    // Opened twice it is the same file. A thread that waits for another one may be in a child that does not have that one.
+    static MAP: OnceBox<Option<File>> = OnceBox::new();
     let open = || {
         let path = format!("/tmp/perf-{}.map", std::process::id());
-        OpenOptions::new().create(true).append(true).open(path).ok()
+        Box::new(OpenOptions::new().create(true).append(true).open(path).ok())
     };
     if let Some(mut file) = MAP.get_or_init(open).as_ref() {
         // One line is one write, which threads do not mix.
