@@ -3,6 +3,7 @@
 //! In: finished code, and a [`Machine`], the data in which machines differ. Out: code that runs, that panics pass through, and that
 //! GDB and perf know by name. Nothing in this crate knows an instruction.
 
+pub mod emit;
 #[cfg_attr(
     not(target_os = "linux"),
     allow(dead_code, reason = "where there is no signal handler, nobody asks what a fault is")

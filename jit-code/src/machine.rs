@@ -20,6 +20,20 @@ pub struct Machine {
     pub signals: Option<Signals>,
 }
 
+impl Machine {
+    /// Fills room so many bytes behind an instruction's start with what stands where no code is.
+    pub fn fill_up(&self, room: &mut [u8], start: usize) {
+        let mut pattern = self.filler;
+        if pattern == [pattern[0]; 4] {
+            return room.fill(pattern[0]);
+        }
+        pattern.rotate_left(start % 4);
+        let (words, rest) = room.as_chunks_mut();
+        words.fill(pattern);
+        rest.copy_from_slice(&pattern[..rest.len()]);
+    }
+}
+
 /// A field of an instruction that is to name an address.
 #[derive(Debug)]
 pub struct Relocation<'a> {
@@ -140,5 +154,22 @@ pub(crate) mod toy {
     pub(crate) fn finished(bytes: &[u8]) -> Finished<'_> {
         let described = Described { machine: &TOY, frame: &Frame, leaves: &[], end: bytes.len() };
         Finished { bytes, addresses: &[], described }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::toy::TOY;
+
+    #[test]
+    fn what_is_not_in_use_traps_wherever_it_is_entered() {
+        for (start, len) in (0..9).flat_map(|start| (0..20).map(move |len| (start, len))) {
+            let mut room = vec![9; len];
+            TOY.fill_up(&mut room, start);
+            assert!(
+                room.iter().zip(start..).all(|(byte, at)| *byte == TOY.filler[at % 4]),
+                "{start}: {room:?}"
+            );
+        }
     }
 }

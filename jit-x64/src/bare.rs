@@ -4,30 +4,14 @@
 //! else is made of tiles.
 
 use crate::call_cell::{CallCell, Host};
-use crate::code::Code;
-use crate::emit::{Cond, Emitter, Options, Scratch};
+use crate::emit::{Cond, Emitter, Options};
 use crate::encode::{Alu, Mem, Shift};
 use crate::frame::Frame;
-use crate::link::{self, Form};
 use crate::regs;
-use azulejo_core::ir::assignment::Assignment;
-use azulejo_core::ir::index::Block;
-use azulejo_core::ir::tiles::TileList;
+use azulejo_code::emit::{Backend, Buffer, by_hand};
 use azulejo_core::pass::build::TAILED;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
-
-/// Links code that comes from no tile list.
-pub(crate) fn close(emitter: Emitter, code: &mut Code) {
-    let Emitter { bytes, mut starts, mut fixups, pool, leaves, frame, .. } = emitter;
-    code.cold = bytes.len() as u32;
-    (code.bytes, code.leaves, code.frame) = (bytes, leaves, frame);
-    let blocks = (0..starts.len()).map(Block::from);
-    // What stands before the frame is made keeps its size.
-    fixups.iter_mut().for_each(|fixup| fixup.form = Form::Field);
-    let none = core::iter::empty();
-    link::link(&mut link::Scratch::default(), code, &mut fixups, &mut starts, blocks, none, &pool);
-}
 
 /// How many times the epilogue of baseline code takes the frame down.
 pub(crate) const LEAVES: usize = 4;
@@ -81,9 +65,9 @@ impl BaselineFrame {
     pub(crate) fn new(saved: RegSet, room: u32, keeps_unit: bool, options: &Options) -> BaselineFrame {
         let unit = if keeps_unit { RegSet::of(&[regs::KEPT_CU]) } else { RegSet::EMPTY };
         let used = saved.union(RegSet::of(&[regs::R12, regs::RBX])).union(unit);
-        let frame = |keeps_pointer| Frame::new(used, room + SLOTS, true, keeps_pointer).open();
-        let mut emitter = Emitter::of_frame(options, frame);
-        emitter.prologue();
+        let frame = Frame::new(used, room + SLOTS, true, options.frame_pointers).open();
+        let mut emitter: Emitter = by_hand(options, frame);
+        emitter.make_frame();
         let make_at = emitter.here() - emitter.frame.room_len() as usize;
         let cell = Mem::at(regs::RSP.number(), room as i64);
         let [context, frame, to] = [regs::RDI, regs::RSI, regs::RDX].map(Reg::number);
@@ -105,7 +89,7 @@ impl BaselineFrame {
         emitter.resume(room as i64);
         debug_assert!(emitter.fixups.is_empty(), "it is put anywhere as it is");
         let leaves = emitter.leaves[..].try_into().expect("that often the frame is taken back");
-        let (frame, epilogue) = (emitter.frame, emitter.bytes);
+        let Buffer { frame, bytes: epilogue, .. } = emitter.into_buffer();
         BaselineFrame { frame, room, saved, prologue, make_at, unit_at, epilogue, left, leaves }
     }
 
@@ -119,14 +103,6 @@ impl BaselineFrame {
 }
 
 impl Emitter {
-    /// An emitter of code that comes from no tile list.
-    pub(crate) fn of_frame(options: &Options, frame: impl FnOnce(bool) -> Frame) -> Emitter {
-        let (tiles, assignment) = (TileList::default(), Assignment::default());
-        let mut emitter = Emitter::new(&mut Scratch::default(), Vec::new(), &tiles, &assignment, options);
-        emitter.frame = frame(options.frame_pointers);
-        emitter
-    }
-
     /// Puts a status and a value the way round that calls between functions of bytecode have them.
     pub(crate) fn turn(&mut self) {
         self.bytes(&[0x48, 0x92]); // xchg rax, rdx

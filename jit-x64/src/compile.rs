@@ -4,14 +4,13 @@
 
 use crate::baseline::{Baseline, BaselineCode, Machinery};
 use crate::call_cell::CallCell;
-use crate::code::Code;
-use crate::emit::{self, Options};
+use crate::emit::{Code, Emitter, Options, Scratch, Set};
 use crate::features::Features;
 use crate::invoke::{self, Adapter, AdapterTarget, Admission};
 use crate::machine::MACHINE;
 use crate::regs::{self, RBP, REGISTERS, REGISTERS_BUT_RBP};
-use crate::set::Set;
 use crate::tiles::X64;
+use azulejo_code::emit::{Form, emit, emit_as};
 use azulejo_code::faults::{Guarded, Registered, Site};
 use azulejo_code::watch::{Announced, Told, Watchers};
 use azulejo_code::{CodeMemory, Installed};
@@ -31,7 +30,7 @@ use azulejo_core::vocab::{Op, Trap};
 pub struct Compiler {
     memory: CodeMemory,
     compilation: Compilation,
-    emission: emit::Scratch,
+    emission: Scratch,
     code: Code,
     options: Options,
     features: Features,
@@ -149,7 +148,7 @@ impl Compiler {
             options: Options { reach: memory.reach(), ..Options::default() },
             memory,
             compilation: Compilation::default(),
-            emission: emit::Scratch::default(),
+            emission: Scratch::default(),
             code: Code::default(),
             features,
             rules,
@@ -169,7 +168,7 @@ impl Compiler {
         Compiler {
             memory: self.memory.clone(),
             compilation: Compilation::default(),
-            emission: emit::Scratch::default(),
+            emission: Scratch::default(),
             code: Code::default(),
             options: self.options.clone(),
             features: self.features,
@@ -396,13 +395,16 @@ impl Compiler {
         let Compilation { tiles, assignment, graph, .. } = &self.compilation;
         let Compiler { emission, set, options, code, .. } = self;
         match call_entry {
-            None => emit::emit(emission, tiles, assignment, set, options, code)?,
+            None => emit(emission, tiles, assignment, set, options, code)?,
             Some((admission, slots)) => {
                 let is_frame = |inst: &Inst| inst.node.is_some() && graph.node(inst.node).op == Op::FRAME;
                 // The graph of a long function is gone by now; that one has a frame in any case.
                 let has_frame = graph.nodes.is_empty() || tiles.insts.iter().any(is_frame);
                 let slots = if has_frame { slots } else { 0 };
-                emit::emit_call_entry(emission, tiles, assignment, set, options, (admission, slots), code)?;
+                let backtraces = options.backtraces;
+                let admit = |emitter: &mut Emitter| emitter.admit_calls(admission, backtraces);
+                let form = Form::CallEntry { slots, admit };
+                emit_as(emission, tiles, assignment, set, options, form, code)?;
             }
         }
         observer.code(&target, tiles, &self.code.emitted());

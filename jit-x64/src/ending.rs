@@ -5,7 +5,7 @@
 //! is what leaving is already.
 
 use crate::emit::Emitter;
-use crate::link::Form;
+use crate::jump::Jump;
 use azulejo_core::ir::index::Block;
 
 /// How cold code ends in several places.
@@ -36,7 +36,7 @@ impl Emitter {
         }
         if let Some(&(_, block)) = self.endings.iter().find(|(other, _)| *other == ending) {
             self.byte(0xe9);
-            self.distance(block, Form::Jump);
+            self.distance(block, Jump::Jump);
             return true;
         }
         if self.endings.len() < MAX_ENDINGS {

@@ -6,18 +6,15 @@
 //! can be followed where functions keep it ([`Frame::keeps_pointer`]).
 
 use crate::call_cell::{CallCell, Host};
-use crate::emit::{Emitter, LEFT, OUT};
+use crate::emit::Emitter;
 use crate::encode::{Alu, Mem};
 use crate::ending::Ending;
 use crate::machine::MACHINE;
 use crate::regs::*;
+use azulejo_code::emit::{LEFT, OUT};
 use azulejo_code::unwind::{Change, Described, StackFrame, Step};
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
-
-/// How much of the stack a function may take for itself, besides a few saved registers. Nobody looks for a stack's end in
-/// compiled code: who enters it, as the engine does, leaves this much free, and what callees need.
-pub const MAX_FRAME_BYTES: usize = 64 << 10;
 
 /// The registers that a function must give back, as they are pushed.
 pub(crate) const SAVE_ORDER: [Reg; 6] = [RBP, RBX, R12, R13, R14, R15];
@@ -173,7 +170,8 @@ const ROOM_AT: usize = 3;
 const MOVE_LEN: u32 = 3;
 
 impl Emitter {
-    pub(crate) fn prologue(&mut self) {
+    /// Makes the frame.
+    pub(crate) fn make_frame(&mut self) {
         let frame = self.frame;
         for reg in frame.pushed() {
             self.push64(reg.number());
@@ -208,7 +206,7 @@ impl Emitter {
             return;
         }
         if self.noted.is_none() {
-            self.lands.get_or_insert(self.leaves.len() as u32);
+            self.land_faults();
         }
         self.drop_frame();
         self.byte(0xc3);
@@ -220,7 +218,7 @@ impl Emitter {
         if self.ends_as_before(Ending::Noted) {
             return;
         }
-        self.lands.get_or_insert(self.leaves.len() as u32);
+        self.land_faults();
         self.drop_frame();
         self.mov_imm(RSI.number(), cell);
         self.load(Type::I64, R11.number(), Mem::at(RSI.number(), CallCell::HOST as i64));
@@ -238,7 +236,8 @@ impl Emitter {
     /// Makes the stack what it was when the function was entered; what ends it follows.
     pub(crate) fn drop_frame(&mut self) {
         let frame = self.frame;
-        self.leaves.push(self.here() as u32);
+        let here = self.here() as u32;
+        self.leaves.push(here);
         self.make_room(Alu::Add);
         for reg in frame.pushed().rev() {
             self.pop64(reg.number());
@@ -249,7 +248,7 @@ impl Emitter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::Code;
+    use crate::emit::Code;
     use crate::machine::dwarf;
     use azulejo_code::unwind::dwarf::*;
     use azulejo_code::unwind::of_function;
@@ -336,7 +335,7 @@ mod tests {
             let mut emitter = Emitter::bare();
             emitter.frame = Frame::new(used, room, true, keeps_pointer);
             assert!(emitter.frame.size().is_multiple_of(16));
-            emitter.prologue();
+            emitter.make_frame();
             // As a function with a body, two ways out of it, and more behind them.
             let nops = |emitter: &mut Emitter, count: usize| (0..count).for_each(|_| emitter.byte(0x90));
             nops(&mut emitter, 3);

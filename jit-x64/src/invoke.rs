@@ -6,16 +6,15 @@
 //! For the callee: an [`Adapter`] (an entry thunk) takes calls for code that wants its arguments in a frame. It makes the frame on
 //! the machine's stack. [`crate::call_cell`] says how calls are made.
 
-use crate::bare;
 use crate::baseline::BaselineCode;
 use crate::call_cell::{CallCell, Host, REGISTER_ARGUMENTS, TAIL_CALL};
-use crate::code::Code;
 use crate::compile::Compiled;
-use crate::emit::{Cond, Emitter, Options, Tile};
+use crate::emit::{Code, Cond, Emitter, Options, Tile, stack_mem};
 use crate::encode::{Alu, Mem};
-use crate::frame::{Frame, MAX_FRAME_BYTES};
+use crate::frame::Frame;
 use crate::machine::FILLER;
 use crate::regs::*;
+use azulejo_code::emit::{MAX_FRAME_BYTES, by_hand, link_by_hand};
 use azulejo_code::{CodeMemory, Installed};
 use azulejo_core::error::Error;
 use azulejo_core::ir::index::Block;
@@ -227,7 +226,8 @@ pub(crate) fn adapter(
     };
     let (entry, from_memory) = entries;
     let mut code = Code::default();
-    bare::close(cx, &mut code);
+    // What stands before the frame is made keeps its size.
+    link_by_hand(cx, &mut code, false);
     Ok(Adapter { installed: memory.install(&code.finished())?, entry, from_memory })
 }
 
@@ -251,11 +251,11 @@ fn into(
     zeros: &[u32],
     options: &Options,
 ) -> (Emitter, Entries) {
-    let mut cx = Emitter::of_frame(options, |_| code.own().frame);
-    let entries = cx.admit_to_adapter(admission, cx.frame.size() as usize);
+    let mut cx: Emitter = by_hand(options, code.own().frame);
+    let entries = cx.admit_to_adapter(admission, code.own().frame.size() as usize);
     let at = |place: u32| Mem::at(RSP.number(), place as i64);
     let slots = Slots { first: slots };
-    cx.prologue();
+    cx.make_frame();
     cx.store(Type::I64, at(cell), RSI.number());
     cx.store(Type::I64, at(context), RDI.number());
     if slots.fill(&mut cx, admission.accepts, zeros) {
@@ -284,11 +284,10 @@ fn around(
         TargetCode::Baseline(code) => (code.entry(), code.address(0), code.stack_bytes(), true),
     };
     // The slots, and the context behind them.
-    let mut cx = Emitter::of_frame(options, |keeps_pointer| {
-        Frame::new(RegSet::EMPTY, (source.slots + 1) * 8, true, keeps_pointer)
-    });
-    let entries = cx.admit_to_adapter(admission, cx.frame.size() as usize + stack_bytes);
-    cx.prologue();
+    let frame = Frame::new(RegSet::EMPTY, (source.slots + 1) * 8, true, options.frame_pointers);
+    let mut cx: Emitter = by_hand(options, frame);
+    let entries = cx.admit_to_adapter(admission, frame.size() as usize + stack_bytes);
+    cx.make_frame();
     let [rax, rcx, rdx, rsp] = [RAX, RCX, RDX, RSP].map(Reg::number);
     let [rsi, rdi, r8] = [RSI, RDI, R8].map(Reg::number);
     let slots = Slots { first: 0 };
@@ -485,7 +484,8 @@ impl Emitter {
         self.land(is_admitted);
         self.count(budget, is_used_up);
         self.look_at_stack(stack_bytes, is_deep);
-        self.frame.start_at(self.here() as u32);
+        let here = self.here() as u32;
+        self.frame.start_at(here);
         (entry as u32, Some(from_memory as u32))
     }
 
@@ -500,13 +500,22 @@ impl Emitter {
         self.skip_back_if(Cond::A, is_the_hosts);
         self.count(budget, is_the_hosts);
         self.look_at_stack(stack_bytes, is_deep);
-        self.frame.start_at(self.here() as u32);
+        let here = self.here() as u32;
+        self.frame.start_at(here);
         entry as u32
+    }
+
+    /// Has the function be called by others of bytecode; where they enter it.
+    pub(crate) fn admit_calls(&mut self, admission: &Admission<'_>, backtraces: bool) -> u32 {
+        self.is_call_entry = true;
+        self.noted = backtraces.then(|| core::ptr::from_ref(admission.cell).addr() as u64);
+        let stack_bytes = self.frame.size() as usize;
+        self.admit(admission, stack_bytes)
     }
 
     /// What stands before the frame is made; where the entry is. Calls that are not for this code go aside, and
     /// those for which there is no room on the stack fail.
-    pub(crate) fn admit(&mut self, admission: &Admission<'_>, stack_bytes: usize) -> u32 {
+    fn admit(&mut self, admission: &Admission<'_>, stack_bytes: usize) -> u32 {
         let Admission { arguments, cell } = *admission;
         self.host = core::ptr::from_ref(cell.host()).addr() as u64;
         let is_deep = self.refuse();
@@ -514,7 +523,8 @@ impl Emitter {
         let entry = self.here();
         self.expect_count(RAX, arguments, is_foreign);
         self.look_at_stack(stack_bytes, is_deep);
-        self.frame.start_at(self.here() as u32);
+        let here = self.here() as u32;
+        self.frame.start_at(here);
         entry as u32
     }
 
@@ -580,7 +590,7 @@ impl Emitter {
 
     /// A place for the values of VM registers, in a function that makes its own.
     pub(crate) fn vm_frame(&self) -> Mem {
-        Mem::at(RSP.number(), self.vm_frame as i64)
+        stack_mem(self.room)
     }
 
     /// An argument that the caller put on the stack.

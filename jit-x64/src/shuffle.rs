@@ -3,18 +3,18 @@
 //! In: a move between registers, spill slots, arguments on the stack, or of a constant. Out: its code, which changes no flag
 //! and no other register.
 
-use crate::emit::{Emitter, slot_mem};
+use crate::emit::{Emitter, stack_mem};
 use crate::encode::Mem;
-use crate::regs;
+use azulejo_code::emit::slot_offset;
 use azulejo_core::ir::assignment::{Loc, Move, Source};
 use azulejo_core::vocab::Type;
 
 impl Emitter {
     /// Does one of the allocator's moves.
-    pub(crate) fn shuffle(&mut self, Move { from, to, ty, .. }: &Move, out_args: u16) {
+    pub(crate) fn do_move(&mut self, Move { from, to, ty, .. }: &Move, out_args: u16) {
         let mem = |loc: Loc| match loc {
-            Loc::Slot(slot) => Some(slot_mem(out_args, slot)),
-            Loc::OutArg(at) => Some(Mem::at(regs::RSP.number(), at as i64 * 8)),
+            Loc::Slot(slot) => Some(stack_mem(slot_offset(out_args, slot))),
+            Loc::OutArg(at) => Some(stack_mem(slot_offset(0, at as u32))),
             Loc::Reg(_) => None,
         };
         let is_float = ty.is_float();

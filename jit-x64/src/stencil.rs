@@ -6,11 +6,10 @@
 //! a number's sign) is found, and the opcode is compiled again with constants of any value. If that fails too, the opcode has no
 //! stencil. So a stencil is right if its tiles are: no tile knows that it is used for one.
 
-use crate::code::Code;
-use crate::emit::{self, LEFT, NEXT, OUT, Options, Outline};
-use crate::link::Target as Linked;
+use crate::emit::{Code, Emitter, Options, Scratch as Emission, Set};
+use crate::jump::Jump;
 use crate::regs::CALLEE_SAVED;
-use crate::set::Set;
+use azulejo_code::emit::{Form, Goal, LEFT, NEXT, OUT, Outline, emit_as};
 use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Source as From};
 use azulejo_core::ir::index::Node;
@@ -107,6 +106,9 @@ pub(crate) enum Place {
     In(Part, u32),
 }
 
+/// A distance that stays open: where it is, what kind of place that is, where it leads, and how far into the code that is.
+type Open = (u32, Jump, Goal, Option<u32>);
+
 /// Memory used for making stencils.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
@@ -120,7 +122,7 @@ pub(crate) struct Scratch {
 pub(crate) fn make(
     scratch: &mut Scratch,
     compilation: &mut Compilation,
-    emission: &mut emit::Scratch,
+    emission: &mut Emission,
     (target, set, options): (&Target<'_>, &Set, &Options),
     request: &StencilRequest<'_>,
     observer: &mut dyn Observer,
@@ -131,9 +133,9 @@ pub(crate) fn make(
         scratch.write_round(compilation, round);
         let Scratch { tiles, assignment, rounds, .. } = scratch;
         let outline = outline(compilation, tiles, assignment);
-        emit::emit_stencil(emission, tiles, assignment, set, options, outline, &mut rounds[round])?;
-        let code = &rounds[round];
-        let found: Vec<(u32, Linked, Option<u32>)> = emission.open_distances(code).collect();
+        let form = Form::<fn(&mut Emitter) -> u32>::Stencil(outline);
+        emit_as(emission, tiles, assignment, set, options, form, &mut rounds[round])?;
+        let found: Vec<Open> = emission.buffer().open_distances(&rounds[round]).collect();
         if round == 0 {
             distances = found;
         } else if distances != found {
@@ -167,18 +169,18 @@ pub(crate) fn make(
         let (part, start) = place(site.start);
         stencil.sites.push((part, start, start + site.end - site.start, site.code));
     }
-    for (at, target, to) in distances {
+    for (at, _, target, to) in distances {
         let (part, at) = place(at);
         let to = match (target, to) {
             (_, Some(to)) => {
                 let (part, to) = place(to);
                 Place::In(part, to)
             }
-            (Linked::Exit(NEXT), _) => Place::Next,
-            (Linked::Exit(OUT), _) => Place::Out,
-            (Linked::Exit(LEFT), _) => Place::Left,
-            (Linked::Address(address), _) => Place::Address(address),
-            (Linked::Exit(exit), _) => Place::Label(exit as u8 - 1),
+            (Goal::Exit(NEXT), _) => Place::Next,
+            (Goal::Exit(OUT), _) => Place::Out,
+            (Goal::Exit(LEFT), _) => Place::Left,
+            (Goal::Address(address), _) => Place::Address(address),
+            (Goal::Exit(exit), _) => Place::Label(exit as u8 - 1),
             (other, None) => unreachable!("{other:?} is in the code"),
         };
         stencil.distances.push(Distance { part, at, to });
@@ -228,11 +230,7 @@ impl Scratch {
     }
 
     /// Finds where the rounds differ. `None` if that is not always a whole placeholder, and the same.
-    fn find_holes(
-        &self,
-        distances: &[(u32, Linked, Option<u32>)],
-        place: impl Fn(u32) -> (Part, u32),
-    ) -> Option<Vec<Hole>> {
+    fn find_holes(&self, distances: &[Open], place: impl Fn(u32) -> (Part, u32)) -> Option<Vec<Hole>> {
         let [first, others @ ..] = self.rounds.each_ref().map(|code| &code.bytes);
         let end = self.rounds[0].end as usize;
         let mut holes = Vec::new();

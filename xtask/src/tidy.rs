@@ -36,6 +36,7 @@ const USES: &[(&str, &[&str])] = &[
     ("jit-code/src/faults", &["machine"]),
     ("jit-code/src/watch", &["machine", "unwind"]),
     ("jit-code/src/memory", &["machine", "unwind", "faults", "watch"]),
+    ("jit-code/src/emit", &["machine", "unwind", "faults", "memory"]),
 ];
 
 /// Runs every check and reports all that is wrong.

@@ -95,7 +95,7 @@ mod linux {
         pub(crate) fn wipe(&self, place: usize, size: usize) {
             // SAFETY: the run lies in the mapping and was its code's alone.
             let room = unsafe { core::slice::from_raw_parts_mut(self.mapped.bytes(place, size), size) };
-            super::super::fill_up(room, 0, &self.frames.machine.filler);
+            self.frames.machine.fill_up(room, 0);
         }
 
         /// Copies these runs, which nobody may be writing.

@@ -264,7 +264,7 @@ impl CodeMemory {
         // Under the lock: who copies the region finds whole functions.
         let room = dual.room(place, size, described.frame);
         let (code, behind) = room.split_at_mut(len);
-        fill_up(behind, len, &described.machine.filler);
+        described.machine.fill_up(behind, len);
         fill(address, code);
         Ok(Installed { region, address, size, _pages: None })
     }
@@ -330,18 +330,6 @@ impl AtFork<'_> {
     }
 }
 
-/// Fills what begins so many bytes behind the start of an instruction.
-fn fill_up(room: &mut [u8], start: usize, filler: &[u8; 4]) {
-    let mut pattern = *filler;
-    if pattern == [pattern[0]; 4] {
-        return room.fill(pattern[0]);
-    }
-    pattern.rotate_left(start % 4);
-    let (words, rest) = room.as_chunks_mut();
-    words.fill(pattern);
-    rest.copy_from_slice(&pattern[..rest.len()]);
-}
-
 /// Pages of their own with so many bytes of code.
 fn executable(len: usize, fill: impl FnOnce(usize, &mut [u8])) -> Option<Mmap> {
     let mut pages = MmapMut::map_anon(len.max(1)).ok()?;
@@ -389,16 +377,6 @@ mod tests {
             let long = install(&memory, &long).expect("there is room again");
             assert_eq!((read(&long), read(&all[0])), (7, 0));
             assert_eq!(memory.used(), 64);
-        }
-    }
-
-    #[test]
-    fn what_is_not_in_use_traps_wherever_it_is_entered() {
-        let filler = [1, 2, 3, 4];
-        for (start, len) in (0..9).flat_map(|start| (0..20).map(move |len| (start, len))) {
-            let mut room = vec![0; len];
-            fill_up(&mut room, start, &filler);
-            assert!(room.iter().zip(start..).all(|(byte, at)| *byte == filler[at % 4]), "{start}: {room:?}");
         }
     }
 

@@ -30,10 +30,9 @@ mod stock;
 
 use crate::bare::{BaselineFrame, LEAVES, OwnFrame};
 use crate::compile::{Status, TurnedStatus};
-use crate::emit::{self, Options};
-use crate::frame::MAX_FRAME_BYTES;
-use crate::set::Set;
+use crate::emit::{Options, Scratch, Set};
 use crate::stencil::{self, Stencil};
+use azulejo_code::emit::MAX_FRAME_BYTES;
 use azulejo_code::faults::Registered;
 use azulejo_code::unwind::Described;
 use azulejo_code::watch::Announced;
@@ -87,7 +86,7 @@ pub struct BaselineCode {
 /// What the compiler and the baseline share.
 pub(crate) struct Machinery<'a> {
     pub(crate) compilation: &'a mut Compilation,
-    pub(crate) emission: &'a mut emit::Scratch,
+    pub(crate) emission: &'a mut Scratch,
     pub(crate) target: Target<'static>,
     pub(crate) set: &'static Set,
     /// How stencils are emitted: for any engine's memory.

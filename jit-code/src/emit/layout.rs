@@ -14,7 +14,7 @@
 //! Only the order of emission changes; the tile list's own order, in which a block stands behind those that dominate
 //! it, is what the passes before rely on. Cost: linear in blocks, times the depth of loops up to [`MAX_DEPTH`].
 
-use crate::emit::Outline;
+use super::Outline;
 use azulejo_core::ir::assignment::Assignment;
 use azulejo_core::ir::index::{Block, Loop};
 use azulejo_core::ir::tiles::{TileBlock, TileList};
@@ -28,9 +28,9 @@ const MAX_DEPTH: usize = 16;
 
 /// Where blocks go.
 #[derive(Debug, Default)]
-pub(crate) struct Layout {
+pub(super) struct Layout {
     /// The blocks that are emitted, by position in the tile list, in the order of emission.
-    pub(crate) order: Vec<u32>,
+    pub(super) order: Vec<u32>,
     /// Where a jump to each block really leads.
     leads_to: Vec<Block>,
     /// By loop.
@@ -53,7 +53,7 @@ struct Span {
 
 impl Layout {
     /// Lays a function out.
-    pub(crate) fn find(&mut self, tiles: &TileList, assignment: &Assignment) {
+    pub(super) fn find(&mut self, tiles: &TileList, assignment: &Assignment) {
         self.follow_empty_blocks(tiles, assignment);
         let Layout { order, leads_to, .. } = self;
         order.clear();
@@ -75,7 +75,7 @@ impl Layout {
 
     /// In a stencil, leaves blocks out that only go to other bytecodes, and puts the one that goes to the next at the end
     /// of what is hot, where the next one stands.
-    pub(crate) fn leave_out(&mut self, tiles: &TileList, outline: &Outline) {
+    pub(super) fn leave_out(&mut self, tiles: &TileList, outline: &Outline) {
         let block = |position: u32| &tiles.blocks[position as usize];
         self.order.retain(|position| {
             let block = block(*position).block;
@@ -90,7 +90,7 @@ impl Layout {
     }
 
     /// Where a jump to a block really leads.
-    pub(crate) fn leads_to(&self, block: Block) -> Block {
+    pub(super) fn leads_to(&self, block: Block) -> Block {
         self.leads_to[block.at()]
     }
 

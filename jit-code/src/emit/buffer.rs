@@ -1,0 +1,188 @@
+//! The code of a function while it is emitted: what the emitters of all machines have in common.
+//!
+//! In: bytes, distances to blocks, constants and addresses, as emitters write them. Out: a [`Buffer`] that can be linked.
+
+use super::layout::Layout;
+use super::link::{self, DistanceForm, Fixup, Goal, Pool};
+use super::{Backend, Code, Options, Outline};
+use crate::memory::reach::Reach;
+use azulejo_core::ir::index::Block;
+use azulejo_core::ir::tiles::{TileBlock, TileList};
+
+/// The code of a function under construction.
+#[derive(Debug)]
+pub struct Buffer<M: Backend> {
+    /// The bytes so far.
+    pub bytes: Vec<u8>,
+    /// Where each block starts, by number; `u32::MAX` until it is emitted.
+    pub starts: Vec<u32>,
+    /// The places that hold distances, in order.
+    pub fixups: Vec<Fixup<M::Form>>,
+    /// The constants behind the code.
+    pub pool: Pool,
+    /// Where the block that is being emitted may go.
+    pub ways: Vec<Block>,
+    /// The block behind it.
+    pub next: Block,
+    /// What has addresses that can be named by their distance.
+    pub reach: Reach,
+    /// What the function has on the stack.
+    pub frame: M::Frame,
+    /// How many bytes of it outgoing arguments and spill slots take.
+    pub room: u32,
+    /// Where the function is left.
+    pub leaves: Vec<u32>,
+    /// Which of these ends the function where an access faults, if one does.
+    pub lands: Option<u32>,
+    /// In a stencil what is known of its blocks.
+    pub(super) outline: Option<Outline>,
+    /// Whether the next bytecode stands behind the block that is being emitted.
+    pub falls_through: bool,
+    /// Whether the block that is being emitted is cold.
+    pub is_cold: bool,
+}
+
+impl<M: Backend> Default for Buffer<M> {
+    fn default() -> Self {
+        Buffer {
+            bytes: Vec::new(),
+            starts: Vec::new(),
+            fixups: Vec::new(),
+            pool: Pool::default(),
+            ways: Vec::new(),
+            next: Block::NONE,
+            reach: Reach::default(),
+            frame: M::Frame::default(),
+            room: 0,
+            leaves: Vec::new(),
+            lands: None,
+            outline: None,
+            falls_through: false,
+            is_cold: false,
+        }
+    }
+}
+
+impl<M: Backend> Buffer<M> {
+    /// One without code, for so many blocks.
+    pub(super) fn clear(&mut self, blocks: usize, options: &Options) {
+        let Buffer {
+            bytes,
+            starts,
+            fixups,
+            pool,
+            ways,
+            next,
+            reach,
+            frame,
+            room,
+            leaves,
+            lands,
+            outline,
+            ..
+        } = self;
+        bytes.clear();
+        starts.clear();
+        starts.resize(blocks, u32::MAX);
+        fixups.clear();
+        pool.clear();
+        ways.clear();
+        leaves.clear();
+        reach.clone_from(&options.reach);
+        (*next, *frame, *room, *lands, *outline) = (Block::NONE, M::Frame::default(), 0, None, None);
+        (self.falls_through, self.is_cold) = (false, false);
+    }
+
+    /// How long the code is so far.
+    pub fn here(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// One more byte.
+    pub fn byte(&mut self, byte: u8) {
+        self.bytes.push(byte);
+    }
+
+    /// More bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// A block that is none of the tile list's.
+    pub fn add_block(&mut self) -> Block {
+        self.starts.push(u32::MAX);
+        Block::from(self.starts.len() - 1)
+    }
+
+    /// Such a block stands here.
+    pub fn start(&mut self, block: Block) {
+        self.starts[block.at()] = self.bytes.len() as u32;
+    }
+
+    /// The code here is to hold the distance to this.
+    pub fn fixup(&mut self, to: Goal, form: M::Form) {
+        let is_open = matches!(to, Goal::Exit(_));
+        self.fixups.push(Fixup { at: self.bytes.len() as u32, to, form, is_open });
+    }
+
+    /// The same, where a block leads.
+    pub fn fixup_block(&mut self, to: Block, form: M::Form) {
+        let exit = self.outline.as_ref().and_then(|outline| *outline.exits.get(to.at())?);
+        self.fixup(exit.map_or(Goal::Block(to), Goal::Exit), form);
+    }
+
+    /// The function is left next, and so it can be where an access faults.
+    pub fn land_faults(&mut self) {
+        self.lands.get_or_insert(self.leaves.len() as u32);
+    }
+
+    /// Whether an address can be named by its distance.
+    pub fn reaches(&self, address: u64) -> bool {
+        self.reach.covers(address)
+    }
+
+    /// Whether what is emitted is a stencil.
+    pub fn is_stencil(&self) -> bool {
+        self.outline.is_some()
+    }
+
+    /// Such a block is emitted now, and behind it this one.
+    pub(super) fn enter(&mut self, tiles: &TileList, block: &TileBlock, layout: &Layout, next: Block) {
+        self.ways.clear();
+        self.ways.extend(tiles.edges(block).iter().map(|edge| layout.leads_to(edge.to)));
+        self.next = next;
+    }
+
+    /// Distances between hot and cold code stay open, and so do those from hot code to constants.
+    pub(super) fn open_across(&mut self, cold: u32) {
+        for fixup in &mut self.fixups {
+            let is_cold = fixup.at >= cold;
+            fixup.is_open |= match fixup.to {
+                Goal::Block(block) => is_cold != (self.starts[block.at()] >= cold),
+                Goal::Constant(_) => !is_cold,
+                Goal::Exit(_) | Goal::Address(_) => true,
+            };
+        }
+    }
+
+    /// Of a stencil that was linked: the places whose distance stays open, where that leads, and how far into the code that
+    /// is, where it is in the code.
+    pub fn open_distances(&self, code: &Code<M>) -> impl Iterator<Item = (u32, M::Form, Goal, Option<u32>)> {
+        let open = self.fixups.iter().filter(|fixup| fixup.is_open);
+        let end = code.end;
+        open.map(move |fixup| {
+            let to = match fixup.to {
+                Goal::Block(block) => Some(self.starts[block.at()]),
+                Goal::Constant(entry) => Some(link::constant_at(end, entry)),
+                Goal::Exit(_) | Goal::Address(_) => None,
+            };
+            (fixup.at, fixup.form, fixup.to, to)
+        })
+    }
+
+    /// What is jumped over within a tile keeps its length: no jump in it may become shorter.
+    pub fn keeps_length_since(&self, from: usize) -> bool {
+        let may_shrink = |fixup: &Fixup<M::Form>| fixup.at as usize >= from && fixup.form.shorter().is_some();
+        !self.fixups.iter().rev().take(4).any(may_shrink)
+    }
+}

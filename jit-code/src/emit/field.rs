@@ -1,0 +1,103 @@
+//! Bits of machine code that hold a number.
+
+/// Where an instruction has a number: some bits of a few bytes, the lowest byte first.
+///
+/// ```
+/// use azulejo_code::emit::Field;
+/// // The distance of a jump in instructions of four bytes: 26 bits, without the two lowest of the number, which are zero.
+/// let distance = Field { bytes: 4, first: 0, width: 26, shift: 2 };
+/// let mut code = 0x1400_0000_u32.to_le_bytes();
+/// distance.write(&mut code, -8);
+/// assert_eq!(u32::from_le_bytes(code), 0x17ff_fffe);
+/// assert_eq!(distance.read(&code), -8);
+/// assert!(distance.fits(1 << 20) && !distance.fits(1 << 27) && !distance.fits(2));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// How many bytes there are, up to eight.
+    pub bytes: u8,
+    /// The lowest bit of them that is the number's.
+    pub first: u8,
+    /// How many bits are.
+    pub width: u8,
+    /// How many of the number's lowest bits are not there: they are zero.
+    pub shift: u8,
+}
+
+impl Field {
+    /// All bits of so many bytes.
+    pub const fn whole(bytes: u8) -> Field {
+        Field { bytes, first: 0, width: bytes * 8, shift: 0 }
+    }
+
+    /// Whether a number can stand there.
+    #[inline]
+    pub fn fits(self, number: i64) -> bool {
+        let unused = 64 - self.width;
+        let shifted = number >> self.shift;
+        shifted << self.shift == number && shifted << unused >> unused == shifted
+    }
+
+    /// The number that stands there, at the start of this code.
+    #[inline]
+    pub fn read(self, code: &[u8]) -> i64 {
+        let unused = 64 - self.width;
+        ((self.word(code) >> self.first) as i64) << unused >> unused << self.shift
+    }
+
+    /// Has a number stand there that [fits](Self::fits).
+    #[inline]
+    pub fn write(self, code: &mut [u8], number: i64) {
+        debug_assert!(self.fits(number), "{number} in {self:?}");
+        let mask = (u64::MAX >> (64 - self.width)) << self.first;
+        let bits = ((number >> self.shift) as u64) << self.first & mask;
+        let word = self.word(code) & !mask | bits;
+        code[..self.bytes as usize].copy_from_slice(&word.to_le_bytes()[..self.bytes as usize]);
+    }
+
+    #[inline]
+    fn word(self, code: &[u8]) -> u64 {
+        let mut word = [0; 8];
+        word[..self.bytes as usize].copy_from_slice(&code[..self.bytes as usize]);
+        u64::from_le_bytes(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_else_changes() {
+        let fields = [
+            Field::whole(1),
+            Field::whole(4),
+            Field::whole(8),
+            Field { bytes: 4, first: 10, width: 12, shift: 0 },
+            Field { bytes: 4, first: 5, width: 19, shift: 2 },
+            Field { bytes: 4, first: 5, width: 16, shift: 48 },
+        ];
+        for field in fields {
+            let largest = i64::MAX >> (64 - field.width) << field.shift;
+            for number in [0, 1, -1, 2, -3, 100].map(|number: i64| number << field.shift) {
+                for number in [number, largest.wrapping_sub(number), !largest.wrapping_sub(number)] {
+                    let number = number >> field.shift << field.shift;
+                    if !field.fits(number) {
+                        continue;
+                    }
+                    for background in [0, u64::MAX, 0x0123_4567_89ab_cdef] {
+                        let mut code = background.to_le_bytes();
+                        field.write(&mut code, number);
+                        assert_eq!(field.read(&code), number, "{field:?}");
+                        let mask = (u64::MAX >> (64 - field.width)) << field.first;
+                        assert_eq!(u64::from_le_bytes(code) & !mask, background & !mask, "{field:?}");
+                    }
+                }
+            }
+            if field.width < 64 && field.shift + field.width < 64 {
+                let beyond = 1 << (field.width - 1 + field.shift);
+                assert!(!field.fits(beyond) && field.fits(-beyond) && field.fits(largest), "{field:?}");
+            }
+        }
+    }
+}

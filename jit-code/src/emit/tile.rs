@@ -1,0 +1,120 @@
+//! Tiles as their emitters see them, and the sets that compilers choose from.
+
+use super::{Backend, slot_offset};
+use azulejo_core::grammar::TileSet;
+use azulejo_core::ir::assignment::{Assignment, Loc};
+use azulejo_core::ir::tiles::{Inst, Role, TileList};
+use azulejo_core::vocab::Sig;
+use core::fmt;
+use core::marker::PhantomData;
+
+/// Emits one tile.
+pub type EmitFn<M> = fn(&mut M, &Tile<'_, M>);
+
+/// The tiles that a compiler chooses from and how each is emitted; made by `tileset!`.
+#[derive(Clone, Copy, Debug)]
+pub struct Set<M: Backend> {
+    /// Costs and constraints, and the tables to choose by.
+    pub tables: &'static TileSet,
+    /// The emitter of each tile.
+    pub emit: &'static [EmitFn<M>],
+    /// The rows the tables were made of, as text for tools.
+    pub rows: &'static str,
+}
+
+/// Where an instruction may have an operand: in a register, or on the stack where the machine's instructions take that.
+pub trait Place {
+    /// In the register with this number.
+    fn register(number: u8) -> Self;
+
+    /// So many bytes above the stack pointer.
+    fn stack(offset: u32) -> Self;
+}
+
+/// An instruction with its operands in place, as emitters see it.
+#[derive(Clone, Copy)]
+pub struct Tile<'a, M> {
+    /// The types of the pattern's root.
+    pub sig: Sig,
+    /// The bytecode it came from.
+    pub origin: u32,
+    locs: &'a [Loc],
+    imms: &'a [i64],
+    /// How many of `locs` are results.
+    n_outs: usize,
+    /// Where temporaries start.
+    first_temp: usize,
+    out_args: u16,
+    machine: PhantomData<M>,
+}
+
+impl<M> fmt::Debug for Tile<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Tile { sig, origin, locs, imms, .. } = self;
+        let mut text = f.debug_struct("Tile");
+        text.field("sig", sig).field("origin", origin).field("locs", locs).field("imms", imms);
+        text.finish_non_exhaustive()
+    }
+}
+
+impl<'a, M: Backend> Tile<'a, M> {
+    /// That of an instruction.
+    pub(super) fn of(tiles: &'a TileList, assignment: &'a Assignment, inst: &Inst) -> Tile<'a, M> {
+        let Inst { sig, operands, imms, origin, .. } = *inst;
+        let roles = &tiles.operands[operands.range()];
+        let is_result = |role: Role| matches!(role, Role::Def | Role::EarlyDef);
+        let n_outs = roles.iter().take_while(|operand| is_result(operand.role)).count();
+        let first_temp = roles.iter().position(|operand| operand.role == Role::Temp).unwrap_or(roles.len());
+        Tile {
+            sig,
+            origin,
+            locs: &assignment.locs[operands.range()],
+            imms: &tiles.imms[imms.range()],
+            n_outs,
+            first_temp,
+            out_args: tiles.out_args,
+            machine: PhantomData,
+        }
+    }
+
+    /// The result's register.
+    pub fn out(&self) -> u8 {
+        self.number(0)
+    }
+
+    /// The register of the n-th operand, in pattern order.
+    pub fn reg(&self, n: usize) -> u8 {
+        self.number(self.n_outs + n)
+    }
+
+    /// The place of the n-th operand, if it may be in its spill slot.
+    pub fn place(&self, n: usize) -> M::Place {
+        match self.locs[self.n_outs + n] {
+            Loc::Reg(reg) => M::Place::register(reg.number()),
+            Loc::Slot(slot) => M::Place::stack(slot_offset(self.out_args, slot)),
+            Loc::OutArg(_) => unreachable!("an argument on the stack is no operand of a tile's pattern"),
+        }
+    }
+
+    /// How many operands it reads.
+    pub fn operands(&self) -> usize {
+        self.first_temp - self.n_outs
+    }
+
+    /// The n-th scratch register.
+    pub fn temp(&self, n: usize) -> u8 {
+        self.number(self.first_temp + n)
+    }
+
+    /// The n-th constant, in pattern order.
+    pub fn imm(&self, n: usize) -> i64 {
+        self.imms[n]
+    }
+
+    fn number(&self, at: usize) -> u8 {
+        match self.locs[at] {
+            Loc::Reg(reg) => reg.number(),
+            other => unreachable!("{other:?} was to be a register"),
+        }
+    }
+}
