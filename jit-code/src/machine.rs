@@ -1,5 +1,6 @@
 //! In what machines differ, for whoever installs their code.
 
+use crate::field::Field;
 use azulejo_core::target::Reg;
 use core::ffi::c_void;
 
@@ -12,6 +13,10 @@ pub struct Machine {
     pub filler: [u8; 4],
     /// How many bytes before or behind itself an instruction can name an address in.
     pub reach: u64,
+    /// How many bytes its shortest instructions have; the others have a multiple of that.
+    pub unit: u8,
+    /// Where its instructions have constants; those with more bits come first.
+    pub immediates: &'static [Field],
     /// Has an instruction name an address by its distance.
     pub relocate: fn(Relocation<'_>),
     /// How its frames are unwound.
@@ -109,6 +114,8 @@ pub(crate) mod toy {
         elf: 0,
         filler: [0, 1, 2, 3],
         reach: i32::MAX as u64,
+        unit: 4,
+        immediates: &[Field { bytes: 4, first: 10, width: 12, shift: 0 }],
         relocate: |field| {
             let Relocation { code, place, at, address } = field;
             let distance = address.wrapping_sub((at + place) as u64) as u32;

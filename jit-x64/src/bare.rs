@@ -8,98 +8,48 @@ use crate::emit::{Cond, Emitter, Options};
 use crate::encode::{Alu, Mem, Shift};
 use crate::frame::Frame;
 use crate::regs;
-use azulejo_code::emit::{Backend, Buffer, by_hand};
+use azulejo_code::Field;
+use azulejo_code::emit::{Backend, BaselineFrame, Buffer, CONTEXT, SLOTS, by_hand};
 use azulejo_core::pass::build::TAILED;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
 
-/// How many times the epilogue of baseline code takes the frame down.
-pub(crate) const LEAVES: usize = 4;
-
-/// What stands before and behind the stencils of a function, whatever its frame's size is. From `rsp` up: the stencils' room, the
-/// call cell of the function, its context, its slots.
-#[derive(Debug, Default)]
-pub(crate) struct BaselineFrame {
-    /// Without slots.
-    frame: Frame,
-    /// How many bytes of it the stencils asked for, and the registers that they use and must be given back.
-    pub(crate) room: u32,
-    pub(crate) saved: RegSet,
-    /// Keeps the machine's own pointers where stencils want them, and goes where it is told.
-    pub(crate) prologue: Vec<u8>,
-    /// Where in it the room is made.
-    pub(crate) make_at: usize,
-    /// Where in it `(cu)` is put into its register, if it is kept there: eight bytes.
-    pub(crate) unit_at: Option<usize>,
-    /// Leaves the function.
-    pub(crate) epilogue: Vec<u8>,
-    /// Where in it the function is left before its end.
-    pub(crate) left: usize,
-    /// Where in it the frame is taken back.
-    pub(crate) leaves: [u32; LEAVES],
-}
-
-/// The frame of one function.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OwnFrame {
-    pub(crate) frame: Frame,
-    /// Where in it the call cell is of the function that runs in its own slots; zero if it runs in others.
-    cell: u32,
-    has_slots: bool,
-}
-
-impl OwnFrame {
-    /// Where the call cell is, the context, and the slots, if it has any.
-    pub(crate) fn places(&self) -> Option<[u32; 3]> {
-        self.has_slots.then(|| [0, CONTEXT, SLOTS].map(|place| self.cell + place))
+/// The code around stencils that use these registers and so much of the stack.
+pub(crate) fn baseline_frame(
+    saved: RegSet,
+    room: u32,
+    keeps_unit: bool,
+    options: &Options,
+) -> BaselineFrame<Emitter> {
+    let unit = if keeps_unit { RegSet::of(&[regs::KEPT_CU]) } else { RegSet::EMPTY };
+    let used = saved.union(RegSet::of(&[regs::R12, regs::RBX])).union(unit);
+    let frame = Frame::new(used, room + SLOTS, true, options.frame_pointers).open();
+    let mut emitter: Emitter = by_hand(options, frame);
+    emitter.make_frame();
+    let make_at = emitter.here() - emitter.frame.room_len() as usize;
+    let cell = Mem::at(regs::RSP.number(), room as i64);
+    let [context, slots, to] = [regs::RDI, regs::RSI, regs::RDX].map(Reg::number);
+    emitter.store_imm(Type::I64, cell, 0);
+    emitter.mov(regs::R12.number(), context);
+    emitter.mov(regs::RBX.number(), slots);
+    let mut unit_at = Vec::new();
+    if keeps_unit {
+        emitter.mov_imm(regs::KEPT_CU.number(), u64::MAX >> 1);
+        unit_at.push((emitter.here() - 8, Field::LONG));
     }
-}
-
-/// How far behind the call cell the others are.
-const CONTEXT: u32 = 8;
-const SLOTS: u32 = 16;
-/// A frame with slots is smaller than this: it does not reach beyond a page.
-const MAX_OWN: u32 = 4096;
-
-impl BaselineFrame {
-    pub(crate) fn new(saved: RegSet, room: u32, keeps_unit: bool, options: &Options) -> BaselineFrame {
-        let unit = if keeps_unit { RegSet::of(&[regs::KEPT_CU]) } else { RegSet::EMPTY };
-        let used = saved.union(RegSet::of(&[regs::R12, regs::RBX])).union(unit);
-        let frame = Frame::new(used, room + SLOTS, true, options.frame_pointers).open();
-        let mut emitter: Emitter = by_hand(options, frame);
-        emitter.make_frame();
-        let make_at = emitter.here() - emitter.frame.room_len() as usize;
-        let cell = Mem::at(regs::RSP.number(), room as i64);
-        let [context, frame, to] = [regs::RDI, regs::RSI, regs::RDX].map(Reg::number);
-        emitter.store_imm(Type::I64, cell, 0);
-        emitter.mov(regs::R12.number(), context);
-        emitter.mov(regs::RBX.number(), frame);
-        let unit_at = keeps_unit.then(|| {
-            emitter.mov_imm(regs::KEPT_CU.number(), u64::MAX >> 1);
-            emitter.here() - 8
-        });
-        emitter.jmp_to(to);
-        let prologue = core::mem::take(&mut emitter.bytes);
-        emitter.turn();
-        if options.backtraces {
-            emitter.note(cell);
-        }
-        emitter.leave();
-        let left = emitter.here();
-        emitter.resume(room as i64);
-        debug_assert!(emitter.fixups.is_empty(), "it is put anywhere as it is");
-        let leaves = emitter.leaves[..].try_into().expect("that often the frame is taken back");
-        let Buffer { frame, bytes: epilogue, .. } = emitter.into_buffer();
-        BaselineFrame { frame, room, saved, prologue, make_at, unit_at, epilogue, left, leaves }
+    emitter.jmp_to(to);
+    let prologue = core::mem::take(&mut emitter.bytes);
+    emitter.turn();
+    if options.backtraces {
+        emitter.note(cell);
     }
-
-    /// That of a function with so many slots; they are in it unless they are too many.
-    pub(crate) fn of(&self, slots: u32) -> OwnFrame {
-        let bytes = slots.saturating_mul(8);
-        let has_slots = bytes < MAX_OWN && self.frame.size() + bytes.next_multiple_of(16) < MAX_OWN;
-        let frame = if has_slots { self.frame.with_more(bytes) } else { self.frame };
-        OwnFrame { frame, cell: self.room, has_slots }
-    }
+    emitter.leave();
+    let left = emitter.here();
+    emitter.resume(room as i64);
+    debug_assert!(emitter.fixups.is_empty(), "it is put anywhere as it is");
+    let leaves = emitter.leaves[..].try_into().expect("that often the frame is taken back");
+    let Buffer { frame, bytes: epilogue, .. } = emitter.into_buffer();
+    BaselineFrame { frame, room, saved, prologue, make_at, unit_at, epilogue, left, leaves }
 }
 
 impl Emitter {

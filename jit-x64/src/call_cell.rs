@@ -20,8 +20,8 @@
 //! in `rcx`. By default that entry is [`unpack`], which loads them into the registers above; code that reads arguments from
 //! memory puts its own address there.
 
-use crate::compile::RawStatus;
 use azulejo_code::memory::near::Word;
+use azulejo_code::status::RawStatus;
 use azulejo_core::pass::build::{CallEntry, Functions};
 use azulejo_core::vocab::Trap;
 use core::cell::{Cell, RefCell};

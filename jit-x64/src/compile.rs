@@ -2,7 +2,6 @@
 //!
 //! In: what is compiled, the tiles and rules to use. Out: code in memory, with the entry that all tiers share.
 
-use crate::baseline::{Baseline, BaselineCode, Machinery};
 use crate::call_cell::CallCell;
 use crate::emit::{Code, Emitter, Options, Scratch, Set};
 use crate::features::Features;
@@ -10,8 +9,10 @@ use crate::invoke::{self, Adapter, AdapterTarget, Admission};
 use crate::machine::MACHINE;
 use crate::regs::{self, RBP, REGISTERS, REGISTERS_BUT_RBP};
 use crate::tiles::X64;
+use azulejo_code::baseline::{Baseline, BaselineCode as CodeOfBaseline, Machinery};
 use azulejo_code::emit::{Form, emit, emit_as};
 use azulejo_code::faults::{Guarded, Registered, Site};
+use azulejo_code::status::{RawStatus, Status};
 use azulejo_code::watch::{Announced, Told, Watchers};
 use azulejo_code::{CodeMemory, Installed};
 use azulejo_core::error::{Error, Unsupported};
@@ -23,7 +24,7 @@ use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::target::RegisterFile;
 use azulejo_core::verify::Function;
-use azulejo_core::vocab::{Op, Trap};
+use azulejo_core::vocab::Op;
 
 /// A compiler and the memory its code goes to.
 #[derive(Debug)]
@@ -42,9 +43,12 @@ pub struct Compiler {
     /// What watchers are told that the code is called, and what bytecode it is from.
     name: String,
     source: String,
-    baseline: Baseline,
+    baseline: Baseline<Emitter>,
     guards: bool,
 }
+
+/// A function's baseline code.
+pub type BaselineCode = CodeOfBaseline<Emitter>;
 
 /// A compiled function.
 #[derive(Debug)]
@@ -59,77 +63,6 @@ pub struct Compiled {
     code_bytes: usize,
     map: Box<[(u32, u32)]>,
     stack_bytes: u32,
-}
-
-/// How compiled code was left.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Status {
-    /// The function is done; the bits of its result.
-    Returned(u64),
-    /// The interpreter goes on at this bytecode.
-    Exited {
-        /// Which.
-        at: u32,
-    },
-    /// It was entered in an inner loop, and control has come to the head of one around it, at this bytecode.
-    MovedOn {
-        /// Which.
-        at: u32,
-    },
-    /// The function failed.
-    Trapped {
-        /// Why.
-        trap: Trap,
-        /// At which bytecode.
-        at: u32,
-    },
-    /// Another function takes its place: the one that its host knows of.
-    Tailed,
-}
-
-/// What compiled code gives back, in `rax` and `rdx`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct RawStatus {
-    status: u64,
-    value: u64,
-}
-
-impl RawStatus {
-    /// What is in the registers, if it was baseline code that gave it back.
-    pub fn turned(self) -> TurnedStatus {
-        TurnedStatus { value: self.status, status: self.value }
-    }
-}
-
-/// What baseline code gives back: the same the other way round, as calls between functions of bytecode have it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct TurnedStatus {
-    value: u64,
-    status: u64,
-}
-
-impl From<TurnedStatus> for Status {
-    fn from(TurnedStatus { value, status }: TurnedStatus) -> Status {
-        RawStatus { status, value }.into()
-    }
-}
-
-impl From<RawStatus> for Status {
-    fn from(raw: RawStatus) -> Status {
-        let RawStatus { status, value } = raw;
-        match status >> 32 {
-            0 => Status::Returned(value),
-            1 => Status::Exited { at: status as u32 },
-            3 => Status::Tailed,
-            5 => Status::MovedOn { at: status as u32 },
-            _ => Status::Trapped {
-                trap: Trap::from_code(status as u32).expect("compiled code raises traps by their codes"),
-                at: value as u32,
-            },
-        }
-    }
 }
 
 /// What all compiled code is called as: context, frame, and the unit or, for baseline code, where to go on. A panic in what

@@ -6,6 +6,8 @@
 //! The stack of compiled code is as [`mod@crate::frame`] says: `rsp` does not move between prologue and epilogue but for a
 //! push and pop that move one slot to another.
 
+use crate::bare;
+use crate::compile::Entry;
 pub use crate::condition::Cond;
 use crate::encode::{Alu, Bits, Mem, Rm};
 use crate::ending::Ending;
@@ -15,8 +17,9 @@ use crate::jump::Jump;
 use crate::machine::MACHINE;
 use crate::regs;
 use azulejo_code::Machine;
-use azulejo_code::emit::{self, Backend, Buffer, Goal, NEXT, Place};
+use azulejo_code::emit::{self, Backend, BaselineFrame, Buffer, Goal, NEXT, Place};
 pub use azulejo_code::emit::{Options, emit};
+use azulejo_code::status::RawStatus;
 use azulejo_core::ir::assignment::Move;
 use azulejo_core::ir::index::Block;
 use azulejo_core::target::RegSet;
@@ -116,6 +119,30 @@ impl Backend for Emitter {
             // A function that does not return does where it faults.
             self.leave_failed();
         }
+    }
+
+    fn around_stencils(
+        saved: RegSet,
+        room: u32,
+        keeps_unit: bool,
+        options: &Options,
+    ) -> BaselineFrame<Emitter> {
+        bare::baseline_frame(saved, room, keeps_unit, options)
+    }
+
+    fn enlarged(frame: Frame, bytes: u32) -> Frame {
+        frame.with_more(bytes)
+    }
+
+    fn write_room(frame: &Frame, code: &mut [u8]) {
+        frame.write_room(code);
+    }
+
+    unsafe fn enter(code: *const u8, context: *mut (), frame: *mut u64, third: *const ()) -> RawStatus {
+        // SAFETY: this is a function of this type.
+        let entry: Entry = unsafe { core::mem::transmute(code) };
+        // SAFETY: the caller promises what the code relies on.
+        unsafe { entry(context, frame, third) }
     }
 }
 

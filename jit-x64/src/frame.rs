@@ -9,10 +9,9 @@ use crate::call_cell::{CallCell, Host};
 use crate::emit::Emitter;
 use crate::encode::{Alu, Mem};
 use crate::ending::Ending;
-use crate::machine::MACHINE;
 use crate::regs::*;
 use azulejo_code::emit::{LEFT, OUT};
-use azulejo_code::unwind::{Change, Described, StackFrame, Step};
+use azulejo_code::unwind::{Change, StackFrame, Step};
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
 
@@ -59,11 +58,6 @@ impl Frame {
         frame
     }
 
-    /// What is to be known of code with this frame, which leaves it there and has so many bytes of instructions.
-    pub(crate) fn described<'a>(&'a self, leaves: &'a [u32], end: usize) -> Described<'a> {
-        Described { machine: &MACHINE, frame: self, leaves, end }
-    }
-
     /// The registers that are pushed, in order.
     fn pushed(&self) -> impl DoubleEndedIterator<Item = Reg> + '_ {
         SAVE_ORDER.into_iter().filter(|reg| self.saved.contains(*reg))
@@ -80,8 +74,8 @@ impl Frame {
     }
 
     /// Writes the room of an open frame into an instruction that makes it or takes it back.
-    pub(crate) fn write_room(&self, code: &mut [u8], at: usize) {
-        code[at + ROOM_AT..][..4].copy_from_slice(&self.room.to_le_bytes());
+    pub(crate) fn write_room(&self, code: &mut [u8]) {
+        code[ROOM_AT..][..4].copy_from_slice(&self.room.to_le_bytes());
     }
 
     /// How many bytes the change of `rsp` has that makes or takes back the room.
@@ -249,7 +243,7 @@ impl Emitter {
 mod tests {
     use super::*;
     use crate::emit::Code;
-    use crate::machine::dwarf;
+    use crate::machine::{MACHINE, dwarf};
     use azulejo_code::unwind::dwarf::*;
     use azulejo_code::unwind::of_function;
     use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, Register};

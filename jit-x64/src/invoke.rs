@@ -6,9 +6,8 @@
 //! For the callee: an [`Adapter`] (an entry thunk) takes calls for code that wants its arguments in a frame. It makes the frame on
 //! the machine's stack. [`crate::call_cell`] says how calls are made.
 
-use crate::baseline::BaselineCode;
 use crate::call_cell::{CallCell, Host, REGISTER_ARGUMENTS, TAIL_CALL};
-use crate::compile::Compiled;
+use crate::compile::{BaselineCode, Compiled};
 use crate::emit::{Code, Cond, Emitter, Options, Tile, stack_mem};
 use crate::encode::{Alu, Mem};
 use crate::frame::Frame;

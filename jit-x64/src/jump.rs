@@ -1,6 +1,7 @@
 //! Distances in instructions: jumps with 32 bits and with eight, and fields that are nothing else.
 
-use azulejo_code::emit::{DistanceForm, Field, Shorter};
+use azulejo_code::Field;
+use azulejo_code::emit::{DistanceForm, Shorter};
 
 /// What kind of place holds a distance. All count from behind the place, where the instruction ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,7 +20,7 @@ impl DistanceForm for Jump {
     #[inline]
     fn field(self) -> Field {
         match self {
-            Jump::Field | Jump::Jump | Jump::Branch => Field::whole(4),
+            Jump::Field | Jump::Jump | Jump::Branch => Field::WORD,
             Jump::Short => Field::whole(1),
         }
     }

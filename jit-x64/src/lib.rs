@@ -16,7 +16,6 @@ pub mod __private {
 
 pub mod abi;
 mod bare;
-pub mod baseline;
 pub mod call_cell;
 pub mod compile;
 mod condition;
@@ -30,14 +29,13 @@ mod jump;
 pub mod machine;
 pub mod regs;
 mod shuffle;
-mod stencil;
 pub mod tiles;
 
+pub use azulejo_code::status::{RawStatus, Status, TurnedStatus};
 pub use azulejo_core::verify::Function;
 /// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].
 pub use azulejo_core::vocab::{Sig, Type};
-pub use baseline::BaselineCode;
-pub use compile::{Compiled, Compiler, RawStatus, Status, TurnedStatus};
+pub use compile::{BaselineCode, Compiled, Compiler};
 pub use emit::{Code, Cond, EmitFn, Emitter, Set, Tile};
 pub use encode::Mem;
 pub use features::Features;

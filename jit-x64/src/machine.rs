@@ -2,6 +2,7 @@
 
 use crate::frame::SAVE_ORDER;
 use crate::regs::{RBP, RSP};
+use azulejo_code::Field;
 use azulejo_code::machine::{Machine, Relocation, Signals, Unwinding};
 use azulejo_core::target::Reg;
 
@@ -13,6 +14,8 @@ pub static MACHINE: Machine = Machine {
     elf: 62,
     filler: [FILLER; 4],
     reach: i32::MAX as u64,
+    unit: 1,
+    immediates: &IMMEDIATES,
     relocate,
     unwinding: Unwinding {
         dwarf,
@@ -23,6 +26,15 @@ pub static MACHINE: Machine = Machine {
         saved: &SAVE_ORDER,
     },
     signals: SIGNALS,
+};
+
+/// Whole constants, the halves of those that are stored in two steps, and bytes of which only the lowest bits count, as of the
+/// number of a shift.
+const IMMEDIATES: [Field; 9] = {
+    const fn low(bits: u8) -> Field {
+        Field { bytes: 1, first: 0, width: bits, shift: 0 }
+    }
+    [Field::LONG, Field::WORD, Field::UPPER_WORD, low(3), low(4), low(5), low(6), low(7), low(8)]
 };
 
 /// Distances count from behind their four bytes, which instructions end with.

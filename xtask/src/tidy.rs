@@ -31,12 +31,19 @@ const USES: &[(&str, &[&str])] = &[
     ("jit-core/src/pass", &["vocab", "ir", "grammar", "target", "check", "text", "error", "random"]),
     ("jit-core/src/check", &["vocab", "ir", "grammar", "target", "pass"]),
     ("jit-core/src/text", &["vocab", "ir", "grammar", "target"]),
-    ("jit-code/src/machine", &[]),
+    ("jit-code/src/field", &[]),
+    ("jit-code/src/status", &[]),
+    ("jit-code/src/machine", &["field"]),
     ("jit-code/src/unwind", &["machine"]),
     ("jit-code/src/faults", &["machine"]),
     ("jit-code/src/watch", &["machine", "unwind"]),
     ("jit-code/src/memory", &["machine", "unwind", "faults", "watch"]),
-    ("jit-code/src/emit", &["machine", "unwind", "faults", "memory"]),
+    ("jit-code/src/emit", &["field", "status", "machine", "unwind", "faults", "memory"]),
+    ("jit-code/src/stencil", &["field", "emit"]),
+    (
+        "jit-code/src/baseline",
+        &["field", "status", "machine", "unwind", "faults", "watch", "memory", "emit", "stencil"],
+    ),
 ];
 
 /// Runs every check and reports all that is wrong.

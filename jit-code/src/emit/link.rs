@@ -5,9 +5,9 @@
 //! short if the distance was short before anything shrank: distances only get smaller, so this is safe, and one
 //! pass is enough. Cost: linear.
 
-use super::Backend;
 use super::code::Code;
-use super::field::Field;
+use super::{Backend, Buffer};
+use crate::field::Field;
 use azulejo_core::ir::index::Block;
 use std::collections::HashMap;
 use std::fmt;
@@ -94,18 +94,17 @@ pub(super) struct Scratch {
     cuts: Vec<(u32, u32)>,
 }
 
-/// Shortens and links. `starts` are the blocks' by number, `order` are the blocks that were emitted, in order, and `others`
+/// Shortens and links what is in a buffer but for the bytes, which are in `code` already. `order` are the blocks that were emitted, in order, and `others`
 /// are some more in any order.
 pub(super) fn link<M: Backend>(
     scratch: &mut Scratch,
     code: &mut Code<M>,
-    fixups: &mut [Fixup<M::Form>],
-    starts: &mut [u32],
+    buffer: &mut Buffer<M>,
     order: impl Iterator<Item = Block>,
     others: impl Iterator<Item = Block>,
-    pool: &Pool,
     may_shrink: bool,
 ) {
+    let Buffer { fixups, starts, pool, .. } = buffer;
     scratch.cuts.clear();
     if may_shrink {
         shorten(&mut scratch.cuts, &mut code.bytes, fixups, starts);

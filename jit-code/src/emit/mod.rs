@@ -7,9 +7,9 @@
 //! What is emitted for a tile, a move, the start of a function is the machine's business: its [`Backend`] is the emitter that
 //! all of them write into.
 
+mod around;
 mod buffer;
 mod code;
-mod field;
 mod layout;
 mod link;
 mod tile;
@@ -17,6 +17,7 @@ mod tile;
 use crate::faults::Site;
 use crate::machine::Machine;
 use crate::memory::reach::Reach;
+use crate::status::RawStatus;
 use crate::unwind::StackFrame;
 use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Move};
@@ -27,9 +28,9 @@ use azulejo_core::target::RegSet;
 use core::fmt;
 use core::ops::DerefMut;
 
+pub use around::{BaselineFrame, CONTEXT, LEAVES, OwnFrame, SLOTS};
 pub use buffer::Buffer;
 pub use code::Code;
-pub use field::Field;
 use layout::Layout;
 pub use link::{DistanceForm, Fixup, Goal, Pool, Shorter};
 pub use tile::{EmitFn, Place, Set, Tile};
@@ -69,6 +70,22 @@ pub trait Backend: DerefMut<Target = Buffer<Self>> + fmt::Debug + Sized + 'stati
 
     /// Emits what stands behind all blocks. If accesses may fault, the function must be left somewhere.
     fn finish(&mut self, may_fault: bool);
+
+    /// The code around stencils that use these registers and so much of the stack. It may keep `(cu)` in a register.
+    fn around_stencils(saved: RegSet, room: u32, keeps_unit: bool, options: &Options) -> BaselineFrame<Self>;
+
+    /// A frame of baseline code with so many bytes more.
+    fn enlarged(frame: Self::Frame, bytes: u32) -> Self::Frame;
+
+    /// Writes how large such a frame is into the instructions that make it, or take it back.
+    fn write_room(frame: &Self::Frame, code: &mut [u8]);
+
+    /// Runs code with a context, a frame and one argument more; gives what is in the two registers of results.
+    ///
+    /// # Safety
+    ///
+    /// The code must be a function that takes these.
+    unsafe fn enter(code: *const u8, context: *mut (), frame: *mut u64, third: *const ()) -> RawStatus;
 }
 
 /// How far above the stack pointer a spill slot is, in bytes, if so many arguments may stand below.
@@ -276,8 +293,7 @@ fn close<M: Backend>(
 ) {
     (code.bytes, code.leaves) = (core::mem::take(&mut buffer.bytes), core::mem::take(&mut buffer.leaves));
     (code.lands, code.frame) = (buffer.lands, buffer.frame);
-    let Buffer { fixups, starts, pool, .. } = buffer;
-    link::link(scratch, code, fixups, starts, order, others, pool, may_shrink);
+    link::link(scratch, code, buffer, order, others, may_shrink);
 }
 
 /// An emitter of code that comes from no tile list.

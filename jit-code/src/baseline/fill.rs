@@ -6,13 +6,13 @@
 use super::BaselineCode;
 use super::faults::Sites;
 use super::operand::{Here, Operand};
-use super::pack::{CHUNK, COPIED, HOLE, Packed, PackedStencil, Patch, Quick, Table, What};
+use super::pack::{CHUNK, COPIED, End, HOLE, Packed, PackedStencil, Patch, Quick, Table, What};
 use super::plan::{MAX_BYTES, Plan, Slow};
-use crate::bare::{BaselineFrame, OwnFrame};
-use crate::machine::FILLER;
-use crate::stencil::{Bits, COLD_ALIGNMENT, Hole, Part};
-use azulejo_code::CodeMemory;
-use azulejo_code::faults::{Guarded, Registered};
+use crate::CodeMemory;
+use crate::emit::{Backend, BaselineFrame, OwnFrame};
+use crate::faults::{Guarded, Registered};
+use crate::stencil::{COLD_ALIGNMENT, Hole, Part};
+use crate::unwind::Described;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::stencil::Source;
@@ -21,10 +21,10 @@ use azulejo_core::verify::Function;
 use std::sync::Arc;
 
 /// What stands around the stencils, and what bytecode refers to beside itself.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Around<'a> {
-    pub(super) frame: &'a BaselineFrame,
-    pub(super) own: OwnFrame,
+#[derive(Debug)]
+pub(super) struct Around<'a, M: Backend> {
+    pub(super) frame: &'a BaselineFrame<M>,
+    pub(super) own: OwnFrame<M>,
     pub(super) code: Code<'a>,
     pub(super) labels: &'a [u32],
     pub(super) unit: u64,
@@ -84,7 +84,7 @@ const ENTRY_BYTES: usize = 8;
 const POSITION_BYTES: usize = 4;
 
 impl Sections {
-    fn of(plan: &Plan, around: &Around<'_>) -> Sections {
+    fn of<M: Backend>(plan: &Plan, around: &Around<'_, M>) -> Sections {
         let hot = around.frame.prologue.len();
         let epilogue = hot + plan.hot as usize;
         let cold = (epilogue + around.frame.epilogue.len().max(SPILL)).next_multiple_of(COLD_ALIGNMENT);
@@ -97,24 +97,24 @@ impl Sections {
 }
 
 /// Writes a function's code into code memory.
-pub(super) fn fill(
+pub(super) fn fill<M: Backend>(
     plan: &Plan,
     packed: &Packed,
-    around: Around<'_>,
+    around: Around<'_, M>,
     memory: &CodeMemory,
-) -> Result<BaselineCode, Error> {
+) -> Result<BaselineCode<M>, Error> {
     let at = Sections::of(plan, &around);
     if at.end > MAX_BYTES {
         return Err(Error::OutOfCodeMemory);
     }
     let frame = around.own.frame;
     let leaves = around.frame.leaves.map(|leave| at.epilogue as u32 + leave);
-    let described = frame.described(&leaves, at.code_end);
+    let described = Described { machine: M::MACHINE, frame: &frame, leaves: &leaves, end: at.code_end };
     let installed = memory.install_with(described, at.end, |address, bytes| {
         bytes[..at.hot].copy_from_slice(&around.frame.prologue);
-        frame.write_room(bytes, around.frame.make_at);
-        if let Some(at) = around.frame.unit_at {
-            bytes[at..at + 8].copy_from_slice(&around.unit.to_le_bytes());
+        M::write_room(&frame, &mut bytes[around.frame.make_at..]);
+        for &(at, field) in &around.frame.unit_at {
+            field.put(&mut bytes[at..], around.unit);
         }
         Filler { plan, packed, around: &around, at, address, bytes }.fill();
     })?;
@@ -140,7 +140,7 @@ pub(super) fn fill(
         _faults: faults,
         installed,
         own: around.own,
-        unit: around.frame.unit_at.map(|_| around.unit),
+        unit: (!around.frame.unit_at.is_empty()).then_some(around.unit),
         leaves,
         positions: at.positions as u32,
         n_bytecodes: around.code.len as u32,
@@ -148,10 +148,10 @@ pub(super) fn fill(
     })
 }
 
-struct Filler<'a> {
+struct Filler<'a, M: Backend> {
     plan: &'a Plan,
     packed: &'a Packed,
-    around: &'a Around<'a>,
+    around: &'a Around<'a, M>,
     at: Sections,
     /// Where the code will run.
     address: usize,
@@ -169,7 +169,7 @@ struct Placed<'a> {
     table: usize,
 }
 
-impl Filler<'_> {
+impl<M: Backend> Filler<'_, M> {
     fn fill(&mut self) {
         match self.around.code.depths.is_empty() {
             true => self.hot::<false>(),
@@ -178,12 +178,13 @@ impl Filler<'_> {
         // Only now is nothing written behind the last stencil any more.
         let epilogue_end = self.at.epilogue + self.around.frame.epilogue.len();
         self.bytes[self.at.epilogue..epilogue_end].copy_from_slice(&self.around.frame.epilogue);
-        self.bytes[epilogue_end..self.at.cold].fill(FILLER);
+        M::MACHINE.fill_up(&mut self.bytes[epilogue_end..self.at.cold], epilogue_end);
         for leave in self.around.frame.leaves {
-            self.around.own.frame.write_room(self.bytes, self.at.epilogue + leave as usize);
+            let at = self.at.epilogue + leave as usize;
+            M::write_room(&self.around.own.frame, &mut self.bytes[at..]);
         }
         self.slow();
-        self.bytes[self.at.code_end..self.at.tables].fill(FILLER);
+        M::MACHINE.fill_up(&mut self.bytes[self.at.code_end..self.at.tables], self.at.code_end);
         for table in 0..self.plan.tables.len() {
             self.table(table);
         }
@@ -288,29 +289,32 @@ impl Filler<'_> {
             let part = stencil.cold.of(&self.packed.bytes);
             self.bytes[cold..cold + part.len()].copy_from_slice(part);
         }
-        for Patch { part, at, what } in stencil.patches.of(&self.packed.patches) {
+        for Patch { part, at, field, what } in stencil.patches.of(&self.packed.patches) {
             let place = placed.part(*part) + *at as usize;
-            let to = match *what {
-                // SAFETY: the word is one of this bytecode's opcode, and a field, as labels are.
-                What::Label(label) => self.start(unsafe { label.read::<false>(here) } as usize),
-                What::Next => hot + stencil.hot as usize,
-                What::Out => self.at.epilogue,
-                What::Left => self.at.epilogue + self.around.frame.left,
-                What::In(part, at) => placed.part(part) + at as usize,
-                What::Address(address) => (address as usize).wrapping_sub(self.address),
-                What::Value(ref hole, operand) => {
-                    self.value(placed, hole, operand);
-                    continue;
+            let number = match what {
+                What::Value(hole, operand) => self.value(placed, hole, *operand),
+                What::Distance(base, end) => {
+                    let to = match *end {
+                        // SAFETY: the word is one of this bytecode's opcode, and a field, as labels are.
+                        End::Label(label) => self.start(unsafe { label.read::<false>(here) } as usize),
+                        End::Next => hot + stencil.hot as usize,
+                        End::Out => self.at.epilogue,
+                        End::Left => self.at.epilogue + self.around.frame.left,
+                        End::In(part, at) => placed.part(part) + at as usize,
+                        End::Address(address) => (address as usize).wrapping_sub(self.address),
+                    };
+                    let distance = to.wrapping_sub(place + *base as usize);
+                    debug_assert!(field.fits(distance as i64), "{what:?} in {field:?}");
+                    distance as u64
                 }
             };
-            let distance = (to as i64).wrapping_sub(place as i64 + 4);
-            self.put(place, (distance as i32).to_le_bytes());
+            field.put(&mut self.bytes[place..], number);
         }
     }
 
     #[inline(never)]
-    fn value(&mut self, placed: &Placed<'_>, hole: &Hole, operand: Operand) {
-        let Hole { part, at, source, scale, add, bits } = *hole;
+    fn value(&self, placed: &Placed<'_>, hole: &Hole, operand: Operand) -> u64 {
+        let Hole { source, scale, add, .. } = *hole;
         // SAFETY: it is an operand of this bytecode's opcode.
         let operand = unsafe { operand.read(placed.here) };
         let value = match source {
@@ -327,14 +331,7 @@ impl Filler<'_> {
                 (self.address + self.at.tables + entries * ENTRY_BYTES) as u64
             }
         };
-        let value = value.wrapping_mul(scale as u64).wrapping_add(add as u64);
-        let place = placed.part(part) + at as usize;
-        match bits {
-            Bits::All => self.put(place, value.to_le_bytes()),
-            Bits::Low32 => self.put(place, (value as u32).to_le_bytes()),
-            Bits::Low(mask) => self.put(place, [value as u8 & mask]),
-            Bits::High32 => self.put(place, ((value >> 32) as u32).to_le_bytes()),
-        }
+        value.wrapping_mul(scale as u64).wrapping_add(add as u64)
     }
 
     /// Writes the addresses that a switch jumps to.

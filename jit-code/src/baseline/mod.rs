@@ -28,15 +28,13 @@ mod pack;
 mod plan;
 mod stock;
 
-use crate::bare::{BaselineFrame, LEAVES, OwnFrame};
-use crate::compile::{Status, TurnedStatus};
-use crate::emit::{Options, Scratch, Set};
+use crate::emit::{self, Backend, BaselineFrame, LEAVES, MAX_FRAME_BYTES, Options, OwnFrame, Set};
+use crate::faults::Registered;
+use crate::status::Status;
 use crate::stencil::{self, Stencil};
-use azulejo_code::emit::MAX_FRAME_BYTES;
-use azulejo_code::faults::Registered;
-use azulejo_code::unwind::Described;
-use azulejo_code::watch::Announced;
-use azulejo_code::{CodeMemory, Installed};
+use crate::unwind::{Described, StackFrame};
+use crate::watch::Announced;
+use crate::{CodeMemory, Installed};
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo};
 use azulejo_core::ir::template::Template;
@@ -52,8 +50,8 @@ use plan::{MAX_PART, Missing, Plan, WIDE};
 use stock::{Key, Shelf, Stock};
 
 /// Where the stencils are, made when they are first needed, and memory kept between functions.
-#[derive(Debug, Default)]
-pub struct Baseline {
+#[derive(Debug)]
+pub struct Baseline<M: Backend> {
     /// The stencils of the bytecode that was compiled last.
     shelf: Option<Shelf>,
     /// Whether it makes all stencils that it needs, and nobody else gets them.
@@ -61,19 +59,26 @@ pub struct Baseline {
     /// How many stencils it has made.
     made: u64,
     /// What stands around functions that do not keep `(cu)` in a register, and around those that do.
-    frames: [BaselineFrame; 2],
+    frames: [Option<BaselineFrame<M>>; 2],
     plan: Plan,
-    scratch: stencil::Scratch,
+    scratch: stencil::Scratch<M>,
+}
+
+impl<M: Backend> Default for Baseline<M> {
+    fn default() -> Self {
+        let (plan, scratch) = Default::default();
+        Baseline { shelf: None, is_alone: false, made: 0, frames: [None, None], plan, scratch }
+    }
 }
 
 /// A function's baseline code.
 #[derive(Debug)]
-pub struct BaselineCode {
-    /// Goes first: nobody may look for code that is not there any more.
-    pub(crate) announced: Option<Announced>,
+pub struct BaselineCode<M: Backend> {
+    /// Who has been told of it. Goes first: nobody may look for code that is not there any more.
+    pub announced: Option<Announced>,
     _faults: Option<Registered>,
     installed: Installed,
-    own: OwnFrame,
+    own: OwnFrame<M>,
     /// What `(cu)` is, if it is kept in a register.
     unit: Option<u64>,
     leaves: [u32; LEAVES],
@@ -84,29 +89,36 @@ pub struct BaselineCode {
 }
 
 /// What the compiler and the baseline share.
-pub(crate) struct Machinery<'a> {
-    pub(crate) compilation: &'a mut Compilation,
-    pub(crate) emission: &'a mut Scratch,
-    pub(crate) target: Target<'static>,
-    pub(crate) set: &'static Set,
+#[allow(missing_debug_implementations, reason = "nobody can say what an observer is")]
+pub struct Machinery<'a, M: Backend> {
+    /// The passes.
+    pub compilation: &'a mut Compilation,
+    /// Memory for emitting.
+    pub emission: &'a mut emit::Scratch<M>,
+    /// What the passes compile for.
+    pub target: Target<'static>,
+    /// How tiles are emitted.
+    pub set: &'static Set<M>,
     /// How stencils are emitted: for any engine's memory.
-    pub(crate) options: &'a Options,
-    pub(crate) functions: Functions<'a>,
+    pub options: &'a Options,
+    /// What the engine has for calls.
+    pub functions: Functions<'a>,
     /// Whether `(cu)` has a register of its own in baseline code.
-    pub(crate) keeps_unit: bool,
+    pub keeps_unit: bool,
     /// By opcode.
-    pub(crate) templates: &'static [&'static Template],
-    pub(crate) observer: &'a mut dyn Observer,
+    pub templates: &'static [&'static Template],
+    /// Who looks at each stage.
+    pub observer: &'a mut dyn Observer,
 }
 
-impl Baseline {
+impl<M: Backend> Baseline<M> {
     /// Compiles a function.
-    pub(crate) fn compile<B: Bytecode>(
+    pub fn compile<B: Bytecode>(
         &mut self,
         function: &Function<'_, B>,
-        machinery: &mut Machinery<'_>,
+        machinery: &mut Machinery<'_, M>,
         memory: &CodeMemory,
-    ) -> Result<BaselineCode, Error> {
+    ) -> Result<BaselineCode<M>, Error> {
         self.open::<B>(machinery);
         if function.shape.slots > i32::MAX as u32 / 8 {
             return Err(Error::FrameTooLarge { bytes: function.shape.slots as usize * 8 });
@@ -123,11 +135,11 @@ impl Baseline {
             false => self.plan::<B, true>(function, machinery, counter)?,
         }
         let keeps_unit = self.plan.keeps_unit();
-        let frame = &mut self.frames[keeps_unit as usize];
         let Stock { saved, room, ref packed, .. } = *Self::stock(&self.shelf);
-        if (frame.saved, frame.room) != (saved, room) || frame.prologue.is_empty() {
-            *frame = BaselineFrame::new(saved, room, keeps_unit, machinery.options);
-        }
+        let known = &mut self.frames[keeps_unit as usize];
+        known.take_if(|frame| (frame.saved, frame.room) != (saved, room));
+        let frame =
+            known.get_or_insert_with(|| M::around_stencils(saved, room, keeps_unit, machinery.options));
         let Function { labels, unit, .. } = *function;
         let code = fill::Code::of(function);
         let functions = machinery.functions;
@@ -137,21 +149,25 @@ impl Baseline {
     }
 
     /// Has it make all stencils by itself from now on: for who looks at how they are made, or has them made in another way.
-    pub(crate) fn set_alone(&mut self) {
+    pub fn set_alone(&mut self) {
         self.is_alone = true;
     }
 
     /// How many stencils it has made.
-    pub(crate) fn made(&self) -> u64 {
+    pub fn made(&self) -> u64 {
         self.made
     }
 
     /// Goes to where the stencils are.
-    fn open<B: Bytecode>(&mut self, machinery: &Machinery<'_>) {
+    fn open<B: Bytecode>(&mut self, machinery: &Machinery<'_, M>) {
         let Machinery { templates, target, set, options, functions, .. } = machinery;
         let key = Key::of::<B>(templates, target, set, options, functions);
         if !self.shelf.as_ref().is_some_and(|shelf| shelf.is_for(&key, !self.is_alone)) {
-            let shelf = if self.is_alone { Shelf::own::<B>(key) } else { Shelf::shared::<B>(key) };
+            let shelf = if self.is_alone {
+                Shelf::own::<B>(key, M::MACHINE)
+            } else {
+                Shelf::shared::<B>(key, M::MACHINE)
+            };
             self.shelf = Some(shelf);
         }
     }
@@ -168,7 +184,7 @@ impl Baseline {
     fn plan<B: Bytecode, const STACK: bool>(
         &mut self,
         function: &Function<'_, B>,
-        machinery: &mut Machinery<'_>,
+        machinery: &mut Machinery<'_, M>,
         count: Option<u32>,
     ) -> Result<(), Error> {
         let Functions { cells, fuel, .. } = machinery.functions;
@@ -197,7 +213,7 @@ impl Baseline {
     }
 
     /// The stencil that counts, which is made when it is first needed.
-    fn counter(&mut self, machinery: &mut Machinery<'_>, kind: usize) -> Result<u32, Error> {
+    fn counter(&mut self, machinery: &mut Machinery<'_, M>, kind: usize) -> Result<u32, Error> {
         let known = |baseline: &Self| Self::stock(&baseline.shelf).counters[kind];
         if known(self).is_none() {
             self.shelf().look_again();
@@ -233,7 +249,7 @@ impl Baseline {
         missing: Missing,
         (info, template): (&OpcodeInfo, &'static Template),
         operators: &'static [azulejo_core::vocab::OpInfo],
-        machinery: &mut Machinery<'_>,
+        machinery: &mut Machinery<'_, M>,
     ) -> Result<(), Error> {
         let Missing { opcode, variant, no_store_of } = missing;
         let reads = Self::stock(&self.shelf).opcodes.details[opcode].reads.iter().enumerate();
@@ -269,7 +285,7 @@ impl Baseline {
     fn make_stencil(
         &mut self,
         request: &StencilRequest<'_>,
-        machinery: &mut Machinery<'_>,
+        machinery: &mut Machinery<'_, M>,
     ) -> Result<Stencil, Error> {
         let Machinery { compilation, emission, target, set, options, observer, .. } = machinery;
         let machine = (&*target, *set, *options);
@@ -285,10 +301,7 @@ impl Baseline {
     }
 }
 
-/// What baseline code is called as: context, frame, and where to go on.
-type Entry = unsafe extern "sysv64-unwind" fn(*mut (), *mut u64, *const ()) -> TurnedStatus;
-
-impl BaselineCode {
+impl<M: Backend> BaselineCode<M> {
     /// Runs it from a bytecode on.
     ///
     /// # Safety
@@ -298,24 +311,26 @@ impl BaselineCode {
     /// may take from a machine register what the one before left there. What the compiler was given must be right: tiles, rules,
     /// and what the function says of its temporaries.
     pub unsafe fn enter(&self, context: *mut (), frame: *mut u64, at: u32) -> Status {
-        // SAFETY: this is the start of code that was emitted as a function of this type.
-        let entry: Entry = unsafe { core::mem::transmute(self.installed.address()) };
-        // SAFETY: the position is within the code; the caller promises what the code relies on.
-        Status::from(unsafe { entry(context, frame, self.address(at)) })
+        // SAFETY: this is the start of a function that goes on where it is told, which is within the code; the caller promises
+        // what the code relies on.
+        let raw = unsafe { M::enter(self.installed.address(), context, frame, self.address(at)) };
+        Status::from(raw.turned())
     }
 
     /// What `(cu)` is, if it is kept in a register while the code runs.
-    pub(crate) fn unit(&self) -> Option<u64> {
+    pub fn unit(&self) -> Option<u64> {
         self.unit
     }
 
     /// Where its own frame has the slots of VM registers, if it has them.
-    pub(crate) fn own(&self) -> &OwnFrame {
+    pub fn own(&self) -> &OwnFrame<M> {
         &self.own
     }
 
-    pub(crate) fn described(&self) -> Described<'_> {
-        self.own.frame.described(&self.leaves, self.code_bytes as usize)
+    /// As debuggers and unwinders are told of it.
+    pub fn described(&self) -> Described<'_> {
+        let end = self.code_bytes as usize;
+        Described { machine: M::MACHINE, frame: &self.own.frame, leaves: &self.leaves, end }
     }
 
     /// Where it starts: an `extern "sysv64-unwind" fn(context, frame, address) -> TurnedStatus` that goes on at the address, for
@@ -336,7 +351,7 @@ impl BaselineCode {
         unsafe { self.positions().add(at as usize).read_unaligned() }
     }
 
-    /// Where each bytecode's code starts, in order, and which one it is; as [`Compiled::map`](crate::Compiled::map) has it.
+    /// Where each bytecode's code starts, in order, and which one it is; as compiled functions have it.
     pub fn map(&self) -> Vec<(u32, u32)> {
         // The code of each stands behind that of the one before.
         (0..self.n_bytecodes).map(|at| (self.position(at), at)).collect()
@@ -348,7 +363,7 @@ impl BaselineCode {
 
     /// How much of the machine's stack it takes while it runs, besides what it calls.
     pub fn stack_bytes(&self) -> usize {
-        self.own.frame.size() as usize
+        StackFrame::size(&self.own.frame) as usize
     }
 
     /// The machine code, without what stands behind it.

@@ -2,8 +2,9 @@
 
 use super::faults::Faulty;
 use super::operand::{Operand, Word, spare};
-use crate::machine::FILLER;
-use crate::stencil::{Bits, Distance, Hole, Part, Place, Stencil};
+use crate::field::Field;
+use crate::machine::Machine;
+use crate::stencil::{Distance, Hole, LeadsTo, Part, Stencil};
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandKind};
 use azulejo_core::ir::stencil::Source;
 use azulejo_core::ir::template::{Step, Template};
@@ -21,6 +22,7 @@ const QUICK: usize = 3;
 /// Every stencil that was made.
 #[derive(Clone, Debug)]
 pub(super) struct Packed {
+    machine: &'static Machine,
     pub(super) stencils: Vec<PackedStencil>,
     /// What of hot parts is behind the bytes that are always copied, in whole chunks; and cold parts.
     pub(super) bytes: Vec<u8>,
@@ -100,24 +102,33 @@ pub(super) struct Quick {
 pub(super) struct Patch {
     pub(super) part: Part,
     pub(super) at: u32,
+    /// Which bits hold it.
+    pub(super) field: Field,
     pub(super) what: What,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
-    /// The distance to the bytecode that a label names.
-    Label(Word),
-    /// The distance to the next bytecode.
-    Next,
-    /// The distance to where the function is left, and to where it is before its end.
-    Out,
-    Left,
-    /// The distance into a part of the same stencil.
-    In(Part, u32),
-    /// The distance to something outside of the function.
-    Address(u64),
+    /// A distance, counted from so far behind the place.
+    Distance(u8, End),
     /// A value, and the operand that it is made from; any, if it is made from none.
     Value(Hole, Operand),
+}
+
+/// Where a distance leads.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum End {
+    /// To the bytecode that a label names.
+    Label(Word),
+    /// To the next bytecode.
+    Next,
+    /// To where the function is left, and to where it is before its end.
+    Out,
+    Left,
+    /// Into a part of the same stencil.
+    In(Part, u32),
+    /// To something outside of the function.
+    Address(u64),
 }
 
 /// Where a switch's labels are.
@@ -129,16 +140,15 @@ pub(super) enum Table {
     Operands(Vec<Operand>),
 }
 
-impl Default for Packed {
-    fn default() -> Self {
+impl Packed {
+    /// One with nothing but the stencil without code.
+    pub(super) fn of(machine: &'static Machine) -> Packed {
         let (bytes, patches, tables, faulty) = Default::default();
-        let mut packed = Packed { stencils: Vec::new(), bytes, patches, tables, faulty };
+        let mut packed = Packed { machine, stencils: Vec::new(), bytes, patches, tables, faulty };
         packed.add(&Stencil::default(), &[], Packed::NO_TABLE);
         packed
     }
-}
 
-impl Packed {
     /// The stencil without code, for what no way leads to.
     pub(super) const NOTHING: u32 = 0;
     pub(super) const NO_TABLE: u32 = u32::MAX;
@@ -147,7 +157,8 @@ impl Packed {
     pub(super) fn add(&mut self, stencil: &Stencil, operands: &[Operand], table: u32) -> u32 {
         let hot = stencil.hot.len();
         let start = hot.min(COPIED);
-        let mut bytes = [FILLER; COPIED];
+        let mut bytes = [0; COPIED];
+        self.machine.fill_up(&mut bytes, 0);
         bytes[..start].copy_from_slice(&stencil.hot[..start]);
         let more = self.add_chunks(&stencil.hot[start..]);
         let cold = self.add_chunks(&stencil.cold);
@@ -197,7 +208,9 @@ impl Packed {
     fn add_chunks(&mut self, bytes: &[u8]) -> Run {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
-        self.bytes.resize(start + bytes.len().next_multiple_of(CHUNK), FILLER);
+        let end = self.bytes.len();
+        self.bytes.resize(start + bytes.len().next_multiple_of(CHUNK), 0);
+        self.machine.fill_up(&mut self.bytes[end..], bytes.len());
         Run::since(start, &self.bytes)
     }
 }
@@ -211,28 +224,29 @@ impl Patch {
             | Source::Cell(operand) => operands[operand as usize],
             Source::Table | Source::Unit | Source::Here | Source::Functions => Operand::TOP,
         };
-        Patch { part: hole.part, at: hole.at, what: What::Value(*hole, operand) }
+        Patch { part: hole.part, at: hole.at, field: hole.field, what: What::Value(*hole, operand) }
     }
 
     fn distance(distance: &Distance, operands: &[Operand]) -> Patch {
-        let what = match distance.to {
-            Place::Label(label) => {
+        let to = match distance.to {
+            LeadsTo::Label(label) => {
                 let (label, _) = operands[label as usize].word().expect("a label has 32 bits");
-                What::Label(label)
+                End::Label(label)
             }
-            Place::Next => What::Next,
-            Place::Out => What::Out,
-            Place::Left => What::Left,
-            Place::In(part, at) => What::In(part, at),
-            Place::Address(address) => What::Address(address),
+            LeadsTo::Next => End::Next,
+            LeadsTo::Out => End::Out,
+            LeadsTo::Left => End::Left,
+            LeadsTo::In(part, at) => End::In(part, at),
+            LeadsTo::Address(address) => End::Address(address),
         };
-        Patch { part: distance.part, at: distance.at, what }
+        let Distance { part, at, field, base, .. } = *distance;
+        Patch { part, at, field, what: What::Distance(base, to) }
     }
 }
 
 /// A hole as quick ones, one or two, if it can be filled so.
 fn as_quick(hole: &Hole, operands: &[Operand]) -> [Option<Quick>; 2] {
-    let &Hole { part: Part::Hot, at, source: Source::Operand(operand), scale, add, bits } = hole else {
+    let &Hole { part: Part::Hot, at, source: Source::Operand(operand), scale, add, field } = hole else {
         return [None; 2];
     };
     let operand = operands[operand as usize];
@@ -242,11 +256,11 @@ fn as_quick(hole: &Hole, operands: &[Operand]) -> [Option<Quick>; 2] {
     };
     let upper = operand.upper_word().filter(|_| (scale, add) == (1, 0));
     let lower = operand.word();
-    match bits {
-        Bits::Low32 => [lower.and_then(|word| quick(at, word)), None],
-        Bits::High32 => [upper.and_then(|word| quick(at, word)), None],
-        Bits::All if upper.is_some() => [(at, lower), (at + 4, upper)].map(|(at, word)| quick(at, word?)),
-        Bits::All | Bits::Low(_) => [None; 2],
+    match field {
+        Field::WORD => [lower.and_then(|word| quick(at, word)), None],
+        Field::UPPER_WORD => [upper.and_then(|word| quick(at, word)), None],
+        Field::LONG if upper.is_some() => [(at, lower), (at + 4, upper)].map(|(at, word)| quick(at, word?)),
+        _ => [None; 2],
     }
 }
 

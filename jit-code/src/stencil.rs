@@ -6,10 +6,10 @@
 //! a number's sign) is found, and the opcode is compiled again with constants of any value. If that fails too, the opcode has no
 //! stencil. So a stencil is right if its tiles are: no tile knows that it is used for one.
 
-use crate::emit::{Code, Emitter, Options, Scratch as Emission, Set};
-use crate::jump::Jump;
-use crate::regs::CALLEE_SAVED;
-use azulejo_code::emit::{Form, Goal, LEFT, NEXT, OUT, Outline, emit_as};
+use crate::emit::{
+    self, Backend, Code, DistanceForm, Form, Goal, LEFT, NEXT, OUT, Options, Outline, Set, emit_as,
+};
+use crate::field::Field;
 use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Source as From};
 use azulejo_core::ir::index::Node;
@@ -57,41 +57,24 @@ pub(crate) struct Hole {
     pub(crate) source: Source,
     pub(crate) scale: u8,
     pub(crate) add: i64,
-    pub(crate) bits: Bits,
+    /// Which bits of the sum stand there.
+    pub(crate) field: Field,
 }
 
-/// The bits of the value that stand in the code.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Bits {
-    All,
-    Low32,
-    High32,
-    /// These bits of the lowest byte.
-    Low(u8),
-}
-
-impl Bits {
-    /// How many bytes the hole has.
-    fn bytes(self) -> usize {
-        match self {
-            Bits::All => 8,
-            Bits::Low32 | Bits::High32 => 4,
-            Bits::Low(_) => 1,
-        }
-    }
-}
-
-/// A place of 32 bits that holds a distance, counted from behind the place.
+/// A place in the code that holds a distance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Distance {
     pub(crate) part: Part,
     pub(crate) at: u32,
-    pub(crate) to: Place,
+    /// Which bits hold it, and how far behind the place it counts from.
+    pub(crate) field: Field,
+    pub(crate) base: u8,
+    pub(crate) to: LeadsTo,
 }
 
 /// Where a distance leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum LeadsTo {
     /// The next bytecode.
     Next,
     /// The bytecode that this label operand names.
@@ -107,23 +90,30 @@ pub(crate) enum Place {
 }
 
 /// A distance that stays open: where it is, what kind of place that is, where it leads, and how far into the code that is.
-type Open = (u32, Jump, Goal, Option<u32>);
+type Open<M> = (u32, <M as Backend>::Form, Goal, Option<u32>);
 
 /// Memory used for making stencils.
-#[derive(Debug, Default)]
-pub(crate) struct Scratch {
+#[derive(Debug)]
+pub(crate) struct Scratch<M: Backend> {
     values: HoleValues,
-    rounds: [Code; ROUNDS],
+    rounds: [Code<M>; ROUNDS],
     tiles: TileList,
     assignment: Assignment,
 }
 
+impl<M: Backend> Default for Scratch<M> {
+    fn default() -> Self {
+        let (values, rounds, tiles, assignment) = Default::default();
+        Scratch { values, rounds, tiles, assignment }
+    }
+}
+
 /// Makes the stencil of an opcode.
-pub(crate) fn make(
-    scratch: &mut Scratch,
+pub(crate) fn make<M: Backend>(
+    scratch: &mut Scratch<M>,
     compilation: &mut Compilation,
-    emission: &mut Emission,
-    (target, set, options): (&Target<'_>, &Set, &Options),
+    emission: &mut emit::Scratch<M>,
+    (target, set, options): (&Target<'_>, &Set<M>, &Options),
     request: &StencilRequest<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Stencil, Error> {
@@ -133,9 +123,9 @@ pub(crate) fn make(
         scratch.write_round(compilation, round);
         let Scratch { tiles, assignment, rounds, .. } = scratch;
         let outline = outline(compilation, tiles, assignment);
-        let form = Form::<fn(&mut Emitter) -> u32>::Stencil(outline);
+        let form = Form::<fn(&mut M) -> u32>::Stencil(outline);
         emit_as(emission, tiles, assignment, set, options, form, &mut rounds[round])?;
-        let found: Vec<Open> = emission.buffer().open_distances(&rounds[round]).collect();
+        let found: Vec<Open<M>> = emission.buffer().open_distances(&rounds[round]).collect();
         if round == 0 {
             distances = found;
         } else if distances != found {
@@ -143,49 +133,59 @@ pub(crate) fn make(
         }
     }
     let code = &scratch.rounds[0];
-    let ends = |code: &Code| (code.cold, code.end, code.bytes.len());
+    let ends = |code: &Code<M>| (code.cold, code.end, code.bytes.len());
     if !scratch.rounds.iter().all(|other| ends(other) == ends(code)) {
         return Err(Error::Internal("stencil"));
     }
-    let cold_start = code.cold as usize & !(COLD_ALIGNMENT - 1);
-    let place = |at: u32| match at < code.cold {
-        true => (Part::Hot, at),
-        false => (Part::Cold, at - cold_start as u32),
-    };
+    let place = |at| place(code, at);
     let mut stencil = Stencil {
         hot: code.bytes[..code.cold as usize].to_vec(),
         cold: Vec::new(),
-        holes: scratch.find_holes(&distances, place).ok_or(Error::Internal("stencil"))?,
-        distances: Vec::new(),
+        holes: scratch.find_holes(&distances).ok_or(Error::Internal("stencil"))?,
+        distances: distances.into_iter().map(|open| distance(code, open)).collect(),
         sites: Vec::new(),
         facts,
-        saved: compilation.assignment.used.intersection(CALLEE_SAVED),
-        frame_bytes: (compilation.tiles.out_args as u32 + compilation.assignment.slots) * 8,
+        saved: compilation.assignment.used.intersection(target.registers.callee_saved),
+        frame_bytes: emit::slot_offset(compilation.tiles.out_args, compilation.assignment.slots),
     };
     if code.bytes.len() > code.cold as usize {
-        stencil.cold = code.bytes[cold_start..].to_vec();
+        stencil.cold = code.bytes[cold_start(code) as usize..].to_vec();
     }
     for site in &code.sites {
         let (part, start) = place(site.start);
         stencil.sites.push((part, start, start + site.end - site.start, site.code));
     }
-    for (at, _, target, to) in distances {
-        let (part, at) = place(at);
-        let to = match (target, to) {
-            (_, Some(to)) => {
-                let (part, to) = place(to);
-                Place::In(part, to)
-            }
-            (Goal::Exit(NEXT), _) => Place::Next,
-            (Goal::Exit(OUT), _) => Place::Out,
-            (Goal::Exit(LEFT), _) => Place::Left,
-            (Goal::Address(address), _) => Place::Address(address),
-            (Goal::Exit(exit), _) => Place::Label(exit as u8 - 1),
-            (other, None) => unreachable!("{other:?} is in the code"),
-        };
-        stencil.distances.push(Distance { part, at, to });
-    }
     Ok(stencil)
+}
+
+/// Where the cold part starts that is put down.
+fn cold_start<M: Backend>(code: &Code<M>) -> u32 {
+    code.cold & !(COLD_ALIGNMENT as u32 - 1)
+}
+
+/// In which part something is, and how far into it.
+fn place<M: Backend>(code: &Code<M>, at: u32) -> (Part, u32) {
+    match at < code.cold {
+        true => (Part::Hot, at),
+        false => (Part::Cold, at - cold_start(code)),
+    }
+}
+
+fn distance<M: Backend>(code: &Code<M>, (at, form, goal, to): Open<M>) -> Distance {
+    let to = match (goal, to) {
+        (_, Some(to)) => {
+            let (part, to) = place(code, to);
+            LeadsTo::In(part, to)
+        }
+        (Goal::Exit(NEXT), _) => LeadsTo::Next,
+        (Goal::Exit(OUT), _) => LeadsTo::Out,
+        (Goal::Exit(LEFT), _) => LeadsTo::Left,
+        (Goal::Address(address), _) => LeadsTo::Address(address),
+        (Goal::Exit(exit), _) => LeadsTo::Label(exit as u8 - 1),
+        (other, None) => unreachable!("{other:?} is in the code"),
+    };
+    let (part, at) = place(code, at);
+    Distance { part, at, field: form.field(), base: form.base() as u8, to }
 }
 
 /// Which blocks do nothing but go to another bytecode, and which goes to the next.
@@ -210,7 +210,7 @@ fn outline(compilation: &Compilation, tiles: &TileList, assignment: &Assignment)
     outline
 }
 
-impl Scratch {
+impl<M: Backend> Scratch<M> {
     /// Copies tiles and assignment with the placeholders of a round.
     fn write_round(&mut self, compilation: &Compilation, round: usize) {
         let Scratch { values, tiles, assignment, .. } = self;
@@ -230,77 +230,65 @@ impl Scratch {
     }
 
     /// Finds where the rounds differ. `None` if that is not always a whole placeholder, and the same.
-    fn find_holes(&self, distances: &[Open], place: impl Fn(u32) -> (Part, u32)) -> Option<Vec<Hole>> {
+    fn find_holes(&self, distances: &[Open<M>]) -> Option<Vec<Hole>> {
         let [first, others @ ..] = self.rounds.each_ref().map(|code| &code.bytes);
-        let end = self.rounds[0].end as usize;
+        let (end, unit) = (self.rounds[0].end as usize, M::MACHINE.unit as usize);
         let mut holes = Vec::new();
         let mut at = 0;
         while at < end {
-            let is_distance = distances.iter().any(|(start, ..)| (*start..start + 4).contains(&(at as u32)));
-            if let Some((open, add, bits)) = (!is_distance).then(|| self.hole(at)).flatten() {
-                let (part, start) = place(at as u32);
-                let HoleValue { source, scale, .. } = self.values.list()[open];
-                holes.push(Hole { part, at: start, source, scale, add, bits });
-                at += bits.bytes();
+            let holds = |(start, form, ..): &Open<M>| {
+                (*start..*start + form.field().bytes as u32).contains(&(at as u32))
+            };
+            let found = (!distances.iter().any(holds)).then(|| self.hole(at)).flatten();
+            if let Some((number, add, field)) = found {
+                let (part, start) = place(&self.rounds[0], at as u32);
+                let HoleValue { source, scale, .. } = self.values.list()[number];
+                holes.push(Hole { part, at: start, source, scale, add, field });
+                at += field.bytes as usize;
                 continue;
             }
-            if others.iter().any(|other| other[at] != first[at]) {
+            let end_of_unit = (at + unit).min(end);
+            if others.iter().any(|other| other[at..end_of_unit] != first[at..end_of_unit]) {
                 return None;
             }
-            at += 1;
+            at = end_of_unit;
         }
         // Constants behind the code are as they are.
         let is_same = others.iter().all(|other| other[end..] == first[end..]);
         is_same.then_some(holes)
     }
 
-    /// Which open value stands at a place in all rounds.
-    fn hole(&self, at: usize) -> Option<(usize, i64, Bits)> {
-        let values = || self.values.list().iter().enumerate();
-        let whole = values().find_map(|(open, &HoleValue { range, .. })| {
-            let number = |round| placeholder(open, range, round);
-            // The whole value, where it is longer than 32 bits.
-            let all = same(|round| {
-                let distance = (self.field(round, at, 8)? as i64).wrapping_sub(number(round));
-                (range == Range::Any && (-REACH..REACH).contains(&distance)).then_some(distance)
-            });
-            let low = || {
-                same(|round| {
-                    let low = self.field(round, at, 4)? as u32;
-                    let distance = low.wrapping_sub(number(round) as u32) as i32 as i64;
-                    (-REACH..REACH).contains(&distance).then_some(distance)
-                })
-            };
-            let is_upper =
-                |round| self.field(round, at, 4).is_some_and(|upper| upper == number(round) as u64 >> 32);
-            let high =
-                || (range == Range::Any && (0..ROUNDS).all(is_upper)).then_some((open, 0, Bits::High32));
-            let all = all.map(|add| (open, add, Bits::All));
-            all.or_else(|| low().map(|add| (open, add, Bits::Low32))).or_else(high)
-        });
-        whole.or_else(|| {
-            values().find_map(|(open, &HoleValue { range, .. })| {
-                // The number of a shift, of which only so many bits count.
-                let is_masked = |mask: u8| {
-                    (0..ROUNDS).all(|round| {
-                        let low = placeholder(open, range, round) as u8 & mask;
-                        self.field(round, at, 1) == Some(low as u64)
-                    })
-                };
-                let mask =
-                    (3..=8).map(|bits| (0xff_u16 >> (8 - bits)) as u8).find(|mask| is_masked(*mask))?;
-                Some((open, 0, Bits::Low(mask)))
+    /// Which hole's value stands at a place in all rounds, what is added to it, and which bits of that there are.
+    fn hole(&self, at: usize) -> Option<(usize, i64, Field)> {
+        M::MACHINE.immediates.iter().find_map(|field| {
+            let mut values = self.values.list().iter().enumerate();
+            values.find_map(|(number, value)| {
+                let add = self.stands(at, *field, number, value.range)?;
+                Some((number, add, *field))
             })
         })
     }
 
-    /// So many bytes of a round's code.
-    fn field(&self, round: usize, at: usize, bytes: usize) -> Option<u64> {
-        let code = &self.rounds[round];
-        let field = code.bytes[..code.end as usize].get(at..at + bytes)?;
-        let mut all = [0; 8];
-        all[..bytes].copy_from_slice(field);
-        Some(u64::from_le_bytes(all))
+    /// What is added to a hole's value that stands in this field in all rounds.
+    fn stands(&self, at: usize, field: Field, number: usize, range: Range) -> Option<i64> {
+        // What has 32 bits is the same with its sign and with zeros above them; no field holds the difference.
+        if field.width as u32 + field.shift as u32 > 32 && range != Range::Any {
+            return None;
+        }
+        let code = |round: usize| {
+            let code = &self.rounds[round];
+            code.bytes[..code.end as usize].get(at..at + field.bytes as usize)
+        };
+        let around = field.around(code(0)?);
+        let reach = if field.width >= 32 && field.shift == 0 { -REACH..REACH } else { 0..1 };
+        let unused = 64 - field.width;
+        same(|round| {
+            let code = code(round).filter(|code| field.around(code) == around)?;
+            let (found, value) = (field.read(code), placeholder(number, range, round));
+            // As far as the field's bits go.
+            let add = (found >> field.shift).wrapping_sub(value >> field.shift) << unused >> unused;
+            reach.contains(&add).then_some(add)
+        })
     }
 }
 

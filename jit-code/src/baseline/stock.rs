@@ -16,9 +16,10 @@ use super::count::KINDS;
 use super::operand::Operand;
 use super::pack::{Packed, PackedStencil};
 use super::plan::{Missing, Opcodes};
-use crate::emit::{Options, Set};
+use crate::emit::{Backend, Options, Set};
+use crate::machine::Machine;
+use crate::memory::fork;
 use crate::stencil::Stencil;
-use azulejo_code::memory::fork;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::template::Template;
 use azulejo_core::pass::Target;
@@ -28,7 +29,7 @@ use core::any::TypeId;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Stencils, and what is known of their opcodes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Stock {
     pub(super) opcodes: Opcodes,
     pub(super) packed: Packed,
@@ -67,7 +68,7 @@ impl Key {
     pub(super) fn of<B: Bytecode>(
         templates: &'static [&'static Template],
         target: &Target<'static>,
-        set: &'static Set,
+        set: &'static Set<impl Backend>,
         options: &Options,
         functions: &Functions<'_>,
     ) -> Key {
@@ -106,21 +107,21 @@ pub(super) struct Shelf {
 
 impl Shelf {
     /// Stencils that others have too.
-    pub(super) fn shared<B: Bytecode>(key: Key) -> Shelf {
+    pub(super) fn shared<B: Bytecode>(key: Key, machine: &'static Machine) -> Shelf {
         // Nobody has taken the lock yet: whoever does has a shelf.
         fork::protect(&ALL);
         let mut all = all();
         let place = all.iter().position(|(known, _)| *known == key).unwrap_or(all.len());
         if place == all.len() {
-            all.push((key.clone(), Arc::new(Stock::of::<B>())));
+            all.push((key.clone(), Arc::new(Stock::of::<B>(machine))));
         }
         let stock = Arc::clone(&all[place].1);
         Shelf { key, place: Some(place), stock: Some(stock) }
     }
 
     /// Stencils that nobody else has.
-    pub(super) fn own<B: Bytecode>(key: Key) -> Shelf {
-        Shelf { key, place: None, stock: Some(Arc::new(Stock::of::<B>())) }
+    pub(super) fn own<B: Bytecode>(key: Key, machine: &'static Machine) -> Shelf {
+        Shelf { key, place: None, stock: Some(Arc::new(Stock::of::<B>(machine))) }
     }
 
     pub(super) fn is_for(&self, key: &Key, shares: bool) -> bool {
@@ -154,8 +155,9 @@ impl Shelf {
 }
 
 impl Stock {
-    fn of<B: Bytecode>() -> Stock {
-        Stock { opcodes: Opcodes::of::<B>(), ..Stock::default() }
+    fn of<B: Bytecode>(machine: &'static Machine) -> Stock {
+        let (opcodes, packed) = (Opcodes::of::<B>(), Packed::of(machine));
+        Stock { opcodes, packed, counters: [None; KINDS], room: 0, saved: RegSet::EMPTY }
     }
 
     /// Whether it has a stencil by now.

@@ -7,8 +7,8 @@
 //! bytecode's own, so places are counted from the end. Cold parts stand in order too, but only their lengths are known:
 //! they are added up.
 
+use crate::faults::Locate;
 use crate::stencil::{Part, Stencil};
-use azulejo_code::faults::Locate;
 use std::sync::Arc;
 
 /// What is known of each stencil.

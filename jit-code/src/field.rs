@@ -3,7 +3,7 @@
 /// Where an instruction has a number: some bits of a few bytes, the lowest byte first.
 ///
 /// ```
-/// use azulejo_code::emit::Field;
+/// use azulejo_code::Field;
 /// // The distance of a jump in instructions of four bytes: 26 bits, without the two lowest of the number, which are zero.
 /// let distance = Field { bytes: 4, first: 0, width: 26, shift: 2 };
 /// let mut code = 0x1400_0000_u32.to_le_bytes();
@@ -30,6 +30,13 @@ impl Field {
         Field { bytes, first: 0, width: bytes * 8, shift: 0 }
     }
 
+    /// 32 bits, and nothing else.
+    pub const WORD: Field = Field::whole(4);
+    /// The upper ones of 64 bits, in the same way.
+    pub const UPPER_WORD: Field = Field { shift: 32, ..Field::WORD };
+    /// 64 bits, and nothing else.
+    pub const LONG: Field = Field::whole(8);
+
     /// Whether a number can stand there.
     #[inline]
     pub fn fits(self, number: i64) -> bool {
@@ -49,10 +56,30 @@ impl Field {
     #[inline]
     pub fn write(self, code: &mut [u8], number: i64) {
         debug_assert!(self.fits(number), "{number} in {self:?}");
-        let mask = (u64::MAX >> (64 - self.width)) << self.first;
-        let bits = ((number >> self.shift) as u64) << self.first & mask;
-        let word = self.word(code) & !mask | bits;
-        code[..self.bytes as usize].copy_from_slice(&word.to_le_bytes()[..self.bytes as usize]);
+        self.put(code, number as u64);
+    }
+
+    /// Has as many bits of a number stand there as there is room for.
+    #[inline]
+    pub fn put(self, code: &mut [u8], number: u64) {
+        match self {
+            Field::LONG => code[..8].copy_from_slice(&number.to_le_bytes()),
+            Field::WORD => code[..4].copy_from_slice(&(number as u32).to_le_bytes()),
+            _ => {
+                let mask = self.mask();
+                let word = self.word(code) & !mask | number >> self.shift << self.first & mask;
+                code[..self.bytes as usize].copy_from_slice(&word.to_le_bytes()[..self.bytes as usize]);
+            }
+        }
+    }
+
+    /// What is around the number, with zeros in its place.
+    pub fn around(self, code: &[u8]) -> u64 {
+        self.word(code) & !self.mask()
+    }
+
+    fn mask(self) -> u64 {
+        (u64::MAX >> (64 - self.width)) << self.first
     }
 
     #[inline]
@@ -71,8 +98,9 @@ mod tests {
     fn what_is_written_is_read_and_nothing_else_changes() {
         let fields = [
             Field::whole(1),
-            Field::whole(4),
-            Field::whole(8),
+            Field::WORD,
+            Field::UPPER_WORD,
+            Field::LONG,
             Field { bytes: 4, first: 10, width: 12, shift: 0 },
             Field { bytes: 4, first: 5, width: 19, shift: 2 },
             Field { bytes: 4, first: 5, width: 16, shift: 48 },
@@ -89,8 +117,11 @@ mod tests {
                         let mut code = background.to_le_bytes();
                         field.write(&mut code, number);
                         assert_eq!(field.read(&code), number, "{field:?}");
-                        let mask = (u64::MAX >> (64 - field.width)) << field.first;
-                        assert_eq!(u64::from_le_bytes(code) & !mask, background & !mask, "{field:?}");
+                        let others = |word: u64| field.around(&word.to_le_bytes());
+                        assert_eq!(others(u64::from_le_bytes(code)), others(background), "{field:?}");
+                        let (mask, bytes) = (field.mask(), 8 * field.bytes as u32);
+                        let beside = !mask | u64::MAX.checked_shl(bytes).unwrap_or(0);
+                        assert_eq!(u64::from_le_bytes(code) & beside, background & beside, "{field:?}");
                     }
                 }
             }
