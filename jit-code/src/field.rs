@@ -14,7 +14,7 @@
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Field {
-    /// How many bytes there are, up to eight.
+    /// How many bytes there are: one, two, four or eight.
     pub bytes: u8,
     /// The lowest bit of them that is the number's.
     pub first: u8,
@@ -53,23 +53,35 @@ impl Field {
     }
 
     /// Has a number stand there that [fits](Self::fits).
-    #[inline]
+    #[inline(always)]
     pub fn write(self, code: &mut [u8], number: i64) {
         debug_assert!(self.fits(number), "{number} in {self:?}");
         self.put(code, number as u64);
     }
 
     /// Has as many bits of a number stand there as there is room for.
-    #[inline]
+    #[inline(always)]
     pub fn put(self, code: &mut [u8], number: u64) {
         match self {
-            Field::LONG => code[..8].copy_from_slice(&number.to_le_bytes()),
             Field::WORD => code[..4].copy_from_slice(&(number as u32).to_le_bytes()),
-            _ => {
-                let mask = self.mask();
-                let word = self.word(code) & !mask | number >> self.shift << self.first & mask;
-                code[..self.bytes as usize].copy_from_slice(&word.to_le_bytes()[..self.bytes as usize]);
-            }
+            Field::LONG => code[..8].copy_from_slice(&number.to_le_bytes()),
+            _ => self.put_bits(code, number),
+        }
+    }
+
+    #[inline(never)]
+    fn put_bits(self, code: &mut [u8], number: u64) {
+        if self.bytes == 1 {
+            let mask = 0xff_u8 >> (8 - self.width) << self.first;
+            code[0] = code[0] & !mask | (number >> self.shift << self.first) as u8 & mask;
+            return;
+        }
+        let mask = self.mask();
+        let word = self.word(code) & !mask | number >> self.shift << self.first & mask;
+        match self.bytes {
+            2 => code[..2].copy_from_slice(&(word as u16).to_le_bytes()),
+            4 => code[..4].copy_from_slice(&(word as u32).to_le_bytes()),
+            _ => code[..8].copy_from_slice(&word.to_le_bytes()),
         }
     }
 
@@ -84,9 +96,15 @@ impl Field {
 
     #[inline]
     fn word(self, code: &[u8]) -> u64 {
-        let mut word = [0; 8];
-        word[..self.bytes as usize].copy_from_slice(&code[..self.bytes as usize]);
-        u64::from_le_bytes(word)
+        fn first<const N: usize>(code: &[u8]) -> [u8; N] {
+            *code.first_chunk().expect("a place is in the code")
+        }
+        match self.bytes {
+            1 => code[0] as u64,
+            2 => u16::from_le_bytes(first(code)) as u64,
+            4 => u32::from_le_bytes(first(code)) as u64,
+            _ => u64::from_le_bytes(first(code)),
+        }
     }
 }
 

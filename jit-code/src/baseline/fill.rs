@@ -6,7 +6,7 @@
 use super::BaselineCode;
 use super::faults::Sites;
 use super::operand::{Here, Operand};
-use super::pack::{CHUNK, COPIED, End, HOLE, Packed, PackedStencil, Patch, Quick, Table, What};
+use super::pack::{CHUNK, COPIED, HOLE, Packed, PackedStencil, Patch, Quick, Table, What};
 use super::plan::{MAX_BYTES, Plan, Slow};
 use crate::CodeMemory;
 use crate::emit::{Backend, BaselineFrame, OwnFrame};
@@ -56,10 +56,12 @@ impl<'a> Code<'a> {
         }
     }
 
+    #[inline]
     fn top(&self, at: usize) -> u32 {
         self.depths.get(at).map_or(0, |depth| self.registers.wrapping_add(*depth))
     }
 
+    #[inline]
     fn here<'t>(&self, at: usize, top: &'t u32) -> Here<'t> {
         assert!(at < self.len);
         Here { op: self.start.wrapping_add(at * self.stride), top }
@@ -289,24 +291,22 @@ impl<M: Backend> Filler<'_, M> {
             let part = stencil.cold.of(&self.packed.bytes);
             self.bytes[cold..cold + part.len()].copy_from_slice(part);
         }
-        for Patch { part, at, field, what } in stencil.patches.of(&self.packed.patches) {
+        for Patch { part, at, field, base, what } in stencil.patches.of(&self.packed.patches) {
             let place = placed.part(*part) + *at as usize;
-            let number = match what {
-                What::Value(hole, operand) => self.value(placed, hole, *operand),
-                What::Distance(base, end) => {
-                    let to = match *end {
-                        // SAFETY: the word is one of this bytecode's opcode, and a field, as labels are.
-                        End::Label(label) => self.start(unsafe { label.read::<false>(here) } as usize),
-                        End::Next => hot + stencil.hot as usize,
-                        End::Out => self.at.epilogue,
-                        End::Left => self.at.epilogue + self.around.frame.left,
-                        End::In(part, at) => placed.part(part) + at as usize,
-                        End::Address(address) => (address as usize).wrapping_sub(self.address),
-                    };
-                    let distance = to.wrapping_sub(place + *base as usize);
-                    debug_assert!(field.fits(distance as i64), "{what:?} in {field:?}");
-                    distance as u64
-                }
+            let number = 'number: {
+                let to = match *what {
+                    // SAFETY: the word is one of this bytecode's opcode, and a field, as labels are.
+                    What::Label(label) => self.start(unsafe { label.read::<false>(here) } as usize),
+                    What::Next => hot + stencil.hot as usize,
+                    What::Out => self.at.epilogue,
+                    What::Left => self.at.epilogue + self.around.frame.left,
+                    What::In(part, at) => placed.part(part) + at as usize,
+                    What::Address(address) => (address as usize).wrapping_sub(self.address),
+                    What::Value(ref hole, operand) => break 'number self.value(placed, hole, operand),
+                };
+                let distance = to.wrapping_sub(place + *base as usize) as u64;
+                debug_assert!(field.fits(distance as i64), "{what:?}: {distance}");
+                distance
             };
             field.put(&mut self.bytes[place..], number);
         }
@@ -361,6 +361,7 @@ impl<M: Backend> Filler<'_, M> {
 }
 
 impl Placed<'_> {
+    #[inline]
     fn part(&self, part: Part) -> usize {
         match part {
             Part::Hot => self.hot,

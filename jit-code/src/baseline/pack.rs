@@ -78,6 +78,7 @@ pub(super) struct Run {
 }
 
 impl Run {
+    #[inline]
     pub(super) fn of<T>(self, list: &[T]) -> &[T] {
         &list[self.start as usize..][..self.len as usize]
     }
@@ -102,33 +103,27 @@ pub(super) struct Quick {
 pub(super) struct Patch {
     pub(super) part: Part,
     pub(super) at: u32,
-    /// Which bits hold it.
+    /// Which bits hold it, and how far behind the place a distance counts from.
     pub(super) field: Field,
+    pub(super) base: u8,
     pub(super) what: What,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
-    /// A distance, counted from so far behind the place.
-    Distance(u8, End),
-    /// A value, and the operand that it is made from; any, if it is made from none.
-    Value(Hole, Operand),
-}
-
-/// Where a distance leads.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum End {
-    /// To the bytecode that a label names.
+    /// The distance to the bytecode that a label names.
     Label(Word),
-    /// To the next bytecode.
+    /// The distance to the next bytecode.
     Next,
-    /// To where the function is left, and to where it is before its end.
+    /// The distance to where the function is left, and to where it is before its end.
     Out,
     Left,
-    /// Into a part of the same stencil.
+    /// The distance into a part of the same stencil.
     In(Part, u32),
-    /// To something outside of the function.
+    /// The distance to something outside of the function.
     Address(u64),
+    /// A value, and the operand that it is made from; any, if it is made from none.
+    Value(Hole, Operand),
 }
 
 /// Where a switch's labels are.
@@ -224,23 +219,24 @@ impl Patch {
             | Source::Cell(operand) => operands[operand as usize],
             Source::Table | Source::Unit | Source::Here | Source::Functions => Operand::TOP,
         };
-        Patch { part: hole.part, at: hole.at, field: hole.field, what: What::Value(*hole, operand) }
+        let Hole { part, at, field, .. } = *hole;
+        Patch { part, at, field, base: 0, what: What::Value(*hole, operand) }
     }
 
     fn distance(distance: &Distance, operands: &[Operand]) -> Patch {
-        let to = match distance.to {
+        let what = match distance.to {
             LeadsTo::Label(label) => {
                 let (label, _) = operands[label as usize].word().expect("a label has 32 bits");
-                End::Label(label)
+                What::Label(label)
             }
-            LeadsTo::Next => End::Next,
-            LeadsTo::Out => End::Out,
-            LeadsTo::Left => End::Left,
-            LeadsTo::In(part, at) => End::In(part, at),
-            LeadsTo::Address(address) => End::Address(address),
+            LeadsTo::Next => What::Next,
+            LeadsTo::Out => What::Out,
+            LeadsTo::Left => What::Left,
+            LeadsTo::In(part, at) => What::In(part, at),
+            LeadsTo::Address(address) => What::Address(address),
         };
         let Distance { part, at, field, base, .. } = *distance;
-        Patch { part, at, field, what: What::Distance(base, to) }
+        Patch { part, at, field, base, what }
     }
 }
 

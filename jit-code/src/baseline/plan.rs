@@ -554,16 +554,19 @@ impl Plan {
     }
 
     /// Whether one of the stencils takes `(cu)` from the register that keeps it.
+    #[inline]
     pub(super) fn keeps_unit(&self) -> bool {
         Has::from_bits_truncate(self.has).contains(Has::READS_UNIT)
     }
 
     /// The stencil of each bytecode.
+    #[inline]
     pub(super) fn stencils(&self) -> &[u32] {
         &self.stencils[..self.n_bytecodes]
     }
 
     /// Those for which there is more to do.
+    #[inline]
     pub(super) fn slow(&self) -> impl Iterator<Item = Slow> {
         let slow = self.slow[..self.n_slow].iter();
         slow.map(|slow| Slow { at: slow & !COUNTED, is_counted: slow & COUNTED != 0 })
