@@ -1,7 +1,12 @@
-//! What machine code needs on any machine: memory to run in, unwind tables, faults that become traps, debuggers and profilers.
+//! Machine code, as far as it is alike on all machines: how it is put together, and what it needs to run.
 //!
-//! In: finished code, and a [`Machine`], the data in which machines differ. Out: code that runs, that panics pass through, and that
-//! GDB and perf know by name. Nothing in this crate knows an instruction.
+//! In: tile lists and bytecode; a [`Backend`](emit::Backend), the emitter of a machine's instructions, and a [`Machine`], the data in
+//! which machines differ. Out: code that runs, that panics pass through, and that GDB and perf know by name. Nothing in this crate
+//! knows an instruction.
+//!
+//! - [`emit`] writes a function's blocks, tiles and moves one behind the other, and links them.
+//! - [`baseline`] copies stencils, which are made of templates, and fills their holes.
+//! - [`memory`] has the code run; [`unwind`], [`faults`] and [`watch`] tell the unwinder, the signal handler, and debuggers of it.
 
 pub mod baseline;
 pub mod emit;

@@ -379,7 +379,7 @@ impl Emitter {
         self.bytes.len()
     }
 
-    /// A short jump within a tile, back to where it was [here](Emitter::here).
+    /// A short jump within a tile, back to where it was [here](Buffer::here).
     pub fn skip_back(&mut self, to: usize) {
         let distance = to as i64 - (self.bytes.len() as i64 + 2);
         let distance = i8::try_from(distance).expect("a tile is shorter than 128 bytes");
