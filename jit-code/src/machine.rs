@@ -133,7 +133,7 @@ pub(crate) mod toy {
     };
 
     /// Saves the return address.
-    #[derive(Debug)]
+    #[derive(Clone, Copy, Default, Debug)]
     pub(crate) struct Frame;
 
     impl StackFrame for Frame {

@@ -12,6 +12,8 @@ mod buffer;
 mod code;
 mod layout;
 mod link;
+#[cfg(test)]
+mod tests;
 mod tile;
 
 use crate::faults::Site;
