@@ -1,5 +1,6 @@
 //! How compiled code says why it was left.
 
+use azulejo_core::ir::status::Left;
 use azulejo_core::vocab::Trap;
 
 /// How compiled code was left.
@@ -60,12 +61,12 @@ impl From<TurnedStatus> for Status {
 impl From<RawStatus> for Status {
     fn from(raw: RawStatus) -> Status {
         let RawStatus { status, value } = raw;
-        match status >> 32 {
-            0 => Status::Returned(value),
-            1 => Status::Exited { at: status as u32 },
-            3 => Status::Tailed,
-            5 => Status::MovedOn { at: status as u32 },
-            _ => Status::Trapped {
+        match Left::of(status).expect("compiled code says why it is left") {
+            Left::Returned => Status::Returned(value),
+            Left::Exited => Status::Exited { at: status as u32 },
+            Left::MovedOn => Status::MovedOn { at: status as u32 },
+            Left::Tailed => Status::Tailed,
+            Left::Trapped => Status::Trapped {
                 trap: Trap::from_code(status as u32).expect("compiled code raises traps by their codes"),
                 at: value as u32,
             },

@@ -10,7 +10,7 @@ use crate::frame::Frame;
 use crate::regs;
 use azulejo_code::Field;
 use azulejo_code::emit::{Backend, BaselineFrame, Buffer, CONTEXT, SLOTS, by_hand};
-use azulejo_core::pass::build::TAILED;
+use azulejo_core::ir::status::Left;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
 
@@ -87,7 +87,7 @@ impl Emitter {
         self.land(is_own);
         self.mov(rcx, rax);
         self.shift_imm(Shift::Shr, Type::I64, rcx, 32);
-        self.alu_imm(Alu::Cmp, Type::I32, rcx, (TAILED >> 32) as i64);
+        self.alu_imm(Alu::Cmp, Type::I32, rcx, Left::Tailed as i64);
         let is_followed = self.skip_if(Cond::E);
         self.mov(r8, rdx);
         self.mov(rcx, rax);

@@ -17,7 +17,8 @@ use azulejo_code::emit::{MAX_FRAME_BYTES, by_hand, link_by_hand};
 use azulejo_code::{CodeMemory, Installed};
 use azulejo_core::error::Error;
 use azulejo_core::ir::index::Block;
-use azulejo_core::pass::build::{Source, TAILED, TRAPPED};
+use azulejo_core::ir::status::Left;
+use azulejo_core::pass::build::Source;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::{Trap, Type};
 use core::ops::Range;
@@ -59,7 +60,7 @@ impl Emitter {
     /// Leaves the function for one that takes its place, which its host knows of.
     pub(crate) fn tail(&mut self) {
         if !self.is_call_entry {
-            self.mov_imm(RAX.number(), TAILED);
+            self.mov_imm(RAX.number(), Left::Tailed.word(0));
             return self.leave_unfinished();
         }
         self.enter_next();
@@ -108,7 +109,7 @@ impl Emitter {
                     self.leave_failed();
                 }
                 (false, _) => {
-                    self.mov_imm(RAX.number(), TRAPPED);
+                    self.mov_imm(RAX.number(), Left::Trapped.word(0));
                     self.alu(Alu::Or, Type::I64, RAX.number(), RDX.number());
                     self.mov_imm(RDX.number(), *origin as u64);
                     self.leave();
@@ -307,7 +308,7 @@ fn around(
     cx.succeed();
     cx.leave();
     cx.land(is_left);
-    cx.mov_imm(rcx, TAILED);
+    cx.mov_imm(rcx, Left::Tailed.word(0));
     cx.alu(Alu::Cmp, Type::I64, rax, rcx);
     let has_no_successor = cx.skip_if(Cond::Ne);
     cx.enter_next();

@@ -23,7 +23,7 @@ mod signal {
 }
 
 use crate::machine::{Landing, Machine};
-use azulejo_core::pass::build::TRAPPED;
+use azulejo_core::ir::status::Left;
 pub use registry::Registered;
 pub(crate) use registry::{Held, hold};
 
@@ -73,7 +73,7 @@ impl Guarded {
         let at = self.start + self.leave as usize;
         Some(match self.is_call_entry {
             true => Landing { at, first: origin as u64, second: code as u64 },
-            false => Landing { at, first: TRAPPED | code as u64, second: origin as u64 },
+            false => Landing { at, first: Left::Trapped.word(code), second: origin as u64 },
         })
     }
 }
@@ -118,7 +118,7 @@ mod tests {
         let second = registered(0x7000_0100, true);
         assert_eq!(
             registry::find(0x7000_0008),
-            Some(Landing { at: 0x7000_0019, first: TRAPPED | 9, second: 10 })
+            Some(Landing { at: 0x7000_0019, first: Left::Trapped.word(9), second: 10 })
         );
         assert_eq!(registry::find(0x7000_0114), Some(Landing { at: 0x7000_0119, first: 22, second: 21 }));
         let nowhere = [0x7000_000b, 0x7000_0020, 0x6fff_ffff, 0x7000_0100, 0x7000_0200];

@@ -7,6 +7,7 @@ pub mod graph;
 pub mod index;
 pub mod ranges;
 pub mod schedule;
+pub mod status;
 pub mod stencil;
 pub mod template;
 pub mod tiles;

@@ -8,18 +8,14 @@ use super::alive::has;
 use super::{Builder, SLOT_BYTES, WORD};
 use crate::ir::graph::{CallData, Effect, Target};
 use crate::ir::index::Node;
+use crate::ir::status::Left;
 use crate::ir::template::{Convention, Signature};
 use crate::vocab::{Op, Type};
 
-/// The first word that compiled code returns at an exit: this, with the bytecode to resume at in the lower half.
-pub const EXITED: u64 = 1 << 32;
-/// Set in that word, too, if the code is for an inner loop and control has reached the head of a loop around it.
-pub const MOVED_ON: u64 = 4 << 32;
-/// The first word after a trap: this, with the trap's code. The second word is the bytecode that trapped.
-pub const TRAPPED: u64 = 2 << 32;
+/// What makes an exit's word that of [`Left::MovedOn`].
+pub(super) const MOVED_ON: u64 = Left::MovedOn.word(0) & !Left::Exited.word(0);
 
-/// The first word after a tail call.
-pub const TAILED: u64 = 3 << 32;
+const _: () = assert!(MOVED_ON | Left::Exited.word(0) == Left::MovedOn.word(0), "it only sets bits");
 
 /// How compiled callers enter a function.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +88,7 @@ impl Builder<'_> {
         let context = self.graph.add(Op::TC, WORD, &[], 0, self.at);
         let frame = self.local();
         let mut number = |bits| self.graph.constant(Type::I64, bits, self.at);
-        let inputs = [number(call_entry.cell), context, frame, number(EXITED | to), number(0)];
+        let inputs = [number(call_entry.cell), context, frame, number(Left::Exited.word(0) | to), number(0)];
         static TYPES: [Type; 5] = [Type::I64; 5];
         let signature = Signature { convention: Convention::SysV64, args: &TYPES, ret: Type::Void };
         let target = Target::Direct(call_entry.resume);

@@ -24,7 +24,8 @@ mod registers;
 mod slots;
 mod stencil;
 
-pub use call_entry::{CallEntry, EXITED, MOVED_ON, TAILED, TRAPPED};
+pub use call_entry::CallEntry;
+use call_entry::MOVED_ON;
 pub use invoke::{Functions, MAX_ARGUMENTS, Table};
 pub use stencil::{CachedValue, Constants, StencilFacts, StencilRequest, first_reads, stencil};
 
@@ -83,7 +84,7 @@ pub struct Source<'a> {
     pub depths: &'a [u32],
     /// Where the function starts: at its first bytecode, or, to go on with what another tier began, at any that can be
     /// reached. Registers are in their slots there. Where control comes back to before it, the function is left:
-    /// see [`MOVED_ON`].
+    /// see [`Left::MovedOn`](crate::ir::status::Left::MovedOn).
     pub entry: u32,
     /// How many arguments calls give the function at most, if that is known: the other registers are zero when it is called.
     pub arguments: Option<u32>,

@@ -4,7 +4,7 @@ use crate::emit::{Emitter, Tile};
 use crate::encode::Alu;
 use crate::ending::Ending;
 use crate::regs::{RAX, RDX};
-use azulejo_core::pass::build::{EXITED, TRAPPED};
+use azulejo_core::ir::status::Left;
 use azulejo_core::vocab::Type;
 
 impl Emitter {
@@ -19,7 +19,7 @@ impl Emitter {
 
     /// Leaves it by a trap at a bytecode.
     pub(in crate::tiles) fn trap(&mut self, code: i64, at: u32) {
-        let status = TRAPPED | code as u64;
+        let status = Left::Trapped.word(code as u32);
         self.mov_imm(RDX.number(), at as u64);
         if !self.ends_as_before(Ending::WithStatus(status)) {
             self.status(status);
@@ -39,7 +39,7 @@ impl Emitter {
 
     /// Leaves it before its end.
     pub(in crate::tiles) fn exit(&mut self, to: i64) {
-        self.mov_imm(RAX.number(), EXITED | to as u64);
+        self.mov_imm(RAX.number(), Left::Exited.word(0) | to as u64);
         self.leave_unfinished();
     }
 }

@@ -1,0 +1,40 @@
+//! Why compiled code was left: the first of the two words that it gives back.
+
+/// A reason; it is the upper half of the word.
+///
+/// ```
+/// use azulejo_core::ir::status::Left;
+/// let word = Left::Exited.word(7);
+/// assert_eq!(word, 1 << 32 | 7);
+/// assert_eq!(Left::of(word), Some(Left::Exited));
+/// assert_eq!(Left::of(u64::MAX), None);
+/// ```
+#[repr(u32)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Left {
+    /// The function is done; the second word is its result.
+    Returned = 0,
+    /// The interpreter is to resume, at the bytecode in the lower half.
+    Exited = 1,
+    /// The function failed, by the trap in the lower half. The second word is the bytecode.
+    Trapped = 2,
+    /// Another function takes its place: the one that its host knows of.
+    Tailed = 3,
+    /// As [`Exited`](Left::Exited), from code for an inner loop: control has reached the head of a loop around it.
+    MovedOn = 5,
+}
+
+impl Left {
+    /// All reasons.
+    pub const ALL: [Left; 5] = [Left::Returned, Left::Exited, Left::Trapped, Left::Tailed, Left::MovedOn];
+
+    /// The word, with this in its lower half.
+    pub const fn word(self, lower: u32) -> u64 {
+        (self as u64) << 32 | lower as u64
+    }
+
+    /// The reason that a word gives.
+    pub fn of(word: u64) -> Option<Left> {
+        Left::ALL.into_iter().find(|left| *left as u64 == word >> 32)
+    }
+}
