@@ -1,8 +1,10 @@
 //! Runs the checks that CI runs, and rewrites expected test output.
 
 use crate::command::run;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::SystemTime;
 
 /// One without a back end, where everything is interpreted, and one with another convention.
 const OTHER_TARGETS: [&str; 2] = ["aarch64-unknown-linux-gnu", "x86_64-pc-windows-gnu"];
@@ -60,11 +62,18 @@ fn miri(root: &Path) -> Result<(), String> {
 
 /// Whether a registry would take the packages, and whether they compile by themselves. Where no registry is in reach, this says so;
 /// what can be known without one is checked by tidy.
+///
+/// It happens in a folder with a new name: cargo keeps the packages that it has unpacked, by the path of the folder and the version,
+/// and would compile one package with what another one was when this ran before.
 fn publish(root: &Path) -> Result<(), String> {
-    let line = "cargo publish --workspace --dry-run --allow-dirty";
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let folder = format!("target/publish-{}-{}", now.as_secs(), std::process::id());
+    let line = format!("cargo publish --workspace --dry-run --allow-dirty --target-dir {folder}");
     eprintln!("+ {line}");
     let output = Command::new("cargo").args(line.split(' ').skip(1)).current_dir(root).output();
     let output = output.map_err(|error| format!("cannot run `{line}`: {error}"))?;
+    // What is left of it is in nobody's way.
+    let _ = fs::remove_dir_all(root.join(&folder));
     let said = String::from_utf8_lossy(&output.stderr);
     let is_warning = |line: &&str| line.starts_with("warning:") && *line != DRY_RUN;
     let has_registry = !said.contains("failed to download");
