@@ -12,8 +12,8 @@ use crate::subject;
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::{Functions, Source};
 use azulejo_core::verify::verify;
-use azulejo_x64::call_cell::{CallCell, Host, Outcome, UnresolvedCall};
-use azulejo_x64::{Compiled, RawStatus};
+use azulejo_x64::call::{CallCell, Outcome, UnresolvedCall};
+use azulejo_x64::{Compiled, RawStatus, glue};
 use std::hint::black_box;
 
 unsafe extern "sysv64-unwind" fn resolve(_: &mut UnresolvedCall) {
@@ -30,7 +30,7 @@ unsafe extern "sysv64-unwind" fn note(_: &CallCell, _: u32) {
 
 /// Prints how long it takes with a function that takes one argument, and gives that back if it is small.
 pub(crate) fn print(program: &Program, effort: Effort) {
-    let host = Host::new(resolve, resume, note);
+    let host = glue::host(resolve, resume, note);
     host.begin(std::ptr::null(), 0);
     // SAFETY: the host lives as long as this function.
     let cell = unsafe { CallCell::new(&raw const host, 0) };
@@ -53,7 +53,7 @@ pub(crate) fn print(program: &Program, effort: Effort) {
     let mut open = |_: u32| {
         random = random.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
         // SAFETY: both were compiled for this call cell.
-        unsafe { black_box(&cell).open_to(&codes[(random >> 31) as usize]) }
+        unsafe { black_box(&cell).open_to(codes[(random >> 31) as usize].entry()) }
     };
     let redirect = fastest(effort, &mut open);
     open(0);

@@ -9,6 +9,7 @@
 //! - [`memory`] has the code run; [`unwind`], [`faults`] and [`watch`] tell the unwinder, the signal handler, and debuggers of it.
 
 pub mod baseline;
+pub mod call;
 pub mod emit;
 #[cfg_attr(
     not(target_os = "linux"),

@@ -3,12 +3,12 @@
 //! In: a frame, and what is emitted by hand. Out: linked code. This is what stands around stencils, and adapters; everything
 //! else is made of tiles.
 
-use crate::call_cell::{CallCell, Host};
 use crate::emit::{Cond, Emitter, Options};
 use crate::encode::{Alu, Mem, Shift};
 use crate::frame::Frame;
 use crate::regs;
 use azulejo_code::Field;
+use azulejo_code::call::{CallCell, Host};
 use azulejo_code::emit::{Backend, BaselineFrame, Buffer, CONTEXT, SLOTS, by_hand};
 use azulejo_core::ir::status::Left;
 use azulejo_core::target::{Reg, RegSet};

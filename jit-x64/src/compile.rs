@@ -2,14 +2,14 @@
 //!
 //! In: what is compiled, the tiles and rules to use. Out: code in memory, with the entry that all tiers share.
 
-use crate::call_cell::CallCell;
 use crate::emit::{Code, Emitter, Options, Scratch, Set};
 use crate::features::Features;
-use crate::invoke::{self, Adapter, AdapterTarget, Admission};
+use crate::invoke::{self, AdapterTarget, Admission};
 use crate::machine::MACHINE;
 use crate::regs::{self, RBP, REGISTERS, REGISTERS_BUT_RBP};
 use crate::tiles::X64;
 use azulejo_code::baseline::{Baseline, BaselineCode as CodeOfBaseline, Machinery};
+use azulejo_code::call::{Adapter, CallCell};
 use azulejo_code::emit::{Form, emit, emit_as};
 use azulejo_code::faults::{Guarded, Registered, Site};
 use azulejo_code::status::{RawStatus, Status};
@@ -147,7 +147,7 @@ impl Compiler {
         self
     }
 
-    /// Has the host told of each function that fails, and at which bytecode: see [`Host::new`](crate::call_cell::Host::new).
+    /// Has the host told of each function that fails, and at which bytecode: see [`Host::new`](azulejo_code::call::Callbacks).
     /// Functions that calls enter by their own convention, or in a frame of their own, do so; whoever enters others is
     /// given it as a status anyway.
     pub fn with_backtraces(mut self, backtraces: bool) -> Self {

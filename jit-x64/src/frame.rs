@@ -5,11 +5,11 @@
 //! Saved registers are pushed in [`SAVE_ORDER`], so that `rbp` stands right below the return address and its chain
 //! can be followed where functions keep it ([`Frame::keeps_pointer`]).
 
-use crate::call_cell::{CallCell, Host};
 use crate::emit::Emitter;
 use crate::encode::{Alu, Mem};
 use crate::ending::Ending;
 use crate::regs::*;
+use azulejo_code::call::{CallCell, Host};
 use azulejo_code::emit::{LEFT, OUT};
 use azulejo_code::unwind::{Change, StackFrame, Step};
 use azulejo_core::target::{Reg, RegSet};

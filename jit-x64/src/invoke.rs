@@ -4,17 +4,18 @@
 //! when the callee failed: the caller fails too.
 //!
 //! For the callee: an [`Adapter`] (an entry thunk) takes calls for code that wants its arguments in a frame. It makes the frame on
-//! the machine's stack. [`crate::call_cell`] says how calls are made.
+//! the machine's stack. [`azulejo_code::call`] says how calls are made.
 
-use crate::call_cell::{CallCell, Host, REGISTER_ARGUMENTS, TAIL_CALL};
 use crate::compile::{BaselineCode, Compiled};
 use crate::emit::{Code, Cond, Emitter, Options, Tile, stack_mem};
 use crate::encode::{Alu, Mem};
 use crate::frame::Frame;
+use crate::glue::STUBS;
 use crate::machine::FILLER;
 use crate::regs::*;
+use azulejo_code::CodeMemory;
+use azulejo_code::call::{Adapter, CallCell, Host, REGISTER_ARGUMENTS, SLACK, TAIL_CALL};
 use azulejo_code::emit::{MAX_FRAME_BYTES, by_hand, link_by_hand};
-use azulejo_code::{CodeMemory, Installed};
 use azulejo_core::error::Error;
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::status::Left;
@@ -122,37 +123,6 @@ impl Emitter {
     }
 }
 
-/// Where functions of bytecode come in that others call.
-#[derive(Debug)]
-pub struct Adapter {
-    installed: Installed,
-    entry: u32,
-    /// Where calls come in that leave their arguments in memory, if they may.
-    from_memory: Option<u32>,
-}
-
-impl Adapter {
-    /// Where calls go.
-    pub fn entry(&self) -> *const u8 {
-        self.installed.address().wrapping_add(self.entry as usize)
-    }
-
-    /// Where those go that leave their arguments in memory.
-    pub(crate) fn memory_entry(&self) -> *const u8 {
-        self.from_memory.map_or(CallCell::unpack(), |at| self.installed.address().wrapping_add(at as usize))
-    }
-
-    pub(crate) fn takes_any_number(&self) -> bool {
-        self.from_memory.is_none()
-    }
-
-    /// The addresses of its code.
-    pub fn addresses(&self) -> core::ops::Range<usize> {
-        let start = self.installed.address().addr();
-        start..start + self.installed.size()
-    }
-}
-
 /// The function that an adapter calls.
 #[derive(Clone, Copy)]
 pub struct AdapterTarget<'a> {
@@ -185,9 +155,6 @@ pub enum TargetCode<'a> {
     /// The baseline's.
     Baseline(&'a BaselineCode),
 }
-
-/// Code that takes no more of the machine's stack than this only compares the stack pointer when it is entered.
-pub(crate) const SLACK: usize = 4096;
 
 /// The most slots for which a frame is made on the machine's stack.
 const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
@@ -228,7 +195,7 @@ pub(crate) fn adapter(
     let mut code = Code::default();
     // What stands before the frame is made keeps its size.
     link_by_hand(cx, &mut code, false);
-    Ok(Adapter { installed: memory.install(&code.finished())?, entry, from_memory })
+    Ok(Adapter::new(memory.install(&code.finished())?, entry, from_memory))
 }
 
 /// Which calls an adapter takes.
@@ -466,7 +433,7 @@ impl Emitter {
         self.host = core::ptr::from_ref(host).addr() as u64;
         let is_deep = self.refuse();
         let is_foreign_in_memory = self.here();
-        self.mov_imm(r11, CallCell::unpack().addr() as u64);
+        self.mov_imm(r11, STUBS.unpack.addr() as u64);
         self.jmp_to(r11);
         let is_used_up = self.here();
         if arguments > 0 {
@@ -539,7 +506,7 @@ impl Emitter {
     /// Where calls go that are the host's.
     fn send_to_host(&mut self) -> usize {
         let is_the_hosts = self.here();
-        self.mov_imm(R11.number(), CallCell::nowhere().addr() as u64);
+        self.mov_imm(R11.number(), STUBS.resolve.addr() as u64);
         self.jmp_to(R11.number());
         is_the_hosts
     }

@@ -16,7 +16,6 @@ pub mod __private {
 
 pub mod abi;
 mod bare;
-pub mod call_cell;
 pub mod compile;
 mod condition;
 pub mod emit;
@@ -24,6 +23,7 @@ pub mod encode;
 mod ending;
 pub mod features;
 pub mod frame;
+pub mod glue;
 pub mod invoke;
 mod jump;
 pub mod machine;
@@ -31,6 +31,7 @@ pub mod regs;
 mod shuffle;
 pub mod tiles;
 
+pub use azulejo_code::call;
 pub use azulejo_code::status::{RawStatus, Status, TurnedStatus};
 pub use azulejo_core::verify::Function;
 /// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].

@@ -16,10 +16,11 @@ mod present {
     use azulejo_x64::{Compiler, Features, MACHINE, Set, X64};
     use std::path::Path;
 
+    pub(crate) use azulejo_code::call::Adapter;
+    use azulejo_code::call::CallCell;
     use azulejo_core::ir::bytecode::Bytecode;
     use azulejo_core::verify::Function;
-    use azulejo_x64::call_cell::CallCell;
-    pub(crate) use azulejo_x64::invoke::{Adapter, AdapterTarget};
+    pub(crate) use azulejo_x64::invoke::AdapterTarget;
     pub(crate) use azulejo_x64::{BaselineCode, Compiled, Status};
 
     /// What to compile with.

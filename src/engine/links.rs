@@ -5,12 +5,12 @@
 
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod present {
+    pub(crate) use azulejo_code::call::Remote;
+    use azulejo_code::call::{CallCell, Host, Outcome, SavedTailCall, UnresolvedCall};
     pub(crate) use azulejo_code::memory::near::Word;
     use azulejo_core::pass::build::{Functions, Table};
     use azulejo_core::vocab::Trap;
-    use azulejo_x64::RawStatus;
-    pub(crate) use azulejo_x64::call_cell::Remote;
-    use azulejo_x64::call_cell::{CallCell, Host, Outcome, SavedTailCall, UnresolvedCall};
+    use azulejo_x64::{RawStatus, glue};
     use std::cell::{RefCell, UnsafeCell};
     use std::sync::Arc;
 
@@ -65,7 +65,11 @@ mod present {
         /// For compilers.
         pub(crate) fn functions(&self) -> Functions<'_> {
             let cells = self.addresses.up_to(self.len);
-            Functions { stop: self.stop, fuel: self.fuel, ..CallCell::functions(cells, self.table) }
+            Functions {
+                stop: self.stop,
+                fuel: self.fuel,
+                ..CallCell::functions(&glue::STUBS, cells, self.table)
+            }
         }
     }
 
@@ -94,7 +98,7 @@ mod present {
                 clippy::arc_with_non_send_sync,
                 reason = "other threads have it as a `Remote`, which is both"
             )]
-            let host = Arc::new(Host::new(resolve, resume, note));
+            let host = Arc::new(glue::host(resolve, resume, note));
             // SAFETY: the host lives as long as the call cell, and so do all who run code that calls it.
             let nobody = Box::new(unsafe { CallCell::new(&raw const *host, u32::MAX) });
             let addresses = Arc::new(Addresses::new(2));
@@ -211,7 +215,11 @@ mod present {
         pub(crate) fn functions(&self) -> Functions<'_> {
             let cells = self.addresses.up_to(self.cells.len());
             let table = std::ptr::from_ref(&*self.table).addr() as u64;
-            Functions { stop: self.host.stop_word(), fuel: self.fuel, ..CallCell::functions(cells, table) }
+            Functions {
+                stop: self.host.stop_word(),
+                fuel: self.fuel,
+                ..CallCell::functions(&glue::STUBS, cells, table)
+            }
         }
 
         /// For compilers on other threads.

@@ -12,9 +12,9 @@ use super::value::Args;
 use super::worker::Purpose;
 use crate::Error;
 use crate::inside::Form;
+use azulejo_code::call::{Adapter, CallCell, Outcome, TAIL_CALL, UnresolvedCall};
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_x64::call_cell::{CallCell, Outcome, TAIL_CALL, UnresolvedCall};
-use azulejo_x64::invoke::{Accepts, Adapter, AdapterTarget, TargetCode};
+use azulejo_x64::invoke::{Accepts, AdapterTarget, TargetCode};
 use azulejo_x64::{Compiled, RawStatus, Status};
 
 /// Call cells for functions of this bytecode.
@@ -217,7 +217,7 @@ impl<B: Bytecode> Engine<B> {
     pub(super) fn open_to_calls(&self, function: &Function<B>, code: Compiled) {
         self.close(function);
         // SAFETY: it was compiled for this call cell.
-        unsafe { self.links.borrow().cell(function.number()).open_to(&code) };
+        unsafe { self.links.borrow().cell(function.number()).open_to(code.entry()) };
         function.set_call_entry(code);
         // Calls from outside go on counting.
         function.budget().set(self.tiers.budget(Tier::Baseline));

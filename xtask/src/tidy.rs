@@ -38,6 +38,7 @@ const USES: &[(&str, &[&str])] = &[
     ("jit-code/src/faults", &["machine"]),
     ("jit-code/src/watch", &["machine", "unwind"]),
     ("jit-code/src/memory", &["machine", "unwind", "faults", "watch"]),
+    ("jit-code/src/call", &["memory"]),
     ("jit-code/src/emit", &["field", "status", "machine", "unwind", "faults", "memory"]),
     ("jit-code/src/stencil", &["field", "emit"]),
     (

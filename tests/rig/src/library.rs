@@ -8,7 +8,8 @@ use crate::program::Program;
 use crate::run::{End, Verified, resume};
 use azulejo::__private::core::ir::bytecode::Functions;
 use azulejo::Trap;
-use azulejo::x64::call_cell::{CallCell, Host, Outcome, UnresolvedCall};
+use azulejo::x64::call::{CallCell, Host, Outcome, UnresolvedCall};
+use azulejo::x64::glue;
 use azulejo_core::pass::build::{self, Table};
 use std::sync::LazyLock;
 
@@ -91,7 +92,7 @@ impl Links {
 thread_local! {
     /// Of each thread, because a function that is put off is the host's. They stay, as code has their addresses.
     static LINKS: &'static Links = {
-        let host: &Host = Box::leak(Box::new(Host::new(resolve, resume, note)));
+        let host: &Host = Box::leak(Box::new(glue::host(resolve, resume, note)));
         // Nothing here calls itself without end.
         host.begin(std::ptr::null(), 0);
         // SAFETY: the host lives as long as the process.
@@ -109,7 +110,11 @@ thread_local! {
 /// For compilers on this thread.
 pub fn links() -> build::Functions<'static> {
     let Links { addresses, table, .. } = LINKS.with(|links| *links);
-    CallCell::functions(&addresses[..table.len as usize], std::ptr::from_ref(table).addr() as u64)
+    CallCell::functions(
+        &glue::STUBS,
+        &addresses[..table.len as usize],
+        std::ptr::from_ref(table).addr() as u64,
+    )
 }
 
 /// The same, of which some are found only when the code runs.

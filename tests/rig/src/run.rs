@@ -10,7 +10,7 @@ use crate::library::{library, program_cell, run_next};
 use crate::machine::{Op, UNIT, Vm};
 use crate::program::{FIRST_COUNTER, FIRST_TEMPORARY, N_REGISTERS, Program};
 use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER};
-use azulejo::x64::call_cell::{CallCell, Outcome};
+use azulejo::x64::call::{CallCell, Outcome};
 use azulejo::x64::{BaselineCode, Compiled, Compiler, Function, RawStatus, Status};
 use azulejo::{Bytecode, Code, Engine, Error, FunctionId, Trap, verify};
 use azulejo_core::check::temporaries::temporaries;
@@ -236,7 +236,7 @@ impl Verified {
             cell.host().begin(std::ptr::from_ref(self).cast(), 0);
             // SAFETY: it was compiled for this call cell; the owner is there, and a thread's stack is large.
             unsafe {
-                cell.open_to(code);
+                cell.open_to(code.entry());
                 cell.call(context.cast(), args)
             }
         });

@@ -1,0 +1,84 @@
+//! Tail calls: announced by the function that ends in one, made when it has ended.
+
+use super::{CallCell, Host, REGISTER_ARGUMENTS};
+use core::cell::{Cell, RefCell};
+
+/// A tail call that was announced: its function runs when the running one has ended, in the same call.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct PendingTailCall {
+    pub(super) cell: Cell<*const CallCell>,
+    pub(super) context: Cell<*mut ()>,
+    pub(super) count: Cell<usize>,
+    pub(super) args: Cell<*mut u64>,
+    memory: RefCell<Vec<u64>>,
+}
+
+/// A pending tail call, kept while other functions run.
+#[derive(Debug)]
+pub struct SavedTailCall {
+    cell: *const CallCell,
+    context: *mut (),
+    args: Vec<u64>,
+}
+
+impl PendingTailCall {
+    pub(super) const fn nobody() -> PendingTailCall {
+        PendingTailCall {
+            cell: Cell::new(core::ptr::null()),
+            context: Cell::new(core::ptr::null_mut()),
+            count: Cell::new(0),
+            args: Cell::new(core::ptr::null_mut()),
+            memory: RefCell::new(Vec::new()),
+        }
+    }
+}
+
+impl Host {
+    /// Announces a tail call of this function, with so many arguments; returns where they are to be written.
+    pub fn begin_tail_call(&self, cell: &CallCell, context: *mut (), count: usize) -> *mut u64 {
+        let PendingTailCall { memory, .. } = &self.next;
+        let mut memory = memory.borrow_mut();
+        // As many are read as are passed in registers.
+        if memory.len() < count.max(REGISTER_ARGUMENTS) {
+            memory.resize(count.max(REGISTER_ARGUMENTS).next_power_of_two(), 0);
+        }
+        self.next.cell.set(cell);
+        self.next.context.set(context);
+        self.next.count.set(count);
+        self.next.args.set(memory.as_mut_ptr());
+        memory.as_mut_ptr()
+    }
+
+    /// The pending tail call's function and arguments, which stay until the next tail call is announced.
+    ///
+    /// # Safety
+    ///
+    /// There must be one, and its call cell must still be there.
+    pub unsafe fn next(&self) -> (&CallCell, &[u64]) {
+        let PendingTailCall { cell, count, args, .. } = &self.next;
+        // SAFETY: the caller promises it; the arguments are in memory that only grows when the next one is announced.
+        unsafe { (&*cell.get(), core::slice::from_raw_parts(args.get(), count.get())) }
+    }
+
+    /// Keeps the pending tail call while other functions run, which may make tail calls of their own.
+    pub fn save_tail_call(&self) -> SavedTailCall {
+        let PendingTailCall { cell, context, .. } = &self.next;
+        let args = match cell.get().is_null() {
+            true => Vec::new(),
+            // SAFETY: there is one. Call cells stay as long as the host does.
+            false => unsafe { self.next() }.1.to_vec(),
+        };
+        SavedTailCall { cell: cell.get(), context: context.get(), args }
+    }
+
+    /// Has it run next again.
+    pub fn restore_tail_call(&self, saved: SavedTailCall) {
+        let SavedTailCall { cell, context, args } = saved;
+        // SAFETY: as above.
+        let Some(cell) = (unsafe { cell.as_ref() }) else { return };
+        let room = self.begin_tail_call(cell, context, args.len());
+        // SAFETY: there is room for so many, and nobody else has the address.
+        unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
+    }
+}

@@ -1,0 +1,354 @@
+//! Calls between functions of bytecode, as machine code: the stubs of [`azulejo_code::call`].
+//!
+//! A call follows the convention [`crate::abi::BYTECODE`]:
+//!
+//! | register | holds |
+//! | --- | --- |
+//! | `rsi` | the callee's cell |
+//! | `rdi` | the context |
+//! | `rax` | the number of arguments |
+//! | `rdx` `rcx` `r8` `r9` `r10` | the first five arguments; the others are on the stack, as in the System V convention |
+//!
+//! It returns the bits of the result in `rax` and zero in `rdx`, or a trap's
+//! [code](azulejo_core::vocab::Trap::code) in `rdx`.
+//!
+//! A caller whose arguments are already in memory jumps to the cell's second entry, with their address in `rdx` and their number
+//! in `rcx`. By default that entry is [`unpack`], which loads them into the registers above; code that reads arguments from
+//! memory puts its own address there.
+
+use azulejo_code::call::{CallCell, Callbacks, Host, Outcome, REGISTER_ARGUMENTS, Stubs, UnresolvedCall};
+use azulejo_code::status::RawStatus;
+use azulejo_core::vocab::Trap;
+
+const _: () = assert!(
+    REGISTER_ARGUMENTS + 1 == crate::abi::BYTECODE.int_args.len(),
+    "the context is the other argument"
+);
+
+/// These stubs.
+pub static STUBS: Stubs = Stubs {
+    resolve: resolve as *const u8,
+    unpack: unpack as *const u8,
+    enter_next: next as *const u8,
+    enter_next_of_cell: next_of_cell as *const u8,
+    note: note_stub as *const u8,
+    call: |cell, context, args, count| {
+        // SAFETY: the caller promises what the stub relies on.
+        unsafe { call(cell, context, args, count) }
+    },
+    set_tail_call: set_tail_call as *const u8,
+    begin_tail_call: begin_tail_call as *const u8,
+};
+
+/// A host with three callbacks, for functions that do not run yet; see [`Callbacks`].
+pub fn host(
+    resolve: unsafe extern "sysv64-unwind" fn(&mut UnresolvedCall),
+    resume: unsafe extern "sysv64-unwind" fn(&CallCell, *mut (), *mut u64, RawStatus) -> Outcome,
+    note: unsafe extern "sysv64-unwind" fn(&CallCell, u32),
+) -> Host {
+    // SAFETY: these are of the types that are wanted.
+    let callbacks = unsafe { Callbacks::new(resolve as *const (), resume as *const (), note as *const ()) };
+    Host::new(&STUBS, callbacks)
+}
+
+/// Loads the arguments that are passed in registers from where they stand in a row.
+macro_rules! load_arguments {
+    ($from:literal) => {
+        concat!(
+            concat!("mov rdx, [", $from, "]\n"),
+            concat!("mov rcx, [", $from, " + 8]\n"),
+            concat!("mov r8, [", $from, " + 16]\n"),
+            concat!("mov r9, [", $from, " + 24]\n"),
+            concat!("mov r10, [", $from, " + 32]"),
+        )
+    };
+}
+
+/// Makes a frame in which `rdx` is where the stack pointer is to be for `rcx` arguments.
+macro_rules! make_frame {
+    () => {
+        concat!(
+            "push rbp\n",
+            ".cfi_def_cfa_offset 16\n",
+            ".cfi_offset rbp, -16\n",
+            "mov rbp, rsp\n",
+            ".cfi_def_cfa_register rbp\n",
+            "lea rdx, [rcx * 8 + 15]\n",
+            "and rdx, -16\n",
+            "neg rdx\n",
+            "add rdx, rsp",
+        )
+    };
+}
+
+/// Calls the function with the call cell in `rsi`: copies `rcx` arguments to the stack from behind those that are passed in
+/// registers, which it loads; all of them stand in a row at `r11`.
+macro_rules! call_with_all {
+    () => {
+        concat!(
+            "9:\n",
+            "mov rdx, [r11 + rcx * 8 + {registers} * 8 - 8]\n",
+            "mov [rsp + rcx * 8 - 8], rdx\n",
+            "dec rcx\n",
+            "jne 9b\n",
+            load_arguments!("r11"),
+            "\n",
+            "call [rsi + {entry}]",
+        )
+    };
+}
+
+/// Takes such a frame back and returns; at this label it does so for want of room.
+macro_rules! drop_frame {
+    ($overflow:literal) => {
+        concat!(
+            "leave\n",
+            ".cfi_remember_state\n",
+            ".cfi_def_cfa rsp, 8\n",
+            "ret\n",
+            concat!($overflow, ":\n"),
+            ".cfi_restore_state\n",
+            "mov edx, {overflow}\n",
+            "leave\n",
+            ".cfi_def_cfa rsp, 8\n",
+            "ret",
+        )
+    };
+}
+
+/// Makes a call with arguments from memory, where there are at least as many as are passed in registers.
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn call(
+    cell: &CallCell,
+    context: *mut (),
+    args: *const u64,
+    count: usize,
+) -> Outcome {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "xchg rdi, rsi",
+        "jmp [rsi + {unpack}]",
+        ".cfi_endproc",
+        unpack = const CallCell::UNPACK,
+    )
+}
+
+/// Goes on in the function with the call cell in `rsi`, with arguments from memory: there may be fewer, but there is as much
+/// to be read as is passed in registers. Where that is all, nothing is put on the stack.
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn unpack() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "mov r11, rdx",
+        "mov eax, ecx",
+        "sub rcx, {registers}",
+        "ja 2f",
+        load_arguments!("r11"),
+        "jmp [rsi + {entry}]",
+        "2:",
+        make_frame!(),
+        "mov r8, [rsi + {host}]",
+        "cmp rdx, [r8 + {lowest}]",
+        "jb 4f",
+        "mov rsp, rdx",
+        call_with_all!(),
+        drop_frame!("4"),
+        ".cfi_endproc",
+        registers = const REGISTER_ARGUMENTS,
+        host = const CallCell::HOST,
+        lowest = const Host::LOWEST,
+        overflow = const Trap::StackOverflow.code(),
+        entry = const CallCell::ENTRY,
+    )
+}
+
+unsafe extern "sysv64-unwind" fn set_tail_call(
+    cell: &CallCell,
+    context: *mut (),
+    args: *const u64,
+    count: usize,
+) {
+    let room = cell.host().begin_tail_call(cell, context, count);
+    // SAFETY: compiled code says where its arguments are, and they are not in the host's memory.
+    unsafe { room.copy_from_nonoverlapping(args, count) };
+}
+
+unsafe extern "sysv64-unwind" fn begin_tail_call(
+    cell: &CallCell,
+    context: *mut (),
+    count: usize,
+) -> *mut u64 {
+    cell.host().begin_tail_call(cell, context, count)
+}
+
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn next_of_cell() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "mov r11, [rsi + {host}]",
+        "jmp {next}",
+        ".cfi_endproc",
+        host = const CallCell::HOST,
+        next = sym next,
+    )
+}
+
+/// Goes on in the function that runs next, as if the caller of the one that ended had called it. Arguments on the stack
+/// need room, which that caller has not left: they get a frame, which is taken away when the next function ends, or when
+/// it, too, is followed by one with such arguments.
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn next() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "mov rsi, [r11 + {cell}]",
+        "mov rdi, [r11 + {context}]",
+        "mov rax, [r11 + {count}]",
+        "mov rcx, rax",
+        "sub rcx, {registers}",
+        "ja 2f",
+        "mov r11, [r11 + {args}]",
+        load_arguments!("r11"),
+        "jmp [rsi + {entry}]",
+        "2:",
+        "lea rdx, [rip + 5f]",
+        "cmp [rsp], rdx",
+        "jne 3f",
+        "mov rsp, rbp",
+        "pop rbp",
+        "3:",
+        make_frame!(),
+        "cmp rdx, [r11 + {lowest}]",
+        "jb 6f",
+        "mov rsp, rdx",
+        "mov r11, [r11 + {args}]",
+        call_with_all!(),
+        "5:",
+        drop_frame!("6"),
+        ".cfi_endproc",
+        registers = const REGISTER_ARGUMENTS,
+        cell = const Host::NEXT_CELL,
+        context = const Host::NEXT_CONTEXT,
+        count = const Host::NEXT_COUNT,
+        args = const Host::NEXT_ARGS,
+        lowest = const Host::LOWEST,
+        overflow = const Trap::StackOverflow.code(),
+        entry = const CallCell::ENTRY,
+    )
+}
+
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn note_stub() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "sub rsp, 16",
+        "and rsp, -16",
+        "mov [rbp - 8], rdx",
+        "mov rdi, rsi",
+        "mov esi, eax",
+        "mov rax, [rdi + {host}]",
+        "call [rax + {note}]",
+        "mov rdx, [rbp - 8]",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+        host = const CallCell::HOST,
+        note = const Host::NOTE,
+    )
+}
+
+/// How much of the stack [`resolve`] takes: an [`UnresolvedCall`], and what makes it a multiple of 16 with the return address.
+const ROOM: usize = size_of::<UnresolvedCall>().next_multiple_of(16) + 8;
+
+/// Writes a call down for the host, and does what it says.
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn resolve() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "sub rsp, {room}",
+        ".cfi_adjust_cfa_offset {room}",
+        "mov [rsp + {context}], rdi",
+        "mov [rsp + {cell}], rsi",
+        "mov [rsp + {count}], rax",
+        "mov [rsp + {registers}], rdx",
+        "mov [rsp + {registers} + 8], rcx",
+        "mov [rsp + {registers} + 16], r8",
+        "mov [rsp + {registers} + 24], r9",
+        "mov [rsp + {registers} + 32], r10",
+        "lea rax, [rsp + {room} + 8]",
+        "mov [rsp + {on_stack}], rax",
+        "mov rdi, rsp",
+        "mov rax, [rsi + {host}]",
+        "call [rax + {resolve}]",
+        "mov r11, [rsp + {entry}]",
+        "test r11, r11",
+        "jne 2f",
+        "mov rax, [rsp + {value}]",
+        "mov rdx, [rsp + {trap}]",
+        "add rsp, {room}",
+        ".cfi_adjust_cfa_offset -{room}",
+        "ret",
+        "2:",
+        ".cfi_adjust_cfa_offset {room}",
+        "mov rdi, [rsp + {context}]",
+        "mov rsi, [rsp + {cell}]",
+        "mov rax, [rsp + {count}]",
+        load_arguments!("rsp + {registers}"),
+        "add rsp, {room}",
+        ".cfi_adjust_cfa_offset -{room}",
+        "jmp r11",
+        ".cfi_endproc",
+        room = const ROOM,
+        context = const UnresolvedCall::CONTEXT,
+        cell = const UnresolvedCall::CELL,
+        count = const UnresolvedCall::COUNT,
+        registers = const UnresolvedCall::REGISTERS,
+        on_stack = const UnresolvedCall::ON_STACK,
+        entry = const UnresolvedCall::ENTRY,
+        value = const UnresolvedCall::VALUE,
+        trap = const UnresolvedCall::TRAP,
+        host = const CallCell::HOST,
+        resolve = const Host::RESOLVE,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use azulejo_core::pass::build::MAX_ARGUMENTS;
+
+    unsafe extern "sysv64-unwind" fn add_up(unresolved: &mut UnresolvedCall) {
+        let sum = (0..unresolved.count()).map(|at| unresolved.argument(at) * (at as u64 + 1)).sum::<u64>();
+        let context = unresolved.context.addr() as u64;
+        unresolved.end(Outcome { value: sum + context, trap: unresolved.cell().function() as u64 });
+    }
+
+    unsafe extern "sysv64-unwind" fn never(_: &CallCell, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
+        unreachable!("no code is left")
+    }
+
+    unsafe extern "sysv64-unwind" fn nowhere(_: &CallCell, _: u32) {
+        unreachable!("nothing fails")
+    }
+
+    #[test]
+    fn a_call_arrives_with_all_its_arguments() {
+        let host = host(add_up, never, nowhere);
+        // There is as much of the stack as there is.
+        host.begin(core::ptr::null(), 0);
+        // SAFETY: the host lives longer.
+        let cell = unsafe { CallCell::new(&host, 9) };
+        for count in 0..=MAX_ARGUMENTS {
+            let args: Vec<u64> = (0..count as u64).map(|at| at * 3 + 1).collect();
+            let sum: u64 = args.iter().zip(1..).map(|(bits, factor)| bits * factor).sum();
+            // SAFETY: the host's functions take any context.
+            let outcome = unsafe { cell.call(core::ptr::without_provenance_mut(5), &args) };
+            assert_eq!((outcome.value, outcome.trap), (sum + 5, 9));
+        }
+    }
+}
