@@ -29,7 +29,7 @@ pub enum Status {
     Tailed,
 }
 
-/// What compiled code gives back, in `rax` and `rdx`.
+/// What compiled code gives back, in the two registers of results.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct RawStatus {

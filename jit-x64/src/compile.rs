@@ -10,9 +10,9 @@ use crate::regs::{self, RBP, REGISTERS, REGISTERS_BUT_RBP};
 use crate::tiles::X64;
 use azulejo_code::baseline::{Baseline, BaselineCode as CodeOfBaseline, Machinery};
 use azulejo_code::call::{Adapter, CallCell};
-use azulejo_code::emit::{Form, emit, emit_as};
+use azulejo_code::emit::{Backend, Form, emit, emit_as};
 use azulejo_code::faults::{Guarded, Registered, Site};
-use azulejo_code::status::{RawStatus, Status};
+use azulejo_code::status::Status;
 use azulejo_code::watch::{Announced, Told, Watchers};
 use azulejo_code::{CodeMemory, Installed};
 use azulejo_core::error::{Error, Unsupported};
@@ -64,10 +64,6 @@ pub struct Compiled {
     map: Box<[(u32, u32)]>,
     stack_bytes: u32,
 }
-
-/// What all compiled code is called as: context, frame, and the unit or, for baseline code, where to go on. A panic in what
-/// it calls may pass.
-pub(crate) type Entry = unsafe extern "sysv64-unwind" fn(*mut (), *mut u64, *const ()) -> RawStatus;
 
 impl Compiler {
     /// A compiler with memory for so many bytes of code.
@@ -394,10 +390,8 @@ impl Compiled {
     /// The frame must have the slots that the compiled function uses, and the context and unit must be what its
     /// templates take them for. The tiles and rewrite rules that the compiler was given must mean what they say.
     pub unsafe fn enter(&self, context: *mut (), frame: *mut u64, unit: *const ()) -> Status {
-        // SAFETY: this is the start of code that was emitted as a function of this type.
-        let entry: Entry = unsafe { core::mem::transmute(self.entry()) };
-        // SAFETY: the caller promises what the code relies on.
-        Status::from(unsafe { entry(context, frame, unit) })
+        // SAFETY: this is the start of code that was emitted as such a function; the caller promises what the code relies on.
+        Status::from(unsafe { Emitter::enter(self.entry(), context, frame, unit) })
     }
 
     /// Where it starts: an `extern "sysv64-unwind" fn(context, frame, unit) -> RawStatus`, for callers that enter it in a way of

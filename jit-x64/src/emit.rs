@@ -7,7 +7,6 @@
 //! push and pop that move one slot to another.
 
 use crate::bare;
-use crate::compile::Entry;
 pub use crate::condition::Cond;
 use crate::encode::{Alu, Bits, Mem, Rm};
 use crate::ending::Ending;
@@ -78,6 +77,10 @@ impl DerefMut for Emitter {
         &mut self.buffer
     }
 }
+
+/// What all compiled code is called as: context, frame, and the unit or, for baseline code, where to go on. A panic in what
+/// it calls may pass.
+type Entry = unsafe extern "sysv64-unwind" fn(*mut (), *mut u64, *const ()) -> RawStatus;
 
 impl Backend for Emitter {
     const MACHINE: &'static Machine = &MACHINE;
