@@ -8,7 +8,7 @@ use azulejo::prelude::*;
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::Functions;
 use azulejo_core::verify::{Shape, verify};
-use azulejo_x64::{Compiler, Features, Function, Status};
+use azulejo_x64::{Compiler, Features, Function, Status, X64};
 use std::cell::Cell;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
@@ -87,7 +87,8 @@ mod other {
 }
 
 fn compiler() -> Compiler {
-    Compiler::new(1 << 20, Features::detect(), &azulejo::rules::MATCHERS).expect("this machine runs code")
+    Compiler::new(1 << 20, &X64, Features::detect().bits(), &azulejo::rules::MATCHERS)
+        .expect("this machine runs code")
 }
 
 fn function<'a, B: Bytecode>(code: &'a [B], shape: &'a Shape, budget: Option<&Cell<i32>>) -> Function<'a, B> {

@@ -6,7 +6,7 @@ use azulejo::__private::core::pass::Blind;
 use azulejo::__private::core::pass::build::Functions;
 use azulejo::prelude::*;
 use azulejo::x64::Function;
-use azulejo::x64::{Compiler, Features};
+use azulejo::x64::{Compiler, Features, X64};
 use azulejo::{rules, verify};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
@@ -465,7 +465,8 @@ fn a_backtrace_goes_through() {
 fn baseline_code_is_unwound() {
     for frame_pointers in [false, true] {
         let features = Features::detect();
-        let compiler = Compiler::new(1 << 20, features, &rules::MATCHERS).expect("this machine runs code");
+        let compiler =
+            Compiler::new(1 << 20, &X64, features.bits(), &rules::MATCHERS).expect("this machine runs code");
         let mut compiler = compiler.with_frame_pointers(frame_pointers);
         for values in COUNTS {
             let calls: [&[Op]; 4] = [

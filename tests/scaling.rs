@@ -16,7 +16,7 @@ use azulejo::__private::core::pass::{Allocated, Observer, Target};
 use azulejo::__private::core::verify::verify;
 use azulejo::__private::core::vocab::Vocabulary;
 use azulejo::prelude::*;
-use azulejo::x64::{Compiler, Features};
+use azulejo::x64::{Compiler, Features, X64};
 use std::time::Duration;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
@@ -402,7 +402,8 @@ fn slow(shape: &Shape, times: &[Times]) -> Vec<String> {
 #[test]
 fn time_grows_no_faster_than_functions() {
     let rules = &azulejo::rules::MATCHERS;
-    let mut compiler = Compiler::new(64 << 20, Features::detect(), rules).expect("this system runs code");
+    let mut compiler =
+        Compiler::new(64 << 20, &X64, Features::detect().bits(), rules).expect("this system runs code");
     let mut found = Vec::new();
     for shape in SHAPES.iter().filter(|shape| !shape.is_dear || !cfg!(debug_assertions)) {
         let lengths = shape.lengths();
@@ -427,7 +428,8 @@ fn time_grows_no_faster_than_functions() {
 #[test]
 fn a_check_with_two_ways_is_done_once_for_an_address() {
     let rules = &azulejo::rules::MATCHERS;
-    let mut compiler = Compiler::new(64 << 20, Features::detect(), rules).expect("this system runs code");
+    let mut compiler =
+        Compiler::new(64 << 20, &X64, Features::detect().bits(), rules).expect("this system runs code");
     let shape = SHAPES.iter().find(|shape| shape.name == "checks").expect("there is one");
     let bytes = measure(&mut compiler, shape, 4000, &mut Times::new());
     // Every second bytecode is a load, with two comparisons, two branches and a trap where it is checked.

@@ -6,7 +6,7 @@ use azulejo::prelude::*;
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::Functions;
 use azulejo_core::verify::verify;
-use azulejo_x64::{Compiler, Features, Function};
+use azulejo_x64::{Compiler, Features, Function, X64};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -75,7 +75,7 @@ fn compiling_again_takes_nothing_from_the_heap() {
         temporaries: None,
         budget: None,
     };
-    let mut compiler = Compiler::new(1 << 20, Features::detect(), &azulejo::rules::MATCHERS)
+    let mut compiler = Compiler::new(1 << 20, &X64, Features::detect().bits(), &azulejo::rules::MATCHERS)
         .expect("this machine runs code");
     let mut compile = || {
         let before = COUNT.get();

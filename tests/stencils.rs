@@ -10,7 +10,7 @@ use azulejo::{Builder, Limits};
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::Functions;
 use azulejo_core::verify::{Shape, verify};
-use azulejo_x64::{Compiler, Features, Function, Status};
+use azulejo_x64::{Compiler, Features, Function, Status, X64};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
@@ -194,7 +194,8 @@ fn memory_out_of_reach_has_other_stencils() {
         compiler.stencils_made()
     };
     let compiler = |size| {
-        Compiler::new(size, Features::detect(), &azulejo::rules::MATCHERS).expect("this machine runs code")
+        Compiler::new(size, &X64, Features::detect().bits(), &azulejo::rules::MATCHERS)
+            .expect("this machine runs code")
     };
     assert!(run(&mut compiler(1 << 20)) > 0);
     assert_eq!(run(&mut compiler(1 << 26)), 0);
@@ -219,7 +220,7 @@ fn compiling_costs_a_small_part_of_making_stencils() {
     let shape = verify(&code, &[], 2).expect("the code is right");
     let function = function(&code, &shape);
     let time = |own: bool| {
-        let compiler = Compiler::new(1 << 20, Features::detect(), &azulejo::rules::MATCHERS);
+        let compiler = Compiler::new(1 << 20, &X64, Features::detect().bits(), &azulejo::rules::MATCHERS);
         let mut compiler = compiler.expect("this machine runs code").with_own_stencils(own);
         let start = Instant::now();
         compiler.baseline(&function, Functions::default(), &mut Blind).expect("it compiles");
@@ -242,7 +243,7 @@ fn a_child_finds_stencils_that_others_were_looking_for() {
     let work = |times: usize| {
         let (ones, others) = (one::scaled(3), other::scaled(5));
         let shape = verify(&ones, &[], 2).expect("the code is right");
-        let mut compiler = Compiler::new(1 << 20, Features::detect(), &azulejo::rules::MATCHERS)
+        let mut compiler = Compiler::new(1 << 20, &X64, Features::detect().bits(), &azulejo::rules::MATCHERS)
             .expect("this machine runs code");
         for _ in 0..times {
             let found = compiler.baseline(&function(&ones, &shape), Functions::default(), &mut Blind);

@@ -92,7 +92,7 @@ mod handed_over {
     use super::*;
     use azulejo_core::pass::Blind;
     use azulejo_core::pass::build::Functions;
-    use azulejo_x64::{Compiler, Features, Function, Status};
+    use azulejo_x64::{Compiler, Features, Function, Status, X64};
 
     /// What is in each slot before.
     const OLD: i64 = 20;
@@ -102,7 +102,7 @@ mod handed_over {
     #[track_caller]
     fn leaves(code: &[Op], result: i64, slots: &[(usize, i64)]) {
         let shape = verify(code, &[2, 3], REGISTERS).expect("the code is right");
-        let mut compiler = Compiler::new(1 << 20, Features::detect(), &azulejo::rules::MATCHERS)
+        let mut compiler = Compiler::new(1 << 20, &X64, Features::detect().bits(), &azulejo::rules::MATCHERS)
             .expect("this machine runs code");
         temporaries(code, &[2, 3], &shape, FIRST).expect("what it says is true");
         let function = Function {

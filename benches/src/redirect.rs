@@ -12,25 +12,30 @@ use crate::subject;
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::{Functions, Source};
 use azulejo_core::verify::verify;
-use azulejo_x64::call::{CallCell, Outcome, UnresolvedCall};
-use azulejo_x64::{Compiled, RawStatus, glue};
+use azulejo_x64::call::{CallCell, Host, HostFunctions, Outcome, UnresolvedCall};
+use azulejo_x64::{Compiled, Emitter, RawStatus};
 use std::hint::black_box;
 
-unsafe extern "sysv64-unwind" fn resolve(_: &mut UnresolvedCall) {
-    unreachable!("there always is code");
-}
+/// Code asks for nothing here.
+struct Nothing;
 
-unsafe extern "sysv64-unwind" fn resume(_: &CallCell, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
-    unreachable!("the function has no exits");
-}
+impl HostFunctions for Nothing {
+    unsafe fn resolve(_: &mut UnresolvedCall) {
+        unreachable!("there always is code");
+    }
 
-unsafe extern "sysv64-unwind" fn note(_: &CallCell, _: u32) {
-    unreachable!("the function does not fail");
+    unsafe fn resume(_: &CallCell, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
+        unreachable!("the function has no exits");
+    }
+
+    unsafe fn note(_: &CallCell, _: u32) {
+        unreachable!("the function does not fail");
+    }
 }
 
 /// Prints how long it takes with a function that takes one argument, and gives that back if it is small.
 pub(crate) fn print(program: &Program, effort: Effort) {
-    let host = glue::host(resolve, resume, note);
+    let host = Host::of::<Emitter, Nothing>();
     host.begin(std::ptr::null(), 0);
     // SAFETY: the host lives as long as this function.
     let cell = unsafe { CallCell::new(&raw const host, 0) };

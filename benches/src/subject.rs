@@ -12,7 +12,7 @@ use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::{Functions, Source};
 use azulejo_core::verify::{Shape, verify};
 use azulejo_core::vocab::Vocabulary;
-use azulejo_x64::{Compiled, Compiler, Features, Status};
+use azulejo_x64::{Compiled, Compiler, Features, Status, X64};
 use std::cell::Cell;
 use std::hint::black_box;
 use std::rc::Rc;
@@ -158,7 +158,8 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> Source<'a> {
 
 /// A compiler without an engine.
 pub(crate) fn compiler() -> Compiler {
-    Compiler::new(CODE_BYTES, Features::detect(), &azulejo::rules::MATCHERS).expect("this machine runs code")
+    Compiler::new(CODE_BYTES, &X64, Features::detect().bits(), &azulejo::rules::MATCHERS)
+        .expect("this machine runs code")
 }
 
 fn optimizer(program: &Program) -> Subject<'_> {

@@ -4,12 +4,14 @@
 //! which machines differ. Out: code that runs, that panics pass through, and that GDB and perf know by name. Nothing in this crate
 //! knows an instruction.
 //!
+//! - [`compile`] drives it all: from bytecode or a graph to installed code.
 //! - [`emit`] writes a function's blocks, tiles and moves one behind the other, and links them.
 //! - [`baseline`] copies stencils, which are made of templates, and fills their holes.
 //! - [`memory`] has the code run; [`unwind`], [`faults`] and [`watch`] tell the unwinder, the signal handler, and debuggers of it.
 
 pub mod baseline;
 pub mod call;
+pub mod compile;
 pub mod emit;
 #[cfg_attr(
     not(target_os = "linux"),
@@ -24,6 +26,7 @@ mod stencil;
 pub mod unwind;
 pub mod watch;
 
+pub use compile::{Compiled, Compiler};
 pub use field::Field;
 pub use machine::Machine;
 pub use memory::{CodeMemory, Installed};

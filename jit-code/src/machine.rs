@@ -1,7 +1,8 @@
 //! In what machines differ, for whoever installs their code.
 
+use crate::call::Stubs;
 use crate::field::Field;
-use azulejo_core::target::Reg;
+use azulejo_core::target::{Reg, RegisterFile};
 use core::ffi::c_void;
 
 /// A kind of machine. There is one of each, as long as the process.
@@ -23,6 +24,30 @@ pub struct Machine {
     pub unwinding: Unwinding,
     /// How its registers are found where a signal has interrupted code, if they can be.
     pub signals: Option<Signals>,
+    /// The registers that are given out.
+    pub registers: Registers,
+    /// Its code for calls.
+    pub stubs: &'static Stubs,
+}
+
+/// The registers that compilers give out, unless they are told to use others.
+#[derive(Clone, Copy, Debug)]
+pub struct Registers {
+    /// All there are.
+    pub all: &'static RegisterFile,
+    /// All but the one that a chain of frames starts in.
+    pub but_frame_pointer: &'static RegisterFile,
+    /// What stencils are made with instead of each of these: baseline code has a register left then for `(cu)`.
+    pub for_stencils: [&'static RegisterFile; 2],
+}
+
+impl Registers {
+    /// What stencils are made with in place of these, if that leaves a register for `(cu)`.
+    pub(crate) fn for_stencils(&self, registers: &RegisterFile) -> Option<&'static RegisterFile> {
+        let known = [self.all, self.but_frame_pointer];
+        let known = known.iter().position(|known| core::ptr::eq(*known, registers))?;
+        Some(self.for_stencils[known])
+    }
 }
 
 impl Machine {
@@ -104,6 +129,7 @@ pub struct Landing {
 #[cfg(test)]
 pub(crate) mod toy {
     use super::*;
+    use crate::emit::{self, Options};
     use crate::memory::Finished;
     use crate::unwind::{Change, Described, StackFrame, Step};
     use azulejo_core::target::RegSet;
@@ -130,11 +156,46 @@ pub(crate) mod toy {
             saved: &[RETURN, Reg::int(29), Reg::int(28)],
         },
         signals: None,
+        registers: Registers { all: &NONE, but_frame_pointer: &NONE, for_stencils: [&NONE; 2] },
+        stubs: &STUBS,
+    };
+
+    /// None is given out.
+    static NONE: RegisterFile = RegisterFile {
+        int: &[],
+        float: &[],
+        callee_saved: RegSet::EMPTY,
+        name: |_| "none",
+        abi: |_| unreachable!("nothing is called"),
+    };
+
+    pub(crate) static STUBS: Stubs = Stubs {
+        register_arguments: 2,
+        resolve: core::ptr::null(),
+        unpack: core::ptr::null(),
+        enter_next: core::ptr::null(),
+        enter_next_of_cell: core::ptr::null(),
+        note: core::ptr::null(),
+        call: |_, _, _, _| unreachable!("nothing is called"),
+        set_tail_call: core::ptr::null(),
+        begin_tail_call: core::ptr::null(),
     };
 
     /// Saves the return address.
     #[derive(Clone, Copy, Default, Debug)]
     pub(crate) struct Frame;
+
+    impl emit::Frame for Frame {
+        fn new(_: RegSet, _: u32, _: bool, _: &Options) -> Frame {
+            Frame
+        }
+
+        fn enlarged(self, _: u32) -> Frame {
+            self
+        }
+
+        fn write_room(&self, _: &mut [u8]) {}
+    }
 
     impl StackFrame for Frame {
         fn saved(&self) -> RegSet {

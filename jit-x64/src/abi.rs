@@ -47,6 +47,9 @@ pub static BYTECODE: Abi = Abi {
     caller_saved: SYSV_SCRATCH,
 };
 
+/// How many arguments it passes in registers; the context is another one.
+pub(crate) const REGISTER_ARGUMENTS: usize = BYTECODE.int_args.len() - 1;
+
 /// The convention's data on this system.
 pub fn of(convention: Convention) -> &'static Abi {
     match resolve(convention) {

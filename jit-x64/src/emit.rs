@@ -11,11 +11,13 @@ pub use crate::condition::Cond;
 use crate::encode::{Alu, Bits, Mem, Rm};
 use crate::ending::Ending;
 use crate::frame::Frame;
-use crate::invoke::Failure;
+use crate::glue;
+use crate::invoke::{self, Failure};
 use crate::jump::Jump;
 use crate::machine::MACHINE;
 use crate::regs;
 use azulejo_code::Machine;
+use azulejo_code::call::{AdapterAdmission, Admission, Callbacks, Entries, HostFunctions, TargetCode};
 use azulejo_code::emit::{self, Backend, BaselineFrame, Buffer, Goal, NEXT, Place};
 pub use azulejo_code::emit::{Options, emit};
 use azulejo_code::status::RawStatus;
@@ -104,10 +106,6 @@ impl Backend for Emitter {
         self.buffer
     }
 
-    fn frame(used: RegSet, room: u32, has_calls: bool, options: &Options) -> Frame {
-        Frame::new(used, room, has_calls, options.frame_pointers)
-    }
-
     fn prologue(&mut self) {
         self.make_frame();
     }
@@ -133,12 +131,21 @@ impl Backend for Emitter {
         bare::baseline_frame(saved, room, keeps_unit, options)
     }
 
-    fn enlarged(frame: Frame, bytes: u32) -> Frame {
-        frame.with_more(bytes)
+    fn admit(&mut self, admission: &Admission<'_>, options: &Options) -> u32 {
+        self.admit_calls(admission, options.backtraces)
     }
 
-    fn write_room(frame: &Frame, code: &mut [u8]) {
-        frame.write_room(code);
+    fn adapter(
+        code: &TargetCode<Frame>,
+        admission: &AdapterAdmission<'_>,
+        cleared: &[u32],
+        options: &Options,
+    ) -> (Emitter, Entries) {
+        invoke::adapter(code, admission, cleared, options)
+    }
+
+    fn callbacks<H: HostFunctions>() -> Callbacks {
+        glue::callbacks::<H>()
     }
 
     unsafe fn enter(code: *const u8, context: *mut (), frame: *mut u64, third: *const ()) -> RawStatus {

@@ -10,7 +10,7 @@ use crate::encode::{Alu, Mem};
 use crate::ending::Ending;
 use crate::regs::*;
 use azulejo_code::call::{CallCell, Host};
-use azulejo_code::emit::{LEFT, OUT};
+use azulejo_code::emit::{self, LEFT, OUT, Options};
 use azulejo_code::unwind::{Change, StackFrame, Step};
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
@@ -68,16 +68,6 @@ impl Frame {
         Frame { is_open: true, ..self }
     }
 
-    /// The same with so much more room.
-    pub(crate) fn with_more(self, bytes: u32) -> Frame {
-        Frame { room: self.room + bytes.next_multiple_of(16), ..self }
-    }
-
-    /// Writes the room of an open frame into an instruction that makes it or takes it back.
-    pub(crate) fn write_room(&self, code: &mut [u8]) {
-        code[ROOM_AT..][..4].copy_from_slice(&self.room.to_le_bytes());
-    }
-
     /// How many bytes the change of `rsp` has that makes or takes back the room.
     pub(crate) fn room_len(&self) -> u32 {
         match self.room {
@@ -100,6 +90,20 @@ impl Frame {
     /// How far `rsp` is below what it was before the call, in the body of the function.
     pub fn size(&self) -> u32 {
         8 + 8 * self.pushed().count() as u32 + self.room
+    }
+}
+
+impl emit::Frame for Frame {
+    fn new(used: RegSet, room: u32, has_calls: bool, options: &Options) -> Frame {
+        Frame::new(used, room, has_calls, options.frame_pointers)
+    }
+
+    fn enlarged(self, bytes: u32) -> Frame {
+        Frame { room: self.room + bytes.next_multiple_of(16), ..self }
+    }
+
+    fn write_room(&self, code: &mut [u8]) {
+        code[ROOM_AT..][..4].copy_from_slice(&self.room.to_le_bytes());
     }
 }
 

@@ -16,17 +16,21 @@
 //! in `rcx`. By default that entry is [`unpack`], which loads them into the registers above; code that reads arguments from
 //! memory puts its own address there.
 
-use azulejo_code::call::{CallCell, Callbacks, Host, Outcome, REGISTER_ARGUMENTS, Stubs, UnresolvedCall};
+use crate::abi::REGISTER_ARGUMENTS;
+use azulejo_code::call::{
+    CallCell, Callbacks, Host, HostFunctions, MAX_REGISTER_ARGUMENTS, Outcome, Stubs, UnresolvedCall,
+};
 use azulejo_code::status::RawStatus;
 use azulejo_core::vocab::Trap;
 
 const _: () = assert!(
-    REGISTER_ARGUMENTS + 1 == crate::abi::BYTECODE.int_args.len(),
-    "the context is the other argument"
+    REGISTER_ARGUMENTS == 5 && REGISTER_ARGUMENTS <= MAX_REGISTER_ARGUMENTS,
+    "so many the stubs load"
 );
 
 /// These stubs.
 pub static STUBS: Stubs = Stubs {
+    register_arguments: REGISTER_ARGUMENTS,
     resolve: resolve as *const u8,
     unpack: unpack as *const u8,
     enter_next: next as *const u8,
@@ -40,15 +44,29 @@ pub static STUBS: Stubs = Stubs {
     begin_tail_call: begin_tail_call as *const u8,
 };
 
-/// A host with three callbacks, for functions that do not run yet; see [`Callbacks`].
-pub fn host(
-    resolve: unsafe extern "sysv64-unwind" fn(&mut UnresolvedCall),
-    resume: unsafe extern "sysv64-unwind" fn(&CallCell, *mut (), *mut u64, RawStatus) -> Outcome,
-    note: unsafe extern "sysv64-unwind" fn(&CallCell, u32),
-) -> Host {
-    // SAFETY: these are of the types that are wanted.
-    let callbacks = unsafe { Callbacks::new(resolve as *const (), resume as *const (), note as *const ()) };
-    Host::new(&STUBS, callbacks)
+/// An engine's functions as the stubs call them.
+pub(crate) fn callbacks<H: HostFunctions>() -> Callbacks {
+    unsafe extern "sysv64-unwind" fn resolve<H: HostFunctions>(call: &mut UnresolvedCall) {
+        // SAFETY: the stub promises what the function relies on; so below.
+        unsafe { H::resolve(call) }
+    }
+    unsafe extern "sysv64-unwind" fn resume<H: HostFunctions>(
+        cell: &CallCell,
+        context: *mut (),
+        frame: *mut u64,
+        left: RawStatus,
+    ) -> Outcome {
+        // SAFETY: as above.
+        unsafe { H::resume(cell, context, frame, left) }
+    }
+    unsafe extern "sysv64-unwind" fn note<H: HostFunctions>(cell: &CallCell, at: u32) {
+        // SAFETY: as above.
+        unsafe { H::note(cell, at) }
+    }
+    let (resolve, resume, note) =
+        (resolve::<H> as *const (), resume::<H> as *const (), note::<H> as *const ());
+    // SAFETY: these are of the types that the stubs call.
+    unsafe { Callbacks::new(resolve, resume, note) }
 }
 
 /// Loads the arguments that are passed in registers from where they stand in a row.
@@ -320,25 +338,32 @@ unsafe extern "sysv64-unwind" fn resolve() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emit::Emitter;
     use azulejo_core::pass::build::MAX_ARGUMENTS;
 
-    unsafe extern "sysv64-unwind" fn add_up(unresolved: &mut UnresolvedCall) {
-        let sum = (0..unresolved.count()).map(|at| unresolved.argument(at) * (at as u64 + 1)).sum::<u64>();
-        let context = unresolved.context.addr() as u64;
-        unresolved.end(Outcome { value: sum + context, trap: unresolved.cell().function() as u64 });
-    }
+    /// Adds up the arguments of calls.
+    struct Adder;
 
-    unsafe extern "sysv64-unwind" fn never(_: &CallCell, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
-        unreachable!("no code is left")
-    }
+    impl HostFunctions for Adder {
+        unsafe fn resolve(unresolved: &mut UnresolvedCall) {
+            let sum =
+                (0..unresolved.count()).map(|at| unresolved.argument(at) * (at as u64 + 1)).sum::<u64>();
+            let context = unresolved.context.addr() as u64;
+            unresolved.end(Outcome { value: sum + context, trap: unresolved.cell().function() as u64 });
+        }
 
-    unsafe extern "sysv64-unwind" fn nowhere(_: &CallCell, _: u32) {
-        unreachable!("nothing fails")
+        unsafe fn resume(_: &CallCell, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
+            unreachable!("no code is left")
+        }
+
+        unsafe fn note(_: &CallCell, _: u32) {
+            unreachable!("nothing fails")
+        }
     }
 
     #[test]
     fn a_call_arrives_with_all_its_arguments() {
-        let host = host(add_up, never, nowhere);
+        let host = Host::of::<Emitter, Adder>();
         // There is as much of the stack as there is.
         host.begin(core::ptr::null(), 0);
         // SAFETY: the host lives longer.

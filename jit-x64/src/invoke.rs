@@ -3,23 +3,22 @@
 //! For the caller: a call whose operands are in place becomes the call itself, and behind the function's code a way out for
 //! when the callee failed: the caller fails too.
 //!
-//! For the callee: an [`Adapter`] (an entry thunk) takes calls for code that wants its arguments in a frame. It makes the frame on
+//! For the callee: an [`Adapter`](azulejo_code::call::Adapter) (an entry thunk) takes calls for code that wants its arguments in a frame. It makes the frame on
 //! the machine's stack. [`azulejo_code::call`] says how calls are made.
 
-use crate::compile::{BaselineCode, Compiled};
-use crate::emit::{Code, Cond, Emitter, Options, Tile, stack_mem};
+use crate::abi::REGISTER_ARGUMENTS;
+use crate::emit::{Cond, Emitter, Options, Tile, stack_mem};
 use crate::encode::{Alu, Mem};
 use crate::frame::Frame;
 use crate::glue::STUBS;
 use crate::machine::FILLER;
 use crate::regs::*;
-use azulejo_code::CodeMemory;
-use azulejo_code::call::{Adapter, CallCell, Host, REGISTER_ARGUMENTS, SLACK, TAIL_CALL};
-use azulejo_code::emit::{MAX_FRAME_BYTES, by_hand, link_by_hand};
-use azulejo_core::error::Error;
+use azulejo_code::call::{
+    Accepts, AdapterAdmission, Admission, CallCell, Entries, Host, SLACK, TAIL_CALL, TargetCode,
+};
+use azulejo_code::emit::by_hand;
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::status::Left;
-use azulejo_core::pass::build::Source;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::{Trap, Type};
 use core::ops::Range;
@@ -123,42 +122,6 @@ impl Emitter {
     }
 }
 
-/// The function that an adapter calls.
-#[derive(Clone, Copy)]
-pub struct AdapterTarget<'a> {
-    /// Which calls the adapter takes.
-    pub accepts: Accepts,
-    /// The function.
-    pub source: &'a Source<'a>,
-    /// Its code.
-    pub code: TargetCode<'a>,
-    /// Where calls are counted down; below zero they are the host's.
-    pub budget: Option<*const i32>,
-    /// For the host's data.
-    pub cell: &'a CallCell,
-}
-
-/// The number of arguments in the calls that an adapter takes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Accepts {
-    /// This number; all other calls go to the cell's fallback.
-    Exactly(u32),
-    /// Up to so many, none of which is left in memory; all others are the host's.
-    UpTo(u32),
-}
-
-/// The code that an adapter calls.
-#[derive(Clone, Copy)]
-pub enum TargetCode<'a> {
-    /// The optimizer's, and what it is called with besides context and frame.
-    Optimized(&'a Compiled, *const ()),
-    /// The baseline's.
-    Baseline(&'a BaselineCode),
-}
-
-/// The most slots for which a frame is made on the machine's stack.
-const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
-
 /// So many slots are cleared by a store each; more are by one instruction.
 const FEW: usize = 12;
 /// The same for an adapter that takes any number of arguments.
@@ -166,106 +129,73 @@ const FEW_BESIDE_ARGUMENTS: usize = 24;
 /// So many arguments are copied one by one; that is no longer than a short jump.
 const FEW_ARGUMENTS: usize = 8;
 
-/// Makes an adapter. It clears the slots behind the arguments for which `is_needed` says so.
+/// An adapter into code, which clears these slots.
 pub(crate) fn adapter(
-    to: &AdapterTarget<'_>,
-    is_needed: impl Fn(u32) -> bool,
-    memory: &CodeMemory,
+    code: &TargetCode<Frame>,
+    admission: &AdapterAdmission<'_>,
+    cleared: &[u32],
     options: &Options,
-) -> Result<Adapter, Error> {
-    let AdapterTarget { accepts, source: Source { slots, .. }, code, budget, cell, .. } = *to;
-    let slots = *slots;
-    let (Accepts::Exactly(most) | Accepts::UpTo(most)) = accepts;
-    if slots > MAX_SLOTS || most > slots {
-        return Err(Error::FrameTooLarge { bytes: slots as usize * 8 });
+) -> (Emitter, Entries) {
+    match *code {
+        TargetCode::RunsInFrame { frame, places, unit, start } => {
+            into((frame, places, unit, start), admission, cleared, options)
+        }
+        TargetCode::TakesFrame { entry, third, stack_bytes, is_turned } => {
+            around((entry, third, stack_bytes, is_turned), admission, cleared, options)
+        }
     }
-    // Which of the slots are arguments is known only if their number is.
-    let first = if let Accepts::Exactly(arguments) = accepts { arguments } else { 0 };
-    let zeros: Vec<u32> = (first..slots).filter(|at| is_needed(*at)).collect();
-    let admission = AdapterAdmission { accepts, budget, host: cell.host() };
-    let own = match code {
-        TargetCode::Baseline(code) => code.own().places().map(|places| (code, places)),
-        TargetCode::Optimized(..) => None,
-    };
-    let (cx, entries) = match own {
-        Some((code, places)) => into(code, places, &admission, &zeros, options),
-        None => around(to, &admission, &zeros, options),
-    };
-    let (entry, from_memory) = entries;
-    let mut code = Code::default();
-    // What stands before the frame is made keeps its size.
-    link_by_hand(cx, &mut code, false);
-    Ok(Adapter::new(memory.install(&code.finished())?, entry, from_memory))
 }
-
-/// Which calls an adapter takes.
-#[derive(Clone, Copy)]
-struct AdapterAdmission<'a> {
-    accepts: Accepts,
-    /// Where they are counted down; below zero they are the host's.
-    budget: Option<*const i32>,
-    host: &'a Host,
-}
-
-/// Where an adapter is entered: with arguments where calls have them, and with arguments in memory.
-type Entries = (u32, Option<u32>);
 
 /// An adapter into baseline code: it makes the frame, and the code takes it back and returns to the adapter's caller.
 fn into(
-    code: &BaselineCode,
-    [cell, context, slots]: [u32; 3],
+    (frame, [cell, context, slots], unit, start): (Frame, [u32; 3], Option<u64>, *const ()),
     admission: &AdapterAdmission<'_>,
-    zeros: &[u32],
+    cleared: &[u32],
     options: &Options,
 ) -> (Emitter, Entries) {
-    let mut cx: Emitter = by_hand(options, code.own().frame);
-    let entries = cx.admit_to_adapter(admission, code.own().frame.size() as usize);
+    let mut cx: Emitter = by_hand(options, frame);
+    let entries = cx.admit_to_adapter(admission, frame.size() as usize);
     let at = |place: u32| Mem::at(RSP.number(), place as i64);
     let slots = Slots { first: slots };
     cx.make_frame();
     cx.store(Type::I64, at(cell), RSI.number());
     cx.store(Type::I64, at(context), RDI.number());
-    if slots.fill(&mut cx, admission.accepts, zeros) {
+    if slots.fill(&mut cx, admission.accepts, cleared) {
         cx.load(Type::I64, R12.number(), at(context));
     } else {
         cx.mov(R12.number(), RDI.number());
     }
     cx.lea(true, RBX.number(), slots.at(0));
-    if let Some(unit) = code.unit() {
+    if let Some(unit) = unit {
         cx.mov_imm(KEPT_CU.number(), unit);
     }
-    cx.jump_address(code.address(0).addr() as u64, R11.number());
+    cx.jump_address(start.addr() as u64, R11.number());
     (cx, entries)
 }
 
 /// An adapter that calls code which takes a frame like the engine's, and looks how it was left.
 fn around(
-    to: &AdapterTarget<'_>,
+    (entry, third, stack_bytes, is_turned): (*const u8, *const (), usize, bool),
     admission: &AdapterAdmission<'_>,
-    zeros: &[u32],
+    cleared: &[u32],
     options: &Options,
 ) -> (Emitter, Entries) {
-    let AdapterTarget { source, code, cell, .. } = *to;
-    let (code, third, stack_bytes, is_turned) = match code {
-        TargetCode::Optimized(code, unit) => (code.entry(), unit, code.stack_bytes(), false),
-        TargetCode::Baseline(code) => (code.entry(), code.address(0), code.stack_bytes(), true),
-    };
     // The slots, and the context behind them.
-    let frame = Frame::new(RegSet::EMPTY, (source.slots + 1) * 8, true, options.frame_pointers);
+    let frame = Frame::new(RegSet::EMPTY, (admission.slots + 1) * 8, true, options.frame_pointers);
     let mut cx: Emitter = by_hand(options, frame);
     let entries = cx.admit_to_adapter(admission, frame.size() as usize + stack_bytes);
     cx.make_frame();
     let [rax, rcx, rdx, rsp] = [RAX, RCX, RDX, RSP].map(Reg::number);
     let [rsi, rdi, r8] = [RSI, RDI, R8].map(Reg::number);
     let slots = Slots { first: 0 };
-    let context = slots.at(source.slots);
+    let context = slots.at(admission.slots);
     cx.store(Type::I64, context, rdi);
-    if slots.fill(&mut cx, admission.accepts, zeros) {
+    if slots.fill(&mut cx, admission.accepts, cleared) {
         cx.load(Type::I64, rdi, context);
     }
     cx.mov(rsi, rsp);
     cx.mov_imm(rdx, third.addr() as u64);
-    cx.call_address(code.addr() as u64, rax);
+    cx.call_address(entry.addr() as u64, rax);
     if is_turned {
         cx.turn();
     }
@@ -284,8 +214,8 @@ fn around(
     cx.mov(rcx, rax);
     cx.mov(rdx, rsp);
     cx.load(Type::I64, rsi, context);
-    cx.mov_imm(rdi, core::ptr::from_ref(cell).addr() as u64);
-    cx.call_address(cell.resume(), rax);
+    cx.mov_imm(rdi, core::ptr::from_ref(admission.cell).addr() as u64);
+    cx.call_address(admission.cell.resume(), rax);
     cx.hand_on();
     (cx, entries)
 }
@@ -424,7 +354,8 @@ const IN_MEMORY: u64 = 0;
 impl Emitter {
     /// The code before an adapter's frame is made, and its entries.
     fn admit_to_adapter(&mut self, admission: &AdapterAdmission<'_>, stack_bytes: usize) -> Entries {
-        let AdapterAdmission { accepts, budget, host } = *admission;
+        let AdapterAdmission { accepts, budget, cell, .. } = *admission;
+        let host = cell.host();
         let arguments = match accepts {
             Accepts::Exactly(arguments) => arguments,
             Accepts::UpTo(most) => return (self.admit_up_to(most, budget, host, stack_bytes), None),
@@ -564,13 +495,4 @@ impl Emitter {
     pub(crate) fn argument(&self, offset: i64) -> Mem {
         Mem::at(RSP.number(), self.frame.size() as i64 + offset)
     }
-}
-
-/// Which calls a function takes that others of bytecode call.
-#[derive(Clone, Copy, Debug)]
-pub struct Admission<'a> {
-    /// Those with so many arguments; all others go aside.
-    pub arguments: u32,
-    /// The function.
-    pub cell: &'a CallCell,
 }

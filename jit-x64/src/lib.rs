@@ -16,7 +16,6 @@ pub mod __private {
 
 pub mod abi;
 mod bare;
-pub mod compile;
 mod condition;
 pub mod emit;
 pub mod encode;
@@ -36,7 +35,6 @@ pub use azulejo_code::status::{RawStatus, Status, TurnedStatus};
 pub use azulejo_core::verify::Function;
 /// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].
 pub use azulejo_core::vocab::{Sig, Type};
-pub use compile::{BaselineCode, Compiled, Compiler};
 pub use emit::{Code, Cond, EmitFn, Emitter, Set, Tile};
 pub use encode::Mem;
 pub use features::Features;
@@ -44,3 +42,10 @@ pub use frame::Frame;
 pub use jump::Jump;
 pub use machine::MACHINE;
 pub use tiles::X64;
+
+/// The compiler to code of this machine.
+pub type Compiler = azulejo_code::Compiler<Emitter>;
+/// A function that it has compiled.
+pub type Compiled = azulejo_code::Compiled<Emitter>;
+/// A function that its baseline has.
+pub type BaselineCode = azulejo_code::baseline::BaselineCode<Emitter>;

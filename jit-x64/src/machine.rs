@@ -1,9 +1,10 @@
 //! What installing and unwinding its code takes on this machine, as data.
 
 use crate::frame::SAVE_ORDER;
-use crate::regs::{RBP, RSP};
+use crate::glue::STUBS;
+use crate::regs::{RBP, REGISTERS, REGISTERS_BUT_RBP, RSP, STENCIL_REGISTERS, STENCIL_REGISTERS_BUT_RBP};
 use azulejo_code::Field;
-use azulejo_code::machine::{Machine, Relocation, Signals, Unwinding};
+use azulejo_code::machine::{Machine, Registers, Relocation, Signals, Unwinding};
 use azulejo_core::target::Reg;
 
 /// What stands where no code is: `int3`, which traps.
@@ -26,6 +27,12 @@ pub static MACHINE: Machine = Machine {
         saved: &SAVE_ORDER,
     },
     signals: SIGNALS,
+    registers: Registers {
+        all: &REGISTERS,
+        but_frame_pointer: &REGISTERS_BUT_RBP,
+        for_stencils: [&STENCIL_REGISTERS, &STENCIL_REGISTERS_BUT_RBP],
+    },
+    stubs: &STUBS,
 };
 
 /// Whole constants, the halves of those that are stored in two steps, and bytes of which only the lowest bits count, as of the

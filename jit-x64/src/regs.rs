@@ -48,16 +48,14 @@ pub static REGISTERS: RegisterFile = RegisterFile {
 /// Where baseline code keeps `(cu)`, in functions that want it.
 pub(crate) const KEPT_CU: Reg = R13;
 
-/// What stencils are made with instead of these, if that leaves [`KEPT_CU`] alone.
-pub(crate) fn for_stencils(registers: &RegisterFile) -> Option<&'static RegisterFile> {
-    const ALL: &[Reg] = &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, RBP, R12, R14, R15];
-    const BUT_RBP: &[Reg] = &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R12, R14, R15];
-    static STENCIL_REGISTERS: [RegisterFile; 2] =
-        [RegisterFile { int: ALL, ..REGISTERS }, RegisterFile { int: BUT_RBP, ..REGISTERS }];
-    let known = [&REGISTERS, &REGISTERS_BUT_RBP].iter().position(|known| core::ptr::eq(*known, registers))?;
-    Some(&STENCIL_REGISTERS[known])
-}
-
 /// All registers but the stack pointer and the frame pointer.
 pub static REGISTERS_BUT_RBP: RegisterFile =
     RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R12, R13, R14, R15], ..REGISTERS };
+
+/// All registers but the stack pointer and [`KEPT_CU`].
+pub(crate) static STENCIL_REGISTERS: RegisterFile =
+    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, RBP, R12, R14, R15], ..REGISTERS };
+
+/// The same without the frame pointer.
+pub(crate) static STENCIL_REGISTERS_BUT_RBP: RegisterFile =
+    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R12, R14, R15], ..REGISTERS };

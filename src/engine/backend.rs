@@ -8,20 +8,26 @@ mod present {
     use crate::inside::Watch;
     use crate::rules::{self, Matcher};
     use azulejo_code::watch::Dump;
-    use azulejo_code::{CodeMemory, Watchers, faults};
+    use azulejo_code::{CodeMemory, Watchers, call, emit, faults};
     use azulejo_core::error::{Error, Unsupported};
     use azulejo_core::pass::Observer;
     use azulejo_core::pass::build::{Functions, Source};
     use azulejo_core::vocab::Vocabulary;
-    use azulejo_x64::{Compiler, Features, MACHINE, Set, X64};
+    use azulejo_x64::{Features, MACHINE, Set, X64};
     use std::path::Path;
 
     pub(crate) use azulejo_code::call::Adapter;
     use azulejo_code::call::CallCell;
+    pub(crate) use azulejo_code::status::Status;
     use azulejo_core::ir::bytecode::Bytecode;
     use azulejo_core::verify::Function;
-    pub(crate) use azulejo_x64::invoke::AdapterTarget;
-    pub(crate) use azulejo_x64::{BaselineCode, Compiled, Status};
+
+    /// The machine that code is made for; elsewhere in the engine it has no other name.
+    pub(crate) use azulejo_x64::Emitter as Machine;
+    pub(crate) type Compiler = azulejo_code::Compiler<Machine>;
+    pub(crate) type Compiled = azulejo_code::Compiled<Machine>;
+    pub(crate) type BaselineCode = azulejo_code::baseline::BaselineCode<Machine>;
+    type AdapterTarget<'a> = call::AdapterTarget<'a, <Machine as emit::Backend>::Frame>;
 
     /// What to compile with.
     #[derive(Clone, Copy, Debug)]
@@ -224,8 +230,8 @@ mod present {
                 return Err(Error::NoTiles { operator });
             }
             if self.compiler.is_none() {
-                let compiler = Compiler::new(self.code_bytes, features, rules)?;
-                let compiler = compiler.with_tiles(tiles).with_checks(checks).with_guards(guards);
+                let compiler = Compiler::new(self.code_bytes, tiles, features.bits(), rules)?;
+                let compiler = compiler.with_checks(checks).with_guards(guards);
                 let compiler = compiler.with_backtraces(self.choice.backtraces);
                 let compiler = compiler.with_frame_pointers(self.choice.frame_pointers);
                 let compiler = compiler.with_own_stencils(self.choice.own_stencils);
@@ -397,5 +403,6 @@ pub(super) use absent::{
 };
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 pub(super) use present::{
-    Adapter, Backend, BaselineCode, Choice, Compiled, Status, can_compile, can_guard, prepare_thread, watched,
+    Adapter, Backend, BaselineCode, Choice, Compiled, Compiler, Machine, Status, can_compile, can_guard,
+    prepare_thread, watched,
 };

@@ -5,12 +5,13 @@
 
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod present {
+    use crate::engine::backend::Machine;
     pub(crate) use azulejo_code::call::Remote;
-    use azulejo_code::call::{CallCell, Host, Outcome, SavedTailCall, UnresolvedCall};
+    use azulejo_code::call::{CallCell, Host, HostFunctions, Outcome, SavedTailCall};
+    use azulejo_code::emit::Backend;
     pub(crate) use azulejo_code::memory::near::Word;
     use azulejo_core::pass::build::{Functions, Table};
     use azulejo_core::vocab::Trap;
-    use azulejo_x64::{RawStatus, glue};
     use std::cell::{RefCell, UnsafeCell};
     use std::sync::Arc;
 
@@ -68,7 +69,7 @@ mod present {
             Functions {
                 stop: self.stop,
                 fuel: self.fuel,
-                ..CallCell::functions(&glue::STUBS, cells, self.table)
+                ..CallCell::functions(Machine::MACHINE.stubs, cells, self.table)
             }
         }
     }
@@ -89,16 +90,12 @@ mod present {
     }
 
     impl Links {
-        pub(crate) fn new(
-            resolve: unsafe extern "sysv64-unwind" fn(&mut UnresolvedCall),
-            resume: unsafe extern "sysv64-unwind" fn(&CallCell, *mut (), *mut u64, RawStatus) -> Outcome,
-            note: unsafe extern "sysv64-unwind" fn(&CallCell, u32),
-        ) -> Links {
+        pub(crate) fn new<H: HostFunctions>() -> Links {
             #[allow(
                 clippy::arc_with_non_send_sync,
                 reason = "other threads have it as a `Remote`, which is both"
             )]
-            let host = Arc::new(glue::host(resolve, resume, note));
+            let host = Arc::new(Host::of::<Machine, H>());
             // SAFETY: the host lives as long as the call cell, and so do all who run code that calls it.
             let nobody = Box::new(unsafe { CallCell::new(&raw const *host, u32::MAX) });
             let addresses = Arc::new(Addresses::new(2));
@@ -218,7 +215,7 @@ mod present {
             Functions {
                 stop: self.host.stop_word(),
                 fuel: self.fuel,
-                ..CallCell::functions(&glue::STUBS, cells, table)
+                ..CallCell::functions(Machine::MACHINE.stubs, cells, table)
             }
         }
 

@@ -4,6 +4,7 @@
 //! is code now. Calls that find code do not come here.
 
 use super::Engine;
+use super::backend::Compiled;
 use super::function::{Expected, Function, FunctionId};
 use super::links::Links;
 use super::run::{End, as_trap};
@@ -12,14 +13,16 @@ use super::value::Args;
 use super::worker::Purpose;
 use crate::Error;
 use crate::inside::Form;
-use azulejo_code::call::{Adapter, CallCell, Outcome, TAIL_CALL, UnresolvedCall};
+use azulejo_code::call::{
+    Accepts, Adapter, AdapterTarget, CallCell, HostFunctions, Outcome, TAIL_CALL, UnresolvedCall,
+};
+use azulejo_code::status::{RawStatus, Status};
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_x64::invoke::{Accepts, AdapterTarget, TargetCode};
-use azulejo_x64::{Compiled, RawStatus, Status};
+use std::marker::PhantomData;
 
 /// Call cells for functions of this bytecode.
 pub(crate) fn links<B: Bytecode>() -> Links {
-    Links::new(resolve::<B>, resume::<B>, note::<B>)
+    Links::new::<Answers<B>>()
 }
 
 /// The engine whose code runs.
@@ -32,43 +35,43 @@ unsafe fn engine<'a, B: Bytecode>(cell: &CallCell) -> &'a Engine<B> {
     unsafe { &*cell.host().owner().cast() }
 }
 
-unsafe extern "sysv64-unwind" fn resolve<B: Bytecode>(unresolved: &mut UnresolvedCall) {
-    // SAFETY: compiled code of the engine calls this.
-    let engine: &Engine<B> = unsafe { engine(unresolved.cell()) };
-    match engine.resolve_call(unresolved) {
-        Ok(Answer::Enter(entry)) => unresolved.entry = entry,
-        Ok(Answer::Done(End::Value(value))) => unresolved.end(Outcome { value, trap: 0 }),
-        Ok(Answer::Done(End::Tail)) => unresolved.enter_next(),
-        Err(error) => unresolved.end(failure(&error)),
-    }
-}
+/// What compiled code asks of an engine with this bytecode.
+struct Answers<B>(PhantomData<B>);
 
-unsafe extern "sysv64-unwind" fn resume<B: Bytecode>(
-    cell: &CallCell,
-    context: *mut (),
-    frame: *mut u64,
-    status: RawStatus,
-) -> Outcome {
-    // SAFETY: as above.
-    let engine: &Engine<B> = unsafe { engine(cell) };
-    let result = engine.running(FunctionId(cell.function())).and_then(|function| match status.into() {
-        Status::Returned(value) => Ok(End::Value(value)),
-        Status::Tailed => Ok(End::Tail),
-        Status::Trapped { trap, at } => Err(engine.failed(function, trap, at)),
-        Status::Exited { at } => engine.exited(function, context.cast(), frame, at),
-        Status::MovedOn { .. } => unreachable!("it was entered at its start"),
-    });
-    match result {
-        Ok(End::Value(value)) => Outcome { value, trap: 0 },
-        Ok(End::Tail) => Outcome { value: 0, trap: TAIL_CALL },
-        Err(error) => failure(&error),
+impl<B: Bytecode> HostFunctions for Answers<B> {
+    unsafe fn resolve(unresolved: &mut UnresolvedCall) {
+        // SAFETY: compiled code of the engine calls this.
+        let engine: &Engine<B> = unsafe { engine(unresolved.cell()) };
+        match engine.resolve_call(unresolved) {
+            Ok(Answer::Enter(entry)) => unresolved.entry = entry,
+            Ok(Answer::Done(End::Value(value))) => unresolved.end(Outcome { value, trap: 0 }),
+            Ok(Answer::Done(End::Tail)) => unresolved.enter_next(),
+            Err(error) => unresolved.end(failure(&error)),
+        }
     }
-}
 
-unsafe extern "sysv64-unwind" fn note<B: Bytecode>(cell: &CallCell, at: u32) {
-    // SAFETY: as above.
-    let engine: &Engine<B> = unsafe { engine(cell) };
-    engine.note(cell.function(), at);
+    unsafe fn resume(cell: &CallCell, context: *mut (), frame: *mut u64, status: RawStatus) -> Outcome {
+        // SAFETY: as above.
+        let engine: &Engine<B> = unsafe { engine(cell) };
+        let result = engine.running(FunctionId(cell.function())).and_then(|function| match status.into() {
+            Status::Returned(value) => Ok(End::Value(value)),
+            Status::Tailed => Ok(End::Tail),
+            Status::Trapped { trap, at } => Err(engine.failed(function, trap, at)),
+            Status::Exited { at } => engine.exited(function, context.cast(), frame, at),
+            Status::MovedOn { .. } => unreachable!("it was entered at its start"),
+        });
+        match result {
+            Ok(End::Value(value)) => Outcome { value, trap: 0 },
+            Ok(End::Tail) => Outcome { value: 0, trap: TAIL_CALL },
+            Err(error) => failure(&error),
+        }
+    }
+
+    unsafe fn note(cell: &CallCell, at: u32) {
+        // SAFETY: as above.
+        let engine: &Engine<B> = unsafe { engine(cell) };
+        engine.note(cell.function(), at);
+    }
 }
 
 fn failure(error: &Error) -> Outcome {
@@ -228,8 +231,8 @@ impl<B: Bytecode> Engine<B> {
         self.making_room(|| {
             let (compiled, baseline) = (function.compiled(), function.baseline());
             let code = match (&compiled, &baseline) {
-                (Some(code), _) => TargetCode::Optimized(code, function.unit()),
-                (None, Some(code)) => TargetCode::Baseline(code),
+                (Some(code), _) => code.as_target(function.unit()),
+                (None, Some(code)) => code.as_target(),
                 (None, None) => return Err(Error::NotCompiled),
             };
             let counts = compiled.is_none() && self.counts();

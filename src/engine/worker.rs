@@ -6,6 +6,7 @@
 //! A process that is copied has no such thread behind that, and nothing that it had in hand can be waited for.
 
 use super::backend::watched;
+use super::backend::{Compiled, Compiler};
 use super::function::Body;
 use super::links::Shared;
 use crate::Error;
@@ -13,7 +14,6 @@ use crate::inside::{self, Form, Inside};
 use azulejo_code::call::CallCell;
 use azulejo_code::memory::fork;
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_x64::{Compiled, Compiler};
 use std::mem;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};

@@ -9,7 +9,7 @@ use super::operand::{Here, Operand};
 use super::pack::{CHUNK, COPIED, HOLE, Packed, PackedStencil, Patch, Quick, Table, What};
 use super::plan::{MAX_BYTES, Plan, Slow};
 use crate::CodeMemory;
-use crate::emit::{Backend, BaselineFrame, OwnFrame};
+use crate::emit::{Backend, BaselineFrame, Frame, OwnFrame};
 use crate::faults::{Guarded, Registered};
 use crate::stencil::{COLD_ALIGNMENT, Hole, Part};
 use crate::unwind::Described;
@@ -114,7 +114,7 @@ pub(super) fn fill<M: Backend>(
     let described = Described { machine: M::MACHINE, frame: &frame, leaves: &leaves, end: at.code_end };
     let installed = memory.install_with(described, at.end, |address, bytes| {
         bytes[..at.hot].copy_from_slice(&around.frame.prologue);
-        M::write_room(&frame, &mut bytes[around.frame.make_at..]);
+        frame.write_room(&mut bytes[around.frame.make_at..]);
         for &(at, field) in &around.frame.unit_at {
             field.put(&mut bytes[at..], around.unit);
         }
@@ -183,7 +183,7 @@ impl<M: Backend> Filler<'_, M> {
         M::MACHINE.fill_up(&mut self.bytes[epilogue_end..self.at.cold], epilogue_end);
         for leave in self.around.frame.leaves {
             let at = self.at.epilogue + leave as usize;
-            M::write_room(&self.around.own.frame, &mut self.bytes[at..]);
+            self.around.own.frame.write_room(&mut self.bytes[at..]);
         }
         self.slow();
         M::MACHINE.fill_up(&mut self.bytes[self.at.code_end..self.at.tables], self.at.code_end);

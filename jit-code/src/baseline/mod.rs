@@ -28,6 +28,7 @@ mod pack;
 mod plan;
 mod stock;
 
+use crate::call::TargetCode;
 use crate::emit::{self, Backend, BaselineFrame, LEAVES, MAX_FRAME_BYTES, Options, OwnFrame, Set};
 use crate::faults::Registered;
 use crate::status::Status;
@@ -317,14 +318,18 @@ impl<M: Backend> BaselineCode<M> {
         Status::from(raw.turned())
     }
 
-    /// What `(cu)` is, if it is kept in a register while the code runs.
-    pub fn unit(&self) -> Option<u64> {
-        self.unit
-    }
-
-    /// Where its own frame has the slots of VM registers, if it has them.
-    pub fn own(&self) -> &OwnFrame<M> {
-        &self.own
+    /// As adapters call it.
+    pub fn as_target(&self) -> TargetCode<M::Frame> {
+        let start = self.address(0);
+        match self.own.places() {
+            Some(places) => TargetCode::RunsInFrame { frame: self.own.frame, places, unit: self.unit, start },
+            None => TargetCode::TakesFrame {
+                entry: self.entry(),
+                third: start,
+                stack_bytes: self.stack_bytes(),
+                is_turned: true,
+            },
+        }
     }
 
     /// As debuggers and unwinders are told of it.

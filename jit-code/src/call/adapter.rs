@@ -1,6 +1,85 @@
 //! Adapters: code that takes calls for a function whose code wants its arguments in a frame.
+//!
+//! In: the function's code, and which calls the adapter takes ([`AdapterTarget`]). Out: an [`Adapter`], which is entered like
+//! code that was compiled for calls. The machine's [`Backend`] emits it; what is decided here is what every machine decides
+//! alike.
 
-use crate::memory::Installed;
+use super::{CallCell, Host};
+use crate::emit::{Backend, Code, MAX_FRAME_BYTES, Options, link_by_hand};
+use crate::memory::{CodeMemory, Installed};
+use azulejo_core::error::Error;
+use azulejo_core::pass::build::Source;
+
+/// The function that an adapter calls.
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations, reason = "a source is bytecode of any type")]
+pub struct AdapterTarget<'a, F> {
+    /// Which calls the adapter takes.
+    pub accepts: Accepts,
+    /// The function.
+    pub source: &'a Source<'a>,
+    /// Its code.
+    pub code: TargetCode<F>,
+    /// Where calls are counted down; below zero they are the host's.
+    pub budget: Option<*const i32>,
+    /// The function's cell.
+    pub cell: &'a CallCell,
+}
+
+/// The number of arguments in the calls that an adapter takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Accepts {
+    /// This number; all other calls go to the cell's fallback.
+    Exactly(u32),
+    /// Up to so many, none of which is left in memory; all others are the host's.
+    UpTo(u32),
+}
+
+/// The code that an adapter calls, on a machine with such frames.
+#[derive(Clone, Copy, Debug)]
+pub enum TargetCode<F> {
+    /// It takes a frame with the values of VM registers, as an engine enters it.
+    TakesFrame {
+        /// Where it starts.
+        entry: *const u8,
+        /// What it is called with besides context and frame.
+        third: *const (),
+        /// How much of the machine's stack it takes.
+        stack_bytes: usize,
+        /// Whether the two words of the status that it gives are the other way round.
+        is_turned: bool,
+    },
+    /// It runs in the adapter's own frame, which it takes back in the end.
+    RunsInFrame {
+        /// That frame.
+        frame: F,
+        /// Where in it the call cell is, the context, and the slots for the values of VM registers.
+        places: [u32; 3],
+        /// What `(cu)` is, if the code has it in a register.
+        unit: Option<u64>,
+        /// Where the code of the first bytecode starts.
+        start: *const (),
+    },
+}
+
+/// Which calls an adapter takes, and what it looks at before it makes a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct AdapterAdmission<'a> {
+    /// Those with this number of arguments.
+    pub accepts: Accepts,
+    /// Where they are counted down; below zero they are the host's.
+    pub budget: Option<*const i32>,
+    /// The function's cell.
+    pub cell: &'a CallCell,
+    /// How many slots the function has for the values of VM registers.
+    pub slots: u32,
+}
+
+/// Where an adapter is entered: with arguments where calls have them, and with arguments in memory, if it takes those itself.
+pub type Entries = (u32, Option<u32>);
+
+/// The most slots for which a frame is made on the machine's stack.
+const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
 
 /// Where functions of bytecode come in that others call.
 #[derive(Debug)]
@@ -12,10 +91,28 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// One whose code is installed, and entered there: with arguments where calls have them, and with arguments in memory. One
-    /// without the second entry takes any number of arguments.
-    pub fn new(installed: Installed, entry: u32, from_memory: Option<u32>) -> Adapter {
-        Adapter { installed, entry, from_memory }
+    /// Makes an adapter. It clears the slots behind the arguments for which `is_needed` says so.
+    pub(crate) fn make<M: Backend>(
+        to: &AdapterTarget<'_, M::Frame>,
+        is_needed: impl Fn(u32) -> bool,
+        memory: &CodeMemory,
+        options: &Options,
+    ) -> Result<Adapter, Error> {
+        let AdapterTarget { accepts, source: Source { slots, .. }, code, budget, cell } = *to;
+        let slots = *slots;
+        let (Accepts::Exactly(most) | Accepts::UpTo(most)) = accepts;
+        if slots > MAX_SLOTS || most > slots {
+            return Err(Error::FrameTooLarge { bytes: slots as usize * 8 });
+        }
+        // Which of the slots are arguments is known only if their number is.
+        let first = if let Accepts::Exactly(arguments) = accepts { arguments } else { 0 };
+        let cleared: Vec<u32> = (first..slots).filter(|at| is_needed(*at)).collect();
+        let admission = AdapterAdmission { accepts, budget, cell, slots };
+        let (emitter, (entry, from_memory)) = M::adapter(&code, &admission, &cleared, options);
+        let mut code = Code::default();
+        // What stands before the frame is made keeps its size.
+        link_by_hand::<M>(emitter, &mut code, false);
+        Ok(Adapter { installed: memory.install(&code.finished())?, entry, from_memory })
     }
 
     /// Where calls go.
@@ -41,5 +138,21 @@ impl Adapter {
     pub fn addresses(&self) -> core::ops::Range<usize> {
         let start = self.installed.address().addr();
         start..start + self.installed.size()
+    }
+}
+
+/// Which calls a function takes that others of bytecode call.
+#[derive(Clone, Copy, Debug)]
+pub struct Admission<'a> {
+    /// Those with so many arguments; all others go to the cell's fallback.
+    pub arguments: u32,
+    /// The function.
+    pub cell: &'a CallCell,
+}
+
+impl Admission<'_> {
+    /// The address of what the function shares with those it calls.
+    pub fn host(&self) -> u64 {
+        core::ptr::from_ref::<Host>(self.cell.host()).addr() as u64
     }
 }

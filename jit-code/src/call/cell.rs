@@ -1,6 +1,6 @@
 //! What compiled callers know of a function.
 
-use super::{Adapter, Host, Outcome, REGISTER_ARGUMENTS, Stubs};
+use super::{Adapter, Host, MAX_REGISTER_ARGUMENTS, Outcome, Stubs};
 use azulejo_core::pass::build::{CallEntry, Functions};
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -99,7 +99,7 @@ impl CallCell {
     /// be as much of the machine's stack left as the host was told.
     ///
     pub unsafe fn call(&self, context: *mut (), args: &[u64]) -> Outcome {
-        let mut few = [0; REGISTER_ARGUMENTS];
+        let mut few = [0; MAX_REGISTER_ARGUMENTS];
         let all = match few.get_mut(..args.len()) {
             Some(first) => {
                 first.copy_from_slice(args);
@@ -121,7 +121,8 @@ impl CallCell {
     /// What the optimizer is told of this function for calls with so many arguments; `unit` is what `(cu)` gives.
     pub fn call_entry(&self, arguments: u32, unit: *const ()) -> CallEntry {
         let cell = core::ptr::from_ref(self).addr() as u64;
-        CallEntry { arguments, unit: unit.addr() as u64, cell, resume: self.resume() }
+        let in_registers = self.stubs().register_arguments as u32;
+        CallEntry { arguments, in_registers, unit: unit.addr() as u64, cell, resume: self.resume() }
     }
 
     /// The address of the function that goes on where code was left.

@@ -1,21 +1,41 @@
 //! What all cells of an engine share: by this, compiled code calls its engine.
 
-use super::Stubs;
 use super::tail::PendingTailCall;
+use super::{CallCell, Outcome, Stubs, UnresolvedCall};
+use crate::emit::Backend;
 use crate::memory::near::Word;
+use crate::status::RawStatus;
 use core::cell::Cell;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::Arc;
 
-/// The functions of an engine that machine code calls, as addresses: which convention they have is the machine's business, which
-/// has a function that takes them by their types.
-///
-/// - `resolve` gets an [`UnresolvedCall`](super::UnresolvedCall). It runs the function, or names the code that does.
-/// - `resume` runs a function to its end whose code exited. It gets the cell, the context, the frame and the two words of the
-///   status; it gives an [`Outcome`](super::Outcome).
-/// - `note` is told of each function that fails, by its cell, and at which bytecode, if code was compiled for that.
+/// What an engine does for machine code that calls it.
+pub trait HostFunctions {
+    /// Takes a call for which there is no code: runs the function, or names the code that does.
+    ///
+    /// # Safety
+    ///
+    /// A machine's stub has written the call down, and the owner of the cell's host must be what it was made for.
+    unsafe fn resolve(call: &mut UnresolvedCall);
+
+    /// Runs a function to its end whose code was left before that, with this status.
+    ///
+    /// # Safety
+    ///
+    /// As above; and the frame must have the function's values.
+    unsafe fn resume(cell: &CallCell, context: *mut (), frame: *mut u64, left: RawStatus) -> Outcome;
+
+    /// Is told of each function that fails, and at which bytecode, where code was compiled for that.
+    ///
+    /// # Safety
+    ///
+    /// As above.
+    unsafe fn note(cell: &CallCell, at: u32);
+}
+
+/// [`HostFunctions`] as machine code calls them, by a machine's convention.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Callbacks {
@@ -57,7 +77,12 @@ pub struct Host {
 }
 
 impl Host {
-    /// For functions that do not run yet.
+    /// For functions that do not run yet, on this machine.
+    pub fn of<M: Backend, H: HostFunctions>() -> Host {
+        Host::new(M::MACHINE.stubs, M::callbacks::<H>())
+    }
+
+    /// The same, for stubs and callbacks of one machine.
     pub fn new(stubs: &'static Stubs, callbacks: Callbacks) -> Host {
         Host {
             lowest: AtomicUsize::new(usize::MAX),
@@ -188,19 +213,7 @@ impl Remote {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call::{CallCell, Outcome};
-
-    /// Of a machine without code.
-    static STUBS: Stubs = Stubs {
-        resolve: core::ptr::null(),
-        unpack: core::ptr::null(),
-        enter_next: core::ptr::null(),
-        enter_next_of_cell: core::ptr::null(),
-        note: core::ptr::null(),
-        call: |_: &CallCell, _, _, _| -> Outcome { unreachable!("nothing is called") },
-        set_tail_call: core::ptr::null(),
-        begin_tail_call: core::ptr::null(),
-    };
+    use crate::machine::toy::STUBS;
 
     /// Threads that stop a program and take that back come between each other anywhere; in the end the stack ends where the
     /// last of them says.

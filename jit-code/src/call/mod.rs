@@ -6,7 +6,7 @@
 //! Who does what in a call, from the caller to the callee and back:
 //!
 //! 1. The caller has the callee's cell, the context, the number of arguments and the arguments where the machine's convention has
-//!    them: the first [`REGISTER_ARGUMENTS`] in registers, the others on the stack as for functions of C. It jumps through the
+//!    them: the first ones, [as many as it says](Stubs::register_arguments), in registers, the others on the stack as for functions of C. It jumps through the
 //!    cell's `entry`. A caller whose arguments are in a row in memory has their address and number in registers instead, and jumps
 //!    through the cell's `unpack`.
 //! 2. What is there is one of these: code that was compiled for such calls; an adapter, which makes the frame that other code wants;
@@ -28,15 +28,17 @@ mod outcome;
 mod stubs;
 mod tail;
 
-pub use adapter::Adapter;
+pub use adapter::{Accepts, Adapter, AdapterAdmission, AdapterTarget, Admission, Entries, TargetCode};
 pub use cell::CallCell;
-pub use host::{Callbacks, Host, Remote};
+pub use host::{Callbacks, Host, HostFunctions, Remote};
 pub use outcome::{Outcome, TAIL_CALL, UnresolvedCall};
 pub use stubs::Stubs;
 pub use tail::SavedTailCall;
 
-/// How many arguments are passed in registers.
-pub const REGISTER_ARGUMENTS: usize = 5;
+use azulejo_core::vocab::Op;
+
+/// No machine passes more arguments than this in registers.
+pub const MAX_REGISTER_ARGUMENTS: usize = Op::ARGUMENTS.len();
 
 /// Code that takes no more of the machine's stack than this only compares the stack pointer when it is entered.
 pub const SLACK: usize = 4096;

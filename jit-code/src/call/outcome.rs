@@ -1,6 +1,6 @@
 //! How calls end, and calls that no code takes.
 
-use super::{CallCell, REGISTER_ARGUMENTS};
+use super::{CallCell, MAX_REGISTER_ARGUMENTS};
 use core::mem::offset_of;
 
 /// Set in an outcome's `trap` when the function ended in a tail call, so that there is no result yet.
@@ -24,7 +24,7 @@ pub struct UnresolvedCall {
     pub context: *mut (),
     cell: *const CallCell,
     count: u64,
-    registers: [u64; REGISTER_ARGUMENTS],
+    registers: [u64; MAX_REGISTER_ARGUMENTS],
     on_stack: *const u64,
     /// Where the call goes on; if it is null, it has ended.
     pub entry: *const u8,
@@ -74,10 +74,10 @@ impl UnresolvedCall {
     /// An argument's bits.
     pub fn argument(&self, at: usize) -> u64 {
         assert!(at < self.count(), "there are {} arguments", self.count);
-        match self.registers.get(at) {
-            Some(bits) => *bits,
+        match at.checked_sub(self.cell().host().stubs().register_arguments) {
+            None => self.registers[at],
             // SAFETY: the caller stored all others there.
-            None => unsafe { *self.on_stack.add(at - REGISTER_ARGUMENTS) },
+            Some(at) => unsafe { *self.on_stack.add(at) },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Tail calls: announced by the function that ends in one, made when it has ended.
 
-use super::{CallCell, Host, REGISTER_ARGUMENTS};
+use super::{CallCell, Host, MAX_REGISTER_ARGUMENTS};
 use core::cell::{Cell, RefCell};
 
 /// A tail call that was announced: its function runs when the running one has ended, in the same call.
@@ -40,8 +40,8 @@ impl Host {
         let PendingTailCall { memory, .. } = &self.next;
         let mut memory = memory.borrow_mut();
         // As many are read as are passed in registers.
-        if memory.len() < count.max(REGISTER_ARGUMENTS) {
-            memory.resize(count.max(REGISTER_ARGUMENTS).next_power_of_two(), 0);
+        if memory.len() < count.max(MAX_REGISTER_ARGUMENTS) {
+            memory.resize(count.max(MAX_REGISTER_ARGUMENTS).next_power_of_two(), 0);
         }
         self.next.cell.set(cell);
         self.next.context.set(context);

@@ -4,7 +4,7 @@
 //! sizes that differ from function to function. From the stack pointer up a frame has the stencils' room, the call cell of the
 //! function, its context, its slots.
 
-use super::Backend;
+use super::{Backend, Frame};
 use crate::field::Field;
 use crate::unwind::StackFrame;
 use azulejo_core::target::RegSet;
@@ -30,7 +30,7 @@ pub struct BaselineFrame<M: Backend> {
     pub saved: RegSet,
     /// Keeps the machine's own pointers where stencils want them, and goes where it is told.
     pub prologue: Vec<u8>,
-    /// Where in it the frame is made, as [`Backend::write_room`] knows it.
+    /// Where in it the frame is made, as [`Frame::write_room`] knows it.
     pub make_at: usize,
     /// Where in it `(cu)` is put into its register, if it is kept there.
     pub unit_at: Vec<(usize, Field)>,
@@ -64,7 +64,7 @@ impl<M: Backend> BaselineFrame<M> {
     pub fn of(&self, slots: u32) -> OwnFrame<M> {
         let bytes = slots.saturating_mul(8);
         let has_slots = bytes < MAX_OWN && self.frame.size() + bytes.next_multiple_of(16) < MAX_OWN;
-        let frame = if has_slots { M::enlarged(self.frame, bytes) } else { self.frame };
+        let frame = if has_slots { self.frame.enlarged(bytes) } else { self.frame };
         OwnFrame { frame, cell: self.room, has_slots }
     }
 }

@@ -16,6 +16,7 @@ mod link;
 mod tests;
 mod tile;
 
+use crate::call::{AdapterAdmission, Admission, Callbacks, Entries, HostFunctions, TargetCode};
 use crate::faults::Site;
 use crate::machine::Machine;
 use crate::memory::reach::Reach;
@@ -50,7 +51,7 @@ pub trait Backend: DerefMut<Target = Buffer<Self>> + fmt::Debug + Sized + 'stati
     type Form: DistanceForm;
 
     /// What a function has on the stack.
-    type Frame: StackFrame + Copy + Default;
+    type Frame: Frame;
 
     /// Where an instruction may have an operand.
     type Place: Place;
@@ -60,9 +61,6 @@ pub trait Backend: DerefMut<Target = Buffer<Self>> + fmt::Debug + Sized + 'stati
 
     /// What it has written.
     fn into_buffer(self) -> Buffer<Self>;
-
-    /// A frame with room for so many bytes, of a function that changes these registers.
-    fn frame(used: RegSet, room: u32, has_calls: bool, options: &Options) -> Self::Frame;
 
     /// Makes the frame.
     fn prologue(&mut self);
@@ -76,11 +74,19 @@ pub trait Backend: DerefMut<Target = Buffer<Self>> + fmt::Debug + Sized + 'stati
     /// The code around stencils that use these registers and so much of the stack. It may keep `(cu)` in a register.
     fn around_stencils(saved: RegSet, room: u32, keeps_unit: bool, options: &Options) -> BaselineFrame<Self>;
 
-    /// A frame of baseline code with so many bytes more.
-    fn enlarged(frame: Self::Frame, bytes: u32) -> Self::Frame;
+    /// Emits what stands before the prologue of a function that others of bytecode call; where they enter it.
+    fn admit(&mut self, admission: &Admission<'_>, options: &Options) -> u32;
 
-    /// Writes how large such a frame is into the instructions that make it, or take it back.
-    fn write_room(frame: &Self::Frame, code: &mut [u8]);
+    /// An adapter into this code. It clears these slots, which are none of the arguments.
+    fn adapter(
+        code: &TargetCode<Self::Frame>,
+        admission: &AdapterAdmission<'_>,
+        cleared: &[u32],
+        options: &Options,
+    ) -> (Self, Entries);
+
+    /// These, by the convention that this machine's code calls them by.
+    fn callbacks<H: HostFunctions>() -> Callbacks;
 
     /// Runs code with a context, a frame and one argument more; gives what is in the two registers of results.
     ///
@@ -88,6 +94,18 @@ pub trait Backend: DerefMut<Target = Buffer<Self>> + fmt::Debug + Sized + 'stati
     ///
     /// The code must be a function that takes these.
     unsafe fn enter(code: *const u8, context: *mut (), frame: *mut u64, third: *const ()) -> RawStatus;
+}
+
+/// What a function of a machine has on the stack.
+pub trait Frame: StackFrame + Copy + Default {
+    /// A frame with room for so many bytes, of a function that changes these registers.
+    fn new(used: RegSet, room: u32, has_calls: bool, options: &Options) -> Self;
+
+    /// One of baseline code with so many bytes more.
+    fn enlarged(self, bytes: u32) -> Self;
+
+    /// Writes how large one of baseline code is into the instructions that make it, or take it back.
+    fn write_room(&self, code: &mut [u8]);
 }
 
 /// How far above the stack pointer a spill slot is, in bytes, if so many arguments may stand below.
@@ -203,7 +221,7 @@ pub fn emit_as<M: Backend>(
     buffer.clear(tiles.position.len(), options);
     buffer.outline = outline;
     buffer.room = slot_offset(tiles.out_args, assignment.slots);
-    buffer.frame = M::frame(assignment.used, buffer.room + slots * 8, tiles.has_calls, options);
+    buffer.frame = M::Frame::new(assignment.used, buffer.room + slots * 8, tiles.has_calls, options);
     code.map.clear();
     code.sites.clear();
     let mut emitter = M::new(buffer);

@@ -75,10 +75,6 @@ impl Backend for Emitter {
         self.0
     }
 
-    fn frame(_: RegSet, _: u32, _: bool, _: &Options) -> Frame {
-        Frame
-    }
-
     fn prologue(&mut self) {
         self.instruction(MAKE);
     }
@@ -93,11 +89,22 @@ impl Backend for Emitter {
         unreachable!("nothing is compiled from stencils here")
     }
 
-    fn enlarged(frame: Frame, _: u32) -> Frame {
-        frame
+    fn admit(&mut self, _: &Admission<'_>, _: &Options) -> u32 {
+        unreachable!("nothing is called here")
     }
 
-    fn write_room(_: &Frame, _: &mut [u8]) {}
+    fn adapter(
+        _: &TargetCode<Frame>,
+        _: &AdapterAdmission<'_>,
+        _: &[u32],
+        _: &Options,
+    ) -> (Emitter, Entries) {
+        unreachable!("nothing is called here")
+    }
+
+    fn callbacks<H: HostFunctions>() -> Callbacks {
+        unreachable!("nothing is called here")
+    }
 
     unsafe fn enter(_: *const u8, _: *mut (), _: *mut u64, _: *const ()) -> RawStatus {
         unreachable!("nobody has this machine")

@@ -618,7 +618,7 @@ operator_table! {
 }
 
 impl Op {
-    /// The arguments that a function of bytecode gets in registers when another calls it.
+    /// The arguments that a function of bytecode may get in registers when another calls it; how many do is the machine's business.
     pub const ARGUMENTS: [Op; 5] =
         [Op::ARGUMENT0, Op::ARGUMENT1, Op::ARGUMENT2, Op::ARGUMENT3, Op::ARGUMENT4];
 

@@ -237,9 +237,10 @@ impl Default for Rig {
 
 fn compiler(way: &Way) -> Compiler {
     let features = if way.has_features { Features::detect() } else { Features::empty() };
-    let compiler = Compiler::new(CODE_BYTES, features, way.rules).expect("this machine runs code");
     let set = if way.has_other_ties { &SHUFFLED.set } else { &X64 };
-    let compiler = compiler.with_registers(way.registers).with_tiles(set).with_checks(true);
+    let compiler =
+        Compiler::new(CODE_BYTES, set, features.bits(), way.rules).expect("this machine runs code");
+    let compiler = compiler.with_registers(way.registers).with_checks(true);
     compiler.with_frame_pointers(way.keeps_frame_pointers).with_guards(way.has_guards)
 }
 

@@ -8,8 +8,9 @@ use crate::program::Program;
 use crate::run::{End, Verified, resume};
 use azulejo::__private::core::ir::bytecode::Functions;
 use azulejo::Trap;
-use azulejo::x64::call::{CallCell, Host, Outcome, UnresolvedCall};
-use azulejo::x64::glue;
+use azulejo::x64::call::{CallCell, Host, HostFunctions, Outcome, UnresolvedCall};
+use azulejo::x64::{Emitter, RawStatus};
+use azulejo_code::emit::Backend;
 use azulejo_core::pass::build::{self, Table};
 use std::sync::LazyLock;
 
@@ -92,7 +93,7 @@ impl Links {
 thread_local! {
     /// Of each thread, because a function that is put off is the host's. They stay, as code has their addresses.
     static LINKS: &'static Links = {
-        let host: &Host = Box::leak(Box::new(glue::host(resolve, resume, note)));
+        let host: &Host = Box::leak(Box::new(Host::of::<Emitter, Answers>()));
         // Nothing here calls itself without end.
         host.begin(std::ptr::null(), 0);
         // SAFETY: the host lives as long as the process.
@@ -111,7 +112,7 @@ thread_local! {
 pub fn links() -> build::Functions<'static> {
     let Links { addresses, table, .. } = LINKS.with(|links| *links);
     CallCell::functions(
-        &glue::STUBS,
+        Emitter::MACHINE.stubs,
         &addresses[..table.len as usize],
         std::ptr::from_ref(table).addr() as u64,
     )
@@ -129,16 +130,26 @@ pub(crate) fn program_cell() -> CallCell {
     unsafe { CallCell::new(LINKS.with(|links| links.host), PROGRAM) }
 }
 
-unsafe extern "sysv64-unwind" fn note(_: &CallCell, _: u32) {
-    unreachable!("no code was compiled for backtraces");
-}
+/// What compiled programs ask for.
+struct Answers;
 
-unsafe extern "sysv64-unwind" fn resolve(unresolved: &mut UnresolvedCall) {
-    assert_ne!(unresolved.cell().function(), PROGRAM, "a program is called when it has code for that");
-    let args: Vec<u64> = (0..unresolved.count()).map(|at| unresolved.argument(at)).collect();
-    let result = LIBRARY.invoke(unresolved.context.cast(), unresolved.cell().function(), &args);
-    unresolved.end(match result {
-        Ok(value) => Outcome { value, trap: 0 },
-        Err(trap) => Outcome { value: 0, trap: trap.code() as u64 },
-    });
+impl HostFunctions for Answers {
+    unsafe fn note(_: &CallCell, _: u32) {
+        unreachable!("no code was compiled for backtraces");
+    }
+
+    unsafe fn resolve(unresolved: &mut UnresolvedCall) {
+        assert_ne!(unresolved.cell().function(), PROGRAM, "a program is called when it has code for that");
+        let args: Vec<u64> = (0..unresolved.count()).map(|at| unresolved.argument(at)).collect();
+        let result = LIBRARY.invoke(unresolved.context.cast(), unresolved.cell().function(), &args);
+        unresolved.end(match result {
+            Ok(value) => Outcome { value, trap: 0 },
+            Err(trap) => Outcome { value: 0, trap: trap.code() as u64 },
+        });
+    }
+
+    unsafe fn resume(cell: &CallCell, context: *mut (), frame: *mut u64, left: RawStatus) -> Outcome {
+        // SAFETY: the code says so.
+        unsafe { resume(cell, context, frame, left) }
+    }
 }

@@ -27,7 +27,11 @@ thread_local! {
 }
 
 /// Runs a program on where its code was left.
-pub(crate) unsafe extern "sysv64-unwind" fn resume(
+///
+/// # Safety
+///
+/// The frame and the context must be those that the code had.
+pub(crate) unsafe fn resume(
     cell: &CallCell,
     context: *mut (),
     frame: *mut u64,

@@ -22,6 +22,8 @@ const _: () = assert!(MOVED_ON | Left::Exited.word(0) == Left::MovedOn.word(0), 
 pub struct CallEntry {
     /// The number of arguments.
     pub arguments: u32,
+    /// How many of them the machine's convention passes in registers; at most as many as [`Op::ARGUMENTS`].
+    pub in_registers: u32,
     /// What `(cu)` is.
     pub unit: u64,
     /// The address of the function's call cell.
@@ -43,7 +45,7 @@ impl Builder<'_> {
             let home = self.scratch.registers.home(register);
             let value = match register < call_entry.arguments {
                 true => {
-                    let argument = self.argument(register);
+                    let argument = self.argument(register, call_entry.in_registers);
                     self.bits_as(argument, home)
                 }
                 false => self.graph.constant(home, 0, self.at),
@@ -52,14 +54,12 @@ impl Builder<'_> {
         }
     }
 
-    fn argument(&mut self, number: u32) -> Node {
-        match Op::ARGUMENTS.get(number as usize) {
-            Some(op) => self.graph.add(*op, WORD, &[], 0, self.at),
-            None => {
-                let number = number as u64 - Op::ARGUMENTS.len() as u64;
-                self.graph.add(Op::ARGUMENT_ON_STACK, WORD, &[], number * SLOT_BYTES, self.at)
-            }
-        }
+    fn argument(&mut self, number: u32, in_registers: u32) -> Node {
+        let (op, offset) = match number.checked_sub(in_registers) {
+            None => (Op::ARGUMENTS[number as usize], 0),
+            Some(on_stack) => (Op::ARGUMENT_ON_STACK, on_stack as u64 * SLOT_BYTES),
+        };
+        self.graph.add(op, WORD, &[], offset, self.at)
     }
 
     /// Ends the function with a result, or zero.

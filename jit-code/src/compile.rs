@@ -2,19 +2,14 @@
 //!
 //! In: what is compiled, the tiles and rules to use. Out: code in memory, with the entry that all tiers share.
 
-use crate::emit::{Code, Emitter, Options, Scratch, Set};
-use crate::features::Features;
-use crate::invoke::{self, AdapterTarget, Admission};
-use crate::machine::MACHINE;
-use crate::regs::{self, RBP, REGISTERS, REGISTERS_BUT_RBP};
-use crate::tiles::X64;
-use azulejo_code::baseline::{Baseline, BaselineCode as CodeOfBaseline, Machinery};
-use azulejo_code::call::{Adapter, CallCell};
-use azulejo_code::emit::{Backend, Form, emit, emit_as};
-use azulejo_code::faults::{Guarded, Registered, Site};
-use azulejo_code::status::Status;
-use azulejo_code::watch::{Announced, Told, Watchers};
-use azulejo_code::{CodeMemory, Installed};
+use crate::baseline::{Baseline, BaselineCode, Machinery};
+use crate::call::{Adapter, AdapterTarget, Admission, CallCell, TargetCode};
+use crate::emit::{Backend, Code, Form, Options, Scratch, Set, emit, emit_as};
+use crate::faults::{self, Guarded, Registered, Site};
+use crate::memory::{CodeMemory, Installed};
+use crate::status::Status;
+use crate::unwind::StackFrame;
+use crate::watch::{Announced, Told, Watchers};
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::tiles::{Inst, TileList};
@@ -25,34 +20,32 @@ use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::target::RegisterFile;
 use azulejo_core::verify::Function;
 use azulejo_core::vocab::Op;
+use core::marker::PhantomData;
 
 /// A compiler and the memory its code goes to.
 #[derive(Debug)]
-pub struct Compiler {
+pub struct Compiler<M: Backend> {
     memory: CodeMemory,
     compilation: Compilation,
-    emission: Scratch,
-    code: Code,
+    emission: Scratch<M>,
+    code: Code<M>,
     options: Options,
-    features: Features,
+    features: u32,
     rules: &'static [Matcher],
-    set: &'static Set,
+    set: &'static Set<M>,
     registers: &'static RegisterFile,
     checks: bool,
     watchers: Watchers,
     /// What watchers are told that the code is called, and what bytecode it is from.
     name: String,
     source: String,
-    baseline: Baseline<Emitter>,
+    baseline: Baseline<M>,
     guards: bool,
 }
 
-/// A function's baseline code.
-pub type BaselineCode = CodeOfBaseline<Emitter>;
-
 /// A compiled function.
 #[derive(Debug)]
-pub struct Compiled {
+pub struct Compiled<M: Backend> {
     /// Goes first: what debuggers know of is there.
     _announced: Option<Announced>,
     /// So does who catches its faults.
@@ -63,16 +56,19 @@ pub struct Compiled {
     code_bytes: usize,
     map: Box<[(u32, u32)]>,
     stack_bytes: u32,
+    machine: PhantomData<fn(M)>,
 }
 
-impl Compiler {
-    /// A compiler with memory for so many bytes of code.
+impl<M: Backend> Compiler<M> {
+    /// A compiler with memory for so many bytes of code, for processors that have these of the features that the tiles name:
+    /// a bit each, in their order.
     pub fn new(
         code_bytes: usize,
-        features: Features,
+        set: &'static Set<M>,
+        features: u32,
         rules: &'static [Matcher],
     ) -> Result<Self, Unsupported> {
-        let memory = CodeMemory::new(&MACHINE, code_bytes)?;
+        let memory = CodeMemory::new(M::MACHINE, code_bytes)?;
         Ok(Compiler {
             options: Options { reach: memory.reach(), ..Options::default() },
             memory,
@@ -81,8 +77,8 @@ impl Compiler {
             code: Code::default(),
             features,
             rules,
-            set: &X64,
-            registers: &REGISTERS,
+            set,
+            registers: M::MACHINE.registers.all,
             checks: false,
             watchers: Watchers::default(),
             name: String::new(),
@@ -93,7 +89,7 @@ impl Compiler {
     }
 
     /// Another one that puts code into the same memory and makes all choices alike; for another thread.
-    pub fn beside(&self) -> Compiler {
+    pub fn beside(&self) -> Compiler<M> {
         Compiler {
             memory: self.memory.clone(),
             compilation: Compilation::default(),
@@ -113,16 +109,10 @@ impl Compiler {
         }
     }
 
-    /// Gives out other registers than all there are: some that a host keeps for itself can be left out. The
-    /// five that instructions and calls want by name (`rax rcx rdx rsi rdi`) must be among them.
+    /// Gives out other registers than all there are: some that a host keeps for itself can be left out. Those
+    /// that instructions and calls want by name must be among them.
     pub fn with_registers(mut self, registers: &'static RegisterFile) -> Self {
         self.registers = registers;
-        self
-    }
-
-    /// Uses another set of tiles: the built-in ones with a user's.
-    pub fn with_tiles(mut self, set: &'static Set) -> Self {
-        self.set = set;
         self
     }
 
@@ -132,18 +122,20 @@ impl Compiler {
         self
     }
 
-    /// Keeps a chain of frames that starts in `rbp` and goes through compiled functions, as profilers follow it. `rbp` is
-    /// then given out for nothing else; so say this behind [`with_registers`](Self::with_registers).
+    /// Keeps a chain of frames that starts in the frame pointer and goes through compiled functions, as profilers follow it. That
+    /// register is then given out for nothing else; so say this behind [`with_registers`](Self::with_registers).
     pub fn with_frame_pointers(mut self, frame_pointers: bool) -> Self {
         self.options.frame_pointers = frame_pointers;
-        if frame_pointers && core::ptr::eq(self.registers, &REGISTERS) {
-            self.registers = &REGISTERS_BUT_RBP;
+        let known = &M::MACHINE.registers;
+        if frame_pointers && core::ptr::eq(self.registers, known.all) {
+            self.registers = known.but_frame_pointer;
         }
-        debug_assert!(!frame_pointers || !self.registers.int.contains(&RBP));
+        let frame_pointer = M::MACHINE.unwinding.frame_pointer;
+        debug_assert!(!frame_pointers || !self.registers.int.contains(&frame_pointer));
         self
     }
 
-    /// Has the host told of each function that fails, and at which bytecode: see [`Host::new`](azulejo_code::call::Callbacks).
+    /// Has the host told of each function that fails, and at which bytecode: see [`HostFunctions::note`](crate::call::HostFunctions::note).
     /// Functions that calls enter by their own convention, or in a frame of their own, do so; whoever enters others is
     /// given it as a status anyway.
     pub fn with_backtraces(mut self, backtraces: bool) -> Self {
@@ -151,10 +143,10 @@ impl Compiler {
         self
     }
 
-    /// Has the baseline compile the templates whose accesses may fault, where [`can_trap`](azulejo_code::faults::can_trap). The
+    /// Has the baseline compile the templates whose accesses may fault, where [`can_trap`](faults::can_trap). The
     /// optimizer compiles those that its source has.
     pub fn with_guards(mut self, guards: bool) -> Self {
-        self.guards = guards && azulejo_code::faults::can_trap(&MACHINE);
+        self.guards = guards && faults::can_trap(M::MACHINE);
         self
     }
 
@@ -162,7 +154,7 @@ impl Compiler {
     pub fn with_watchers(mut self, watchers: Watchers) -> Self {
         // Debuggers cannot write breakpoints into memory that is at two addresses, and perf takes it for a file.
         if watchers.any()
-            && let Ok(memory) = CodeMemory::by_page(&MACHINE, self.memory.size())
+            && let Ok(memory) = CodeMemory::by_page(M::MACHINE, self.memory.size())
         {
             self.options.reach = memory.reach();
             self.memory = memory;
@@ -224,7 +216,7 @@ impl Compiler {
     fn target(&self) -> Target<'static> {
         Target {
             set: self.set.tables,
-            features: self.features.bits(),
+            features: self.features,
             registers: self.registers,
             rules: self.rules,
             check: self.checks,
@@ -232,7 +224,11 @@ impl Compiler {
     }
 
     /// Compiles bytecode.
-    pub fn bytecode(&mut self, source: &Source<'_>, observer: &mut dyn Observer) -> Result<Compiled, Error> {
+    pub fn bytecode(
+        &mut self,
+        source: &Source<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Compiled<M>, Error> {
         let target = self.target();
         self.compilation.bytecode(source, &target, observer)?;
         self.install(None, observer)
@@ -247,7 +243,7 @@ impl Compiler {
         unit: *const (),
         cell: &CallCell,
         observer: &mut dyn Observer,
-    ) -> Result<Compiled, Error> {
+    ) -> Result<Compiled<M>, Error> {
         let call_entry = Some(cell.call_entry(arguments, unit));
         let target = self.target();
         self.compilation.bytecode(&Source { call_entry, ..*source }, &target, observer)?;
@@ -260,7 +256,7 @@ impl Compiler {
         &mut self,
         fill: impl FnOnce(&mut azulejo_core::ir::graph::Graph),
         observer: &mut dyn Observer,
-    ) -> Result<Compiled, Error> {
+    ) -> Result<Compiled<M>, Error> {
         let target = self.target();
         self.compilation.graph.clear(self.set.tables.vocab);
         fill(&mut self.compilation.graph);
@@ -275,8 +271,8 @@ impl Compiler {
         function: &Function<'_, B>,
         functions: Functions<'_>,
         observer: &mut dyn Observer,
-    ) -> Result<BaselineCode, Error> {
-        let registers = regs::for_stencils(self.registers);
+    ) -> Result<BaselineCode<M>, Error> {
+        let registers = M::MACHINE.registers.for_stencils(self.registers);
         let target = Target { registers: registers.unwrap_or(self.registers), ..self.target() };
         // What is emitted is for the memory of any engine near the program's code, or for any memory.
         let options = Options { reach: self.options.reach.around_program(), ..self.options };
@@ -308,18 +304,18 @@ impl Compiler {
     }
 
     /// Makes a way in for calls from other functions of bytecode.
-    pub fn adapter(&mut self, to: &AdapterTarget<'_>) -> Result<Adapter, Error> {
+    pub fn adapter(&mut self, to: &AdapterTarget<'_, M::Frame>) -> Result<Adapter, Error> {
         let AdapterTarget { source, cell, .. } = *to;
         let call_entry = Some(cell.call_entry(0, core::ptr::null()));
         let is_needed = self.compilation.needed_at_start(&Source { call_entry, ..*source });
-        invoke::adapter(to, is_needed, &self.memory, &self.options)
+        Adapter::make::<M>(to, is_needed, &self.memory, &self.options)
     }
 
     fn install(
         &mut self,
         call_entry: Option<(&Admission<'_>, u32)>,
         observer: &mut dyn Observer,
-    ) -> Result<Compiled, Error> {
+    ) -> Result<Compiled<M>, Error> {
         let target = self.target();
         let Compilation { tiles, assignment, graph, .. } = &self.compilation;
         let Compiler { emission, set, options, code, .. } = self;
@@ -330,8 +326,7 @@ impl Compiler {
                 // The graph of a long function is gone by now; that one has a frame in any case.
                 let has_frame = graph.nodes.is_empty() || tiles.insts.iter().any(is_frame);
                 let slots = if has_frame { slots } else { 0 };
-                let backtraces = options.backtraces;
-                let admit = |emitter: &mut Emitter| emitter.admit_calls(admission, backtraces);
+                let admit = |emitter: &mut M| emitter.admit(admission, options);
                 let form = Form::CallEntry { slots, admit };
                 emit_as(emission, tiles, assignment, set, options, form, code)?;
             }
@@ -365,12 +360,13 @@ impl Compiler {
             code_bytes: self.code.end as usize,
             map,
             stack_bytes: self.code.frame.size(),
+            machine: PhantomData,
         })
     }
 }
 
 /// For each piece of code that some bytecode is the reason of, that bytecode. Pieces in a row for one are one.
-fn origins(code: &Code, tiles: &TileList) -> Box<[(u32, u32)]> {
+fn origins<M: Backend>(code: &Code<M>, tiles: &TileList) -> Box<[(u32, u32)]> {
     let mut map: Vec<(u32, u32)> = Vec::with_capacity(code.map.len());
     for (at, maker) in &code.map {
         let Some(inst) = maker.inst() else { continue };
@@ -382,7 +378,7 @@ fn origins(code: &Code, tiles: &TileList) -> Box<[(u32, u32)]> {
     map.into()
 }
 
-impl Compiled {
+impl<M: Backend> Compiled<M> {
     /// Runs it.
     ///
     /// # Safety
@@ -391,11 +387,21 @@ impl Compiled {
     /// templates take them for. The tiles and rewrite rules that the compiler was given must mean what they say.
     pub unsafe fn enter(&self, context: *mut (), frame: *mut u64, unit: *const ()) -> Status {
         // SAFETY: this is the start of code that was emitted as such a function; the caller promises what the code relies on.
-        Status::from(unsafe { Emitter::enter(self.entry(), context, frame, unit) })
+        Status::from(unsafe { M::enter(self.entry(), context, frame, unit) })
     }
 
-    /// Where it starts: an `extern "sysv64-unwind" fn(context, frame, unit) -> RawStatus`, for callers that enter it in a way of
-    /// their own.
+    /// As adapters call it; `unit` is what `(cu)` gives.
+    pub fn as_target(&self, unit: *const ()) -> TargetCode<M::Frame> {
+        TargetCode::TakesFrame {
+            entry: self.entry(),
+            third: unit,
+            stack_bytes: self.stack_bytes(),
+            is_turned: false,
+        }
+    }
+
+    /// Where it starts: a function of context, frame and unit that gives a [`RawStatus`](crate::status::RawStatus), as
+    /// [`Backend::enter`] enters it.
     pub fn entry(&self) -> *const u8 {
         self.installed.address().wrapping_add(self.entry as usize)
     }
