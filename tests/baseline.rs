@@ -13,29 +13,111 @@ use std::cell::Cell;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 enum Op {
-    I8 { dst: Out<i64>, value: Imm<i8> },
-    U8 { value: Imm<u8>, dst: Out<i64> },
-    I16 { dst: Out<i64>, value: Imm<i16> },
+    I8 {
+        dst: Out<i64>,
+        value: Imm<i8>,
+    },
+    U8 {
+        value: Imm<u8>,
+        dst: Out<i64>,
+    },
+    I16 {
+        dst: Out<i64>,
+        value: Imm<i16>,
+    },
     U16(Imm<u16>, Out<i64>),
-    I32 { dst: Out<i64>, value: Imm<i32> },
-    U32 { dst: Out<i64>, value: Imm<u32> },
-    I64 { dst: Out<i64>, value: Imm<i64> },
-    F32 { dst: Out<f64>, value: Imm<f32> },
-    F64 { dst: Out<f64>, value: Imm<f64> },
-    Pointer { dst: Out<u64>, value: Imm<*const u8> },
-    Three { dst: Out<i64>, a: Imm<i32>, b: Imm<i64>, c: Imm<i32>, d: Imm<i64> },
-    Push { a: In<i64>, value: Push<i64> },
-    Tell { below: Pop<i64>, dst: Out<i64>, top: Pop<i64> },
-    ShortUp { dst: Out<i64>, value: Imm<i16> },
-    WordUp { dst: Out<i64>, value: Imm<u16> },
-    ByteInWord { dst: Out<i64>, value: Imm<i8> },
-    Low { dst: Out<i64>, value: Imm<i64> },
-    AddTo { dst: InOut<i64>, a: In<i64> },
-    Raise { dst: InOut<i64>, a: In<i64> },
-    Doubles { dst: InOut<i64>, n: InOut<i64> },
-    Less { a: In<i64>, b: In<i64>, to: Label },
+    I32 {
+        dst: Out<i64>,
+        value: Imm<i32>,
+    },
+    U32 {
+        dst: Out<i64>,
+        value: Imm<u32>,
+    },
+    I64 {
+        dst: Out<i64>,
+        value: Imm<i64>,
+    },
+    F32 {
+        dst: Out<f64>,
+        value: Imm<f32>,
+    },
+    F64 {
+        dst: Out<f64>,
+        value: Imm<f64>,
+    },
+    Pointer {
+        dst: Out<u64>,
+        value: Imm<*const u8>,
+    },
+    Three {
+        dst: Out<i64>,
+        a: Imm<i32>,
+        b: Imm<i64>,
+        c: Imm<i32>,
+        d: Imm<i64>,
+    },
+    Push {
+        a: In<i64>,
+        value: Push<i64>,
+    },
+    Tell {
+        below: Pop<i64>,
+        dst: Out<i64>,
+        top: Pop<i64>,
+    },
+    ShortUp {
+        dst: Out<i64>,
+        value: Imm<i16>,
+    },
+    WordUp {
+        dst: Out<i64>,
+        value: Imm<u16>,
+    },
+    ByteInWord {
+        dst: Out<i64>,
+        value: Imm<i8>,
+    },
+    Low {
+        dst: Out<i64>,
+        value: Imm<i64>,
+    },
+    AddTo {
+        dst: InOut<i64>,
+        a: In<i64>,
+    },
+    Raise {
+        dst: InOut<i64>,
+        a: In<i64>,
+    },
+    Doubles {
+        dst: InOut<i64>,
+        n: InOut<i64>,
+    },
+    Less {
+        a: In<i64>,
+        b: In<i64>,
+        to: Label,
+    },
     Nothing,
-    Return { a: In<i64> },
+    Weigh {
+        dst: Out<i64>,
+        a: Imm<i64>,
+        b: Imm<i64>,
+        c: Imm<i64>,
+        d: Imm<i64>,
+        e: Imm<i64>,
+        f: Imm<i64>,
+        g: Imm<i64>,
+        h: Imm<i64>,
+        i: Imm<i64>,
+        j: Imm<i64>,
+        k: Imm<i64>,
+        l: Imm<i64>,
+    },
+    Return {
+        a: In<i64>,
+    },
 }
 
 template! {
@@ -65,10 +147,40 @@ template! {
         (when (gt $n 0) (branch (label again))))
     Op::Less    => (when (lt $a $b) (branch $to))
     Op::Nothing => (callv nothing (arglist))
+    Op::Weigh   => (call weigh (arglist
+        (carg 1 i64) (carg 2 i64) (carg 3 i64) (carg 4 i64) (carg 5 i64) (carg 6 i64)
+        (carg $a i64) (carg $b i64) (carg $c i64) (carg $d i64) (carg $e i64) (carg $f i64)
+        (carg $g i64) (carg $h i64) (carg $i i64) (carg $j i64) (carg $k i64) (carg $l i64)) i64)
     Op::Return  => (return $a)
 }
 
 extern "C" fn nothing() {}
+
+#[allow(clippy::too_many_arguments, reason = "the last ones are on the stack")]
+extern "C" fn weigh(
+    _: i64,
+    _: i64,
+    _: i64,
+    _: i64,
+    _: i64,
+    _: i64,
+    a: i64,
+    b: i64,
+    c: i64,
+    d: i64,
+    e: i64,
+    f: i64,
+    g: i64,
+    h: i64,
+    i: i64,
+    j: i64,
+    k: i64,
+    l: i64,
+) -> i64 {
+    [a, b, c, d, e, f, g, h, i, j, k, l]
+        .into_iter()
+        .fold(0, |sum: i64, next| sum.wrapping_mul(31).wrapping_add(next))
+}
 
 mod other {
     use azulejo::prelude::*;
@@ -172,6 +284,17 @@ fn a_value_at_hand_is_so_on_the_ways_only_on_which_nobody_wrote_it() {
         let status = run(&mut compiler, &[add, op, Op::Return { a: 0.into() }], &mut slots);
         assert_eq!((status, slots[0]), (Status::Returned(expected), expected), "{op:?}");
     }
+}
+
+/// Constants that go to the stack in halves: none has the upper half of another.
+#[test]
+fn wide_constants_are_told_apart_in_both_halves() {
+    let mut random = azulejo_core::random::Random::new(1);
+    let [a, b, c, d, e, f, g, h, i, j, k, l] = std::array::from_fn(|_| Imm(random.number() as i64 | 1 << 40));
+    let op = Op::Weigh { dst: 1.into(), a, b, c, d, e, f, g, h, i, j, k, l };
+    let status = run(&mut compiler(), &[op, Op::Return { a: 1.into() }], &mut [99; 8]);
+    let expected = weigh(1, 2, 3, 4, 5, 6, a.0, b.0, c.0, d.0, e.0, f.0, g.0, h.0, i.0, j.0, k.0, l.0);
+    assert_eq!(status, Status::Returned(expected as u64));
 }
 
 fn dst_of_pointer() -> Out<u64> {

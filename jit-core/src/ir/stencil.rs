@@ -57,19 +57,26 @@ pub const MAX_HOLES: usize = 28;
 
 /// The placeholder of the hole with this number.
 ///
-/// The passes see the first round's. The other rounds' differ from it in every byte, and the last round's has the opposite sign, which
-/// shows code that depends on the sign. The low byte tells placeholders apart even where an instruction encodes only a few bits
-/// of it. Those bits are never 0 or 1, which have shorter encodings.
+/// The passes see the first round's. The last round's has the opposite sign of the others, which shows code that depends on the
+/// sign. Each part that a machine's instructions may hold of a constant tells placeholders apart: all together if not in every
+/// round, however few bits it has. The low bits are never 0 or 1, which have shorter encodings.
 pub const fn placeholder(number: usize, range: Range, round: usize) -> i64 {
     debug_assert!(number < MAX_HOLES && round < ROUNDS);
-    let low_bits = [2 + number, 0x20 | (29 - number), 0xc0 | (2 + (number + 11) % MAX_HOLES)][round] as i64;
-    let low = (number as i64) << 16 | REACH | ([0, 0x1500, 0x2b00][round] + low_bits);
+    let low_bits = [2 + number, 0x20 | (29 - number), 0xc0 | (2 + (number + 11) % MAX_HOLES)][round] as u32;
+    let third_byte = [0, 0x40_0000, 0x80_0000][round] | (number as u32) << 16;
+    let fourth_byte = ([0xa0, 0xc0, 0x20][round] | number as u32) << 24;
+    let low = fourth_byte | third_byte | REACH as u32 | ([0, 0x1500, 0x2b00][round] + low_bits);
     match range {
-        Range::Signed => {
-            [0x8a00_0000u32 as i32 as i64, 0xc540_0000u32 as i32 as i64, 0x3180_0000][round] + low
+        Range::Signed => low as i32 as i64,
+        Range::Unsigned => low as i64,
+        Range::Any => {
+            // The number stands where any twelve bits in a row have it; of the highest bits a round has a part of it.
+            let number = number as u32;
+            let highest = [number & 7, number >> 2, number & 7][round] << 28;
+            let spread = (number << 4 | number << 14 | (number & 15) << 24) ^ highest;
+            let high = [0x5ac3_91e7, 0x2c95_3a6e, 0xc293_b4e6][round] ^ spread;
+            ((high as u64) << 32 | low as u64) as i64
         }
-        Range::Unsigned => [0x9a00_0000, 0xd540_0000, 0x2180_0000][round] + low,
-        Range::Any => [0x5ac3_91e7_7b00_0000, 0x2c95_3a6e_e840_0000, -0x3d6c_4b19_5580_0000][round] + low,
     }
 }
 
@@ -136,9 +143,8 @@ mod tests {
 
     #[test]
     fn placeholders_are_told_apart_in_each_round() {
-        for ranges in
-            [[Range::Signed, Range::Unsigned, Range::Any], [Range::Any, Range::Signed, Range::Signed]]
-        {
+        let mixed = [Range::Signed, Range::Unsigned, Range::Any];
+        for ranges in [mixed, [Range::Any, Range::Signed, Range::Signed], [Range::Any; 3]] {
             let mut values = HoleValues::default();
             let open = |number: usize| {
                 let source = Source::Operand(number as u8);
@@ -181,6 +187,22 @@ mod tests {
                 assert!((0..ROUNDS).any(|round| low(round) & mask != 0), "bit {bit} is used");
             }
             assert!((0..ROUNDS).all(|round| low(round) & 31 > 1));
+        }
+        let parts: [(u32, u32); 9] =
+            [(0, 12), (12, 12), (24, 12), (36, 12), (48, 12), (60, 4), (24, 8), (0, 32), (32, 32)];
+        for (shift, width) in parts {
+            let mut known = Vec::new();
+            for (number, open) in values.list().iter().enumerate() {
+                if shift + width > 32 && open.range != Range::Any {
+                    continue;
+                }
+                let part =
+                    |round| placeholder(number, open.range, round) << (64 - shift - width) >> (64 - width);
+                let found: [i64; ROUNDS] = core::array::from_fn(part);
+                assert!(!known.contains(&found), "{width} bits from {shift} are those of another hole");
+                assert!(found[1..].iter().any(|other| *other != found[0]), "they differ");
+                known.push(found);
+            }
         }
         for plain in [0, 1, -1, 8, i32::MIN as i64, i32::MAX as i64, u32::MAX as i64, i64::MIN, i64::MAX] {
             assert_eq!(values.in_round(plain, 1), plain);
