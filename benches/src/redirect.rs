@@ -12,8 +12,8 @@ use crate::subject;
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::{Functions, Source};
 use azulejo_core::verify::verify;
-use azulejo_x64::call::{CallCell, Host, HostFunctions, Outcome, UnresolvedCall};
-use azulejo_x64::{Compiled, Emitter, RawStatus};
+use azulejo_x64::call::{CallCell, HostFunctions, Outcome, UnresolvedCall};
+use azulejo_x64::{Backend, Compiled, Emitter, RawStatus};
 use std::hint::black_box;
 
 /// Code asks for nothing here.
@@ -35,7 +35,7 @@ impl HostFunctions for Nothing {
 
 /// Prints how long it takes with a function that takes one argument, and gives that back if it is small.
 pub(crate) fn print(program: &Program, effort: Effort) {
-    let host = Host::of::<Emitter, Nothing>();
+    let host = Emitter::host::<Nothing>();
     host.begin(std::ptr::null(), 0);
     // SAFETY: the host lives as long as this function.
     let cell = unsafe { CallCell::new(&raw const host, 0) };

@@ -3,8 +3,8 @@
 //! In: what is compiled, the tiles and rules to use. Out: code in memory, with the entry that all tiers share.
 
 use crate::baseline::{Baseline, BaselineCode, Machinery};
-use crate::call::{Adapter, AdapterTarget, Admission, CallCell, TargetCode};
-use crate::emit::{Backend, Code, Form, Options, Scratch, Set, emit, emit_as};
+use crate::call::{Accepts, Adapter, AdapterAdmission, AdapterTarget, Admission, CallCell, TargetCode};
+use crate::emit::{Backend, Code, Form, MAX_FRAME_BYTES, Options, Scratch, Set, emit, emit_as, link_by_hand};
 use crate::faults::{self, Guarded, Registered, Site};
 use crate::memory::{CodeMemory, Installed};
 use crate::status::Status;
@@ -21,6 +21,9 @@ use azulejo_core::target::RegisterFile;
 use azulejo_core::verify::Function;
 use azulejo_core::vocab::Op;
 use core::marker::PhantomData;
+
+/// The most slots for which a frame is made on the machine's stack.
+const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
 
 /// A compiler and the memory its code goes to.
 #[derive(Debug)]
@@ -303,12 +306,26 @@ impl<M: Backend> Compiler<M> {
         Ok(code)
     }
 
-    /// Makes a way in for calls from other functions of bytecode.
+    /// Makes a way in for calls from other functions of bytecode. It clears the slots behind the arguments that the function needs.
     pub fn adapter(&mut self, to: &AdapterTarget<'_, M::Frame>) -> Result<Adapter, Error> {
         let AdapterTarget { source, cell, .. } = *to;
         let call_entry = Some(cell.call_entry(0, core::ptr::null()));
         let is_needed = self.compilation.needed_at_start(&Source { call_entry, ..*source });
-        Adapter::make::<M>(to, is_needed, &self.memory, &self.options)
+        let AdapterTarget { accepts, source: Source { slots, .. }, code, budget, .. } = *to;
+        let slots = *slots;
+        let (Accepts::Exactly(most) | Accepts::UpTo(most)) = accepts;
+        if slots > MAX_SLOTS || most > slots {
+            return Err(Error::FrameTooLarge { bytes: slots as usize * 8 });
+        }
+        // Which of the slots are arguments is known only if their number is.
+        let first = if let Accepts::Exactly(arguments) = accepts { arguments } else { 0 };
+        let cleared: Vec<u32> = (first..slots).filter(|at| is_needed(*at)).collect();
+        let admission = AdapterAdmission { accepts, budget, cell, slots };
+        let (emitter, entries) = M::adapter(&code, &admission, &cleared, &self.options);
+        let mut code = Code::default();
+        // What stands before the frame is made keeps its size.
+        link_by_hand::<M>(emitter, &mut code, false);
+        Ok(Adapter::new(self.memory.install(&code.finished())?, entries))
     }
 
     fn install(

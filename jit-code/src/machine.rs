@@ -1,6 +1,5 @@
 //! In what machines differ, for whoever installs their code.
 
-use crate::call::Stubs;
 use crate::field::Field;
 use azulejo_core::target::{Reg, RegisterFile};
 use core::ffi::c_void;
@@ -26,8 +25,6 @@ pub struct Machine {
     pub signals: Option<Signals>,
     /// The registers that are given out.
     pub registers: Registers,
-    /// Its code for calls.
-    pub stubs: &'static Stubs,
 }
 
 /// The registers that compilers give out, unless they are told to use others.
@@ -129,6 +126,7 @@ pub struct Landing {
 #[cfg(test)]
 pub(crate) mod toy {
     use super::*;
+    use crate::call::Stubs;
     use crate::emit::{self, Options};
     use crate::memory::Finished;
     use crate::unwind::{Change, Described, StackFrame, Step};
@@ -157,7 +155,6 @@ pub(crate) mod toy {
         },
         signals: None,
         registers: Registers { all: &NONE, but_frame_pointer: &NONE, for_stencils: [&NONE; 2] },
-        stubs: &STUBS,
     };
 
     /// None is given out.

@@ -38,6 +38,11 @@ pub struct RawStatus {
 }
 
 impl RawStatus {
+    /// What is in the two registers of results.
+    pub const fn new(first: u64, second: u64) -> RawStatus {
+        RawStatus { status: first, value: second }
+    }
+
     /// What is in the registers, if it was baseline code that gave it back.
     pub fn turned(self) -> TurnedStatus {
         TurnedStatus { value: self.status, status: self.value }

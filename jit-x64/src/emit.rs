@@ -17,7 +17,7 @@ use crate::jump::Jump;
 use crate::machine::MACHINE;
 use crate::regs;
 use azulejo_code::Machine;
-use azulejo_code::call::{AdapterAdmission, Admission, Callbacks, Entries, HostFunctions, TargetCode};
+use azulejo_code::call::{AdapterAdmission, Admission, Callbacks, Entries, HostFunctions, Stubs, TargetCode};
 use azulejo_code::emit::{self, Backend, BaselineFrame, Buffer, Goal, NEXT, Place};
 pub use azulejo_code::emit::{Options, emit};
 use azulejo_code::status::RawStatus;
@@ -86,6 +86,7 @@ type Entry = unsafe extern "sysv64-unwind" fn(*mut (), *mut u64, *const ()) -> R
 
 impl Backend for Emitter {
     const MACHINE: &'static Machine = &MACHINE;
+    const STUBS: &'static Stubs = &glue::STUBS;
     type Form = Jump;
     type Frame = Frame;
     type Place = Rm;

@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn a_call_arrives_with_all_its_arguments() {
-        let host = Host::of::<Emitter, Adder>();
+        let host = Emitter::host::<Adder>();
         // There is as much of the stack as there is.
         host.begin(core::ptr::null(), 0);
         // SAFETY: the host lives longer.

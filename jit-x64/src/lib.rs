@@ -31,6 +31,7 @@ mod shuffle;
 pub mod tiles;
 
 pub use azulejo_code::call;
+pub use azulejo_code::emit::Backend;
 pub use azulejo_code::status::{RawStatus, Status, TurnedStatus};
 pub use azulejo_core::verify::Function;
 /// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].

@@ -1,7 +1,6 @@
 //! What installing and unwinding its code takes on this machine, as data.
 
 use crate::frame::SAVE_ORDER;
-use crate::glue::STUBS;
 use crate::regs::{RBP, REGISTERS, REGISTERS_BUT_RBP, RSP, STENCIL_REGISTERS, STENCIL_REGISTERS_BUT_RBP};
 use azulejo_code::Field;
 use azulejo_code::machine::{Machine, Registers, Relocation, Signals, Unwinding};
@@ -32,7 +31,6 @@ pub static MACHINE: Machine = Machine {
         but_frame_pointer: &REGISTERS_BUT_RBP,
         for_stencils: [&STENCIL_REGISTERS, &STENCIL_REGISTERS_BUT_RBP],
     },
-    stubs: &STUBS,
 };
 
 /// Whole constants, the halves of those that are stored in two steps, and bytes of which only the lowest bits count, as of the

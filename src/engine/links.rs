@@ -69,7 +69,7 @@ mod present {
             Functions {
                 stop: self.stop,
                 fuel: self.fuel,
-                ..CallCell::functions(Machine::MACHINE.stubs, cells, self.table)
+                ..CallCell::functions(Machine::STUBS, cells, self.table)
             }
         }
     }
@@ -95,7 +95,7 @@ mod present {
                 clippy::arc_with_non_send_sync,
                 reason = "other threads have it as a `Remote`, which is both"
             )]
-            let host = Arc::new(Host::of::<Machine, H>());
+            let host = Arc::new(Machine::host::<H>());
             // SAFETY: the host lives as long as the call cell, and so do all who run code that calls it.
             let nobody = Box::new(unsafe { CallCell::new(&raw const *host, u32::MAX) });
             let addresses = Arc::new(Addresses::new(2));
@@ -215,7 +215,7 @@ mod present {
             Functions {
                 stop: self.host.stop_word(),
                 fuel: self.fuel,
-                ..CallCell::functions(Machine::MACHINE.stubs, cells, table)
+                ..CallCell::functions(Machine::STUBS, cells, table)
             }
         }
 

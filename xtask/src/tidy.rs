@@ -38,13 +38,14 @@ const USES: &[(&str, &[&str])] = &[
     ("jit-code/src/faults", &["machine"]),
     ("jit-code/src/watch", &["machine", "unwind"]),
     ("jit-code/src/memory", &["machine", "unwind", "faults", "watch"]),
-    ("jit-code/src/call", &["memory"]),
-    ("jit-code/src/emit", &["field", "status", "machine", "unwind", "faults", "memory"]),
+    ("jit-code/src/call", &["status", "memory"]),
+    ("jit-code/src/emit", &["field", "status", "machine", "unwind", "faults", "memory", "call"]),
     ("jit-code/src/stencil", &["field", "emit"]),
     (
         "jit-code/src/baseline",
-        &["field", "status", "machine", "unwind", "faults", "watch", "memory", "emit", "stencil"],
+        &["field", "status", "machine", "unwind", "faults", "watch", "memory", "call", "emit", "stencil"],
     ),
+    ("jit-code/src/compile", &["status", "unwind", "faults", "watch", "memory", "call", "emit", "baseline"]),
 ];
 
 /// Runs every check and reports all that is wrong.

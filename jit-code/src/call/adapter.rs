@@ -1,13 +1,10 @@
 //! Adapters: code that takes calls for a function whose code wants its arguments in a frame.
 //!
 //! In: the function's code, and which calls the adapter takes ([`AdapterTarget`]). Out: an [`Adapter`], which is entered like
-//! code that was compiled for calls. The machine's [`Backend`] emits it; what is decided here is what every machine decides
-//! alike.
+//! code that was compiled for calls. The compiler decides what every machine decides alike; a machine's part is to emit the code.
 
 use super::{CallCell, Host};
-use crate::emit::{Backend, Code, MAX_FRAME_BYTES, Options, link_by_hand};
-use crate::memory::{CodeMemory, Installed};
-use azulejo_core::error::Error;
+use crate::memory::Installed;
 use azulejo_core::pass::build::Source;
 
 /// The function that an adapter calls.
@@ -78,9 +75,6 @@ pub struct AdapterAdmission<'a> {
 /// Where an adapter is entered: with arguments where calls have them, and with arguments in memory, if it takes those itself.
 pub type Entries = (u32, Option<u32>);
 
-/// The most slots for which a frame is made on the machine's stack.
-const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
-
 /// Where functions of bytecode come in that others call.
 #[derive(Debug)]
 pub struct Adapter {
@@ -91,28 +85,9 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// Makes an adapter. It clears the slots behind the arguments for which `is_needed` says so.
-    pub(crate) fn make<M: Backend>(
-        to: &AdapterTarget<'_, M::Frame>,
-        is_needed: impl Fn(u32) -> bool,
-        memory: &CodeMemory,
-        options: &Options,
-    ) -> Result<Adapter, Error> {
-        let AdapterTarget { accepts, source: Source { slots, .. }, code, budget, cell } = *to;
-        let slots = *slots;
-        let (Accepts::Exactly(most) | Accepts::UpTo(most)) = accepts;
-        if slots > MAX_SLOTS || most > slots {
-            return Err(Error::FrameTooLarge { bytes: slots as usize * 8 });
-        }
-        // Which of the slots are arguments is known only if their number is.
-        let first = if let Accepts::Exactly(arguments) = accepts { arguments } else { 0 };
-        let cleared: Vec<u32> = (first..slots).filter(|at| is_needed(*at)).collect();
-        let admission = AdapterAdmission { accepts, budget, cell, slots };
-        let (emitter, (entry, from_memory)) = M::adapter(&code, &admission, &cleared, options);
-        let mut code = Code::default();
-        // What stands before the frame is made keeps its size.
-        link_by_hand::<M>(emitter, &mut code, false);
-        Ok(Adapter { installed: memory.install(&code.finished())?, entry, from_memory })
+    /// One whose code is installed, and entered there.
+    pub(crate) fn new(installed: Installed, (entry, from_memory): Entries) -> Adapter {
+        Adapter { installed, entry, from_memory }
     }
 
     /// Where calls go.

@@ -2,7 +2,6 @@
 
 use super::tail::PendingTailCall;
 use super::{CallCell, Outcome, Stubs, UnresolvedCall};
-use crate::emit::Backend;
 use crate::memory::near::Word;
 use crate::status::RawStatus;
 use core::cell::Cell;
@@ -77,12 +76,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// For functions that do not run yet, on this machine.
-    pub fn of<M: Backend, H: HostFunctions>() -> Host {
-        Host::new(M::MACHINE.stubs, M::callbacks::<H>())
-    }
-
-    /// The same, for stubs and callbacks of one machine.
+    /// For functions that do not run yet; with stubs and callbacks of one machine.
     pub fn new(stubs: &'static Stubs, callbacks: Callbacks) -> Host {
         Host {
             lowest: AtomicUsize::new(usize::MAX),

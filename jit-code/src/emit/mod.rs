@@ -16,7 +16,7 @@ mod link;
 mod tests;
 mod tile;
 
-use crate::call::{AdapterAdmission, Admission, Callbacks, Entries, HostFunctions, TargetCode};
+use crate::call::{AdapterAdmission, Admission, Callbacks, Entries, Host, HostFunctions, Stubs, TargetCode};
 use crate::faults::Site;
 use crate::machine::Machine;
 use crate::memory::reach::Reach;
@@ -46,6 +46,9 @@ pub const MAX_FRAME_BYTES: usize = 64 << 10;
 pub trait Backend: DerefMut<Target = Buffer<Self>> + fmt::Debug + Sized + 'static {
     /// What installing and unwinding its code takes.
     const MACHINE: &'static Machine;
+
+    /// Its code for calls.
+    const STUBS: &'static Stubs;
 
     /// The places of its instructions that hold distances.
     type Form: DistanceForm;
@@ -87,6 +90,11 @@ pub trait Backend: DerefMut<Target = Buffer<Self>> + fmt::Debug + Sized + 'stati
 
     /// These, by the convention that this machine's code calls them by.
     fn callbacks<H: HostFunctions>() -> Callbacks;
+
+    /// What the cells of an engine with these functions share.
+    fn host<H: HostFunctions>() -> Host {
+        Host::new(Self::STUBS, Self::callbacks::<H>())
+    }
 
     /// Runs code with a context, a frame and one argument more; gives what is in the two registers of results.
     ///

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::field::Field;
-use crate::machine::toy::{Frame, TOY};
+use crate::machine::toy::{Frame, STUBS, TOY};
 use azulejo_core::fuzzing::Random;
 use core::ops::Deref;
 
@@ -63,6 +63,7 @@ impl DerefMut for Emitter {
 
 impl Backend for Emitter {
     const MACHINE: &'static Machine = &TOY;
+    const STUBS: &'static Stubs = &STUBS;
     type Form = Distance;
     type Frame = Frame;
     type Place = Register;

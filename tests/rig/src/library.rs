@@ -93,7 +93,7 @@ impl Links {
 thread_local! {
     /// Of each thread, because a function that is put off is the host's. They stay, as code has their addresses.
     static LINKS: &'static Links = {
-        let host: &Host = Box::leak(Box::new(Host::of::<Emitter, Answers>()));
+        let host: &Host = Box::leak(Box::new(Emitter::host::<Answers>()));
         // Nothing here calls itself without end.
         host.begin(std::ptr::null(), 0);
         // SAFETY: the host lives as long as the process.
@@ -112,7 +112,7 @@ thread_local! {
 pub fn links() -> build::Functions<'static> {
     let Links { addresses, table, .. } = LINKS.with(|links| *links);
     CallCell::functions(
-        Emitter::MACHINE.stubs,
+        Emitter::STUBS,
         &addresses[..table.len as usize],
         std::ptr::from_ref(table).addr() as u64,
     )

@@ -1,0 +1,441 @@
+//! The emitter: what tiles write their instructions into, and what the crate `azulejo-code` wants of a machine.
+
+use crate::around;
+use crate::calls::{self, Failure};
+use crate::frame::Frame;
+use crate::instruction::{Code, Distance, Word, number};
+use crate::machine::MACHINE;
+use crate::regs::*;
+use crate::simulator;
+use crate::stubs::STUBS;
+use azulejo_code::Machine;
+use azulejo_code::call::{AdapterAdmission, Admission, Callbacks, Entries, HostFunctions, Stubs, TargetCode};
+use azulejo_code::emit::{
+    self, Backend, BaselineFrame, Buffer, Goal, LEFT, NEXT, OUT, Options, Place, slot_offset,
+};
+use azulejo_code::status::RawStatus;
+use azulejo_core::ir::assignment::{Loc, Move, Source};
+use azulejo_core::ir::index::Block;
+use azulejo_core::ir::status::Left;
+use azulejo_core::target::{Reg, RegSet};
+use azulejo_core::vocab::{Class, Op, Sig, Type};
+use core::ops::{Deref, DerefMut};
+
+/// An instruction with its operands in place, as emitters see it.
+pub type Tile<'a> = emit::Tile<'a, Emitter>;
+
+/// The code under construction.
+#[derive(Debug)]
+pub struct Emitter {
+    buffer: Buffer<Emitter>,
+    /// Ways out that are emitted behind all blocks.
+    pub(crate) failures: Vec<Failure>,
+    /// Whether the function is called by others of bytecode, by their own convention.
+    pub(crate) is_call_entry: bool,
+    /// The address of what a function shares with those it calls, if others call it.
+    pub(crate) host: u64,
+    /// The address of its own call cell, if others call it and its failures are noted.
+    pub(crate) noted: Option<u64>,
+}
+
+impl Deref for Emitter {
+    type Target = Buffer<Emitter>;
+
+    fn deref(&self) -> &Buffer<Emitter> {
+        &self.buffer
+    }
+}
+
+impl DerefMut for Emitter {
+    fn deref_mut(&mut self) -> &mut Buffer<Emitter> {
+        &mut self.buffer
+    }
+}
+
+impl Backend for Emitter {
+    const MACHINE: &'static Machine = &MACHINE;
+    const STUBS: &'static Stubs = &STUBS;
+    type Form = Distance;
+    type Frame = Frame;
+    type Place = Register;
+
+    fn new(buffer: Buffer<Emitter>) -> Emitter {
+        Emitter { buffer, failures: Vec::new(), is_call_entry: false, host: 0, noted: None }
+    }
+
+    fn into_buffer(self) -> Buffer<Emitter> {
+        self.buffer
+    }
+
+    fn prologue(&mut self) {
+        self.make_frame();
+    }
+
+    fn shuffle(&mut self, next: &Move, out_args: u16) {
+        self.do_move(next, out_args);
+    }
+
+    fn finish(&mut self, may_fault: bool) {
+        self.fail();
+        if may_fault && self.lands.is_none() && !self.is_stencil() {
+            self.leave_failed();
+        }
+    }
+
+    fn around_stencils(
+        saved: RegSet,
+        room: u32,
+        keeps_unit: bool,
+        options: &Options,
+    ) -> BaselineFrame<Emitter> {
+        around::baseline_frame(saved, room, keeps_unit, options)
+    }
+
+    fn admit(&mut self, admission: &Admission<'_>, options: &Options) -> u32 {
+        self.admit_calls(admission, options.backtraces)
+    }
+
+    fn adapter(
+        code: &TargetCode<Frame>,
+        admission: &AdapterAdmission<'_>,
+        cleared: &[u32],
+        options: &Options,
+    ) -> (Emitter, Entries) {
+        calls::adapter(code, admission, cleared, options)
+    }
+
+    fn callbacks<H: HostFunctions>() -> Callbacks {
+        simulator::callbacks::<H>()
+    }
+
+    unsafe fn enter(code: *const u8, context: *mut (), frame: *mut u64, third: *const ()) -> RawStatus {
+        // SAFETY: the caller promises what the code relies on.
+        unsafe { simulator::enter(code, context, frame, third) }
+    }
+}
+
+/// Where an instruction may have an operand: in a register only.
+#[derive(Clone, Copy, Debug)]
+pub struct Register(pub u8);
+
+impl Place for Register {
+    fn register(number: u8) -> Register {
+        Register(number)
+    }
+
+    fn stack(_: u32) -> Register {
+        unreachable!("no tile of this machine takes an operand from its spill slot")
+    }
+}
+
+impl Emitter {
+    pub(crate) fn word(&mut self, word: Word) {
+        self.bytes(&word.0.to_le_bytes());
+    }
+
+    pub(crate) fn registers(&mut self, code: Code, registers: [u8; 3]) {
+        self.word(Word::of(code, registers));
+    }
+
+    /// An operator of the vocabulary.
+    pub(crate) fn operate(&mut self, op: Op, sig: Sig, out: u8, operands: [u8; 2]) {
+        let [first, second] = operands;
+        self.word(Word::of(Code::Operate, [out, first, second]).operator(op).typed(sig));
+    }
+
+    /// An operator on integers of 64 bits.
+    pub(crate) fn operate_wide(&mut self, op: Op, out: Reg, first: Reg, second: Reg) {
+        let sig = Sig { from: Type::I64, ty: Type::I64 };
+        self.operate(op, sig, number(out), [number(first), number(second)]);
+    }
+
+    /// A tile that is one operator, of which the result may be a flag.
+    pub(crate) fn by_operator(&mut self, op: Op, t: &Tile<'_>, operands: usize) {
+        let is_flag = t.sig.ty == Type::Flag;
+        let out = if is_flag { number(FLAG) } else { t.out() };
+        let reg = |n: usize| if n < operands { t.reg(n) } else { 0 };
+        self.operate(op, t.sig, out, [reg(0), reg(1)]);
+    }
+
+    /// From register to register, all bits.
+    pub(crate) fn transfer(&mut self, class: Class, out: u8, from: u8) {
+        let ty = if class == Class::Int { Type::I64 } else { Type::F64 };
+        self.word(Word::of(Code::Move, [out, from, 0]).of_type(ty));
+    }
+
+    pub(crate) fn mov(&mut self, out: Reg, from: Reg) {
+        self.transfer(out.class(), number(out), number(from));
+    }
+
+    /// A constant. All that have 32 bits take as many instructions, but for those that fit in one immediate.
+    pub(crate) fn set(&mut self, out: u8, bits: u64) {
+        match bits {
+            0..0x1000 => self.word(Word::of(Code::Set, [out, 0, 0]).with(bits as i64)),
+            0x1000..=0xffff_ffff => {
+                self.set_low(out, bits);
+                self.word(Word::of(Code::Keep, [out, 0, 0]).at(2).with((bits >> 24) as i64));
+            }
+            _ if bits as i64 == bits as i32 as i64 => self.set_signed(out, bits as i64),
+            _ => {
+                self.set_low(out, bits);
+                for step in 2..6 {
+                    let part = bits >> (12 * step) & 0xfff;
+                    self.word(Word::of(Code::Keep, [out, 0, 0]).at(step).with(part as i64));
+                }
+            }
+        }
+    }
+
+    fn set_low(&mut self, out: u8, bits: u64) {
+        self.word(Word::of(Code::Set, [out, 0, 0]).with((bits & 0xfff) as i64));
+        self.word(Word::of(Code::Keep, [out, 0, 0]).at(1).with((bits >> 12 & 0xfff) as i64));
+    }
+
+    /// A constant of 32 bits with a sign, in as many instructions whatever it is.
+    pub(crate) fn set_signed(&mut self, out: u8, value: i64) {
+        debug_assert_eq!(value, value as i32 as i64);
+        self.set_low(out, value as u64);
+        self.word(Word::of(Code::Sign, [out, 0, 0]).with(value >> 24 & 0xff));
+    }
+
+    /// Adds a constant.
+    pub(crate) fn add(&mut self, out: u8, from: u8, value: i64) {
+        let (from, value) = self.reach_from(from, value);
+        self.word(Word::of(Code::Add, [out, from, 0]).with(value));
+    }
+
+    /// An address as an instruction has it: changes the temporary register if it is far from the one it counts from.
+    fn reach_from(&mut self, base: u8, offset: i64) -> (u8, i64) {
+        if (-2048..2048).contains(&offset) {
+            return (base, offset);
+        }
+        let temp = number(TEMP);
+        debug_assert_ne!(base, temp);
+        if offset == offset as i32 as i64 {
+            self.set_signed(temp, offset);
+        } else {
+            self.set(temp, offset as u64);
+        }
+        self.operate(Op::ADD, Sig { from: Type::Void, ty: Type::I64 }, temp, [base, temp]);
+        (temp, 0)
+    }
+
+    pub(crate) fn load(&mut self, ty: Type, out: u8, base: u8, offset: i64) {
+        let (base, offset) = self.reach_from(base, offset);
+        self.word(Word::of(Code::Load, [out, base, 0]).with(offset).of_type(ty));
+    }
+
+    pub(crate) fn store(&mut self, ty: Type, base: u8, offset: i64, value: u8) {
+        debug_assert!(ty.is_float() || value != number(TEMP) || (-2048..2048).contains(&offset));
+        let (base, offset) = self.reach_from(base, offset);
+        self.word(Word::of(Code::Store, [value, base, 0]).with(offset).of_type(ty));
+    }
+
+    /// To and from the words of a frame.
+    pub(crate) fn load_word(&mut self, out: Reg, base: Reg, offset: i64) {
+        self.load(Type::I64, number(out), number(base), offset);
+    }
+
+    pub(crate) fn store_word(&mut self, base: Reg, offset: i64, value: Reg) {
+        self.store(Type::I64, number(base), offset, number(value));
+    }
+
+    fn do_move(&mut self, Move { from, to, ty, .. }: &Move, out_args: u16) {
+        let (sp, temp, ftemp) = (number(SP), number(TEMP), number(FTEMP));
+        let offset = |loc: Loc| match loc {
+            Loc::Slot(slot) => slot_offset(out_args, slot) as i64,
+            Loc::OutArg(at) => slot_offset(0, at as u32) as i64,
+            Loc::Reg(_) => unreachable!("a register is not on the stack"),
+        };
+        // What is in memory on both sides goes through a float register: addresses may want the other one.
+        match (*from, *to) {
+            (Source::Const(bits), Loc::Reg(to)) if ty.is_float() => self.constant(to.number(), bits),
+            (Source::Const(bits), Loc::Reg(to)) => self.set(to.number(), bits),
+            (Source::Const(bits), to) => {
+                self.set(temp, bits);
+                self.operate(Op::BITCAST, Sig { from: Type::I64, ty: Type::F64 }, ftemp, [temp, 0]);
+                self.store(Type::F64, sp, offset(to), ftemp);
+            }
+            (Source::Loc(Loc::Reg(from)), Loc::Reg(to)) => self.mov(to, from),
+            (Source::Loc(Loc::Reg(from)), to) => {
+                let whole = if from.class() == Class::Int { Type::I64 } else { Type::F64 };
+                self.store(whole, sp, offset(to), from.number());
+            }
+            (Source::Loc(from), Loc::Reg(to)) => {
+                let whole = if to.class() == Class::Int { Type::I64 } else { Type::F64 };
+                self.load(whole, to.number(), sp, offset(from));
+            }
+            (Source::Loc(from), to) => {
+                self.load(Type::F64, ftemp, sp, offset(from));
+                self.store(Type::F64, sp, offset(to), ftemp);
+            }
+        }
+    }
+
+    /// A constant in a float register, from behind the code.
+    pub(crate) fn constant(&mut self, out: u8, bits: u64) {
+        let entry = self.pool.entry(bits as u128);
+        self.fixup(Goal::Constant(entry), Distance::Near);
+        self.registers(Code::Constant, [out, 0, 0]);
+    }
+
+    // Control flow.
+
+    /// Ends the block with a jump to its only successor.
+    pub(crate) fn jump(&mut self) {
+        self.jump_to(self.ways[0]);
+    }
+
+    /// Ends the block by the flag: the first successor if it is set.
+    pub(crate) fn branch(&mut self) {
+        let (so, not) = (self.ways[0], self.ways[1]);
+        if so == not {
+            self.jump_to(so);
+        } else if so == self.next {
+            self.jump_on(Code::JumpUnless, FLAG, not);
+        } else {
+            self.jump_on(Code::JumpIf, FLAG, so);
+            self.jump_to(not);
+        }
+    }
+
+    /// Ends the block with a table of its successors, the last of which is for all values that have no entry.
+    pub(crate) fn switch(&mut self, value: u8) {
+        let ways = core::mem::take(&mut self.ways);
+        let (last, cases) = ways.split_last().expect("a switch has a default");
+        self.set(number(TEMP), cases.len() as u64);
+        let sig = Sig { from: Type::I64, ty: Type::Flag };
+        self.operate(Op::ULT, sig, number(FLAG), [value, number(TEMP)]);
+        self.jump_on(Code::JumpUnless, FLAG, *last);
+        self.registers(Code::JumpBy, [value, 0, 0]);
+        for case in cases {
+            self.fixup_block(*case, Distance::Far);
+            self.registers(Code::Jump, [0; 3]);
+        }
+        self.ways = ways;
+    }
+
+    fn jump_to(&mut self, to: Block) {
+        if to != self.next {
+            self.fixup_block(to, Distance::Far);
+            self.registers(Code::Jump, [0; 3]);
+        }
+    }
+
+    /// Jumps if a register is zero, or is not.
+    pub(crate) fn jump_on(&mut self, code: Code, register: Reg, to: Block) {
+        self.fixup_block(to, Distance::Near);
+        self.registers(code, [number(register), 0, 0]);
+    }
+
+    /// In a stencil: ends the block with an exit to another bytecode.
+    pub(crate) fn continue_at(&mut self, exit: i64) {
+        if exit as u32 != NEXT || !self.falls_through {
+            self.jump_out(exit as u32);
+        }
+    }
+
+    fn jump_out(&mut self, exit: u32) {
+        self.fixup(Goal::Exit(exit), Distance::Far);
+        self.registers(Code::Jump, [0; 3]);
+    }
+
+    pub(crate) fn jump_address(&mut self, address: u64) {
+        self.set(number(TEMP), address);
+        self.registers(Code::JumpTo, [number(TEMP), 0, 0]);
+    }
+
+    pub(crate) fn call_address(&mut self, address: u64) {
+        self.set(number(TEMP), address);
+        self.registers(Code::Call, [number(TEMP), 0, 0]);
+    }
+
+    /// Over what follows, if a register is zero or is not; give the result to [`land`](Self::land).
+    pub(crate) fn skip(&mut self, code: Code, register: Reg) -> usize {
+        self.registers(code, [number(register), 0, 0]);
+        self.here()
+    }
+
+    /// A skip lands here.
+    pub(crate) fn land(&mut self, from: usize) {
+        use azulejo_code::emit::DistanceForm;
+        let (start, here) = (from - 4, self.here());
+        Distance::Near.field().write(&mut self.bytes[start..here], (here - start) as i64);
+    }
+
+    /// Jumps back to where it was [here](Buffer::here), if a register is zero or is not.
+    pub(crate) fn back(&mut self, code: Code, register: Reg, to: usize) {
+        use azulejo_code::emit::DistanceForm;
+        let start = self.here();
+        self.registers(code, [number(register), 0, 0]);
+        Distance::Near.field().write(&mut self.bytes[start..], to as i64 - start as i64);
+    }
+
+    // Leaving the function.
+
+    /// Leaves it with a status; the value is in the second register of results.
+    pub(crate) fn status(&mut self, status: u64) {
+        self.set(number(X0), status);
+        self.leave();
+    }
+
+    /// Returns nothing, or the integer of this type in the second register of results, with zeros above it.
+    pub(crate) fn give_back(&mut self, ty: Option<Type>) {
+        let value = number(X1);
+        match ty {
+            None => self.set(value, 0),
+            Some(Type::I64) => {}
+            Some(from) => self.operate(Op::UCAST, Sig { from, ty: Type::I64 }, value, [value, 0]),
+        }
+        self.status(Left::Returned.word(0));
+    }
+
+    pub(crate) fn trap(&mut self, code: i64, at: u32) {
+        self.set(number(X1), at as u64);
+        self.status(Left::Trapped.word(code as u32));
+    }
+
+    /// Leaves it by a trap, if others of bytecode call it.
+    pub(crate) fn fail_with(&mut self, code: i64, at: u32) {
+        if self.noted.is_some() {
+            self.set(number(X0), at as u64);
+        }
+        self.set(number(X1), code as u64);
+        self.leave_failed();
+    }
+
+    pub(crate) fn exit(&mut self, to: i64) {
+        self.set(number(X0), to as u32 as u64);
+        // The bytecode may be a hole, so what is above it comes on its own.
+        self.set(number(TEMP), Left::Exited.word(0) | to as u64 >> 32 << 32);
+        self.operate_wide(Op::OR, X0, X0, TEMP);
+        self.leave_unfinished();
+    }
+
+    /// Leaves the function: the registers of results are what they must be.
+    pub(crate) fn leave(&mut self) {
+        if self.is_stencil() {
+            return self.jump_out(OUT);
+        }
+        if self.noted.is_none() {
+            self.land_faults();
+        }
+        self.drop_frame();
+        self.registers(Code::Return, [0; 3]);
+    }
+
+    /// Leaves the function before its end.
+    pub(crate) fn leave_unfinished(&mut self) {
+        match self.is_stencil() {
+            true => self.jump_out(LEFT),
+            false => self.leave(),
+        }
+    }
+}
+
+impl Emitter {
+    /// An atomic operator: the address is the tile's first operand.
+    pub(crate) fn atomic(&mut self, op: Op, t: &Tile<'_>) {
+        self.word(Word::of(Code::Atomic, [t.out(), t.reg(0), t.reg(1)]).operator(op).typed(t.sig));
+    }
+}

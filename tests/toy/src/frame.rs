@@ -1,0 +1,133 @@
+//! The stack frame of a function: what its prologue makes and each epilogue takes back.
+//!
+//! From the stack pointer up: outgoing arguments, spill slots, and what was saved: the registers that are the caller's, and the
+//! link register at the top. What was saved has one size in a function; the room below may be written into the code
+//! afterwards.
+
+use crate::emit::Emitter;
+use crate::instruction::{Code, IMMEDIATES, Word, number};
+use crate::regs::*;
+use azulejo_code::emit::{self, Options};
+use azulejo_code::unwind::{Change, StackFrame, Step};
+use azulejo_core::target::{Reg, RegSet};
+use azulejo_core::vocab::{Class, Op, Type};
+
+/// The registers that are saved, as they stand from the top of the frame down.
+pub(crate) const SAVE_ORDER: [Reg; 6] = [LINK, X5, X6, X7, F6, F7];
+
+/// What a function has on the stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Frame {
+    saved: RegSet,
+    room: u32,
+    /// How many bytes of code stand before it is made.
+    lead: u32,
+}
+
+/// How many bytes an instruction has.
+const LEN: u32 = 4;
+/// How many instructions make room.
+const ROOM_LEN: u32 = 3 * LEN;
+
+impl Frame {
+    /// The registers that are saved, and how far from the top.
+    fn places(&self) -> impl Iterator<Item = (Reg, u32)> + '_ {
+        let saved = SAVE_ORDER.into_iter().filter(|reg| self.saved.contains(*reg));
+        saved.zip(1u32..).map(|(reg, at)| (reg, at * 8))
+    }
+
+    fn saved_bytes(&self) -> u32 {
+        (self.saved.len() * 8).next_multiple_of(16)
+    }
+
+    /// Says where in the code it is made.
+    pub(crate) fn start_at(&mut self, lead: u32) {
+        self.lead = lead;
+    }
+}
+
+impl emit::Frame for Frame {
+    fn new(used: RegSet, room: u32, _: bool, _: &Options) -> Frame {
+        let mut saved = used.intersection(CALLEE_SAVED);
+        saved.insert(LINK);
+        Frame { saved, room: room.next_multiple_of(16), lead: 0 }
+    }
+
+    fn enlarged(self, bytes: u32) -> Frame {
+        Frame { room: self.room + bytes.next_multiple_of(16), ..self }
+    }
+
+    fn write_room(&self, code: &mut [u8]) {
+        let [low, high, ..] = IMMEDIATES;
+        low.put(code, self.room as u64);
+        high.put(&mut code[LEN as usize..], self.room as u64);
+    }
+}
+
+impl StackFrame for Frame {
+    fn saved(&self) -> RegSet {
+        self.saved
+    }
+
+    fn size(&self) -> u32 {
+        self.saved_bytes() + self.room
+    }
+
+    fn prologue(&self, tell: &mut dyn FnMut(Step<'_>)) {
+        tell(Step { len: self.lead, changes: &[] });
+        tell(Step { len: LEN, changes: &[Change::Depth(self.saved_bytes())] });
+        for (reg, at) in self.places() {
+            tell(Step { len: LEN, changes: &[Change::Saved(reg, at)] });
+        }
+        tell(Step { len: ROOM_LEN, changes: &[Change::Depth(StackFrame::size(self))] });
+    }
+
+    fn epilogue(&self, tell: &mut dyn FnMut(Step<'_>)) {
+        tell(Step { len: ROOM_LEN, changes: &[Change::Depth(self.saved_bytes())] });
+        for (reg, _) in self.places() {
+            tell(Step { len: LEN, changes: &[Change::Restored(reg)] });
+        }
+        tell(Step { len: LEN, changes: &[Change::Depth(0)] });
+        tell(Step { len: LEN, changes: &[] });
+    }
+}
+
+fn whole(reg: Reg) -> Type {
+    if reg.class() == Class::Int { Type::I64 } else { Type::F64 }
+}
+
+impl Emitter {
+    /// Makes the frame; where the room is made.
+    pub(crate) fn make_frame(&mut self) -> usize {
+        let frame = self.frame;
+        let (sp, saved) = (number(SP), frame.saved_bytes() as i64);
+        self.add(sp, sp, -saved);
+        for (reg, at) in frame.places() {
+            self.store(whole(reg), sp, saved - at as i64, number(reg));
+        }
+        let start = self.here();
+        self.make_room(Op::SUB);
+        start
+    }
+
+    fn make_room(&mut self, op: Op) {
+        let room = self.frame.room as i64;
+        let temp = number(TEMP);
+        self.word(Word::of(Code::Set, [temp, 0, 0]).with(room & 0xfff));
+        self.word(Word::of(Code::Keep, [temp, 0, 0]).at(1).with(room >> 12));
+        self.operate_wide(op, SP, SP, TEMP);
+    }
+
+    /// Makes the stack what it was when the function was entered; what ends it follows.
+    pub(crate) fn drop_frame(&mut self) {
+        let frame = self.frame;
+        let here = self.here() as u32;
+        self.leaves.push(here);
+        let (sp, saved) = (number(SP), frame.saved_bytes() as i64);
+        self.make_room(Op::ADD);
+        for (reg, at) in frame.places() {
+            self.load(whole(reg), number(reg), sp, saved - at as i64);
+        }
+        self.add(sp, sp, saved);
+    }
+}

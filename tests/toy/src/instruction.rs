@@ -1,0 +1,196 @@
+//! Instructions: 32 bits each, in three-address form, with immediates of 12 bits.
+//!
+//! | bits | hold |
+//! | --- | --- |
+//! | 26 to 31 | which instruction it is ([`Code`]) |
+//! | 22 to 25 | the first register, mostly where the result goes |
+//! | 18 to 21 | the second |
+//! | 14 to 17 | the third |
+//! | 5 to 16 | an immediate |
+//! | 0 to 21 or 25 | a distance, in instructions |
+//!
+//! An arithmetic instruction has the number of an operator of the vocabulary in bits 6 to 13, and its two types below; one that
+//! loads, stores or moves has a type in bits 0 to 2.
+
+use azulejo_code::Field;
+use azulejo_code::emit::{DistanceForm, Shorter};
+use azulejo_core::target::Reg;
+use azulejo_core::vocab::{Op, Sig, Type};
+
+/// What an instruction does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Code {
+    /// Nothing is there: whoever comes here has lost his way.
+    Nothing = 0,
+    /// An operator of the vocabulary: third and second register to first.
+    Operate,
+    /// The second register to the first if the flag is set, the third if not; the type says of which class.
+    Select,
+    /// Second register to first, all bits. The type says of which class.
+    Move,
+    /// An immediate to a register, shifted by a multiple of twelve bits; the others are zero.
+    Set,
+    /// The same, but the others stay.
+    Keep,
+    /// Eight bits to the top of 32, of which the last is the sign of all.
+    Sign,
+    /// The second register and an immediate with a sign to the first.
+    Add,
+    /// From memory, at an immediate with a sign behind the second register.
+    Load,
+    /// To memory.
+    Store,
+    /// An atomic operator: at the address in the second register, with the third. What was there comes in the first; for a
+    /// comparison that has what is expected.
+    Atomic,
+    /// To the distance.
+    Jump,
+    /// The same if the first register is not zero.
+    JumpIf,
+    /// The same if it is.
+    JumpUnless,
+    /// To the address in the first register.
+    JumpTo,
+    /// So many instructions behind this one as the first register says, and one.
+    JumpBy,
+    /// To the address in the first register; the link register has where to return to.
+    Call,
+    /// To where the link register says.
+    Return,
+    /// 64 bits of a constant at the distance, to a float register.
+    Constant,
+    /// Has the simulator do what a machine's assembly would.
+    Stub,
+}
+
+impl Code {
+    const ALL: [Code; 20] = [
+        Code::Nothing,
+        Code::Operate,
+        Code::Select,
+        Code::Move,
+        Code::Set,
+        Code::Keep,
+        Code::Sign,
+        Code::Add,
+        Code::Load,
+        Code::Store,
+        Code::Atomic,
+        Code::Jump,
+        Code::JumpIf,
+        Code::JumpUnless,
+        Code::JumpTo,
+        Code::JumpBy,
+        Code::Call,
+        Code::Return,
+        Code::Constant,
+        Code::Stub,
+    ];
+}
+
+/// An instruction with its operands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Word(pub u32);
+
+impl Word {
+    /// One with nothing but registers.
+    pub(crate) const fn of(code: Code, registers: [u8; 3]) -> Word {
+        let [first, second, third] = registers;
+        Word((code as u32) << 26 | (first as u32) << 22 | (second as u32) << 18 | (third as u32) << 14)
+    }
+
+    /// With an immediate, of which the low twelve bits are there.
+    pub(crate) const fn with(self, immediate: i64) -> Word {
+        Word(self.0 | (immediate as u32 & 0xfff) << 5)
+    }
+
+    /// With an operator.
+    pub(crate) const fn operator(self, op: Op) -> Word {
+        Word(self.0 | (op.0 as u32) << 6)
+    }
+
+    /// With the type of what it loads, stores or moves.
+    pub(crate) const fn of_type(self, ty: Type) -> Word {
+        Word(self.0 | ty as u32)
+    }
+
+    /// With types.
+    pub(crate) const fn typed(self, sig: Sig) -> Word {
+        Word(self.0 | (sig.from as u32) << 3 | sig.ty as u32)
+    }
+
+    /// With the number of a shift by twelve bits.
+    pub(crate) const fn at(self, step: u8) -> Word {
+        Word(self.0 | (step as u32) << 18)
+    }
+
+    pub(crate) fn code(self) -> Code {
+        Code::ALL.get((self.0 >> 26) as usize).copied().unwrap_or(Code::Nothing)
+    }
+
+    pub(crate) fn registers(self) -> [usize; 3] {
+        [22, 18, 14].map(|bit| (self.0 >> bit & 15) as usize)
+    }
+
+    pub(crate) fn immediate(self) -> i64 {
+        IMMEDIATE.read(&self.0.to_le_bytes())
+    }
+
+    pub(crate) fn op(self) -> Op {
+        Op((self.0 >> 6 & 0xff) as u16)
+    }
+
+    pub(crate) fn sig(self) -> Sig {
+        let ty = |number: u32| Type::ALL[(number & 7) as usize];
+        Sig { from: ty(self.0 >> 3), ty: ty(self.0) }
+    }
+
+    pub(crate) fn step(self) -> u32 {
+        self.0 >> 18 & 7
+    }
+
+    pub(crate) fn distance(self, of: Distance) -> i64 {
+        of.field().read(&self.0.to_le_bytes())
+    }
+}
+
+const fn bits(width: u8, shift: u8) -> Field {
+    Field { bytes: 4, first: 5, width, shift }
+}
+
+/// An immediate.
+pub(crate) const IMMEDIATE: Field = bits(12, 0);
+
+/// Where instructions have parts of constants.
+pub(crate) const IMMEDIATES: [Field; 7] =
+    [bits(12, 0), bits(12, 12), bits(12, 24), bits(12, 36), bits(12, 48), bits(8, 24), bits(4, 60)];
+
+/// Where instructions have distances. They count from the instruction's start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Distance {
+    /// Of a jump that always goes.
+    Far,
+    /// Of an instruction with a register.
+    Near,
+}
+
+impl DistanceForm for Distance {
+    fn field(self) -> Field {
+        let width = if self == Distance::Far { 26 } else { 22 };
+        Field { bytes: 4, first: 0, width, shift: 2 }
+    }
+
+    fn base(self) -> u32 {
+        0
+    }
+
+    fn shorter(self) -> Option<Shorter<Distance>> {
+        None
+    }
+}
+
+/// The number by which instructions name a register.
+pub(crate) fn number(reg: Reg) -> u8 {
+    reg.number()
+}

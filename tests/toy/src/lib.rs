@@ -1,0 +1,48 @@
+//! A machine that nobody has: what somebody writes who adds a second one.
+//!
+//! Its instructions have 32 bits each and three registers at most, with immediates of twelve bits in the middle of an instruction. It
+//! has eight registers for integers and eight for floats, no register of flags, and no instruction but loads and stores has an operand
+//! in memory. A [simulator](simulator) runs its code on any host, in the memory where code is installed.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `regs.rs` | registers, and conventions as data |
+//! | `instruction.rs` | the encoding, and where it has constants and distances |
+//! | `machine.rs` | what installing code takes, as data |
+//! | `frame.rs` | the stack frame |
+//! | `emit.rs` | the emitter: moves, control flow, the ways out of a function |
+//! | `calls.rs`, `around.rs` | calls, adapters, and what stands around stencils |
+//! | `tiles.rs` | the tiles |
+//! | `stubs.rs`, `simulator.rs`, `natives.rs` | in place of assembly and of a processor |
+
+extern crate self as azulejo;
+
+#[doc(hidden)]
+pub mod __private {
+    pub use crate as x64;
+    pub use azulejo_core as core;
+    pub use azulejo_macros::*;
+}
+
+mod around;
+mod calls;
+pub mod emit;
+pub mod frame;
+pub mod instruction;
+pub mod machine;
+pub mod natives;
+pub mod regs;
+pub mod simulator;
+pub mod stubs;
+pub mod tiles;
+
+pub use emit::{Emitter, Tile};
+pub use machine::MACHINE;
+pub use tiles::TOY;
+
+/// Emits one tile.
+pub type EmitFn = azulejo_code::emit::EmitFn<Emitter>;
+/// The tiles that a compiler chooses from and how each is emitted.
+pub type Set = azulejo_code::emit::Set<Emitter>;
+/// The compiler to code of this machine.
+pub type Compiler = azulejo_code::Compiler<Emitter>;

@@ -1,0 +1,38 @@
+//! What installing its code takes on this machine, as data.
+
+use crate::instruction::{Distance, IMMEDIATES};
+use crate::regs::*;
+use azulejo_code::emit::DistanceForm;
+use azulejo_code::machine::{Machine, Registers, Relocation, Unwinding};
+use azulejo_core::target::Reg;
+
+/// The machine.
+pub static MACHINE: Machine = Machine {
+    elf: 0,
+    filler: [0; 4],
+    reach: 1 << 27,
+    unit: 4,
+    immediates: &IMMEDIATES,
+    relocate,
+    unwinding: Unwinding {
+        dwarf: Reg::number,
+        return_address: LINK.number(),
+        pushed_by_calls: 0,
+        stack_pointer: SP,
+        frame_pointer: X7,
+        saved: &crate::frame::SAVE_ORDER,
+    },
+    signals: None,
+    registers: Registers {
+        all: &REGISTERS,
+        but_frame_pointer: &STENCIL_REGISTERS,
+        for_stencils: [&STENCIL_REGISTERS, &STENCIL_REGISTERS],
+    },
+};
+
+/// Distances count from the instruction's start.
+fn relocate(field: Relocation<'_>) {
+    let Relocation { code, place, at, address } = field;
+    let distance = address.wrapping_sub((at + place) as u64) as i64;
+    Distance::Far.field().write(&mut code[place..], distance);
+}

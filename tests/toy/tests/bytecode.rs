@@ -1,0 +1,250 @@
+//! Bytecode does as this machine's code, in either tier, what the interpreter does: arithmetic, loops, calls of the host, calls
+//! of other functions by every way in, tail calls, traps.
+
+use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER, NoFunctions};
+use azulejo::prelude::*;
+use azulejo_code::call::{Accepts, Adapter, AdapterTarget, CallCell, HostFunctions, Outcome, UnresolvedCall};
+use azulejo_code::emit::Backend;
+use azulejo_code::status::{RawStatus, Status};
+use azulejo_core::pass::Blind;
+use azulejo_core::pass::build::{self, Source};
+use azulejo_core::random::Random;
+use azulejo_core::verify::{Function, Shape, verify};
+use azulejo_core::vocab::Vocabulary;
+use azulejo_toy::{Compiler, Emitter, TOY, natives};
+use std::cell::Cell;
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+enum Op {
+    Const { dst: Out<i64>, value: Imm<i64> },
+    Short { dst: Out<i32>, value: Imm<i32> },
+    Float { dst: Out<f64>, value: Imm<f64> },
+    Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    AddImm { dst: Out<i64>, a: In<i64>, b: Imm<i32> },
+    Mul { dst: Out<i32>, a: In<i32>, b: In<i32> },
+    Divide { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    Half { dst: Out<f64>, a: In<f64> },
+    Less { a: In<i64>, b: In<i64>, to: Label },
+    Mix { dst: Out<i64>, a: In<i64>, b: In<f64>, c: Imm<i64> },
+    Return { a: In<i64> },
+}
+
+template! {
+    Op::Const => $value
+    Op::Short => $value
+    Op::Float => $value
+    Op::Add => (add $a $b)
+    Op::AddImm => (add $a (scast $b i64))
+    Op::Mul => (mul $a $b)
+    Op::Divide => (div $a $b)
+    Op::Half => (mul $a (const 0.5 f64))
+    Op::Less => (when (lt $a $b) (branch $to))
+    Op::Mix => (call mix (arglist (carg $a i64) (carg $b f64) (carg $c i64) (carg $a i64) (carg $c i64) (carg 7 i64)
+        (carg $b f64) (carg $b f64) (carg $b f64)) i64)
+    Op::Return => (return $a)
+}
+
+#[allow(clippy::too_many_arguments, reason = "the last ones are on the stack")]
+extern "C" fn mix(a: i64, x: f64, b: i64, c: i64, d: i64, e: i64, y: f64, z: f64, w: f64) -> i64 {
+    let ints = [a, b, c, d, e].into_iter().fold(1, |sum: i64, next| sum.wrapping_mul(31).wrapping_add(next));
+    [x, y, z, w].into_iter().fold(ints, |sum, next| sum.rotate_left(7) ^ next.to_bits() as i64)
+}
+
+const REGISTERS: u32 = 6;
+
+struct Program {
+    code: Vec<Op>,
+    shape: Shape,
+}
+
+impl Program {
+    fn new(code: Vec<Op>) -> Program {
+        let shape = verify(&code, &[], REGISTERS).expect("the code is right");
+        Program { code, shape }
+    }
+
+    fn function(&self) -> Function<'_, Op> {
+        Function {
+            code: &self.code,
+            labels: &[],
+            registers: REGISTERS,
+            shape: &self.shape,
+            unit: std::ptr::null(),
+            temporaries: None,
+            budget: None,
+        }
+    }
+
+    fn source<'a>(&'a self, functions: build::Functions<'a>) -> Source<'a> {
+        Source {
+            vocab: Vocabulary::BUILTIN,
+            opcodes: Op::OPCODES,
+            templates: Op::templates(),
+            code: &self.code,
+            labels: &[],
+            locals: REGISTERS,
+            slots: self.shape.slots,
+            depths: &self.shape.depths,
+            entry: 0,
+            arguments: Some(REGISTERS),
+            functions,
+            call_entry: None,
+        }
+    }
+
+    fn interpret(&self, frame: &mut [u64]) -> Status {
+        let machine = Machine {
+            stop: &NEVER,
+            frame: frame.as_mut_ptr(),
+            context: std::ptr::null_mut(),
+            unit: std::ptr::null(),
+            labels: &[],
+            budget: &Cell::new(i32::MAX),
+            functions: &NoFunctions,
+        };
+        // SAFETY: the frame has the slots that verification asked for.
+        match unsafe { Op::interpret(&self.code, &machine, 0, REGISTERS, 0) } {
+            (Flow::Return(bits), _) => Status::Returned(bits),
+            (Flow::Trap(trap), at) => Status::Trapped { trap, at },
+            (other, _) => unreachable!("it ends: {other:?}"),
+        }
+    }
+}
+
+fn compiler() -> Compiler {
+    natives::learn_templates::<Op>();
+    let rules = &azulejo::rules::MATCHERS;
+    Compiler::new(1 << 22, &TOY, 0, rules).expect("this system has memory for code").with_checks(true)
+}
+
+/// A program that ends: what it computes has a few operators, in a loop.
+fn program(random: &mut Random) -> Program {
+    let mut code = Vec::new();
+    let register = |random: &mut Random| random.below(4) as u32;
+    let straight = |random: &mut Random, code: &mut Vec<Op>| {
+        for _ in 0..random.below(8) {
+            let (dst, a, b) = (register(random), register(random), register(random));
+            code.push(match random.below(9) {
+                0 => Op::Const { dst: dst.into(), value: Imm(random.number() as i64 >> random.below(64)) },
+                1 => Op::Short { dst: dst.into(), value: Imm(random.number() as i32) },
+                2 => Op::Float { dst: dst.into(), value: Imm(random.below(1000) as f64 - 0.75) },
+                3 => Op::Add { dst: dst.into(), a: a.into(), b: b.into() },
+                4 => Op::AddImm { dst: dst.into(), a: a.into(), b: Imm(random.number() as i32) },
+                5 => Op::Mul { dst: dst.into(), a: a.into(), b: b.into() },
+                6 => Op::Divide { dst: dst.into(), a: a.into(), b: b.into() },
+                7 => Op::Half { dst: 3.into(), a: 3.into() },
+                _ => Op::Mix { dst: dst.into(), a: a.into(), b: b.into(), c: Imm(random.number() as i64) },
+            });
+        }
+    };
+    code.push(Op::Const { dst: 4.into(), value: Imm(0) });
+    code.push(Op::Const { dst: 5.into(), value: Imm(3) });
+    let head = code.len() as u32;
+    straight(random, &mut code);
+    let branch = code.len();
+    code.push(Op::Return { a: 0.into() });
+    straight(random, &mut code);
+    code[branch] = Op::Less { a: 0.into(), b: 1.into(), to: Label(code.len() as u32) };
+    straight(random, &mut code);
+    code.push(Op::AddImm { dst: 4.into(), a: 4.into(), b: Imm(1) });
+    code.push(Op::Less { a: 4.into(), b: 5.into(), to: Label(head) });
+    code.push(Op::Return { a: 2.into() });
+    Program::new(code)
+}
+
+#[test]
+fn both_tiers_do_what_the_interpreter_does() {
+    let mut compiler = compiler();
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let program = program(&mut random);
+        let start: [u64; REGISTERS as usize] = std::array::from_fn(|_| random.number() >> random.below(64));
+        let slots = || {
+            let mut slots = start.to_vec();
+            slots.resize(program.shape.slots as usize, 0);
+            slots
+        };
+        let mut expected = slots();
+        let end = program.interpret(&mut expected);
+        let mut found = slots();
+        let code = compiler.bytecode(&program.source(build::Functions::default()), &mut Blind);
+        let code = code.expect("it compiles");
+        // SAFETY: the frame has the slots that the code uses.
+        let status = unsafe { code.enter(std::ptr::null_mut(), found.as_mut_ptr(), std::ptr::null()) };
+        assert_eq!(status, end, "optimizer, seed {seed}: {:?}", program.code);
+        let mut found = slots();
+        let code = compiler.baseline(&program.function(), build::Functions::default(), &mut Blind);
+        let code = code.expect("it compiles");
+        // SAFETY: as above.
+        let status = unsafe { code.enter(std::ptr::null_mut(), found.as_mut_ptr(), 0) };
+        assert_eq!((status, found), (end, expected), "baseline, seed {seed}: {:?}", program.code);
+    }
+}
+
+/// Nobody is asked for anything: all functions have code.
+struct Nobody;
+
+impl HostFunctions for Nobody {
+    unsafe fn resolve(call: &mut UnresolvedCall) {
+        let sum = (0..call.count()).map(|at| call.argument(at) * (at as u64 + 1)).sum();
+        call.end(Outcome { value: sum, trap: 0 });
+    }
+
+    unsafe fn resume(_: &CallCell, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
+        unreachable!("no code is left")
+    }
+
+    unsafe fn note(_: &CallCell, _: u32) {
+        unreachable!("no code was compiled for backtraces")
+    }
+}
+
+/// Calls with every number of arguments: without code, with code for calls, and by adapters into either tier.
+#[test]
+fn calls_arrive_by_every_way_in() {
+    let mut compiler = compiler();
+    let host = Emitter::host::<Nobody>();
+    host.begin(std::ptr::null(), 0);
+    for arguments in 0..=REGISTERS {
+        // SAFETY: the host lives longer.
+        let cell = unsafe { CallCell::new(&raw const host, 0) };
+        let args: Vec<u64> = (0..arguments as u64).map(|at| at * 1000 + 7).collect();
+        // SAFETY: all that is called takes any context.
+        let call = |args: &[u64]| unsafe { cell.call(std::ptr::null_mut(), args) };
+        let weigh = |args: &[u64]| args.iter().zip(1..).map(|(bits, factor)| bits * factor).sum::<u64>();
+        assert_eq!(call(&args).value, weigh(&args));
+        let sum =
+            (0..REGISTERS - 1).map(|at| Op::Add { dst: (at + 1).into(), a: at.into(), b: (at + 1).into() });
+        let code = sum.chain([Op::Return { a: (REGISTERS - 1).into() }]).collect();
+        let program = Program::new(code);
+        let source = Source { arguments: Some(arguments), ..program.source(build::Functions::default()) };
+        let expected = args.iter().sum::<u64>();
+        let for_calls = compiler.call_entry(&source, arguments, std::ptr::null(), &cell, &mut Blind);
+        let for_calls = for_calls.expect("it compiles");
+        // SAFETY: it was compiled for this cell.
+        unsafe { cell.open_to(for_calls.entry()) };
+        let outcome = call(&args);
+        assert_eq!((outcome.value, outcome.trap), (expected, 0), "compiled for calls, {arguments}");
+        // Another number goes aside, where there is no code.
+        let more = [&args[..], &[1]].concat();
+        assert_eq!(call(&more).value, weigh(&more));
+        let optimized = compiler.bytecode(&source, &mut Blind).expect("it compiles");
+        let baseline = compiler.baseline(&program.function(), build::Functions::default(), &mut Blind);
+        let baseline = baseline.expect("it compiles");
+        for accepts in [Accepts::Exactly(arguments), Accepts::UpTo(REGISTERS)] {
+            for code in [optimized.as_target(std::ptr::null()), baseline.as_target()] {
+                let to = AdapterTarget { accepts, source: &source, code, budget: None, cell: &cell };
+                let adapter: Adapter = compiler.adapter(&to).expect("there is room");
+                cell.open(&adapter);
+                let outcome = call(&args);
+                assert_eq!((outcome.value, outcome.trap), (expected, 0), "{accepts:?} of {code:?}");
+                let budget = Cell::new(0);
+                let counted = AdapterTarget { budget: Some(budget.as_ptr().cast_const()), ..to };
+                let adapter = compiler.adapter(&counted).expect("there is room");
+                cell.open(&adapter);
+                assert_eq!(call(&args).value, weigh(&args), "below zero calls are the host's");
+                cell.close();
+            }
+        }
+    }
+}
