@@ -11,7 +11,7 @@ use azulejo::__private::core::ir::graph::Graph;
 use azulejo::__private::core::ir::ranges::Ranges;
 use azulejo::__private::core::ir::schedule::Schedule;
 use azulejo::__private::core::ir::tiles::TileList;
-use azulejo::__private::core::pass::build::Source;
+use azulejo::__private::core::pass::build::FunctionSource;
 use azulejo::__private::core::pass::{Allocated, Observer, Target};
 use azulejo::__private::core::verify::verify;
 use azulejo::__private::core::vocab::Vocabulary;
@@ -348,7 +348,7 @@ fn measure(compiler: &mut Compiler, shape: &Shape, length: usize, best: &mut Tim
     (shape.write)(&mut writer, length);
     writer.finish();
     let found = verify(&writer.code, &writer.labels, registers).expect("the code is right");
-    let source = Source {
+    let source = FunctionSource {
         vocab: Vocabulary { extra: Op::OPERATORS },
         opcodes: Op::OPCODES,
         templates: Op::templates(),

@@ -9,7 +9,7 @@ use crate::programs::{Kind, Program};
 use azulejo::prelude::*;
 use azulejo_core::ir::bytecode::{Machine, NEVER, NoFunctions};
 use azulejo_core::pass::Blind;
-use azulejo_core::pass::build::{Functions, Source};
+use azulejo_core::pass::build::{FunctionSource, Functions};
 use azulejo_core::verify::{Shape, verify};
 use azulejo_core::vocab::Vocabulary;
 use azulejo_x64::{Compiled, Compiler, Features, Status, X64};
@@ -139,8 +139,8 @@ fn climbing(program: &Program) -> Subject<'_> {
 }
 
 /// What the compiler below the engine wants.
-pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> Source<'a> {
-    Source {
+pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> FunctionSource<'a> {
+    FunctionSource {
         vocab: Vocabulary { extra: Op::OPERATORS },
         opcodes: Op::OPCODES,
         templates: Op::templates(),

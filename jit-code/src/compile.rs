@@ -13,7 +13,7 @@ use crate::watch::{Announced, Told, Watchers};
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::tiles::{Inst, TileList};
-use azulejo_core::pass::build::{Functions, Source};
+use azulejo_core::pass::build::{FunctionSource, Functions};
 use azulejo_core::pass::limits::Limits;
 use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Compilation, Observer, Target};
@@ -229,7 +229,7 @@ impl<M: Backend> Compiler<M> {
     /// Compiles bytecode.
     pub fn bytecode(
         &mut self,
-        source: &Source<'_>,
+        source: &FunctionSource<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Compiled<M>, Error> {
         let target = self.target();
@@ -241,7 +241,7 @@ impl<M: Backend> Compiler<M> {
     /// gives. What is made is entered by such a call only: see [`CallCell::open_to`].
     pub fn call_entry(
         &mut self,
-        source: &Source<'_>,
+        source: &FunctionSource<'_>,
         arguments: u32,
         unit: *const (),
         cell: &CallCell,
@@ -249,7 +249,7 @@ impl<M: Backend> Compiler<M> {
     ) -> Result<Compiled<M>, Error> {
         let call_entry = Some(cell.call_entry(arguments, unit));
         let target = self.target();
-        self.compilation.bytecode(&Source { call_entry, ..*source }, &target, observer)?;
+        self.compilation.bytecode(&FunctionSource { call_entry, ..*source }, &target, observer)?;
         let admission = Admission { arguments, cell };
         self.install(Some((&admission, source.slots)), observer)
     }
@@ -310,8 +310,8 @@ impl<M: Backend> Compiler<M> {
     pub fn adapter(&mut self, to: &AdapterTarget<'_, M::Frame>) -> Result<Adapter, Error> {
         let AdapterTarget { source, cell, .. } = *to;
         let call_entry = Some(cell.call_entry(0, core::ptr::null()));
-        let is_needed = self.compilation.needed_at_start(&Source { call_entry, ..*source });
-        let AdapterTarget { accepts, source: Source { slots, .. }, code, budget, .. } = *to;
+        let is_needed = self.compilation.needed_at_start(&FunctionSource { call_entry, ..*source });
+        let AdapterTarget { accepts, source: FunctionSource { slots, .. }, code, budget, .. } = *to;
         let slots = *slots;
         let (Accepts::Exactly(most) | Accepts::UpTo(most)) = accepts;
         if slots > MAX_SLOTS || most > slots {

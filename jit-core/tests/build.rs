@@ -5,7 +5,7 @@ use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
 use azulejo_core::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Raw};
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::template::{Imm, Likelihood, Resume, Step, Template};
-use azulejo_core::pass::build::{Functions, Instructions, Scratch, Source, build};
+use azulejo_core::pass::build::{BuildScratch, FunctionSource, Functions, Instructions, build};
 use azulejo_core::pass::{dead, rewrite};
 use azulejo_core::random::Random;
 use azulejo_core::text::print;
@@ -181,7 +181,7 @@ fn built_for(
     functions: Functions<'_>,
 ) -> String {
     let code = Numbers(code.iter().map(|bytecode| bytecode.to_vec()).collect());
-    let source = Source {
+    let source = FunctionSource {
         vocab: Vocabulary::BUILTIN,
         opcodes: OPCODES,
         templates: TEMPLATES,
@@ -196,7 +196,7 @@ fn built_for(
         call_entry: None,
     };
     let mut graph = Graph::new(Vocabulary::BUILTIN);
-    let mut scratch = Scratch::default();
+    let mut scratch = BuildScratch::default();
     build(&mut scratch, &source, &mut graph);
     let text = print::graph(&graph);
     build(&mut scratch, &source, &mut graph);
@@ -467,7 +467,7 @@ fn assert_behaves(
 #[test]
 fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
     let mut random = Random::new(0x853c_49e6_748f_ea9b);
-    let mut scratch = Scratch::default();
+    let mut scratch = BuildScratch::default();
     let mut rewrite_scratch = rewrite::Scratch::default();
     let mut dead_scratch = dead::Scratch::default();
     let mut graph = Graph::new(Vocabulary::BUILTIN);
@@ -487,7 +487,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             _ => exited += 1,
         }
         let numbers = Numbers(code.clone());
-        let source = Source {
+        let source = FunctionSource {
             vocab: Vocabulary::BUILTIN,
             opcodes: OPCODES,
             templates: TEMPLATES,

@@ -11,7 +11,7 @@ mod present {
     use azulejo_code::{CodeMemory, Watchers, call, emit, faults};
     use azulejo_core::error::{Error, Unsupported};
     use azulejo_core::pass::Observer;
-    use azulejo_core::pass::build::{Functions, Source};
+    use azulejo_core::pass::build::{FunctionSource, Functions};
     use azulejo_core::vocab::Vocabulary;
     use azulejo_x64::{Features, MACHINE, Set, X64};
     use std::path::Path;
@@ -172,7 +172,7 @@ mod present {
 
         pub(crate) fn compile(
             &mut self,
-            source: &Source<'_>,
+            source: &FunctionSource<'_>,
             watch: &mut Watch<'_>,
         ) -> Result<Compiled, Error> {
             watched(self.compiler(source.vocab)?, watch, |compiler, observer| {
@@ -193,7 +193,7 @@ mod present {
         /// For calls of other functions of bytecode, which go by the call cell.
         pub(crate) fn call_entry(
             &mut self,
-            source: &Source<'_>,
+            source: &FunctionSource<'_>,
             (arguments, unit, cell): (u32, *const (), &CallCell),
             watch: &mut Watch<'_>,
         ) -> Result<Compiled, Error> {
@@ -246,7 +246,7 @@ mod present {
 mod absent {
     use crate::inside::Watch;
     use azulejo_core::error::{Error, Unsupported};
-    use azulejo_core::pass::build::{Functions, Source};
+    use azulejo_core::pass::build::{FunctionSource, Functions};
     use azulejo_core::verify::Function;
     use azulejo_core::vocab::Trap;
 
@@ -336,7 +336,11 @@ mod absent {
             0
         }
 
-        pub(crate) fn compile(&mut self, _: &Source<'_>, _: &mut Watch<'_>) -> Result<Compiled, Error> {
+        pub(crate) fn compile(
+            &mut self,
+            _: &FunctionSource<'_>,
+            _: &mut Watch<'_>,
+        ) -> Result<Compiled, Error> {
             can_compile()?;
             Err(Error::Internal("compile"))
         }

@@ -6,7 +6,7 @@ use crate::Error;
 use crate::inside::{Form, Subject};
 use azulejo_core::check::{self, temporaries::temporaries};
 use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
-use azulejo_core::pass::build::{self, Source};
+use azulejo_core::pass::build::{self, FunctionSource};
 use azulejo_core::verify::{self, Fault, Shape, VerifyError};
 use azulejo_core::vocab::Vocabulary;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -339,8 +339,8 @@ impl<B: Bytecode> Body<B> {
     }
 
     /// For going on at this bytecode.
-    pub(super) fn source<'a>(&'a self, entry: u32, functions: build::Functions<'a>) -> Source<'a> {
-        Source {
+    pub(super) fn source<'a>(&'a self, entry: u32, functions: build::Functions<'a>) -> FunctionSource<'a> {
+        FunctionSource {
             vocab: Vocabulary { extra: B::OPERATORS },
             opcodes: B::OPCODES,
             templates: if self.guards { B::guarded_templates() } else { B::templates() },

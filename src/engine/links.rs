@@ -10,7 +10,7 @@ mod present {
     use azulejo_code::call::{CallCell, Host, HostFunctions, Outcome, SavedTailCall};
     use azulejo_code::emit::Backend;
     pub(crate) use azulejo_code::memory::near::Word;
-    use azulejo_core::pass::build::{Functions, Table};
+    use azulejo_core::pass::build::{CellTable, Functions};
     use azulejo_core::vocab::Trap;
     use std::cell::{RefCell, UnsafeCell};
     use std::sync::Arc;
@@ -86,7 +86,7 @@ mod present {
         nobody: Box<CallCell>,
         /// Where the program's fuel is, if it runs on some.
         fuel: Option<u64>,
-        table: Box<Table>,
+        table: Box<CellTable>,
     }
 
     impl Links {
@@ -100,7 +100,7 @@ mod present {
             let nobody = Box::new(unsafe { CallCell::new(&raw const *host, u32::MAX) });
             let addresses = Arc::new(Addresses::new(2));
             addresses.set(0, std::ptr::from_ref(&*nobody).addr() as u64);
-            let table = Box::new(Table { cells: addresses.first(), len: 0 });
+            let table = Box::new(CellTable { cells: addresses.first(), len: 0 });
             Links { host, cells: Vec::new(), addresses, nobody, fuel: None, table }
         }
 
@@ -118,7 +118,7 @@ mod present {
             self.addresses.set(number + 1, address(&self.nobody));
             self.addresses.set(number, address(&cell));
             self.cells.push(cell);
-            *self.table = Table { cells: self.addresses.first(), len: self.cells.len() as u64 };
+            *self.table = CellTable { cells: self.addresses.first(), len: self.cells.len() as u64 };
         }
 
         /// Whose functions these are, and how far down the machine's stack they may go.

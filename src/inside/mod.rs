@@ -196,7 +196,7 @@ impl<'a> Watch<'a> {
 impl Observer for Watch<'_> {
     fn graph(&mut self, pass: &'static str, graph: &Graph) {
         // A stencil's graph is built by another name.
-        let part = if pass == "open" { "build" } else { pass };
+        let part = if pass == "stencil" { "build" } else { pass };
         self.see(part, |trace| trace.graph(pass, graph));
     }
 

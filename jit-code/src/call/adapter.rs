@@ -5,7 +5,7 @@
 
 use super::{CallCell, Host};
 use crate::memory::Installed;
-use azulejo_core::pass::build::Source;
+use azulejo_core::pass::build::FunctionSource;
 
 /// The function that an adapter calls.
 #[derive(Clone, Copy)]
@@ -14,7 +14,7 @@ pub struct AdapterTarget<'a, F> {
     /// Which calls the adapter takes.
     pub accepts: Accepts,
     /// The function.
-    pub source: &'a Source<'a>,
+    pub source: &'a FunctionSource<'a>,
     /// Its code.
     pub code: TargetCode<F>,
     /// Where calls are counted down; below zero they are the host's.

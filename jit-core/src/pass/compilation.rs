@@ -35,7 +35,7 @@ pub struct Compilation {
     pub ranges: Ranges,
     /// Where its values are.
     pub assignment: Assignment,
-    build: build::Scratch,
+    build: build::BuildScratch,
     represent: represent::Scratch,
     rewrite: rewrite::Scratch,
     forward: forward::Scratch,
@@ -56,7 +56,7 @@ impl Default for Compilation {
             tiles: TileList::default(),
             ranges: Ranges::default(),
             assignment: Assignment::default(),
-            build: build::Scratch::default(),
+            build: build::BuildScratch::default(),
             represent: represent::Scratch::default(),
             rewrite: rewrite::Scratch::default(),
             forward: forward::Scratch::default(),
@@ -104,7 +104,7 @@ impl Compilation {
     /// Compiles bytecode up to emission.
     pub fn bytecode(
         &mut self,
-        source: &build::Source<'_>,
+        source: &build::FunctionSource<'_>,
         target: &Target<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
@@ -123,7 +123,10 @@ impl Compilation {
 
     /// The VM registers that must be zero, beside arguments, when a function starts that others call: those for which this
     /// says so.
-    pub fn needed_at_start<'a>(&'a mut self, source: &build::Source<'_>) -> impl Fn(u32) -> bool + use<'a> {
+    pub fn needed_at_start<'a>(
+        &'a mut self,
+        source: &build::FunctionSource<'_>,
+    ) -> impl Fn(u32) -> bool + use<'a> {
         let needed = build::needed_at_start(&mut self.build, source, &mut self.graph);
         move |register| needed.is_none_or(|set| set[register as usize / 64] & 1 << (register % 64) != 0)
     }
@@ -138,8 +141,8 @@ impl Compilation {
         observer: &mut dyn Observer,
     ) -> Result<build::StencilFacts, Error> {
         let facts = build::stencil(&mut self.build, request, &mut self.graph, values);
-        let facts = facts.ok_or(Error::Internal("open"))?;
-        self.judge_graph("open", target, observer)?;
+        let facts = facts.ok_or(Error::Internal("stencil"))?;
+        self.judge_graph("stencil", target, observer)?;
         self.optimize(target, observer)?;
         close::close(&mut self.graph, request.constants);
         let may_be_held = request.constants == build::Constants::Held;

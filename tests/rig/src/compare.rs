@@ -19,7 +19,7 @@ use azulejo::x64::{Compiler, Features, X64};
 use azulejo::{Error, Tier, rules};
 use azulejo_core::check::evaluate::Outcome;
 use azulejo_core::pass::Observer;
-use azulejo_core::pass::build::{Functions, Source};
+use azulejo_core::pass::build::{FunctionSource, Functions};
 use azulejo_core::pass::limits::Limits;
 use azulejo_core::random::Random;
 use azulejo_core::target::{RegSet, RegisterFile};
@@ -165,7 +165,7 @@ impl Way {
         Functions { stop: self.may_stop.then_some(stop), fuel: self.has_fuel.then_some(fuel), ..functions }
     }
 
-    fn source<'a>(&self, program: &'a Verified) -> Source<'a> {
+    fn source<'a>(&self, program: &'a Verified) -> FunctionSource<'a> {
         program.source(self.has_guards, self.stopping(links()))
     }
 }

@@ -11,7 +11,7 @@ use azulejo::Trap;
 use azulejo::x64::call::{CallCell, Host, HostFunctions, Outcome, UnresolvedCall};
 use azulejo::x64::{Emitter, RawStatus};
 use azulejo_code::emit::Backend;
-use azulejo_core::pass::build::{self, Table};
+use azulejo_core::pass::build::{self, CellTable};
 use std::sync::LazyLock;
 
 /// So many of them may be given any arguments.
@@ -79,7 +79,7 @@ struct Links {
     host: &'static Host,
     cells: Vec<&'static CallCell>,
     addresses: Vec<u64>,
-    table: Table,
+    table: CellTable,
 }
 
 impl Links {
@@ -103,7 +103,7 @@ thread_local! {
         let cells: Vec<&CallCell> = (0..count).chain([u32::MAX]).map(cell).collect();
         let addresses: Vec<u64> =
             cells.iter().map(|cell| std::ptr::from_ref::<CallCell>(cell).addr() as u64).collect();
-        let table = Table { cells: addresses.as_ptr(), len: count as u64 };
+        let table = CellTable { cells: addresses.as_ptr(), len: count as u64 };
         Box::leak(Box::new(Links { host, cells, addresses, table }))
     };
 }

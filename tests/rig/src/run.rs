@@ -15,7 +15,7 @@ use azulejo::x64::{BaselineCode, Compiled, Compiler, Function, RawStatus, Status
 use azulejo::{Bytecode, Code, Engine, Error, FunctionId, Trap, verify};
 use azulejo_core::check::temporaries::temporaries;
 use azulejo_core::pass::Observer;
-use azulejo_core::pass::build::{Functions, Source};
+use azulejo_core::pass::build::{FunctionSource, Functions};
 use azulejo_core::random::Random;
 use azulejo_core::verify::Shape;
 use azulejo_core::vocab::Vocabulary;
@@ -177,8 +177,8 @@ impl Verified {
     }
 
     /// As compilers take it; with guards, accesses may fault.
-    pub fn source<'a>(&'a self, guards: bool, functions: Functions<'a>) -> Source<'a> {
-        Source {
+    pub fn source<'a>(&'a self, guards: bool, functions: Functions<'a>) -> FunctionSource<'a> {
+        FunctionSource {
             vocab: Vocabulary::BUILTIN,
             opcodes: Op::OPCODES,
             templates: if guards { Op::guarded_templates() } else { Op::templates() },

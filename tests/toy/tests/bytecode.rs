@@ -7,7 +7,7 @@ use azulejo_code::call::{Accepts, Adapter, AdapterTarget, CallCell, HostFunction
 use azulejo_code::emit::Backend;
 use azulejo_code::status::{RawStatus, Status};
 use azulejo_core::pass::Blind;
-use azulejo_core::pass::build::{self, Source};
+use azulejo_core::pass::build::{self, FunctionSource};
 use azulejo_core::random::Random;
 use azulejo_core::verify::{Function, Shape, verify};
 use azulejo_core::vocab::Vocabulary;
@@ -75,8 +75,8 @@ impl Program {
         }
     }
 
-    fn source<'a>(&'a self, functions: build::Functions<'a>) -> Source<'a> {
-        Source {
+    fn source<'a>(&'a self, functions: build::Functions<'a>) -> FunctionSource<'a> {
+        FunctionSource {
             vocab: Vocabulary::BUILTIN,
             opcodes: Op::OPCODES,
             templates: Op::templates(),
@@ -217,7 +217,7 @@ fn calls_arrive_by_every_way_in() {
             (0..REGISTERS - 1).map(|at| Op::Add { dst: (at + 1).into(), a: at.into(), b: (at + 1).into() });
         let code = sum.chain([Op::Return { a: (REGISTERS - 1).into() }]).collect();
         let program = Program::new(code);
-        let source = Source { arguments: Some(arguments), ..program.source(build::Functions::default()) };
+        let source = FunctionSource { arguments: Some(arguments), ..program.source(build::Functions::default()) };
         let expected = args.iter().sum::<u64>();
         let for_calls = compiler.call_entry(&source, arguments, std::ptr::null(), &cell, &mut Blind);
         let for_calls = for_calls.expect("it compiles");

@@ -1,15 +1,16 @@
-//! The call entry: how a function starts and ends that compiled callers enter by the bytecode convention.
+//! The call entry: how compiled callers enter a function by the bytecode convention, and how it exits.
 //!
 //! In: a function whose arguments are in machine registers and on the stack. Out: a graph in which VM registers have those values,
 //! or are zero, from the start. Such code has no frame of slots, except for what must be in memory: register windows, and what the
-//! interpreter needs at an exit. An exit calls the host to run the function to its end, and returns what that returns.
+//! interpreter needs at an exit. An exit calls the host, which runs the function to its end, and returns what that returns.
 
-use super::alive::has;
-use super::{Builder, SLOT_BYTES, WORD};
-use crate::ir::graph::{CallData, Effect, Target};
+use super::cursor::Cursor;
+use super::link::Operands;
+use super::liveness::has;
+use super::values::ValueOperands;
+use super::{SLOT_BYTES, WORD};
 use crate::ir::index::Node;
 use crate::ir::status::Left;
-use crate::ir::template::{Convention, Signature};
 use crate::vocab::{Op, Type};
 
 /// What makes an exit's word that of [`Left::MovedOn`].
@@ -33,67 +34,46 @@ pub struct CallEntry {
     pub resume: u64,
 }
 
-impl Builder<'_> {
+impl ValueOperands<'_> {
     /// Gives the registers that are needed at the start the arguments, and zero behind those.
-    pub(super) fn take_arguments(&mut self, call_entry: CallEntry) {
+    pub(super) fn take_arguments(&mut self, cursor: &mut Cursor<'_>, call_entry: CallEntry) {
         let at = self.source.entry as usize;
         debug_assert_eq!(at, 0, "a call starts at the start");
         for register in 0..self.source.slots {
-            if !has(self.scratch.alive.needed(at), register) {
+            if !has(self.scratch.liveness.needed(at), register) {
                 continue;
             }
             let home = self.scratch.registers.home(register);
             let value = match register < call_entry.arguments {
                 true => {
-                    let argument = self.argument(register, call_entry.in_registers);
-                    self.bits_as(argument, home)
+                    let argument = argument(cursor, register, call_entry.in_registers);
+                    cursor.bits_as(argument, home)
                 }
-                false => self.graph.constant(home, 0, self.at),
+                false => cursor.constant(home, 0),
             };
             self.scratch.registers.write(register, value);
         }
     }
 
-    fn argument(&mut self, number: u32, in_registers: u32) -> Node {
-        let (op, offset) = match number.checked_sub(in_registers) {
-            None => (Op::ARGUMENTS[number as usize], 0),
-            Some(on_stack) => (Op::ARGUMENT_ON_STACK, on_stack as u64 * SLOT_BYTES),
-        };
-        self.graph.add(op, WORD, &[], offset, self.at)
-    }
-
-    /// Ends the function with a result, or zero.
-    pub(super) fn give_back(&mut self, value: Option<Node>) {
-        match (value, self.source.call_entry) {
-            (None, None) => self.leave(Op::RET, Type::Void, &[], 0),
-            (Some(value), None) => {
-                let ty = self.graph.node(value).ty();
-                self.leave(Op::RETURN, ty, &[value], 0);
-            }
-            (value, Some(_)) => {
-                let bits = match value {
-                    Some(value) => self.widen(value),
-                    None => self.graph.constant(Type::I64, 0, self.at),
-                };
-                self.leave(Op::GIVE, Type::I64, &[bits], 0);
-            }
-        }
-    }
-
     /// Leaves compiled code for the interpreter, which finds all registers in their slots.
-    pub(super) fn exit(&mut self, to: u64) {
+    pub(super) fn exit_at(&mut self, cursor: &mut Cursor<'_>, to: u64) {
         let Some(call_entry) = self.source.call_entry else {
-            return self.leave(Op::EXIT_AT, Type::Void, &[], to);
+            return cursor.leave(Op::EXIT_AT, Type::Void, &[], to);
         };
-        let context = self.graph.add(Op::TC, WORD, &[], 0, self.at);
-        let frame = self.local();
-        let mut number = |bits| self.graph.constant(Type::I64, bits, self.at);
+        let context = self.context(cursor);
+        let frame = self.frame(cursor);
+        let mut number = |bits| cursor.constant(Type::I64, bits);
         let inputs = [number(call_entry.cell), context, frame, number(Left::Exited.word(0) | to), number(0)];
         static TYPES: [Type; 5] = [Type::I64; 5];
-        let signature = Signature { convention: Convention::SysV64, args: &TYPES, ret: Type::Void };
-        let target = Target::Direct(call_entry.resume);
-        self.graph.calls.push(CallData { target, signature, effect: Effect::Memory });
-        let call = self.graph.calls.len() as u64 - 1;
-        self.leave(Op::HAND_OVER, Type::Void, &inputs, call);
+        let call = cursor.native_call(call_entry.resume, &TYPES, Type::Void);
+        cursor.leave(Op::HAND_OVER, Type::Void, &inputs, call);
     }
+}
+
+fn argument(cursor: &mut Cursor<'_>, number: u32, in_registers: u32) -> Node {
+    let (op, offset) = match number.checked_sub(in_registers) {
+        None => (Op::ARGUMENTS[number as usize], 0),
+        Some(on_stack) => (Op::ARGUMENT_ON_STACK, on_stack as u64 * SLOT_BYTES),
+    };
+    cursor.add(op, WORD, &[], offset)
 }

@@ -1,6 +1,6 @@
 //! The bytecode, decoded once.
 
-use super::Source;
+use super::FunctionSource;
 use crate::ir::bytecode::{OperandInfo, OperandKind, Raw, run_of};
 
 /// The bytecode, decoded once: what stands for a VM register, on the operand stack too, is its number.
@@ -19,7 +19,7 @@ impl Decoded {
 
     /// Adds the next bytecode; gives its operands.
     #[inline]
-    pub(super) fn push(&mut self, source: &Source<'_>, opcode: usize, raws: &[Raw]) -> &[Raw] {
+    pub(super) fn push(&mut self, source: &FunctionSource<'_>, opcode: usize, raws: &[Raw]) -> &[Raw] {
         let at = self.bytecodes.len();
         let first = self.operands.len();
         self.bytecodes.push((opcode as u32, first as u32));
@@ -51,7 +51,7 @@ impl Decoded {
     /// Where a bytecode may jump.
     pub(super) fn targets<'a>(
         &'a self,
-        source: &'a Source<'_>,
+        source: &'a FunctionSource<'_>,
         at: usize,
     ) -> impl Iterator<Item = usize> + use<'a> {
         let infos = source.opcodes[self.opcode(at)].operands;
@@ -68,9 +68,9 @@ impl Decoded {
 }
 
 /// Gives the operands on the operand stack the numbers of their slots.
-fn name_stack_slots(source: &Source<'_>, depth: u32, operands: &[OperandInfo], raws: &mut [Raw]) {
+fn name_stack_slots(source: &FunctionSource<'_>, depth: u32, operands: &[OperandInfo], raws: &mut [Raw]) {
     let pops = operands.iter().filter(|info| info.kind == OperandKind::Pop).count() as u32;
-    // A bytecode that no way leads to has no depth; it is never linked, and the numbers do not matter.
+    // An unreachable bytecode has no depth. It is never linked, so its numbers do not matter.
     let bottom = source.locals.saturating_add(depth).saturating_sub(pops);
     let (mut popped, mut pushed) = (0, 0);
     for (info, raw) in core::iter::zip(operands, raws) {

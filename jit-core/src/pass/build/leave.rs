@@ -1,11 +1,13 @@
 //! Exits at bytecodes where no template asks for one: at the heads of loops if the program may be stopped, and anywhere if
 //! chaos says so.
 //!
-//! In: a builder between two bytecodes. Out: the same, or behind a branch to a block that leaves for the interpreter. Every
-//! boundary between bytecodes is a place where the frame may be seen, so leaving there is always right. Chaos has it
-//! depend on a register, so that a function leaves in the middle of loops and of runs of bytecode that work on the operand stack.
+//! In: a cursor between two bytecodes. Out: the same, or the cursor behind a branch to a block that leaves for the interpreter.
+//! Between bytecodes all registers have values, so leaving there is always right. Chaos has it depend on a register,
+//! so that a function leaves in the middle of loops, and while values are on the operand stack.
 
-use super::{Builder, Functions, Needs, Scratch, WORD};
+use super::cursor::Cursor;
+use super::values::{Needs, ValueOperands};
+use super::{FunctionScratch, Functions, WORD};
 use crate::ir::graph::Heat;
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
@@ -13,70 +15,70 @@ use crate::vocab::{Op, Sig, Type};
 /// One boundary in so many has an exit.
 const RARITY: usize = 24;
 
-impl Builder<'_> {
+impl ValueOperands<'_> {
     /// Leaves before the bytecode that is linked next if the program is to stop, or its fuel is used up.
-    pub(super) fn poll(&mut self) {
+    pub(super) fn poll(&mut self, cursor: &mut Cursor<'_>) {
         let Functions { fuel, stop, .. } = self.source.functions;
         let sig = Sig { from: Type::I64, ty: Type::Flag };
         if let Some(fuel) = fuel {
-            let left = self.graph.push(self.current, Op::SPEND, WORD, &[], fuel, self.at);
-            let zero = self.graph.constant(Type::I64, 0, self.at);
-            let flag = self.graph.add(Op::LT, sig, &[left, zero], 0, self.at);
-            self.leave_if(flag, Needs::At(self.at as usize));
+            let left = cursor.push(Op::SPEND, WORD, &[], fuel);
+            let zero = cursor.constant(Type::I64, 0);
+            let flag = cursor.add(Op::LT, sig, &[left, zero], 0);
+            self.leave_if(cursor, flag, Needs::At(cursor.at as usize));
         }
         if let Some(stop) = stop {
-            let word = self.graph.push(self.current, Op::POLL, WORD, &[], stop, self.at);
-            let flag = self.graph.add(Op::NZ, sig, &[word], 0, self.at);
-            self.leave_if(flag, Needs::At(self.at as usize));
+            let word = cursor.push(Op::POLL, WORD, &[], stop);
+            let flag = cursor.add(Op::NZ, sig, &[word], 0);
+            self.leave_if(cursor, flag, Needs::At(cursor.at as usize));
         }
     }
 
     /// Perhaps leaves before the bytecode that is linked next.
-    pub(super) fn leave_by_chance(&mut self) {
-        if !self.scratch.chaos.one_in(RARITY) {
+    pub(super) fn leave_by_chance(&mut self, cursor: &mut Cursor<'_>) {
+        if !self.chaos.one_in(RARITY) {
             return;
         }
-        let register = self.scratch.chaos.below(self.source.slots as usize) as u32;
+        let register = self.chaos.below(self.source.slots as usize) as u32;
         if !self.scratch.registers.is_used(register) {
             return;
         }
         let value = self.scratch.registers.read(register);
-        let ty = self.graph.node(value).ty();
+        let ty = cursor.ty(value);
         let (tested, op) = match ty {
             Type::I64 => {
-                let bit = self.graph.constant(ty, 1 << self.scratch.chaos.below(64), self.at);
-                (self.graph.add(Op::AND, WORD, &[value, bit], 0, self.at), Op::EQ)
+                let bit = cursor.constant(ty, 1 << self.chaos.below(64));
+                (cursor.add(Op::AND, WORD, &[value, bit], 0), Op::EQ)
             }
             _ => (value, Op::LT),
         };
-        let zero = self.graph.constant(ty, 0, self.at);
-        let flag = self.graph.add(op, Sig { from: ty, ty: Type::Flag }, &[tested, zero], 0, self.at);
-        self.leave_if(flag, Needs::All);
+        let zero = cursor.constant(ty, 0);
+        let flag = cursor.add(op, Sig { from: ty, ty: Type::Flag }, &[tested, zero], 0);
+        self.leave_if(cursor, flag, Needs::All);
     }
 
-    /// Leaves here if a flag holds. Who goes on here finds in its slots what is needed here.
-    fn leave_if(&mut self, flag: Node, needs: Needs) {
-        let (out, on) = (self.graph.add_block(), self.graph.add_block());
-        self.graph.end(self.current, Op::BR, Type::Void, &[flag], 0, &[out, on], self.at);
-        self.graph.blocks[out.at()].heat = Heat::Cold;
-        self.arrive(out, needs);
-        self.arrive(on, needs);
-        self.enter_split(out, needs);
+    /// Leaves here if a flag holds. The interpreter goes on here, and finds the registers that it needs in their slots.
+    fn leave_if(&mut self, cursor: &mut Cursor<'_>, flag: Node, needs: Needs) {
+        let (exit, rest) = (cursor.graph.add_block(), cursor.graph.add_block());
+        cursor.branch(flag, exit, rest);
+        cursor.graph.blocks[exit.at()].heat = Heat::Cold;
+        self.carry(exit, needs);
+        self.carry(rest, needs);
+        self.start_split(cursor, exit, needs);
         match needs {
-            Needs::At(at) => self.flush_needed(at),
-            _ => self.flush_all(),
+            Needs::At(at) => self.flush_needed(cursor, at),
+            _ => self.flush_all(cursor),
         }
-        self.exit(self.at as u64);
-        self.enter_split(on, needs);
+        self.exit_at(cursor, cursor.at as u64);
+        self.start_split(cursor, rest, needs);
     }
 
-    fn enter_split(&mut self, block: Block, needs: Needs) {
-        let Scratch { alive, registers, .. } = &mut *self.scratch;
+    fn start_split(&mut self, cursor: &mut Cursor<'_>, block: Block, needs: Needs) {
+        let FunctionScratch { liveness, registers, .. } = &mut *self.scratch;
         let needed = match needs {
-            Needs::At(at) => alive.needed(at),
-            _ => alive.used(),
+            Needs::At(at) => liveness.needed(at),
+            _ => liveness.used(),
         };
-        registers.start(self.graph, block, needed, self.at);
-        self.current = block;
+        registers.start_block(cursor.graph, block, needed, cursor.at);
+        cursor.block = block;
     }
 }

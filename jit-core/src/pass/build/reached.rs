@@ -1,6 +1,6 @@
-//! Code that nothing reaches does not count as a way into code that something reaches.
+//! Drop unreachable blocks.
 //!
-//! In: a graph, complete. Out: the same with the unreached blocks empty and no longer among the predecessors of others.
+//! In: a complete graph. Out: the same with its unreachable blocks empty, and no longer among the predecessors of others.
 //! Cost: linear in blocks and edges.
 
 use crate::ir::graph::Graph;
@@ -8,16 +8,16 @@ use crate::ir::index::{Block, Node};
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
+pub(super) struct ReachedScratch {
     is_reached: Vec<bool>,
-    /// The blocks that are.
+    /// The blocks that are reached.
     reached: Vec<Block>,
     inputs: Vec<Node>,
 }
 
-/// Drops what nothing reaches.
-pub(super) fn drop_unreached(scratch: &mut Scratch, graph: &mut Graph) {
-    let Scratch { is_reached, reached, inputs } = scratch;
+/// Drops the blocks that the entry does not lead to.
+pub(super) fn drop_unreached(scratch: &mut ReachedScratch, graph: &mut Graph) {
+    let ReachedScratch { is_reached, reached, inputs } = scratch;
     is_reached.clear();
     is_reached.resize(graph.blocks.len(), false);
     is_reached[Graph::ENTRY.at()] = true;
@@ -46,8 +46,8 @@ pub(super) fn drop_unreached(scratch: &mut Scratch, graph: &mut Graph) {
             for param in 0..graph.block(block).params.len() {
                 let param = graph.block(block).params[param];
                 inputs.clear();
-                let ways = core::iter::zip(&preds, graph.inputs(param));
-                inputs.extend(ways.filter(|(pred, _)| is_reached[pred.block.at()]).map(|(_, input)| *input));
+                let edges = core::iter::zip(&preds, graph.inputs(param));
+                inputs.extend(edges.filter(|(pred, _)| is_reached[pred.block.at()]).map(|(_, input)| *input));
                 graph.set_inputs(param, inputs);
             }
         }

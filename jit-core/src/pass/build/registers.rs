@@ -1,17 +1,18 @@
 //! VM registers as values: which value each register has at each point.
 //!
-//! In: writes and reads in the order of the code, the ways into blocks with the registers that are needed there, and
-//! which registers loops write. Out: block parameters where different values meet.
+//! In: writes and reads in the order of the code, the edges into each block with the registers that are needed there, and
+//! which registers each loop writes. Out: block parameters where different values meet. Holds: at a read, the register's value
+//! is a node that dominates the read. Cost: linear in the edges, times the registers that each carries.
 //!
-//! The values in the block at hand are an array. Each way out of it keeps a copy of those that the target needs, until
-//! the target starts: then all its ways in are known, and are compared. Only a loop's head starts earlier. It gets
-//! parameters for what the loop writes, and what arrives later is compared when the last way has arrived.
+//! The values in the current block are an array. Each edge out of it keeps a copy of those that the target needs, until
+//! the target starts. By then all edges into it are known, and their values are compared. Only a loop's head starts before:
+//! it gets parameters for what the loop writes. Its other edges are compared when the last one is known, and the head is sealed.
 
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
 
-use super::alive::{has, members};
+use super::liveness::{has, members};
 use super::{SLOT_BYTES, WORD};
 
 /// What is known of a VM register before the code is linked.
@@ -19,49 +20,48 @@ use super::{SLOT_BYTES, WORD};
 struct Register {
     home: Type,
     is_used: bool,
-    /// Its slot may hold something else than it does.
-    is_elsewhere: bool,
-    /// The value it has on entry, once somebody asked.
+    /// Its slot may not hold its value.
+    is_dirty: bool,
+    /// Its value on entry, once that was needed.
     initial: Node,
 }
 
-const UNUSED: Register =
-    Register { home: Type::Void, is_used: false, is_elsewhere: false, initial: Node::NONE };
+const UNUSED: Register = Register { home: Type::Void, is_used: false, is_dirty: false, initial: Node::NONE };
 
-/// The values of the registers that a block needs, in the order of the registers, as one way in brings them.
+/// The values that an edge carries: those of the registers that its target needs, in the order of the registers.
 #[derive(Clone, Copy, Debug)]
-struct Arrival {
+struct EdgeValues {
     /// In the pool.
     values: u32,
-    /// The way into the same block that was linked next.
+    /// The edge that was added to the same block after this one.
     next: u32,
 }
 
-/// What is known at the start of a block.
+/// The edges into a block that has not started, or is not sealed.
 #[derive(Clone, Copy, Debug)]
-struct Start {
-    /// The ways in, in the order of the block's predecessors.
+struct BlockEdges {
+    /// They are linked, in the order of the block's predecessors.
     first: u32,
     last: u32,
-    /// For a loop's head, the values it started with.
-    values: u32,
+    /// The values that a loop's head started with, in the pool.
+    initial: u32,
 }
 
 const NONE: u32 = u32::MAX;
-const NEW: Start = Start { first: NONE, last: NONE, values: NONE };
+const NO_EDGES: BlockEdges = BlockEdges { first: NONE, last: NONE, initial: NONE };
 
-/// Sets of values of various sizes, used again once they were given back. Sizes are rounded up to powers of two.
+/// Memory for lists of values. Their sizes are rounded up to powers of two, and what was freed is used again.
 #[derive(Debug, Default)]
 struct Pool {
     values: Vec<Node>,
-    /// By size: the first that is not in use. Each holds where the next one is.
-    unused: [u32; u32::BITS as usize],
+    /// By size: the first list that is free. Each holds where the next one is.
+    free: [u32; u32::BITS as usize],
 }
 
 impl Pool {
     fn clear(&mut self) {
         self.values.clear();
-        self.unused.fill(NONE);
+        self.free.fill(NONE);
     }
 
     fn size_class(len: usize) -> usize {
@@ -70,53 +70,53 @@ impl Pool {
 
     fn take(&mut self, len: usize) -> u32 {
         let class = Pool::size_class(len);
-        let at = self.unused[class];
+        let at = self.free[class];
         if at == NONE {
             self.values.resize(self.values.len() + (1 << class), Node::NONE);
             return (self.values.len() - (1 << class)) as u32;
         }
-        self.unused[class] = self.values[at as usize].0;
+        self.free[class] = self.values[at as usize].0;
         at
     }
 
-    fn give_back(&mut self, at: u32, len: usize) {
+    fn free(&mut self, at: u32, len: usize) {
         let class = Pool::size_class(len);
-        self.values[at as usize] = Node(self.unused[class]);
-        self.unused[class] = at;
+        self.values[at as usize] = Node(self.free[class]);
+        self.free[class] = at;
     }
 }
 
 /// The registers of one function.
 #[derive(Debug, Default)]
-pub(super) struct Registers {
+pub(super) struct RegisterValues {
     registers: Vec<Register>,
-    /// The values in the block that is being linked; of registers that are not needed there, anything.
+    /// The values in the current block. Those of registers that are not needed there mean nothing.
     now: Vec<Node>,
-    starts: Vec<Start>,
-    arrivals: Vec<Arrival>,
-    /// Arrivals that are not in use, linked.
-    unused: u32,
+    blocks: Vec<BlockEdges>,
+    edges: Vec<EdgeValues>,
+    /// The first edge that is free; those are linked too.
+    free_edge: u32,
     pool: Pool,
     /// What replaced a parameter; `NONE` for all other nodes.
     replaced: Vec<Node>,
     local: Option<Node>,
     inputs: Vec<Node>,
-    /// Whether loops' heads have parameters for what the loop does not write as well.
-    is_cautious: bool,
-    /// Control enters a loop at another place than its head, and brings another value.
-    is_entered_aside: bool,
+    /// Whether a loop's head gets a parameter for each register that is needed there, and not only for those that the loop writes.
+    params_for_all: bool,
+    /// Control enters a loop elsewhere than at its head, and brings another value than the head has.
+    is_irreducible: bool,
 }
 
-impl Registers {
+impl RegisterValues {
     pub(super) fn clear(&mut self, n_registers: u32) {
         self.registers.clear();
         self.registers.resize(n_registers as usize, UNUSED);
-        self.is_entered_aside = false;
+        self.is_irreducible = false;
         self.now.clear();
         self.now.resize(n_registers as usize, Node::NONE);
-        self.starts.clear();
-        self.arrivals.clear();
-        self.unused = NONE;
+        self.blocks.clear();
+        self.edges.clear();
+        self.free_edge = NONE;
         self.pool.clear();
         self.replaced.clear();
         self.local = None;
@@ -128,13 +128,13 @@ impl Registers {
         let Some(data) = self.registers.get_mut(register as usize) else { return };
         data.home = if !data.is_used || data.home == ty { ty } else { Type::I64 };
         data.is_used = true;
-        data.is_elsewhere |= written;
+        data.is_dirty |= written;
     }
 
-    /// No more notes follow. Nobody has put the registers of a function that others call in their slots.
+    /// All bytecodes were [noted](Self::note). The arguments of a function with a call entry are in no slots.
     pub(super) fn settle(&mut self, has_call_entry: bool) {
         for register in &mut self.registers {
-            register.is_elsewhere |= has_call_entry && register.is_used;
+            register.is_dirty |= has_call_entry && register.is_used;
             if !register.is_used {
                 register.home = Type::I64;
             }
@@ -145,8 +145,8 @@ impl Registers {
         self.registers[register as usize].home
     }
 
-    pub(super) fn is_elsewhere(&self, register: u32) -> bool {
-        self.registers[register as usize].is_elsewhere
+    pub(super) fn is_dirty(&self, register: u32) -> bool {
+        self.registers[register as usize].is_dirty
     }
 
     pub(super) fn is_used(&self, register: u32) -> bool {
@@ -162,18 +162,18 @@ impl Registers {
         *self.local.get_or_insert_with(|| graph.add(op, Sig { from: Type::Void, ty: Type::I64 }, &[], 0, 0))
     }
 
-    /// The value of a register in the block that is being linked.
+    /// The value of a register in the current block.
     pub(super) fn read(&mut self, register: u32) -> Node {
         let value = self.now[register as usize];
         debug_assert!(value.is_some(), "register {register} is needed, and nobody knew");
-        self.current(value)
+        self.resolved(value)
     }
 
     pub(super) fn write(&mut self, register: u32, value: Node) {
         self.now[register as usize] = value;
     }
 
-    /// Makes the values on entry those of now. If it is known from which register on slots are zero, nobody has to look.
+    /// Loads the registers that are needed where the function is entered. Those from `first_zero` on are known to be zero.
     pub(super) fn enter(&mut self, graph: &mut Graph, needed: &[u64], first_zero: Option<u32>) {
         for register in members(needed) {
             if first_zero.is_some_and(|first| register >= first) {
@@ -183,34 +183,34 @@ impl Registers {
         }
     }
 
-    /// Gives registers that are carried and whose value nobody needs one: any will do.
+    /// Gives registers that are carried, but not needed, a value: any will do.
     pub(super) fn fill(&mut self, graph: &mut Graph, carried: &[u64], needed: &[u64], at: u32) {
         for register in members(carried).filter(|register| !has(needed, *register)) {
             self.now[register as usize] = graph.constant(self.home(register), 0, at);
         }
     }
 
-    /// A way from the block that is being linked into another, which needs these registers.
-    pub(super) fn arrive(&mut self, block: Block, needed: &[u64]) {
-        if self.starts.len() <= block.at() {
-            self.starts.resize(block.at() + 1, NEW);
+    /// Adds an edge from the current block to another, which needs these registers.
+    pub(super) fn add_edge(&mut self, block: Block, needed: &[u64]) {
+        if self.blocks.len() <= block.at() {
+            self.blocks.resize(block.at() + 1, NO_EDGES);
         }
         let values = self.save(needed);
-        let new = Arrival { values, next: NONE };
-        let at = if self.unused == NONE {
-            self.arrivals.push(new);
-            self.arrivals.len() as u32 - 1
+        let new = EdgeValues { values, next: NONE };
+        let at = if self.free_edge == NONE {
+            self.edges.push(new);
+            self.edges.len() as u32 - 1
         } else {
-            let at = self.unused;
-            self.unused = core::mem::replace(&mut self.arrivals[at as usize], new).next;
+            let at = self.free_edge;
+            self.free_edge = core::mem::replace(&mut self.edges[at as usize], new).next;
             at
         };
-        let start = &mut self.starts[block.at()];
-        match start.last {
-            NONE => start.first = at,
-            last => self.arrivals[last as usize].next = at,
+        let edges = &mut self.blocks[block.at()];
+        match edges.last {
+            NONE => edges.first = at,
+            last => self.edges[last as usize].next = at,
         }
-        start.last = at;
+        edges.last = at;
     }
 
     fn save(&mut self, needed: &[u64]) -> u32 {
@@ -222,32 +222,32 @@ impl Registers {
         at
     }
 
-    /// Starts a block to which all ways are known: where they bring different values, it gets a parameter.
-    pub(super) fn start(&mut self, graph: &mut Graph, block: Block, needed: &[u64], at: u32) {
+    /// Starts a block. All edges into it are known: where they bring different values, it gets a parameter.
+    pub(super) fn start_block(&mut self, graph: &mut Graph, block: Block, needed: &[u64], at: u32) {
         self.forget();
-        let first = self.arrivals[self.starts[block.at()].first as usize];
+        let first = self.edges[self.blocks[block.at()].first as usize];
         let n_values = count(needed);
-        let Some(&second) = self.arrivals.get(first.next as usize) else {
-            // What was replaced since then is found out when somebody asks.
+        let Some(&second) = self.edges.get(first.next as usize) else {
+            // A value that was replaced since then is resolved when it is read.
             let values = &self.pool.values[first.values as usize..][..n_values];
             for (&value, register) in core::iter::zip(values, members(needed)) {
                 self.now[register as usize] = value;
             }
-            return self.give_back_ways(block, n_values);
+            return self.free_edges(block, n_values);
         };
         for (index, register) in members(needed).enumerate() {
-            let mut value = self.arrived(first, index);
-            if !self.agree(second, index, value) {
+            let mut value = self.value_on(first, index);
+            if !self.all_have(second, index, value) {
                 value = graph.add_param(block, self.home(register), at);
                 self.set_inputs(graph, block, index, value);
             }
             self.now[register as usize] = value;
         }
-        self.give_back_ways(block, n_values);
+        self.free_edges(block, n_values);
     }
 
-    /// Starts a block into which more ways will be known, until [`seal`](Self::seal): it gets a parameter for what the
-    /// loop writes, and where ways bring different values.
+    /// Starts a loop's head, which gets more edges until it is [sealed](Self::seal). It gets parameters for what the loop
+    /// writes, and where the edges so far bring different values.
     pub(super) fn start_loop(
         &mut self,
         graph: &mut Graph,
@@ -257,91 +257,92 @@ impl Registers {
         at: u32,
     ) {
         self.forget();
-        if self.starts.len() <= block.at() {
-            self.starts.resize(block.at() + 1, NEW);
+        if self.blocks.len() <= block.at() {
+            self.blocks.resize(block.at() + 1, NO_EDGES);
         }
-        let first = self.arrivals.get(self.starts[block.at()].first as usize).copied();
+        let first = self.edges.get(self.blocks[block.at()].first as usize).copied();
         for (index, register) in members(needed).enumerate() {
-            let stays = !self.is_cautious && !has(written, register);
-            let known = first.filter(|_| stays).map(|first| (first, self.arrived(first, index)));
+            let stays = !self.params_for_all && !has(written, register);
+            let known = first.filter(|_| stays).map(|first| (first, self.value_on(first, index)));
             self.now[register as usize] = match known {
-                Some((first, value)) if self.agree(first, index, value) => value,
+                Some((first, value)) if self.all_have(first, index, value) => value,
                 _ => graph.add_param(block, self.home(register), at),
             };
         }
-        self.starts[block.at()].values = self.save(needed);
+        self.blocks[block.at()].initial = self.save(needed);
     }
 
-    /// All ways into a loop's head are known: its parameters get their inputs. Other blocks have theirs already.
+    /// All edges into a loop's head are known: its parameters get their inputs. Other blocks are complete when they start.
     pub(super) fn seal(&mut self, graph: &mut Graph, block: Block, needed: &[u64]) {
-        let Some(&Start { first, values, .. }) = self.starts.get(block.at()) else { return };
-        if values == NONE {
+        let Some(&BlockEdges { first, initial, .. }) = self.blocks.get(block.at()) else { return };
+        if initial == NONE {
             return;
         }
         for index in 0..count(needed) {
-            let value = self.pool.values[values as usize + index];
+            let value = self.pool.values[initial as usize + index];
             let data = graph.node(value);
             if data.op == Op::PARAM && data.block == block {
                 self.set_inputs(graph, block, index, value);
                 self.simplify(graph, value);
-            } else if let Some(&first) = self.arrivals.get(first as usize) {
-                let value = self.current(value);
-                self.is_entered_aside |= !self.agree(first, index, value);
+            } else if let Some(&first) = self.edges.get(first as usize) {
+                let value = self.resolved(value);
+                self.is_irreducible |= !self.all_have(first, index, value);
             }
         }
-        self.pool.give_back(values, count(needed));
-        self.give_back_ways(block, count(needed));
+        self.pool.free(initial, count(needed));
+        self.free_edges(block, count(needed));
     }
 
-    /// Whether loops' heads get parameters for everything: so it must be where control enters a loop aside of its head.
-    pub(super) fn set_cautious(&mut self, is_cautious: bool) {
-        self.is_cautious = is_cautious;
+    /// Has loops' heads get parameters for all registers that are needed there. That is right for loops that are entered
+    /// elsewhere than at their heads, too.
+    pub(super) fn set_params_for_all(&mut self, params_for_all: bool) {
+        self.params_for_all = params_for_all;
     }
 
-    /// Whether control enters a loop aside of its head with another value, and nobody was cautious: what was built is
-    /// wrong then.
-    pub(super) fn is_entered_aside(&self) -> bool {
-        self.is_entered_aside
+    /// Whether control enters a loop elsewhere than at its head, with a value that the head has no parameter for. Then what was
+    /// built is wrong.
+    pub(super) fn is_irreducible(&self) -> bool {
+        self.is_irreducible
     }
 
-    /// The value that a way in brings.
-    fn arrived(&mut self, way: Arrival, index: usize) -> Node {
-        self.current(self.pool.values[way.values as usize + index])
+    /// The value that an edge carries.
+    fn value_on(&mut self, edge: EdgeValues, index: usize) -> Node {
+        self.resolved(self.pool.values[edge.values as usize + index])
     }
 
-    /// Whether a way in and all later ones bring this value.
-    fn agree(&mut self, mut way: Arrival, index: usize, value: Node) -> bool {
+    /// Whether an edge and all later ones into the same block carry this value.
+    fn all_have(&mut self, mut edge: EdgeValues, index: usize, value: Node) -> bool {
         loop {
-            if self.arrived(way, index) != value {
+            if self.value_on(edge, index) != value {
                 return false;
             }
-            let Some(&next) = self.arrivals.get(way.next as usize) else { return true };
-            way = next;
+            let Some(&next) = self.edges.get(edge.next as usize) else { return true };
+            edge = next;
         }
     }
 
     fn set_inputs(&mut self, graph: &mut Graph, block: Block, index: usize, param: Node) {
         self.inputs.clear();
-        let mut at = self.starts[block.at()].first;
-        while let Some(&way) = self.arrivals.get(at as usize) {
-            let value = self.arrived(way, index);
+        let mut at = self.blocks[block.at()].first;
+        while let Some(&edge) = self.edges.get(at as usize) {
+            let value = self.value_on(edge, index);
             self.inputs.push(value);
-            at = way.next;
+            at = edge.next;
         }
         graph.set_inputs(param, &self.inputs);
     }
 
-    fn give_back_ways(&mut self, block: Block, n_values: usize) {
-        let mut at = core::mem::replace(&mut self.starts[block.at()], NEW).first;
-        while let Some(&way) = self.arrivals.get(at as usize) {
-            self.pool.give_back(way.values, n_values);
-            self.arrivals[at as usize].next = self.unused;
-            self.unused = at;
-            at = way.next;
+    fn free_edges(&mut self, block: Block, n_values: usize) {
+        let mut at = core::mem::replace(&mut self.blocks[block.at()], NO_EDGES).first;
+        while let Some(&edge) = self.edges.get(at as usize) {
+            self.pool.free(edge.values, n_values);
+            self.edges[at as usize].next = self.free_edge;
+            self.free_edge = at;
+            at = edge.next;
         }
     }
 
-    /// What is not needed is not known, so that debug builds notice when it is read.
+    /// Debug builds forget what is not needed, so that they notice when it is read.
     fn forget(&mut self) {
         if cfg!(debug_assertions) {
             self.now.fill(Node::NONE);
@@ -361,32 +362,30 @@ impl Registers {
         value
     }
 
-    /// A parameter that can only have one value is that value.
-    fn simplify(&mut self, graph: &Graph, param: Node) -> Node {
+    /// Replaces a parameter all of whose inputs are one value.
+    fn simplify(&mut self, graph: &Graph, param: Node) {
         let mut only = Node::NONE;
         for &input in graph.inputs(param) {
-            let input = self.current(input);
+            let input = self.resolved(input);
             if input == param || input == only {
                 continue;
             }
             if only.is_some() {
-                return param;
+                return;
             }
             only = input;
         }
-        if !only.is_some() {
-            return param;
+        if only.is_some() {
+            if self.replaced.len() <= param.at() {
+                self.replaced.resize(graph.nodes.len(), Node::NONE);
+            }
+            self.replaced[param.at()] = only;
         }
-        if self.replaced.len() <= param.at() {
-            self.replaced.resize(graph.nodes.len(), Node::NONE);
-        }
-        self.replaced[param.at()] = only;
-        only
     }
 
-    /// What stands for a node after replacements.
+    /// The node that replaces this one, or itself.
     #[inline]
-    fn current(&mut self, node: Node) -> Node {
+    fn resolved(&mut self, node: Node) -> Node {
         match self.replaced.get(node.at()) {
             Some(next) if next.is_some() => self.last_of(node),
             _ => node,
@@ -414,7 +413,7 @@ impl Registers {
             return;
         }
         for index in 0..graph.links.len() {
-            graph.links[index] = self.current(graph.links[index]);
+            graph.links[index] = self.resolved(graph.links[index]);
         }
         let replaced = &self.replaced;
         for block in &mut graph.blocks {

@@ -3,84 +3,84 @@
 //! In: decoded bytecode. Out: for each *basic block* of bytecode the live registers at its start, so that a graph's block gets
 //! parameters for no others. Cost: linear, with a word for 64 registers in each basic block.
 //!
-//! A basic block starts where other bytecodes jump to, and at and behind a bytecode whose template has blocks of its own or does not
-//! simply go on at the next. What a template reads, and what it has surely written when it goes
-//! on, is found once for each opcode. What is said to be needed may be too much, but never too little.
+//! A basic block starts at each bytecode that others jump to. A bytecode whose template has blocks of its own, or does not simply
+//! fall through to the next, is a basic block of its own. What a template reads, and what it has surely written when it falls
+//! through, is found once for each opcode. The result may have registers that are not live, but misses none.
 //!
-//! A loop here is the code from a place that is jumped back to, to the last jump back, widened until nothing behind
-//! jumps into it. Values of registers that nothing in there writes are the same all the way around, if control enters
-//! only at its first bytecode; [`super::registers`] finds out whether that is so.
+//! A loop is the code from a bytecode that is jumped back to, up to the last jump back, widened until nothing behind
+//! jumps into it. A register that nothing in the loop writes keeps its value all the way around, if control enters the loop
+//! only at its first bytecode. [`super::registers`] finds out whether that is so.
 
-use super::Source;
+use super::FunctionSource;
 use super::decode::Decoded;
-use super::registers::Registers;
+use super::registers::RegisterValues;
 use crate::ir::bytecode::{OpcodeInfo, OperandKind, run_of};
 use crate::ir::graph::Effect;
 use crate::ir::template::{Arguments, Resume, Step, Template};
 use crate::verify::Shape;
 use crate::vocab::Op;
 
-/// How often liveness goes around before it takes every register to be needed everywhere: as deep as loops are
-/// nested is enough, unless jumps lead back and forth.
+/// After so many rounds, liveness takes every register to be needed everywhere. As many rounds as loops are nested are enough,
+/// unless jumps lead back and forth.
 const MAX_ROUNDS: usize = 12;
 
 const NONE: u32 = u32::MAX;
 
 /// What a template does to the registers that its operands name; a bit for each operand.
 #[derive(Clone, Copy, Debug, Default)]
-struct Touches {
+struct TemplateAccess {
     /// Read, and not surely written before.
     reads: u16,
-    /// Surely written when control goes on at the next bytecode.
-    gives: u16,
-    /// Written perhaps.
+    /// Surely written when control falls through to the next bytecode.
+    kills: u16,
+    /// Written on some path.
     writes: u16,
-    /// It stores registers: every one that is written anywhere.
+    /// It stores and loads all registers, because somebody may look at them.
     stores_all: bool,
-    /// Control may go on at the next bytecode, here or in the interpreter.
-    goes_on: bool,
+    /// Control may fall through to the next bytecode, here or in the interpreter.
+    falls_through: bool,
     has_labels: bool,
-    /// Operands name runs of registers.
+    /// Some operands name runs of registers.
     has_runs: bool,
     /// It is a basic block of its own.
     is_split: bool,
-    /// Nothing is known of an opcode until it is met.
+    /// Whether the template was looked at.
     is_known: bool,
 }
 
-impl Touches {
-    fn of(template: &Template, opcode: &OpcodeInfo) -> Touches {
+impl TemplateAccess {
+    fn of(template: &Template, opcode: &OpcodeInfo) -> TemplateAccess {
         let is_label = |kind: OperandKind| matches!(kind, OperandKind::Label | OperandKind::Labels);
-        let mut touches = Touches { gives: u16::MAX, is_known: true, ..Touches::default() };
+        let mut access = TemplateAccess { kills: u16::MAX, is_known: true, ..TemplateAccess::default() };
         let at_end = template.follow_writes(|step, written| match *step {
             Step::Read { operand, .. } if written.is_some_and(|known| known & 1 << operand == 0) => {
-                touches.reads |= 1 << operand;
+                access.reads |= 1 << operand;
             }
-            Step::Next => touches.go_on(written),
+            Step::Next => access.fall_through(written),
             // The interpreter finds what is needed where it goes on, no more.
-            Step::Exit { to: Resume::Next } => touches.go_on(written),
-            Step::Tail { args, .. } => touches.read_run(args),
-            Step::Call { effect: Effect::Observes, .. } => touches.stores_all = true,
+            Step::Exit { to: Resume::Next } => access.fall_through(written),
+            Step::Tail { args, .. } => access.read_run(args),
+            Step::Call { effect: Effect::Observes, .. } => access.stores_all = true,
             Step::Invoke { effect, args, .. } => {
-                touches.stores_all |= effect == Effect::Observes;
-                touches.read_run(args);
+                access.stores_all |= effect == Effect::Observes;
+                access.read_run(args);
             }
-            Step::Node { op: Op::LOCAL, .. } => touches.stores_all = true,
+            Step::Node { op: Op::LOCAL, .. } => access.stores_all = true,
             _ => {}
         });
-        touches.go_on(at_end);
+        access.fall_through(at_end);
         for (operand, info) in opcode.operands.iter().enumerate() {
-            touches.has_labels |= is_label(info.kind);
-            touches.has_runs |= matches!(info.kind, OperandKind::Regs | OperandKind::RegsMut);
+            access.has_labels |= is_label(info.kind);
+            access.has_runs |= matches!(info.kind, OperandKind::Regs | OperandKind::RegsMut);
             if matches!(info.kind, OperandKind::Out | OperandKind::InOut | OperandKind::Push) {
-                touches.writes |= 1 << operand;
+                access.writes |= 1 << operand;
             }
         }
-        // Jumps may do so before it writes.
-        touches.gives &= if touches.has_labels { 0 } else { touches.writes };
+        // It may jump before it writes.
+        access.kills &= if access.has_labels { 0 } else { access.writes };
         let exits = template.steps.iter().any(|step| matches!(step, Step::Exit { .. }));
-        touches.is_split = template.blocks > 1 || touches.has_labels || exits || !touches.goes_on;
-        touches
+        access.is_split = template.blocks > 1 || access.has_labels || exits || !access.falls_through;
+        access
     }
 
     fn read_run(&mut self, args: Arguments) {
@@ -89,46 +89,46 @@ impl Touches {
         }
     }
 
-    fn go_on(&mut self, written: Option<u16>) {
+    fn fall_through(&mut self, written: Option<u16>) {
         if let Some(written) = written {
-            self.gives &= written;
-            self.goes_on = true;
+            self.kills &= written;
+            self.falls_through = true;
         }
     }
 }
 
 /// Where registers are needed; the memory is kept between functions.
 #[derive(Debug, Default)]
-pub(super) struct Alive {
+pub(super) struct Liveness {
     /// By opcode, and for which templates that is.
-    touches: Vec<Touches>,
+    access: Vec<TemplateAccess>,
     templates: (usize, usize),
     n_words: usize,
     /// The first bytecode of each basic block, and at the end the number of bytecodes.
     first: Vec<u32>,
     /// For each bytecode that starts a basic block its number.
     number: Vec<u32>,
-    /// Sets of registers, one for each basic block: read before written, surely written, written at all, needed.
+    /// Sets of registers, one for each basic block: read before written, surely written, written on some path, needed.
     reads: Vec<u64>,
-    gives: Vec<u64>,
+    kills: Vec<u64>,
     writes: Vec<u64>,
     needed: Vec<u64>,
-    /// For each basic block at whose start a loop begins the set in `loop_writes`.
+    /// For each basic block at whose start a loop begins, the number of the loop's set in `loop_writes`.
     loop_of: Vec<u32>,
     loop_writes: Vec<u64>,
-    /// Loops that no other loop holds yet: first basic block, last basic block, set.
-    open: Vec<(u32, u32, u32)>,
+    /// Loops that are in no other loop yet: first basic block, last basic block, set.
+    outer_loops: Vec<(u32, u32, u32)>,
     /// Every register that is used, and every one that is stored where the frame is looked at.
     used: Vec<u64>,
     stored: Vec<u64>,
-    /// What the blocks of the template at hand may carry.
+    /// The registers that may be carried between the blocks of a bytecode's template.
     within: Vec<u64>,
-    /// For each basic block whether control may go on at the next, and where its other ways are in `ways`.
-    goes_on: Vec<bool>,
-    first_way: Vec<u32>,
-    /// Basic blocks that others jump to.
-    ways: Vec<u32>,
-    /// For each basic block whether control comes back to it from one behind.
+    /// For each basic block whether control may fall through to the next, and where its other successors start in `succs`.
+    falls_through: Vec<bool>,
+    first_succ: Vec<u32>,
+    /// The successors of all basic blocks.
+    succs: Vec<u32>,
+    /// For each basic block whether a later one jumps back to it.
     is_head: Vec<bool>,
 }
 
@@ -192,15 +192,15 @@ fn add_all(set: &mut [u64], others: &[u64]) {
     core::iter::zip(set, others).for_each(|(word, other)| *word |= other);
 }
 
-impl Alive {
-    /// Finds what is needed in a function. `leads` says of a bytecode whether others jump to it, and which is the last
-    /// that does. If `all`, every register that is used is needed everywhere.
+impl Liveness {
+    /// Finds what is needed in a function. `last_jump_to` gives the last bytecode that jumps to one, if any does. If `all`,
+    /// every register that is used is needed everywhere.
     pub(super) fn find(
         &mut self,
-        source: &Source<'_>,
+        source: &FunctionSource<'_>,
         code: &Decoded,
-        leads: impl Fn(usize) -> Option<u32>,
-        registers: &Registers,
+        last_jump_to: impl Fn(usize) -> Option<u32>,
+        registers: &RegisterValues,
         all: bool,
     ) {
         self.learn_templates(source, code);
@@ -211,11 +211,11 @@ impl Alive {
         }
         for register in (0..source.slots).filter(|register| registers.is_used(*register)) {
             insert(&mut self.used, register);
-            if registers.is_elsewhere(register) {
+            if registers.is_dirty(register) {
                 insert(&mut self.stored, register);
             }
         }
-        self.find_basic_blocks(source, code, &leads);
+        self.find_basic_blocks(source, code, &last_jump_to);
         self.needed.clear();
         // Behind the last basic block nothing is needed.
         self.needed.resize(self.first.len() * self.n_words, 0);
@@ -224,7 +224,7 @@ impl Alive {
             let needed = self.needed[..last].chunks_exact_mut(self.n_words);
             needed.for_each(|needed| needed.copy_from_slice(&self.used));
         }
-        self.find_loops(&leads);
+        self.find_loops(&last_jump_to);
     }
 
     /// The registers that are needed where a basic block starts.
@@ -252,15 +252,15 @@ impl Alive {
         row(&self.writes, self.n_words, self.number[at])
     }
 
-    /// Finds the registers that may have to be carried between the blocks of a bytecode's own template.
-    pub(super) fn find_within(&mut self, source: &Source<'_>, code: &Decoded, at: usize) {
-        let touches = self.touches[code.opcode(at)];
-        let Alive { within, needed, writes, n_words, number, .. } = self;
+    /// Finds the registers that may have to be carried between the blocks of a bytecode's template.
+    pub(super) fn find_within(&mut self, source: &FunctionSource<'_>, code: &Decoded, at: usize) {
+        let access = self.access[code.opcode(at)];
+        let Liveness { within, needed, writes, n_words, number, .. } = self;
         let basic_block = number[at];
         within.clear();
         within.extend_from_slice(row(needed, *n_words, basic_block));
         add_all(within, row(writes, *n_words, basic_block));
-        if touches.goes_on {
+        if access.falls_through {
             add_all(within, row(needed, *n_words, basic_block + 1));
         }
         for to in code.targets(source, at) {
@@ -270,7 +270,7 @@ impl Alive {
 
     /// Whether bytecodes with this opcode name others that they may jump to.
     pub(super) fn may_jump(&self, opcode: usize) -> bool {
-        self.touches[opcode].has_labels
+        self.access[opcode].has_labels
     }
 
     /// What [`find_within`](Self::find_within) found last.
@@ -278,97 +278,97 @@ impl Alive {
         &self.within
     }
 
-    fn learn_templates(&mut self, source: &Source<'_>, code: &Decoded) {
+    fn learn_templates(&mut self, source: &FunctionSource<'_>, code: &Decoded) {
         let templates = (source.templates.as_ptr() as usize, source.templates.len());
-        if self.templates != templates || self.touches.is_empty() {
+        if self.templates != templates || self.access.is_empty() {
             self.templates = templates;
-            self.touches.clear();
-            self.touches.resize(source.templates.len(), Touches::default());
+            self.access.clear();
+            self.access.resize(source.templates.len(), TemplateAccess::default());
         }
         for opcode in (0..code.len()).map(|at| code.opcode(at)) {
-            if !self.touches[opcode].is_known {
-                self.touches[opcode] = Touches::of(source.templates[opcode], &source.opcodes[opcode]);
+            if !self.access[opcode].is_known {
+                self.access[opcode] = TemplateAccess::of(source.templates[opcode], &source.opcodes[opcode]);
             }
         }
     }
 
     fn find_basic_blocks(
         &mut self,
-        source: &Source<'_>,
+        source: &FunctionSource<'_>,
         code: &Decoded,
-        leads: &impl Fn(usize) -> Option<u32>,
+        last_jump_to: &impl Fn(usize) -> Option<u32>,
     ) {
         let n_code = code.len();
         self.first.clear();
-        for set in [&mut self.reads, &mut self.gives, &mut self.writes, &mut self.needed] {
+        for set in [&mut self.reads, &mut self.kills, &mut self.writes, &mut self.needed] {
             set.clear();
         }
         self.number.clear();
         self.number.resize(n_code, NONE);
         let mut starts = true;
         for at in 0..n_code {
-            let touches = self.touches[code.opcode(at)];
-            if starts || touches.is_split || leads(at).is_some() {
+            let access = self.access[code.opcode(at)];
+            if starts || access.is_split || last_jump_to(at).is_some() {
                 self.number[at] = self.first.len() as u32;
                 self.first.push(at as u32);
-                for set in [&mut self.reads, &mut self.gives, &mut self.writes] {
+                for set in [&mut self.reads, &mut self.kills, &mut self.writes] {
                     set.resize(self.first.len() * self.n_words, 0);
                 }
             }
-            starts = touches.is_split;
-            // What no way leads to names no registers.
+            starts = access.is_split;
+            // The operands of unreachable bytecode may name no registers.
             if source.depths.get(at) != Some(&Shape::UNREACHED) {
-                self.add(source, code, at, touches);
+                self.add(source, code, at, access);
             }
         }
         self.first.push(n_code as u32);
     }
 
     /// Adds what a bytecode does to the sets of the last basic block.
-    fn add(&mut self, source: &Source<'_>, code: &Decoded, at: usize, touches: Touches) {
+    fn add(&mut self, source: &FunctionSource<'_>, code: &Decoded, at: usize, access: TemplateAccess) {
         let start = self.reads.len() - self.n_words;
-        let (reads, gives) = (&mut self.reads[start..], &mut self.gives[start..]);
+        let (reads, kills) = (&mut self.reads[start..], &mut self.kills[start..]);
         let writes = &mut self.writes[start..];
-        if touches.stores_all {
+        if access.stores_all {
             // And they are loaded again.
-            core::iter::zip(&mut *reads, core::iter::zip(&self.stored, &*gives))
-                .for_each(|(reads, (written, gives))| *reads |= written & !gives);
+            core::iter::zip(&mut *reads, core::iter::zip(&self.stored, &*kills))
+                .for_each(|(reads, (written, kills))| *reads |= written & !kills);
             writes.copy_from_slice(&self.used);
         }
         let raws = code.operands(at);
-        if touches.has_runs {
-            self.add_reads(source, code, at, touches);
+        if access.has_runs {
+            self.add_runs(source, code, at, access);
         } else {
-            for operand in bits(touches.reads) {
-                insert_but(reads, gives, raws[operand] as u32);
+            for operand in bits(access.reads) {
+                insert_but(reads, kills, raws[operand] as u32);
             }
         }
-        let (gives, writes) = (&mut self.gives[start..], &mut self.writes[start..]);
-        for operand in bits(touches.writes) {
+        let (kills, writes) = (&mut self.kills[start..], &mut self.writes[start..]);
+        for operand in bits(access.writes) {
             insert(writes, raws[operand] as u32);
         }
-        for operand in bits(touches.gives) {
-            insert(gives, raws[operand] as u32);
+        for operand in bits(access.kills) {
+            insert(kills, raws[operand] as u32);
         }
     }
 
     /// Adds what a bytecode with runs of registers reads, and what it writes of those.
-    fn add_reads(&mut self, source: &Source<'_>, code: &Decoded, at: usize, touches: Touches) {
+    fn add_runs(&mut self, source: &FunctionSource<'_>, code: &Decoded, at: usize, access: TemplateAccess) {
         let start = self.reads.len() - self.n_words;
-        let (reads, gives) = (&mut self.reads[start..], &self.gives[start..]);
+        let (reads, kills) = (&mut self.reads[start..], &self.kills[start..]);
         let writes = &mut self.writes[start..];
         let infos = source.opcodes[code.opcode(at)].operands;
         let raws = code.operands(at);
         for (operand, (info, &raw)) in core::iter::zip(infos, raws).enumerate() {
-            let is_read = touches.reads & 1 << operand != 0;
+            let is_read = access.reads & 1 << operand != 0;
             if !matches!(info.kind, OperandKind::Regs | OperandKind::RegsMut) {
-                if is_read && !has(gives, raw as u32) {
+                if is_read && !has(kills, raw as u32) {
                     insert(reads, raw as u32);
                 }
             } else {
                 for register in run_of(raw) {
                     let is_read = is_read || has(&self.stored, register as u32);
-                    if is_read && !has(gives, register as u32) {
+                    if is_read && !has(kills, register as u32) {
                         insert(reads, register as u32);
                     }
                     if info.kind == OperandKind::RegsMut {
@@ -379,23 +379,23 @@ impl Alive {
         }
     }
 
-    /// Whether it was found in good time.
-    fn find_needed(&mut self, source: &Source<'_>, code: &Decoded) -> bool {
+    /// Finds the registers that are needed at the start of each basic block. Says whether that took few enough rounds.
+    fn find_needed(&mut self, source: &FunctionSource<'_>, code: &Decoded) -> bool {
         let n_words = self.n_words;
-        self.find_ways(source, code);
-        let Alive { needed, gives, reads, ways, first_way, is_head, goes_on, .. } = self;
+        self.find_succs(source, code);
+        let Liveness { needed, kills, reads, succs, first_succ, is_head, falls_through, .. } = self;
         for _ in 0..MAX_ROUNDS {
-            // Only what is needed at a loop's head can be news to those visited before it.
+            // Only a loop's head has predecessors that were visited before it in this round.
             let mut changed = false;
-            for basic_block in (0..goes_on.len()).rev() {
-                let ways = &ways[first_way[basic_block] as usize..first_way[basic_block + 1] as usize];
+            for basic_block in (0..falls_through.len()).rev() {
+                let succs = &succs[first_succ[basic_block] as usize..first_succ[basic_block + 1] as usize];
                 for word in 0..n_words {
                     let place = basic_block * n_words + word;
-                    let mut all = if goes_on[basic_block] { needed[place + n_words] } else { 0 };
-                    for &to in ways {
+                    let mut all = if falls_through[basic_block] { needed[place + n_words] } else { 0 };
+                    for &to in succs {
                         all |= needed[to as usize * n_words + word];
                     }
-                    let all = all & !gives[place] | reads[place];
+                    let all = all & !kills[place] | reads[place];
                     let before = core::mem::replace(&mut needed[place], all);
                     changed |= is_head[basic_block] && before != all;
                 }
@@ -407,42 +407,42 @@ impl Alive {
         false
     }
 
-    /// Finds where control goes from each basic block.
-    fn find_ways(&mut self, source: &Source<'_>, code: &Decoded) {
-        let Alive { touches, first, number, ways, first_way, is_head, goes_on, .. } = self;
+    /// Finds the successors of each basic block.
+    fn find_succs(&mut self, source: &FunctionSource<'_>, code: &Decoded) {
+        let Liveness { access, first, number, succs, first_succ, is_head, falls_through, .. } = self;
         let n_basic_blocks = first.len() - 1;
-        ways.clear();
-        first_way.clear();
-        goes_on.clear();
+        succs.clear();
+        first_succ.clear();
+        falls_through.clear();
         is_head.clear();
         is_head.resize(n_basic_blocks, false);
         for basic_block in 0..n_basic_blocks {
             let last = first[basic_block + 1] as usize - 1;
-            let touches = &touches[code.opcode(last)];
-            goes_on.push(touches.goes_on);
-            first_way.push(ways.len() as u32);
-            if touches.has_labels {
+            let access = &access[code.opcode(last)];
+            falls_through.push(access.falls_through);
+            first_succ.push(succs.len() as u32);
+            if access.has_labels {
                 for to in code.targets(source, last) {
-                    ways.push(number[to]);
+                    succs.push(number[to]);
                     if number[to] as usize <= basic_block {
                         is_head[number[to] as usize] = true;
                     }
                 }
             }
         }
-        first_way.push(ways.len() as u32);
+        first_succ.push(succs.len() as u32);
     }
 
     /// Finds what loops write, those that begin last first: a loop takes in those inside it, and those it overlaps.
-    fn find_loops(&mut self, leads: &impl Fn(usize) -> Option<u32>) {
+    fn find_loops(&mut self, last_jump_to: &impl Fn(usize) -> Option<u32>) {
         let n_words = self.n_words;
         self.loop_of.clear();
         self.loop_of.resize(self.first.len(), NONE);
         self.loop_writes.clear();
-        self.open.clear();
+        self.outer_loops.clear();
         for basic_block in (0..self.first.len() as u32 - 1).rev() {
             let at = self.first[basic_block as usize];
-            let Some(from) = leads(at as usize).filter(|from| *from >= at) else { continue };
+            let Some(from) = last_jump_to(at as usize).filter(|from| *from >= at) else { continue };
             let set = (self.loop_writes.len() / n_words) as u32;
             self.loop_of[basic_block as usize] = set;
             self.loop_writes.resize(self.loop_writes.len() + n_words, 0);
@@ -450,9 +450,9 @@ impl Alive {
             let mut last = self.first.partition_point(|first| *first <= from) as u32 - 1;
             let mut next = basic_block;
             while next <= last {
-                let (is_loop, of) = match self.open.last() {
+                let (is_loop, of) = match self.outer_loops.last() {
                     Some(&(first, end, inner)) if first <= next => {
-                        self.open.pop();
+                        self.outer_loops.pop();
                         last = last.max(end);
                         next = next.max(end + 1);
                         (true, inner)
@@ -468,7 +468,7 @@ impl Alive {
                     self.loop_writes[set as usize * n_words + word] |= written;
                 }
             }
-            self.open.push((basic_block, last, set));
+            self.outer_loops.push((basic_block, last, set));
         }
     }
 }

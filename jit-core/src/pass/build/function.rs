@@ -1,0 +1,246 @@
+//! Link a whole function: one bytecode's template behind the other.
+//!
+//! In: the bytecode of a function. Out: its graph, with the values of registers carried along every edge. A block starts at
+//! each bytecode that others jump to, and behind each exit that no template asks for.
+
+use super::call_entry::MOVED_ON;
+use super::cursor::Cursor;
+use super::link::Linker;
+use super::values::{Needs, ValueOperands};
+use super::{FunctionScratch, FunctionSource};
+use crate::ir::bytecode::{OperandKind, run_of};
+use crate::ir::graph::{Graph, Heat, Pred};
+use crate::ir::index::Block;
+use crate::ir::template::{Resume, Step};
+use crate::pass::chaos::Chaos;
+use crate::verify::Shape;
+use crate::vocab::{Op, Sig, Type};
+
+/// Finds where blocks start, which registers are written, and what each register's home type is. Adds the blocks.
+pub(super) fn scan(
+    scratch: &mut FunctionScratch,
+    source: &FunctionSource<'_>,
+    graph: &mut Graph,
+    chaos: &Chaos,
+) {
+    let n_code = source.code.len();
+    scratch.leaders.clear();
+    scratch.leaders.resize(n_code, Block::NONE);
+    scratch.last_jump.clear();
+    scratch.last_jump.resize(n_code, 0);
+    scratch.registers.clear(source.slots);
+    scratch.code.clear();
+    let entry = graph.add_block();
+    debug_assert_eq!(entry, Graph::ENTRY);
+    scratch.leaders[source.entry as usize] = graph.add_block();
+    for at in 0..n_code {
+        scan_bytecode(scratch, source, graph, at);
+    }
+    let FunctionScratch { registers, flushes, .. } = &mut *scratch;
+    registers.settle(source.call_entry.is_some());
+    flushes.clear();
+    flushes.extend((0..source.slots).filter(|register| registers.is_dirty(*register)));
+    let is_jumped_to_first = scratch.is_jumped_to(source, 0);
+    let FunctionScratch { liveness, code, registers, leaders, last_jump, .. } = scratch;
+    let last_jump_to = |at: usize| {
+        let is_jumped_to = if at == 0 { is_jumped_to_first } else { leaders[at].is_some() };
+        is_jumped_to.then(|| last_jump[at])
+    };
+    // Chaos may leave anywhere, and an exit of its stores everything.
+    liveness.find(source, code, last_jump_to, registers, chaos.is_some());
+}
+
+/// Notes which registers a bytecode uses as what, and where it jumps.
+#[inline]
+fn scan_bytecode(scratch: &mut FunctionScratch, source: &FunctionSource<'_>, graph: &mut Graph, at: usize) {
+    let FunctionScratch { code, registers, leaders, last_jump, .. } = scratch;
+    let mut lead = |to: usize| {
+        if !leaders[to].is_some() {
+            leaders[to] = graph.add_block();
+        }
+        last_jump[to] = last_jump[to].max(at as u32);
+    };
+    let (opcode, raw) = source.code.get(at);
+    let operands = source.opcodes[opcode].operands;
+    let raws = code.push(source, opcode, &raw[..operands.len()]);
+    for (info, &raw) in core::iter::zip(operands, raws) {
+        let ty = || info.scalar.map_or(Type::I64, |scalar| scalar.ty());
+        match info.kind {
+            OperandKind::In | OperandKind::Pop => registers.note(raw as u32, ty(), false),
+            OperandKind::Out | OperandKind::InOut | OperandKind::Push => {
+                registers.note(raw as u32, ty(), true);
+            }
+            OperandKind::Label => lead(raw as usize),
+            OperandKind::Labels => source.labels[run_of(raw)].iter().for_each(|&to| lead(to as usize)),
+            OperandKind::Regs | OperandKind::RegsMut => {
+                let written = info.kind == OperandKind::RegsMut;
+                run_of(raw).for_each(|register| registers.note(register as u32, Type::I64, written));
+            }
+            OperandKind::Imm => {}
+        }
+    }
+}
+
+impl FunctionScratch {
+    /// Whether a bytecode jumps back to this one.
+    fn is_head(&self, source: &FunctionSource<'_>, at: usize) -> bool {
+        let is_target = self.leaders[at].is_some();
+        is_target && self.last_jump[at] as usize >= at && (at > 0 || self.is_jumped_to(source, 0))
+    }
+
+    /// Whether any bytecode jumps to this one; `last_jump` cannot tell a jump by bytecode 0 from none.
+    fn is_jumped_to(&self, source: &FunctionSource<'_>, at: usize) -> bool {
+        self.last_jump[at] > 0 || self.code.targets(source, 0).any(|to| to == at)
+    }
+
+    /// Whether the function is entered by calls only. To go on with what another tier began, it is entered where bytecodes jump
+    /// to, or at a bytecode that was left in its middle.
+    fn is_entered_by_calls(&self, source: &FunctionSource<'_>) -> bool {
+        let template = source.templates[self.code.opcode(0)];
+        let is_left = |step: &Step| matches!(step, Step::Exit { to: Resume::Here });
+        source.entry == 0 && !self.is_jumped_to(source, 0) && !template.steps.iter().any(is_left)
+    }
+}
+
+impl Linker<'_, ValueOperands<'_>> {
+    /// Links all bytecodes of the function, which was [scanned](scan).
+    pub(super) fn link_all(&mut self) {
+        let source = self.operands.source;
+        self.operands.enter(&mut self.cursor);
+        for at in 0..source.code.len() {
+            let Linker { cursor, operands, .. } = &mut *self;
+            cursor.at = at as u32;
+            operands.start_bytecode();
+            operands.enter_leader(cursor);
+            if source.depths.get(at) == Some(&Shape::UNREACHED) {
+                cursor.block = Block::NONE;
+            }
+            if cursor.is_reached() && at < source.entry as usize {
+                operands.move_on(cursor);
+            } else if cursor.is_reached() && operands.is_polled(at) {
+                operands.poll(cursor);
+            }
+            if cursor.is_reached() {
+                operands.leave_by_chance(cursor);
+                self.link_bytecode();
+            }
+            let FunctionScratch { liveness, code, .. } = &*self.operands.scratch;
+            if liveness.may_jump(code.opcode(at)) {
+                self.operands.seal_loops(&mut self.cursor);
+            }
+        }
+        debug_assert!(!self.cursor.is_reached(), "verified code does not fall off its end");
+    }
+
+    fn link_bytecode(&mut self) {
+        let source = self.operands.source;
+        let at = self.cursor.at as usize;
+        let template = source.templates[self.operands.scratch.code.opcode(at)];
+        if template.blocks > 1 {
+            let FunctionScratch { liveness, code, registers, .. } = &mut *self.operands.scratch;
+            liveness.find_within(source, code, at);
+            registers.fill(self.cursor.graph, liveness.within(), liveness.needed(at), self.cursor.at);
+            self.operands.store_shared(&mut self.cursor, template);
+        }
+        self.link(template);
+        self.operands.finish_bytecode(&mut self.cursor);
+    }
+}
+
+impl ValueOperands<'_> {
+    /// Makes the entry lead to the bytecode where the function is entered. [`end_entry`] ends it, but its edge must come first.
+    fn enter(&mut self, cursor: &mut Cursor<'_>) {
+        let at = self.source.entry as usize;
+        let leader = self.scratch.leaders[at];
+        cursor.graph.blocks[Graph::ENTRY.at()].succs.push(leader);
+        cursor.graph.blocks[leader.at()].preds.push(Pred { block: Graph::ENTRY, succ: 0 });
+        match self.source.call_entry {
+            Some(call_entry) => self.take_arguments(cursor, call_entry),
+            None => {
+                let is_called = self.scratch.is_entered_by_calls(self.source);
+                let first_zero = if is_called { self.source.arguments } else { None };
+                let FunctionScratch { liveness, registers, .. } = &mut *self.scratch;
+                registers.enter(cursor.graph, liveness.needed(at), first_zero);
+            }
+        }
+        self.carry(leader, Needs::At(at));
+    }
+
+    /// Where other bytecodes jump to, a block starts.
+    fn enter_leader(&mut self, cursor: &mut Cursor<'_>) {
+        let at = cursor.at as usize;
+        let leader = self.scratch.leaders[at];
+        if !leader.is_some() {
+            return;
+        }
+        if cursor.is_reached() {
+            self.jump(cursor, leader, Needs::At(at));
+        }
+        let is_loop = self.scratch.is_head(self.source, at);
+        let has_edges = !cursor.graph.block(leader).preds.is_empty();
+        let FunctionScratch { liveness, registers, .. } = &mut *self.scratch;
+        if is_loop {
+            self.may_be_unreached |= !has_edges;
+            let written = liveness.written_in_loop(at);
+            registers.start_loop(cursor.graph, leader, liveness.needed(at), written, cursor.at);
+        } else if has_edges {
+            registers.start_block(cursor.graph, leader, liveness.needed(at), cursor.at);
+        }
+        // If no edge leads here, only unreachable code jumps here.
+        cursor.block = if is_loop || has_edges { leader } else { Block::NONE };
+    }
+
+    /// Leaves a function that was entered in an inner loop, where control comes back to a bytecode before that. Nothing leads to
+    /// the heads of the outer loops from outside, so this graph does not have their shape. The engine enters the
+    /// function here again, and that code has it.
+    fn move_on(&mut self, cursor: &mut Cursor<'_>) {
+        cursor.graph.blocks[cursor.block.at()].heat = Heat::Cold;
+        self.flush_needed(cursor, cursor.at as usize);
+        self.exit_at(cursor, MOVED_ON | cursor.at as u64);
+    }
+
+    /// Whether a program may be stopped here: at loop heads, and where the function starts if the program runs on fuel.
+    fn is_polled(&self, at: usize) -> bool {
+        let is_start = at == 0 && self.source.entry == 0 && self.source.functions.fuel.is_some();
+        is_start || self.scratch.is_head(self.source, at)
+    }
+
+    /// Goes on at the next bytecode, if control reaches the template's end or has jumped there.
+    fn finish_bytecode(&mut self, cursor: &mut Cursor<'_>) {
+        let at = cursor.at as usize + 1;
+        let next = core::mem::replace(&mut self.next, Block::NONE);
+        if next.is_some() {
+            if cursor.is_reached() {
+                self.jump(cursor, next, Needs::At(at));
+            }
+            if self.scratch.leaders.get(at) != Some(&next) {
+                let FunctionScratch { liveness, registers, .. } = &mut *self.scratch;
+                registers.start_block(cursor.graph, next, liveness.needed(at), cursor.at);
+                cursor.block = next;
+            }
+        }
+        if cursor.is_reached() {
+            self.reload_observed(cursor);
+        }
+    }
+
+    /// Seals the loops whose last jump back is this bytecode's.
+    fn seal_loops(&mut self, cursor: &mut Cursor<'_>) {
+        let at = cursor.at as usize;
+        let FunctionScratch { code, liveness, registers, leaders, last_jump, .. } = &mut *self.scratch;
+        for head in code.targets(self.source, at) {
+            if head <= at && last_jump[head] as usize == at {
+                registers.seal(cursor.graph, leaders[head], liveness.needed(head));
+            }
+        }
+    }
+}
+
+/// Ends the entry, to which nodes were added until now.
+pub(super) fn end_entry(graph: &mut Graph) {
+    let first = graph.block(Graph::ENTRY).succs[0];
+    let end = graph.add(Op::JUMP, Sig { from: Type::Void, ty: Type::Void }, &[], 0, 0);
+    graph.nodes[end.at()].block = Graph::ENTRY;
+    graph.blocks[Graph::ENTRY.at()].end = end;
+    debug_assert_eq!(graph.block(first).preds[0].block, Graph::ENTRY);
+}

@@ -1,0 +1,446 @@
+//! The operands of an opcode in a stencil: VM registers are slots, and which one is a hole; so is every constant.
+//!
+//! In: a template's reads and writes. Out: loads and stores in the order of the template, since two operands may be the same VM
+//! register. One VM register may be cached in a machine register: it is read there until something may have written its slot. A
+//! variant that omits its store writes the value only where something else may read the slot.
+
+use super::cursor::{Cursor, Inputs};
+use super::invoke::{InvokeArguments, InvokeTarget};
+use super::link::{LocalBlock, Operands};
+use super::stencil::{CachedValue, Constants, StencilRequest, cached_type};
+use super::{SLOT_BYTES, WORD};
+use crate::ir::bytecode::{MAX_OPERANDS, OperandKind};
+use crate::ir::graph::Effect;
+use crate::ir::index::{Block, Node};
+use crate::ir::stencil::{HoleValue, HoleValues, Range, Source as HoleSource};
+use crate::ir::template::Resume;
+use crate::vocab::{Op, Props, Scalar, Sig, Type};
+use core::convert::Infallible;
+
+/// The operands of an opcode whose bytecode is not known.
+pub(super) struct HoleOperands<'a> {
+    request: &'a StencilRequest<'a>,
+    holes: &'a mut HoleValues,
+    /// The context and the frame, once they were used.
+    pointers: [Node; 2],
+    /// The cached value, once it was read.
+    cached: Node,
+    /// Whether the cached value still equals its slot.
+    is_cached: bool,
+    /// For each block of the template: whether the cached value equals its slot on all edges that were linked.
+    is_cached_in: Vec<bool>,
+    /// Whether the cached operand was read from its slot, or may have been.
+    pub(super) reads_slot: bool,
+    /// Whether the reserved register of `(cu)` was read.
+    pub(super) reads_unit: bool,
+    /// Whether somebody may look at any slot.
+    pub(super) observed: bool,
+    /// Whether no hole can express what the template does with an operand.
+    pub(super) is_inexpressible: bool,
+    /// The values of constant operands, with the operands.
+    constants: Vec<(Node, u8)>,
+    /// The operand that the block wrote last, and its value.
+    last: Option<(u8, Node)>,
+    /// The same operand with the 64 bits for its slot, until something may read that slot. A stencil that omits the store keeps them
+    /// here and writes them only then.
+    pub(super) unstored: Option<(u8, Node)>,
+    /// The blocks that end in `continue`, by exit.
+    exits: [Block; 1 + MAX_OPERANDS],
+    /// The labels of the template's switch.
+    table: Option<&'static [u8]>,
+}
+
+const CONTEXT: usize = 0;
+const FRAME: usize = 1;
+/// The exit to the next bytecode. The others are those to labels.
+const NEXT: usize = 0;
+
+impl Operands for HoleOperands<'_> {
+    /// Which registers a run has is not known.
+    type Run = Infallible;
+
+    fn read(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node {
+        self.flush(cursor);
+        let may_be_cached = self.request.cached & 1 << operand != 0;
+        if self.is_cached && may_be_cached {
+            // All 64 bits of an integer, though perhaps only the low ones mean something.
+            let whole = if ty.is_float() { ty } else { Type::I64 };
+            if !self.cached.is_some() {
+                self.cached = cursor.add(Op::CACHED, Sig { from: Type::Void, ty: whole }, &[], 0);
+            }
+            debug_assert_eq!(cursor.ty(self.cached), whole, "it is cached as one type");
+            return if ty == whole { self.cached } else { cursor.narrow(self.cached, ty) };
+        }
+        self.reads_slot |= may_be_cached;
+        let address = self.slot(cursor, operand);
+        cursor.load(ty, address)
+    }
+
+    fn write(&mut self, cursor: &mut Cursor<'_>, operand: u8, value: Node) {
+        self.flush(cursor);
+        let whole = if cursor.ty(value) == Type::F64 { value } else { cursor.widen(value) };
+        if !self.request.omits_store {
+            self.store(cursor, operand, whole);
+        }
+        self.is_cached = false;
+        self.last = Some((operand, value));
+        self.unstored = Some((operand, whole));
+    }
+
+    fn constant(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node {
+        let value = self.constant_hole(cursor, operand, ty);
+        self.constants.push((value, operand));
+        value
+    }
+
+    fn window(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node {
+        self.flush(cursor);
+        self.observed = true;
+        self.slot(cursor, operand)
+    }
+
+    /// How many registers are in a run.
+    fn window_length(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node {
+        self.hole(cursor, HoleSource::Count(operand), Range::Unsigned)
+    }
+
+    fn operator(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node {
+        match op {
+            Op::TC => return self.pointer(cursor, CONTEXT),
+            Op::LOCAL => {
+                self.flush(cursor);
+                self.observed = true;
+                return self.pointer(cursor, FRAME);
+            }
+            Op::CU if self.request.keeps_unit => {
+                self.reads_unit = true;
+                return cursor.add(Op::KEPT_CU, WORD, &[], 0);
+            }
+            Op::CU => return self.hole(cursor, HoleSource::Unit, Range::Any),
+            Op::SCAST | Op::UCAST => {
+                if let Some(converted) = self.converted(cursor, op, sig, inputs.get(0)) {
+                    return converted;
+                }
+            }
+            _ => {}
+        }
+        self.is_cached &= !self.request.vocab.info(op).props.contains(Props::WRITES);
+        cursor.operator(op, sig, inputs, imm)
+    }
+
+    fn operator_with(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        op: Op,
+        sig: Sig,
+        inputs: Inputs<'_>,
+        operand: u8,
+    ) -> Node {
+        match op {
+            Op::CONST => self.constant_hole(cursor, operand, sig.ty),
+            Op::ADDR => {
+                let (base, range) = (inputs.get(0), self.range(operand));
+                if range == Range::Any {
+                    let distance = self.hole(cursor, HoleSource::Operand(operand), range);
+                    return cursor.add(Op::ADD, WORD, &[base, distance], 0);
+                }
+                let offset = HoleValue { source: HoleSource::Operand(operand), scale: 1, range };
+                cursor.add(Op::OPEN_ADDR, WORD, &[base], self.holes.placeholder(offset) as u64)
+            }
+            Op::IDX => {
+                let (base, index) = (inputs.get(0), inputs.get(1));
+                let scale = self.hole(cursor, HoleSource::Operand(operand), self.range(operand));
+                let distance = cursor.add(Op::MUL, WORD, &[index, scale], 0);
+                cursor.add(Op::ADD, WORD, &[base, distance], 0)
+            }
+            _ => {
+                self.is_inexpressible = true;
+                cursor.operator(op, sig, inputs, 0)
+            }
+        }
+    }
+
+    fn before_call(&mut self, cursor: &mut Cursor<'_>, effect: Effect) {
+        self.flush(cursor);
+        self.is_cached = false;
+        if effect == Effect::Observes {
+            self.last = None;
+            self.observed = true;
+        }
+    }
+
+    fn after_call(&mut self, _: &mut Cursor<'_>, _: Effect) {}
+
+    fn context(&mut self, cursor: &mut Cursor<'_>) -> Node {
+        self.pointer(cursor, CONTEXT)
+    }
+
+    /// If the function's number is a constant operand, the address of its call cell is a hole; otherwise the address of the
+    /// table is, in which the code looks the cell up.
+    fn callee(&mut self, cursor: &mut Cursor<'_>, number: Node) -> InvokeTarget {
+        match self.cell(cursor, number) {
+            Some(cell) => InvokeTarget::Cell(cell),
+            None => {
+                let table = self.hole(cursor, HoleSource::Functions, Range::Any);
+                InvokeTarget::InTable(table, number)
+            }
+        }
+    }
+
+    /// Runs stay in their slots: neither which registers they have is known nor how many.
+    fn run(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> InvokeArguments<Infallible> {
+        let first = self.slot(cursor, operand);
+        InvokeArguments::InMemory([first, self.window_length(cursor, operand)])
+    }
+
+    fn run_length(run: &Infallible) -> usize {
+        match *run {}
+    }
+
+    fn run_element(&mut self, _: &mut Cursor<'_>, run: &Infallible, _: usize) -> Node {
+        match *run {}
+    }
+
+    fn before_end(&mut self, cursor: &mut Cursor<'_>) {
+        self.flush(cursor);
+    }
+
+    fn edge(&mut self, _: &mut Cursor<'_>, to: &LocalBlock) {
+        self.is_cached_in[to.number as usize] &= self.is_cached;
+    }
+
+    fn start(&mut self, _: &mut Cursor<'_>, block: &LocalBlock) {
+        // An edge that is not linked yet leads back to the head of a loop, and what the loop writes is not known.
+        self.is_cached = self.is_cached_in[block.number as usize] && block.awaited == 0;
+        self.last = None;
+    }
+
+    fn seal(&mut self, _: &mut Cursor<'_>, _: &LocalBlock) {}
+
+    fn next(&mut self, cursor: &mut Cursor<'_>) {
+        let to = self.exit_block(cursor, NEXT);
+        cursor.jump(to);
+    }
+
+    fn goto(&mut self, cursor: &mut Cursor<'_>, operand: u8) {
+        let to = self.exit_block(cursor, 1 + operand as usize);
+        cursor.jump(to);
+    }
+
+    /// Goes where a table of addresses says, one for each label; the last one is for all greater values.
+    fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &'static [u8]) {
+        // A bytecode has one table.
+        self.is_inexpressible |= *self.table.get_or_insert(operands) != operands;
+        let last = match operands {
+            [run] if self.request.opcode.operands[*run as usize].kind == OperandKind::Labels => {
+                self.hole(cursor, HoleSource::Last(*run), Range::Unsigned)
+            }
+            _ => cursor.constant(Type::I64, operands.len() as u64 - 1),
+        };
+        let table = self.hole(cursor, HoleSource::Table, Range::Any);
+        let is_less = cursor.add(Op::ULT, Sig { from: Type::I64, ty: Type::Flag }, &[position, last], 0);
+        let position = cursor.add(Op::SELECT, WORD, &[is_less, position, last], 0);
+        let entry = cursor.add(Op::IDX, WORD, &[table, position], SLOT_BYTES);
+        let target = cursor.load(Type::I64, entry);
+        let [context, frame] = self.pointers(cursor);
+        cursor.leave(Op::CONTINUE_TO, Type::Void, &[context, frame, target], 0);
+    }
+
+    fn give_back(&mut self, cursor: &mut Cursor<'_>, value: Option<Node>) {
+        cursor.give_back(value);
+    }
+
+    fn exit(&mut self, cursor: &mut Cursor<'_>, to: Resume) {
+        self.reads_slot |= to == Resume::Here;
+        let to = match to {
+            Resume::Here => cursor.at as u64,
+            Resume::Next => cursor.at as u64 + 1,
+            Resume::Label(operand) => {
+                let source = HoleSource::Operand(operand);
+                self.holes.placeholder(HoleValue { source, scale: 1, range: Range::Unsigned }) as u64
+            }
+        };
+        cursor.leave(Op::EXIT_AT, Type::Void, &[], to);
+    }
+
+    fn trap(&mut self, cursor: &mut Cursor<'_>, code: u32) {
+        cursor.leave(Op::TRAP, Type::Void, &[], code as u64);
+    }
+}
+
+impl<'a> HoleOperands<'a> {
+    pub(super) fn new(request: &'a StencilRequest<'a>, holes: &'a mut HoleValues) -> HoleOperands<'a> {
+        HoleOperands {
+            request,
+            holes,
+            pointers: [Node::NONE; 2],
+            cached: Node::NONE,
+            is_cached: true,
+            is_cached_in: vec![true; request.template.blocks as usize],
+            reads_slot: false,
+            reads_unit: false,
+            observed: false,
+            is_inexpressible: false,
+            constants: Vec::new(),
+            last: None,
+            unstored: None,
+            exits: [Block::NONE; 1 + MAX_OPERANDS],
+            table: None,
+        }
+    }
+
+    /// Continues at the next bytecode, if control reaches the template's end. Says what is cached there.
+    pub(super) fn finish(&mut self, cursor: &mut Cursor<'_>) -> Option<CachedValue> {
+        if !cursor.is_reached() {
+            return None;
+        }
+        if self.exits[NEXT].is_some() {
+            self.flush(cursor);
+            cursor.jump(self.exits[NEXT]);
+            return None;
+        }
+        let Some((operand, value)) = self.last.filter(|_| !self.observed) else {
+            self.flush(cursor);
+            self.continue_at(cursor, NEXT, None);
+            return None;
+        };
+        let ty = cached_type(cursor.ty(value));
+        let whole = match ty {
+            Type::I32 if self.request.omits_store => cursor.as_i32(value),
+            Type::I32 => cursor.widen(value),
+            _ => value,
+        };
+        self.continue_at(cursor, NEXT, Some(whole));
+        Some(CachedValue { operand, ty })
+    }
+
+    /// Ends the blocks of the exits that were used.
+    pub(super) fn end_exits(&mut self, cursor: &mut Cursor<'_>) {
+        for exit in 0..self.exits.len() {
+            if self.exits[exit].is_some() {
+                cursor.block = self.exits[exit];
+                self.continue_at(cursor, exit, None);
+            }
+        }
+    }
+
+    /// Ends the block with an exit to another bytecode.
+    fn continue_at(&mut self, cursor: &mut Cursor<'_>, exit: usize, value: Option<Node>) {
+        let [context, frame] = self.pointers(cursor);
+        match value {
+            None => cursor.leave(Op::CONTINUE, Type::Void, &[context, frame], exit as u64),
+            Some(value) => {
+                let ty = cursor.ty(value);
+                cursor.leave(Op::CONTINUE_WITH, ty, &[context, frame, value], exit as u64);
+            }
+        }
+    }
+
+    fn exit_block(&mut self, cursor: &mut Cursor<'_>, exit: usize) -> Block {
+        if !self.exits[exit].is_some() {
+            self.exits[exit] = cursor.graph.add_block();
+        }
+        self.exits[exit]
+    }
+
+    /// Stores the value whose store was omitted so far, before something may read its slot.
+    fn flush(&mut self, cursor: &mut Cursor<'_>) {
+        if let Some((operand, whole)) = self.unstored.take()
+            && self.request.omits_store
+        {
+            self.store(cursor, operand, whole);
+        }
+    }
+
+    fn pointer(&mut self, cursor: &mut Cursor<'_>, which: usize) -> Node {
+        if !self.pointers[which].is_some() {
+            let op = [Op::KEPT_TC, Op::KEPT_LOCAL][which];
+            self.pointers[which] = cursor.add(op, WORD, &[], 0);
+        }
+        self.pointers[which]
+    }
+
+    fn pointers(&mut self, cursor: &mut Cursor<'_>) -> [Node; 2] {
+        [self.pointer(cursor, CONTEXT), self.pointer(cursor, FRAME)]
+    }
+
+    /// A value that is a hole.
+    fn hole(&mut self, cursor: &mut Cursor<'_>, source: HoleSource, range: Range) -> Node {
+        let bits = self.holes.placeholder(HoleValue { source, scale: 1, range }) as u64;
+        cursor.add(Op::OPEN, WORD, &[], bits)
+    }
+
+    /// The address of the slot that an operand names.
+    fn slot(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node {
+        let (source, scale) = (HoleSource::Operand(operand), SLOT_BYTES as u8);
+        let frame = self.pointer(cursor, FRAME);
+        let offset = self.holes.placeholder(HoleValue { source, scale, range: Range::Signed });
+        cursor.add(Op::OPEN_ADDR, WORD, &[frame], offset as u64)
+    }
+
+    fn store(&mut self, cursor: &mut Cursor<'_>, operand: u8, whole: Node) {
+        let address = self.slot(cursor, operand);
+        cursor.store(address, whole);
+    }
+
+    /// The call cell of a function whose number is a constant operand.
+    fn cell(&mut self, cursor: &mut Cursor<'_>, number: Node) -> Option<Node> {
+        // A narrow number is the low bits of a hole.
+        let hole = match cursor.graph.node(number).op {
+            Op::UCAST => cursor.graph.inputs(number)[0],
+            _ => number,
+        };
+        let data = cursor.graph.node(hole);
+        if data.op != Op::OPEN || self.request.constants != Constants::Short {
+            return None;
+        }
+        match self.holes.find(data.imm as i64)? {
+            (hole, 0) => match self.holes.list()[hole].source {
+                HoleSource::Operand(operand) => {
+                    Some(self.hole(cursor, HoleSource::Cell(operand), Range::Any))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The range of a constant operand that is used as 64 bits.
+    fn range(&self, operand: u8) -> Range {
+        match self.request.opcode.operands[operand as usize].scalar {
+            _ if self.request.constants == Constants::Held => Range::Any,
+            Some(Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16 | Scalar::I32) => Range::Signed,
+            Some(Scalar::F32 | Scalar::F64) => Range::Any,
+            _ if self.request.constants != Constants::Short => Range::Any,
+            _ => Range::Signed,
+        }
+    }
+
+    fn constant_hole(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node {
+        let source = HoleSource::Operand(operand);
+        if ty.bits() == 64 {
+            let value = self.hole(cursor, source, self.range(operand));
+            // A float comes through an integer register. As an operand in memory behind the code it is no faster, in loops
+            // of nothing but additions and multiplications, and each bytecode with one takes twice as long to compile and
+            // ten bytes more.
+            return if ty.is_float() { cursor.bitcast(value, ty) } else { value };
+        }
+        let is_held = self.request.constants == Constants::Held;
+        let whole = self.hole(cursor, source, if is_held { Range::Any } else { Range::Signed });
+        let value = cursor.add(Op::UCAST, Sig { from: Type::I64, ty: Type::I32 }, &[whole], 0);
+        match ty {
+            Type::I32 => value,
+            Type::F32 => cursor.bitcast(value, ty),
+            narrow => cursor.add(Op::UCAST, Sig { from: Type::I32, ty: narrow }, &[value], 0),
+        }
+    }
+
+    /// A constant operand as an integer of another type, if that is the operand's value or has its low bits: then it is a hole as
+    /// well, instead of computed.
+    fn converted(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, input: Node) -> Option<Node> {
+        let (_, operand) = *self.constants.iter().find(|(constant, _)| *constant == input)?;
+        let scalar = self.request.opcode.operands[operand as usize].scalar?;
+        let is_its_own = scalar.ty() == sig.from && scalar.is_signed() == (op == Op::SCAST);
+        (is_its_own || sig.ty.bits() < sig.from.bits()).then(|| self.constant_hole(cursor, operand, sig.ty))
+    }
+}

@@ -1,0 +1,339 @@
+//! Link a template: make its steps nodes and its blocks blocks of a graph.
+//!
+//! In: a template, and a [`Cursor`] where it goes. Out: the graph with the template's nodes; the cursor behind it, if control
+//! goes on there without a jump. Holds: every block of the template is ended, and each of its parameters has an input for
+//! each edge. Cost: linear in the template's steps.
+//!
+//! The linker numbers the template's values and follows its own control flow. All else is asked of [`Operands`]: what an
+//! operand is, what a read or a write does, and where control goes when it leaves the template. So the linker does not know
+//! whether VM registers are values, slots or something else, nor whether the bytecode is known.
+
+use super::cursor::{Cursor, Inputs};
+use super::invoke::{Functions, InvokeArguments, InvokeTarget};
+use crate::ir::graph::{CallData, Effect, Heat, Target};
+use crate::ir::index::{Block, Node};
+use crate::ir::template::{BlockRef, Callee, Imm, Likelihood, Ref, Resume, Signature, Step, Template};
+use crate::vocab::{Op, Sig, Type};
+
+/// What a template's operands are, and what is around the template.
+///
+/// A template is linked once for a bytecode whose operands are known, or for an opcode whose operands are holes. Whoever
+/// links paths through bytecode answers where control leaves the path in [`Operands::goto`] and its like.
+pub(super) trait Operands {
+    /// A run of registers that a callee gets one by one.
+    type Run;
+
+    /// The value of a VM register.
+    fn read(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node;
+    /// Writes a VM register.
+    fn write(&mut self, cursor: &mut Cursor<'_>, operand: u8, value: Node);
+    /// The value of a constant.
+    fn constant(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node;
+    /// The address of a run of registers, which are in their slots from here on.
+    fn window(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node;
+    /// How many registers are in a run.
+    fn window_length(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node;
+    /// An operator. How a function gets its context, its frame and its unit is up to whoever calls it.
+    fn operator(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node;
+    /// An operator whose constant is an operand.
+    fn operator_with(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        op: Op,
+        sig: Sig,
+        inputs: Inputs<'_>,
+        operand: u8,
+    ) -> Node;
+
+    /// A call follows that may do this.
+    fn before_call(&mut self, cursor: &mut Cursor<'_>, effect: Effect);
+    /// The call has returned.
+    fn after_call(&mut self, cursor: &mut Cursor<'_>, effect: Effect);
+    /// What functions of bytecode hand on to those that they call.
+    fn context(&mut self, cursor: &mut Cursor<'_>) -> Node;
+    /// The function of bytecode with this number.
+    fn callee(&mut self, cursor: &mut Cursor<'_>, number: Node) -> InvokeTarget;
+    /// A run of registers as arguments.
+    fn run(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> InvokeArguments<Self::Run>;
+    /// How many registers a run has.
+    fn run_length(run: &Self::Run) -> usize;
+    /// The 64 bits of one register of a run.
+    fn run_element(&mut self, cursor: &mut Cursor<'_>, run: &Self::Run, index: usize) -> Node;
+
+    /// The step that follows ends the block.
+    fn before_end(&mut self, cursor: &mut Cursor<'_>);
+    /// The block was ended by an edge to a block of the template.
+    fn edge(&mut self, cursor: &mut Cursor<'_>, to: &LocalBlock);
+    /// A block of the template starts.
+    fn start(&mut self, cursor: &mut Cursor<'_>, block: &LocalBlock);
+    /// All edges into a block that [was started before](LocalBlock::is_loop) are known now.
+    fn seal(&mut self, cursor: &mut Cursor<'_>, block: &LocalBlock);
+
+    /// Ends the block: control goes on at the next bytecode.
+    fn next(&mut self, cursor: &mut Cursor<'_>);
+    /// Ends the block: control goes to a label.
+    fn goto(&mut self, cursor: &mut Cursor<'_>, operand: u8);
+    /// Ends the block: control goes to the label at this position, or to the last.
+    fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &'static [u8]);
+    /// Ends the block: the function returns.
+    fn give_back(&mut self, cursor: &mut Cursor<'_>, value: Option<Node>);
+    /// Ends the block: the interpreter goes on.
+    fn exit(&mut self, cursor: &mut Cursor<'_>, to: Resume);
+    /// Ends the block: the function fails.
+    fn trap(&mut self, cursor: &mut Cursor<'_>, code: u32);
+}
+
+/// Links templates one behind the other.
+pub(super) struct Linker<'a, O> {
+    pub(super) cursor: Cursor<'a>,
+    pub(super) operands: O,
+    /// Where functions of bytecode are found.
+    pub(super) functions: &'a Functions<'a>,
+    pub(super) scratch: &'a mut LinkScratch,
+}
+
+/// The template that is being linked; the memory is kept.
+#[derive(Debug, Default)]
+pub(super) struct LinkScratch {
+    /// The template's values, by number.
+    values: Vec<Node>,
+    blocks: Vec<LocalBlock>,
+    /// Arguments of jumps to blocks with parameters: the block, then its arguments one by one, for each jump.
+    args: Vec<(BlockRef, Node)>,
+    /// The inputs of the call that is being made.
+    pub(super) inputs: Vec<Node>,
+}
+
+/// A block of the template that is being linked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LocalBlock {
+    /// Its number in the template.
+    pub(super) number: BlockRef,
+    /// The same in the graph.
+    pub(super) block: Block,
+    /// How many edges into it have not been linked yet.
+    pub(super) awaited: u32,
+    /// It was started before all edges into it were linked, or has none.
+    pub(super) is_loop: bool,
+    /// Where its parameters are among the template's values.
+    first_param: u32,
+    params: u32,
+}
+
+impl<O: Operands> Linker<'_, O> {
+    /// Links a template at the cursor.
+    pub(super) fn link(&mut self, template: &Template) {
+        self.add_blocks(template);
+        for step in template.steps {
+            // What follows a step that left is the rest of a block whose edges were never taken.
+            if self.cursor.is_reached() || matches!(step, Step::Block { .. }) {
+                self.step(step);
+            }
+        }
+        if !self.scratch.args.is_empty() {
+            self.complete_params();
+        }
+    }
+
+    /// Adds the template's blocks to the graph, and counts the edges into each, so that it is known when all are linked.
+    fn add_blocks(&mut self, template: &Template) {
+        let LinkScratch { values, blocks, args, .. } = &mut *self.scratch;
+        values.clear();
+        blocks.clear();
+        args.clear();
+        if template.blocks <= 1 {
+            return;
+        }
+        blocks.extend((0..template.blocks).map(LocalBlock::new));
+        for step in template.steps {
+            match *step {
+                Step::Jump { block, .. } => blocks[block as usize].awaited += 1,
+                Step::Branch { then, otherwise, .. } => {
+                    blocks[then as usize].awaited += 1;
+                    blocks[otherwise as usize].awaited += 1;
+                }
+                _ => {}
+            }
+        }
+        for block in &mut blocks[1..] {
+            block.block = self.cursor.graph.add_block();
+        }
+    }
+
+    /// Links a step that has a value.
+    fn step(&mut self, step: &Step) {
+        let Linker { cursor, operands, scratch, .. } = self;
+        let value = match *step {
+            Step::Node { op, sig, inputs, imm } => {
+                let inputs = Inputs { values: &scratch.values, refs: inputs };
+                let node = match imm {
+                    Imm::Known(value) => operands.operator(cursor, op, sig, inputs, value as u64),
+                    Imm::Address(address) => {
+                        operands.operator(cursor, op, sig, inputs, address.0.addr() as u64)
+                    }
+                    Imm::Operand(operand) => operands.operator_with(cursor, op, sig, inputs, operand),
+                };
+                if sig.ty == Type::Void {
+                    return;
+                }
+                node
+            }
+            Step::Read { operand, ty } => operands.read(cursor, operand, ty),
+            Step::Constant { operand, ty } => operands.constant(cursor, operand, ty),
+            Step::Window { operand } => operands.window(cursor, operand),
+            Step::WindowLength { operand } => operands.window_length(cursor, operand),
+            Step::Write { operand, value } => {
+                return operands.write(cursor, operand, scratch.values[value as usize]);
+            }
+            Step::Call { callee, args, signature, effect } => {
+                return self.call(callee, args, signature, effect);
+            }
+            Step::Invoke { function, args, ret, effect } => return self.invoke(function, args, ret, effect),
+            Step::Block { block, params, cold } => return self.start(block, params, cold),
+            _ => return self.end(step),
+        };
+        self.scratch.values.push(value);
+    }
+
+    /// Links a step that ends its block.
+    fn end(&mut self, step: &Step) {
+        self.operands.before_end(&mut self.cursor);
+        let Linker { cursor, operands, scratch, .. } = self;
+        match *step {
+            Step::Jump { block, args } => self.jump(block, args),
+            Step::Branch { flag, then, otherwise, likelihood } => {
+                self.branch(flag, then, otherwise, likelihood);
+            }
+            Step::Goto { operand } => operands.goto(cursor, operand),
+            Step::Switch { value, operands: labels } => {
+                operands.switch(cursor, scratch.values[value as usize], labels);
+            }
+            Step::Next => operands.next(cursor),
+            Step::Return { value } => {
+                operands.give_back(cursor, value.map(|value| scratch.values[value as usize]));
+            }
+            Step::Tail { function, args } => self.tail(function, args),
+            Step::Exit { to } => operands.exit(cursor, to),
+            Step::Trap { code } => operands.trap(cursor, code),
+            Step::Node { .. }
+            | Step::Read { .. }
+            | Step::Constant { .. }
+            | Step::Window { .. }
+            | Step::WindowLength { .. }
+            | Step::Write { .. }
+            | Step::Call { .. }
+            | Step::Invoke { .. }
+            | Step::Block { .. } => unreachable!("it does not end a block"),
+        }
+    }
+
+    pub(super) fn value(&self, value: Ref) -> Node {
+        self.scratch.values[value as usize]
+    }
+
+    /// Adds the next of the template's values.
+    pub(super) fn define(&mut self, value: Node) {
+        self.scratch.values.push(value);
+    }
+
+    fn call(&mut self, callee: Callee, args: &[Ref], signature: Signature, effect: Effect) {
+        self.operands.before_call(&mut self.cursor, effect);
+        let Linker { cursor, scratch, .. } = self;
+        let LinkScratch { inputs, values, .. } = &mut **scratch;
+        inputs.clear();
+        let target = match callee {
+            Callee::Known(address) => Target::Direct(address.0 as u64),
+            Callee::Value(value) => {
+                inputs.push(values[value as usize]);
+                Target::Indirect
+            }
+        };
+        inputs.extend(args.iter().map(|&arg| values[arg as usize]));
+        let call = cursor.call_data(CallData { target, signature, effect });
+        let op = if signature.ret == Type::Void { Op::CALLV } else { Op::CALL };
+        let node = cursor.push(op, Sig { from: Type::Void, ty: signature.ret }, inputs, call);
+        if signature.ret != Type::Void {
+            values.push(node);
+        }
+        self.operands.after_call(&mut self.cursor, effect);
+    }
+
+    /// Starts a block of the template.
+    fn start(&mut self, block: BlockRef, params: &[Type], cold: bool) {
+        let Linker { cursor, operands, scratch, .. } = self;
+        debug_assert!(!cursor.is_reached(), "the block before {block} is closed");
+        let local = &mut scratch.blocks[block as usize];
+        local.first_param = scratch.values.len() as u32;
+        local.params = params.len() as u32;
+        local.is_loop = local.awaited > 0 || cursor.graph.block(local.block).preds.is_empty();
+        for &ty in params {
+            let param = cursor.graph.add_param(local.block, ty, cursor.at);
+            scratch.values.push(param);
+        }
+        if cold {
+            cursor.graph.blocks[local.block.at()].heat = Heat::Cold;
+        }
+        cursor.block = local.block;
+        operands.start(cursor, local);
+    }
+
+    fn jump(&mut self, block: BlockRef, args: &[Ref]) {
+        let LinkScratch { blocks, values, args: all, .. } = &mut *self.scratch;
+        all.extend(args.iter().map(|&arg| (block, values[arg as usize])));
+        self.cursor.jump(blocks[block as usize].block);
+        self.edge(block);
+        self.linked(block);
+    }
+
+    fn branch(&mut self, flag: Ref, then: BlockRef, otherwise: BlockRef, likelihood: Likelihood) {
+        let [to_then, to_otherwise] =
+            [then, otherwise].map(|block| self.scratch.blocks[block as usize].block);
+        self.cursor.branch(self.value(flag), to_then, to_otherwise);
+        let cold = match likelihood {
+            Likelihood::Likely => Some(to_otherwise),
+            Likelihood::Unlikely => Some(to_then),
+            Likelihood::Even => None,
+        };
+        if let Some(cold) = cold {
+            self.cursor.graph.blocks[cold.at()].heat = Heat::Cold;
+        }
+        self.edge(then);
+        self.edge(otherwise);
+        self.linked(then);
+        self.linked(otherwise);
+    }
+
+    fn edge(&mut self, to: BlockRef) {
+        self.operands.edge(&mut self.cursor, &self.scratch.blocks[to as usize]);
+    }
+
+    /// One more edge into a block of the template is linked.
+    fn linked(&mut self, block: BlockRef) {
+        let local = &mut self.scratch.blocks[block as usize];
+        local.awaited -= 1;
+        if local.awaited == 0 && local.is_loop {
+            self.operands.seal(&mut self.cursor, local);
+        }
+    }
+
+    /// Gives the parameters of the template's blocks the arguments of the jumps.
+    fn complete_params(&mut self) {
+        let LinkScratch { values, blocks, args, inputs } = &mut *self.scratch;
+        for block in blocks {
+            for param in 0..block.params {
+                let node = values[(block.first_param + param) as usize];
+                let of_block = args.iter().filter(|(to, _)| *to == block.number);
+                let of_jumps = of_block.map(|(_, value)| *value);
+                inputs.clear();
+                inputs.extend(of_jumps.skip(param as usize).step_by(block.params as usize));
+                self.cursor.graph.set_inputs(node, inputs);
+            }
+        }
+    }
+}
+
+impl LocalBlock {
+    fn new(number: BlockRef) -> LocalBlock {
+        LocalBlock { number, block: Block::NONE, awaited: 0, is_loop: false, first_param: 0, params: 0 }
+    }
+}

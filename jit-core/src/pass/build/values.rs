@@ -1,0 +1,422 @@
+//! The operands of a bytecode in a function: VM registers are values.
+//!
+//! In: a template's reads and writes, and where control goes. Out: the values in [`super::registers`], carried along each edge,
+//! and stores of them where somebody may look at their slots. Holds: whoever looks at a slot finds the register's value there.
+
+use super::cursor::{Cursor, Inputs};
+use super::invoke::{InvokeArguments, InvokeTarget, MAX_ARGUMENTS};
+use super::link::{LocalBlock, Operands};
+use super::{FunctionScratch, FunctionSource, SLOT_BYTES, WORD};
+use crate::ir::bytecode::{OperandKind, Raw, run_of};
+use crate::ir::graph::Effect;
+use crate::ir::index::{Block, Node};
+use crate::ir::template::{Resume, Template};
+use crate::pass::chaos::Chaos;
+use crate::vocab::{Op, Sig, Type};
+use core::ops::Range;
+
+/// The operands of the bytecode at the cursor, in a function.
+pub(super) struct ValueOperands<'a> {
+    pub(super) source: &'a FunctionSource<'a>,
+    pub(super) scratch: &'a mut FunctionScratch,
+    /// Leaves functions where no template asks for it.
+    pub(super) chaos: &'a mut Chaos,
+    /// Whether the template at hand has let others see all slots. All registers are in theirs, and are loaded again behind it.
+    pub(super) observed: bool,
+    /// The same of the runs of registers that its operands name, if others may write there.
+    pub(super) has_window: bool,
+    /// Whether some blocks may be unreachable.
+    pub(super) may_be_unreached: bool,
+    /// The block of the next bytecode, once the template at hand has jumped there.
+    pub(super) next: Block,
+}
+
+/// Which registers an edge carries.
+#[derive(Clone, Copy)]
+pub(super) enum Needs {
+    /// Those that are needed at this bytecode.
+    At(usize),
+    /// Those that the template being linked may need.
+    Within,
+    /// All that are used.
+    All,
+}
+
+impl Operands for ValueOperands<'_> {
+    type Run = Range<usize>;
+
+    fn read(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node {
+        let register = self.operand(cursor.at, operand) as u32;
+        if self.observed || self.is_in_window(cursor.at, register) {
+            // Whoever has its slot's address may have written there.
+            self.reload(cursor, register);
+        }
+        self.read_register(cursor, register, ty)
+    }
+
+    fn write(&mut self, cursor: &mut Cursor<'_>, operand: u8, value: Node) {
+        let register = self.operand(cursor.at, operand) as u32;
+        let home = self.scratch.registers.home(register);
+        let value = if home == cursor.ty(value) { value } else { cursor.widen(value) };
+        self.scratch.registers.write(register, value);
+        if self.observed || self.is_in_window(cursor.at, register) {
+            // Whoever looks at its slot from now on finds it there.
+            self.flush(cursor, register);
+        }
+    }
+
+    fn constant(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node {
+        cursor.constant(ty, self.operand(cursor.at, operand))
+    }
+
+    fn window(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node {
+        let run = run_of(self.operand(cursor.at, operand));
+        match self.operand_kind(cursor.at, operand) {
+            OperandKind::RegsMut => self.hand_out(cursor),
+            _ => self.flush_run(cursor, run.clone()),
+        }
+        self.slot_address(cursor, run.start as u32)
+    }
+
+    fn window_length(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node {
+        cursor.constant(Type::I64, run_of(self.operand(cursor.at, operand)).len() as u64)
+    }
+
+    fn operator(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node {
+        match (op, self.source.call_entry) {
+            (Op::CU, Some(call_entry)) => cursor.constant(Type::I64, call_entry.unit),
+            (Op::LOCAL, _) => {
+                self.observed = true;
+                self.flush_all(cursor);
+                cursor.add(op, sig, &[], imm)
+            }
+            _ => cursor.operator(op, sig, inputs, imm),
+        }
+    }
+
+    fn operator_with(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        op: Op,
+        sig: Sig,
+        inputs: Inputs<'_>,
+        operand: u8,
+    ) -> Node {
+        let imm = self.operand(cursor.at, operand);
+        self.operator(cursor, op, sig, inputs, imm)
+    }
+
+    fn before_call(&mut self, cursor: &mut Cursor<'_>, effect: Effect) {
+        if effect == Effect::Observes {
+            self.observed = true;
+            self.flush_all(cursor);
+        }
+    }
+
+    fn after_call(&mut self, cursor: &mut Cursor<'_>, effect: Effect) {
+        if effect == Effect::Observes {
+            self.reload_all(cursor);
+        }
+    }
+
+    fn context(&mut self, cursor: &mut Cursor<'_>) -> Node {
+        cursor.add(Op::TC, WORD, &[], 0)
+    }
+
+    fn callee(&mut self, cursor: &mut Cursor<'_>, number: Node) -> InvokeTarget {
+        let known = cursor.graph.as_const(number);
+        let cell = known.and_then(|known| self.source.functions.cells.get(known as usize));
+        cell.map_or(InvokeTarget::Number(number), |&cell| InvokeTarget::Known(cell))
+    }
+
+    /// The registers of a run are values, unless they are many or others write them.
+    fn run(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> InvokeArguments<Self::Run> {
+        let run = run_of(self.operand(cursor.at, operand));
+        let is_written = run.clone().any(|register| self.is_in_window(cursor.at, register as u32));
+        if run.len() > MAX_ARGUMENTS || self.observed || is_written {
+            let count = cursor.constant(Type::I64, run.len() as u64);
+            let first = self.window(cursor, operand);
+            return InvokeArguments::InMemory([first, count]);
+        }
+        InvokeArguments::Run(run)
+    }
+
+    fn run_length(run: &Self::Run) -> usize {
+        run.len()
+    }
+
+    fn run_element(&mut self, cursor: &mut Cursor<'_>, run: &Self::Run, index: usize) -> Node {
+        self.read_register(cursor, (run.start + index) as u32, Type::I64)
+    }
+
+    fn before_end(&mut self, _: &mut Cursor<'_>) {}
+
+    fn edge(&mut self, _: &mut Cursor<'_>, to: &LocalBlock) {
+        self.carry(to.block, Needs::Within);
+    }
+
+    fn start(&mut self, cursor: &mut Cursor<'_>, local: &LocalBlock) {
+        let FunctionScratch { liveness, registers, .. } = &mut *self.scratch;
+        if local.is_loop {
+            self.may_be_unreached |= cursor.graph.block(local.block).preds.is_empty();
+            let written = liveness.written_by(cursor.at as usize);
+            registers.start_loop(cursor.graph, local.block, liveness.within(), written, cursor.at);
+        } else {
+            registers.start_block(cursor.graph, local.block, liveness.within(), cursor.at);
+        }
+    }
+
+    fn seal(&mut self, cursor: &mut Cursor<'_>, local: &LocalBlock) {
+        let FunctionScratch { liveness, registers, .. } = &mut *self.scratch;
+        registers.seal(cursor.graph, local.block, liveness.within());
+    }
+
+    fn next(&mut self, cursor: &mut Cursor<'_>) {
+        let next = cursor.at as usize + 1;
+        if !self.next.is_some() {
+            let leader = self.scratch.leaders.get(next).copied();
+            self.next = match leader {
+                Some(leader) if leader.is_some() => leader,
+                _ => cursor.graph.add_block(),
+            };
+        }
+        self.jump(cursor, self.next, Needs::At(next));
+    }
+
+    fn goto(&mut self, cursor: &mut Cursor<'_>, operand: u8) {
+        self.jump_to(cursor, self.operand(cursor.at, operand) as u32);
+    }
+
+    fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &'static [u8]) {
+        let mut targets = Vec::new();
+        for &operand in operands {
+            let raw = self.operand(cursor.at, operand);
+            match self.operand_kind(cursor.at, operand) {
+                OperandKind::Labels => targets.extend_from_slice(&self.source.labels[run_of(raw)]),
+                _ => targets.push(raw as u32),
+            }
+        }
+        if let [only] = targets[..] {
+            return self.jump_to(cursor, only);
+        }
+        let blocks: Vec<Block> = targets.iter().map(|&to| self.scratch.leaders[to as usize]).collect();
+        cursor.end(Op::SWITCH, Type::Void, &[position], 0, &blocks);
+        for (block, to) in core::iter::zip(blocks, targets) {
+            self.carry(block, Needs::At(to as usize));
+        }
+    }
+
+    fn give_back(&mut self, cursor: &mut Cursor<'_>, value: Option<Node>) {
+        if self.source.call_entry.is_none() {
+            return cursor.give_back(value);
+        }
+        let bits = match value {
+            Some(value) => cursor.widen(value),
+            None => cursor.constant(Type::I64, 0),
+        };
+        cursor.leave(Op::GIVE, Type::I64, &[bits], 0);
+    }
+
+    fn exit(&mut self, cursor: &mut Cursor<'_>, to: Resume) {
+        let to = match to {
+            Resume::Here => cursor.at as u64,
+            Resume::Next => cursor.at as u64 + 1,
+            Resume::Label(operand) => self.operand(cursor.at, operand),
+        };
+        self.flush_needed(cursor, to as usize);
+        self.exit_at(cursor, to);
+    }
+
+    fn trap(&mut self, cursor: &mut Cursor<'_>, code: u32) {
+        let op = if self.source.call_entry.is_some() { Op::FAIL } else { Op::TRAP };
+        cursor.leave(op, Type::Void, &[], code as u64);
+    }
+}
+
+impl<'a> ValueOperands<'a> {
+    pub(super) fn new(
+        source: &'a FunctionSource<'a>,
+        scratch: &'a mut FunctionScratch,
+        chaos: &'a mut Chaos,
+    ) -> ValueOperands<'a> {
+        let (observed, has_window, may_be_unreached, next) = (false, false, false, Block::NONE);
+        ValueOperands { source, scratch, chaos, observed, has_window, may_be_unreached, next }
+    }
+
+    /// The template of another bytecode is linked next.
+    pub(super) fn start_bytecode(&mut self) {
+        (self.observed, self.has_window) = (false, false);
+    }
+
+    /// The operand of a bytecode.
+    fn operand(&self, at: u32, operand: u8) -> Raw {
+        self.scratch.code.operand(at, operand)
+    }
+
+    fn n_operands(&self, at: u32) -> u8 {
+        self.scratch.code.operands(at as usize).len() as u8
+    }
+
+    fn operand_kind(&self, at: u32, operand: u8) -> OperandKind {
+        self.source.opcodes[self.scratch.code.opcode(at as usize)].operands[operand as usize].kind
+    }
+
+    /// Ends the block with a jump to another.
+    pub(super) fn jump(&mut self, cursor: &mut Cursor<'_>, to: Block, needs: Needs) {
+        cursor.jump(to);
+        self.carry(to, needs);
+    }
+
+    /// Ends the block with a jump to a bytecode that is known to be jumped to.
+    fn jump_to(&mut self, cursor: &mut Cursor<'_>, to: u32) {
+        let leader = self.scratch.leaders[to as usize];
+        self.jump(cursor, leader, Needs::At(to as usize));
+    }
+
+    /// Carries the values of registers along an edge to a block.
+    pub(super) fn carry(&mut self, to: Block, needs: Needs) {
+        let FunctionScratch { liveness, registers, .. } = &mut *self.scratch;
+        let needed = match needs {
+            Needs::At(at) => liveness.needed(at),
+            Needs::Within => liveness.within(),
+            Needs::All => liveness.used(),
+        };
+        registers.add_edge(to, needed);
+    }
+
+    fn read_register(&mut self, cursor: &mut Cursor<'_>, register: u32, ty: Type) -> Node {
+        let value = self.scratch.registers.read(register);
+        let from = cursor.ty(value);
+        if from == ty {
+            return value;
+        }
+        debug_assert_eq!(from, Type::I64, "a register used as several types is at home as an integer");
+        cursor.bits_as(value, ty)
+    }
+
+    fn slot_address(&mut self, cursor: &mut Cursor<'_>, register: u32) -> Node {
+        let frame = self.frame(cursor);
+        cursor.address(frame, register as u64 * SLOT_BYTES)
+    }
+
+    /// The address of the function's frame.
+    pub(super) fn frame(&mut self, cursor: &mut Cursor<'_>) -> Node {
+        let op = if self.source.call_entry.is_some() { Op::FRAME } else { Op::LOCAL };
+        self.scratch.registers.local(cursor.graph, op)
+    }
+
+    /// Puts a register's value in its slot, unless it is there already because nothing was ever written.
+    fn flush(&mut self, cursor: &mut Cursor<'_>, register: u32) {
+        let value = self.scratch.registers.read(register);
+        if self.scratch.registers.is_initial(register, value) {
+            return;
+        }
+        // The whole slot is written: what is above a narrow value is zero.
+        let value = if cursor.ty(value).bits() < 64 { cursor.widen(value) } else { value };
+        let address = self.slot_address(cursor, register);
+        cursor.store(address, value);
+    }
+
+    pub(super) fn flush_all(&mut self, cursor: &mut Cursor<'_>) {
+        for index in 0..self.scratch.flushes.len() {
+            let register = self.scratch.flushes[index];
+            if !self.is_in_window(cursor.at, register) {
+                self.flush(cursor, register);
+            }
+        }
+    }
+
+    /// Puts what is needed where the interpreter goes on in its slots, unless everything is there.
+    pub(super) fn flush_needed(&mut self, cursor: &mut Cursor<'_>, to: usize) {
+        if self.observed {
+            return;
+        }
+        for index in 0..self.scratch.flushes.len() {
+            let register = self.scratch.flushes[index];
+            if self.scratch.liveness.is_needed(register, to) && !self.is_in_window(cursor.at, register) {
+                self.flush(cursor, register);
+            }
+        }
+    }
+
+    fn reload(&mut self, cursor: &mut Cursor<'_>, register: u32) {
+        let ty = self.scratch.registers.home(register);
+        let address = self.slot_address(cursor, register);
+        let value = cursor.load(ty, address);
+        self.scratch.registers.write(register, value);
+    }
+
+    fn reload_all(&mut self, cursor: &mut Cursor<'_>) {
+        for register in 0..self.source.slots {
+            if self.scratch.registers.is_used(register) {
+                self.reload(cursor, register);
+            }
+        }
+    }
+
+    /// Before a template that looks at registers on some paths only: on the others slots must have, too, what is loaded from
+    /// them afterwards.
+    pub(super) fn store_shared(&mut self, cursor: &mut Cursor<'_>, template: &Template) {
+        if template.observes() {
+            self.observed = true;
+            self.flush_all(cursor);
+        } else if self.written_runs(cursor.at).next().is_some() {
+            self.hand_out(cursor);
+        }
+    }
+
+    /// Puts the registers of all runs that the template may write in their slots, where they are from here on. Only once:
+    /// then others may write there.
+    fn hand_out(&mut self, cursor: &mut Cursor<'_>) {
+        if self.has_window || self.observed {
+            return;
+        }
+        for operand in 0..self.n_operands(cursor.at) {
+            if self.operand_kind(cursor.at, operand) == OperandKind::RegsMut {
+                self.flush_run(cursor, run_of(self.operand(cursor.at, operand)));
+            }
+        }
+        self.has_window = true;
+    }
+
+    /// Puts the registers of a run in their slots, but for those that are there.
+    fn flush_run(&mut self, cursor: &mut Cursor<'_>, run: Range<usize>) {
+        for register in run {
+            let register = register as u32;
+            let is_there = self.observed || self.is_in_window(cursor.at, register);
+            if !is_there && self.scratch.registers.is_dirty(register) {
+                self.flush(cursor, register);
+            }
+        }
+    }
+
+    /// Whether a register is in a run whose address the template has handed out, for others to write there.
+    fn is_in_window(&self, at: u32, register: u32) -> bool {
+        self.has_window && self.written_runs(at).any(|run| run.contains(&(register as usize)))
+    }
+
+    /// The runs of registers that others may write while a bytecode runs.
+    fn written_runs(&self, at: u32) -> impl Iterator<Item = Range<usize>> + use<'_> {
+        let operands = self.source.opcodes[self.scratch.code.opcode(at as usize)].operands;
+        let raws = self.scratch.code.operands(at as usize);
+        let runs = core::iter::zip(operands, raws).filter(|(info, _)| info.kind == OperandKind::RegsMut);
+        runs.map(|(_, &raw)| run_of(raw))
+    }
+
+    /// After a template that handed out addresses of slots, the registers have what is there.
+    pub(super) fn reload_observed(&mut self, cursor: &mut Cursor<'_>) {
+        if self.observed {
+            return self.reload_all(cursor);
+        }
+        if !self.has_window {
+            return;
+        }
+        for operand in 0..self.n_operands(cursor.at) {
+            if self.operand_kind(cursor.at, operand) == OperandKind::RegsMut {
+                for register in run_of(self.operand(cursor.at, operand)) {
+                    self.reload(cursor, register as u32);
+                }
+            }
+        }
+    }
+}
