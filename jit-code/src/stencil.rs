@@ -202,7 +202,7 @@ fn outline(compilation: &Compilation, tiles: &TileList, assignment: &Assignment)
         if exit == NEXT {
             outline.next = Some(block.block);
         }
-        let has_moves = assignment.moves.iter().any(|next| next.before as usize == last);
+        let has_moves = assignment.moves.iter().any(|next| next.before.at() == last);
         if block.insts.len == 1 && !has_moves {
             outline.exits[block.block.at()] = Some(exit);
         }

@@ -5,7 +5,7 @@ mod messages;
 use azulejo_core::check;
 use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
 use azulejo_core::ir::graph::{Access, Graph, Pred};
-use azulejo_core::ir::index::{Block, Node};
+use azulejo_core::ir::index::{Block, InstId, Node, Slot};
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::pass::place;
 use azulejo_core::target::{Reg, RegSet};
@@ -281,8 +281,8 @@ const X: [Reg; 6] = [Reg::int(0), Reg::int(1), Reg::int(2), Reg::int(3), Reg::in
 
 fn assigned() -> Assignment {
     let [x0, x1, _, x3, x4, _] = X.map(Loc::Reg);
-    let (slot, argument) = (Loc::Slot(0), Loc::OutArg(0));
-    let moved = |before, from, to| Move { before, from, to, ty: Type::I64 };
+    let (slot, argument) = (Loc::Slot(Slot(0)), Loc::OutArg(0));
+    let moved = |before, from, to| Move { before: InstId(before), from, to, ty: Type::I64 };
     Assignment {
         locs: vec![x0, x0, x0, x3, x1, argument, x4, x0],
         moves: vec![
@@ -301,8 +301,8 @@ const ASSIGNMENTS: [Damage<Assignment>; 10] = [
     ("are not in the order of the instructions", |wrong| wrong.moves.swap(0, 3)),
     ("a move takes what nothing is known of", |wrong| {
         // To where nobody looks.
-        let (from, to) = (Source::Loc(Loc::Slot(7)), Loc::Reg(X[5]));
-        wrong.moves.insert(0, Move { before: 1, from, to, ty: Type::I64 });
+        let (from, to) = (Source::Loc(Loc::Slot(Slot(7))), Loc::Reg(X[5]));
+        wrong.moves.insert(0, Move { before: InstId(1), from, to, ty: Type::I64 });
     }),
     // The value is there too, but the instruction takes it from elsewhere.
     ("operand 0 of 2: is not where it must be", |wrong| wrong.locs[4] = Loc::Reg(X[0])),

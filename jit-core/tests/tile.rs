@@ -10,7 +10,7 @@ use azulejo_core::check::{self, Violation, execute};
 use azulejo_core::fuzzing::{self, AT_EDGE, Options, Random};
 use azulejo_core::grammar::{Grammar, Problem, Rule, Symbol, TileSet, build, text};
 use azulejo_core::ir::graph::{CallData, Effect, Graph};
-use azulejo_core::ir::index::{Block, Node, Vreg};
+use azulejo_core::ir::index::{Block, InstId, Node, Vreg};
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::ir::template::Convention;
 use azulejo_core::ir::tiles::{Constraint, Operand, Role, TileId, TileList};
@@ -377,7 +377,7 @@ const FAULTS: [Damage; 6] = [
         "faults.txt",
         |list, _| {
             list.insts.swap(6, 7);
-            list.faults[4].inst = 7;
+            list.faults[4].inst = InstId(7);
         },
         &["to memory, and not"],
     ),

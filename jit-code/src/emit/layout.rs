@@ -99,9 +99,9 @@ impl Layout {
             let position = tiles.position[block.at()];
             let data = &tiles.blocks[position as usize];
             let [edge] = tiles.edges(data) else { return None };
-            let first = data.insts.start;
+            let first = data.first();
             // The entry is where control comes from outside.
-            if position == 0 || data.insts.len != 1 || !tiles.operands(first as usize).is_empty() {
+            if position == 0 || data.insts.len != 1 || !tiles.operands(first.at()).is_empty() {
                 return None;
             }
             // A move stands before an instruction, and moves are sorted.

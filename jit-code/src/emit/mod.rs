@@ -117,8 +117,8 @@ pub trait Frame: StackFrame + Copy + Default {
 }
 
 /// How far above the stack pointer a spill slot is, in bytes, if so many arguments may stand below.
-pub fn slot_offset(out_args: u16, slot: u32) -> u32 {
-    (out_args as u32 + slot) * 8
+pub fn slot_offset(out_args: u16, slot: impl Into<u32>) -> u32 {
+    (out_args as u32 + slot.into()) * 8
 }
 
 /// How code is emitted.
@@ -283,13 +283,13 @@ fn emit_blocks<M: Backend>(
         let follower = layout.order.get(at + 1).filter(|_| !emitter.falls_through);
         let next = follower.map_or(Block::NONE, |next| tiles.blocks[*next as usize].block);
         emitter.enter(tiles, block, layout, next);
-        let first_move = assignment.moves.partition_point(|next| next.before < block.insts.start);
+        let first_move = assignment.moves.partition_point(|next| next.before < block.first());
         let mut moves = assignment.moves[first_move..].iter().peekable();
-        let first_fault = tiles.faults.partition_point(|fault| fault.inst < block.insts.start);
+        let first_fault = tiles.faults.partition_point(|fault| fault.inst < block.first());
         let mut faults = tiles.faults[first_fault..].iter().peekable();
         for inst in block.insts.range() {
             let before = emitter.here() as u32;
-            while let Some(next) = moves.next_if(|next| next.before as usize == inst) {
+            while let Some(next) = moves.next_if(|next| next.before.at() == inst) {
                 emitter.shuffle(next, tiles.out_args);
             }
             let start = emitter.here() as u32;
@@ -299,7 +299,7 @@ fn emit_blocks<M: Backend>(
             let tile = &tiles.insts[inst];
             (set.emit[tile.tile.0 as usize])(emitter, &Tile::of(tiles, assignment, tile));
             let end = emitter.here() as u32;
-            if let Some(fault) = faults.next_if(|fault| fault.inst as usize == inst) {
+            if let Some(fault) = faults.next_if(|fault| fault.inst.at() == inst) {
                 let Fault { code: trap, origin, .. } = *fault;
                 code.sites.push(Site { start, end, code: trap, origin });
             }

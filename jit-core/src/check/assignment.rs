@@ -153,7 +153,7 @@ impl<'a> Judge<'a> {
         for place in places.chain(assignment.locs.iter().copied()) {
             match place {
                 Loc::Reg(_) => {}
-                Loc::Slot(slot) => n_slots = n_slots.max(slot as usize + 1),
+                Loc::Slot(slot) => n_slots = n_slots.max(slot.at() + 1),
                 Loc::OutArg(at) => n_out_args = n_out_args.max(at as usize + 1),
             }
         }
@@ -174,7 +174,7 @@ impl<'a> Judge<'a> {
         match loc {
             Loc::Reg(reg) => reg.0 as usize,
             Loc::OutArg(at) => Reg::COUNT + at as usize,
-            Loc::Slot(slot) => Reg::COUNT + self.n_out_args + slot as usize,
+            Loc::Slot(slot) => Reg::COUNT + self.n_out_args + slot.at(),
         }
     }
 
@@ -197,8 +197,8 @@ impl<'a> Judge<'a> {
 
     fn moves(&mut self, inst: usize, held: &mut Held, last_round: bool) {
         let moves = &self.assignment.moves;
-        let first = moves.partition_point(|moved| (moved.before as usize) < inst);
-        for moved in moves[first..].iter().take_while(|moved| moved.before as usize == inst) {
+        let first = moves.partition_point(|moved| moved.before.at() < inst);
+        for moved in moves[first..].iter().take_while(|moved| moved.before.at() == inst) {
             let values = match moved.from {
                 Source::Loc(from) => held[self.number(from)],
                 Source::Const(bits) => self.constants.get(&bits).copied().unwrap_or(NOTHING),
@@ -290,7 +290,7 @@ impl<'a> Judge<'a> {
             Loc::Reg(reg) if !self.assignment.used.contains(reg) => {
                 self.report(format!("{inst}"), "writes a register that is not said to be used");
             }
-            Loc::Slot(slot) if slot >= self.assignment.slots => {
+            Loc::Slot(slot) if slot.0 >= self.assignment.slots => {
                 self.report(format!("{inst}"), "writes a spill slot that there is not");
             }
             _ => {}

@@ -246,7 +246,7 @@ impl<'a> Run<'a, '_> {
         if self.graph.may_fault(node)
             && self.machine.memory.faults(values[0], data.ty().bytes().max(data.sig.from.bytes()))
         {
-            let Some(fault) = self.list.faults.iter().find(|fault| fault.inst as usize == at) else {
+            let Some(fault) = self.list.faults.iter().find(|fault| fault.inst.at() == at) else {
                 return self.wrong(at, "faults, and nobody knows of it");
             };
             self.fault = Some(Outcome::Trapped { code: fault.code as u64, origin: fault.origin });

@@ -17,7 +17,7 @@ pub(super) fn faults(graph: &Graph, list: &TileList, found: &mut Vec<Violation>)
         let node = graph.node(fault.node);
         if graph.access(fault.node) != Access::Within(fault.code) || node.origin != fault.origin {
             let problem = format!("is to fault like {}, but by another trap", fault.node);
-            wrong(format!("instruction {}", fault.inst), problem);
+            wrong(format!("instruction {}", fault.inst.0), problem);
         }
     }
     if !list.faults.is_sorted_by(|a, b| a.inst < b.inst) {
@@ -31,7 +31,7 @@ pub(super) fn faults(graph: &Graph, list: &TileList, found: &mut Vec<Violation>)
         let mut done = Vec::new();
         for inst in block.insts.range() {
             let root = Some(list.insts[inst].node).filter(|node| node.is_some() && *node != data.end);
-            let fault = list.faults.iter().find(|fault| fault.inst as usize == inst).map(|fault| fault.node);
+            let fault = list.faults.iter().find(|fault| fault.inst.at() == inst).map(|fault| fault.node);
             done.extend(fault.filter(|fault| root != Some(*fault)));
             done.extend(root.filter(is_effect));
         }

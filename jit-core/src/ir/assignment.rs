@@ -1,5 +1,6 @@
 //! The assignment: where every operand is, and what moves between.
 
+use super::index::{InstId, LiveRange, Slot};
 use super::ranges::Segment;
 use crate::target::{Reg, RegSet};
 use crate::vocab::Type;
@@ -9,8 +10,8 @@ use crate::vocab::Type;
 pub enum Loc {
     /// In a register.
     Reg(Reg),
-    /// In a spill slot of 8 bytes.
-    Slot(u32),
+    /// In a spill slot.
+    Slot(Slot),
     /// In this 8-byte unit of the outgoing argument area (only ever a move's destination).
     OutArg(u16),
 }
@@ -28,7 +29,7 @@ pub enum Source {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Move {
     /// Before which instruction.
-    pub before: u32,
+    pub before: InstId,
     /// From where.
     pub from: Source,
     /// To where.
@@ -40,8 +41,8 @@ pub struct Move {
 /// Part of a live range that is in one place, for who wants to see what the allocator did with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part<'a> {
-    /// The range's number.
-    pub range: u32,
+    /// Of which range.
+    pub range: LiveRange,
     /// Where the part is live.
     pub segments: &'a [Segment],
     /// Where it is; a constant that is in no register is nowhere: it is made again.

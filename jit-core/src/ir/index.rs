@@ -1,26 +1,33 @@
 //! Typed indices into arenas.
 
-/// Defines an index type: a `u32` that names one kind of thing, printed with a letter.
+/// Defines an index type: a `u32` that names one kind of thing, printed behind a word of its own.
 macro_rules! index {
-    ($(#[doc = $doc:literal])* $name:ident, $letter:literal) => {
+    ($(#[doc = $doc:literal])* $vis:vis $name:ident, $word:literal) => {
         $(#[doc = $doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(pub u32);
+        $vis struct $name($vis u32);
 
+        #[allow(dead_code, reason = "not every index can be absent, and some are only compared")]
         impl $name {
             /// Stands for the absence of one.
-            pub const NONE: $name = $name(u32::MAX);
+            $vis const NONE: $name = $name(u32::MAX);
 
             /// The index as a position in an arena.
             #[inline(always)]
-            pub const fn at(self) -> usize {
+            $vis const fn at(self) -> usize {
                 self.0 as usize
             }
 
             /// Whether this is not [`NONE`](Self::NONE).
             #[inline(always)]
-            pub const fn is_some(self) -> bool {
+            $vis const fn is_some(self) -> bool {
                 self.0 != u32::MAX
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name::NONE
             }
         }
 
@@ -33,7 +40,7 @@ macro_rules! index {
 
         impl core::fmt::Display for $name {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                if self.is_some() { write!(f, concat!($letter, "{}"), self.0) } else { f.write_str("-") }
+                if self.is_some() { write!(f, concat!($word, "{}"), self.0) } else { f.write_str("-") }
             }
         }
 
@@ -44,22 +51,49 @@ macro_rules! index {
         }
     };
 }
+pub(crate) use index;
 
 index! {
     /// A node of a graph: a value, an effect or a block's end.
-    Node, "v"
+    pub Node, "v"
 }
 index! {
     /// A block of a graph, a schedule and a tile list, with the same number in each.
-    Block, "b"
+    pub Block, "b"
 }
 index! {
     /// A loop of a schedule and a tile list, with the same number in each.
-    Loop, "l"
+    pub Loop, "l"
 }
 index! {
     /// A virtual register: what a tile reads or writes before registers are given.
-    Vreg, "r"
+    pub Vreg, "r"
+}
+index! {
+    /// An instruction of a tile list.
+    pub InstId, "i"
+}
+index! {
+    /// A live range: virtual registers that share a place.
+    pub LiveRange, "range"
+}
+index! {
+    /// A spill slot of 8 bytes.
+    pub Slot, "slot"
+}
+
+impl InstId {
+    /// The instruction behind this one.
+    #[inline(always)]
+    pub const fn next(self) -> InstId {
+        InstId(self.0 + 1)
+    }
+}
+
+impl From<Slot> for u32 {
+    fn from(slot: Slot) -> u32 {
+        slot.0
+    }
 }
 
 /// A run of entries in a pool.

@@ -4,7 +4,7 @@
 //! several successors, each of those has one predecessor (a switch's and a branch's targets never have
 //! parameters). The positions at which an instruction reads and writes are those of [`super::ranges`].
 
-use super::index::{Block, List, Loop, Node, Vreg};
+use super::index::{Block, InstId, List, Loop, Node, Vreg};
 use super::schedule::LoopData;
 use super::template::Convention;
 use crate::target::{Reg, RegSet};
@@ -98,7 +98,7 @@ pub struct Inst {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault {
     /// Which instruction.
-    pub inst: u32,
+    pub inst: InstId,
     /// The access in it.
     pub node: Node,
     /// The trap's code.
@@ -141,6 +141,26 @@ pub struct TileBlock {
     pub inner: Loop,
     /// Whether it is emitted behind all that is not cold.
     pub cold: bool,
+}
+
+impl TileBlock {
+    /// Its instructions in order.
+    #[inline(always)]
+    pub fn insts(&self) -> impl Iterator<Item = InstId> + use<> {
+        self.insts.range().map(InstId::from)
+    }
+
+    /// Its first instruction.
+    #[inline(always)]
+    pub const fn first(&self) -> InstId {
+        InstId(self.insts.start)
+    }
+
+    /// The instruction that leaves it.
+    #[inline(always)]
+    pub const fn last(&self) -> InstId {
+        InstId(self.insts.start + self.insts.len - 1)
+    }
 }
 
 /// A function as tiles.

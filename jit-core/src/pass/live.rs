@@ -9,8 +9,8 @@
 //! operand it takes over, and block parameters with their arguments, innermost loops first, wherever the two are
 //! never live at once. What stays apart is moved. Constants stay apart: they are made again for free.
 
-use crate::ir::index::{List, Vreg};
-use crate::ir::ranges::{AFTER, EARLY, GAP, LATE, Range, Ranges, STEP, Segment};
+use crate::ir::index::{InstId, List, LiveRange, Vreg, index};
+use crate::ir::ranges::{LiveRangeData, Pos, Ranges, Segment};
 use crate::ir::tiles::{Constraint, Operand, Role, TileList};
 
 /// Memory kept between functions.
@@ -21,15 +21,16 @@ pub struct Scratch {
     spans: Vec<Span>,
     far: Vec<FarUse>,
     /// By block: the last virtual register found to be live where it starts, and where it ends.
-    live_in: Vec<u32>,
-    live_out: Vec<u32>,
+    live_in: Vec<Vreg>,
+    live_out: Vec<Vreg>,
     /// By block: where its last use there ends, if it is not live where the block ends.
-    ends: Vec<u32>,
+    ends: Vec<Pos>,
     /// The blocks where it is live, and those whose predecessors are to be visited.
     touched: Vec<u32>,
     open: Vec<u32>,
     found: Vec<Segment>,
-    joined: Vec<u32>,
+    /// For each virtual register one that it is joined to, or itself.
+    joined: Vec<Vreg>,
     lists: Lists,
     pairs: Vec<(u16, Vreg, Vreg)>,
 }
@@ -38,8 +39,7 @@ pub struct Scratch {
 #[derive(Clone, Copy, Debug)]
 struct Span {
     block: u32,
-    start: u32,
-    end: u32,
+    segment: Segment,
     /// The last of its uses in other blocks, in [`Scratch::far`].
     far: u32,
 }
@@ -51,25 +51,24 @@ const MAX_SPARSE: usize = 4;
 const MAX_SHIFTED: usize = 32;
 
 const NONE: u32 = u32::MAX;
-const UNDEFINED: Span = Span { block: NONE, start: 0, end: 0, far: NONE };
+const UNDEFINED: Span = Span { block: NONE, segment: Segment::EMPTY, far: NONE };
 
 /// The last use of a virtual register in a block that does not define it.
 #[derive(Clone, Copy, Debug)]
 struct FarUse {
     block: u32,
-    end: u32,
+    end: Pos,
     /// The one in a block before.
     next: u32,
 }
 
 /// Where an operand is read last; `None` if it is a result or scratch.
-pub(super) fn use_end(operand: &Operand, inst: u32) -> Option<u32> {
-    let base = inst * STEP;
+pub(super) fn use_end(operand: &Operand, inst: InstId) -> Option<Pos> {
     match (operand.role, operand.constraint) {
         // A move before the instruction takes it where it must be.
-        (Role::Use | Role::LateUse, Constraint::Fixed(_) | Constraint::OutArg(_)) => Some(base + EARLY),
-        (Role::Use, _) => Some(base + LATE),
-        (Role::LateUse, _) => Some(base + AFTER),
+        (Role::Use | Role::LateUse, Constraint::Fixed(_) | Constraint::OutArg(_)) => Some(inst.early()),
+        (Role::Use, _) => Some(inst.late()),
+        (Role::LateUse, _) => Some(inst.after()),
         _ => None,
     }
 }
@@ -120,39 +119,38 @@ impl Scratch {
         self.far.clear();
         for (at, block) in tiles.blocks.iter().enumerate() {
             let at = at as u32;
-            let start = block.insts.start * STEP;
             for param in &tiles.args[block.params.range()] {
-                self.spans[param.at()] = Span { block: at, start, end: start + EARLY, far: NONE };
+                let segment = Segment { start: block.first().gap(), end: block.first().early() };
+                self.spans[param.at()] = Span { block: at, segment, far: NONE };
             }
-            for inst in block.insts.range() {
-                let base = inst as u32 * STEP;
-                for operand in tiles.operands(inst) {
-                    if let Some(end) = use_end(operand, inst as u32) {
+            for inst in block.insts() {
+                for operand in tiles.operands(inst.at()) {
+                    if let Some(end) = use_end(operand, inst) {
                         self.add_use(operand.vreg, at, end);
                         continue;
                     }
                     let (start, end) = match operand.role {
-                        Role::Def => (base + LATE, base + STEP),
-                        Role::EarlyDef => (base + EARLY, base + STEP),
-                        _ => (base + EARLY, base + AFTER),
+                        Role::Def => (inst.late(), inst.end()),
+                        Role::EarlyDef => (inst.early(), inst.end()),
+                        _ => (inst.early(), inst.after()),
                     };
-                    self.spans[operand.vreg.at()] = Span { block: at, start, end, far: NONE };
+                    let segment = Segment { start, end };
+                    self.spans[operand.vreg.at()] = Span { block: at, segment, far: NONE };
                 }
             }
-            let last = block.insts.start + block.insts.len - 1;
             for edge in tiles.edges(block) {
                 for arg in &tiles.args[edge.args.range()] {
-                    self.add_use(*arg, at, last * STEP + GAP + 1);
+                    self.add_use(*arg, at, block.last().early());
                 }
             }
         }
     }
 
-    fn add_use(&mut self, vreg: Vreg, block: u32, end: u32) {
+    fn add_use(&mut self, vreg: Vreg, block: u32, end: Pos) {
         let span = &mut self.spans[vreg.at()];
         debug_assert_ne!(span.block, NONE, "{vreg} is used in front of its definition");
         if span.block == block {
-            span.end = span.end.max(end);
+            span.segment.end = span.segment.end.max(end);
             return;
         }
         if let Some(last) = self.far.get_mut(span.far as usize)
@@ -169,29 +167,29 @@ impl Scratch {
         self.lists.clear();
         for marks in [&mut self.live_in, &mut self.live_out] {
             marks.clear();
-            marks.resize(tiles.blocks.len(), NONE);
+            marks.resize(tiles.blocks.len(), Vreg::NONE);
         }
-        self.ends.resize(tiles.blocks.len(), 0);
+        self.ends.resize(tiles.blocks.len(), Pos::START);
         for vreg in 0..tiles.vregs.len() {
             let span = self.spans[vreg];
             if span.block == NONE {
                 self.lists.add(&[]);
             } else if span.far == NONE {
-                self.lists.add(&[Segment { start: span.start, end: span.end }]);
+                self.lists.add(&[span.segment]);
             } else {
-                self.find_blocks(tiles, vreg as u32, span);
+                self.find_blocks(tiles, Vreg::from(vreg), span);
                 self.lists.add(&self.found);
             }
         }
     }
 
     /// Finds where a virtual register is live that is used in other blocks than its own.
-    fn find_blocks(&mut self, tiles: &TileList, vreg: u32, span: Span) {
+    fn find_blocks(&mut self, tiles: &TileList, vreg: Vreg, span: Span) {
         self.touched.clear();
         self.touched.push(span.block);
         let mut last = span.block;
         self.live_in[span.block as usize] = vreg;
-        self.ends[span.block as usize] = span.end;
+        self.ends[span.block as usize] = span.segment.end;
         let mut at = span.far;
         while let Some(&FarUse { block, end, next }) = self.far.get(at as usize) {
             at = next;
@@ -235,11 +233,11 @@ impl Scratch {
     }
 
     /// Adds a block, behind those added before, to where a virtual register is live.
-    fn add_block(&mut self, tiles: &TileList, vreg: u32, block: u32, span: Span) {
-        let insts = tiles.blocks[block as usize].insts;
-        let start = if block == span.block { span.start } else { insts.start * STEP };
+    fn add_block(&mut self, tiles: &TileList, vreg: Vreg, block: u32, span: Span) {
+        let data = &tiles.blocks[block as usize];
+        let start = if block == span.block { span.segment.start } else { data.first().gap() };
         let is_live_out = self.live_out[block as usize] == vreg;
-        let end = if is_live_out { (insts.start + insts.len) * STEP } else { self.ends[block as usize] };
+        let end = if is_live_out { data.last().end() } else { self.ends[block as usize] };
         match self.found.last_mut() {
             Some(last) if last.end == start => last.end = end,
             _ => self.found.push(Segment { start, end }),
@@ -250,15 +248,14 @@ impl Scratch {
     /// puts the operand there.
     fn join(&mut self, tiles: &TileList) {
         self.joined.clear();
-        self.joined.extend(0..tiles.vregs.len() as u32);
+        self.joined.extend((0..tiles.vregs.len()).map(Vreg::from));
         for (inst, data) in tiles.insts.iter().enumerate() {
             let operands = &tiles.operands[data.operands.range()];
             for operand in operands {
                 let Constraint::Tied(to) = operand.constraint else { continue };
                 if !self.try_join(tiles, operand.vreg, operands[to as usize].vreg) {
-                    let base = inst as u32 * STEP;
-                    let list = find(&mut self.joined, operand.vreg);
-                    self.lists.insert(list, Segment { start: base + EARLY, end: base + STEP });
+                    let (list, inst) = (find(&mut self.joined, operand.vreg), InstId::from(inst));
+                    self.lists.insert(list, Segment { start: inst.early(), end: inst.end() });
                 }
             }
         }
@@ -296,36 +293,37 @@ impl Scratch {
         }
         let (keep, give) = if self.lists.len(a) >= self.lists.len(b) { (a, b) } else { (b, a) };
         self.lists.give(give, keep);
-        self.joined[give as usize] = keep;
+        self.joined[give.at()] = keep;
         true
     }
 
     fn finish(&mut self, tiles: &TileList, out: &mut Ranges) {
         let n_vregs = tiles.vregs.len();
-        out.of.resize(n_vregs, NONE);
+        out.of.resize(n_vregs, LiveRange::NONE);
         for vreg in 0..n_vregs {
-            let root = find(&mut self.joined, Vreg::from(vreg)) as usize;
-            if out.of[root] == NONE {
-                out.of[root] = out.ranges.len() as u32;
-                let segments = List::push(&mut out.segments, self.lists.whole(root as u32));
-                let (vreg, class) = (Vreg::from(root), tiles.vregs[root].ty.class());
-                out.ranges.push(Range { segments, vreg, class, hint: None });
+            let root = find(&mut self.joined, Vreg::from(vreg));
+            if out.of[root.at()] == LiveRange::NONE {
+                out.of[root.at()] = LiveRange::from(out.ranges.len());
+                let segments = List::push(&mut out.segments, self.lists.whole(root));
+                let class = tiles.vregs[root.at()].ty.class();
+                out.ranges.push(LiveRangeData { segments, vreg: root, class, hint: None });
             }
-            out.of[vreg] = out.of[root];
+            out.of[vreg] = out.of[root.at()];
         }
         for operand in &tiles.operands {
             if let Constraint::Fixed(reg) = operand.constraint {
-                out.ranges[out.of[operand.vreg.at()] as usize].hint.get_or_insert(reg);
+                out.ranges[out.of[operand.vreg.at()].at()].hint.get_or_insert(reg);
             }
         }
     }
 }
 
-fn find(joined: &mut [u32], vreg: Vreg) -> u32 {
-    let mut at = vreg.0;
-    while joined[at as usize] != at {
-        joined[at as usize] = joined[joined[at as usize] as usize];
-        at = joined[at as usize];
+/// The one that stands for all that a virtual register is joined to.
+fn find(joined: &mut [Vreg], vreg: Vreg) -> Vreg {
+    let mut at = vreg;
+    while joined[at.at()] != at {
+        joined[at.at()] = joined[joined[at.at()].at()];
+        at = joined[at.at()];
     }
     at
 }
@@ -349,7 +347,7 @@ pub(super) fn intersect(a: &[Segment], b: &[Segment]) -> bool {
 /// The first segment behind this one that ends behind a position. It is mostly the next; one far away costs the logarithm
 /// of how far.
 #[inline(always)]
-fn skip(list: &[Segment], at: usize, position: u32) -> usize {
+fn skip(list: &[Segment], at: usize, position: Pos) -> usize {
     match list.get(at + 1) {
         Some(next) if next.end <= position => skip_far(list, at + 1, position),
         _ => at + 1,
@@ -357,7 +355,7 @@ fn skip(list: &[Segment], at: usize, position: u32) -> usize {
 }
 
 #[inline(never)]
-fn skip_far(list: &[Segment], at: usize, position: u32) -> usize {
+fn skip_far(list: &[Segment], at: usize, position: Pos) -> usize {
     let (mut near, mut step) = (at + 1, 1);
     while list.get(near + step).is_some_and(|segment| segment.end <= position) {
         near += step + 1;
@@ -369,7 +367,7 @@ fn skip_far(list: &[Segment], at: usize, position: u32) -> usize {
 }
 
 /// How many segments of a sorted list end at a position or before.
-fn ends_by(list: &[Segment], position: u32) -> usize {
+fn ends_by(list: &[Segment], position: Pos) -> usize {
     match list {
         [first, ..] if first.end > position => 0,
         _ => list.partition_point(|segment| segment.end <= position),
@@ -395,8 +393,19 @@ struct Run {
     start: u32,
     len: u32,
     room: u32,
-    /// The next one of the same list; [`NONE`] behind the last.
-    next: u32,
+    /// The next one of the same list, if there is one.
+    next: RunId,
+}
+
+index! {
+    /// A run of segments. The first ones are those that lists begin with, and are numbered like them.
+    RunId, "run"
+}
+
+impl RunId {
+    fn of(list: Vreg) -> RunId {
+        RunId(list.0)
+    }
 }
 
 impl Run {
@@ -418,54 +427,55 @@ impl Lists {
 
     fn append(&mut self, list: &[Segment]) -> Run {
         let List { start, len } = List::push(&mut self.pool, list);
-        Run { start, len, room: len, next: NONE }
+        Run { start, len, room: len, next: RunId::NONE }
     }
 
     /// The length of a list's longest run.
-    fn len(&self, list: u32) -> u32 {
-        self.runs[list as usize].len
+    fn len(&self, list: Vreg) -> u32 {
+        self.runs[list.at()].len
     }
 
-    fn each(&self, list: u32) -> impl Iterator<Item = &[Segment]> {
-        let run = |at: u32| self.runs.get(at as usize);
-        core::iter::successors(run(list), move |last| run(last.next)).map(|run| &self.pool[run.range()])
+    fn each(&self, list: Vreg) -> impl Iterator<Item = &[Segment]> {
+        let first = self.runs.get(list.at());
+        let next = |last: &&Run| self.runs.get(last.next.at());
+        core::iter::successors(first, next).map(|run| &self.pool[run.range()])
     }
 
     /// Whether two lists have a position in common.
-    fn intersect(&self, a: u32, b: u32) -> bool {
+    fn intersect(&self, a: Vreg, b: Vreg) -> bool {
         self.each(a).any(|a| self.each(b).any(|b| intersect(a, b)))
     }
 
     /// Moves all segments of a list to another.
-    fn give(&mut self, from: u32, to: u32) {
-        let given = self.runs[from as usize];
-        if given.len == 0 || given.next == NONE && self.add_in_place(given, to) {
+    fn give(&mut self, from: Vreg, to: Vreg) {
+        let given = self.runs[from.at()];
+        if given.len == 0 || given.next == RunId::NONE && self.add_in_place(given, to) {
             return;
         }
         // The last run of the one list goes on with the first of the other.
-        let mut last = to;
-        while self.runs[last as usize].next != NONE {
-            last = self.runs[last as usize].next;
+        let mut last = RunId::of(to);
+        while self.runs[last.at()].next.is_some() {
+            last = self.runs[last.at()].next;
         }
-        self.runs[last as usize].next = from;
+        self.runs[last.at()].next = RunId::of(from);
         self.balance(to);
     }
 
     /// Adds a segment to a list.
-    fn insert(&mut self, to: u32, segment: Segment) {
+    fn insert(&mut self, to: Vreg, segment: Segment) {
         let new = self.append(&[segment]);
         if self.add_in_place(new, to) {
             return;
         }
-        let Run { next, .. } = self.runs[to as usize];
+        let Run { next, .. } = self.runs[to.at()];
         self.runs.push(Run { next, ..new });
-        self.runs[to as usize].next = self.runs.len() as u32 - 1;
+        self.runs[to.at()].next = RunId::from(self.runs.len() - 1);
         self.balance(to);
     }
 
     /// Adds a run to the longest one of a list, if few segments are shifted for it.
-    fn add_in_place(&mut self, given: Run, to: u32) -> bool {
-        let Run { start, len, room, next } = self.runs[to as usize];
+    fn add_in_place(&mut self, given: Run, to: Vreg) -> bool {
+        let Run { start, len, room, next } = self.runs[to.at()];
         let first = self.pool[given.start as usize].start;
         let kept = &self.pool[start as usize..(start + len) as usize];
         let tail = kept.partition_point(|segment| segment.end < first);
@@ -477,8 +487,8 @@ impl Lists {
             kept = self.pool.len();
             let room = (len + given.len).next_power_of_two();
             self.pool.extend_from_within(start as usize..(start + len) as usize);
-            self.pool.resize(kept + room as usize, Segment { start: 0, end: 0 });
-            self.runs[to as usize] = Run { start: kept as u32, len, room, next };
+            self.pool.resize(kept + room as usize, Segment::EMPTY);
+            self.runs[to.at()] = Run { start: kept as u32, len, room, next };
         }
         // The two places are apart.
         let given = given.range();
@@ -487,16 +497,16 @@ impl Lists {
             true => (&low[given], high),
             false => (&high[..given.len()], &mut low[kept..]),
         };
-        self.runs[to as usize].len = merge(kept, len as usize, tail, given) as u32;
+        self.runs[to.at()].len = merge(kept, len as usize, tail, given) as u32;
         true
     }
 
     /// Merges runs of a list until each is at least twice as long as the next.
-    fn balance(&mut self, list: u32) {
+    fn balance(&mut self, list: Vreg) {
         let mut open = core::mem::take(&mut self.open);
         open.clear();
-        let mut at = list;
-        while let Some(&run) = self.runs.get(at as usize) {
+        let mut at = RunId::of(list);
+        while let Some(&run) = self.runs.get(at.at()) {
             at = run.next;
             let longer = open.partition_point(|other| other.len >= run.len);
             open.insert(longer, run);
@@ -512,20 +522,20 @@ impl Lists {
     }
 
     /// Makes these the runs of a list that had as many or more.
-    fn write(&mut self, list: u32, runs: &[Run]) {
-        let mut at = list;
+    fn write(&mut self, list: Vreg, runs: &[Run]) {
+        let mut at = RunId::of(list);
         for (index, run) in runs.iter().enumerate() {
-            let next = if index + 1 < runs.len() { self.runs[at as usize].next } else { NONE };
-            let place = core::mem::replace(&mut self.runs[at as usize], Run { next, ..*run });
+            let next = if index + 1 < runs.len() { self.runs[at.at()].next } else { RunId::NONE };
+            let place = core::mem::replace(&mut self.runs[at.at()], Run { next, ..*run });
             at = place.next;
         }
     }
 
     /// All segments of a list as one run.
-    fn whole(&mut self, list: u32) -> &[Segment] {
-        let mut whole = self.runs[list as usize];
+    fn whole(&mut self, list: Vreg) -> &[Segment] {
+        let mut whole = self.runs[list.at()];
         let mut at = whole.next;
-        while let Some(&run) = self.runs.get(at as usize) {
+        while let Some(&run) = self.runs.get(at.at()) {
             at = run.next;
             whole = self.merge(whole, run);
         }
@@ -548,7 +558,7 @@ impl Lists {
             }
         }
         let len = (self.pool.len() - start) as u32;
-        Run { start: start as u32, len, room: len, next: NONE }
+        Run { start: start as u32, len, room: len, next: RunId::NONE }
     }
 }
 

@@ -5,7 +5,7 @@
 //! in which blocks stand. Argument types of calls are leaked, which is why this is for tests and tools only.
 
 use crate::ir::graph::{Access, BlockData, CallData, Effect, Graph, Heat, NodeData, Pred, Target};
-use crate::ir::index::{Block, List, Loop, Node, Vreg};
+use crate::ir::index::{Block, InstId, List, Loop, Node, Vreg};
 use crate::ir::schedule::LoopData;
 use crate::ir::template::{Convention, Signature};
 use crate::ir::tiles::{Constraint, Edge, Fault, Inst, Operand, Role, TileBlock, TileId, TileList};
@@ -474,7 +474,7 @@ impl TileParser<'_> {
             } else if in_clobbers {
                 clobbers.insert(self.register(word)?);
             } else if let Some(fault) = word.strip_prefix("faults:") {
-                let inst = self.list.insts.len() as u32;
+                let inst = InstId::from(self.list.insts.len());
                 self.list.faults.push(a_fault(inst, fault)?);
             } else if let Some(bytecode) = word.strip_prefix('@') {
                 origin = number(bytecode, "", "a bytecode's number")?;
@@ -524,7 +524,7 @@ impl TileParser<'_> {
 }
 
 /// `v7:17:3`: the access, the trap's code, the bytecode.
-fn a_fault(inst: u32, word: &str) -> Parsed<Fault> {
+fn a_fault(inst: InstId, word: &str) -> Parsed<Fault> {
     let parts: Vec<&str> = word.split(':').collect();
     let [access, code, origin] = parts[..] else { return Err(format!("expected a fault, found `{word}`")) };
     let code = number(code, "", "a trap's code")?;

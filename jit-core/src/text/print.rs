@@ -14,7 +14,7 @@
 use crate::ir::assignment::{Assignment, Loc, Part, Source};
 use crate::ir::graph::{Access, CallData, Effect, Graph, Heat, Target};
 use crate::ir::index::{Block, Node, Vreg};
-use crate::ir::ranges::{Ranges, STEP, Segment};
+use crate::ir::ranges::{Ranges, Segment};
 use crate::ir::schedule::Schedule;
 use crate::ir::template::Convention;
 use crate::ir::tiles::{Constraint, Operand, Role, TileId, TileList};
@@ -102,7 +102,7 @@ pub fn ranges(tiles: &TileList, ranges: &Ranges, names: Names<'_>) -> String {
             infallible(write!(out, "{vreg} "));
         }
         out.push_str(if range.class == Class::Int { "int:" } else { "float:" });
-        infallible(segments(&mut out, ranges.segments(range)));
+        infallible(segments(&mut out, &ranges.segments[range.segments.range()]));
         if let Some(hint) = range.hint {
             infallible(write!(out, " hint {}", (names.reg)(hint)));
         }
@@ -123,7 +123,7 @@ pub fn parts<'a>(ranges: &Ranges, parts: impl Iterator<Item = Part<'a>>, names: 
     let members = members(ranges);
     let mut out = String::new();
     for Part { range, segments, place } in parts {
-        infallible(write!(out, "{}", members[range as usize].first().copied().unwrap_or(Vreg::NONE)));
+        infallible(write!(out, "{}", members[range.at()].first().copied().unwrap_or(Vreg::NONE)));
         infallible(self::segments(&mut out, segments));
         out.push(' ');
         match place {
@@ -140,7 +140,7 @@ fn members(ranges: &Ranges) -> Vec<Vec<Vreg>> {
     let mut members = vec![Vec::new(); ranges.ranges.len()];
     for (at, range) in ranges.of.iter().enumerate() {
         // Not every virtual register is used.
-        if let Some(members) = members.get_mut(*range as usize) {
+        if let Some(members) = members.get_mut(range.at()) {
             members.push(Vreg::from(at));
         }
     }
@@ -149,18 +149,9 @@ fn members(ranges: &Ranges) -> Vec<Vec<Vreg>> {
 
 fn segments(out: &mut String, segments: &[Segment]) -> fmt::Result {
     for Segment { start, end } in segments {
-        write!(out, " {}..{}", Position(*start), Position(*end))?;
+        write!(out, " {start}..{end}")?;
     }
     Ok(())
-}
-
-/// A position in a live range.
-struct Position(u32);
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.0 / STEP, ["g", "e", "l", "a"][(self.0 % STEP) as usize])
-    }
 }
 
 /// The text of a tile list.
@@ -378,7 +369,7 @@ fn tile_list(
         vregs(out, &list.args[block.params.range()])?;
         out.push_str(":\n");
         for at in block.insts.range() {
-            while let Some(movement) = moves.next_if(|movement| movement.before as usize <= at) {
+            while let Some(movement) = moves.next_if(|movement| movement.before.at() <= at) {
                 out.push_str("    move ");
                 location(out, movement.to, names)?;
                 out.push_str(" <-");
@@ -444,7 +435,7 @@ fn inst(
     if inst.origin != 0 {
         write!(out, " @{}", inst.origin)?;
     }
-    for fault in list.faults.iter().filter(|fault| fault.inst as usize == at) {
+    for fault in list.faults.iter().filter(|fault| fault.inst.at() == at) {
         write!(out, " faults:{}:{}:{}", fault.node, fault.code, fault.origin)?;
     }
     out.push('\n');
@@ -474,7 +465,7 @@ fn operand(out: &mut String, operand: Operand, names: Names<'_>) -> fmt::Result 
 fn location(out: &mut String, loc: Loc, names: Names<'_>) -> fmt::Result {
     match loc {
         Loc::Reg(reg) => out.write_str(&(names.reg)(reg)),
-        Loc::Slot(slot) => write!(out, "slot{slot}"),
+        Loc::Slot(slot) => write!(out, "{slot}"),
         Loc::OutArg(unit) => write!(out, "arg{unit}"),
     }
 }

@@ -6,6 +6,7 @@ use azulejo::x64::regs::{R8, RAX, XMM0};
 use azulejo_core::check::assignment::assignment as judge;
 
 use azulejo_core::ir::assignment::{Assignment, Loc, Source};
+use azulejo_core::ir::index::Slot;
 use azulejo_core::ir::tiles::{Constraint, Operand, Role, TileList};
 use azulejo_core::pass::{Allocated, Observer, Target};
 use azulejo_core::random::Random;
@@ -134,7 +135,7 @@ fn a_move_of_nothing() {
         let slots = wrong.slots;
         match wrong.moves.get_mut(at) {
             Some(moved) => {
-                moved.from = Source::Loc(Loc::Slot(slots + 7));
+                moved.from = Source::Loc(Loc::Slot(Slot(slots + 7)));
                 true
             }
             None => false,
@@ -148,7 +149,7 @@ fn a_move_to_elsewhere() {
         let slots = wrong.slots;
         match wrong.moves.get_mut(at) {
             Some(moved) => {
-                moved.to = Loc::Slot(slots);
+                moved.to = Loc::Slot(Slot(slots));
                 true
             }
             None => false,

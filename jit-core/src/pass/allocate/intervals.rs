@@ -8,8 +8,8 @@
 //! the pool. So a long range that is cut many times costs no more than its length.
 
 use super::super::live::use_end;
-use crate::ir::index::{List, Vreg};
-use crate::ir::ranges::{EARLY, GAP, LATE, Ranges, STEP, Segment};
+use crate::ir::index::{InstId, List, LiveRange, Vreg, index};
+use crate::ir::ranges::{Pos, Ranges, Segment};
 use crate::ir::tiles::{Operand, Role, TileList};
 use crate::target::Reg;
 
@@ -28,10 +28,15 @@ pub(super) enum Place {
     Memory,
 }
 
-/// Part of a live range that is in one place.
+index! {
+    /// An interval: part of a live range that is in one place.
+    pub(super) Interval, "interval"
+}
+
+/// What is known of an interval.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Interval {
-    pub(super) range: u32,
+pub(super) struct IntervalData {
+    pub(super) range: LiveRange,
     /// In [`Intervals::segments`].
     pub(super) segments: List,
     /// In [`Intervals::uses`]: what touches it.
@@ -49,10 +54,10 @@ pub(super) struct Interval {
     pub(super) place: Place,
 }
 
-impl Interval {
+impl IntervalData {
     /// With its weight.
-    fn weighed(self) -> Interval {
-        Interval { weight: self.cost / self.length.max(1) as f32, ..self }
+    fn weighed(self) -> IntervalData {
+        IntervalData { weight: self.cost / self.length.max(1) as f32, ..self }
     }
 
     /// Whether no instruction touches it: it only waits. Blocks hand values on from memory to memory as well.
@@ -64,7 +69,7 @@ impl Interval {
 /// How a range is touched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Touch {
-    /// By this operand.
+    /// By this operand, of those in [`TileList::operands`].
     Operand(u32),
     /// It is an argument at the end of a block.
     Argument,
@@ -76,7 +81,7 @@ pub(super) enum Touch {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Use {
     /// At which position.
-    pub(super) at: u32,
+    pub(super) at: Pos,
     pub(super) touch: Touch,
     /// How often it happens, compared with others.
     pub(super) cost: f32,
@@ -85,25 +90,41 @@ pub(super) struct Use {
 /// A block of the tile list as the allocator sees it.
 #[derive(Clone, Copy, Debug)]
 struct BlockSpan {
-    end: u32,
+    end: Pos,
     cost: f32,
     /// A number for whether it is cold, and the innermost loop around: between blocks that agree in this a value may move
     /// without being moved more often than where it is needed.
-    level: u32,
+    level: Level,
     /// The region that it is part of, or [`HOT`].
-    region: u32,
+    region: Region,
+}
+
+index! {
+    /// Blocks between which a value may move: each interval is cut into one for each level.
+    Level, "level"
+}
+index! {
+    /// Cold blocks in a row that are entered at the first of them only.
+    pub(super) Region, "region"
 }
 
 /// The region of blocks that are not cold.
-const HOT: u32 = u32::MAX;
+const HOT: Region = Region::NONE;
 /// Blocks of different regions lead to a block, or hot ones.
-const MANY: u32 = u32::MAX - 1;
+const MANY: Region = Region(u32::MAX - 1);
 
-/// Cold blocks in a row that are entered at the first of them only.
+/// What is known of a region.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Region {
+pub(super) struct RegionData {
     /// The last position of a block that leads there.
-    pub(super) before: u32,
+    pub(super) before: Pos,
+}
+
+impl Region {
+    /// The level of its blocks while an interval is cut by regions; the first level is for all other blocks.
+    fn level(self) -> Level {
+        Level(self.0 + 1)
+    }
 }
 
 /// What an interval that is being cut has at one level.
@@ -127,12 +148,12 @@ impl AtLevel {
 const MAX_LEVELS: usize = 64;
 
 /// Room for a use.
-const NO_USE: Use = Use { at: 0, touch: Touch::Argument, cost: 0.0 };
+const NO_USE: Use = Use { at: Pos::START, touch: Touch::Argument, cost: 0.0 };
 
 /// Every interval.
 #[derive(Debug, Default)]
 pub(super) struct Intervals {
-    pub(super) all: Vec<Interval>,
+    pub(super) all: Vec<IntervalData>,
     segments: Vec<Segment>,
     /// By range, sorted by position.
     uses: Vec<Use>,
@@ -140,20 +161,20 @@ pub(super) struct Intervals {
     first_use: Vec<u32>,
     blocks: Vec<BlockSpan>,
     /// Of an interval that is being cut the parts and the uses, with their levels, and which levels those are.
-    parts: Vec<(u32, Segment)>,
-    touches: Vec<(u32, Use)>,
-    touched: Vec<u32>,
+    parts: Vec<(Level, Segment)>,
+    touches: Vec<(Level, Use)>,
+    touched: Vec<Level>,
     /// By level; nothing is at any unless an interval is being cut.
     levels: Vec<AtLevel>,
-    pub(super) regions: Vec<Region>,
+    pub(super) regions: Vec<RegionData>,
     /// By block: the region of those that lead there, as far as they stand before it, and where the last one ends.
-    led_from: Vec<(u32, u32)>,
+    led_from: Vec<(Region, Pos)>,
     /// By region or level: the last interval that was cut for which it was asked for.
-    wanted: Vec<u32>,
+    wanted: Vec<Interval>,
     /// Where the first cold block starts.
-    pub(super) first_cold: u32,
+    pub(super) first_cold: Pos,
     /// Ranges that are moved where blocks hand values on, and where; sorted. Found when somebody asks.
-    moved: Vec<(u32, u32)>,
+    moved: Vec<(LiveRange, Pos)>,
     is_moved_known: bool,
 }
 
@@ -165,10 +186,10 @@ impl Intervals {
         self.blocks.extend(tiles.blocks.iter().map(|block| {
             let often = LOOP_WEIGHT.powi(tiles.depth(block.inner).min(MAX_DEPTH) as i32);
             BlockSpan {
-                end: (block.insts.start + block.insts.len) * STEP,
+                end: block.last().end(),
                 cost: often * if block.cold { COLD_WEIGHT } else { 1.0 },
                 // What is hot comes first, and what is in no loop last.
-                level: block.cold as u32 * n_places + block.inner.0.min(n_places - 1),
+                level: Level(block.cold as u32 * n_places + block.inner.0.min(n_places - 1)),
                 region: HOT,
             }
         }));
@@ -177,34 +198,33 @@ impl Intervals {
         self.levels.clear();
         self.levels.resize(self.regions.len().max(2 * n_places as usize) + 1, AtLevel::NONE);
         self.wanted.clear();
-        self.wanted.resize(self.levels.len(), u32::MAX);
+        self.wanted.resize(self.levels.len(), Interval::NONE);
         self.find_uses(tiles, ranges);
         self.segments.clone_from(&ranges.segments);
         let is_level = self.blocks.iter().all(|block| block.level == self.blocks[0].level);
         self.all.clear();
         for (at, range) in ranges.ranges.iter().enumerate() {
             let uses = List { start: self.first_use[at], len: self.first_use[at + 1] - self.first_use[at] };
-            let interval = self.measure(at as u32, range.segments, uses);
-            self.all.push(Interval { is_level, ..interval });
+            let interval = self.measure(LiveRange::from(at), range.segments, uses);
+            self.all.push(IntervalData { is_level, ..interval });
         }
     }
 
     /// Finds regions: a cold block begins one unless all that leads there from before it is in the region at hand.
     fn find_regions(&mut self, tiles: &TileList) {
         self.regions.clear();
-        self.first_cold = u32::MAX;
+        self.first_cold = Pos::NEVER;
         let Some(first) = tiles.blocks.iter().position(|block| block.cold) else { return };
-        self.first_cold = tiles.blocks[first].insts.start * STEP;
+        self.first_cold = tiles.blocks[first].first().gap();
         self.led_from.clear();
-        self.led_from.resize(tiles.blocks.len(), (HOT, 0));
+        self.led_from.resize(tiles.blocks.len(), (HOT, Pos::START));
         for (at, block) in tiles.blocks.iter().enumerate() {
-            let last = (block.insts.start + block.insts.len - 1) * STEP + GAP;
             if block.cold {
                 let (from, before) = self.led_from[at];
-                if self.regions.is_empty() || from as usize != self.regions.len() - 1 {
-                    self.regions.push(Region { before });
+                if self.regions.is_empty() || from.at() != self.regions.len() - 1 {
+                    self.regions.push(RegionData { before });
                 }
-                self.blocks[at].region = self.regions.len() as u32 - 1;
+                self.blocks[at].region = Region::from(self.regions.len() - 1);
             }
             for edge in tiles.edges(block) {
                 let to = tiles.position[edge.to.at()] as usize;
@@ -212,7 +232,7 @@ impl Intervals {
                     let (from, before) = &mut self.led_from[to];
                     let this = if block.cold { self.blocks[at].region } else { MANY };
                     *from = if *from == HOT || *from == this { this } else { MANY };
-                    *before = last;
+                    *before = block.last().gap();
                 }
             }
         }
@@ -221,7 +241,7 @@ impl Intervals {
     fn find_uses(&mut self, tiles: &TileList, ranges: &Ranges) {
         self.first_use.clear();
         self.first_use.resize(ranges.ranges.len() + 1, 0);
-        each_touch(tiles, |vreg, _, _, _| self.first_use[ranges.of[vreg.at()] as usize + 1] += 1);
+        each_touch(tiles, |vreg, _, _, _| self.first_use[ranges.of(vreg).at() + 1] += 1);
         for at in 0..ranges.ranges.len() {
             self.first_use[at + 1] += self.first_use[at];
         }
@@ -230,7 +250,7 @@ impl Intervals {
         self.uses.resize(count, NO_USE);
         // Each entry is where the next use goes, and so in the end where the next range starts.
         each_touch(tiles, |vreg, block, at, touch| {
-            let next = &mut self.first_use[ranges.of[vreg.at()] as usize];
+            let next = &mut self.first_use[ranges.of(vreg).at()];
             self.uses[*next as usize] = Use { at, touch, cost: self.blocks[block].cost };
             *next += 1;
         });
@@ -239,59 +259,59 @@ impl Intervals {
     }
 
     /// A new interval of these segments.
-    fn measure(&self, range: u32, segments: List, uses: List) -> Interval {
-        let length = self.segments[segments.range()].iter().map(|segment| segment.end - segment.start).sum();
+    fn measure(&self, range: LiveRange, segments: List, uses: List) -> IntervalData {
+        let length = self.segments[segments.range()].iter().map(|segment| segment.len()).sum();
         let (mut n_operands, mut cost) = (0, 0.0);
         for touch in &self.uses[uses.range()] {
             n_operands += matches!(touch.touch, Touch::Operand(_)) as u32;
             cost += touch.cost;
         }
         let (is_level, place) = (false, Place::Waiting);
-        Interval { range, segments, uses, n_operands, cost, length, weight: 0.0, is_level, place }.weighed()
+        IntervalData { range, segments, uses, n_operands, cost, length, weight: 0.0, is_level, place }
+            .weighed()
     }
 
-    pub(super) fn segments(&self, interval: u32) -> &[Segment] {
-        &self.segments[self.all[interval as usize].segments.range()]
+    pub(super) fn segments(&self, interval: Interval) -> &[Segment] {
+        &self.segments[self.all[interval.at()].segments.range()]
     }
 
     /// Everything that touches an interval, in order.
-    pub(super) fn uses(&self, interval: u32) -> &[Use] {
-        &self.uses[self.all[interval as usize].uses.range()]
+    pub(super) fn uses(&self, interval: Interval) -> &[Use] {
+        &self.uses[self.all[interval.at()].uses.range()]
     }
 
     /// Everything that touches a range, in order.
-    pub(super) fn uses_of_range(&self, range: u32) -> &[Use] {
-        &self.uses[self.first_use[range as usize] as usize..self.first_use[range as usize + 1] as usize]
+    pub(super) fn uses_of_range(&self, range: LiveRange) -> &[Use] {
+        &self.uses[self.first_use[range.at()] as usize..self.first_use[range.at() + 1] as usize]
     }
 
     /// Whether an interval begins in a loop, in hot code.
-    pub(super) fn is_in_loop(&self, interval: u32) -> bool {
+    pub(super) fn is_in_loop(&self, interval: Interval) -> bool {
         self.blocks[block_at(&self.blocks, self.segments(interval)[0].start)].cost > 1.0
     }
 
     /// Whether blocks bring an interval values of other ranges, or take its value to other ranges.
-    pub(super) fn is_moved(&mut self, interval: u32, tiles: &TileList, ranges: &Ranges) -> bool {
+    pub(super) fn is_moved(&mut self, interval: Interval, tiles: &TileList, ranges: &Ranges) -> bool {
         if self.uses(interval).is_empty() {
             return false;
         }
         if !core::mem::replace(&mut self.is_moved_known, true) {
             self.find_moved(tiles, ranges);
         }
-        let range = self.all[interval as usize].range;
+        let range = self.all[interval.at()].range;
         self.uses(interval).iter().any(|touch| self.moved.binary_search(&(range, touch.at)).is_ok())
     }
 
     fn find_moved(&mut self, tiles: &TileList, ranges: &Ranges) {
         self.moved.clear();
         for block in &tiles.blocks {
-            let end = (block.insts.start + block.insts.len - 1) * STEP + GAP;
             for edge in tiles.edges(block) {
                 let to = tiles.block(edge.to);
                 let args = tiles.args[edge.args.range()].iter();
                 for (arg, param) in core::iter::zip(args, &tiles.args[to.params.range()]) {
-                    let (arg, param) = (ranges.of[arg.at()], ranges.of[param.at()]);
+                    let (arg, param) = (ranges.of(*arg), ranges.of(*param));
                     if arg != param {
-                        self.moved.extend([(arg, end), (param, to.insts.start * STEP)]);
+                        self.moved.extend([(arg, block.last().gap()), (param, to.first().gap())]);
                     }
                 }
             }
@@ -300,25 +320,25 @@ impl Intervals {
     }
 
     /// Whether an interval begins in cold code, behind which nothing hot stands.
-    pub(super) fn is_cold(&self, interval: u32) -> bool {
+    pub(super) fn is_cold(&self, interval: Interval) -> bool {
         self.segments(interval)[0].start >= self.first_cold
     }
 
     /// The region that an interval starts in.
-    pub(super) fn region(&self, interval: u32) -> u32 {
+    pub(super) fn region(&self, interval: Interval) -> Region {
         let first = self.segments(interval)[0];
         self.blocks[self.block_at(first.start)].region
     }
 
     /// Whether an interval is in cold code only, and in several regions.
-    pub(super) fn is_in_regions(&self, interval: u32) -> bool {
-        let end = |last: &Segment| self.blocks[self.block_at(last.end - 1)].region;
+    pub(super) fn is_in_regions(&self, interval: Interval) -> bool {
+        let end = |last: &Segment| self.blocks[self.block_at(last.end.prev())].region;
         self.is_cold(interval)
             && self.segments(interval).last().is_some_and(|last| end(last) != self.region(interval))
     }
 
     /// The block, by position in the tile list, that a position is in.
-    pub(super) fn block_at(&self, position: u32) -> usize {
+    pub(super) fn block_at(&self, position: Pos) -> usize {
         block_at(&self.blocks, position)
     }
 
@@ -329,9 +349,9 @@ impl Intervals {
 
     /// Cuts off what is before a position, which is before an instruction and inside the interval. The front keeps
     /// the interval's number; the rest has the number that is returned.
-    pub(super) fn cut_before(&mut self, interval: u32, at: u32) -> u32 {
-        debug_assert_eq!(at % STEP, GAP, "cuts are between instructions");
-        let whole = self.all[interval as usize];
+    pub(super) fn cut_before(&mut self, interval: Interval, at: Pos) -> Interval {
+        debug_assert_eq!(at, at.gap(), "cuts are between instructions");
+        let whole = self.all[interval.at()];
         let segments = &self.segments[whole.segments.range()];
         let n_before = segments.iter().take_while(|segment| segment.end <= at).count() as u32;
         let rest_at = whole.segments.start + n_before;
@@ -348,8 +368,8 @@ impl Intervals {
         let uses_before = uses.iter().take_while(|touch| touch.at < at).count() as u32;
         let front_uses = List { start: whole.uses.start, len: uses_before };
         let front = self.measure(whole.range, front, front_uses);
-        self.all[interval as usize] = Interval { is_level: whole.is_level, place: whole.place, ..front };
-        let rest = Interval {
+        self.all[interval.at()] = IntervalData { is_level: whole.is_level, place: whole.place, ..front };
+        let rest = IntervalData {
             segments: List { start: rest_at, len: whole.segments.len - n_before },
             uses: List { start: whole.uses.start + uses_before, len: whole.uses.len - uses_before },
             n_operands: whole.n_operands - front.n_operands,
@@ -358,68 +378,74 @@ impl Intervals {
             ..whole
         };
         self.all.push(rest.weighed());
-        self.all.len() as u32 - 1
+        Interval::from(self.all.len() - 1)
     }
 
-    /// Cuts an interval into one for each level that it touches. The first keeps its number, the others follow from
-    /// the number that is returned; there may be none.
-    pub(super) fn cut_levels(&mut self, interval: u32) -> u32 {
-        let first_new = self.all.len() as u32;
-        let whole = self.all[interval as usize];
+    /// Cuts an interval into one for each level that it touches. The first keeps its number, the others are returned;
+    /// there may be none.
+    pub(super) fn cut_levels(&mut self, interval: Interval) -> NewIntervals {
+        let first_new = self.all.len();
+        let whole = self.all[interval.at()];
         if whole.is_level {
-            return first_new;
+            return self.new_from(first_new);
         }
-        self.all[interval as usize].is_level = true;
+        self.all[interval.at()].is_level = true;
         if !self.cut_by(interval, MAX_LEVELS, |block, _| block.level) {
-            let uses = self.all[interval as usize].uses;
-            let idle = self.levels.len() as u32 - 1;
+            let uses = self.all[interval.at()].uses;
+            let idle = Level::from(self.levels.len() - 1);
             let mut block = 0;
             for touch in &self.uses[uses.range()] {
                 block = block_from(&self.blocks, block, touch.at);
-                self.wanted[self.blocks[block].level as usize] = interval;
+                self.wanted[self.blocks[block].level.at()] = interval;
             }
-            self.cut_by(interval, usize::MAX, |block, wanted| {
-                match wanted[block.level as usize] == interval {
-                    true => block.level,
-                    false => idle,
-                }
+            self.cut_by(interval, usize::MAX, |block, wanted| match wanted[block.level.at()] == interval {
+                true => block.level,
+                false => idle,
             });
         }
-        first_new
+        self.new_from(first_new)
+    }
+
+    fn new_from(&self, first: usize) -> NewIntervals {
+        (first..self.all.len()).map(Interval::from as fn(usize) -> Interval)
     }
 
     /// Cuts a cold interval into one for each region where it is used or that is among these, and one for all others, which is
-    /// none of those that [`is_wanted`](Self::is_wanted). The first keeps its number, the others follow from the number
-    /// that is returned; there may be none.
-    pub(super) fn cut_regions(&mut self, interval: u32, others: impl Iterator<Item = u32>) -> u32 {
-        let first_new = self.all.len() as u32;
-        let uses = self.all[interval as usize].uses;
+    /// none of those that [`is_wanted`](Self::is_wanted). The first keeps its number, the others are returned; there may be
+    /// none.
+    pub(super) fn cut_regions(
+        &mut self,
+        interval: Interval,
+        others: impl Iterator<Item = Region>,
+    ) -> NewIntervals {
+        let first_new = self.all.len();
+        let uses = self.all[interval.at()].uses;
         let mut block = 0;
         for touch in &self.uses[uses.range()] {
             block = block_from(&self.blocks, block, touch.at);
-            self.wanted[self.blocks[block].region as usize] = interval;
+            self.wanted[self.blocks[block].region.at()] = interval;
         }
-        others.for_each(|region| self.wanted[region as usize] = interval);
-        self.cut_by(interval, usize::MAX, |block, wanted| match wanted[block.region as usize] == interval {
-            true => block.region + 1,
-            false => 0,
+        others.for_each(|region| self.wanted[region.at()] = interval);
+        self.cut_by(interval, usize::MAX, |block, wanted| match wanted[block.region.at()] == interval {
+            true => block.region.level(),
+            false => Level(0),
         });
-        first_new
+        self.new_from(first_new)
     }
 
     /// Whether a region was asked for when an interval was cut that had this number.
-    pub(super) fn is_wanted(&self, region: u32, interval: u32) -> bool {
-        self.wanted[region as usize] == interval
+    pub(super) fn is_wanted(&self, region: Region, interval: Interval) -> bool {
+        self.wanted[region.at()] == interval
     }
 
     /// Cuts an interval into one for each level that it touches, the lowest first, if there are no more levels than that.
     fn cut_by(
         &mut self,
-        interval: u32,
+        interval: Interval,
         max_levels: usize,
-        level: impl Fn(&BlockSpan, &[u32]) -> u32,
+        level: impl Fn(&BlockSpan, &[Interval]) -> Level,
     ) -> bool {
-        let whole = self.all[interval as usize];
+        let whole = self.all[interval.at()];
         self.find_parts(whole.segments, max_levels, &level);
         let is_cut = self.touched.len() <= max_levels;
         if is_cut && self.touched.len() > 1 {
@@ -428,14 +454,19 @@ impl Intervals {
             self.write_levels(interval);
         }
         for level in self.touched.drain(..) {
-            self.levels[level as usize] = AtLevel::NONE;
+            self.levels[level.at()] = AtLevel::NONE;
         }
         is_cut
     }
 
     /// Cuts segments where the level changes, and counts what each level gets of them; but no further than where there are
     /// too many levels.
-    fn find_parts(&mut self, segments: List, max_levels: usize, level: impl Fn(&BlockSpan, &[u32]) -> u32) {
+    fn find_parts(
+        &mut self,
+        segments: List,
+        max_levels: usize,
+        level: impl Fn(&BlockSpan, &[Interval]) -> Level,
+    ) {
         let Intervals { parts, touched, levels, blocks, wanted, .. } = self;
         parts.clear();
         let mut block = 0;
@@ -444,7 +475,7 @@ impl Intervals {
             block = block_from(blocks, block, start);
             while start < segment.end {
                 let (end, level) = (blocks[block].end, level(&blocks[block], wanted));
-                let at_level = &mut levels[level as usize];
+                let at_level = &mut levels[level.at()];
                 let end = end.min(segment.end);
                 match parts.get_mut(at_level.last as usize) {
                     Some((_, last)) if last.end == start => last.end = end,
@@ -467,59 +498,62 @@ impl Intervals {
     }
 
     /// Finds the level of each use, and counts what each level gets of them.
-    fn find_touches(&mut self, uses: List, level: impl Fn(&BlockSpan, &[u32]) -> u32) {
+    fn find_touches(&mut self, uses: List, level: impl Fn(&BlockSpan, &[Interval]) -> Level) {
         let Intervals { touches, levels, blocks, wanted, .. } = self;
         touches.clear();
         let mut block = 0;
         for touch in &self.uses[uses.range()] {
             block = block_from(blocks, block, touch.at);
             let level = level(&blocks[block], wanted);
-            levels[level as usize].n_uses += 1;
+            levels[level.at()].n_uses += 1;
             touches.push((level, *touch));
         }
     }
 
     /// Makes an interval for each level, with its parts and uses in order.
-    fn write_levels(&mut self, interval: u32) {
+    fn write_levels(&mut self, interval: Interval) {
         let (n_segments, n_uses) = (self.segments.len(), self.uses.len());
         let (mut segments_end, mut uses_end) = (n_segments as u32, n_uses as u32);
         for &level in &self.touched {
-            let at_level = &mut self.levels[level as usize];
+            let at_level = &mut self.levels[level.at()];
             (at_level.next_segment, at_level.next_use) = (segments_end, uses_end);
             (segments_end, uses_end) = (segments_end + at_level.n_segments, uses_end + at_level.n_uses);
         }
-        self.segments.resize(segments_end as usize, Segment { start: 0, end: 0 });
+        self.segments.resize(segments_end as usize, Segment::EMPTY);
         for (level, part) in &self.parts {
-            let next = &mut self.levels[*level as usize].next_segment;
+            let next = &mut self.levels[level.at()].next_segment;
             self.segments[*next as usize] = *part;
             *next += 1;
         }
         self.uses.resize(uses_end as usize, NO_USE);
         for (level, touch) in &self.touches {
-            let next = &mut self.levels[*level as usize].next_use;
+            let next = &mut self.levels[level.at()].next_use;
             self.uses[*next as usize] = *touch;
             *next += 1;
         }
-        let range = self.all[interval as usize].range;
+        let range = self.all[interval.at()].range;
         for at in 0..self.touched.len() {
             let AtLevel { n_segments, n_uses, next_segment, next_use, .. } =
-                self.levels[self.touched[at] as usize];
+                self.levels[self.touched[at].at()];
             let segments = List { start: next_segment - n_segments, len: n_segments };
             let uses = List { start: next_use - n_uses, len: n_uses };
-            let new = Interval { is_level: true, ..self.measure(range, segments, uses) };
+            let new = IntervalData { is_level: true, ..self.measure(range, segments, uses) };
             match at {
-                0 => self.all[interval as usize] = new,
+                0 => self.all[interval.at()] = new,
                 _ => self.all.push(new),
             }
         }
     }
 }
 
+/// Intervals that something was just cut into.
+pub(super) type NewIntervals = core::iter::Map<core::ops::Range<usize>, fn(usize) -> Interval>;
+
 /// How many blocks are looked at one by one before others are searched.
 const MAX_STEPS: usize = 8;
 
 /// The block that a position is in, which is this one or one behind it.
-fn block_from(blocks: &[BlockSpan], first: usize, position: u32) -> usize {
+fn block_from(blocks: &[BlockSpan], first: usize, position: Pos) -> usize {
     let is_before = |block: &BlockSpan| block.end <= position;
     let n_before = blocks[first..].iter().take(MAX_STEPS).take_while(|block| is_before(block)).count();
     match n_before {
@@ -529,39 +563,38 @@ fn block_from(blocks: &[BlockSpan], first: usize, position: u32) -> usize {
 }
 
 /// The block that a position is in.
-fn block_at(blocks: &[BlockSpan], position: u32) -> usize {
+fn block_at(blocks: &[BlockSpan], position: Pos) -> usize {
     blocks.partition_point(|block| block.end <= position)
 }
 
 /// Tells everything that touches a virtual register: which, in which block (by position), where and how.
 /// In the order of positions, as far as one virtual register is concerned.
-fn each_touch(tiles: &TileList, mut tell: impl FnMut(Vreg, usize, u32, Touch)) {
+fn each_touch(tiles: &TileList, mut tell: impl FnMut(Vreg, usize, Pos, Touch)) {
     for (at, block) in tiles.blocks.iter().enumerate() {
         for param in &tiles.args[block.params.range()] {
-            tell(*param, at, block.insts.start * STEP, Touch::Parameter);
+            tell(*param, at, block.first().gap(), Touch::Parameter);
         }
-        let last = block.insts.start + block.insts.len - 1;
-        for inst in block.insts.range() {
-            if inst as u32 == last {
+        for inst in block.insts() {
+            if inst == block.last() {
                 for edge in tiles.edges(block) {
                     for arg in &tiles.args[edge.args.range()] {
-                        tell(*arg, at, last * STEP + GAP, Touch::Argument);
+                        tell(*arg, at, inst.gap(), Touch::Argument);
                     }
                 }
             }
-            for index in tiles.insts[inst].operands.range() {
+            for index in tiles.insts[inst.at()].operands.range() {
                 let operand = &tiles.operands[index];
-                tell(operand.vreg, at, position(operand, inst as u32), Touch::Operand(index as u32));
+                tell(operand.vreg, at, position(operand, inst), Touch::Operand(index as u32));
             }
         }
     }
 }
 
 /// At which of its instruction's positions an operand is surely live.
-fn position(operand: &Operand, inst: u32) -> u32 {
+fn position(operand: &Operand, inst: InstId) -> Pos {
     match (use_end(operand, inst), operand.role) {
-        (Some(end), _) => end - 1,
-        (None, Role::EarlyDef | Role::Temp) => inst * STEP + EARLY,
-        (None, _) => inst * STEP + LATE,
+        (Some(end), _) => end.prev(),
+        (None, Role::EarlyDef | Role::Temp) => inst.early(),
+        (None, _) => inst.late(),
     }
 }

@@ -34,12 +34,13 @@ use super::chaos::Chaos;
 use super::limits::Steps;
 use super::live;
 use crate::ir::assignment::{Assignment, Loc, Part};
-use crate::ir::ranges::{AFTER, EARLY, LATE, Ranges, STEP, Segment};
+use crate::ir::index::{InstId, LiveRange, index};
+use crate::ir::ranges::{Pos, Ranges, Segment};
 use crate::ir::tiles::{Constraint, Operand, Role, TileList};
 use crate::target::{Reg, RegSet, RegisterFile};
 use crate::vocab::Class;
-use intervals::{Interval, Intervals, Place, Touch};
-use occupied::{Holder, MAX_REGISTERS, NOBODY, Occupied, Sweep};
+use intervals::{Interval, IntervalData, Intervals, Place, Region, Touch};
+use occupied::{Clobber, Holder, MAX_REGISTERS, NOBODY, Occupied};
 use std::collections::BinaryHeap;
 
 /// Memory kept between functions.
@@ -53,14 +54,14 @@ pub struct Scratch {
     ranges: Vec<Task>,
     queue: BinaryHeap<Task>,
     /// Intervals in cold code that wait for all else to have its place, and how often such were given theirs.
-    cold: Vec<u32>,
+    cold: Vec<Interval>,
     n_rounds: u32,
     /// What is in registers where control enters regions: the range, the region, the register; sorted.
-    entering: Vec<(u32, u32, Reg)>,
-    /// For each operand that needs a register for a reload, the reload; `u32::MAX` for others.
-    moment_of: Vec<u32>,
-    reloads: Vec<Reload>,
-    evicted: Vec<u32>,
+    entering: Vec<(LiveRange, Region, Reg)>,
+    /// For each operand its reload, if it needs a register for one.
+    reload_of: Vec<Reload>,
+    reloads: Vec<ReloadData>,
+    evicted: Vec<Interval>,
     write: write::Scratch,
     /// Spills what fits, and takes other registers than the cheapest.
     pub(super) chaos: Chaos,
@@ -81,7 +82,7 @@ impl Scratch {
                 Place::Memory => Some(Loc::Slot(self.write.slot(interval.range))),
                 Place::Waiting => None,
             };
-            let segments = self.intervals.segments(at as u32);
+            let segments = self.intervals.segments(Interval::from(at));
             (!segments.is_empty()).then_some(Part { range: interval.range, segments, place })
         })
     }
@@ -97,14 +98,19 @@ impl Scratch {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Impossible {
     /// The instruction.
-    pub inst: u32,
+    pub inst: InstId,
 }
 
-/// A register that an operand in memory needs for a reload.
+index! {
+    /// A reload: an operand in memory is in a register for one instruction.
+    Reload, "reload"
+}
+
+/// What is known of a reload.
 #[derive(Clone, Copy, Debug)]
-struct Reload {
+struct ReloadData {
     operand: u32,
-    inst: u32,
+    inst: InstId,
     segment: Segment,
     class: Class,
     reg: Option<Reg>,
@@ -118,31 +124,31 @@ struct Task(u64);
 
 /// What gets a register.
 enum Waiting {
-    Interval(u32),
-    Reload(u32),
+    Interval(Interval),
+    Reload(Reload),
 }
 
 impl Task {
     const RELOAD: u32 = 1 << 31;
 
-    fn interval(start: u32, at: u32) -> Task {
-        debug_assert!(at < Task::RELOAD);
-        Task((!start as u64) << 32 | at as u64)
+    fn interval(start: Pos, interval: Interval) -> Task {
+        debug_assert!(interval.0 < Task::RELOAD);
+        Task((!start.0 as u64) << 32 | interval.0 as u64)
     }
 
-    fn reload(start: u32, at: u32) -> Task {
-        debug_assert!(at < Task::RELOAD);
-        Task((!start as u64) << 32 | (Task::RELOAD | at) as u64)
+    fn reload(start: Pos, reload: Reload) -> Task {
+        debug_assert!(reload.0 < Task::RELOAD);
+        Task((!start.0 as u64) << 32 | (Task::RELOAD | reload.0) as u64)
     }
 
-    fn start(self) -> u32 {
-        !(self.0 >> 32) as u32
+    fn start(self) -> Pos {
+        Pos(!(self.0 >> 32) as u32)
     }
 
     fn what(self) -> Waiting {
         match self.0 as u32 {
-            at if at >= Task::RELOAD => Waiting::Reload(at - Task::RELOAD),
-            at => Waiting::Interval(at),
+            at if at >= Task::RELOAD => Waiting::Reload(Reload(at - Task::RELOAD)),
+            at => Waiting::Interval(Interval(at)),
         }
     }
 }
@@ -154,7 +160,7 @@ enum Look {
     /// Intervals that can go; how much the dearest of them weighs.
     Held(f32),
     /// Something that does not go, from this position on.
-    Blocked(u32),
+    Blocked(Pos),
 }
 
 /// How many registers an instruction destroys that is one of those that all others are asked for together.
@@ -163,21 +169,21 @@ const MANY: u32 = 4;
 /// How often cold intervals are given their places together; those that come later wait like others.
 const MAX_ROUNDS: u32 = 4;
 
-/// How many positions an interval covers at most that waits again.
-const MAX_LENGTH: u32 = 1024 * STEP;
+/// How many instructions an interval covers at most that waits again.
+const MAX_LENGTH: u32 = 1024;
 
 /// How much of an interval the registers have room for that cannot have all of it.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Room {
     /// From which position on something does not go from the register where that is last.
-    until: u32,
+    until: Pos,
     reg: Option<Reg>,
     /// The same of the register that would save a move.
-    hint: Option<(Reg, u32)>,
+    hint: Option<(Reg, Pos)>,
 }
 
 impl Room {
-    fn add(&mut self, reg: Reg, until: u32, is_hint: bool) {
+    fn add(&mut self, reg: Reg, until: Pos, is_hint: bool) {
         if is_hint {
             self.hint = Some((reg, until));
         }
@@ -187,7 +193,7 @@ impl Room {
     }
 
     /// The register for a front that ends at this position.
-    fn register(self, end: u32) -> Option<Reg> {
+    fn register(self, end: Pos) -> Option<Reg> {
         self.hint.filter(|(_, until)| *until >= end).map(|(reg, _)| reg).or(self.reg)
     }
 }
@@ -202,15 +208,15 @@ pub fn allocate(
 ) -> Result<(), Impossible> {
     let has = |class: Class| ranges.ranges.iter().any(|range| range.class == class);
     let classes = [Class::Int, Class::Float].into_iter().filter(|class| has(*class));
-    scratch.occupied.clear(regs, classes, tiles.insts.len() as u32 * STEP);
+    scratch.occupied.clear(regs, classes, InstId::from(tiles.insts.len()).gap());
     scratch.intervals.fill(tiles, ranges);
     scratch.latest.clear();
     scratch.latest.resize(ranges.ranges.len(), None);
     scratch.queue.clear();
     scratch.cold.clear();
     scratch.n_rounds = 0;
-    scratch.moment_of.clear();
-    scratch.moment_of.resize(tiles.operands.len(), u32::MAX);
+    scratch.reload_of.clear();
+    scratch.reload_of.resize(tiles.operands.len(), Reload::NONE);
     scratch.reloads.clear();
     let mut allocator = Allocator { scratch, tiles, ranges, regs };
     allocator.reserve();
@@ -238,26 +244,26 @@ impl Allocator<'_> {
         let call_clobbered = self.call_clobbered();
         self.scratch.occupied.set_call_clobbered(call_clobbered);
         for (at, inst) in self.tiles.insts.iter().enumerate() {
-            let base = at as u32 * STEP;
+            let at = InstId::from(at);
             let operands = &self.tiles.operands[inst.operands.range()];
             for operand in operands {
                 let Constraint::Fixed(reg) = operand.constraint else { continue };
-                let (range, taken) = (self.ranges.of[operand.vreg.at()], reload(operand, base));
+                let (range, taken) = (self.ranges.of(operand.vreg), reload(operand, at));
                 // A range that has a new value while the old one is still read is kept out like any other.
                 let has_new_value = operands.iter().any(|other| {
                     other.vreg != operand.vreg
-                        && self.ranges.of[other.vreg.at()] == range
-                        && live::intersect(&[reload(other, base)], &[taken])
+                        && self.ranges.of(other.vreg) == range
+                        && live::intersect(&[reload(other, at)], &[taken])
                 });
                 let owner = if has_new_value { Holder::Machine } else { Holder::Owned(range) };
                 self.scratch.occupied.reserve(reg, taken, owner);
             }
+            let clobbered = Segment { start: at.late(), end: at.after() };
             for reg in inst.clobbers.iter() {
-                let segment = Segment { start: base + LATE, end: base + AFTER };
-                self.scratch.occupied.reserve(reg, segment, Holder::Machine);
+                self.scratch.occupied.reserve(reg, clobbered, Holder::Machine);
             }
             if inst.clobbers.len() >= MANY {
-                self.scratch.occupied.sweep(Segment { start: base + LATE, end: base + AFTER });
+                self.scratch.occupied.clobber(clobbered);
             }
         }
     }
@@ -268,14 +274,15 @@ impl Allocator<'_> {
         many.reduce(RegSet::intersection).unwrap_or(RegSet::EMPTY)
     }
 
-    fn interval(&self, at: u32) -> &Interval {
-        &self.scratch.intervals.all[at as usize]
+    fn interval(&self, interval: Interval) -> &IntervalData {
+        &self.scratch.intervals.all[interval.at()]
     }
 
     fn queue_ranges(&mut self) {
         let Scratch { ranges, intervals, .. } = &mut *self.scratch;
         ranges.clear();
-        ranges.extend((0..intervals.all.len() as u32).rev().filter_map(|at| task(intervals, at)));
+        let all = (0..intervals.all.len()).rev().map(Interval::from);
+        ranges.extend(all.filter_map(|interval| task(intervals, interval)));
         // They mostly are in the order of their definitions.
         if !ranges.is_sorted() {
             ranges.sort_unstable();
@@ -284,7 +291,7 @@ impl Allocator<'_> {
 
     /// Lets an interval wait again. It is cut so that what it gives up and gets again is not long: a loop around many cases
     /// may take a register from it in each. Cold code is cut by regions instead.
-    fn queue(&mut self, interval: u32) {
+    fn queue(&mut self, interval: Interval) {
         let mut rest = interval;
         while let [first, ..] = *self.scratch.intervals.segments(rest)
             && let [.., last] = *self.scratch.intervals.segments(rest)
@@ -294,8 +301,8 @@ impl Allocator<'_> {
             }
             let Scratch { intervals, queue, .. } = &mut *self.scratch;
             let is_hot = first.start < intervals.first_cold;
-            let cold = if is_hot { intervals.first_cold } else { u32::MAX };
-            let stop = cold.min(before(first.start) + MAX_LENGTH);
+            let cold = if is_hot { intervals.first_cold } else { Pos::NEVER };
+            let stop = cold.min(InstId(first.start.inst().0 + MAX_LENGTH).gap());
             let front = rest;
             if last.end <= stop {
                 queue.push(Task::interval(first.start, front));
@@ -311,7 +318,7 @@ impl Allocator<'_> {
             let Scratch { ranges, queue, cold, intervals, n_rounds, .. } = &mut *self.scratch;
             let (queued, range) = (queue.peek(), ranges.last());
             // What cold intervals drive out of a register everywhere comes when all else is done.
-            let end = if *n_rounds == 0 { intervals.first_cold } else { u32::MAX };
+            let end = if *n_rounds == 0 { intervals.first_cold } else { Pos::NEVER };
             if cold.is_empty() || queued.max(range).is_some_and(|task| task.start() < end) {
                 return if queued > range { queue.pop() } else { ranges.pop() };
             }
@@ -330,9 +337,9 @@ impl Allocator<'_> {
             let Scratch { intervals, entering, .. } = &mut *self.scratch;
             let start = entering.partition_point(|(other, ..)| *other < range);
             let of_range = || entering[start..].iter().take_while(|(other, ..)| *other == range);
-            let first_new = intervals.cut_regions(whole, of_range().map(|(_, region, _)| *region));
+            let new = intervals.cut_regions(whole, of_range().map(|(_, region, _)| *region));
             let mut next = start;
-            for at in core::iter::once(whole).chain(first_new..self.scratch.intervals.all.len() as u32) {
+            for at in core::iter::once(whole).chain(new) {
                 let Scratch { intervals, entering, .. } = &*self.scratch;
                 let region = intervals.region(at);
                 if !intervals.is_wanted(region, whole) {
@@ -366,10 +373,10 @@ impl Allocator<'_> {
             }
             for &reg in self.regs.of(class) {
                 for (region, data) in intervals.regions.iter().enumerate() {
-                    let last = Segment { start: data.before, end: data.before + 1 };
+                    let last = Segment { start: data.before, end: data.before.next() };
                     occupied.find_interval(reg, &[last], evicted);
-                    let holders = evicted.iter().map(|interval| intervals.all[*interval as usize].range);
-                    entering.extend(holders.map(|range| (range, region as u32, reg)));
+                    let holders = evicted.iter().map(|interval| intervals.all[interval.at()].range);
+                    entering.extend(holders.map(|range| (range, Region::from(region), reg)));
                 }
             }
         }
@@ -377,7 +384,7 @@ impl Allocator<'_> {
     }
 
     /// Lets a part of an interval wait that was cut by levels.
-    fn queue_level(&mut self, interval: u32) {
+    fn queue_level(&mut self, interval: Interval) {
         let Scratch { intervals, cold, n_rounds, .. } = &mut *self.scratch;
         match *n_rounds < MAX_ROUNDS && intervals.is_cold(interval) {
             true => cold.push(interval),
@@ -386,7 +393,7 @@ impl Allocator<'_> {
     }
 
     /// Whether an interval is in cold code, in several regions, and can still be given a place in each. If so, it waits for that.
-    fn is_put_off(&mut self, interval: u32) -> bool {
+    fn is_put_off(&mut self, interval: Interval) -> bool {
         let Scratch { intervals, cold, n_rounds, .. } = &mut *self.scratch;
         let is_put_off = *n_rounds < MAX_ROUNDS && intervals.is_in_regions(interval);
         if is_put_off {
@@ -395,13 +402,13 @@ impl Allocator<'_> {
         is_put_off
     }
 
-    fn place_interval(&mut self, at: u32) {
+    fn place_interval(&mut self, at: Interval) {
         let interval = *self.interval(at);
         if interval.place != Place::Waiting || self.is_put_off(at) {
             return;
         }
-        let range = &self.ranges.ranges[interval.range as usize];
-        let latest = self.scratch.latest[interval.range as usize];
+        let range = self.ranges.get(interval.range);
+        let latest = self.scratch.latest[interval.range.at()];
         if interval.is_idle() {
             return self.place_idle(at);
         }
@@ -435,9 +442,9 @@ impl Allocator<'_> {
             room.reg = all.first().copied();
         }
         // Nothing is to be had where a call destroys it. How much there is before that is only asked if it matters.
-        let sweep = self.scratch.occupied.find_sweep(range.class, segments);
-        let sweep = sweep.map(|sweep| Sweep { registers: sweep.registers & left, ..sweep });
-        left &= !sweep.map_or(0, |sweep| sweep.registers);
+        let clobber = self.scratch.occupied.find_clobber(range.class, segments);
+        let clobber = clobber.map(|clobber| Clobber { registers: clobber.registers & left, ..clobber });
+        left &= !clobber.map_or(0, |clobber| clobber.registers);
         // The lightest at the start is looked at first: with luck the others need no look.
         let mut next = hinted.filter(|at| left & 1 << at != 0).or_else(|| lightest(&weights, left));
         while left != 0 {
@@ -465,13 +472,13 @@ impl Allocator<'_> {
                 self.evict(reg, start);
                 self.take(reg, at);
             }
-            None => self.cut(at, room, sweep, hinted),
+            None => self.cut(at, room, clobber, hinted),
         }
     }
 
     /// An interval that only waits stays where its range was, unless that costs anyone anything.
-    fn place_idle(&mut self, at: u32) {
-        let latest = self.scratch.latest[self.interval(at).range as usize];
+    fn place_idle(&mut self, at: Interval) {
+        let latest = self.scratch.latest[self.interval(at).range.at()];
         let again = latest.filter(|reg| self.is_free(at, *reg));
         match again.or_else(|| self.free_for_moves(at, latest.is_some())) {
             Some(reg) => self.take(reg, at),
@@ -482,7 +489,7 @@ impl Allocator<'_> {
     /// A register that is free for an interval that no instruction touches, if a loop moves it in any case: its range was in
     /// another register before, or blocks bring it values of other ranges or take its value there. Memory would cost a store
     /// or a load in each turn.
-    fn free_for_moves(&mut self, at: u32, was_in_register: bool) -> Option<Reg> {
+    fn free_for_moves(&mut self, at: Interval, was_in_register: bool) -> Option<Reg> {
         let number = self.interval(at).range;
         let Scratch { intervals, .. } = &mut *self.scratch;
         // Without calls, registers are in use by others.
@@ -493,31 +500,31 @@ impl Allocator<'_> {
         {
             return None;
         }
-        let class = self.ranges.ranges[number as usize].class;
+        let class = self.ranges.get(number).class;
         let all = self.regs.of(class);
         let free = self.scratch.occupied.free(class, all.len(), self.scratch.intervals.segments(at));
         (free != 0 && self.scratch.steps.take()).then(|| all[free.trailing_zeros() as usize])
     }
 
-    fn is_free(&self, at: u32, reg: Reg) -> bool {
+    fn is_free(&self, at: Interval, reg: Reg) -> bool {
         matches!(self.look(at, reg, 0.0), Look::Free)
     }
 
-    fn take(&mut self, reg: Reg, at: u32) {
+    fn take(&mut self, reg: Reg, at: Interval) {
         let Scratch { occupied, intervals, .. } = &mut *self.scratch;
-        occupied.take(reg, intervals.segments(at), Holder::Interval(at), intervals.all[at as usize].weight);
-        let interval = &mut self.scratch.intervals.all[at as usize];
+        occupied.take(reg, intervals.segments(at), Holder::Interval(at), intervals.all[at.at()].weight);
+        let interval = &mut self.scratch.intervals.all[at.at()];
         interval.place = Place::Reg(reg);
-        self.scratch.latest[interval.range as usize] = Some(reg);
+        self.scratch.latest[interval.range.at()] = Some(reg);
     }
 
     /// What stands in the way of an interval in a register; it does not matter exactly how much that weighs if it is
     /// not below `limit`.
-    fn look(&self, at: u32, reg: Reg, limit: f32) -> Look {
+    fn look(&self, at: Interval, reg: Reg, limit: f32) -> Look {
         let Scratch { occupied, intervals, .. } = &*self.scratch;
-        let interval = &intervals.all[at as usize];
+        let interval = &intervals.all[at.at()];
         let (segments, weight) = (intervals.segments(at), interval.weight);
-        let (mut cost, mut blocked) = (None::<f32>, u32::MAX);
+        let (mut cost, mut blocked) = (None::<f32>, Pos::NEVER);
         occupied.conflicts(reg, segments, |holder, other, from| {
             let yields = match holder {
                 Holder::Owned(owner) if owner == interval.range => return true,
@@ -530,7 +537,7 @@ impl Allocator<'_> {
             }
             yields.is_some_and(|other| other < limit)
         });
-        if blocked != u32::MAX {
+        if blocked != Pos::NEVER {
             return Look::Blocked(blocked);
         }
         cost.map_or(Look::Free, Look::Held)
@@ -538,20 +545,20 @@ impl Allocator<'_> {
 
     /// The intervals in `evicted` have this register and something else needs it, nowhere before `start`. They wait again;
     /// what is used of them before keeps the register, unless loops have a say in where they are cut.
-    fn evict(&mut self, reg: Reg, start: u32) {
+    fn evict(&mut self, reg: Reg, start: Pos) {
         let evicted = core::mem::take(&mut self.scratch.evicted);
         for &other in &evicted {
             let Scratch { occupied, intervals, .. } = &mut *self.scratch;
             let uses = intervals.uses(other);
-            let n_uses = uses.iter().take_while(|touch| touch.at < before(start)).count();
-            if n_uses > 0 && intervals.all[other as usize].is_level {
-                let rest = intervals.cut_before(other, before(uses[n_uses - 1].at) + STEP);
+            let n_uses = uses.iter().take_while(|touch| touch.at < start.gap()).count();
+            if n_uses > 0 && intervals.all[other.at()].is_level {
+                let rest = intervals.cut_before(other, uses[n_uses - 1].at.inst().end());
                 occupied.give_back(reg, intervals.segments(rest), Holder::Interval(other));
-                intervals.all[rest as usize].place = Place::Waiting;
+                intervals.all[rest.at()].place = Place::Waiting;
                 self.queue(rest);
             } else {
                 occupied.give_back(reg, intervals.segments(other), Holder::Interval(other));
-                intervals.all[other as usize].place = Place::Waiting;
+                intervals.all[other.at()].place = Place::Waiting;
                 self.queue(other);
             }
         }
@@ -560,8 +567,14 @@ impl Allocator<'_> {
 
     /// How much room there is in registers that are destroyed while an interval is live: as much as that leaves, in the first
     /// that has it, and in the one that would save a move.
-    fn add_swept(&self, at: u32, room: &mut Room, Sweep { registers, at: end }: Sweep, hint: Option<usize>) {
-        let all = self.regs.of(self.ranges.ranges[self.interval(at).range as usize].class);
+    fn add_clobbered(
+        &self,
+        at: Interval,
+        room: &mut Room,
+        Clobber { registers, at: end }: Clobber,
+        hint: Option<usize>,
+    ) {
+        let all = self.regs.of(self.ranges.get(self.interval(at).range).class);
         let mut left = registers;
         while left != 0 {
             let number = left.trailing_zeros() as usize;
@@ -576,32 +589,31 @@ impl Allocator<'_> {
     }
 
     /// No register can have all of an interval.
-    fn cut(&mut self, at: u32, mut room: Room, sweep: Option<Sweep>, hint: Option<usize>) {
+    fn cut(&mut self, at: Interval, mut room: Room, clobber: Option<Clobber>, hint: Option<usize>) {
         let intervals = &mut self.scratch.intervals;
-        let first_new = intervals.cut_levels(at);
-        if first_new < intervals.all.len() as u32 {
-            let end = intervals.all.len() as u32;
+        let new = intervals.cut_levels(at);
+        if new.len() > 0 {
             self.queue_level(at);
-            (first_new..end).for_each(|new| self.queue_level(new));
+            new.for_each(|new| self.queue_level(new));
             return;
         }
         let segments = intervals.segments(at);
         let (start, end) = (segments[0].start, segments[segments.len() - 1].end);
         let uses = intervals.uses(at);
-        let first = before(uses[0].at);
+        let first = uses[0].at.gap();
         if first > start {
             let rest = intervals.cut_before(at, first);
             self.queue(rest);
             return self.place_idle(at);
         }
-        if let Some(sweep) = sweep {
-            self.add_swept(at, &mut room, sweep, hint);
+        if let Some(clobber) = clobber {
+            self.add_clobbered(at, &mut room, clobber, hint);
         }
         let intervals = &mut self.scratch.intervals;
         let uses = intervals.uses(at);
-        let stop = before(room.until);
+        let stop = room.until.gap();
         if stop <= first {
-            let next = first + STEP;
+            let next = first.inst().end();
             if next < end {
                 let rest = intervals.cut_before(at, next);
                 self.queue(rest);
@@ -610,7 +622,7 @@ impl Allocator<'_> {
         }
         // Between its last use and what it gives way to it needs no register.
         let n_uses = uses.iter().take_while(|touch| touch.at < stop).count();
-        let cut = before(uses[n_uses - 1].at) + STEP;
+        let cut = uses[n_uses - 1].at.inst().end();
         let rest = intervals.cut_before(at, cut);
         self.queue(rest);
         match room.register(cut) {
@@ -620,15 +632,15 @@ impl Allocator<'_> {
     }
 
     /// An interval goes to memory: each operand that needs a register waits for one.
-    fn spill(&mut self, at: u32) {
-        let Scratch { intervals, moment_of, reloads, queue, .. } = &mut *self.scratch;
-        intervals.all[at as usize].place = Place::Memory;
-        let is_constant = self.ranges.constant(intervals.all[at as usize].range, self.tiles).is_some();
+    fn spill(&mut self, at: Interval) {
+        let Scratch { intervals, reload_of, reloads, queue, .. } = &mut *self.scratch;
+        intervals.all[at.at()].place = Place::Memory;
+        let is_constant = self.ranges.constant(intervals.all[at.at()].range, self.tiles).is_some();
         for touch in intervals.uses(at) {
             let Touch::Operand(index) = touch.touch else { continue };
             let operand = &self.tiles.operands[index as usize];
-            let inst = touch.at / STEP;
-            let operands = self.tiles.insts[inst as usize].operands.range();
+            let inst = touch.at.inst();
+            let operands = self.tiles.insts[inst.at()].operands.range();
             let waits = match operand.constraint {
                 Constraint::Reg => tied_result(self.tiles, operands, index as usize).is_none(),
                 Constraint::Any => is_constant,
@@ -636,18 +648,19 @@ impl Allocator<'_> {
                 Constraint::Fixed(_) | Constraint::OutArg(_) => false,
             };
             if waits {
-                let segment = reload(operand, inst * STEP);
+                let segment = reload(operand, inst);
                 let class = self.tiles.vregs[operand.vreg.at()].ty.class();
-                moment_of[index as usize] = reloads.len() as u32;
-                queue.push(Task::reload(segment.start, reloads.len() as u32));
-                reloads.push(Reload { operand: index, inst, segment, class, reg: None });
+                let new = Reload::from(reloads.len());
+                reload_of[index as usize] = new;
+                queue.push(Task::reload(segment.start, new));
+                reloads.push(ReloadData { operand: index, inst, segment, class, reg: None });
             }
         }
     }
 
-    fn place_reload(&mut self, at: u32) -> Result<(), Impossible> {
-        let Reload { operand, inst, segment, class, .. } = self.scratch.reloads[at as usize];
-        let range = self.ranges.of[self.tiles.operands[operand as usize].vreg.at()];
+    fn place_reload(&mut self, at: Reload) -> Result<(), Impossible> {
+        let ReloadData { operand, inst, segment, class, .. } = self.scratch.reloads[at.at()];
+        let range = self.ranges.of(self.tiles.operands[operand as usize].vreg);
         let mut weights = [NOBODY; MAX_REGISTERS];
         self.scratch.occupied.weights_at(class, segment.start, &mut weights);
         let mut best: Option<(f32, Reg)> = None;
@@ -682,13 +695,13 @@ impl Allocator<'_> {
         self.scratch.occupied.find_interval(reg, &[segment], &mut self.scratch.evicted);
         self.evict(reg, segment.start);
         self.scratch.occupied.take(reg, &[segment], Holder::Reload(at), f32::INFINITY);
-        self.scratch.reloads[at as usize].reg = Some(reg);
+        self.scratch.reloads[at.at()].reg = Some(reg);
         Ok(())
     }
 
     /// Whether an instruction has an operand of this range.
-    fn is_at(&self, range: u32, inst: u32) -> bool {
-        self.tiles.operands(inst as usize).iter().any(|operand| self.ranges.of[operand.vreg.at()] == range)
+    fn is_at(&self, range: LiveRange, inst: InstId) -> bool {
+        self.tiles.operands(inst.at()).iter().any(|operand| self.ranges.of(operand.vreg) == range)
     }
 }
 
@@ -718,14 +731,9 @@ fn all_of(regs: &[Reg]) -> u32 {
 }
 
 /// An interval as something that waits, if it is live anywhere.
-fn task(intervals: &Intervals, interval: u32) -> Option<Task> {
+fn task(intervals: &Intervals, interval: Interval) -> Option<Task> {
     let first = intervals.segments(interval).first()?;
     Some(Task::interval(first.start, interval))
-}
-
-/// The position before the instruction that a position belongs to.
-fn before(position: u32) -> u32 {
-    position / STEP * STEP
 }
 
 /// The result that is tied to an operand of the same instruction.
@@ -735,13 +743,13 @@ fn tied_result(tiles: &TileList, operands: core::ops::Range<usize>, index: usize
 }
 
 /// The positions at which an operand's register is taken by the instruction itself.
-fn reload(operand: &Operand, base: u32) -> Segment {
+fn reload(operand: &Operand, inst: InstId) -> Segment {
     let (start, end) = match (operand.role, operand.constraint) {
-        (Role::Use, _) => (EARLY, LATE),
-        (Role::LateUse | Role::Temp, _) => (EARLY, AFTER),
+        (Role::Use, _) => (inst.early(), inst.late()),
+        (Role::LateUse | Role::Temp, _) => (inst.early(), inst.after()),
         // The operand that it takes over is put there before the instruction reads.
-        (Role::Def | Role::EarlyDef, Constraint::Tied(_)) | (Role::EarlyDef, _) => (EARLY, STEP),
-        (Role::Def, _) => (LATE, STEP),
+        (Role::Def | Role::EarlyDef, Constraint::Tied(_)) | (Role::EarlyDef, _) => (inst.early(), inst.end()),
+        (Role::Def, _) => (inst.late(), inst.end()),
     };
-    Segment { start: base + start, end: base + end }
+    Segment { start, end }
 }

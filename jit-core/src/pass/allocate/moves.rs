@@ -5,6 +5,7 @@
 //! is broken by way of a register that is free there, or else of a spill slot. Cost: linear in moves and instructions.
 
 use crate::ir::assignment::{Loc, Move, Source};
+use crate::ir::index::{InstId, Slot, index};
 use crate::target::{Reg, RegSet};
 use crate::vocab::{Class, Type};
 
@@ -26,33 +27,41 @@ pub(super) enum Phase {
 /// Moves in groups.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
-    all: Vec<(u32, Phase, Source, Loc, Type)>,
+    all: Vec<(InstId, Phase, Source, Loc, Type)>,
     /// By instruction: the first of the moves before it, and for each move the one that was pushed next.
-    first: Vec<u32>,
-    next: Vec<u32>,
+    first: Vec<Pushed>,
+    next: Vec<Pushed>,
     /// The moves before one instruction, by phase.
-    here: Vec<u32>,
-    pending: Vec<Pending>,
-    ready: Vec<u32>,
+    here: Vec<Pushed>,
+    pending: Vec<PendingData>,
+    ready: Vec<Pending>,
     /// For each place (see [`number`]) how many pending moves read it, and which one writes it.
-    places: Vec<(u32, u32)>,
+    places: Vec<(u32, Pending)>,
 }
 
+index! {
+    /// A move, by the order in which they were pushed.
+    Pushed, "move"
+}
+index! {
+    /// A move of the group that is being ordered.
+    Pending, "pending"
+}
+
+/// What is known of such a move.
 #[derive(Clone, Copy, Debug)]
-struct Pending {
+struct PendingData {
     from: Source,
     to: Loc,
     ty: Type,
     done: bool,
 }
 
-const NOBODY: u32 = u32::MAX;
-
 /// A place that can be read as an index.
 fn number(loc: Loc) -> Option<usize> {
     match loc {
         Loc::Reg(reg) => Some(reg.0 as usize),
-        Loc::Slot(slot) => Some(Reg::COUNT + slot as usize),
+        Loc::Slot(slot) => Some(Reg::COUNT + slot.at()),
         Loc::OutArg(_) => None,
     }
 }
@@ -69,7 +78,7 @@ impl Moves {
         self.all.clear();
     }
 
-    pub(super) fn push(&mut self, before: u32, phase: Phase, from: Source, to: Loc, ty: Type) {
+    pub(super) fn push(&mut self, before: InstId, phase: Phase, from: Source, to: Loc, ty: Type) {
         if from != Source::Loc(to) {
             self.all.push((before, phase, from, to, ty));
         }
@@ -80,37 +89,36 @@ impl Moves {
     pub(super) fn finish(
         &mut self,
         n_insts: usize,
-        free: impl Fn(u32, Class, RegSet) -> Option<Reg>,
+        free: impl Fn(InstId, Class, RegSet) -> Option<Reg>,
         slots: &mut u32,
         out: &mut Vec<Move>,
     ) {
         self.first.clear();
-        self.first.resize(n_insts, NOBODY);
+        self.first.resize(n_insts, Pushed::NONE);
         self.next.clear();
-        self.next.resize(self.all.len(), NOBODY);
+        self.next.resize(self.all.len(), Pushed::NONE);
         for (at, (before, ..)) in self.all.iter().enumerate().rev() {
-            self.next[at] = core::mem::replace(&mut self.first[*before as usize], at as u32);
+            self.next[at] = core::mem::replace(&mut self.first[before.at()], Pushed::from(at));
         }
         self.places.clear();
-        self.places.resize(Reg::COUNT + *slots as usize, (0, NOBODY));
+        self.places.resize(Reg::COUNT + *slots as usize, (0, Pending::NONE));
         let mut circle_slot = None;
-        for before in 0..n_insts as u32 {
-            let mut at = self.first[before as usize];
-            if at == NOBODY {
+        for before in (0..n_insts).map(InstId::from) {
+            let mut at = self.first[before.at()];
+            if !at.is_some() {
                 continue;
             }
             self.here.clear();
-            while at != NOBODY {
-                let phase = self.all[at as usize].1;
-                let later =
-                    self.here.iter().rev().take_while(|one| self.all[**one as usize].1 > phase).count();
+            while at.is_some() {
+                let phase = self.all[at.at()].1;
+                let later = self.here.iter().rev().take_while(|one| self.all[one.at()].1 > phase).count();
                 self.here.insert(self.here.len() - later, at);
-                at = self.next[at as usize];
+                at = self.next[at.at()];
             }
             let mut start = 0;
             while start < self.here.len() {
-                let (_, phase, from, to, ty) = self.all[self.here[start] as usize];
-                let group = self.here[start..].iter().take_while(|at| self.all[**at as usize].1 == phase);
+                let (_, phase, from, to, ty) = self.all[self.here[start].at()];
+                let group = self.here[start..].iter().take_while(|at| self.all[at.at()].1 == phase);
                 let end = start + group.count();
                 if end == start + 1 && matches!((from, to), (Source::Const(_), _) | (_, Loc::Reg(_))) {
                     out.push(Move { before, from, to, ty });
@@ -128,48 +136,50 @@ impl Moves {
         self.pending.clear();
         self.ready.clear();
         for &at in &self.here[start..end] {
-            let (_, _, from, to, ty) = self.all[at as usize];
+            let (_, _, from, to, ty) = self.all[at.at()];
             if let Some(place) = number(to) {
-                if self.places[place].1 != NOBODY {
-                    debug_assert_eq!(self.pending[self.places[place].1 as usize].from, from, "{to:?}");
+                let writer = &mut self.places[place].1;
+                if writer.is_some() {
+                    debug_assert_eq!(self.pending[writer.at()].from, from, "{to:?}");
                     continue;
                 }
-                self.places[place].1 = self.pending.len() as u32;
+                *writer = Pending::from(self.pending.len());
             }
             if let Some(place) = number_of_source(from) {
                 self.places[place].0 += 1;
             }
-            self.pending.push(Pending { from, to, ty, done: false });
+            self.pending.push(PendingData { from, to, ty, done: false });
         }
     }
 
     fn order(
         &mut self,
-        before: u32,
-        free: &impl Fn(u32, Class, RegSet) -> Option<Reg>,
+        before: InstId,
+        free: &impl Fn(InstId, Class, RegSet) -> Option<Reg>,
         slots: &mut u32,
-        circle_slot: &mut Option<u32>,
+        circle_slot: &mut Option<Slot>,
         out: &mut Vec<Move>,
     ) {
         let mut used = RegSet::EMPTY;
-        for Pending { from, to, .. } in &self.pending {
+        for PendingData { from, to, .. } in &self.pending {
             for loc in [Some(*to), if let Source::Loc(from) = from { Some(*from) } else { None }] {
                 if let Some(Loc::Reg(reg)) = loc {
                     used.insert(reg);
                 }
             }
         }
-        let is_ready = |places: &[(u32, u32)], to: Loc| number(to).is_none_or(|place| places[place].0 == 0);
+        let is_ready =
+            |places: &[(u32, Pending)], to: Loc| number(to).is_none_or(|place| places[place].0 == 0);
         // The first that is ready goes first; outgoing arguments before all, since they free registers.
-        let ready = (0..self.pending.len() as u32).rev();
-        let ready = ready.filter(|at| is_ready(&self.places, self.pending[*at as usize].to));
+        let ready = (0..self.pending.len()).rev().map(Pending::from);
+        let ready = ready.filter(|at| is_ready(&self.places, self.pending[at.at()].to));
         self.ready.extend(ready);
-        self.ready.sort_by_key(|at| matches!(self.pending[*at as usize].to, Loc::OutArg(_)));
+        self.ready.sort_by_key(|at| matches!(self.pending[at.at()].to, Loc::OutArg(_)));
         let mut left = 0;
         loop {
             while let Some(at) = self.ready.pop() {
-                let Pending { from, to, ty, .. } = self.pending[at as usize];
-                self.pending[at as usize].done = true;
+                let PendingData { from, to, ty, .. } = self.pending[at.at()];
+                self.pending[at.at()].done = true;
                 let is_memory = |loc: Loc| !matches!(loc, Loc::Reg(_));
                 match from {
                     Source::Loc(loc) if is_memory(loc) && is_memory(to) => {
@@ -185,7 +195,7 @@ impl Moves {
                     _ => out.push(Move { before, from, to, ty }),
                 }
                 if let Some(place) = number(to) {
-                    self.places[place].1 = NOBODY;
+                    self.places[place].1 = Pending::NONE;
                 }
                 self.was_read(from);
             }
@@ -193,13 +203,13 @@ impl Moves {
             while left < self.pending.len() && self.pending[left].done {
                 left += 1;
             }
-            let Some(&Pending { from, ty, .. }) = self.pending.get(left) else { return };
+            let Some(&PendingData { from, ty, .. }) = self.pending.get(left) else { return };
             let by = match free(before, ty.class(), used) {
                 Some(reg) => Loc::Reg(reg),
                 None => Loc::Slot(*circle_slot.get_or_insert_with(|| {
                     *slots += 1;
-                    self.places.push((0, NOBODY));
-                    *slots - 1
+                    self.places.push((0, Pending::NONE));
+                    Slot(*slots - 1)
                 })),
             };
             let whole = if ty.class() == Class::Int { Type::I64 } else { Type::F64 };
@@ -218,7 +228,7 @@ impl Moves {
         if let Some(place) = number_of_source(from) {
             let (readers, writer) = &mut self.places[place];
             *readers -= 1;
-            if *readers == 0 && *writer != NOBODY {
+            if *readers == 0 && writer.is_some() {
                 self.ready.push(*writer);
             }
         }
@@ -247,7 +257,9 @@ mod tests {
     /// Orders a group, with so many free registers of each class, and does the moves one after another.
     fn do_all(group: &Group, n_free: u8, n_slots: u32) -> (HashMap<Loc, Loc>, usize) {
         let mut moves = Moves::default();
-        group.iter().for_each(|(from, to)| moves.push(0, Phase::Leave, Source::Loc(*from), *to, ty(*to)));
+        group
+            .iter()
+            .for_each(|(from, to)| moves.push(InstId(0), Phase::Leave, Source::Loc(*from), *to, ty(*to)));
         let free = |_, class, used: RegSet| {
             let all = (FEW..FEW + n_free).map(|number| match class {
                 Class::Int => Reg::int(number),
@@ -285,7 +297,7 @@ mod tests {
             vec![int(0), int(1)],
             vec![int(2), int(3), int(4)],
             vec![float(0), float(1)],
-            vec![Loc::Slot(0), Loc::Slot(1)],
+            vec![Loc::Slot(Slot(0)), Loc::Slot(Slot(1))],
         ];
         let mut group: Group = Vec::new();
         for circle in &circles {
@@ -310,7 +322,7 @@ mod tests {
             let random = &mut Random::new(seed);
             let n_slots = random.below(6) as u32;
             let registers = (0..FEW).flat_map(|number| [Reg::int(number), Reg::float(number)]).map(Loc::Reg);
-            let places: Vec<Loc> = registers.chain((0..n_slots).map(Loc::Slot)).collect();
+            let places: Vec<Loc> = registers.chain((0..n_slots).map(Slot).map(Loc::Slot)).collect();
             let mut targets = places.clone();
             for at in (1..targets.len()).rev() {
                 targets.swap(at, random.below(at + 1));

@@ -8,7 +8,10 @@
 //! are answered by such words. Who it is that has the register is in a list for each chunk and register, with one
 //! entry for each interval there. A long interval costs one step for each chunk that it covers, a short one one or two.
 
-use crate::ir::ranges::{STEP, Segment};
+use super::Reload;
+use super::intervals::Interval;
+use crate::ir::index::{LiveRange, index};
+use crate::ir::ranges::{Pos, STEP, Segment};
 use crate::target::{Reg, RegSet, RegisterFile};
 use crate::vocab::Class;
 
@@ -16,13 +19,13 @@ use crate::vocab::Class;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Holder {
     /// An interval of a live range.
-    Interval(u32),
+    Interval(Interval),
     /// An operand that is in memory, for one instruction.
-    Reload(u32),
+    Reload(Reload),
     /// An instruction that destroys it.
     Machine,
     /// An instruction that has an operand of this range there.
-    Owned(u32),
+    Owned(LiveRange),
 }
 
 /// Positions in a chunk: a bit for each.
@@ -32,14 +35,19 @@ const _: () = assert!(CHUNK.is_multiple_of(STEP), "an instruction lies in one ch
 /// How many registers stand in a row.
 const LANES: usize = 16;
 
-/// What one interval or reload takes of one register in one chunk.
+index! {
+    /// What one interval or reload takes of one register in one chunk.
+    Entry, "entry"
+}
+
+/// What is known of an entry.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct EntryData {
     positions: u64,
     holder: Holder,
     /// How much the holder weighs.
     weight: f32,
-    next: u32,
+    next: Entry,
 }
 
 /// Registers of one class in a chunk.
@@ -48,13 +56,12 @@ struct Row {
     /// For each the positions at which anyone has it.
     taken: [u64; LANES],
     /// For each the first of its entries.
-    entries: [u32; LANES],
+    entries: [Entry; LANES],
     /// Which of them instructions have somewhere in the chunk.
     reserved: u16,
 }
 
-const NONE: u32 = u32::MAX;
-const FREE: Row = Row { taken: [0; LANES], entries: [NONE; LANES], reserved: 0 };
+const FREE: Row = Row { taken: [0; LANES], entries: [Entry::NONE; LANES], reserved: 0 };
 
 /// For each register of a row who has it, or that nobody has, for some positions around one that was asked for; forgotten
 /// when the register changes hands.
@@ -68,9 +75,9 @@ struct Recent {
 impl Recent {
     const NONE: Recent = Recent { starts: [0; LANES], lengths: [0; LANES], weights: [0.0; LANES] };
 
-    fn set(&mut self, at: u8, Segment { start, end }: Segment, weight: f32) {
-        self.starts[at as usize] = start;
-        self.lengths[at as usize] = end - start;
+    fn set(&mut self, at: u8, segment: Segment, weight: f32) {
+        self.starts[at as usize] = segment.start.0;
+        self.lengths[at as usize] = segment.len();
         self.weights[at as usize] = weight;
     }
 }
@@ -105,25 +112,25 @@ pub(super) struct Occupied {
     n_rows: usize,
     /// By chunk.
     rows: Vec<Row>,
-    entries: Vec<Entry>,
+    entries: Vec<EntryData>,
     /// Entries that are not in use, linked.
-    unused: u32,
+    unused: Entry,
     /// By row: what was asked last.
     recent: Vec<Recent>,
     /// By lane: reservations by position.
     reservations: Vec<Vec<(Segment, Holder)>>,
     /// By class: the registers that all calls destroy, a bit for each. By chunk: where calls destroy them.
     call_clobbered: [u32; 2],
-    swept_at: Vec<u64>,
+    calls_at: Vec<u64>,
 }
 
-/// Something destroys many registers while an interval is live.
+/// A call destroys registers while an interval is live.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sweep {
+pub(super) struct Clobber {
     /// Which, a bit for each register of the interval's class.
     pub(super) registers: u32,
     /// The first position at which it does.
-    pub(super) at: u32,
+    pub(super) at: Pos,
 }
 
 /// Visits the chunks that sorted segments touch, with their positions in each, until `visit` says no.
@@ -131,14 +138,15 @@ pub(super) struct Sweep {
 fn each_chunk(segments: &[Segment], mut visit: impl FnMut(u32, u64) -> bool) {
     let (mut chunk, mut positions) = (0, 0);
     for segment in segments {
-        let (first, last) = (segment.start / CHUNK, (segment.end - 1) / CHUNK);
+        let (start, last_at) = (segment.start.0, segment.end.0 - 1);
+        let (first, last) = (start / CHUNK, last_at / CHUNK);
         if first != chunk {
             if positions != 0 && !visit(chunk, positions) {
                 return;
             }
             positions = 0;
         }
-        let mut start = u64::MAX << (segment.start % CHUNK);
+        let mut start = u64::MAX << (start % CHUNK);
         for chunk in first..last {
             if !visit(chunk, positions | start) {
                 return;
@@ -146,7 +154,7 @@ fn each_chunk(segments: &[Segment], mut visit: impl FnMut(u32, u64) -> bool) {
             (positions, start) = (0, u64::MAX);
         }
         chunk = last;
-        positions |= start & u64::MAX >> (CHUNK - 1 - (segment.end - 1) % CHUNK);
+        positions |= start & u64::MAX >> (CHUNK - 1 - last_at % CHUNK);
     }
     if positions != 0 {
         visit(chunk, positions);
@@ -155,7 +163,7 @@ fn each_chunk(segments: &[Segment], mut visit: impl FnMut(u32, u64) -> bool) {
 
 impl Occupied {
     /// Nothing is taken, of the registers of these classes, up to a position.
-    pub(super) fn clear(&mut self, regs: &RegisterFile, classes: impl Iterator<Item = Class>, end: u32) {
+    pub(super) fn clear(&mut self, regs: &RegisterFile, classes: impl Iterator<Item = Class>, end: Pos) {
         self.lanes.clear();
         self.lanes.resize(Reg::COUNT, None);
         self.n_rows = 0;
@@ -169,15 +177,16 @@ impl Occupied {
             self.n_rows += of.len().div_ceil(LANES);
         }
         self.rows.clear();
-        self.rows.resize((end / CHUNK + 1) as usize * self.n_rows, FREE);
+        let n_chunks = (end.0 / CHUNK + 1) as usize;
+        self.rows.resize(n_chunks * self.n_rows, FREE);
         self.entries.clear();
-        self.unused = NONE;
+        self.unused = Entry::NONE;
         let n_lanes = self.n_rows * LANES;
         self.recent.clear();
         self.recent.resize(self.n_rows, Recent::NONE);
         self.call_clobbered = [0; 2];
-        self.swept_at.clear();
-        self.swept_at.resize((end / CHUNK + 1) as usize, 0);
+        self.calls_at.clear();
+        self.calls_at.resize(n_chunks, 0);
         self.reservations.iter_mut().for_each(Vec::clear);
         if self.reservations.len() < n_lanes {
             self.reservations.resize_with(n_lanes, Vec::new);
@@ -224,26 +233,26 @@ impl Occupied {
     }
 
     /// Such an instruction destroys them.
-    pub(super) fn sweep(&mut self, segment: Segment) {
-        self.swept_at[(segment.start / CHUNK) as usize] |= in_chunk(segment);
+    pub(super) fn clobber(&mut self, segment: Segment) {
+        self.calls_at[(segment.start.0 / CHUNK) as usize] |= in_chunk(segment);
     }
 
     /// Which registers of a class no interval with these segments can have for what calls destroy: one question instead of
     /// one for each register.
-    pub(super) fn find_sweep(&self, class: Class, segments: &[Segment]) -> Option<Sweep> {
+    pub(super) fn find_clobber(&self, class: Class, segments: &[Segment]) -> Option<Clobber> {
         let registers = self.call_clobbered[class as usize];
         if registers == 0 {
             return None;
         }
-        let mut sweep = None;
+        let mut found = None;
         each_chunk(segments, |chunk, positions| {
-            let both = self.swept_at[chunk as usize] & positions;
+            let both = self.calls_at[chunk as usize] & positions;
             if both != 0 {
-                sweep = Some(Sweep { registers, at: chunk * CHUNK + both.trailing_zeros() });
+                found = Some(Clobber { registers, at: Pos(chunk * CHUNK + both.trailing_zeros()) });
             }
             both == 0
         });
-        sweep
+        found
     }
 
     /// Which of a class's registers nobody has at any position of the segments; a bit for each, in the order of the
@@ -273,13 +282,13 @@ impl Occupied {
             let row = &mut rows[chunk as usize * *n_rows + lane.row as usize];
             row.taken[lane.at as usize] |= positions;
             let first = &mut row.entries[lane.at as usize];
-            let entry = Entry { positions, holder, weight, next: *first };
-            if *unused == NONE {
-                *first = entries.len() as u32;
+            let entry = EntryData { positions, holder, weight, next: *first };
+            if !unused.is_some() {
+                *first = Entry::from(entries.len());
                 entries.push(entry);
             } else {
                 *first = *unused;
-                *unused = core::mem::replace(&mut entries[*unused as usize], entry).next;
+                *unused = core::mem::replace(&mut entries[unused.at()], entry).next;
             }
             true
         });
@@ -299,18 +308,18 @@ impl Occupied {
                     row.taken[lane.at as usize] |= in_chunk(*held);
                 }
             }
-            let (mut before, mut at) = (NONE, row.entries[lane.at as usize]);
-            while entries[at as usize].holder != holder {
-                (before, at) = (at, entries[at as usize].next);
+            let (mut before, mut at) = (Entry::NONE, row.entries[lane.at as usize]);
+            while entries[at.at()].holder != holder {
+                (before, at) = (at, entries[at.at()].next);
             }
-            let entry = &mut entries[at as usize];
+            let entry = &mut entries[at.at()];
             entry.positions &= !positions;
             if entry.positions == 0 {
                 let next = core::mem::replace(&mut entry.next, *unused);
                 *unused = at;
                 match before {
-                    NONE => row.entries[lane.at as usize] = next,
-                    before => entries[before as usize].next = next,
+                    Entry::NONE => row.entries[lane.at as usize] = next,
+                    before => entries[before.at()].next = next,
                 }
             }
             true
@@ -321,12 +330,12 @@ impl Occupied {
     /// register file; [`NOBODY`] where none has, though an instruction may. Most intervals that wait are in the way of
     /// others where they start, and the same answer serves many of them.
     #[inline]
-    pub(super) fn weights_at(&mut self, class: Class, position: u32, weights: &mut [f32; MAX_REGISTERS]) {
+    pub(super) fn weights_at(&mut self, class: Class, position: Pos, weights: &mut [f32; MAX_REGISTERS]) {
         let (first, count) = self.of_class[class as usize];
         for (row, weights) in (first..first + count).zip(weights.chunks_exact_mut(LANES)) {
             let recent = &self.recent[row as usize];
             let spans = core::iter::zip(&recent.starts, &recent.lengths).enumerate();
-            let is_known = |start: u32, length: u32| position.wrapping_sub(start) < length;
+            let is_known = |start: u32, length: u32| position.0.wrapping_sub(start) < length;
             let known = spans
                 .fold(0u32, |bits, (at, (&start, &length))| bits | (is_known(start, length) as u32) << at);
             let mut unknown = !known & ((1 << LANES) - 1);
@@ -338,12 +347,12 @@ impl Occupied {
         }
     }
 
-    fn find_weight_at(&mut self, lane: Lane, position: u32) {
-        let bit = position % CHUNK;
-        let row = self.row(position / CHUNK, lane);
+    fn find_weight_at(&mut self, lane: Lane, position: Pos) {
+        let bit = position.0 % CHUNK;
+        let row = self.row(position.0 / CHUNK, lane);
         let (mut taken, mut weight) = (0, NOBODY);
         let mut at = row.entries[lane.at as usize];
-        while let Some(entry) = self.entries.get(at as usize) {
+        while let Some(entry) = self.entries.get(at.at()) {
             if entry.positions & 1 << bit != 0 {
                 (taken, weight) = (!entry.positions, entry.weight);
                 break;
@@ -352,8 +361,8 @@ impl Occupied {
             at = entry.next;
         }
         // The positions around it that are like it.
-        let end = position + (!taken >> bit).trailing_ones();
-        let start = position + 1 - (!taken << (CHUNK - 1 - bit)).leading_ones();
+        let end = Pos(position.0 + (!taken >> bit).trailing_ones());
+        let start = Pos(position.0 + 1 - (!taken << (CHUNK - 1 - bit)).leading_ones());
         self.recent[lane.row as usize].set(lane.at, Segment { start, end }, weight);
     }
 
@@ -365,7 +374,7 @@ impl Occupied {
         &self,
         reg: Reg,
         segments: &[Segment],
-        mut go_on: impl FnMut(Holder, f32, u32) -> bool,
+        mut go_on: impl FnMut(Holder, f32, Pos) -> bool,
     ) {
         let lane = self.lane(reg);
         each_chunk(segments, |chunk, positions| {
@@ -382,7 +391,7 @@ impl Occupied {
         row: &Row,
         chunk: u32,
         positions: u64,
-        go_on: &mut impl FnMut(Holder, f32, u32) -> bool,
+        go_on: &mut impl FnMut(Holder, f32, Pos) -> bool,
     ) -> bool {
         let mut all_yes = true;
         let start = chunk * CHUNK;
@@ -390,15 +399,15 @@ impl Occupied {
             for &(held, holder) in reserved_in(&self.reservations[lane.number()], chunk) {
                 let both = in_chunk(held) & positions;
                 if both != 0 {
-                    all_yes &= go_on(holder, f32::INFINITY, start + both.trailing_zeros());
+                    all_yes &= go_on(holder, f32::INFINITY, Pos(start + both.trailing_zeros()));
                 }
             }
         }
         let mut at = row.entries[lane.at as usize];
-        while let Some(entry) = self.entries.get(at as usize) {
+        while let Some(entry) = self.entries.get(at.at()) {
             if entry.positions & positions != 0 {
                 let from = (entry.positions & positions).trailing_zeros();
-                all_yes &= go_on(entry.holder, entry.weight, start + from);
+                all_yes &= go_on(entry.holder, entry.weight, Pos(start + from));
             }
             at = entry.next;
         }
@@ -406,7 +415,7 @@ impl Occupied {
     }
 
     /// The intervals that have the register at some position of the segments.
-    pub(super) fn find_interval(&self, reg: Reg, segments: &[Segment], out: &mut Vec<u32>) {
+    pub(super) fn find_interval(&self, reg: Reg, segments: &[Segment], out: &mut Vec<Interval>) {
         out.clear();
         self.conflicts(reg, segments, |holder, _, _| {
             if let Holder::Interval(interval) = holder {
@@ -434,12 +443,12 @@ impl Occupied {
 
 /// The positions of a reservation in its chunk: it is for one instruction, which lies in one.
 fn in_chunk(held: Segment) -> u64 {
-    ((1 << (held.end - held.start)) - 1) << (held.start % CHUNK)
+    ((1 << held.len()) - 1) << (held.start.0 % CHUNK)
 }
 
 /// The reservations of a register in a chunk.
 fn reserved_in(list: &[(Segment, Holder)], chunk: u32) -> impl Iterator<Item = &(Segment, Holder)> {
-    let start = chunk * CHUNK;
+    let (start, end) = (Pos(chunk * CHUNK), Pos((chunk + 1) * CHUNK));
     let first = list.partition_point(|(held, _)| held.start < start);
-    list[first..].iter().take_while(move |(held, _)| held.start < start + CHUNK)
+    list[first..].iter().take_while(move |(held, _)| held.start < end)
 }

@@ -7,12 +7,12 @@
 //! leaves a register for memory. Where two intervals of a range meet, within a block or over an edge, the value is
 //! moved if they are in different places.
 
-use super::intervals::{Interval, Intervals, Place, Touch, Use};
+use super::intervals::{Interval, IntervalData, Intervals, Place, Touch, Use};
 use super::moves::{Moves, Phase};
-use super::{Allocator, tied_result};
+use super::{Allocator, Reload, tied_result};
 use crate::ir::assignment::{Assignment, Loc, Move, Source};
-use crate::ir::index::{List, Vreg};
-use crate::ir::ranges::{GAP, LATE, STEP, Segment};
+use crate::ir::index::{InstId, List, LiveRange, Slot, Vreg};
+use crate::ir::ranges::{Pos, Segment};
 use crate::ir::tiles::{Constraint, Operand, Role, TileBlock};
 use crate::target::{Reg, RegSet};
 use crate::vocab::{Class, Type};
@@ -26,27 +26,27 @@ pub(super) struct Scratch {
     whereabouts: Vec<Whereabouts>,
     /// Where the ranges that were cut are, sorted by position.
     located: Vec<(Segment, Place)>,
-    slots: Vec<Slot>,
+    slots: Vec<SlotData>,
     spilled: Vec<Spilled>,
     cost_of_leaving: Vec<f32>,
     /// By block: its predecessors in `preds`.
     first_pred: Vec<u32>,
     preds: Vec<u32>,
     /// By block: the first and the last position from which it is entered.
-    entered: Vec<(u32, u32)>,
+    entered: Vec<(Pos, Pos)>,
     transitions: Vec<Transition>,
     /// Slots in use, the one that is free in hot code first at the top; and those that are, by where they are free in cold code.
-    busy: BinaryHeap<(Reverse<u32>, Reverse<u32>)>,
-    free: BinaryHeap<(Reverse<u32>, Reverse<u32>)>,
+    busy: BinaryHeap<(Reverse<Pos>, Reverse<Slot>)>,
+    free: BinaryHeap<(Reverse<Pos>, Reverse<Slot>)>,
     /// Where in cold code each slot is free.
-    cold_ends: Vec<u32>,
+    cold_ends: Vec<Pos>,
     moves: Moves,
 }
 
 impl Scratch {
     /// The spill slot of a range that has one.
-    pub(super) fn slot(&self, range: u32) -> u32 {
-        self.slots[range as usize].number
+    pub(super) fn slot(&self, range: LiveRange) -> Slot {
+        self.slots[range.at()].slot
     }
 }
 
@@ -63,29 +63,29 @@ struct Whereabouts {
 
 /// What there is to know of a range's spill slot.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
-    number: u32,
+struct SlotData {
+    slot: Slot,
     /// It is written behind every definition.
     written_at_once: bool,
 }
 
-const NO_SLOT: Slot = Slot { number: u32::MAX, written_at_once: false };
+const NO_SLOT: SlotData = SlotData { slot: Slot::NONE, written_at_once: false };
 
 /// A range that has a slot, from its start to its end in hot code, and in cold code. Where it has nothing of one kind, that
 /// ends where it starts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Spilled {
-    start: u32,
-    end: u32,
-    cold: (u32, u32),
-    range: u32,
+    start: Pos,
+    end: Pos,
+    cold: (Pos, Pos),
+    range: LiveRange,
 }
 
 impl Spilled {
-    fn new(segments: &[Segment], first_cold: u32, range: u32) -> Spilled {
+    fn new(segments: &[Segment], first_cold: Pos, range: LiveRange) -> Spilled {
         let (first, last) = (segments[0].start, segments[segments.len() - 1].end);
         if last <= first_cold {
-            return Spilled { start: first, end: last, cold: (u32::MAX, 0), range };
+            return Spilled { start: first, end: last, cold: (Pos::NEVER, Pos::START), range };
         }
         let n_hot = segments.partition_point(|segment| segment.start < first_cold);
         let end = segments[..n_hot].last().map_or(first, |hot| hot.end.min(first_cold));
@@ -99,9 +99,9 @@ impl Spilled {
 /// Two intervals of a range meet.
 #[derive(Clone, Copy, Debug)]
 struct Transition {
-    before: u32,
+    before: InstId,
     phase: Phase,
-    range: u32,
+    range: LiveRange,
     from: Place,
     to: Place,
     cost: f32,
@@ -119,16 +119,17 @@ pub(super) fn write(allocator: Allocator<'_>, out: &mut Assignment) {
     writer.find_transitions();
     out.slots = writer.assign_slots();
     writer.push_transitions();
-    for inst in 0..allocator.tiles.insts.len() {
+    for inst in (0..allocator.tiles.insts.len()).map(InstId::from) {
         writer.inst(inst, out);
     }
     for block in &allocator.tiles.blocks {
         writer.arguments(block);
     }
     let occupied = &allocator.scratch.occupied;
-    let free = |before: u32, class: Class, used: RegSet| {
+    let free = |before: InstId, class: Class, used: RegSet| {
         // What moves behind the instruction before read, and where this instruction reads.
-        let segment = Segment { start: (before * STEP).saturating_sub(1), end: before * STEP + LATE };
+        let start = if before == InstId(0) { Pos::START } else { before.gap().prev() };
+        let segment = Segment { start, end: before.late() };
         let mut regs = allocator.regs.of(class).iter();
         regs.find(|reg| !used.contains(**reg) && occupied.is_free(**reg, segment)).copied()
     };
@@ -147,11 +148,6 @@ pub(super) fn write(allocator: Allocator<'_>, out: &mut Assignment) {
 /// How many blocks are looked at one by one before others are searched.
 const MAX_STEPS: usize = 8;
 
-/// The position from which a block is left.
-fn end_of(block: &TileBlock) -> u32 {
-    (block.insts.start + block.insts.len - 1) * STEP + GAP
-}
-
 struct Writer<'a> {
     allocator: &'a Allocator<'a>,
     scratch: &'a mut Scratch,
@@ -169,14 +165,15 @@ impl<'a> Writer<'a> {
         let Scratch { whereabouts, located, .. } = &mut *self.scratch;
         let (wholes, cut_off) = intervals.all.split_at(n_ranges);
         whereabouts.clear();
-        let whole = |interval: &Interval| Whereabouts { cut: List::EMPTY, near: 0, place: interval.place };
+        let whole =
+            |interval: &IntervalData| Whereabouts { cut: List::EMPTY, near: 0, place: interval.place };
         whereabouts.extend(wholes.iter().map(whole));
         located.clear();
         if cut_off.is_empty() {
             return;
         }
         for interval in cut_off {
-            whereabouts[interval.range as usize].cut.len += interval.segments.len;
+            whereabouts[interval.range.at()].cut.len += interval.segments.len;
         }
         let mut total = 0;
         for (whole, Whereabouts { cut, near, .. }) in core::iter::zip(wholes, &mut *whereabouts) {
@@ -186,11 +183,11 @@ impl<'a> Writer<'a> {
                 total += cut.len;
             }
         }
-        located.resize(total as usize, (Segment { start: 0, end: 0 }, Place::Waiting));
+        located.resize(total as usize, (Segment::EMPTY, Place::Waiting));
         for (at, interval) in intervals.all.iter().enumerate() {
-            let Whereabouts { cut, near, .. } = &mut whereabouts[interval.range as usize];
+            let Whereabouts { cut, near, .. } = &mut whereabouts[interval.range.at()];
             if cut.len > 0 {
-                for segment in intervals.segments(at as u32) {
+                for segment in intervals.segments(Interval::from(at)) {
                     located[*near as usize] = (*segment, interval.place);
                     *near += 1;
                 }
@@ -207,27 +204,25 @@ impl<'a> Writer<'a> {
 
     /// Where a range is at a position where it is live.
     #[inline]
-    fn place(&mut self, range: u32, position: u32) -> Place {
-        let Whereabouts { cut, near, place } = self.scratch.whereabouts[range as usize];
+    fn place(&mut self, range: LiveRange, position: Pos) -> Place {
+        let Whereabouts { cut, near, place } = self.scratch.whereabouts[range.at()];
         if cut.len == 0 {
             return place;
         }
         let (segment, place) = self.scratch.located[near as usize];
-        if segment.start <= position && position < segment.end {
+        if segment.contains(position) {
             return place;
         }
         let near = self.find_located(cut, position, near);
-        self.scratch.whereabouts[range as usize].near = near;
+        self.scratch.whereabouts[range.at()].near = near;
         self.scratch.located[near as usize].1
     }
 
     /// The entry of a cut range for a position; most often it is the one that is said to be near, or beside it.
-    fn find_located(&self, cut: List, position: u32, near: u32) -> u32 {
+    fn find_located(&self, cut: List, position: Pos, near: u32) -> u32 {
         let entries = &self.scratch.located[cut.range()];
         let near = (near - cut.start) as usize;
-        let is_at = |at: usize| {
-            entries.get(at).is_some_and(|(segment, _)| segment.start <= position && position < segment.end)
-        };
+        let is_at = |at: usize| entries.get(at).is_some_and(|(segment, _)| segment.contains(position));
         let at = if is_at(near) {
             near
         } else if is_at(near + 1) {
@@ -252,8 +247,8 @@ impl<'a> Writer<'a> {
         cut.start + at as u32
     }
 
-    fn range(&self, vreg: Vreg) -> u32 {
-        self.allocator.ranges.of[vreg.at()]
+    fn range(&self, vreg: Vreg) -> LiveRange {
+        self.allocator.ranges.of(vreg)
     }
 
     /// Predecessors by position.
@@ -282,8 +277,8 @@ impl<'a> Writer<'a> {
         entered.clear();
         entered.extend(first_pred.windows(2).map(|ends| {
             let ways = preds[ends[0] as usize..ends[1] as usize].iter();
-            ways.fold((u32::MAX, 0), |(first, last), pred| {
-                let at = end_of(&tiles.blocks[*pred as usize]);
+            ways.fold((Pos::NEVER, Pos::START), |(first, last), pred| {
+                let at = tiles.blocks[*pred as usize].last().gap();
                 (first.min(at), last.max(at))
             })
         }));
@@ -298,14 +293,14 @@ impl<'a> Writer<'a> {
             return;
         }
         self.find_preds();
-        let start_of = |block: usize| blocks.get(block).map_or(u32::MAX, |block| block.insts.start * STEP);
-        for range in 0..self.scratch.whereabouts.len() as u32 {
-            let cut = self.scratch.whereabouts[range as usize].cut;
+        let start_of = |block: usize| blocks.get(block).map_or(Pos::NEVER, |block| block.first().gap());
+        for range in (0..self.scratch.whereabouts.len()).map(LiveRange::from) {
+            let cut = self.scratch.whereabouts[range.at()].cut;
             if cut.len == 0 {
                 continue;
             }
             let mut uses = intervals.uses_of_range(range).iter().peekable();
-            let mut before = (Segment { start: u32::MAX, end: u32::MAX }, Place::Waiting);
+            let mut before = (Segment { start: Pos::NEVER, end: Pos::NEVER }, Place::Waiting);
             let mut across = cut.start;
             // The first block that starts behind what was looked at.
             let mut next = 0;
@@ -319,7 +314,7 @@ impl<'a> Writer<'a> {
                 }
                 if before.0.end == segment.start && before.1 != place && start_of(next) != segment.start {
                     self.scratch.transitions.push(Transition {
-                        before: segment.start / STEP,
+                        before: segment.start.inst(),
                         phase: Phase::Cut,
                         range,
                         from: before.1,
@@ -349,24 +344,23 @@ impl<'a> Writer<'a> {
 
     /// Finds where a cut range changes its place over the edges into a block. `across` is where edges from far away came
     /// from last: they mostly come in the order of the blocks they lead to.
-    fn find_edges(&mut self, range: u32, located: u32, block: usize, across: &mut u32) {
+    fn find_edges(&mut self, range: LiveRange, located: u32, block: usize, across: &mut u32) {
         let tiles = self.allocator.tiles;
         let to = self.scratch.located[located as usize].1;
         let preds = self.scratch.first_pred[block]..self.scratch.first_pred[block + 1];
         for pred in preds {
             let pred = self.scratch.preds[pred as usize] as usize;
             let data = &tiles.blocks[pred];
-            let last = data.insts.start + data.insts.len - 1;
             let (segment, mut from) = self.scratch.located[located as usize];
-            if !(segment.start..segment.end).contains(&end_of(data)) {
-                let cut = self.scratch.whereabouts[range as usize].cut;
-                *across = self.find_located(cut, end_of(data), *across);
+            if !segment.contains(data.last().gap()) {
+                let cut = self.scratch.whereabouts[range.at()].cut;
+                *across = self.find_located(cut, data.last().gap(), *across);
                 from = self.scratch.located[*across as usize].1;
             }
             if from != to {
                 let (before, phase) = match data.edges.len {
-                    1 => (last, Phase::Leave),
-                    _ => (tiles.blocks[block].insts.start, Phase::Enter),
+                    1 => (data.last(), Phase::Leave),
+                    _ => (tiles.blocks[block].first(), Phase::Enter),
                 };
                 let cost = self.intervals().cost_of_block(pred).min(self.intervals().cost_of_block(block));
                 self.scratch.transitions.push(Transition { before, phase, range, from, to, cost });
@@ -384,12 +378,10 @@ impl<'a> Writer<'a> {
         self.scratch.slots.resize(n_ranges, NO_SLOT);
         self.scratch.spilled.clear();
         for interval in intervals.all.iter().filter(|interval| interval.place == Place::Memory) {
-            let segments = ranges.segments(&ranges.ranges[interval.range as usize]);
-            let slot = &mut self.scratch.slots[interval.range as usize];
-            if slot.number == NO_SLOT.number
-                && ranges.constant(interval.range, self.allocator.tiles).is_none()
-            {
-                slot.number = 0;
+            let segments = ranges.segments(interval.range);
+            let slot = &mut self.scratch.slots[interval.range.at()].slot;
+            if !slot.is_some() && ranges.constant(interval.range, self.allocator.tiles).is_none() {
+                *slot = Slot(0);
                 self.scratch.spilled.push(Spilled::new(segments, intervals.first_cold, interval.range));
             }
         }
@@ -406,22 +398,22 @@ impl<'a> Writer<'a> {
                 && until <= start
             {
                 busy.pop();
-                free.push((Reverse(cold_ends[slot as usize]), Reverse(slot)));
+                free.push((Reverse(cold_ends[slot.at()]), Reverse(slot)));
             }
-            let number = match free.peek() {
+            let slot = match free.peek() {
                 Some(&(Reverse(cold_end), Reverse(slot))) if cold_end <= cold.0 => {
                     free.pop();
                     slot
                 }
                 _ => {
-                    cold_ends.push(0);
-                    cold_ends.len() as u32 - 1
+                    cold_ends.push(Pos::START);
+                    Slot::from(cold_ends.len() - 1)
                 }
             };
-            let cold_end = &mut cold_ends[number as usize];
+            let cold_end = &mut cold_ends[slot.at()];
             *cold_end = cold.1.max(*cold_end);
-            busy.push((Reverse(end), Reverse(number)));
-            slots[range as usize].number = number;
+            busy.push((Reverse(end), Reverse(slot)));
+            slots[range.at()].slot = slot;
         }
         let n_slots = cold_ends.len() as u32;
         self.decide_writing();
@@ -435,7 +427,7 @@ impl<'a> Writer<'a> {
         cost_of_leaving.resize(self.allocator.ranges.ranges.len(), 0.0);
         for moved in transitions {
             if let (Place::Reg(_), Place::Memory) = (moved.from, moved.to) {
-                cost_of_leaving[moved.range as usize] += moved.cost;
+                cost_of_leaving[moved.range.at()] += moved.cost;
             }
         }
         for at in 0..self.scratch.spilled.len() {
@@ -446,8 +438,8 @@ impl<'a> Writer<'a> {
                     at_once += touch.cost;
                 }
             }
-            let of_leaving = self.scratch.cost_of_leaving[range as usize];
-            self.scratch.slots[range as usize].written_at_once = at_once <= of_leaving;
+            let of_leaving = self.scratch.cost_of_leaving[range.at()];
+            self.scratch.slots[range.at()].written_at_once = at_once <= of_leaving;
         }
     }
 
@@ -463,19 +455,19 @@ impl<'a> Writer<'a> {
     }
 
     /// What a range's value is moved from.
-    fn source(&self, range: u32, place: Place) -> Source {
+    fn source(&self, range: LiveRange, place: Place) -> Source {
         match place {
             Place::Reg(reg) => Source::Loc(Loc::Reg(reg)),
             Place::Memory => match self.allocator.ranges.constant(range, self.allocator.tiles) {
                 Some(bits) => Source::Const(bits),
-                None => Source::Loc(Loc::Slot(self.scratch.slots[range as usize].number)),
+                None => Source::Loc(Loc::Slot(self.scratch.slot(range))),
             },
             Place::Waiting => unreachable!("every interval was placed"),
         }
     }
 
     /// Where a range's value is moved to; nowhere if it is a constant in no register.
-    fn target(&self, range: u32, place: Place) -> Option<Loc> {
+    fn target(&self, range: LiveRange, place: Place) -> Option<Loc> {
         match self.source(range, place) {
             Source::Loc(loc) => Some(loc),
             Source::Const(_) => None,
@@ -483,8 +475,8 @@ impl<'a> Writer<'a> {
     }
 
     /// How much of a range's register is moved.
-    fn whole(&self, range: u32) -> Type {
-        match self.allocator.ranges.ranges[range as usize].class {
+    fn whole(&self, range: LiveRange) -> Type {
+        match self.allocator.ranges.get(range).class {
             Class::Int => Type::I64,
             Class::Float => Type::F64,
         }
@@ -493,7 +485,7 @@ impl<'a> Writer<'a> {
     fn push_transitions(&mut self) {
         for at in 0..self.scratch.transitions.len() {
             let Transition { before, phase, range, from, to, .. } = self.scratch.transitions[at];
-            let is_right_already = self.scratch.slots[range as usize].written_at_once && to == Place::Memory;
+            let is_right_already = self.scratch.slots[range.at()].written_at_once && to == Place::Memory;
             if let Some(loc) = self.target(range, to)
                 && !is_right_already
             {
@@ -504,9 +496,9 @@ impl<'a> Writer<'a> {
     }
 
     /// Places the operands of an instruction, and what must be moved before and behind it.
-    fn inst(&mut self, inst: usize, out: &mut Assignment) {
+    fn inst(&mut self, inst: InstId, out: &mut Assignment) {
         let tiles = self.allocator.tiles;
-        let range = tiles.insts[inst].operands.range();
+        let range = tiles.insts[inst.at()].operands.range();
         let operands = &tiles.operands[range.clone()];
         // Operands that something is tied to.
         let mut with_results = 0u32;
@@ -518,13 +510,13 @@ impl<'a> Writer<'a> {
         for (number, operand) in operands.iter().enumerate() {
             let index = range.start + number;
             debug_assert_eq!(out.locs.len(), index);
-            let home = self.home_register(inst as u32, operand);
+            let home = self.home_register(inst, operand);
             let loc = match home {
                 Some(reg) if with_results >> number.min(u32::BITS as usize - 1) & 1 == 0 => Loc::Reg(reg),
-                _ if with_results == 0 => self.operand(inst as u32, index, None),
+                _ if with_results == 0 => self.operand(inst, index, None),
                 _ => match (home, tied_result(tiles, range.clone(), index)) {
                     (Some(reg), None) => Loc::Reg(reg),
-                    (_, result) => self.operand(inst as u32, index, result),
+                    (_, result) => self.operand(inst, index, result),
                 },
             };
             out.locs.push(loc);
@@ -535,24 +527,24 @@ impl<'a> Writer<'a> {
     }
 
     /// The register that an operand is in before and after its instruction, if it need not be anywhere else.
-    fn home_register(&mut self, inst: u32, operand: &Operand) -> Option<Reg> {
+    fn home_register(&mut self, inst: InstId, operand: &Operand) -> Option<Reg> {
         if !matches!(operand.constraint, Constraint::Reg | Constraint::Any | Constraint::Tied(_)) {
             return None;
         }
         let range = self.range(operand.vreg);
         let position = match operand.role {
-            Role::Use | Role::LateUse => GAP,
-            Role::Def | Role::EarlyDef if self.scratch.slots[range as usize].written_at_once => return None,
-            Role::Def | Role::EarlyDef | Role::Temp => LATE,
+            Role::Use | Role::LateUse => inst.gap(),
+            Role::Def | Role::EarlyDef if self.scratch.slots[range.at()].written_at_once => return None,
+            Role::Def | Role::EarlyDef | Role::Temp => inst.late(),
         };
-        match self.place(range, inst * STEP + position) {
+        match self.place(range, position) {
             Place::Reg(reg) => Some(reg),
             Place::Memory | Place::Waiting => None,
         }
     }
 
     /// Places an operand, with the moves that takes.
-    fn operand(&mut self, at: u32, index: usize, tied_result: Option<usize>) -> Loc {
+    fn operand(&mut self, at: InstId, index: usize, tied_result: Option<usize>) -> Loc {
         let tiles = self.allocator.tiles;
         let operand = &tiles.operands[index];
         let loc = match operand.constraint {
@@ -564,17 +556,17 @@ impl<'a> Writer<'a> {
         let range = self.range(operand.vreg);
         match operand.role {
             Role::Use | Role::LateUse => {
-                let place = self.place(range, at * STEP + GAP);
+                let place = self.place(range, at.gap());
                 let home = self.source(range, place);
                 self.scratch.moves.push(at, Phase::Before, home, loc, ty);
             }
             Role::Def | Role::EarlyDef => {
-                let place = self.place(range, at * STEP + LATE);
+                let place = self.place(range, at.late());
                 let home = self.target(range, place);
-                let slot = self.scratch.slots[range as usize];
-                let and_slot = slot.written_at_once.then_some(Loc::Slot(slot.number));
+                let slot = self.scratch.slots[range.at()];
+                let and_slot = slot.written_at_once.then_some(Loc::Slot(slot.slot));
                 for to in home.into_iter().chain(and_slot.filter(|slot| home != Some(*slot))) {
-                    self.scratch.moves.push(at + 1, Phase::After, Source::Loc(loc), to, ty);
+                    self.scratch.moves.push(at.next(), Phase::After, Source::Loc(loc), to, ty);
                 }
             }
             Role::Temp => {}
@@ -583,22 +575,22 @@ impl<'a> Writer<'a> {
     }
 
     /// The register of an operand without a fixed one: its reload's, or its interval's; or its slot, if it may be.
-    fn register(&mut self, inst: u32, index: usize) -> Loc {
+    fn register(&mut self, inst: InstId, index: usize) -> Loc {
         let operand = self.allocator.tiles.operands[index];
         if let Constraint::Fixed(reg) = operand.constraint {
             return Loc::Reg(reg);
         }
         let range = self.range(operand.vreg);
         let position = match operand.role {
-            Role::Use | Role::LateUse => GAP,
-            Role::Def | Role::EarlyDef | Role::Temp => LATE,
+            Role::Use | Role::LateUse => inst.gap(),
+            Role::Def | Role::EarlyDef | Role::Temp => inst.late(),
         };
-        match self.place(range, inst * STEP + position) {
+        match self.place(range, position) {
             Place::Reg(reg) => Loc::Reg(reg),
-            Place::Memory => match self.allocator.scratch.moment_of[index] {
-                u32::MAX => Loc::Slot(self.scratch.slots[range as usize].number),
+            Place::Memory => match self.allocator.scratch.reload_of[index] {
+                Reload::NONE => Loc::Slot(self.scratch.slot(range)),
                 reload => {
-                    let reg: Option<Reg> = self.allocator.scratch.reloads[reload as usize].reg;
+                    let reg: Option<Reg> = self.allocator.scratch.reloads[reload.at()].reg;
                     Loc::Reg(reg.expect("every reload was placed"))
                 }
             },
@@ -611,15 +603,15 @@ impl<'a> Writer<'a> {
         let tiles = self.allocator.tiles;
         for edge in tiles.edges(block) {
             let target = tiles.block(edge.to);
-            let last = block.insts.start + block.insts.len - 1;
+            let last = block.last();
             for (arg, param) in core::iter::zip(edge.args.range(), target.params.range()) {
                 let (arg, param) = (tiles.args[arg], tiles.args[param]);
                 let ty = tiles.vregs[param.at()].ty;
                 let (of_arg, of_param) = (self.range(arg), self.range(param));
-                let from = self.place(of_arg, last * STEP + GAP);
+                let from = self.place(of_arg, last.gap());
                 let from = self.source(of_arg, from);
-                let place = self.place(of_param, target.insts.start * STEP + GAP);
-                let slot = self.scratch.slots[of_param as usize];
+                let place = self.place(of_param, target.first().gap());
+                let slot = self.scratch.slots[of_param.at()];
                 let joined = of_arg == of_param;
                 if !(joined && slot.written_at_once && place == Place::Memory)
                     && let Some(to) = self.target(of_param, place)
@@ -627,7 +619,7 @@ impl<'a> Writer<'a> {
                     self.scratch.moves.push(last, Phase::Leave, from, to, ty);
                 }
                 if slot.written_at_once && !joined && place != Place::Memory {
-                    self.scratch.moves.push(last, Phase::Leave, from, Loc::Slot(slot.number), ty);
+                    self.scratch.moves.push(last, Phase::Leave, from, Loc::Slot(slot.slot), ty);
                 }
             }
         }

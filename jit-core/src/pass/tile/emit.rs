@@ -4,7 +4,7 @@ use super::{Chosen, Facts, Scratch, Split, fixed_operands};
 use crate::grammar::TileSet;
 use crate::grammar::pattern::Symbol;
 use crate::ir::graph::{Access, Graph};
-use crate::ir::index::{Block, List, Node, Vreg};
+use crate::ir::index::{Block, InstId, List, Node, Vreg};
 use crate::ir::schedule::{Schedule, ScheduledBlock};
 use crate::ir::tiles::{Constraint, Edge, Fault, Inst, Operand, Role, TileBlock, TileId, TileList, resolve};
 use crate::target::{RegSet, RegisterFile};
@@ -253,7 +253,7 @@ impl Emitter<'_> {
         if fault.is_some()
             && let Access::Within(code) = self.graph.access(fault)
         {
-            let inst = self.out.insts.len() as u32;
+            let inst = InstId::from(self.out.insts.len());
             self.out.faults.push(Fault { inst, node: fault, code, origin: self.graph.node(fault).origin });
         }
         self.push(TileId(tile), node, operands, first_imm, clobbers);
