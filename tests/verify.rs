@@ -162,8 +162,8 @@ fn what_was_learned_is_true() {
         ("the operand stack has another height where control goes on", |shape| {
             shape.depths[4] = Shape::UNREACHED;
         }),
-        ("jumps to a bytecode that is not known for it", |shape| shape.targets[0] = 0),
-        ("jumps to a bytecode that is not known for it", |shape| shape.heads[0] = 0),
+        ("jumps to a bytecode that is not known for it", |shape| shape.targets.clear()),
+        ("jumps to a bytecode that is not known for it", |shape| shape.heads.clear()),
         ("the frame has not as many slots as are used", |shape| shape.slots -= 1),
     ];
     for (problem, damage) in damages {

@@ -6,6 +6,7 @@
 //! control never runs off the end, and the operand stack has one height at each bytecode that can be reached,
 //! whichever way was taken. Code that cannot be reached is held to the same rules, but for the stack.
 
+use crate::ir::bits::BitSet;
 use crate::ir::bytecode::{Bytecode, OperandKind, run_of};
 use crate::ir::template::{Resume, Step, Template};
 use core::cell::Cell;
@@ -18,10 +19,10 @@ pub struct Shape {
     pub slots: u32,
     /// The operand stack's height before each bytecode. Empty if no opcode of the function uses the operand stack.
     pub depths: Vec<u32>,
-    /// A bit for each bytecode: whether another one jumps there.
-    pub targets: Vec<u64>,
-    /// A bit for each bytecode: whether one jumps back there, so that every way around a loop leads over such a one.
-    pub heads: Vec<u64>,
+    /// The bytecodes that another one jumps to.
+    pub targets: BitSet,
+    /// The bytecodes that one jumps back to: every way around a loop leads over such a one.
+    pub heads: BitSet,
 }
 
 impl Shape {
@@ -207,8 +208,7 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
     }
     let verifier = Verifier { code, labels, registers };
     let mut uses_stack = false;
-    let mut targets =
-        Targets { all: vec![0; code.len().div_ceil(64)], heads: vec![0; code.len().div_ceil(64)] };
+    let mut targets = Targets { all: BitSet::new(code.len()), heads: BitSet::new(code.len()) };
     for at in 0..code.len() {
         if !verifier.has_registers(at) {
             uses_stack |= verifier.check_operands(at, &mut targets)?;
@@ -229,15 +229,15 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
 
 /// Where bytecodes jump to.
 struct Targets {
-    all: Vec<u64>,
-    heads: Vec<u64>,
+    all: BitSet,
+    heads: BitSet,
 }
 
 impl Targets {
     fn add(&mut self, from: usize, to: usize) {
-        self.all[to / 64] |= 1 << (to % 64);
+        self.all.insert(to);
         if to <= from {
-            self.heads[to / 64] |= 1 << (to % 64);
+            self.heads.insert(to);
         }
     }
 }

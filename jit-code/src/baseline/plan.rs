@@ -11,6 +11,7 @@ use super::operand::{Here, Operand, Word, operands, spare, use_stack};
 use super::pack::{self, Packed, PackedStencil, Table};
 use crate::stencil::Stencil;
 use azulejo_core::error::Error;
+use azulejo_core::ir::bits::BitSet;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo, OperandKind, Raw};
 use azulejo_core::ir::stencil::Source;
 use azulejo_core::ir::template::Template;
@@ -383,7 +384,7 @@ impl Plan {
         if n > MAX_BYTES {
             return Err(Error::OutOfCodeMemory);
         }
-        let is_its_own = |words: &[u64]| words.len() == n.div_ceil(RUN);
+        let is_its_own = |set: &BitSet| set.words().len() == n.div_ceil(RUN);
         assert!(is_its_own(&shape.targets) && is_its_own(&shape.heads), "the function was verified");
         assert!(shape.depths.is_empty() || shape.depths.len() == n, "the function was verified");
         for list in [&mut self.stencils, &mut self.slow] {
@@ -415,7 +416,7 @@ impl Plan {
             let at = self.n_bytecodes;
             let (word, bit) = (at / RUN, at % RUN);
             let start = (at == 0 && self.counts_start) as u64;
-            let heads = count.map_or(0, |_| shape.heads[word] >> bit | start);
+            let heads = count.map_or(0, |_| shape.heads.words()[word] >> bit | start);
             let is_counted = heads & 1 != 0;
             // Up to the next one before which there is something else.
             let len = (RUN - bit).min((heads & !1).trailing_zeros() as usize).min(code.len() - at);
@@ -455,7 +456,7 @@ impl Plan {
     ) -> Option<Missing> {
         let Function { code, registers, shape, .. } = function;
         let (start, end) = (self.n_bytecodes, self.n_bytecodes + len);
-        let mut targets = shape.targets[start / RUN] >> (start % RUN);
+        let mut targets = shape.targets.words()[start / RUN] >> (start % RUN);
         let depths = if STACK { &shape.depths[..end] } else { &[] };
         assert!(self.n_slow <= start && end <= code.len() && opcodes.plans.len() == B::OPCODES.len());
         let stencils = self.stencils[..end].as_mut_ptr();

@@ -2,55 +2,49 @@
 //!
 //! In: a graph whose edges are sound. Slower than what passes use, and shares nothing with it.
 
+use crate::ir::bits::BitSet;
 use crate::ir::graph::Graph;
 use crate::ir::index::Block;
 
 /// For each block the set of blocks that dominate it.
 #[derive(Debug)]
 pub(crate) struct Dominance {
-    n_words: usize,
-    sets: Vec<u64>,
-    is_reached: Vec<bool>,
+    sets: Vec<BitSet>,
+    is_reached: BitSet,
 }
 
 impl Dominance {
     pub(crate) fn find(graph: &Graph) -> Dominance {
         let n_blocks = graph.blocks.len();
-        let n_words = n_blocks.div_ceil(64);
         let order = graph.reverse_postorder();
-        let mut is_reached = vec![false; n_blocks];
+        let mut is_reached = BitSet::new(n_blocks);
         for block in &order {
-            is_reached[block.at()] = true;
+            is_reached.insert(block.at());
         }
-        let mut found = Dominance { n_words, sets: vec![u64::MAX; n_blocks * n_words], is_reached };
-        found.sets[..n_words].fill(0);
-        found.sets[0] = 1;
+        let mut found = Dominance { sets: vec![BitSet::full(n_blocks); n_blocks], is_reached };
+        found.sets[0].clear();
+        found.sets[0].insert(0);
         let mut changed = true;
         while core::mem::take(&mut changed) {
             for &block in &order[1..] {
-                for word in 0..n_words {
-                    let preds = graph.block(block).preds.iter().map(|pred| pred.block);
-                    let reached = preds.filter(|pred| found.is_reached[pred.at()]);
-                    let mut bits =
-                        reached.fold(u64::MAX, |bits, pred| bits & found.sets[pred.at() * n_words + word]);
-                    if block.at() / 64 == word {
-                        bits |= 1 << (block.at() % 64);
-                    }
-                    let old = &mut found.sets[block.at() * n_words + word];
-                    changed |= core::mem::replace(old, bits) != bits;
+                let mut set = BitSet::full(n_blocks);
+                for pred in graph.block(block).preds.iter().filter(|pred| found.is_reached(pred.block)) {
+                    set.intersect(&found.sets[pred.block.at()]);
                 }
+                set.insert(block.at());
+                changed |= found.sets[block.at()].intersect(&set);
             }
         }
         found
     }
 
     pub(crate) fn is_reached(&self, block: Block) -> bool {
-        self.is_reached[block.at()]
+        self.is_reached.contains(block.at())
     }
 
     /// Whether each way to `b` passes through `a`.
     pub(crate) fn dominates(&self, a: Block, b: Block) -> bool {
-        self.sets[b.at() * self.n_words + a.at() / 64] >> (a.at() % 64) & 1 != 0
+        self.sets[b.at()].contains(a.at())
     }
 }
 

@@ -22,7 +22,6 @@ pub fn shape<B: Bytecode>(code: &[B], labels: &[u32], registers: u32, shape: &Sh
     let mut say = |at: usize, problem: &str| {
         violations.push(Violation { place: format!("bytecode {at}"), problem: problem.into() })
     };
-    let is_in = |bits: &[u64], at: usize| bits.get(at / 64).is_some_and(|word| word & 1 << (at % 64) != 0);
     let height = |at: usize| match shape.depths.is_empty() {
         true => Some(0),
         false => shape.depths.get(at).copied().filter(|depth| *depth != Shape::UNREACHED),
@@ -33,7 +32,7 @@ pub fn shape<B: Bytecode>(code: &[B], labels: &[u32], registers: u32, shape: &Sh
     let mut highest = 0;
     for (at, op) in code.iter().enumerate() {
         for to in targets(op, labels) {
-            if !is_in(&shape.targets, to) || to <= at && !is_in(&shape.heads, to) {
+            if !shape.targets.contains(to) || to <= at && !shape.heads.contains(to) {
                 say(at, "jumps to a bytecode that is not known for it");
             }
         }

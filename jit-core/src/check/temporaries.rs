@@ -6,6 +6,7 @@
 //! that is jumped to; what lies between two of them is gone through again whenever the set there grows. Of a function for which
 //! that is too much nothing is known.
 
+use crate::ir::bits::BitSet;
 use crate::ir::bytecode::{Bytecode, OperandKind, run_of};
 use crate::ir::template::{Resume, Step, Template};
 use crate::verify::{Fault, Shape, VerifyError, falls_through, targets};
@@ -30,20 +31,19 @@ pub fn temporaries<B: Bytecode>(
     shape: &Shape,
     first: u32,
 ) -> Result<bool, VerifyError> {
-    let targets = shape.targets.iter().map(|word| word.count_ones() as usize).sum::<usize>();
-    let n_words = (shape.slots.saturating_sub(first) as usize).div_ceil(64);
-    if n_words * (targets + 1) > MAX_WORDS {
+    let n_temporaries = shape.slots.saturating_sub(first) as usize;
+    let nothing = BitSet::new(n_temporaries);
+    if nothing.words().len() * (shape.targets.len() + 1) > MAX_WORDS {
         return Ok(false);
     }
     let written = vec![None; B::templates().len()];
     let ways = Ways { before: vec![None; code.len()], open: vec![0] };
     let mut judge = Judge { code, labels, first, written, ways };
-    judge.ways.before[0] = Some(vec![0; n_words]);
+    judge.ways.before[0] = Some(nothing);
     while let Some(start) = judge.ways.open.pop() {
         let mut read = judge.ways.before[start].clone().expect("a way leads here");
         for at in start.. {
-            let is_target = |at: usize| shape.targets[at / 64] & 1 << (at % 64) != 0;
-            if at > start && is_target(at) {
+            if at > start && shape.targets.contains(at) {
                 judge.ways.reach(at, &read);
                 break;
             }
@@ -65,21 +65,20 @@ struct Judge<'a, B> {
 }
 
 struct Ways {
-    /// For the first bytecode and those that are jumped to: the temporaries whose value was read on some way there, a bit each.
+    /// For the first bytecode and those that are jumped to: the temporaries whose value was read on some way there.
     /// Nothing where no way was found yet.
-    before: Vec<Option<Vec<u64>>>,
+    before: Vec<Option<BitSet>>,
     /// Those for which there is something new.
     open: Vec<usize>,
 }
 
 impl Ways {
-    fn reach(&mut self, to: usize, read: &[u64]) {
+    fn reach(&mut self, to: usize, read: &BitSet) {
         let known = self.before[to].get_or_insert_with(|| {
             self.open.push(to);
-            read.to_vec()
+            read.clone()
         });
-        if core::iter::zip(&*known, read).any(|(known, read)| read & !known != 0) {
-            core::iter::zip(known, read).for_each(|(known, read)| *known |= read);
+        if known.unite(read) {
             self.open.push(to);
         }
     }
@@ -87,7 +86,7 @@ impl Ways {
 
 impl<B: Bytecode> Judge<'_, B> {
     /// Goes over a bytecode; whether control goes on at the next.
-    fn pass(&mut self, at: usize, read: &mut [u64]) -> Result<bool, VerifyError> {
+    fn pass(&mut self, at: usize, read: &mut BitSet) -> Result<bool, VerifyError> {
         let op = &self.code[at];
         let (opcode, operands) = (op.opcode(), op.operands());
         let one = |raw| raw as usize..raw as usize + 1;
@@ -99,12 +98,10 @@ impl<B: Bytecode> Judge<'_, B> {
                 _ => continue,
             };
             for register in self.temporaries(registers) {
-                let (word, bit) = self.place(register);
-                if read[word] & bit != 0 {
+                if !read.insert(register - self.first as usize) {
                     let register = register as u32;
                     return Err(VerifyError { at: at as u32, fault: Fault::ReadAgain { operand, register } });
                 }
-                read[word] |= bit;
             }
         }
         let template = B::templates()[opcode];
@@ -116,8 +113,7 @@ impl<B: Bytecode> Judge<'_, B> {
                 _ => continue,
             };
             for register in self.temporaries(registers) {
-                let (word, bit) = self.place(register);
-                read[word] &= !bit;
+                read.remove(register - self.first as usize);
             }
         }
         targets(op, self.labels).for_each(|to| self.ways.reach(to, read));
@@ -127,11 +123,6 @@ impl<B: Bytecode> Judge<'_, B> {
     /// Which of some registers are temporaries.
     fn temporaries(&self, registers: Range<usize>) -> Range<usize> {
         registers.start.max(self.first as usize)..registers.end
-    }
-
-    fn place(&self, register: usize) -> (usize, u64) {
-        let temporary = register - self.first as usize;
-        (temporary / 64, 1 << (temporary % 64))
     }
 }
 

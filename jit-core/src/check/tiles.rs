@@ -13,6 +13,7 @@ use super::Violation;
 use crate::grammar::error::MAX_DEPTH;
 use crate::grammar::pattern::Symbol;
 use crate::grammar::{TileInfo, TileSet};
+use crate::ir::bits::BitSet;
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Vreg};
 use crate::ir::tiles::{Constraint, Operand, Role, TileBlock, TileList};
@@ -272,34 +273,29 @@ impl Judge<'_> {
     /// Each register is written once, and before each use on every way to it.
     fn registers(&mut self) {
         let list = self.list;
-        let n_words = list.vregs.len().div_ceil(64);
-        let n_blocks = list.blocks.len();
-        let mut written = vec![vec![0u64; n_words]; n_blocks];
-        let mut ever = vec![0u64; n_words];
+        let (n_vregs, n_blocks) = (list.vregs.len(), list.blocks.len());
+        let mut written = vec![BitSet::new(n_vregs); n_blocks];
+        let mut ever = BitSet::new(n_vregs);
         for (at, block) in list.blocks.iter().enumerate() {
             let params = list.args[block.params.range()].iter().copied();
             let operands = block.insts.range().flat_map(|inst| list.operands(inst));
             let defs = operands.filter(|operand| is_def(operand)).map(|operand| operand.vreg);
             for vreg in params.chain(defs) {
-                if has(&ever, vreg) {
+                if !ever.insert(vreg.at()) {
                     self.wrong(block.block, format!("writes {vreg} again"));
                 }
-                set(&mut ever, vreg);
-                set(&mut written[at], vreg);
+                written[at].insert(vreg.at());
             }
         }
-        let mut before = vec![vec![u64::MAX; n_words]; n_blocks];
-        before[0].fill(0);
+        let mut before = vec![BitSet::full(n_vregs); n_blocks];
+        before[0].clear();
         let mut changed = true;
         while core::mem::take(&mut changed) {
             for (at, block) in list.blocks.iter().enumerate() {
-                let after: Vec<u64> = before[at].iter().zip(&written[at]).map(|(a, b)| a | b).collect();
+                let mut after = before[at].clone();
+                after.unite(&written[at]);
                 for edge in list.edges(block) {
-                    let target = &mut before[list.position[edge.to.at()] as usize];
-                    for (bits, after) in target.iter_mut().zip(&after) {
-                        changed |= *bits & !after != 0;
-                        *bits &= after;
-                    }
+                    changed |= before[list.position[edge.to.at()] as usize].intersect(&after);
                 }
             }
         }
@@ -308,22 +304,25 @@ impl Judge<'_> {
         }
     }
 
-    fn uses(&mut self, block: &TileBlock, mut written: Vec<u64>) {
+    fn uses(&mut self, block: &TileBlock, mut written: BitSet) {
         let list = self.list;
-        list.args[block.params.range()].iter().for_each(|param| set(&mut written, *param));
+        for param in &list.args[block.params.range()] {
+            written.insert(param.at());
+        }
         let mut unwritten: Vec<(Block, Vreg)> = Vec::new();
         for inst in block.insts.range() {
             for operand in list.operands(inst) {
-                if matches!(operand.role, Role::Use | Role::LateUse) && !has(&written, operand.vreg) {
+                if matches!(operand.role, Role::Use | Role::LateUse) && !written.contains(operand.vreg.at()) {
                     unwritten.push((block.block, operand.vreg));
                 }
             }
-            let defs = list.operands(inst).iter().filter(|operand| is_def(operand));
-            defs.for_each(|operand| set(&mut written, operand.vreg));
+            for operand in list.operands(inst).iter().filter(|operand| is_def(operand)) {
+                written.insert(operand.vreg.at());
+            }
         }
         for edge in list.edges(block) {
             let args = list.args[edge.args.range()].iter();
-            unwritten.extend(args.filter(|arg| !has(&written, **arg)).map(|arg| (edge.to, *arg)));
+            unwritten.extend(args.filter(|arg| !written.contains(arg.at())).map(|arg| (edge.to, *arg)));
         }
         for (place, vreg) in unwritten {
             self.wrong(place, format!("{vreg} is read and may not have been written"));
@@ -344,12 +343,4 @@ fn overlap(a: Role, b: Role) -> bool {
 
 fn is_def(operand: &Operand) -> bool {
     matches!(operand.role, Role::Def | Role::EarlyDef)
-}
-
-fn has(bits: &[u64], vreg: Vreg) -> bool {
-    bits[vreg.at() / 64] >> (vreg.at() % 64) & 1 != 0
-}
-
-fn set(bits: &mut [u64], vreg: Vreg) {
-    bits[vreg.at() / 64] |= 1 << (vreg.at() % 64);
 }

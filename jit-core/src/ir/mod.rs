@@ -1,9 +1,11 @@
-//! The data that the passes hand on. No algorithm lives here.
+//! The data that the passes hand on, and the containers it is kept in. No algorithm lives here.
 
 pub mod assignment;
+pub mod bits;
 pub mod bytecode;
 pub mod emitted;
 pub mod graph;
+pub mod grouped;
 pub mod index;
 pub mod ranges;
 pub mod schedule;

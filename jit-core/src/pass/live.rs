@@ -9,15 +9,16 @@
 //! operand it takes over, and block parameters with their arguments, innermost loops first, wherever the two are
 //! never live at once. What stays apart is moved. Constants stay apart: they are made again for free.
 
+use crate::ir::grouped::Grouped;
 use crate::ir::index::{InstId, List, LiveRange, Vreg, index};
 use crate::ir::ranges::{LiveRangeData, Pos, Ranges, Segment};
-use crate::ir::tiles::{Constraint, Operand, Role, TileList};
+use crate::ir::tiles::{Constraint, Edge, Operand, Role, TileList};
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    preds: Vec<u32>,
-    first_pred: Vec<u32>,
+    /// By block: its predecessors.
+    preds: Grouped<u32>,
     spans: Vec<Span>,
     far: Vec<FarUse>,
     /// By block: the last virtual register found to be live where it starts, and where it ends.
@@ -78,40 +79,26 @@ pub fn live(scratch: &mut Scratch, tiles: &TileList, out: &mut Ranges) {
     out.clear();
     scratch.find_spans(tiles);
     if !scratch.far.is_empty() {
-        scratch.find_preds(tiles);
+        find_preds(tiles, &mut scratch.preds);
     }
     scratch.find_segments(tiles);
     scratch.join(tiles);
     scratch.finish(tiles, out);
 }
 
-impl Scratch {
-    /// Predecessors by block position.
-    fn find_preds(&mut self, tiles: &TileList) {
-        let n_blocks = tiles.blocks.len();
-        let first_pred = &mut self.first_pred;
-        first_pred.clear();
-        first_pred.resize(n_blocks + 1, 0);
-        for edge in &tiles.edges {
-            first_pred[tiles.position[edge.to.at()] as usize + 1] += 1;
-        }
-        for at in 0..n_blocks {
-            first_pred[at + 1] += first_pred[at];
-        }
-        self.preds.clear();
-        self.preds.resize(first_pred[n_blocks] as usize, 0);
-        // Each entry is where the next one goes, and so in the end where the next block's start.
-        for (at, block) in tiles.blocks.iter().enumerate() {
-            for edge in tiles.edges(block) {
-                let next = &mut first_pred[tiles.position[edge.to.at()] as usize];
-                self.preds[*next as usize] = at as u32;
-                *next += 1;
-            }
-        }
-        first_pred.rotate_right(1);
-        first_pred[0] = 0;
+/// Finds the predecessors of each block; all blocks by position.
+pub(super) fn find_preds(tiles: &TileList, preds: &mut Grouped<u32>) {
+    let position = |edge: &Edge| tiles.position[edge.to.at()] as usize;
+    preds.start(tiles.blocks.len());
+    tiles.edges.iter().for_each(|edge| preds.count(position(edge)));
+    preds.make_room(0);
+    for (at, block) in tiles.blocks.iter().enumerate() {
+        tiles.edges(block).iter().for_each(|edge| preds.add(position(edge), at as u32));
     }
+    preds.finish();
+}
 
+impl Scratch {
     /// Finds definitions and uses. A block stands behind those that dominate it, so a definition before its uses.
     fn find_spans(&mut self, tiles: &TileList) {
         self.spans.clear();
@@ -201,8 +188,7 @@ impl Scratch {
             last = last.max(block);
             let mut open = Some(block);
             while let Some(block) = open {
-                let preds = self.first_pred[block as usize]..self.first_pred[block as usize + 1];
-                for &pred in &self.preds[preds.start as usize..preds.end as usize] {
+                for &pred in self.preds.group(block as usize) {
                     if core::mem::replace(&mut self.live_out[pred as usize], vreg) == vreg {
                         continue;
                     }

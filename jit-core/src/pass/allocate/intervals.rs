@@ -8,6 +8,7 @@
 //! the pool. So a long range that is cut many times costs no more than its length.
 
 use super::super::live::use_end;
+use crate::ir::grouped::Grouped;
 use crate::ir::index::{InstId, List, LiveRange, Vreg, index};
 use crate::ir::ranges::{Pos, Ranges, Segment};
 use crate::ir::tiles::{Operand, Role, TileList};
@@ -155,10 +156,8 @@ const NO_USE: Use = Use { at: Pos::START, touch: Touch::Argument, cost: 0.0 };
 pub(super) struct Intervals {
     pub(super) all: Vec<IntervalData>,
     segments: Vec<Segment>,
-    /// By range, sorted by position.
-    uses: Vec<Use>,
-    /// Where each range's uses start.
-    first_use: Vec<u32>,
+    /// By range, sorted by position; then those of intervals that were cut out of the middle of others.
+    uses: Grouped<Use>,
     blocks: Vec<BlockSpan>,
     /// Of an interval that is being cut the parts and the uses, with their levels, and which levels those are.
     parts: Vec<(Level, Segment)>,
@@ -204,8 +203,7 @@ impl Intervals {
         let is_level = self.blocks.iter().all(|block| block.level == self.blocks[0].level);
         self.all.clear();
         for (at, range) in ranges.ranges.iter().enumerate() {
-            let uses = List { start: self.first_use[at], len: self.first_use[at + 1] - self.first_use[at] };
-            let interval = self.measure(LiveRange::from(at), range.segments, uses);
+            let interval = self.measure(LiveRange::from(at), range.segments, self.uses.list(at));
             self.all.push(IntervalData { is_level, ..interval });
         }
     }
@@ -239,30 +237,21 @@ impl Intervals {
     }
 
     fn find_uses(&mut self, tiles: &TileList, ranges: &Ranges) {
-        self.first_use.clear();
-        self.first_use.resize(ranges.ranges.len() + 1, 0);
-        each_touch(tiles, |vreg, _, _, _| self.first_use[ranges.of(vreg).at() + 1] += 1);
-        for at in 0..ranges.ranges.len() {
-            self.first_use[at + 1] += self.first_use[at];
-        }
-        let count = self.first_use[ranges.ranges.len()] as usize;
-        self.uses.clear();
-        self.uses.resize(count, NO_USE);
-        // Each entry is where the next use goes, and so in the end where the next range starts.
+        let Intervals { uses, blocks, .. } = self;
+        uses.start(ranges.ranges.len());
+        each_touch(tiles, |vreg, _, _, _| uses.count(ranges.of(vreg).at()));
+        uses.make_room(NO_USE);
         each_touch(tiles, |vreg, block, at, touch| {
-            let next = &mut self.first_use[ranges.of(vreg).at()];
-            self.uses[*next as usize] = Use { at, touch, cost: self.blocks[block].cost };
-            *next += 1;
+            uses.add(ranges.of(vreg).at(), Use { at, touch, cost: blocks[block].cost });
         });
-        self.first_use.rotate_right(1);
-        self.first_use[0] = 0;
+        uses.finish();
     }
 
     /// A new interval of these segments.
     fn measure(&self, range: LiveRange, segments: List, uses: List) -> IntervalData {
         let length = self.segments[segments.range()].iter().map(|segment| segment.len()).sum();
         let (mut n_operands, mut cost) = (0, 0.0);
-        for touch in &self.uses[uses.range()] {
+        for touch in &self.uses.pool[uses.range()] {
             n_operands += matches!(touch.touch, Touch::Operand(_)) as u32;
             cost += touch.cost;
         }
@@ -277,12 +266,12 @@ impl Intervals {
 
     /// Everything that touches an interval, in order.
     pub(super) fn uses(&self, interval: Interval) -> &[Use] {
-        &self.uses[self.all[interval.at()].uses.range()]
+        &self.uses.pool[self.all[interval.at()].uses.range()]
     }
 
     /// Everything that touches a range, in order.
     pub(super) fn uses_of_range(&self, range: LiveRange) -> &[Use] {
-        &self.uses[self.first_use[range.at()] as usize..self.first_use[range.at() + 1] as usize]
+        self.uses.group(range.at())
     }
 
     /// Whether an interval begins in a loop, in hot code.
@@ -364,7 +353,7 @@ impl Intervals {
             self.segments.push(Segment { start: crossed.start, end: at });
             self.segments[rest_at as usize].start = at;
         }
-        let uses = &self.uses[whole.uses.range()];
+        let uses = &self.uses.pool[whole.uses.range()];
         let uses_before = uses.iter().take_while(|touch| touch.at < at).count() as u32;
         let front_uses = List { start: whole.uses.start, len: uses_before };
         let front = self.measure(whole.range, front, front_uses);
@@ -394,7 +383,7 @@ impl Intervals {
             let uses = self.all[interval.at()].uses;
             let idle = Level::from(self.levels.len() - 1);
             let mut block = 0;
-            for touch in &self.uses[uses.range()] {
+            for touch in &self.uses.pool[uses.range()] {
                 block = block_from(&self.blocks, block, touch.at);
                 self.wanted[self.blocks[block].level.at()] = interval;
             }
@@ -421,7 +410,7 @@ impl Intervals {
         let first_new = self.all.len();
         let uses = self.all[interval.at()].uses;
         let mut block = 0;
-        for touch in &self.uses[uses.range()] {
+        for touch in &self.uses.pool[uses.range()] {
             block = block_from(&self.blocks, block, touch.at);
             self.wanted[self.blocks[block].region.at()] = interval;
         }
@@ -502,7 +491,7 @@ impl Intervals {
         let Intervals { touches, levels, blocks, wanted, .. } = self;
         touches.clear();
         let mut block = 0;
-        for touch in &self.uses[uses.range()] {
+        for touch in &self.uses.pool[uses.range()] {
             block = block_from(blocks, block, touch.at);
             let level = level(&blocks[block], wanted);
             levels[level.at()].n_uses += 1;
@@ -512,7 +501,7 @@ impl Intervals {
 
     /// Makes an interval for each level, with its parts and uses in order.
     fn write_levels(&mut self, interval: Interval) {
-        let (n_segments, n_uses) = (self.segments.len(), self.uses.len());
+        let (n_segments, n_uses) = (self.segments.len(), self.uses.pool.len());
         let (mut segments_end, mut uses_end) = (n_segments as u32, n_uses as u32);
         for &level in &self.touched {
             let at_level = &mut self.levels[level.at()];
@@ -525,10 +514,10 @@ impl Intervals {
             self.segments[*next as usize] = *part;
             *next += 1;
         }
-        self.uses.resize(uses_end as usize, NO_USE);
+        self.uses.pool.resize(uses_end as usize, NO_USE);
         for (level, touch) in &self.touches {
             let next = &mut self.levels[level.at()].next_use;
-            self.uses[*next as usize] = *touch;
+            self.uses.pool[*next as usize] = *touch;
             *next += 1;
         }
         let range = self.all[interval.at()].range;

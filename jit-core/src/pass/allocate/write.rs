@@ -7,10 +7,12 @@
 //! leaves a register for memory. Where two intervals of a range meet, within a block or over an edge, the value is
 //! moved if they are in different places.
 
+use super::super::live;
 use super::intervals::{Interval, IntervalData, Intervals, Place, Touch, Use};
 use super::moves::{Moves, Phase};
 use super::{Allocator, Reload, tied_result};
 use crate::ir::assignment::{Assignment, Loc, Move, Source};
+use crate::ir::grouped::Grouped;
 use crate::ir::index::{InstId, List, LiveRange, Slot, Vreg};
 use crate::ir::ranges::{Pos, Segment};
 use crate::ir::tiles::{Constraint, Operand, Role, TileBlock};
@@ -29,9 +31,8 @@ pub(super) struct Scratch {
     slots: Vec<SlotData>,
     spilled: Vec<Spilled>,
     cost_of_leaving: Vec<f32>,
-    /// By block: its predecessors in `preds`.
-    first_pred: Vec<u32>,
-    preds: Vec<u32>,
+    /// By block: its predecessors.
+    preds: Grouped<u32>,
     /// By block: the first and the last position from which it is entered.
     entered: Vec<(Pos, Pos)>,
     transitions: Vec<Transition>,
@@ -251,33 +252,14 @@ impl<'a> Writer<'a> {
         self.allocator.ranges.of(vreg)
     }
 
-    /// Predecessors by position.
-    fn find_preds(&mut self) {
+    /// Finds from where each block is entered.
+    fn find_entered(&mut self) {
         let tiles = self.allocator.tiles;
-        let Scratch { first_pred, preds, entered, .. } = &mut *self.scratch;
-        first_pred.clear();
-        first_pred.resize(tiles.blocks.len() + 1, 0);
-        for edge in &tiles.edges {
-            first_pred[tiles.position[edge.to.at()] as usize + 1] += 1;
-        }
-        for at in 0..tiles.blocks.len() {
-            first_pred[at + 1] += first_pred[at];
-        }
-        preds.clear();
-        preds.resize(tiles.edges.len(), 0);
-        for (at, block) in tiles.blocks.iter().enumerate() {
-            for edge in tiles.edges(block) {
-                let next = &mut first_pred[tiles.position[edge.to.at()] as usize];
-                preds[*next as usize] = at as u32;
-                *next += 1;
-            }
-        }
-        first_pred.rotate_right(1);
-        first_pred[0] = 0;
+        let Scratch { preds, entered, .. } = &mut *self.scratch;
+        live::find_preds(tiles, preds);
         entered.clear();
-        entered.extend(first_pred.windows(2).map(|ends| {
-            let ways = preds[ends[0] as usize..ends[1] as usize].iter();
-            ways.fold((Pos::NEVER, Pos::START), |(first, last), pred| {
+        entered.extend(preds.groups().map(|preds| {
+            preds.iter().fold((Pos::NEVER, Pos::START), |(first, last), pred| {
                 let at = tiles.blocks[*pred as usize].last().gap();
                 (first.min(at), last.max(at))
             })
@@ -292,7 +274,7 @@ impl<'a> Writer<'a> {
         if self.scratch.located.is_empty() {
             return;
         }
-        self.find_preds();
+        self.find_entered();
         let start_of = |block: usize| blocks.get(block).map_or(Pos::NEVER, |block| block.first().gap());
         for range in (0..self.scratch.whereabouts.len()).map(LiveRange::from) {
             let cut = self.scratch.whereabouts[range.at()].cut;
@@ -347,9 +329,8 @@ impl<'a> Writer<'a> {
     fn find_edges(&mut self, range: LiveRange, located: u32, block: usize, across: &mut u32) {
         let tiles = self.allocator.tiles;
         let to = self.scratch.located[located as usize].1;
-        let preds = self.scratch.first_pred[block]..self.scratch.first_pred[block + 1];
-        for pred in preds {
-            let pred = self.scratch.preds[pred as usize] as usize;
+        for pred in self.scratch.preds.list(block).range() {
+            let pred = self.scratch.preds.pool[pred] as usize;
             let data = &tiles.blocks[pred];
             let (segment, mut from) = self.scratch.located[located as usize];
             if !segment.contains(data.last().gap()) {
