@@ -26,21 +26,26 @@
 //! once, by [`moves`]; the registers that they take are reserved there.
 
 mod intervals;
+mod located;
 mod moves;
 mod occupied;
+mod queue;
+mod reload;
 mod write;
 
 use super::chaos::Chaos;
 use super::limits::Steps;
 use super::live;
 use crate::ir::assignment::{Assignment, Loc, Part};
-use crate::ir::index::{InstId, LiveRange, index};
+use crate::ir::index::{InstId, LiveRange};
 use crate::ir::ranges::{Pos, Ranges, Segment};
-use crate::ir::tiles::{Constraint, Operand, Role, TileList};
+use crate::ir::tiles::{Constraint, TileList};
 use crate::target::{Reg, RegSet, RegisterFile};
 use crate::vocab::Class;
-use intervals::{Interval, IntervalData, Intervals, Place, Region, Touch};
+use intervals::{Interval, IntervalData, Intervals, Place, Region};
 use occupied::{Clobber, Holder, MAX_REGISTERS, NOBODY, Occupied};
+use queue::{Task, Waiting};
+use reload::{Reload, ReloadData, taken};
 use std::collections::BinaryHeap;
 
 /// Memory kept between functions.
@@ -101,58 +106,6 @@ pub struct Impossible {
     pub inst: InstId,
 }
 
-index! {
-    /// A reload: an operand in memory is in a register for one instruction.
-    Reload, "reload"
-}
-
-/// What is known of a reload.
-#[derive(Clone, Copy, Debug)]
-struct ReloadData {
-    operand: u32,
-    inst: InstId,
-    segment: Segment,
-    class: Class,
-    reg: Option<Reg>,
-}
-
-/// What waits for a register: earliest first, reloads before intervals, what is newer before what is older. In one number,
-/// since waiting is mostly being compared: from the highest bits down how early it starts, whether it is a reload, and
-/// which.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Task(u64);
-
-/// What gets a register.
-enum Waiting {
-    Interval(Interval),
-    Reload(Reload),
-}
-
-impl Task {
-    const RELOAD: u32 = 1 << 31;
-
-    fn interval(start: Pos, interval: Interval) -> Task {
-        debug_assert!(interval.0 < Task::RELOAD);
-        Task((!start.0 as u64) << 32 | interval.0 as u64)
-    }
-
-    fn reload(start: Pos, reload: Reload) -> Task {
-        debug_assert!(reload.0 < Task::RELOAD);
-        Task((!start.0 as u64) << 32 | (Task::RELOAD | reload.0) as u64)
-    }
-
-    fn start(self) -> Pos {
-        Pos(!(self.0 >> 32) as u32)
-    }
-
-    fn what(self) -> Waiting {
-        match self.0 as u32 {
-            at if at >= Task::RELOAD => Waiting::Reload(Reload(at - Task::RELOAD)),
-            at => Waiting::Interval(Interval(at)),
-        }
-    }
-}
-
 /// What stands in the way of an interval in a register.
 enum Look {
     /// Nothing.
@@ -165,12 +118,6 @@ enum Look {
 
 /// How many registers an instruction destroys that is one of those that all others are asked for together.
 const MANY: u32 = 4;
-
-/// How often cold intervals are given their places together; those that come later wait like others.
-const MAX_ROUNDS: u32 = 4;
-
-/// How many instructions an interval covers at most that waits again.
-const MAX_LENGTH: u32 = 1024;
 
 /// How much of an interval the registers have room for that cannot have all of it.
 #[derive(Clone, Copy)]
@@ -248,15 +195,15 @@ impl Allocator<'_> {
             let operands = &self.tiles.operands[inst.operands.range()];
             for operand in operands {
                 let Constraint::Fixed(reg) = operand.constraint else { continue };
-                let (range, taken) = (self.ranges.of(operand.vreg), reload(operand, at));
+                let (range, segment) = (self.ranges.of(operand.vreg), taken(operand, at));
                 // A range that has a new value while the old one is still read is kept out like any other.
                 let has_new_value = operands.iter().any(|other| {
                     other.vreg != operand.vreg
                         && self.ranges.of(other.vreg) == range
-                        && live::intersect(&[reload(other, at)], &[taken])
+                        && live::intersect(&[taken(other, at)], &[segment])
                 });
                 let owner = if has_new_value { Holder::Machine } else { Holder::Owned(range) };
-                self.scratch.occupied.reserve(reg, taken, owner);
+                self.scratch.occupied.reserve(reg, segment, owner);
             }
             let clobbered = Segment { start: at.late(), end: at.after() };
             for reg in inst.clobbers.iter() {
@@ -276,130 +223,6 @@ impl Allocator<'_> {
 
     fn interval(&self, interval: Interval) -> &IntervalData {
         &self.scratch.intervals.all[interval.at()]
-    }
-
-    fn queue_ranges(&mut self) {
-        let Scratch { ranges, intervals, .. } = &mut *self.scratch;
-        ranges.clear();
-        let all = (0..intervals.all.len()).rev().map(Interval::from);
-        ranges.extend(all.filter_map(|interval| task(intervals, interval)));
-        // They mostly are in the order of their definitions.
-        if !ranges.is_sorted() {
-            ranges.sort_unstable();
-        }
-    }
-
-    /// Lets an interval wait again. It is cut so that what it gives up and gets again is not long: a loop around many cases
-    /// may take a register from it in each. Cold code is cut by regions instead.
-    fn queue(&mut self, interval: Interval) {
-        let mut rest = interval;
-        while let [first, ..] = *self.scratch.intervals.segments(rest)
-            && let [.., last] = *self.scratch.intervals.segments(rest)
-        {
-            if self.is_put_off(rest) {
-                return;
-            }
-            let Scratch { intervals, queue, .. } = &mut *self.scratch;
-            let is_hot = first.start < intervals.first_cold;
-            let cold = if is_hot { intervals.first_cold } else { Pos::NEVER };
-            let stop = cold.min(InstId(first.start.inst().0 + MAX_LENGTH).gap());
-            let front = rest;
-            if last.end <= stop {
-                queue.push(Task::interval(first.start, front));
-                return;
-            }
-            rest = intervals.cut_before(front, stop);
-            queue.extend(task(intervals, front));
-        }
-    }
-
-    fn next(&mut self) -> Option<Task> {
-        loop {
-            let Scratch { ranges, queue, cold, intervals, n_rounds, .. } = &mut *self.scratch;
-            let (queued, range) = (queue.peek(), ranges.last());
-            // What cold intervals drive out of a register everywhere comes when all else is done.
-            let end = if *n_rounds == 0 { intervals.first_cold } else { Pos::NEVER };
-            if cold.is_empty() || queued.max(range).is_some_and(|task| task.start() < end) {
-                return if queued > range { queue.pop() } else { ranges.pop() };
-            }
-            self.place_cold();
-        }
-    }
-
-    /// Lets intervals in cold code wait for a register in each region where they are used. In the others they stay where the
-    /// range was when control came in.
-    fn place_cold(&mut self) {
-        self.find_entering();
-        self.scratch.n_rounds += 1;
-        let mut cold = core::mem::take(&mut self.scratch.cold);
-        for whole in cold.drain(..) {
-            let range = self.interval(whole).range;
-            let Scratch { intervals, entering, .. } = &mut *self.scratch;
-            let start = entering.partition_point(|(other, ..)| *other < range);
-            let of_range = || entering[start..].iter().take_while(|(other, ..)| *other == range);
-            let new = intervals.cut_regions(whole, of_range().map(|(_, region, _)| *region));
-            let mut next = start;
-            for at in core::iter::once(whole).chain(new) {
-                let Scratch { intervals, entering, .. } = &*self.scratch;
-                let region = intervals.region(at);
-                if !intervals.is_wanted(region, whole) {
-                    self.spill(at);
-                    continue;
-                }
-                while entering.get(next).is_some_and(|(other, at, _)| (*other, *at) < (range, region)) {
-                    next += 1;
-                }
-                match entering.get(next) {
-                    Some(&(other, at_entry, reg))
-                        if (other, at_entry) == (range, region) && self.is_free(at, reg) =>
-                    {
-                        self.take(reg, at);
-                    }
-                    _ if self.interval(at).is_idle() => self.spill(at),
-                    _ => self.queue(at),
-                }
-            }
-        }
-        self.scratch.cold = cold;
-    }
-
-    /// Finds what is in registers where control enters regions.
-    fn find_entering(&mut self) {
-        let Scratch { occupied, intervals, entering, evicted, .. } = &mut *self.scratch;
-        entering.clear();
-        for class in [Class::Int, Class::Float] {
-            if !self.ranges.ranges.iter().any(|range| range.class == class) {
-                continue;
-            }
-            for &reg in self.regs.of(class) {
-                for (region, data) in intervals.regions.iter().enumerate() {
-                    let last = Segment { start: data.before, end: data.before.next() };
-                    occupied.find_interval(reg, &[last], evicted);
-                    let holders = evicted.iter().map(|interval| intervals.all[interval.at()].range);
-                    entering.extend(holders.map(|range| (range, Region::from(region), reg)));
-                }
-            }
-        }
-        entering.sort_unstable_by_key(|(range, region, _)| (*range, *region));
-    }
-
-    /// Lets a part of an interval wait that was cut by levels.
-    fn queue_level(&mut self, interval: Interval) {
-        let Scratch { intervals, cold, n_rounds, .. } = &mut *self.scratch;
-        match *n_rounds < MAX_ROUNDS && intervals.is_cold(interval) {
-            true => cold.push(interval),
-            false => self.queue(interval),
-        }
-    }
-
-    /// Whether an interval is in cold code, in several regions, and can still be given a place in each. If so, it waits for that.
-    fn is_put_off(&mut self, interval: Interval) -> bool {
-        let Scratch { intervals, cold, n_rounds, .. } = &mut *self.scratch;
-        let is_put_off = *n_rounds < MAX_ROUNDS && intervals.is_in_regions(interval);
-        if is_put_off {
-            cold.push(interval);
-        }
-        is_put_off
     }
 
     fn place_interval(&mut self, at: Interval) {
@@ -630,79 +453,6 @@ impl Allocator<'_> {
             _ => self.queue(at),
         }
     }
-
-    /// An interval goes to memory: each operand that needs a register waits for one.
-    fn spill(&mut self, at: Interval) {
-        let Scratch { intervals, reload_of, reloads, queue, .. } = &mut *self.scratch;
-        intervals.all[at.at()].place = Place::Memory;
-        let is_constant = self.ranges.constant(intervals.all[at.at()].range, self.tiles).is_some();
-        for touch in intervals.uses(at) {
-            let Touch::Operand(index) = touch.touch else { continue };
-            let operand = &self.tiles.operands[index as usize];
-            let inst = touch.at.inst();
-            let operands = self.tiles.insts[inst.at()].operands.range();
-            let waits = match operand.constraint {
-                Constraint::Reg => tied_result(self.tiles, operands, index as usize).is_none(),
-                Constraint::Any => is_constant,
-                Constraint::Tied(_) => true,
-                Constraint::Fixed(_) | Constraint::OutArg(_) => false,
-            };
-            if waits {
-                let segment = reload(operand, inst);
-                let class = self.tiles.vregs[operand.vreg.at()].ty.class();
-                let new = Reload::from(reloads.len());
-                reload_of[index as usize] = new;
-                queue.push(Task::reload(segment.start, new));
-                reloads.push(ReloadData { operand: index, inst, segment, class, reg: None });
-            }
-        }
-    }
-
-    fn place_reload(&mut self, at: Reload) -> Result<(), Impossible> {
-        let ReloadData { operand, inst, segment, class, .. } = self.scratch.reloads[at.at()];
-        let range = self.ranges.of(self.tiles.operands[operand as usize].vreg);
-        let mut weights = [NOBODY; MAX_REGISTERS];
-        self.scratch.occupied.weights_at(class, segment.start, &mut weights);
-        let mut best: Option<(f32, Reg)> = None;
-        for (&reg, &at_start) in core::iter::zip(self.regs.of(class), &weights) {
-            // Who has it at the start is not all that it may cost.
-            if best.is_some_and(|(least, _)| least <= at_start) {
-                continue;
-            }
-            let mut cost = Some(NOBODY);
-            self.scratch.occupied.conflicts(reg, &[segment], |holder, weight, _| {
-                match holder {
-                    Holder::Owned(owner) if owner == range => return true,
-                    Holder::Interval(other) => {
-                        let interval = self.interval(other);
-                        // What this very instruction has in a register would need one again.
-                        let dear = if self.is_at(interval.range, inst) { 1e30 } else { 0.0 };
-                        cost = cost.map(|cost| cost.max(weight + dear));
-                    }
-                    _ => cost = None,
-                }
-                cost.is_some()
-            });
-            match cost {
-                Some(cost) if best.is_none_or(|(least, _)| cost < least) => best = Some((cost, reg)),
-                _ => {}
-            }
-            if cost == Some(NOBODY) {
-                break;
-            }
-        }
-        let Some((_, reg)) = best else { return Err(Impossible { inst }) };
-        self.scratch.occupied.find_interval(reg, &[segment], &mut self.scratch.evicted);
-        self.evict(reg, segment.start);
-        self.scratch.occupied.take(reg, &[segment], Holder::Reload(at), f32::INFINITY);
-        self.scratch.reloads[at.at()].reg = Some(reg);
-        Ok(())
-    }
-
-    /// Whether an instruction has an operand of this range.
-    fn is_at(&self, range: LiveRange, inst: InstId) -> bool {
-        self.tiles.operands(inst.at()).iter().any(|operand| self.ranges.of(operand.vreg) == range)
-    }
 }
 
 /// Which weigh less; a bit for each.
@@ -730,26 +480,8 @@ fn all_of(regs: &[Reg]) -> u32 {
     (u64::MAX >> (u64::BITS as usize - regs.len())) as u32
 }
 
-/// An interval as something that waits, if it is live anywhere.
-fn task(intervals: &Intervals, interval: Interval) -> Option<Task> {
-    let first = intervals.segments(interval).first()?;
-    Some(Task::interval(first.start, interval))
-}
-
 /// The result that is tied to an operand of the same instruction.
 fn tied_result(tiles: &TileList, operands: core::ops::Range<usize>, index: usize) -> Option<usize> {
     let number = (index - operands.start) as u8;
     operands.into_iter().find(|&at| tiles.operands[at].constraint == Constraint::Tied(number))
-}
-
-/// The positions at which an operand's register is taken by the instruction itself.
-fn reload(operand: &Operand, inst: InstId) -> Segment {
-    let (start, end) = match (operand.role, operand.constraint) {
-        (Role::Use, _) => (inst.early(), inst.late()),
-        (Role::LateUse | Role::Temp, _) => (inst.early(), inst.after()),
-        // The operand that it takes over is put there before the instruction reads.
-        (Role::Def | Role::EarlyDef, Constraint::Tied(_)) | (Role::EarlyDef, _) => (inst.early(), inst.end()),
-        (Role::Def, _) => (inst.late(), inst.end()),
-    };
-    Segment { start, end }
 }

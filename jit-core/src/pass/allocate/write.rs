@@ -8,12 +8,13 @@
 //! moved if they are in different places.
 
 use super::super::live;
-use super::intervals::{Interval, IntervalData, Intervals, Place, Touch, Use};
+use super::intervals::{Intervals, Place, Touch, Use};
+use super::located::Located;
 use super::moves::{Moves, Phase};
 use super::{Allocator, Reload, tied_result};
 use crate::ir::assignment::{Assignment, Loc, Move, Source};
 use crate::ir::grouped::Grouped;
-use crate::ir::index::{InstId, List, LiveRange, Slot, Vreg};
+use crate::ir::index::{InstId, LiveRange, Slot, Vreg};
 use crate::ir::ranges::{Pos, Segment};
 use crate::ir::tiles::{Constraint, Operand, Role, TileBlock};
 use crate::target::{Reg, RegSet};
@@ -24,10 +25,7 @@ use std::collections::BinaryHeap;
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// By range: where it is.
-    whereabouts: Vec<Whereabouts>,
-    /// Where the ranges that were cut are, sorted by position.
-    located: Vec<(Segment, Place)>,
+    located: Located,
     slots: Vec<SlotData>,
     spilled: Vec<Spilled>,
     cost_of_leaving: Vec<f32>,
@@ -49,17 +47,6 @@ impl Scratch {
     pub(super) fn slot(&self, range: LiveRange) -> Slot {
         self.slots[range.at()].slot
     }
-}
-
-/// Where a range is.
-#[derive(Clone, Copy, Debug)]
-struct Whereabouts {
-    /// Its entries in `located`; none if it was not cut.
-    cut: List,
-    /// Where in `located` its next entry goes, and then the one that was asked for last.
-    near: u32,
-    /// Where all of it is, if it was not cut.
-    place: Place,
 }
 
 /// What there is to know of a range's spill slot.
@@ -115,8 +102,8 @@ pub(super) fn write(allocator: Allocator<'_>, out: &mut Assignment) {
     out.used = RegSet::EMPTY;
     let mut scratch = core::mem::take(&mut allocator.scratch.write);
     scratch.moves.clear();
+    scratch.located.fill(&allocator.scratch.intervals, allocator.ranges.ranges.len());
     let mut writer = Writer { allocator: &allocator, scratch: &mut scratch };
-    writer.locate();
     writer.find_transitions();
     out.slots = writer.assign_slots();
     writer.push_transitions();
@@ -159,95 +146,6 @@ impl<'a> Writer<'a> {
         &self.allocator.scratch.intervals
     }
 
-    /// Finds where the ranges that were cut are.
-    fn locate(&mut self) {
-        let intervals = self.intervals();
-        let n_ranges = self.allocator.ranges.ranges.len();
-        let Scratch { whereabouts, located, .. } = &mut *self.scratch;
-        let (wholes, cut_off) = intervals.all.split_at(n_ranges);
-        whereabouts.clear();
-        let whole =
-            |interval: &IntervalData| Whereabouts { cut: List::EMPTY, near: 0, place: interval.place };
-        whereabouts.extend(wholes.iter().map(whole));
-        located.clear();
-        if cut_off.is_empty() {
-            return;
-        }
-        for interval in cut_off {
-            whereabouts[interval.range.at()].cut.len += interval.segments.len;
-        }
-        let mut total = 0;
-        for (whole, Whereabouts { cut, near, .. }) in core::iter::zip(wholes, &mut *whereabouts) {
-            if cut.len > 0 {
-                *cut = List { start: total, len: cut.len + whole.segments.len };
-                *near = total;
-                total += cut.len;
-            }
-        }
-        located.resize(total as usize, (Segment::EMPTY, Place::Waiting));
-        for (at, interval) in intervals.all.iter().enumerate() {
-            let Whereabouts { cut, near, .. } = &mut whereabouts[interval.range.at()];
-            if cut.len > 0 {
-                for segment in intervals.segments(Interval::from(at)) {
-                    located[*near as usize] = (*segment, interval.place);
-                    *near += 1;
-                }
-            }
-        }
-        for Whereabouts { cut, near, .. } in whereabouts.iter_mut().filter(|range| range.cut.len > 0) {
-            let entries = &mut located[cut.range()];
-            if !entries.is_sorted_by_key(|(segment, _)| segment.start) {
-                entries.sort_unstable_by_key(|(segment, _)| segment.start);
-            }
-            *near = cut.start;
-        }
-    }
-
-    /// Where a range is at a position where it is live.
-    #[inline]
-    fn place(&mut self, range: LiveRange, position: Pos) -> Place {
-        let Whereabouts { cut, near, place } = self.scratch.whereabouts[range.at()];
-        if cut.len == 0 {
-            return place;
-        }
-        let (segment, place) = self.scratch.located[near as usize];
-        if segment.contains(position) {
-            return place;
-        }
-        let near = self.find_located(cut, position, near);
-        self.scratch.whereabouts[range.at()].near = near;
-        self.scratch.located[near as usize].1
-    }
-
-    /// The entry of a cut range for a position; most often it is the one that is said to be near, or beside it.
-    fn find_located(&self, cut: List, position: Pos, near: u32) -> u32 {
-        let entries = &self.scratch.located[cut.range()];
-        let near = (near - cut.start) as usize;
-        let is_at = |at: usize| entries.get(at).is_some_and(|(segment, _)| segment.contains(position));
-        let at = if is_at(near) {
-            near
-        } else if is_at(near + 1) {
-            near + 1
-        } else if is_at(near.wrapping_sub(1)) {
-            near - 1
-        } else {
-            // One ahead is found in the logarithm of how far it is.
-            let is_behind = |at: usize| entries.get(at).is_some_and(|(segment, _)| segment.end <= position);
-            let (mut start, mut step) = (0, entries.len());
-            if is_behind(near) {
-                (start, step) = (near + 1, 1);
-                while is_behind(start + step) {
-                    start += step + 1;
-                    step *= 2;
-                }
-            }
-            let end = entries.len().min(start + step + 1);
-            start + entries[start..end].partition_point(|(segment, _)| segment.end <= position)
-        };
-        debug_assert!(is_at(at), "the range is not live at {position}");
-        cut.start + at as u32
-    }
-
     fn range(&self, vreg: Vreg) -> LiveRange {
         self.allocator.ranges.of(vreg)
     }
@@ -271,13 +169,13 @@ impl<'a> Writer<'a> {
         let intervals = self.intervals();
         let blocks = &self.allocator.tiles.blocks;
         self.scratch.transitions.clear();
-        if self.scratch.located.is_empty() {
+        if !self.scratch.located.is_any_cut() {
             return;
         }
         self.find_entered();
         let start_of = |block: usize| blocks.get(block).map_or(Pos::NEVER, |block| block.first().gap());
-        for range in (0..self.scratch.whereabouts.len()).map(LiveRange::from) {
-            let cut = self.scratch.whereabouts[range.at()].cut;
+        for range in (0..self.allocator.ranges.ranges.len()).map(LiveRange::from) {
+            let cut = self.scratch.located.cut(range);
             if cut.len == 0 {
                 continue;
             }
@@ -287,7 +185,7 @@ impl<'a> Writer<'a> {
             // The first block that starts behind what was looked at.
             let mut next = 0;
             for index in cut.range() {
-                let (segment, place) = self.scratch.located[index];
+                let (segment, place) = self.scratch.located.entry(index as u32);
                 // It is mostly one of the next.
                 next += (0..MAX_STEPS).take_while(|step| start_of(next + step) < segment.start).count();
                 if start_of(next) < segment.start {
@@ -328,15 +226,15 @@ impl<'a> Writer<'a> {
     /// from last: they mostly come in the order of the blocks they lead to.
     fn find_edges(&mut self, range: LiveRange, located: u32, block: usize, across: &mut u32) {
         let tiles = self.allocator.tiles;
-        let to = self.scratch.located[located as usize].1;
+        let to = self.scratch.located.entry(located).1;
         for pred in self.scratch.preds.list(block).range() {
             let pred = self.scratch.preds.pool[pred] as usize;
             let data = &tiles.blocks[pred];
-            let (segment, mut from) = self.scratch.located[located as usize];
+            let (segment, mut from) = self.scratch.located.entry(located);
             if !segment.contains(data.last().gap()) {
-                let cut = self.scratch.whereabouts[range.at()].cut;
-                *across = self.find_located(cut, data.last().gap(), *across);
-                from = self.scratch.located[*across as usize].1;
+                let cut = self.scratch.located.cut(range);
+                *across = self.scratch.located.find(cut, data.last().gap(), *across);
+                from = self.scratch.located.entry(*across).1;
             }
             if from != to {
                 let (before, phase) = match data.edges.len {
@@ -415,7 +313,9 @@ impl<'a> Writer<'a> {
             let Spilled { range, .. } = self.scratch.spilled[at];
             let mut at_once = 0.0;
             for touch in intervals.uses_of_range(range) {
-                if self.is_definition(touch.touch) && matches!(self.place(range, touch.at), Place::Reg(_)) {
+                if self.is_definition(touch.touch)
+                    && matches!(self.scratch.located.place(range, touch.at), Place::Reg(_))
+                {
                     at_once += touch.cost;
                 }
             }
@@ -518,7 +418,7 @@ impl<'a> Writer<'a> {
             Role::Def | Role::EarlyDef if self.scratch.slots[range.at()].written_at_once => return None,
             Role::Def | Role::EarlyDef | Role::Temp => inst.late(),
         };
-        match self.place(range, position) {
+        match self.scratch.located.place(range, position) {
             Place::Reg(reg) => Some(reg),
             Place::Memory | Place::Waiting => None,
         }
@@ -537,12 +437,12 @@ impl<'a> Writer<'a> {
         let range = self.range(operand.vreg);
         match operand.role {
             Role::Use | Role::LateUse => {
-                let place = self.place(range, at.gap());
+                let place = self.scratch.located.place(range, at.gap());
                 let home = self.source(range, place);
                 self.scratch.moves.push(at, Phase::Before, home, loc, ty);
             }
             Role::Def | Role::EarlyDef => {
-                let place = self.place(range, at.late());
+                let place = self.scratch.located.place(range, at.late());
                 let home = self.target(range, place);
                 let slot = self.scratch.slots[range.at()];
                 let and_slot = slot.written_at_once.then_some(Loc::Slot(slot.slot));
@@ -566,7 +466,7 @@ impl<'a> Writer<'a> {
             Role::Use | Role::LateUse => inst.gap(),
             Role::Def | Role::EarlyDef | Role::Temp => inst.late(),
         };
-        match self.place(range, position) {
+        match self.scratch.located.place(range, position) {
             Place::Reg(reg) => Loc::Reg(reg),
             Place::Memory => match self.allocator.scratch.reload_of[index] {
                 Reload::NONE => Loc::Slot(self.scratch.slot(range)),
@@ -589,9 +489,9 @@ impl<'a> Writer<'a> {
                 let (arg, param) = (tiles.args[arg], tiles.args[param]);
                 let ty = tiles.vregs[param.at()].ty;
                 let (of_arg, of_param) = (self.range(arg), self.range(param));
-                let from = self.place(of_arg, last.gap());
+                let from = self.scratch.located.place(of_arg, last.gap());
                 let from = self.source(of_arg, from);
-                let place = self.place(of_param, target.first().gap());
+                let place = self.scratch.located.place(of_param, target.first().gap());
                 let slot = self.scratch.slots[of_param.at()];
                 let joined = of_arg == of_param;
                 if !(joined && slot.written_at_once && place == Place::Memory)

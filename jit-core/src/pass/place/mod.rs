@@ -29,20 +29,18 @@
 //! behind all others. A block all of whose ways in (back edges aside) or all of whose ways out are cold is cold.
 
 mod cold;
+mod list;
 
 use super::flow::{Flow, NONE};
 use super::limits::Steps;
 use crate::ir::graph::{Graph, Heat, NodeData};
-use crate::ir::index::{Block, List, Loop, Node};
+use crate::ir::index::{List, Loop, Node};
 use crate::ir::schedule::{LoopData, Schedule, ScheduledBlock};
+use crate::vocab::Type;
 use crate::vocab::op::Yields;
-use crate::vocab::{Op, Type};
 
 /// How many bytecodes there may be for each node for the nodes to be sorted by counting.
 const MAX_SPARSE: usize = 8;
-
-/// So many effects of a block may be listed before values that nobody has asked for: what those take is kept meanwhile.
-const MAX_WAITING: usize = 256;
 
 /// How many loops at most a value leaves at once.
 const MAX_LEFT: usize = 64;
@@ -423,146 +421,6 @@ impl Scratch {
     fn run_equally_often(&self, a: u32, b: u32) -> bool {
         let chain = |rank: u32| self.chains.position.get(rank as usize).map(|(_, start)| start);
         !self.chains.ranks.is_empty() && chain(a) == chain(b)
-    }
-
-    fn find_users(&mut self, graph: &Graph) {
-        self.user.clear();
-        self.user.resize(graph.nodes.len(), Node::NONE);
-        for at in 0..graph.nodes.len() {
-            let node = Node::from(at);
-            for input in graph.inputs(node) {
-                let user = &mut self.user[input.at()];
-                *user = if user.is_some() { MANY } else { node };
-            }
-        }
-    }
-
-    fn list_nodes(&mut self, graph: &Graph, out: &mut Schedule) {
-        for position in 0..out.blocks.len() {
-            let block = out.blocks[position].block;
-            let rank = self.flow.rank[block.at()];
-            let start = out.nodes.len();
-            let data = graph.block(block);
-            let is_long = data.body.len() > MAX_WAITING;
-            if is_long {
-                self.find_waiting(graph, rank);
-            }
-            for (count, &node) in data.body.iter().enumerate() {
-                if is_long && count % MAX_WAITING == 0 {
-                    self.list_waiting(graph, graph.node(node).origin, block, &mut out.nodes);
-                }
-                self.list_operands(graph, node, rank, &mut out.nodes);
-                out.nodes.push(node);
-                if self.may_fault || is_long {
-                    self.home[node.at()] = LISTED;
-                    if graph.may_fault(node) {
-                        self.list_users(graph, node, rank, &mut out.nodes);
-                    }
-                }
-            }
-            let mut node = self.first[rank as usize];
-            while node.is_some() {
-                self.list(graph, node, rank, &mut out.nodes);
-                node = self.next[node.at()];
-            }
-            out.nodes.push(data.end);
-            out.blocks[position].nodes = List { start: start as u32, len: (out.nodes.len() - start) as u32 };
-        }
-    }
-
-    /// The values of a block in the order of their bytecodes, but for those that become part of other instructions.
-    fn find_waiting(&mut self, graph: &Graph, rank: u32) {
-        self.waiting.clear();
-        let mut node = self.first[rank as usize];
-        while node.is_some() {
-            let data = graph.node(node);
-            if data.ty() != Type::Flag && !folds(graph, node) {
-                self.waiting.push((data.origin, node));
-            }
-            node = self.next[node.at()];
-        }
-        // The next one is the last.
-        self.waiting.sort_unstable_by_key(|(origin, node)| core::cmp::Reverse((*origin, node.at())));
-    }
-
-    /// Lists the values of bytecodes before this one that nobody in the block has asked for yet, if all is there that they take:
-    /// or what they take would have to be kept to the end of the block.
-    fn list_waiting(&mut self, graph: &Graph, before: u32, block: Block, nodes: &mut Vec<Node>) {
-        let rank = self.flow.rank[block.at()];
-        while let Some((_, node)) = self.waiting.pop_if(|(origin, _)| *origin < before) {
-            if graph.inputs(node).iter().all(|input| self.is_at_hand(graph, *input, block, rank)) {
-                self.list(graph, node, rank, nodes);
-            }
-        }
-    }
-
-    /// Whether what a value of this block takes is there, or can be computed anywhere.
-    fn is_at_hand(&self, graph: &Graph, input: Node, block: Block, rank: u32) -> bool {
-        let data = graph.node(input);
-        match data.block == block {
-            true => self.home[input.at()] == LISTED || data.op == Op::PARAM,
-            false => self.home[input.at()] != rank || data.inputs.len == 0,
-        }
-    }
-
-    fn list_operands(&mut self, graph: &Graph, node: Node, rank: u32, nodes: &mut Vec<Node>) {
-        for turn in 0..graph.inputs(node).len() {
-            self.list(graph, self.operand(graph, node, turn), rank, nodes);
-        }
-    }
-
-    /// Lists the value of this block that takes one that was just listed, and the one that takes that, as long as all else
-    /// that they take is there. What folds into its own user stays with that.
-    fn list_users(&mut self, graph: &Graph, node: Node, rank: u32, nodes: &mut Vec<Node>) {
-        let block = graph.node(node).block;
-        let mut value = node;
-        loop {
-            let user = self.user[value.at()];
-            if self.home.get(user.at()) != Some(&rank) {
-                return;
-            }
-            let data = graph.node(user);
-            if data.ty() == Type::Flag || graph.vocab.info(data.op).yields == Yields::Ptr {
-                return;
-            }
-            let is_there = |input: &Node| *input == value || self.is_at_hand(graph, *input, block, rank);
-            if !graph.inputs(user).iter().all(is_there) {
-                return;
-            }
-            self.list(graph, user, rank, nodes);
-            value = user;
-        }
-    }
-
-    /// Lists a value of this block that is not listed yet, behind its operands.
-    fn list(&mut self, graph: &Graph, root: Node, rank: u32, nodes: &mut Vec<Node>) {
-        if self.home[root.at()] != rank {
-            return;
-        }
-        self.stack.push((root, 0));
-        while let Some(&(node, turn)) = self.stack.last() {
-            if (turn as usize) < graph.inputs(node).len() {
-                let input = self.operand(graph, node, turn as usize);
-                self.stack.last_mut().expect("it was just read").1 += 1;
-                if self.home[input.at()] == rank {
-                    self.stack.push((input, 0));
-                }
-                continue;
-            }
-            self.stack.pop();
-            // An operand that two nodes on the stack share was listed for the upper one.
-            if core::mem::replace(&mut self.home[node.at()], NONE) == rank {
-                nodes.push(node);
-            }
-        }
-    }
-
-    /// The operand to compute in this turn: of two, the one that needs more registers comes first.
-    fn operand(&self, graph: &Graph, node: Node, turn: usize) -> Node {
-        match *graph.inputs(node) {
-            [a, b] if self.need[b.at()] > self.need[a.at()] => [b, a][turn],
-            ref inputs => inputs[turn],
-        }
     }
 }
 
