@@ -7,6 +7,7 @@
 //! bytecode's own, so places are counted from the end. Cold parts stand in order too, but only their lengths are known:
 //! they are added up.
 
+use super::pack::StencilId;
 use crate::faults::Locate;
 use crate::stencil::{Part, Stencil};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub(super) struct Faulty {
 
 #[derive(Clone, Copy, Debug)]
 struct Site {
-    stencil: u32,
+    stencil: StencilId,
     part: Part,
     start: u32,
     end: u32,
@@ -32,7 +33,7 @@ struct Site {
 impl Faulty {
     /// Adds the next stencil, with the cold part as long as it will be put down.
     pub(super) fn add(&mut self, stencil: &Stencil, cold: u32) {
-        let number = self.parts.len() as u32;
+        let number = StencilId::from(self.parts.len());
         self.parts.push((stencil.hot.len() as u32, cold));
         let site = |&(part, start, end, code)| Site { stencil: number, part, start, end, code };
         self.sites.extend(stencil.sites.iter().map(site));
@@ -43,7 +44,7 @@ impl Faulty {
         !self.sites.is_empty()
     }
 
-    fn code(&self, stencil: u32, part: Part, at: u32) -> Option<u32> {
+    fn code(&self, stencil: StencilId, part: Part, at: u32) -> Option<u32> {
         let first = self.sites.partition_point(|site| site.stencil < stencil);
         let mut sites = self.sites[first..].iter().take_while(|site| site.stencil == stencil);
         sites.find(|site| site.part == part && (site.start..site.end).contains(&at)).map(|site| site.code)
@@ -54,7 +55,7 @@ impl Faulty {
 pub(super) struct Sites {
     pub(super) faulty: Arc<Faulty>,
     /// Of each bytecode.
-    pub(super) stencils: Box<[u32]>,
+    pub(super) stencils: Box<[StencilId]>,
     /// The address of the table that says where each bytecode's code starts.
     pub(super) positions: usize,
     /// Where hot parts end.
@@ -92,14 +93,14 @@ impl Locate for Sites {
         if at < self.hot_end {
             let bytecode = self.bytecode(at)?;
             let stencil = self.stencils[bytecode];
-            let (hot, _) = self.faulty.parts[stencil as usize];
+            let (hot, _) = self.faulty.parts[stencil.at()];
             let before_end = self.position(bytecode + 1) - at;
             let code = self.faulty.code(stencil, Part::Hot, hot.checked_sub(before_end)?)?;
             return Some((code, bytecode as u32));
         }
         let mut into = at.checked_sub(self.cold)?;
         for (bytecode, &stencil) in self.stencils.iter().enumerate() {
-            let (_, cold) = self.faulty.parts[stencil as usize];
+            let (_, cold) = self.faulty.parts[stencil.at()];
             if into < cold {
                 return Some((self.faulty.code(stencil, Part::Cold, into)?, bytecode as u32));
             }

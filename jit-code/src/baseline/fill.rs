@@ -6,7 +6,7 @@
 use super::BaselineCode;
 use super::faults::Sites;
 use super::operand::{Here, Operand};
-use super::pack::{CHUNK, COPIED, HOLE, Packed, PackedStencil, Patch, Quick, Table, What};
+use super::pack::{CHUNK, COPIED, HOLE, Packed, PackedStencil, Patch, Quick, StencilId, Table, What};
 use super::plan::{MAX_BYTES, Plan, Slow};
 use crate::CodeMemory;
 use crate::emit::{Backend, BaselineFrame, Frame, OwnFrame};
@@ -31,7 +31,7 @@ pub(super) struct Around<'a, M: Backend> {
     /// The functions that it may call.
     pub(super) functions: Functions<'a>,
     /// The stencil that counts, and the addresses that it wants: like a bytecode whose operands they are.
-    pub(super) count: Option<(u32, [u64; 3])>,
+    pub(super) count: Option<(StencilId, [u64; 3])>,
 }
 
 /// Bytecode, of whatever type.
@@ -121,7 +121,7 @@ pub(super) fn fill<M: Backend>(
         Filler { plan, packed, around: &around, at, address, bytes }.fill();
     })?;
     let faults = packed.faulty.any().then(|| {
-        let counter = around.count.map_or(0, |(count, _)| packed.stencils[count as usize].cold.len);
+        let counter = around.count.map_or(0, |(count, _)| packed.stencils[count.at()].cold.len);
         let sites = Sites {
             faulty: Arc::clone(&packed.faulty),
             stencils: plan.stencils().into(),
@@ -199,7 +199,7 @@ impl<M: Backend> Filler<'_, M> {
         for next in self.plan.counted.iter().map(|next| *next as usize).chain([self.around.code.len]) {
             let start = to;
             if let Some((count, budget)) = self.around.count.as_ref().filter(|_| head.is_some()) {
-                let count = &self.packed.stencils[*count as usize];
+                let count = &self.packed.stencils[count.at()];
                 let here = Here { op: core::ptr::from_ref(budget).cast(), top: &0 };
                 // SAFETY: the plan has room for it here, and its operand is where it is looked for.
                 unsafe {
@@ -230,7 +230,7 @@ impl<M: Backend> Filler<'_, M> {
         let mut to = start;
         for (at, (stencil, position)) in core::iter::zip(stencils, positions).enumerate() {
             // SAFETY: the plan has numbers of stencils.
-            let stencil = unsafe { packed.stencils.get_unchecked(*stencil as usize) };
+            let stencil = unsafe { packed.stencils.get_unchecked(stencil.at()) };
             let top = if STACK { code.registers.wrapping_add(depths[at]) } else { 0 };
             debug_assert!(to + stencil.hot as usize + SPILL <= room.len());
             *position = (to as u32).to_le_bytes();
@@ -258,7 +258,7 @@ impl<M: Backend> Filler<'_, M> {
         let (mut cold, mut table) = (self.at.cold, 0);
         let mut counter = 0;
         if let Some((count, budget)) = &count {
-            let stencil = &self.packed.stencils[*count as usize];
+            let stencil = &self.packed.stencils[count.at()];
             counter = stencil.hot as usize;
             for &at in &self.plan.counted {
                 let at = at as usize;
@@ -270,11 +270,11 @@ impl<M: Backend> Filler<'_, M> {
         for Slow { at, is_counted } in self.plan.slow() {
             let at = at as usize;
             let top = code.top(at);
-            let stencil = &self.packed.stencils[self.plan.stencils()[at] as usize];
+            let stencil = &self.packed.stencils[self.plan.stencils()[at].at()];
             let hot = self.start(at) + if is_counted { counter } else { 0 };
             self.patch(&Placed { at, here: code.here(at, &top), stencil, hot, cold, table });
             cold += stencil.cold.len as usize;
-            table += (stencil.table != Packed::NO_TABLE) as usize;
+            table += stencil.table.is_some() as usize;
         }
         debug_assert_eq!((cold, table), (self.at.code_end, self.plan.tables.len()));
     }
@@ -340,7 +340,7 @@ impl<M: Backend> Filler<'_, M> {
         let (at, first) = self.plan.tables[table];
         let top = code.top(at as usize);
         let here = code.here(at as usize, &top);
-        let stencil = &self.packed.stencils[self.plan.stencils()[at as usize] as usize];
+        let stencil = &self.packed.stencils[self.plan.stencils()[at as usize].at()];
         let mut place = self.at.tables + first as usize * ENTRY_BYTES;
         let mut put = |filler: &mut Self, to: u32| {
             let target = filler.address + filler.start(to as usize);
@@ -349,7 +349,7 @@ impl<M: Backend> Filler<'_, M> {
         };
         // SAFETY: these are operands of this bytecode's opcode.
         let read = |operand: &Operand| unsafe { operand.read(here) };
-        match &self.packed.tables[stencil.table as usize] {
+        match &self.packed.tables[stencil.table.at()] {
             Table::Run(run) => {
                 let run = read(run);
                 let labels = &labels[run as u32 as usize..][..(run >> 32) as usize];

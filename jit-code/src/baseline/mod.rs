@@ -46,7 +46,7 @@ use azulejo_core::vocab::Vocabulary;
 use count::Wanted;
 use fill::Around;
 use operand::operands;
-use pack::Packed;
+use pack::{StencilId, TableId};
 use plan::{MAX_PART, Missing, Plan, WIDE};
 use stock::{Key, Shelf, Stock};
 
@@ -186,13 +186,13 @@ impl<M: Backend> Baseline<M> {
         &mut self,
         function: &Function<'_, B>,
         machinery: &mut Machinery<'_, M>,
-        count: Option<u32>,
+        count: Option<StencilId>,
     ) -> Result<(), Error> {
         let Functions { cells, fuel, .. } = machinery.functions;
         self.plan.clear(function, cells.len(), fuel.is_some())?;
         loop {
             let Stock { opcodes, packed, .. } = Self::stock(&self.shelf);
-            let count = count.map(|count| &packed.stencils[count as usize]);
+            let count = count.map(|count| &packed.stencils[count.at()]);
             let size = count.map(|count| count.hot);
             let Some(missing) = self.plan.go_on::<B, STACK>((opcodes, packed), function, size)? else {
                 self.plan.finish(packed, function, count);
@@ -214,7 +214,7 @@ impl<M: Backend> Baseline<M> {
     }
 
     /// The stencil that counts, which is made when it is first needed.
-    fn counter(&mut self, machinery: &mut Machinery<'_, M>, kind: usize) -> Result<u32, Error> {
+    fn counter(&mut self, machinery: &mut Machinery<'_, M>, kind: usize) -> Result<StencilId, Error> {
         let known = |baseline: &Self| Self::stock(&baseline.shelf).counters[kind];
         if known(self).is_none() {
             self.shelf().look_again();
@@ -236,7 +236,7 @@ impl<M: Backend> Baseline<M> {
         let operands = operands(&count::OPCODES[kind], count::OFFSETS[kind]);
         self.shelf().add(|stock| {
             if stock.counters[kind].is_none() {
-                stock.counters[kind] = Some(stock.add(&stencil, &operands, Packed::NO_TABLE));
+                stock.counters[kind] = Some(stock.add(&stencil, &operands, TableId::NONE));
             }
         });
         Ok(known(self).expect("it was added"))

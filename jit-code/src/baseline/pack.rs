@@ -6,6 +6,7 @@ use crate::field::Field;
 use crate::machine::Machine;
 use crate::stencil::{Distance, Hole, LeadsTo, Part, Stencil};
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandKind};
+use azulejo_core::ir::index::index;
 use azulejo_core::ir::stencil::Source;
 use azulejo_core::ir::template::{Step, Template};
 use std::sync::Arc;
@@ -32,7 +33,16 @@ pub(super) struct Packed {
     pub(super) faulty: Arc<Faulty>,
 }
 
-/// A stencil. The first half is all that most need.
+index! {
+    /// A stencil of a stock.
+    pub(super) StencilId, "stencil"
+}
+index! {
+    /// A table that stencils jump by.
+    pub(super) TableId, "table"
+}
+
+/// What is put down for a stencil. The first half is all that most need.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct PackedStencil {
@@ -50,17 +60,17 @@ pub(super) struct PackedStencil {
     pub(super) cold: Run,
     /// All other holes and distances.
     pub(super) patches: Run,
-    /// The number of the table that it jumps by, or [`Packed::NO_TABLE`].
-    pub(super) table: u32,
-    /// The number of the stencil that does the same, but for writing what it hands over to its slot; or one of these below.
-    pub(super) no_store: u32,
+    /// The table that it jumps by, if there is one.
+    pub(super) table: TableId,
+    /// The stencil that does the same, but for writing what it hands over to its slot; or one of these below.
+    pub(super) no_store: StencilId,
 }
 
 impl PackedStencil {
     /// It has no no-store variant.
-    pub(super) const NONE: u32 = u32::MAX;
+    pub(super) const NONE: StencilId = StencilId::NONE;
     /// Nobody asked for its no-store variant yet.
-    pub(super) const UNKNOWN: u32 = u32::MAX - 1;
+    pub(super) const UNKNOWN: StencilId = StencilId(u32::MAX - 1);
 
     /// Whether there is more to do than copying it and filling its quick holes.
     pub(super) fn has_more_to_do(&self) -> bool {
@@ -140,16 +150,15 @@ impl Packed {
     pub(super) fn of(machine: &'static Machine) -> Packed {
         let (bytes, patches, tables, faulty) = Default::default();
         let mut packed = Packed { machine, stencils: Vec::new(), bytes, patches, tables, faulty };
-        packed.add(&Stencil::default(), &[], Packed::NO_TABLE);
+        packed.add(&Stencil::default(), &[], TableId::NONE);
         packed
     }
 
     /// The stencil without code, for what no way leads to.
-    pub(super) const NOTHING: u32 = 0;
-    pub(super) const NO_TABLE: u32 = u32::MAX;
+    pub(super) const NOTHING: StencilId = StencilId(0);
 
     /// Adds a stencil of an opcode with these operands and this table, and gives its number.
-    pub(super) fn add(&mut self, stencil: &Stencil, operands: &[Operand], table: u32) -> u32 {
+    pub(super) fn add(&mut self, stencil: &Stencil, operands: &[Operand], table: TableId) -> StencilId {
         let hot = stencil.hot.len();
         let start = hot.min(COPIED);
         let mut bytes = [0; COPIED];
@@ -190,13 +199,13 @@ impl Packed {
             table,
             no_store: if stencil.facts.can_omit_store { PackedStencil::UNKNOWN } else { PackedStencil::NONE },
         });
-        self.stencils.len() as u32 - 1
+        StencilId::from(self.stencils.len() - 1)
     }
 
     /// Adds a table and gives its number.
-    pub(super) fn add_table(&mut self, table: Table) -> u32 {
+    pub(super) fn add_table(&mut self, table: Table) -> TableId {
         self.tables.push(table);
-        self.tables.len() as u32 - 1
+        TableId::from(self.tables.len() - 1)
     }
 
     /// Adds bytes, filled up to whole chunks.

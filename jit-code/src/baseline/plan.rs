@@ -8,7 +8,7 @@
 //! Then the bytecode before gets the *no-store variant* of its stencil, which does not write the slot.
 
 use super::operand::{Here, Operand, Word, operands, spare, use_stack};
-use super::pack::{self, Packed, PackedStencil, Table};
+use super::pack::{self, Packed, PackedStencil, StencilId, Table, TableId};
 use crate::stencil::Stencil;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bits::BitSet;
@@ -20,9 +20,25 @@ use azulejo_core::verify::{Function, Shape};
 use azulejo_core::vocab::{Scalar, Type};
 
 /// A cached value as a number: its kind in the upper half, its VM register in the lower. Different numbers are different values.
-type Held = u64;
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Held(u64);
 
-const NOTHING: Held = u64::MAX;
+impl Held {
+    /// None.
+    const NOTHING: Held = Held(u64::MAX);
+
+    /// The VM register; for [`NOTHING`](Held::NOTHING) one that no function has.
+    fn register(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+impl Default for Held {
+    fn default() -> Held {
+        Held::NOTHING
+    }
+}
+
 /// The kind in a key that matches no cached value, and the kind of a cached value that no key matches.
 const NEVER: u32 = u32::MAX - 1;
 const UNKNOWN: u32 = u32::MAX;
@@ -70,8 +86,8 @@ pub(super) struct Detail {
     wides: Vec<Operand>,
     /// Its constants that number functions to call: wide if there is no call cell of theirs.
     functions: Vec<Operand>,
-    /// Its table's number, or [`Packed::NO_TABLE`].
-    pub(super) table: u32,
+    /// Its table, if it has one.
+    pub(super) table: TableId,
 }
 
 /// Every opcode of one bytecode.
@@ -81,10 +97,11 @@ pub(super) struct Opcodes {
     pub(super) details: Vec<Detail>,
 }
 
-/// A stencil's number, the length of its hot part, and its properties.
+/// A stencil, the length of its hot part, and its properties.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
-    stencil: u32,
+    /// None if it was not made yet.
+    stencil: StencilId,
     hot: u16,
     has: Has,
 }
@@ -103,7 +120,7 @@ bitflags::bitflags! {
 }
 
 impl Choice {
-    const MISSING: Choice = Choice { stencil: MISSING, hot: 0, has: Has::empty() };
+    const MISSING: Choice = Choice { stencil: StencilId::NONE, hot: 0, has: Has::empty() };
 
     /// How many entries its bytecodes take in the list.
     #[inline(always)]
@@ -112,14 +129,12 @@ impl Choice {
     }
 }
 
-const MISSING: u32 = u32::MAX;
-
 /// A stencil that does not exist yet: a variant for an opcode, or the no-store variant of a stencil.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Missing {
     pub(super) opcode: usize,
     pub(super) variant: usize,
-    pub(super) no_store_of: Option<u32>,
+    pub(super) no_store_of: Option<StencilId>,
 }
 
 /// Makes a [`Held`] of a bytecode.
@@ -135,7 +150,7 @@ struct Key {
 /// What the pass finds out. Lists are longer than what is in them, so that adding an entry is a store.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    stencils: Vec<u32>,
+    stencils: Vec<StencilId>,
     slow: Vec<u32>,
     /// Bytecodes before which the stencil that counts stands.
     pub(super) counted: Vec<u32>,
@@ -208,7 +223,7 @@ impl Opcodes {
             reads: first_reads(template),
             wides: wides(info, &operands),
             functions: Vec::new(),
-            table: table.unwrap_or(Packed::NO_TABLE),
+            table: table.unwrap_or(TableId::NONE),
             operands,
         };
         self.plans[opcode] = OpcodePlan::new(&detail);
@@ -217,11 +232,11 @@ impl Opcodes {
 
     /// Whether there is a stencil for a variant.
     pub(super) fn has(&self, Missing { opcode, variant, .. }: Missing) -> bool {
-        self.plans[opcode].variants[variant].stencil != MISSING
+        self.plans[opcode].variants[variant].stencil.is_some()
     }
 
     /// That a stencil of an opcode has no no-store variant yet.
-    fn no_store(&self, of: u32, opcode: usize) -> Missing {
+    fn no_store(&self, of: StencilId, opcode: usize) -> Missing {
         let variants = &self.plans[opcode].variants;
         let variant = variants.iter().position(|choice| choice.stencil == of);
         let variant = variant.expect("it was chosen for this opcode");
@@ -233,11 +248,11 @@ impl Opcodes {
         &mut self,
         Missing { opcode, variant, .. }: Missing,
         made: &Stencil,
-        number: u32,
+        number: StencilId,
         packed: &Packed,
     ) {
         let plan = &mut self.plans[opcode];
-        let stencil = &packed.stencils[number as usize];
+        let stencil = &packed.stencils[number.at()];
         let mut has = Has::empty();
         has.set(Has::MORE_TO_DO, stencil.has_more_to_do());
         has.set(Has::TAKES_CACHED, made.facts.takes_cached);
@@ -326,7 +341,7 @@ impl Key {
     #[inline(always)]
     unsafe fn of<const STACK: bool>(self, here: Here<'_>) -> Held {
         // SAFETY: as the caller promises.
-        unsafe { self.word.read::<STACK>(here) as u64 }.wrapping_add(self.add)
+        Held(unsafe { self.word.read::<STACK>(here) as u64 }.wrapping_add(self.add))
     }
 
     /// Whether this is at hand.
@@ -337,7 +352,7 @@ impl Key {
     #[inline(always)]
     unsafe fn fits<const STACK: bool>(self, here: Here<'_>, held: Held) -> bool {
         // SAFETY: as the caller promises.
-        let differs = unsafe { self.of::<STACK>(here) } ^ held;
+        let differs = unsafe { self.of::<STACK>(here) }.0 ^ held.0;
         differs & !((self.free as u64) << 32) == 0
     }
 }
@@ -362,7 +377,7 @@ unsafe fn choose<const STACK: bool>(
         let is_unknown = detail.functions.iter().any(|number| number.read(here) >= n_functions as u64);
         let wide = if is_wide || is_unknown { WIDE } else { 0 };
         match plan.odd.contains(Odd::BARE) {
-            true => (wide, NOTHING),
+            true => (wide, Held::NOTHING),
             false => (wide | plan.compare::<STACK>(here, held), plan.carry.of::<STACK>(here)),
         }
     }
@@ -387,16 +402,15 @@ impl Plan {
         let is_its_own = |set: &BitSet| set.words().len() == n.div_ceil(RUN);
         assert!(is_its_own(&shape.targets) && is_its_own(&shape.heads), "the function was verified");
         assert!(shape.depths.is_empty() || shape.depths.len() == n, "the function was verified");
-        for list in [&mut self.stencils, &mut self.slow] {
-            if list.len() < n {
-                list.resize(n, 0);
-            }
+        if self.stencils.len() < n {
+            self.stencils.resize(n, Packed::NOTHING);
+            self.slow.resize(n, 0);
         }
         self.counts_start = counts_start;
         self.counted.clear();
         self.tables.clear();
         (self.n_bytecodes, self.n_slow, self.hot, self.cold, self.entries) = (0, 0, 0, 0, 0);
-        (self.held, self.has, self.n_functions) = (NOTHING, 0, n_functions);
+        (self.held, self.has, self.n_functions) = (Held::NOTHING, 0, n_functions);
         // What is popped is gone.
         self.temporaries = if shape.depths.is_empty() { u32::MAX } else { function.registers };
         self.temporaries = self.temporaries.min(function.temporaries.unwrap_or(u32::MAX));
@@ -468,14 +482,14 @@ impl Plan {
             // SAFETY: the bytecode is one of the function's, as was looked at above; so it is below.
             let op = unsafe { code.get_unchecked(at) };
             // Whoever jumps here brings nothing along.
-            held |= (targets & 1).wrapping_neg();
+            held.0 |= (targets & 1).wrapping_neg();
             targets >>= 1;
             let mut top = *registers;
             if STACK {
                 if depths[at] == Shape::UNREACHED {
                     // SAFETY: as above.
                     unsafe { stencils.add(at).write(Packed::NOTHING) };
-                    held = NOTHING;
+                    held = Held::NOTHING;
                     at += 1;
                     continue;
                 }
@@ -494,14 +508,14 @@ impl Plan {
                 }
             };
             let choice @ Choice { stencil, hot: size, has } = plan.variants[variant % VARIANTS];
-            if stencil == MISSING {
+            if !stencil.is_some() {
                 missing = Some(Missing { opcode, variant, no_store_of: None });
                 break;
             }
-            if has.contains(Has::TAKES_CACHED) && held as u32 >= self.temporaries {
+            if has.contains(Has::TAKES_CACHED) && held.register() >= self.temporaries {
                 // SAFETY: something is at hand, so there is a bytecode before this one, which has its stencil.
                 let before = unsafe { &mut *stencils.add(at - 1) };
-                let old = &packed.stencils[*before as usize];
+                let old = &packed.stencils[before.at()];
                 match old.no_store {
                     PackedStencil::UNKNOWN => {
                         missing = Some(opcodes.no_store(*before, code[at - 1].opcode()));
@@ -509,7 +523,7 @@ impl Plan {
                     }
                     PackedStencil::NONE => {}
                     no_store => {
-                        hot = hot - old.hot + packed.stencils[no_store as usize].hot;
+                        hot = hot - old.hot + packed.stencils[no_store.at()].hot;
                         *before = no_store;
                     }
                 }
@@ -541,15 +555,15 @@ impl Plan {
         self.cold = self.counted.len() * count.map_or(0, |count| count.cold.len as usize);
         for at in 0..self.n_slow {
             let at = (self.slow[at] & !COUNTED) as usize;
-            let stencil = &packed.stencils[self.stencils[at] as usize];
+            let stencil = &packed.stencils[self.stencils[at].at()];
             self.cold += stencil.cold.len as usize;
-            if stencil.table != Packed::NO_TABLE {
+            if stencil.table.is_some() {
                 let top =
                     function.shape.depths.get(at).map_or(0, |depth| function.registers.wrapping_add(*depth));
                 let here = Here { op: (&raw const function.code[at]).cast(), top: &top };
                 self.tables.push((at as u32, self.entries as u32));
                 // SAFETY: the stencil is one of this bytecode's opcode.
-                self.entries += unsafe { packed.tables[stencil.table as usize].len(here) };
+                self.entries += unsafe { packed.tables[stencil.table.at()].len(here) };
             }
         }
     }
@@ -562,7 +576,7 @@ impl Plan {
 
     /// The stencil of each bytecode.
     #[inline]
-    pub(super) fn stencils(&self) -> &[u32] {
+    pub(super) fn stencils(&self) -> &[StencilId] {
         &self.stencils[..self.n_bytecodes]
     }
 

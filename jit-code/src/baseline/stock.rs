@@ -14,7 +14,7 @@
 
 use super::count::KINDS;
 use super::operand::Operand;
-use super::pack::{Packed, PackedStencil};
+use super::pack::{Packed, PackedStencil, StencilId, TableId};
 use super::plan::{Missing, Opcodes};
 use crate::emit::{Backend, Options, Set};
 use crate::machine::Machine;
@@ -34,7 +34,7 @@ pub(super) struct Stock {
     pub(super) opcodes: Opcodes,
     pub(super) packed: Packed,
     /// The stencils that count, by kind, once they were needed.
-    pub(super) counters: [Option<u32>; KINDS],
+    pub(super) counters: [Option<StencilId>; KINDS],
     /// The largest part of the machine's stack that any stencil uses.
     pub(super) room: u32,
     /// The registers to be given back that stencils use.
@@ -163,7 +163,7 @@ impl Stock {
     /// Whether it has a stencil by now.
     fn has(&self, missing: Missing) -> bool {
         match missing.no_store_of {
-            Some(of) => self.packed.stencils[of as usize].no_store != PackedStencil::UNKNOWN,
+            Some(of) => self.packed.stencils[of.at()].no_store != PackedStencil::UNKNOWN,
             None => self.opcodes.has(missing),
         }
     }
@@ -181,16 +181,16 @@ impl Stock {
             None => self.opcodes.set(missing, stencil, number, &self.packed),
             Some(of) => {
                 let stencils = &mut self.packed.stencils;
-                let [is_listed, is_to_be] = [of, number].map(|one| stencils[one as usize].has_more_to_do());
+                let [is_listed, is_to_be] = [of, number].map(|one| stencils[one.at()].has_more_to_do());
                 // Its bytecodes are on the list already, or stay off it.
                 let fits = is_listed || !is_to_be;
-                stencils[of as usize].no_store = if fits { number } else { PackedStencil::NONE };
+                stencils[of.at()].no_store = if fits { number } else { PackedStencil::NONE };
             }
         }
     }
 
     /// Adds a stencil of an opcode with these operands and this table, and gives its number.
-    pub(super) fn add(&mut self, stencil: &Stencil, operands: &[Operand], table: u32) -> u32 {
+    pub(super) fn add(&mut self, stencil: &Stencil, operands: &[Operand], table: TableId) -> StencilId {
         self.room = self.room.max(stencil.frame_bytes);
         self.saved = self.saved.union(stencil.saved);
         self.packed.add(stencil, operands, table)

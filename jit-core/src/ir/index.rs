@@ -1,6 +1,16 @@
 //! Typed indices into arenas.
 
 /// Defines an index type: a `u32` that names one kind of thing, printed behind a word of its own.
+///
+/// ```
+/// azulejo_core::ir::index::index! {
+///     /// A cell of a table.
+///     pub Cell, "cell"
+/// }
+/// assert_eq!([Cell(7), Cell::NONE].map(|cell| cell.to_string()), ["cell7", "-"]);
+/// assert!(Cell(7).at() == 7 && !Cell::NONE.is_some());
+/// ```
+#[macro_export]
 macro_rules! index {
     ($(#[doc = $doc:literal])* $vis:vis $name:ident, $word:literal) => {
         $(#[doc = $doc])*
@@ -51,7 +61,7 @@ macro_rules! index {
         }
     };
 }
-pub(crate) use index;
+pub use index;
 
 index! {
     /// A node of a graph: a value, an effect or a block's end.
