@@ -122,7 +122,7 @@ impl Segment {
 
     /// How many positions it has.
     #[inline(always)]
-    pub const fn len(self) -> u32 {
+    pub const fn n_positions(self) -> u32 {
         self.end.0 - self.start.0
     }
 }

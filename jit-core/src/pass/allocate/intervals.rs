@@ -249,7 +249,7 @@ impl Intervals {
 
     /// A new interval of these segments.
     fn measure(&self, range: LiveRange, segments: List, uses: List) -> IntervalData {
-        let length = self.segments[segments.range()].iter().map(|segment| segment.len()).sum();
+        let length = self.segments[segments.range()].iter().map(|segment| segment.n_positions()).sum();
         let (mut n_operands, mut cost) = (0, 0.0);
         for touch in &self.uses.pool[uses.range()] {
             n_operands += matches!(touch.touch, Touch::Operand(_)) as u32;

@@ -77,7 +77,7 @@ impl Recent {
 
     fn set(&mut self, at: u8, segment: Segment, weight: f32) {
         self.starts[at as usize] = segment.start.0;
-        self.lengths[at as usize] = segment.len();
+        self.lengths[at as usize] = segment.n_positions();
         self.weights[at as usize] = weight;
     }
 }
@@ -443,7 +443,7 @@ impl Occupied {
 
 /// The positions of a reservation in its chunk: it is for one instruction, which lies in one.
 fn in_chunk(held: Segment) -> u64 {
-    ((1 << held.len()) - 1) << (held.start.0 % CHUNK)
+    ((1 << held.n_positions()) - 1) << (held.start.0 % CHUNK)
 }
 
 /// The reservations of a register in a chunk.
