@@ -42,7 +42,7 @@ fn r<T: From<u32>>(register: u32) -> T {
 }
 
 /// What a function with four registers gives for an argument, which it must give in every tier, called from outside and by
-/// another function, often enough that it climbs.
+/// another function, often enough that it tiers up.
 fn result(code: &[Op], argument: i64) -> i64 {
     let run = |engine: Engine<Op>| {
         let function = engine.define("f", Code::from(code).with_arguments(1), 4).expect("it is right");

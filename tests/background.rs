@@ -57,7 +57,7 @@ fn fib(f: u32) -> Vec<Op> {
 }
 
 /// Calls until the optimizer's code is there, and says whether it came.
-fn climb(engine: &Engine<Op>, function: FunctionId, call: impl Fn()) -> bool {
+fn tier_up(engine: &Engine<Op>, function: FunctionId, call: impl Fn()) -> bool {
     let end = Instant::now() + Duration::from_secs(60);
     while engine.tier(function) < Tier::Optimizer && Instant::now() < end {
         call();
@@ -67,7 +67,7 @@ fn climb(engine: &Engine<Op>, function: FunctionId, call: impl Fn()) -> bool {
 }
 
 #[test]
-fn hot_functions_climb_while_they_run() {
+fn hot_functions_tier_up_while_they_run() {
     if azulejo::can_compile().is_err() {
         return;
     }
@@ -76,9 +76,9 @@ fn hot_functions_climb_while_they_run() {
     let calls = engine.define("calls", fib(1), 3).expect("it is right");
     let sums = || assert_eq!(engine.call::<_, i64>(loops, &mut (), (100i64,)), Ok(5050));
     let fibs = || assert_eq!(engine.call::<_, i64>(calls, &mut (), (11i64,)), Ok(89));
-    assert!(climb(&engine, calls, fibs));
+    assert!(tier_up(&engine, calls, fibs));
     // The loop has code of its own; calls count on until there is some for the whole function.
-    assert!(climb(&engine, loops, sums));
+    assert!(tier_up(&engine, loops, sums));
     (0..50).for_each(|_| sums());
     (0..50).for_each(|_| fibs());
 }
@@ -152,16 +152,16 @@ fn what_is_thrown_away_leaves_the_queue() {
     }
     let last = engine.define("last", sum(2), 2).expect("it is right");
     let call = |function| assert_eq!(engine.call::<_, i64>(function, &mut (), (2i64,)), Ok(3));
-    assert!(climb(&engine, last, || call(last)) && climb(&engine, long, || call(long)));
+    assert!(tier_up(&engine, last, || call(last)) && tier_up(&engine, long, || call(long)));
     // One or two ways into each of the two.
     let compiled = engine.stats().optimizer.compiled;
     assert!(compiled <= 6, "{compiled} times");
 }
 
-/// More functions are hot at once than may wait: all climb, and what waits takes little memory.
+/// More functions are hot at once than may wait: all tier up, and what waits takes little memory.
 #[test]
 #[cfg(target_os = "linux")]
-fn many_functions_climb_with_little_memory() {
+fn many_functions_tier_up_with_little_memory() {
     use std::io::{Read, Write, pipe};
     if azulejo::can_compile().is_err() {
         return;
@@ -185,7 +185,7 @@ fn many_functions_climb_with_little_memory() {
             for _ in 0..40 {
                 hot.iter().for_each(|function| call(*function));
             }
-            assert!(hot.iter().all(|function| climb(&engine, *function, || call(*function))));
+            assert!(hot.iter().all(|function| tier_up(&engine, *function, || call(*function))));
             let grown = kib("VmHWM:").saturating_sub(before);
             writer.write_all(&grown.to_ne_bytes()).expect("the parent reads it");
         };

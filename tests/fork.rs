@@ -203,7 +203,7 @@ fn a_child_made_in_compiled_code_goes_on_in_it() {
 }
 
 /// Calls until the optimizer's code is there.
-fn climb(engine: &Engine<Op>, function: FunctionId) {
+fn tier_up(engine: &Engine<Op>, function: FunctionId) {
     for _ in 0..1_000_000 {
         if engine.tier(function) == Tier::Optimizer {
             return;
@@ -211,7 +211,7 @@ fn climb(engine: &Engine<Op>, function: FunctionId) {
         assert_eq!(call(engine, function, 1), 1001);
         std::thread::yield_now();
     }
-    panic!("it does not climb");
+    panic!("it does not tier up");
 }
 
 #[test]
@@ -225,19 +225,19 @@ fn a_child_has_no_thread_that_compiles_and_starts_one_of_its_own() {
         let define = |_| engine.define("f", plus(1000, 200), 2).expect("it is right");
         let functions: Vec<FunctionId> = (0..8).map(define).collect();
         // Some are compiled, one is being compiled, and some wait.
-        climb(&engine, functions[0]);
+        tier_up(&engine, functions[0]);
         for function in &functions {
             (0..60 + round).for_each(|_| assert_eq!(call(&engine, *function, 1), 1001));
         }
         let children = [
-            child(|| functions.iter().for_each(|function| climb(&engine, *function))),
+            child(|| functions.iter().for_each(|function| tier_up(&engine, *function))),
             // (The engine is nobody else's in this process.)
             child(|| {
                 // SAFETY: the child ends before the engine would be dropped again.
                 drop(unsafe { std::ptr::read(&engine) });
             }),
         ];
-        functions.iter().for_each(|function| climb(&engine, *function));
+        functions.iter().for_each(|function| tier_up(&engine, *function));
         children.into_iter().for_each(children::Child::join);
     }
 }

@@ -135,11 +135,11 @@ fn engines() -> Vec<(&'static str, Engine<Op>)> {
         ("interpreter", builder().only(Tier::Interpreter).build()),
         ("baseline", builder().only(Tier::Baseline).build()),
         ("optimizer", builder().only(Tier::Optimizer).build()),
-        ("climbing", builder().thresholds(2, 5).build()),
+        ("tiering up", builder().thresholds(2, 5).build()),
         ("guarded interpreter", guarded().only(Tier::Interpreter).build()),
         ("guarded baseline", guarded().only(Tier::Baseline).build()),
         ("guarded optimizer", guarded().only(Tier::Optimizer).build()),
-        ("guarded and climbing", guarded().thresholds(2, 5).build()),
+        ("guarded and tiering up", guarded().thresholds(2, 5).build()),
         ("guarded, in the background", guarded().thresholds(2, 5).background(true).build()),
         ("guarded, with frame pointers", guarded().frame_pointers(true).only(Tier::Optimizer).build()),
         ("guarded, in pages of its own", guarded().perf_map(true).only(Tier::Baseline).build()),
@@ -423,7 +423,7 @@ fn programs_do_the_same_in_every_tier_with_and_without_guards() {
         let mut expected = None;
         for (name, engine) in &engines {
             let function = engine.define("program", code.clone(), 9).expect("it is right");
-            let times = if name.contains("climbing") { 4 } else { 1 };
+            let times = if name.contains("tiering up") { 4 } else { 1 };
             let found = run(engine, function, times);
             let expected = expected.get_or_insert_with(|| found.clone());
             assert!(

@@ -130,7 +130,7 @@ fn engines() -> Vec<(&'static str, Builder)> {
     if azulejo::can_compile().is_ok() {
         engines.push(("baseline", builder().only(Tier::Baseline)));
         engines.push(("optimizer", builder().only(Tier::Optimizer)));
-        engines.push(("climbing", builder().thresholds(10, 100)));
+        engines.push(("tiering up", builder().thresholds(10, 100)));
         engines.push(("to baseline", builder().up_to(Tier::Baseline)));
         engines.push(("background", builder().thresholds(10, 100).background(true)));
     }

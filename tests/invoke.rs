@@ -103,7 +103,7 @@ fn engines() -> Vec<(&'static str, Engine<Op>)> {
         ("interpreter", builder().only(Tier::Interpreter).build()),
         ("baseline", builder().only(Tier::Baseline).build()),
         ("optimizer", builder().only(Tier::Optimizer).build()),
-        ("climbing", builder().thresholds(2, 5).build()),
+        ("tiering up", builder().thresholds(2, 5).build()),
         ("slowly", builder().thresholds(40, 90).build()),
         ("to baseline", builder().up_to(Tier::Baseline).thresholds(3, 3).build()),
     ]

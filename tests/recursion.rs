@@ -225,9 +225,9 @@ fn on_threads_with_hardly_any_stack() {
         step(engine.discard(leaf));
         assert!(done >= if kib < 512 { 1 } else { 6 }, "{done} with {kib} KiB");
         // Refused for want of a stack is not refused for ever.
-        let climbing: Engine<Op> = Engine::<Op>::builder().thresholds(1, 1).build();
-        let leaf = climbing.define("leaf", vec![Op::Return { a: r(0) }], 1).expect("the code is right");
-        let call = |vm: &mut Vm| climbing.call::<_, i64>(leaf, vm, (7i64,));
+        let tiering: Engine<Op> = Engine::<Op>::builder().thresholds(1, 1).build();
+        let leaf = tiering.define("leaf", vec![Op::Return { a: r(0) }], 1).expect("the code is right");
+        let call = |vm: &mut Vm| tiering.call::<_, i64>(leaf, vm, (7i64,));
         let results: Vec<Result<i64, Error>> = (0..20).map(|_| call(&mut vm)).collect();
         assert!(results.iter().all(|result| matches!(result, Ok(7) | Err(Error::StackOverflow))));
     }

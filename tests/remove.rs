@@ -70,7 +70,7 @@ fn engines() -> Vec<(&'static str, Rc<Engine<Op>>)> {
         ("interpreter", only(Tier::Interpreter)),
         ("baseline", only(Tier::Baseline)),
         ("optimizer", only(Tier::Optimizer)),
-        ("climbing", Engine::<Op>::builder().thresholds(3, 10).build()),
+        ("tiering up", Engine::<Op>::builder().thresholds(3, 10).build()),
         ("background", Engine::<Op>::builder().thresholds(3, 10).background(true).build()),
     ];
     engines.into_iter().map(|(name, engine)| (name, Rc::new(engine))).collect()

@@ -88,14 +88,14 @@ fn exits_are_counted_by_their_opcodes() {
     // Behind an exit the interpreter goes on to the next jump back, which is not compiled for.
     assert_eq!(run(1), Ok(10));
     assert_eq!(engine.stats().exits, [("Add", 1)], "that is behind what leaves");
-    assert_eq!(engine.stats().climbs, 0);
+    assert_eq!(engine.stats().tier_ups, 0);
 
     let engine: Engine<Op> = Engine::<Op>::builder().thresholds(5, 20).build();
     let function = engine.define("count", count(), 5).expect("it is right");
     assert_eq!(engine.call::<_, i64>(function, &mut (), (1000i64,)), Ok(1000));
     let stats = engine.stats();
     // From baseline code to the optimizer's; the interpreter is no code that is left.
-    assert_eq!((stats.climbs, stats.exits.len()), (1, 0), "{stats}");
+    assert_eq!((stats.tier_ups, stats.exits.len()), (1, 0), "{stats}");
     assert_eq!((stats.baseline.compiled, stats.optimizer.compiled), (1, 1));
 }
 

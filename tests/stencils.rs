@@ -169,10 +169,10 @@ fn each_engine_has_its_own_functions_fuel_and_budgets() {
         }
         let later = &engines[number + 1..];
         assert!(later.iter().all(|engine| engine.fuel() == Some(1000)), "and on its own");
-        assert!(later.iter().all(|engine| engine.stats().climbs == 0), "so it is with budgets");
+        assert!(later.iter().all(|engine| engine.stats().tier_ups == 0), "so it is with budgets");
         let loops = ids[number][0];
         assert_eq!(engine.call::<_, i64>(loops, &mut (), (100i64,)), Ok(100 * factor));
-        assert_eq!(engine.stats().climbs, 1, "{}", engine.stats());
+        assert_eq!(engine.stats().tier_ups, 1, "{}", engine.stats());
     }
     let made: Vec<u64> = engines.iter().map(|engine| engine.stats().stencils).collect();
     assert!(made[0] > 5 && made[1..] == [0, 0], "{made:?}");

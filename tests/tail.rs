@@ -99,8 +99,8 @@ fn engines() -> Vec<(&'static str, Engine<Op>)> {
     let tiers = [Tier::Interpreter, Tier::Baseline, Tier::Optimizer];
     let only = tiers.map(|tier| Engine::<Op>::builder().only(tier).build());
     let mut engines: Vec<_> = std::iter::zip(["interpreter", "baseline", "optimizer"], only).collect();
-    engines.push(("climbing", Engine::<Op>::builder().thresholds(3, 40).build()));
-    engines.push(("climbing soon", Engine::<Op>::builder().thresholds(0, 1).build()));
+    engines.push(("tiering up", Engine::<Op>::builder().thresholds(3, 40).build()));
+    engines.push(("tiering up soon", Engine::<Op>::builder().thresholds(0, 1).build()));
     engines
 }
 

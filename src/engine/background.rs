@@ -1,4 +1,4 @@
-//! Climbing without waiting: another thread compiles, and this one looks now and then whether it is done.
+//! Tiering up without waiting: another thread compiles, and this one looks now and then whether it is done.
 //!
 //! In: a hot function. Out: a request, and later its code put to use.
 
@@ -10,8 +10,8 @@ use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use std::cell::RefMut;
 
-/// How many calls and times around loops it takes until a function looks again.
-const PATIENCE: i32 = 200;
+/// How many calls and times around loops it takes until a function that waits for code looks again.
+const RECHECK: i32 = 200;
 
 impl<B: Bytecode> Engine<B> {
     /// The thread, if there is one in this process. What another process's thread was to compile is asked for again.
@@ -19,22 +19,22 @@ impl<B: Bytecode> Engine<B> {
         let mut worker = self.worker.borrow_mut();
         if worker.as_ref().is_some_and(Worker::is_elsewhere) {
             *worker = None;
-            self.functions.borrow().iter().flatten().for_each(|function| function.set_awaited(false));
+            self.functions.borrow().iter().flatten().for_each(|function| function.tier.end());
         }
         worker
     }
 
     /// Asks for code of the optimizer, unless the function waits for some already. Whether there is somebody to ask.
     pub(super) fn request(&self, function: &Function<B>, purpose: Purpose) -> bool {
-        if !self.is_patient {
+        if !self.in_background {
             return false;
         }
         let mut worker = self.worker();
         if worker.as_ref().is_some_and(Worker::is_over) {
             return false;
         }
-        function.budget().set(PATIENCE);
-        if function.is_awaited() {
+        function.tier.budget.set(Some(RECHECK));
+        if function.tier.is_in_progress() {
             return true;
         }
         if worker.is_none() {
@@ -42,12 +42,13 @@ impl<B: Bytecode> Engine<B> {
             *worker = compiler.and_then(|compiler| Worker::start(compiler, self.inside.clone()));
         }
         let links = self.links.borrow();
-        let (number, generation) = (function.number(), function.generation());
-        let request = Request { function: number, generation, purpose };
         let body = function.body().clone();
+        let request = Request { function: function.number(), generation: body.generation(), purpose };
         let job = Job { request, body, functions: links.shared() };
         let taken = worker.as_ref().and_then(|worker| worker.hand_over(job));
-        function.set_awaited(taken == Some(true));
+        if taken == Some(true) {
+            function.tier.begin();
+        }
         taken.is_some()
     }
 
@@ -57,19 +58,19 @@ impl<B: Bytecode> Engine<B> {
         while let Some(Done { request, result, seen }) = next() {
             seen.iter().for_each(|record| self.counts.compiled(record));
             let Ok(function) = self.known(FunctionId(request.function)) else { continue };
-            if function.generation() != request.generation {
+            if function.body().generation() != request.generation {
                 continue;
             }
-            function.set_awaited(false);
+            function.tier.end();
             match (result, request.purpose) {
                 (Ok(code), Purpose::Entry(at)) => {
-                    self.go_on_in(function, at, code);
-                    function.budget().set(self.tiers.budget(Tier::Baseline));
+                    self.install(function, at, code);
+                    function.tier.budget.set(self.tiers.threshold(Tier::Baseline));
                 }
-                (Ok(code), Purpose::Calls(..)) => self.open_to_calls(function, code),
+                (Ok(code), Purpose::Calls(..)) => self.install_for_calls(function, code),
                 // It asks again, when there may be room.
                 (Err(Error::OutOfCodeMemory), _) if self.evict() => {}
-                (Err(_), _) => function.set_stuck(true),
+                (Err(_), _) => function.tier.disable(),
             }
         }
     }

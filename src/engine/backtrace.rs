@@ -55,7 +55,7 @@ pub struct Backtrace {
 
 /// A backtrace in the making.
 #[derive(Default, Debug)]
-pub(super) struct Trace {
+pub(super) struct Failures {
     found: Backtrace,
     /// Whether the call from outside has ended that failed last: the next failure is another one.
     is_over: bool,

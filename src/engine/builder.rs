@@ -32,7 +32,7 @@ pub struct Builder {
     code_bytes: usize,
     machine: backend::Choice,
     tiers: Tiers,
-    is_patient: bool,
+    in_background: bool,
     log: Option<Log>,
     limits: Option<Limits>,
     times: bool,
@@ -48,7 +48,7 @@ impl Default for Builder {
             code_bytes: 64 << 20,
             machine: backend::Choice::default(),
             tiers: Tiers::default(),
-            is_patient: false,
+            in_background: false,
             log: None,
             limits: None,
             times: false,
@@ -264,7 +264,7 @@ impl Builder {
         self
     }
 
-    /// Runs functions in this tier and no other: they are compiled at their first call, and do not climb. What leaves
+    /// Runs functions in this tier and no other: they are compiled at their first call, and do not tier up. What leaves
     /// compiled code is interpreted until code can take over; and so is everything where nothing can be compiled.
     ///
     /// ```
@@ -282,7 +282,7 @@ impl Builder {
         self
     }
 
-    /// Functions start in the interpreter and climb no higher than this tier by themselves.
+    /// Functions start in the interpreter and tier up no further than this by themselves.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -301,7 +301,7 @@ impl Builder {
         self
     }
 
-    /// After how many calls and times around loops a function climbs: from the interpreter to baseline code, and then
+    /// After how many calls and times around loops a function tiers up: from the interpreter to baseline code, and then
     /// from there to the optimizer's.
     ///
     /// ```
@@ -335,7 +335,7 @@ impl Builder {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn background(mut self, background: bool) -> Self {
-        self.is_patient = background;
+        self.in_background = background;
         self
     }
 
@@ -559,7 +559,7 @@ impl Builder {
             #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
             worker: RefCell::new(None),
             #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-            is_patient: self.is_patient,
+            in_background: self.in_background,
             functions: RefCell::default(),
             removed: RefCell::default(),
             visits: Cell::new(0),

@@ -5,11 +5,12 @@
 
 use super::backend::Compiled;
 use super::function::Function;
-use super::tiers::{ENDLESS, Tier};
+use super::tiers::Tier;
 use super::{Engine, FunctionId, stack};
 use crate::Error;
 use crate::inside::{Form, Watch};
 use azulejo_core::ir::bytecode::Bytecode;
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -74,7 +75,7 @@ impl<B: Bytecode> Engine<B> {
     pub fn compile_in(&self, function: FunctionId, tier: Tier) -> Result<(), Error> {
         let _visit = self.visit();
         let function = self.function(function)?;
-        function.note_call(self.calls.get());
+        function.code.note_use(self.calls.get());
         match self.compile_for(function, tier, 0) {
             // A program that looks for a fault is to go on as it would have.
             Err(Error::Limited) => Ok(()),
@@ -123,12 +124,13 @@ impl<B: Bytecode> Engine<B> {
         compiled
     }
 
-    /// Compiles a function for going on at a bytecode, unless that has been done.
+    /// Compiles a function to start at a bytecode, unless that has been done.
     pub(super) fn compile_for(&self, function: &Function<B>, tier: Tier, at: u32) -> Result<(), Error> {
         match tier {
-            Tier::Baseline if !function.has_baseline() => {
+            Tier::Baseline if !function.code.has_baseline() => {
                 let code = self.watched(function, Form::Baseline, |watch| {
-                    let bytecode = function.bytecode(self.counts());
+                    let counter = self.counter(function).map(std::ptr::from_ref);
+                    let bytecode = function.body().bytecode(counter);
                     let (mut backend, links) = (self.backend.borrow_mut(), self.links.borrow());
                     let code = backend.baseline(&bytecode, links.functions(), watch)?;
                     if let Some(trace) = watch.trace() {
@@ -136,15 +138,15 @@ impl<B: Bytecode> Engine<B> {
                     }
                     Ok(code)
                 })?;
-                function.set_baseline(code);
+                function.code.set_baseline(code);
             }
-            Tier::Optimizer if function.code_at(at).is_none() => {
+            Tier::Optimizer if !function.code.has_optimized(at) => {
                 let code = self.watched(function, Form::Optimizer(at), |watch| {
                     let links = self.links.borrow();
                     let source = function.body().source(at, links.functions());
                     self.backend.borrow_mut().compile(&source, watch)
                 })?;
-                self.go_on_in(function, at, code);
+                self.install(function, at, code);
             }
             _ => {}
         }
@@ -178,10 +180,10 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Has a function go on at a bytecode in this code from now on.
-    pub(super) fn go_on_in(&self, function: &Function<B>, at: u32, code: Compiled) {
-        function.set_code_at(at, code);
-        if function.call_entry().is_none() {
+    /// Has a function run this code of the optimizer from a bytecode on.
+    pub(super) fn install(&self, function: &Function<B>, at: u32, code: Compiled) {
+        function.code.set_optimized(at, code);
+        if !function.calls.is_direct() {
             // If other functions call it, then by an adapter to the baseline's code. The next one has it compiled for calls, too:
             // whoever is hot in a loop is worth it.
             self.close(function);
@@ -218,7 +220,7 @@ impl<B: Bytecode> Engine<B> {
 
     /// Has calls from other functions come to the engine, until there is an adapter again.
     pub(super) fn close(&self, function: &Function<B>) {
-        if let Some(retired) = function.retire() {
+        if let Some(retired) = function.close() {
             self.links.borrow().close(function.number());
             self.retired.borrow_mut().push(retired);
         }
@@ -226,7 +228,7 @@ impl<B: Bytecode> Engine<B> {
 
     /// Has calls with another number of arguments than most have come to the engine.
     fn close_fallback(&self, function: &Function<B>) {
-        if let Some(retired) = function.retire_aside() {
+        if let Some(retired) = function.close_fallback() {
             self.links.borrow().close_fallback(function.number());
             self.retired.borrow_mut().push(retired);
         }
@@ -245,9 +247,9 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Whether baseline code counts calls and loops.
-    pub(super) fn counts(&self) -> bool {
-        self.tiers.budget(Tier::Baseline) != ENDLESS
+    /// Where baseline code counts calls and loops, if it does.
+    pub(super) fn counter<'a>(&self, function: &'a Function<B>) -> Option<&'a Cell<i32>> {
+        self.tiers.threshold(Tier::Baseline).map(|_| function.tier.budget.counter())
     }
 
     /// Throws away an eighth of the code that no call runs, the longest unused first; whether there was any.
@@ -255,7 +257,7 @@ impl<B: Bytecode> Engine<B> {
         let functions = self.functions.borrow();
         let mut idle: Vec<&Rc<Function<B>>> =
             functions.iter().flatten().filter(|function| function.has_idle_code()).collect();
-        idle.sort_by_key(|function| function.last_call());
+        idle.sort_by_key(|function| function.code.last_use());
         let count = idle.len().div_ceil(8);
         idle[..count].iter().for_each(|function| self.discard_code(function));
         self.counts.evicted(count);

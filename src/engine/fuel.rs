@@ -5,9 +5,8 @@
 //! counts down the number that is here; the interpreter takes some at a time, and gives back what it did not use.
 
 use super::Engine;
-use super::function::Function;
+use super::function::{Budget, Function};
 use super::links::Word;
-use super::tiers::ENDLESS;
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use std::cell::{Cell, RefCell};
@@ -60,9 +59,9 @@ impl Tank {
         self.left.store(left as u64, Relaxed);
     }
 
-    fn portion<T>(&self, budget: &Cell<i32>, run: impl FnOnce(&Cell<i32>) -> T) -> T {
+    fn portion<T>(&self, budget: &Budget, run: impl FnOnce(&Cell<i32>) -> T) -> T {
         let before = self.lent.get();
-        let had = budget.get();
+        let (had, is_endless) = (budget.left(), budget.is_endless());
         let size = i64::from(had).min(self.left()).clamp(0, PORTION) as i32;
         let portion = Portion { left: Cell::new(size), returned: Cell::new(0) };
         self.set_left(self.left() - i64::from(size));
@@ -70,8 +69,8 @@ impl Tank {
         let _end = Returned { tank: self, before };
         let result = run(&portion.left);
         self.set_left(self.left() + i64::from(portion.left.get()));
-        if had != ENDLESS {
-            budget.set(had - (size - portion.returned.get() - portion.left.get()));
+        if !is_endless {
+            budget.set(Some(had - (size - portion.returned.get() - portion.left.get())));
         }
         result
     }
@@ -209,9 +208,9 @@ impl<B: Bytecode> Engine<B> {
 
     /// Has the interpreter run on a budget no larger than a portion of the fuel.
     #[inline(always)]
-    pub(super) fn portion<T>(&self, budget: &Cell<i32>, run: impl FnOnce(&Cell<i32>) -> T) -> T {
+    pub(super) fn portion<T>(&self, budget: &Budget, run: impl FnOnce(&Cell<i32>) -> T) -> T {
         match &self.tank {
-            None => run(budget),
+            None => run(budget.counter()),
             Some(tank) => tank.portion(budget, run),
         }
     }

@@ -168,7 +168,7 @@ mod present {
         ) -> Option<Result<u64, Trap>> {
             let host: *const Host = &raw const *links.borrow().host;
             // SAFETY: the host stays where it is, and the caller promises the rest. Whoever is called has taken its arguments
-            // before the next function is put off.
+            // before it makes a tail call itself.
             let Outcome { value, trap } = unsafe {
                 let (cell, args) = (*host).next();
                 cell.call(context, args)
@@ -346,8 +346,8 @@ mod absent {
             self.next.borrow().clone()
         }
 
-        pub(crate) fn restore_tail_call(&self, aside: (u32, Vec<u64>)) {
-            *self.next.borrow_mut() = aside;
+        pub(crate) fn restore_tail_call(&self, saved: (u32, Vec<u64>)) {
+            *self.next.borrow_mut() = saved;
         }
 
         pub(crate) fn functions(&self) -> Functions<'_> {

@@ -12,6 +12,7 @@ mod backend;
 mod background;
 mod backtrace;
 mod builder;
+mod code;
 mod compile;
 mod fuel;
 #[cfg_attr(
@@ -39,8 +40,9 @@ mod worker;
 
 pub use backtrace::{Backtrace, BacktraceFrame};
 pub use builder::Builder;
+pub use code::{Code, Promises};
 pub use compile::Progress;
-pub use function::{Code, FunctionId, Promises};
+pub use function::FunctionId;
 pub use interrupt::Interrupter;
 pub use tiers::Tier;
 pub use value::{Args, Slot};
@@ -99,7 +101,7 @@ pub struct Engine<B: Bytecode> {
     worker: RefCell<Option<worker::Worker<B>>>,
     /// Whether hot functions are compiled on a thread of their own.
     #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-    is_patient: bool,
+    in_background: bool,
     /// Goes before the functions: their memory for code need not be made ready for others then.
     backend: RefCell<Backend>,
     /// By their numbers; nothing where one was removed.
@@ -127,7 +129,7 @@ pub struct Engine<B: Bytecode> {
     /// Whether accesses may fault in what is compiled.
     guards: bool,
     /// Which functions failed last, if somebody wants to know.
-    trace: Option<RefCell<backtrace::Trace>>,
+    trace: Option<RefCell<backtrace::Failures>>,
 }
 
 impl<B: Bytecode> Default for Engine<B> {
@@ -193,7 +195,7 @@ impl<B: Bytecode> Engine<B> {
         let mut functions = self.functions.borrow_mut();
         let number = functions.len() as u32;
         let body = Body::verified(name.into().into(), code.into(), registers, self.guards)?;
-        functions.push(Some(Rc::new(Function::of(number, body, &self.tiers))));
+        functions.push(Some(Rc::new(Function::defined(number, Arc::new(body), &self.tiers))));
         self.links.borrow_mut().add();
         Ok(FunctionId(number))
     }

@@ -53,7 +53,7 @@ impl<B: Bytecode> Engine<B> {
         let known = self.known(function)?;
         self.discard_code(known);
         // Whoever still runs it makes no code for it any more.
-        known.set_stuck(true);
+        known.tier.disable();
         self.removed.borrow_mut().extend(self.functions.borrow_mut()[function.0 as usize].take());
         self.free_retired();
         Ok(())

@@ -5,7 +5,7 @@
 
 use super::Engine;
 use super::backend::Compiled;
-use super::function::{Expected, Function, FunctionId};
+use super::function::{Arity, Entry, Function, FunctionId, Route, TierCode};
 use super::links::Links;
 use super::run::{End, as_trap};
 use super::tiers::Tier;
@@ -19,6 +19,7 @@ use azulejo_code::call::{
 use azulejo_code::status::{RawStatus, Status};
 use azulejo_core::ir::bytecode::Bytecode;
 use std::marker::PhantomData;
+use std::rc::Rc;
 
 /// Call cells for functions of this bytecode.
 pub(crate) fn links<B: Bytecode>() -> Links {
@@ -57,7 +58,7 @@ impl<B: Bytecode> HostFunctions for Answers<B> {
             Status::Returned(value) => Ok(End::Value(value)),
             Status::Tailed => Ok(End::Tail),
             Status::Trapped { trap, at } => Err(engine.failed(function, trap, at)),
-            Status::Exited { at } => engine.exited(function, context.cast(), frame, at),
+            Status::Exited { at } => engine.resume(function, context.cast(), frame, at),
             Status::MovedOn { .. } => unreachable!("it was entered at its start"),
         });
         match result {
@@ -79,9 +80,9 @@ fn failure(error: &Error) -> Outcome {
 }
 
 /// The arguments that a call came with.
-struct Given<'a>(&'a UnresolvedCall);
+struct CallArguments<'a>(&'a UnresolvedCall);
 
-impl Args for Given<'_> {
+impl Args for CallArguments<'_> {
     fn count(&self) -> usize {
         self.0.count()
     }
@@ -104,145 +105,155 @@ impl<B: Bytecode> Engine<B> {
     fn resolve_call(&self, unresolved: &UnresolvedCall) -> Result<Answer, Error> {
         let count = unresolved.count() as u32;
         let function = self.function(FunctionId(unresolved.cell().function()))?;
-        if count <= function.most_arguments() {
-            if function.is_wrong_guess(count) {
+        if count <= function.body().most_arguments() {
+            if let Arity::Guessed(guess) = function.calls.arity()
+                && guess != count
+            {
                 self.close(function);
-                function.forget_guess();
             }
-            let entry = match function.expect_arguments(count) {
-                Expected::Those => self.entry_for(function, count),
-                Expected::Others => self.fallback_entry(function),
-                Expected::None => None,
+            let entry = match function.calls.observe(count) {
+                Route::Entry => self.entry_for(function, count),
+                Route::Fallback => self.fallback_entry(function),
+                Route::Engine => None,
             };
             if let Some(entry) = entry {
-                function.note_call(self.calls.get());
+                function.code.note_use(self.calls.get());
                 return Ok(Answer::Enter(entry));
             }
         }
-        self.run_alone(function, unresolved.context.cast(), Given(unresolved), Tier::Optimizer)
+        self.run_alone(function, unresolved.context.cast(), CallArguments(unresolved), Tier::Optimizer)
             .map(Answer::Done)
     }
 
     /// Where calls with so many arguments enter a function; `None` if it is to be interpreted. Makes code for them, or
     /// better code, if it is time.
     fn entry_for(&self, function: &Function<B>, count: u32) -> Option<*const u8> {
-        let is_used_up = function.is_used_up() || function.is_hot_inside();
-        let is_hot = function.has_baseline() && is_used_up && self.tiers.highest == Tier::Optimizer;
+        let is_used_up = function.tier.budget.is_used_up() || function.code.has_only_loops();
+        let is_hot = function.code.has_baseline() && is_used_up && self.tiers.highest == Tier::Optimizer;
         if is_hot {
             self.collect();
         }
-        if is_hot || function.compiled().is_some() || self.tiers.lowest == Tier::Optimizer {
-            if function.call_entry().is_none() && !function.is_stuck() && !function.observes() {
-                self.compile_call_entry(function, count);
+        if is_hot || function.code.has_optimized(0) || self.tiers.lowest == Tier::Optimizer {
+            if !function.tier.is_disabled() && self.may_be_direct(function) {
+                self.compile_for_calls(function, count);
             }
-            if let Some(code) = function.call_entry() {
+            if let Some(code) = function.calls.direct() {
                 return Some(code.entry());
             }
         }
         if is_used_up {
-            self.climb(function, 0);
+            self.tier_up(function, 0);
         }
-        self.make_adapter_for(function, count);
-        function.has_adapter().then(|| self.links.borrow().cell(function.number()).entry())
+        self.open_by_adapter(function, count);
+        function.calls.is_open().then(|| self.links.borrow().cell(function.number()).entry())
     }
 
     /// Makes what calls of other functions use, now that there is code.
     pub(super) fn prepare_for_calls(&self, function: &Function<B>) {
-        let Some(count) = function.guess_arguments() else { return };
-        if function.compiled().is_some() && function.call_entry().is_none() && !function.observes() {
-            self.compile_call_entry_now(function, count);
+        let count = match function.calls.arity() {
+            Arity::Known(count) | Arity::Guessed(count) => count,
+            Arity::Refused => return,
+            Arity::Unknown => {
+                let Some(count) = function.body().promised_arguments() else { return };
+                function.calls.guess(count);
+                count
+            }
+        };
+        if function.code.has_optimized(0) && self.may_be_direct(function) {
+            self.compile_for_calls_now(function, count);
         }
-        if function.call_entry().is_none() {
-            self.make_adapter_for(function, count);
-        }
+        self.open_by_adapter(function, count);
     }
 
-    /// Has calls with so many arguments enter the code that there is.
-    fn make_adapter_for(&self, function: &Function<B>, count: u32) {
-        if function.has_adapter() || !function.has_code() {
+    /// Whether calls may have code of their own, and have none.
+    fn may_be_direct(&self, function: &Function<B>) -> bool {
+        !function.calls.is_direct() && !function.body().observes()
+    }
+
+    /// Has calls with so many arguments enter the code that there is, if they enter none yet.
+    fn open_by_adapter(&self, function: &Function<B>, count: u32) {
+        if function.calls.is_open() || !function.code.has_any() {
             return;
         }
         match self.make_adapter(function, Accepts::Exactly(count)) {
             Ok(adapter) => {
                 self.links.borrow().cell(function.number()).open(&adapter);
-                function.set_adapter(adapter);
+                function.calls.open(Entry::Adapter(adapter));
             }
             // There is code, and no way to call it: nobody tries again before it is thrown away.
-            Err(_) => function.refuse_calls(),
+            Err(_) => function.calls.refuse(),
         }
     }
 
     /// The same for calls with another number of arguments than the first one had. All of those enter by one adapter, and find
     /// code that was not made for calls.
     fn fallback_entry(&self, function: &Function<B>) -> Option<*const u8> {
-        let is_used_up = function.is_used_up() || function.is_optimized() && function.compiled().is_none();
-        if is_used_up {
-            self.climb(function, 0);
+        let Function { code, tier, calls, .. } = function;
+        if tier.budget.is_used_up() || function.is_optimized() && !code.has_optimized(0) {
+            self.tier_up(function, 0);
         }
-        if self.tiers.lowest == Tier::Optimizer && function.compiled().is_none() && !function.is_stuck() {
-            let result = self.compile_for(function, Tier::Optimizer, 0);
-            function.set_stuck(result.is_err());
+        if self.tiers.lowest == Tier::Optimizer && !code.has_optimized(0) && !tier.is_disabled() {
+            tier.compiled(self.compile_for(function, Tier::Optimizer, 0));
         }
-        if !function.has_fallback_adapter() && function.has_code() {
-            match self.make_adapter(function, Accepts::UpTo(function.most_arguments())) {
+        if !calls.has_fallback() && code.has_any() {
+            match self.make_adapter(function, Accepts::UpTo(function.body().most_arguments())) {
                 Ok(adapter) => {
                     self.links.borrow().cell(function.number()).open_fallback(&adapter);
-                    function.set_fallback_adapter(adapter);
+                    calls.open_fallback(adapter);
                 }
-                Err(_) => function.refuse_calls(),
+                Err(_) => calls.refuse(),
             }
         }
-        function.has_fallback_adapter().then(|| self.links.borrow().cell(function.number()).fallback())
+        calls.has_fallback().then(|| self.links.borrow().cell(function.number()).fallback())
     }
 
     /// Compiles a function for calls of others, or has it compiled. If that fails, they enter it by an adapter.
-    fn compile_call_entry(&self, function: &Function<B>, count: u32) {
+    fn compile_for_calls(&self, function: &Function<B>, count: u32) {
         let cell: *const CallCell = self.links.borrow().cell(function.number());
-        if function.has_baseline() && self.request(function, Purpose::Calls(count, cell)) {
+        if function.code.has_baseline() && self.request(function, Purpose::Calls(count, cell)) {
             return;
         }
-        self.compile_call_entry_now(function, count);
+        self.compile_for_calls_now(function, count);
     }
 
-    fn compile_call_entry_now(&self, function: &Function<B>, count: u32) {
+    fn compile_for_calls_now(&self, function: &Function<B>, count: u32) {
         let code = self.watched(function, Form::CallEntry(count), |watch| {
             let links = self.links.borrow();
-            let source = function.body().source(0, links.functions());
-            let call = (count, function.unit(), links.cell(function.number()));
+            let body = function.body();
+            let source = body.source(0, links.functions());
+            let call = (count, body.unit(), links.cell(function.number()));
             self.backend.borrow_mut().call_entry(&source, call, watch)
         });
         if let Ok(code) = code {
-            self.open_to_calls(function, code);
+            self.install_for_calls(function, code);
         }
     }
 
     /// Has other functions call this code.
-    pub(super) fn open_to_calls(&self, function: &Function<B>, code: Compiled) {
+    pub(super) fn install_for_calls(&self, function: &Function<B>, code: Compiled) {
         self.close(function);
         // SAFETY: it was compiled for this call cell.
         unsafe { self.links.borrow().cell(function.number()).open_to(code.entry()) };
-        function.set_call_entry(code);
+        function.calls.open(Entry::Direct(Rc::new(code)));
         // Calls from outside go on counting.
-        function.budget().set(self.tiers.budget(Tier::Baseline));
+        function.tier.budget.set(self.tiers.threshold(Tier::Baseline));
     }
 
     /// Makes an adapter for the best code of a function.
     fn make_adapter(&self, function: &Function<B>, accepts: Accepts) -> Result<Adapter, Error> {
         self.making_room(|| {
-            let (compiled, baseline) = (function.compiled(), function.baseline());
-            let code = match (&compiled, &baseline) {
-                (Some(code), _) => code.as_target(function.unit()),
-                (None, Some(code)) => code.as_target(),
-                (None, None) => return Err(Error::NotCompiled),
+            let (body, best) = (function.body(), function.code.best_at(0));
+            let (code, budget) = match best.as_ref().ok_or(Error::NotCompiled)? {
+                TierCode::Optimized(code) => (code.as_target(body.unit()), None),
+                TierCode::Baseline(code) => (code.as_target(), self.counter(function)),
             };
-            let counts = compiled.is_none() && self.counts();
             let links = self.links.borrow();
-            let source = function.body().source(0, links.functions());
+            let source = body.source(0, links.functions());
             let to = AdapterTarget {
                 accepts,
                 source: &source,
                 code,
-                budget: counts.then(|| function.budget().as_ptr().cast_const()),
+                budget: budget.map(|counter| counter.as_ptr().cast_const()),
                 cell: links.cell(function.number()),
             };
             self.backend.borrow_mut().adapter(&to)

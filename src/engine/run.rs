@@ -1,22 +1,22 @@
 //! Run a function: in the best code there is, on from wherever that leaves, and up a tier when it has run for long.
 //!
-//! A frame is the same in all tiers, and at a bytecode's start every VM register is in its slot. So each tier goes on where
+//! A frame is the same in all tiers, and at a bytecode's start every VM register is in its slot. So each tier resumes where
 //! another one stopped. What happens next depends on why it stopped:
 //!
-//! - A template left the code (`exit`, a guard): the interpreter goes on, since the same code would leave there again. At
-//!   the next jump back, code takes over.
-//! - The budget for loops is used up: the function climbs, and goes on in the better code at this very bytecode.
+//! - A template left the code (`exit`, a guard): the interpreter resumes, since the same code would leave there again. At
+//!   the next jump back, code takes over. [`Resume`] says which of the two runs next.
+//! - The budget for loops is used up: the function tiers up, and resumes in the better code at this very bytecode.
 
 use super::backend::Status;
-use super::function::Function;
+use super::function::{Budget, Function, TierCode};
 use super::links::Links;
 use super::stack::Frame;
-use super::tiers::{ENDLESS, Tier};
+use super::tiers::Tier;
 use super::{Args, Engine, FunctionId};
 use crate::Error;
 use azulejo_core::ir::bytecode::{Bytecode, Flow, Functions};
 use azulejo_core::vocab::Trap;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 /// How many places of one function code of the optimizer is made for, besides its start.
 const MAX_ENTRIES: usize = 32;
@@ -25,7 +25,7 @@ const MAX_ENTRIES: usize = 32;
 /// do not come back to the engine in between.
 const FOLLOWED: usize = 8;
 
-/// How much sooner a function climbs from baseline code to which it came back from the optimizer's.
+/// How much sooner a function tiers up from baseline code to which it came back from the optimizer's.
 const HASTE: i32 = 16;
 
 /// How many jumps back the interpreter makes before it stops where nobody counts: often enough that tests see it.
@@ -43,8 +43,10 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         let Ok(function) = engine.function(FunctionId(function)) else { return Err(Trap::BadCall) };
         engine.take_back_fuel();
         engine.may_start(function)?;
-        let left = function.budget().get();
-        let is_cold = left > 0 && !function.has_code() && engine.tiers.lowest == Tier::Interpreter;
+        let body = &**function.body();
+        let is_cold = function.tier.budget.left() > 0
+            && !function.code.has_any()
+            && engine.tiers.lowest == Tier::Interpreter;
         if highest > Tier::Interpreter && !is_cold {
             // SAFETY: this is called while the engine runs a function, with that one's context.
             let called = unsafe { Links::call(&engine.links, function.number(), context.cast(), args) };
@@ -53,28 +55,28 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
             }
             return engine.run(function, context, args, highest).map_err(|error| as_trap(&error));
         }
-        if args.len() > function.most_arguments() as usize {
+        if args.len() > body.most_arguments() as usize {
             return Err(Trap::BadCall);
         }
         let caller = 0u8;
-        let frame = engine.stack.enter(function.slots(), (&raw const caller).addr());
+        let frame = engine.stack.enter(body.slots(), (&raw const caller).addr());
         let frame = frame.map_err(|error| as_trap(&error))?;
         let slots = frame.slots();
         // SAFETY: there are as many slots as registers at least, and nobody else knows of them yet.
         unsafe { slots.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
-        let portion = Cell::new(PORTION);
+        let portion = Budget::new(Some(PORTION));
         let budget = match highest {
             Tier::Interpreter => &portion,
             _ => {
-                function.budget().set(if left == ENDLESS { left } else { left - 1 });
-                function.budget()
+                function.tier.budget.take(1);
+                &function.tier.budget
             }
         };
         engine.may_be_interpreted(function)?;
         let (flow, at) = engine.portion(budget, |budget| {
-            let machine = function.machine(slots, context, budget, engine.remote.word(), self);
+            let machine = body.machine(slots, context, budget, engine.remote.word(), self);
             // SAFETY: the code was verified, and the frame has the slots that verification asked for.
-            unsafe { B::interpret(function.code(), &machine, 0, function.registers(), 0) }
+            unsafe { B::interpret(body.ops(), &machine, 0, body.registers(), 0) }
         });
         let result = match flow {
             Flow::Return(value) => return Ok(value),
@@ -86,10 +88,10 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
             _ if highest == Tier::Interpreter => engine.interpret_all(function, context, slots, at),
             _ => {
                 let looked = engine.look_for_stop(function, at);
-                if function.is_used_up() {
-                    engine.climb(function, at);
+                if function.tier.budget.is_used_up() {
+                    engine.tier_up(function, at);
                 }
-                looked.and_then(|()| engine.run_on(function, context, slots, at, false))
+                looked.and_then(|()| engine.run_on(function, context, slots, at, Resume::BestCode))
             }
         };
         drop(frame);
@@ -111,6 +113,15 @@ pub(super) enum End {
     Tail,
 }
 
+/// What a function resumes in at a bytecode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Resume {
+    /// The best code there is, or else the interpreter.
+    BestCode,
+    /// The interpreter, up to the next jump back: code was left at this bytecode and would be again.
+    Interpreter,
+}
+
 /// A frame that is in use.
 struct Entered<'a> {
     frame: Frame<'a>,
@@ -118,9 +129,9 @@ struct Entered<'a> {
 }
 
 /// The arguments of the function that takes another one's place.
-struct PutOff<'a>(&'a RefCell<Links>);
+struct TailArguments<'a>(&'a RefCell<Links>);
 
-impl Args for PutOff<'_> {
+impl Args for TailArguments<'_> {
     fn count(&self) -> usize {
         self.0.borrow().next().1
     }
@@ -185,7 +196,7 @@ impl<B: Bytecode> Engine<B> {
         let run_next = || -> Result<End, Error> {
             let number = self.links.borrow().next().0;
             let function = self.function(FunctionId(number))?;
-            self.run_alone(function, context, PutOff(&self.links), highest)
+            self.run_alone(function, context, TailArguments(&self.links), highest)
         };
         for _ in 0..FOLLOWED {
             if let End::Value(value) = run_next().map_err(is_bad)? {
@@ -201,7 +212,7 @@ impl<B: Bytecode> Engine<B> {
         };
         if highest > Tier::Interpreter {
             let entered = self.enter(0)?;
-            // SAFETY: the engine runs, and the next function was put off with this context.
+            // SAFETY: the engine runs, and the tail call was made with this context.
             let called = unsafe { Links::call_next(&self.links, context.cast()) };
             let result = called.transpose().map_err(|trap| self.reason(trap, 0));
             if let Some(value) = self.leave(entered, result)? {
@@ -251,16 +262,18 @@ impl<B: Bytecode> Engine<B> {
         args: A,
         highest: Tier,
     ) -> Result<End, Error> {
-        if args.count() > function.most_arguments() as usize {
-            return Err(Error::TooManyArguments { given: args.count(), most: function.most_arguments() });
+        let body = function.body();
+        let (given, most) = (args.count(), body.most_arguments());
+        if given > most as usize {
+            return Err(Error::TooManyArguments { given, most });
         }
-        let entered = self.enter(function.slots())?;
+        let entered = self.enter(body.slots())?;
         let frame = &entered.frame;
         // SAFETY: the frame has this many slots, and nobody else knows of it yet.
-        args.store(unsafe { std::slice::from_raw_parts_mut(frame.slots(), function.slots()) });
+        args.store(unsafe { std::slice::from_raw_parts_mut(frame.slots(), body.slots()) });
         self.take_back_fuel();
         self.calls.set(self.calls.get() + 1);
-        function.note_call(self.calls.get());
+        function.code.note_use(self.calls.get());
         let result = match (self.look_for_stop(function, 0), highest) {
             (Err(error), _) => Err(error),
             (_, Tier::Interpreter) => {
@@ -269,8 +282,8 @@ impl<B: Bytecode> Engine<B> {
             _ => {
                 self.before_call(function);
                 // Compiled code takes the fuel itself.
-                let spent = if function.has_code() { Ok(()) } else { self.spend(function) };
-                spent.and_then(|()| self.run_on(function, context, frame.slots(), 0, false))
+                let spent = if function.code.has_any() { Ok(()) } else { self.spend(function) };
+                spent.and_then(|()| self.run_on(function, context, frame.slots(), 0, Resume::BestCode))
             }
         };
         self.leave(entered, result)
@@ -283,19 +296,19 @@ impl<B: Bytecode> Engine<B> {
         slots: *mut u64,
         mut at: u32,
     ) -> Result<End, Error> {
-        let budget = Cell::new(0);
+        let budget = Budget::new(None);
         let calls = Calls { engine: self, highest: Tier::Interpreter };
         loop {
-            budget.set(PORTION);
-            if let Some(result) = self.interpret_on(function, context, slots, &mut at, &budget, &calls) {
+            budget.set(Some(PORTION));
+            if let Some(result) = self.interpret_from(function, context, slots, &mut at, &budget, &calls) {
                 return result;
             }
             self.look_for_stop(function, at)?;
         }
     }
 
-    /// Goes on behind an exit of compiled code.
-    pub(super) fn exited(
+    /// Runs a function to its end whose code for calls was left at a bytecode.
+    pub(super) fn resume(
         &self,
         function: &Function<B>,
         context: *mut B::Context,
@@ -303,34 +316,36 @@ impl<B: Bytecode> Engine<B> {
         at: u32,
     ) -> Result<End, Error> {
         self.look_for_stop(function, at)?;
-        let must_interpret = self.must_interpret(function, at);
-        self.run_on(function, context, slots, at, must_interpret)
+        let resume = self.handle_exit(function, at);
+        self.run_on(function, context, slots, at, resume)
     }
 
-    /// Whether a function whose code was left at a bytecode is interpreted from there: if its budget is used up, it climbs.
-    fn must_interpret(&self, function: &Function<B>, at: u32) -> bool {
-        let is_used_up = function.is_used_up();
-        self.counts.left(function.code()[at as usize].opcode(), is_used_up);
-        if is_used_up {
-            self.climb(function, at);
+    /// Code was left at a bytecode: counts why. If the budget is used up, that is why, and the function tiers up.
+    fn handle_exit(&self, function: &Function<B>, at: u32) -> Resume {
+        if function.tier.budget.is_used_up() {
+            self.counts.left_to_tier_up();
+            self.tier_up(function, at);
+            Resume::BestCode
+        } else {
+            self.counts.exited(function.body().ops()[at as usize].opcode());
+            Resume::Interpreter
         }
-        !is_used_up
     }
 
-    /// Runs a function from a bytecode to its end. Behind an exit it must be interpreted at first.
+    /// Runs a function from a bytecode to its end.
     fn run_on(
         &self,
         function: &Function<B>,
         context: *mut B::Context,
         slots: *mut u64,
         mut at: u32,
-        mut must_interpret: bool,
+        mut resume: Resume,
     ) -> Result<End, Error> {
         let calls = Calls { engine: self, highest: Tier::Optimizer };
         loop {
-            let status = match must_interpret {
-                true => None,
-                false => self.enter_code(function, context, slots, at)?,
+            let status = match resume {
+                Resume::Interpreter => None,
+                Resume::BestCode => self.enter_code(function, context, slots, at)?,
             };
             match status {
                 Some(Status::Returned(value)) => return Ok(End::Value(value)),
@@ -338,58 +353,57 @@ impl<B: Bytecode> Engine<B> {
                 Some(Status::Trapped { trap, at }) => return Err(self.failed(function, trap, at)),
                 Some(Status::MovedOn { at: next }) => {
                     at = next;
-                    self.move_on(function, at);
+                    self.handle_move(function, at);
                 }
                 Some(Status::Exited { at: next }) => {
                     at = next;
                     self.look_for_stop(function, at)?;
-                    must_interpret = self.must_interpret(function, at);
+                    resume = self.handle_exit(function, at);
                 }
                 None => {
-                    // Behind an exit code takes over at the next jump back.
-                    let nothing = Cell::new(0);
-                    let budget = if must_interpret { &nothing } else { function.budget() };
-                    if let Some(result) = self.interpret_on(function, context, slots, &mut at, budget, &calls)
-                    {
+                    let up_to_next_jump = Budget::new(Some(0));
+                    let budget = match resume {
+                        Resume::Interpreter => &up_to_next_jump,
+                        Resume::BestCode => &function.tier.budget,
+                    };
+                    let result = self.interpret_from(function, context, slots, &mut at, budget, &calls);
+                    if let Some(result) = result {
                         return result;
                     }
                     self.look_for_stop(function, at)?;
-                    match must_interpret {
-                        true => self.come_back(function, at),
-                        false if function.is_used_up() => self.climb(function, at),
-                        false => {}
+                    match resume {
+                        Resume::Interpreter => self.shorten_budget(function, at),
+                        Resume::BestCode if function.tier.budget.is_used_up() => self.tier_up(function, at),
+                        Resume::BestCode => {}
                     }
-                    must_interpret = false;
+                    resume = Resume::BestCode;
                 }
             }
         }
     }
 
-    /// Code is about to take over behind an exit. If the function is known to be hot, and there is only baseline code for
-    /// going on here, it does not run there for long.
-    fn come_back(&self, function: &Function<B>, at: u32) {
-        let soon = self.tiers.budget(Tier::Baseline) / HASTE;
-        if function.is_optimized() && function.budget().get() != ENDLESS && function.code_at(at).is_none() {
-            function.budget().set(function.budget().get().min(soon));
+    /// Code is about to take over behind an exit. If the function is known to be hot, and there is only baseline code to
+    /// resume in here, it does not run there for long.
+    fn shorten_budget(&self, function: &Function<B>, at: u32) {
+        let Some(threshold) = self.tiers.threshold(Tier::Baseline) else { return };
+        if function.is_optimized() && !function.code.has_optimized(at) {
+            function.tier.budget.shorten(threshold / HASTE);
         }
     }
 
     /// Code for an inner loop was left for the loop around it, which is as hot: it is to have code, too.
-    fn move_on(&self, function: &Function<B>, at: u32) {
-        if function.code_at(at).is_none() && function.budget().get() != ENDLESS {
-            self.counts.left(function.code()[at as usize].opcode(), true);
-            self.climb(function, at);
+    fn handle_move(&self, function: &Function<B>, at: u32) {
+        if !function.code.has_optimized(at) && !function.tier.budget.is_endless() {
+            self.counts.left_to_tier_up();
+            self.tier_up(function, at);
         }
     }
 
     /// A call counts as much as a time around a loop.
     fn before_call(&self, function: &Function<B>) {
-        let left = function.budget().get();
-        if left != ENDLESS {
-            function.budget().set(left - 1);
-        }
-        let must_be_compiled = self.tiers.lowest > Tier::Interpreter && !function.has_code();
-        if left <= 0 || must_be_compiled || function.is_hot_inside() {
+        function.tier.budget.take(1);
+        let must_be_compiled = self.tiers.lowest > Tier::Interpreter && !function.code.has_any();
+        if function.tier.budget.is_used_up() || must_be_compiled || function.code.has_only_loops() {
             self.prepare(function, must_be_compiled);
         }
     }
@@ -399,39 +413,48 @@ impl<B: Bytecode> Engine<B> {
     #[inline(never)]
     fn prepare(&self, function: &Function<B>, must_be_compiled: bool) {
         if !must_be_compiled {
-            self.climb(function, 0);
-        } else if !function.is_stuck() {
+            self.tier_up(function, 0);
+        } else if !function.tier.is_disabled() {
             // What cannot be compiled is interpreted.
-            function.note(self.compile_for(function, self.tiers.lowest, 0));
+            function.tier.compiled(self.compile_for(function, self.tiers.lowest, 0));
         }
     }
 
-    /// The next tier for a function that is about to go on at a bytecode, if there is a higher one.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn climb(&self, function: &Function<B>, at: u32) {
-        let next = match function.has_baseline() {
-            _ if !self.tiers.climb() || function.is_stuck() => None,
+    /// The next tier for a function that resumes at a bytecode, if it is to have a higher one.
+    fn next_tier(&self, function: &Function<B>, at: u32) -> Option<Tier> {
+        let code = &function.code;
+        match code.has_baseline() {
+            _ if !self.tiers.tier_up() || function.tier.is_disabled() => None,
             false => Some(Tier::Baseline),
             true if self.tiers.highest < Tier::Optimizer => None,
-            true if at > 0 && function.entries() >= MAX_ENTRIES && function.code_at(at).is_none() => None,
+            true if at > 0 && code.loops() >= MAX_ENTRIES && !code.has_optimized(at) => None,
             true => Some(Tier::Optimizer),
-        };
+        }
+    }
+
+    /// Compiles a function for the next tier that resumes at a bytecode, or has it compiled. Either way it gets a new budget.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tier_up(&self, function: &Function<B>, at: u32) {
         #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-        if next == Some(Tier::Optimizer) {
+        if self.next_tier(function, at) == Some(Tier::Optimizer) {
+            // That may bring its code, or throw code away.
             self.collect();
-            if function.code_at(at).is_none() && self.request(function, super::worker::Purpose::Entry(at)) {
+            let is_wanted =
+                self.next_tier(function, at) == Some(Tier::Optimizer) && !function.code.has_optimized(at);
+            if is_wanted && self.request(function, super::worker::Purpose::Entry(at)) {
                 return;
             }
         }
-        let is_done = next.is_none_or(|next| {
-            function.note(self.compile_for(function, next, at));
-            function.is_stuck()
-        });
-        function.budget().set(if is_done { ENDLESS } else { self.tiers.budget(Tier::Baseline) });
+        let next = self.next_tier(function, at);
+        if let Some(next) = next {
+            function.tier.compiled(self.compile_for(function, next, at));
+        }
+        let is_done = next.is_none() || function.tier.is_disabled();
+        function.tier.budget.set(if is_done { None } else { self.tiers.threshold(Tier::Baseline) });
     }
 
-    /// Enters the best code that there is for going on at a bytecode.
+    /// Enters the best code that there is to resume in at a bytecode.
     #[inline(always)]
     fn enter_code(
         &self,
@@ -440,35 +463,39 @@ impl<B: Bytecode> Engine<B> {
         slots: *mut u64,
         at: u32,
     ) -> Result<Option<Status>, Error> {
-        let unit = function.unit();
-        if let Some(code) = function.code_at(at) {
-            self.stack.demand(code.stack_bytes())?;
-            // SAFETY: the code was compiled from this function, which was verified, for a frame of this size, to
-            // go on at this bytecode.
-            return Ok(Some(unsafe { code.enter(context.cast(), slots, unit) }));
-        }
-        let Some(code) = function.baseline() else { return Ok(None) };
-        self.stack.demand(code.stack_bytes())?;
-        // SAFETY: as above; control comes to this bytecode, so it can be reached.
-        Ok(Some(unsafe { code.enter(context.cast(), slots, at) }))
+        Ok(match function.code.best_at(at) {
+            Some(TierCode::Optimized(code)) => {
+                self.stack.demand(code.stack_bytes())?;
+                // SAFETY: the code was compiled from this function, which was verified, for a frame of this size, to
+                // start at this bytecode.
+                Some(unsafe { code.enter(context.cast(), slots, function.body().unit()) })
+            }
+            Some(TierCode::Baseline(code)) => {
+                self.stack.demand(code.stack_bytes())?;
+                // SAFETY: as above; control comes to this bytecode, so it can be reached.
+                Some(unsafe { code.enter(context.cast(), slots, at) })
+            }
+            None => None,
+        })
     }
 
     /// Interprets from a bytecode on, to the end or until the budget is used up; then says where.
     #[inline(never)]
-    fn interpret_on(
+    fn interpret_from(
         &self,
         function: &Function<B>,
         context: *mut B::Context,
         slots: *mut u64,
         at: &mut u32,
-        budget: &Cell<i32>,
+        budget: &Budget,
         functions: &Calls<'_, B>,
     ) -> Option<Result<End, Error>> {
-        let depth = function.depth(*at);
+        let body = &**function.body();
+        let depth = body.depth(*at);
         let (flow, end) = self.portion(budget, |budget| {
-            let machine = function.machine(slots, context, budget, self.remote.word(), functions);
+            let machine = body.machine(slots, context, budget, self.remote.word(), functions);
             // SAFETY: the code was verified, and the frame has the slots that verification asked for.
-            unsafe { B::interpret(function.code(), &machine, *at, function.registers(), depth) }
+            unsafe { B::interpret(body.ops(), &machine, *at, body.registers(), depth) }
         });
         match flow {
             Flow::Return(value) => Some(Ok(End::Value(value))),

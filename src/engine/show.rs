@@ -3,6 +3,7 @@
 //! In: a function. Out: its tier, its machine code, every stage of its compilation as text or as a page; and of the engine what
 //! it has done so far.
 
+use super::function::Function;
 use super::tiers::Tier;
 use super::{Engine, FunctionId};
 use crate::Error;
@@ -43,11 +44,8 @@ impl<B: Bytecode> Engine<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn tier(&self, function: FunctionId) -> Tier {
-        match self.known(function) {
-            Ok(function) if function.optimized().is_some() => Tier::Optimizer,
-            Ok(function) if function.has_baseline() => Tier::Baseline,
-            _ => Tier::Interpreter,
-        }
+        let code = self.known(function).ok().and_then(Function::best_code);
+        code.map_or(Tier::Interpreter, |code| code.tier())
     }
 
     /// How many bytes of machine code a function has in its highest tier; zero if it is only interpreted.
@@ -64,11 +62,7 @@ impl<B: Bytecode> Engine<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn code_len(&self, function: FunctionId) -> usize {
-        self.known(function).map_or(0, |function| match (function.optimized(), function.baseline()) {
-            (Some(code), _) => code.bytes().len(),
-            (None, Some(code)) => code.bytes().len(),
-            (None, None) => 0,
-        })
+        self.known(function).ok().and_then(Function::best_code).map_or(0, |code| code.bytes().len())
     }
 
     /// What the engine has done so far: functions and tiers, what was compiled and how long that took, why compiled code was
@@ -183,12 +177,8 @@ impl<B: Bytecode> Engine<B> {
     pub fn disassemble(&self, function: FunctionId) -> Result<Listing, Error> {
         let _visit = self.visit();
         let function = self.function(function)?;
-        let bytecode: Vec<String> = function.code().iter().map(|op| format!("{op:?}")).collect();
-        let (entry, bytes, map) = match (function.optimized(), function.baseline()) {
-            (Some(code), _) => (code.entry(), code.bytes().to_vec(), code.map().to_vec()),
-            (None, Some(code)) => (code.entry(), code.bytes().to_vec(), code.map()),
-            (None, None) => return Err(Error::NotCompiled),
-        };
-        Ok(Listing { address: entry.addr(), bytes, map, bytecode })
+        let bytecode: Vec<String> = function.body().ops().iter().map(|op| format!("{op:?}")).collect();
+        let code = function.best_code().ok_or(Error::NotCompiled)?;
+        Ok(Listing { address: code.entry().addr(), bytes: code.bytes().to_vec(), map: code.map(), bytecode })
     }
 }

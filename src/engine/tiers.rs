@@ -1,4 +1,4 @@
-//! Which tier a function runs in, and when it climbs.
+//! Which tiers there are, and when functions go from one to the next.
 
 /// A way to run a function.
 ///
@@ -22,7 +22,7 @@ pub enum Tier {
 pub(super) struct Tiers {
     /// Functions are compiled for this one before they run.
     pub(super) lowest: Tier,
-    /// They climb no higher.
+    /// They tier up no further.
     pub(super) highest: Tier,
     /// After so many calls and times around loops in the interpreter, and then in baseline code.
     pub(super) thresholds: [u32; 2],
@@ -34,18 +34,15 @@ impl Default for Tiers {
     }
 }
 
-/// The budget of what is never asked whether it goes on.
-pub(super) const ENDLESS: i32 = i32::MAX;
-
 impl Tiers {
-    /// Whether functions climb from one tier to the next while they run.
-    pub(super) fn climb(&self) -> bool {
+    /// Whether functions tier up while they run.
+    pub(super) fn tier_up(&self) -> bool {
         self.lowest < self.highest
     }
 
-    /// How much a function may run in a tier before it climbs.
-    pub(super) fn budget(&self, tier: Tier) -> i32 {
-        let threshold = self.thresholds.get(tier as usize).filter(|_| self.climb() && tier < self.highest);
-        threshold.and_then(|threshold| i32::try_from(*threshold).ok()).unwrap_or(ENDLESS)
+    /// How much a function may run in a tier before it tiers up; nothing if it stays there.
+    pub(super) fn threshold(&self, tier: Tier) -> Option<i32> {
+        let threshold = self.thresholds.get(tier as usize).filter(|_| self.tier_up() && tier < self.highest);
+        threshold.and_then(|threshold| i32::try_from(*threshold).ok())
     }
 }

@@ -57,8 +57,8 @@ pub struct Statistics {
     /// How often compiled code was left by a template's `exit` or a guard: with which opcode the interpreter went on, the most
     /// often first. A guard goes on with its own opcode, `exit` with the next bytecode's.
     pub exits: Vec<(&'static str, u64)>,
-    /// How often it was left because the function was to climb.
-    pub climbs: u64,
+    /// How often it was left because the function was to tier up.
+    pub tier_ups: u64,
     /// How many bytes of code memory are in use.
     pub code_used: usize,
     /// How many bytes of code memory there are.
@@ -131,9 +131,9 @@ impl fmt::Display for Statistics {
                 writeln!(f, "{name:22}{:>10}{percent:>8.1}", format!("{time:.1?}"))?;
             }
         }
-        if self.climbs > 0 || !self.exits.is_empty() {
+        if self.tier_ups > 0 || !self.exits.is_empty() {
             writeln!(f, "\n{:32}{:>10}", "code was left", "times")?;
-            writeln!(f, "{:32}{:>10}", "to climb", self.climbs)?;
+            writeln!(f, "{:32}{:>10}", "to tier up", self.tier_ups)?;
             for (opcode, times) in &self.exits {
                 writeln!(f, "{:32}{times:>10}", format!("to go on with {opcode}"))?;
             }
@@ -194,7 +194,7 @@ impl Times {
 #[derive(Debug)]
 pub(crate) struct Counts {
     made: RefCell<Made>,
-    climbs: Cell<u64>,
+    tier_ups: Cell<u64>,
     /// By opcode.
     exits: Box<[Cell<u64>]>,
     evicted: Cell<u64>,
@@ -212,7 +212,7 @@ impl Counts {
     pub(crate) fn new(opcodes: usize) -> Counts {
         Counts {
             made: RefCell::default(),
-            climbs: Cell::new(0),
+            tier_ups: Cell::new(0),
             exits: vec![Cell::new(0); opcodes].into(),
             evicted: Cell::new(0),
         }
@@ -240,9 +240,14 @@ impl Counts {
         }
     }
 
-    /// Code was left at this opcode, or because its function is to climb.
-    pub(crate) fn left(&self, opcode: usize, climbs: bool) {
-        let count = if climbs { &self.climbs } else { &self.exits[opcode] };
+    /// Code was left because its function is to tier up.
+    pub(crate) fn left_to_tier_up(&self) {
+        self.tier_ups.set(self.tier_ups.get() + 1);
+    }
+
+    /// A template left code; the interpreter goes on with this opcode.
+    pub(crate) fn exited(&self, opcode: usize) {
+        let count = &self.exits[opcode];
         count.set(count.get() + 1);
     }
 
@@ -262,7 +267,7 @@ impl Counts {
             optimizer_for_calls: made.optimizer_for_calls,
             passes: made.parts.map_or(Vec::new(), |times| std::iter::zip(parts(), times).collect()),
             exits,
-            climbs: self.climbs.get(),
+            tier_ups: self.tier_ups.get(),
             evicted: self.evicted.get(),
             ..Statistics::default()
         }

@@ -1,4 +1,4 @@
-//! Functions climb from tier to tier while they run, and do the same in each.
+//! Functions tier up while they run, and do the same in each.
 
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
@@ -65,7 +65,7 @@ fn of(n: i64) -> i64 {
 }
 
 #[test]
-fn one_call_climbs_in_the_middle_of_its_loop() {
+fn one_call_tiers_up_in_the_middle_of_its_loop() {
     let engine = Engine::<Op>::builder().thresholds(10, 100).build();
     let function = engine.define("sum", sum(&[]), 4).expect("the code is right");
     assert_eq!(engine.tier(function), Tier::Interpreter);
@@ -142,7 +142,7 @@ fn traps_and_floats_are_the_same_in_each_tier() {
 
 #[test]
 fn functions_are_replaced_under_their_callers() {
-    // f(n) = n + f(n - 1): by the time the innermost returns the function has climbed to the top.
+    // f(n) = n + f(n - 1): by the time the innermost returns the function has tiered up to the top.
     let code = vec![
         Op::Load { dst: 1.into(), value: Imm(1) },
         Op::JumpLess { a: 0.into(), b: 1.into(), to: Label(6) },
@@ -161,7 +161,7 @@ fn functions_are_replaced_under_their_callers() {
 }
 
 #[test]
-fn what_does_not_fit_is_interpreted_and_what_was_thrown_away_climbs_again() {
+fn what_does_not_fit_is_interpreted_and_what_was_thrown_away_tiers_up_again() {
     let engine = Engine::<Op>::builder().thresholds(2, 10).code_bytes(2048).build();
     let functions: Vec<FunctionId> =
         (0..40).map(|_| engine.define("sum", sum(&[]), 4).expect("the code is right")).collect();
@@ -229,7 +229,7 @@ fn whoever_is_hot_in_a_loop_is_reached_by_calls() {
             assert_eq!(stats.optimizer_for_calls.compiled, 1, "{times}: {stats}");
             assert_eq!(engine.tier(around), Tier::Optimizer, "{times}");
             // Once each from tier to tier, and not each time when the budget is used up in mid-loop.
-            assert!(stats.climbs <= 6, "{times}: {stats}");
+            assert!(stats.tier_ups <= 6, "{times}: {stats}");
         }
     }
 }

@@ -1,0 +1,203 @@
+//! The bytecode of a function, verified once, which may be made when somebody first asks for it.
+//!
+//! In: a [`Code`], or a closure that makes one. Out: a [`Body`], which the interpreter and the compilers of every thread read.
+//!
+//! | State      | Holds                | Left when |
+//! |------------|----------------------|-----------|
+//! | declared   | the maker            | somebody asks for the bytecode: being made |
+//! | being made | nothing              | the maker returns: made, or failed |
+//! | made       | the body             | never |
+//! | failed     | what is wrong        | never |
+//!
+//! Who asks for bytecode that is being made is told [`Error::NotMade`].
+
+use crate::Error;
+use crate::engine::code::{Code, Temporaries};
+use crate::inside::{Form, Subject};
+use azulejo_core::check::{self, temporaries::temporaries};
+use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
+use azulejo_core::pass::build::{self, Source};
+use azulejo_core::verify::{self, Fault, Shape, VerifyError};
+use azulejo_core::vocab::Vocabulary;
+use std::cell::{Cell, OnceCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Bytecode that was verified: what a compiler needs of a function, on whatever thread.
+pub(crate) struct Body<B: Bytecode> {
+    name: Arc<str>,
+    code: Code<B>,
+    registers: u32,
+    shape: Shape,
+    /// How often all code was thrown away: code that was asked for before is of no use.
+    generation: AtomicU32,
+    /// Whether it is compiled so that accesses may fault.
+    guards: bool,
+}
+
+/// What makes a function's bytecode.
+pub(crate) type Maker<B> = Box<dyn FnOnce() -> Result<Body<B>, Error>>;
+
+/// A body, or what makes it. The module's head says which states there are.
+pub(crate) struct LazyBody<B: Bytecode> {
+    /// Set when the body was made, or could not be.
+    made: OnceCell<Result<Arc<Body<B>>, Error>>,
+    /// Taken when the body starts to be made.
+    maker: Cell<Option<Maker<B>>>,
+}
+
+impl<B: Bytecode> LazyBody<B> {
+    pub(crate) fn made(body: Arc<Body<B>>) -> Self {
+        LazyBody { made: OnceCell::from(Ok(body)), maker: Cell::new(None) }
+    }
+
+    pub(crate) fn declared(maker: Maker<B>) -> Self {
+        LazyBody { made: OnceCell::new(), maker: Cell::new(Some(maker)) }
+    }
+
+    /// The body, or why there is none; nothing as long as it is declared or being made.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> Option<Result<&Arc<Body<B>>, Error>> {
+        self.made.get().map(|body| body.as_ref().map_err(|error| *error))
+    }
+
+    /// Makes the body, which was only declared.
+    pub(crate) fn make(&self) -> Result<(), Error> {
+        // The maker may call other functions, but not this one.
+        let maker = self.maker.take().ok_or(Error::NotMade)?;
+        let body = maker().map(Arc::new);
+        let result = body.as_ref().map(|_| ()).map_err(|error| *error);
+        let is_first = self.made.set(body).is_ok();
+        debug_assert!(is_first, "nobody else had the maker");
+        result
+    }
+}
+
+impl<B: Bytecode> Body<B> {
+    pub(crate) fn verified(
+        name: Arc<str>,
+        mut code: Code<B>,
+        registers: u32,
+        guards: bool,
+    ) -> Result<Self, Error> {
+        let shape = verify::verify(&code.ops, &code.labels, registers)?;
+        debug_assert_eq!(check::shape::shape(&code.ops, &code.labels, registers, &shape), []);
+        if let (None, [_, ..]) = (code.promises.unit, B::TAKES_UNIT)
+            && let Some(at) = code.ops.iter().position(|op| B::TAKES_UNIT[op.opcode()])
+        {
+            return Err(VerifyError { at: at as u32, fault: Fault::NoUnit }.into());
+        }
+        if let Some(Temporaries { first, is_vouched_for }) = code.promises.temporaries
+            && (!is_vouched_for || cfg!(debug_assertions))
+        {
+            let is_known = temporaries(&code.ops, &code.labels, &shape, first)?;
+            if !is_known && !is_vouched_for {
+                code.promises.temporaries = None;
+            }
+        }
+        Ok(Body { name, code, registers, shape, generation: AtomicU32::new(0), guards })
+    }
+
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    pub(crate) fn ops(&self) -> &[B] {
+        &self.code.ops
+    }
+
+    pub(crate) fn registers(&self) -> u32 {
+        self.registers
+    }
+
+    /// How many slots a frame has: registers, and then the operand stack.
+    pub(crate) fn slots(&self) -> usize {
+        self.shape.slots as usize
+    }
+
+    /// The height of the operand stack before a bytecode.
+    pub(crate) fn depth(&self, at: u32) -> u32 {
+        self.shape.depths.get(at as usize).copied().unwrap_or(0)
+    }
+
+    /// How many arguments it takes at most.
+    pub(crate) fn most_arguments(&self) -> u32 {
+        self.code.arguments.map_or(self.registers, |most| most.min(self.registers))
+    }
+
+    /// How many arguments it was said to be called with, if there are registers for so many.
+    pub(crate) fn promised_arguments(&self) -> Option<u32> {
+        self.code.arguments.filter(|most| *most <= self.registers)
+    }
+
+    /// What `(cu)` is.
+    pub(crate) fn unit(&self) -> *const () {
+        match self.code.promises.unit {
+            Some(address) => std::ptr::with_exposed_provenance(address),
+            None => self.code.ops.as_ptr().cast(),
+        }
+    }
+
+    /// Whether a template in it looks at all VM registers at once.
+    pub(crate) fn observes(&self) -> bool {
+        self.code.ops.iter().any(|op| B::templates()[op.opcode()].observes())
+    }
+
+    /// A number that is another one once all code was thrown away.
+    pub(crate) fn generation(&self) -> u32 {
+        self.generation.load(Ordering::Relaxed)
+    }
+
+    /// All code was thrown away.
+    pub(crate) fn begin_generation(&self) {
+        self.generation.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What the interpreter runs it with.
+    pub(crate) fn machine<'a>(
+        &'a self,
+        frame: *mut u64,
+        context: *mut B::Context,
+        budget: &'a Cell<i32>,
+        stop: &'a AtomicU64,
+        functions: &'a dyn Functions<B::Context>,
+    ) -> Machine<'a, B::Context> {
+        Machine { frame, context, unit: self.unit(), labels: &self.code.labels, budget, stop, functions }
+    }
+
+    /// As who watches compilations sees it.
+    pub(crate) fn subject(&self, form: Form) -> Subject<'_, B> {
+        Subject { name: &self.name, code: &self.code.ops, form }
+    }
+
+    /// As the optimizer takes it, to start at this bytecode.
+    pub(crate) fn source<'a>(&'a self, entry: u32, functions: build::Functions<'a>) -> Source<'a> {
+        Source {
+            vocab: Vocabulary { extra: B::OPERATORS },
+            opcodes: B::OPCODES,
+            templates: if self.guards { B::guarded_templates() } else { B::templates() },
+            code: &self.code.ops,
+            labels: &self.code.labels,
+            locals: self.registers,
+            slots: self.shape.slots,
+            depths: &self.shape.depths,
+            entry,
+            arguments: self.code.arguments,
+            functions,
+            call_entry: None,
+        }
+    }
+
+    /// As the baseline compiler takes it; its loops count in this budget, if there is one.
+    pub(crate) fn bytecode(&self, budget: Option<*const Cell<i32>>) -> verify::Function<'_, B> {
+        verify::Function {
+            code: &self.code.ops,
+            labels: &self.code.labels,
+            registers: self.registers,
+            shape: &self.shape,
+            unit: self.unit(),
+            temporaries: self.code.promises.temporaries.map(|temporaries| temporaries.first),
+            budget,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The machine code that a function has, by tier and by the bytecode at which it starts.
+//!
+//! In: code, from the compilers. Out: the best code to resume in at a bytecode. Code that other functions call is not here
+//! (see `call_state.rs`). A call that runs code shares it, and so keeps it when it is thrown away here.
+
+use crate::engine::backend::{BaselineCode, Compiled};
+use crate::engine::tiers::Tier;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// A function's code. See the module's head.
+#[derive(Debug, Default)]
+pub(crate) struct CodeTable {
+    code: RefCell<Entries>,
+    /// When the function was called last, in calls of the engine.
+    last_use: Cell<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    baseline: Option<Rc<BaselineCode>>,
+    /// The optimizer's code for the function from its start.
+    start: Option<Rc<Compiled>>,
+    /// The optimizer's code that starts at these bytecodes, none of them the first.
+    inside: Vec<(u32, Rc<Compiled>)>,
+}
+
+impl Entries {
+    #[inline(always)]
+    fn optimized(&self, at: u32) -> Option<&Rc<Compiled>> {
+        match at {
+            0 => self.start.as_ref(),
+            _ => self.inside.iter().find(|(entry, _)| *entry == at).map(|(_, code)| code),
+        }
+    }
+}
+
+/// Code of one of the compilers.
+#[derive(Clone, Debug)]
+pub(crate) enum TierCode {
+    /// It starts at the bytecode for which it was asked.
+    Optimized(Rc<Compiled>),
+    /// It can be entered at every bytecode.
+    Baseline(Rc<BaselineCode>),
+}
+
+impl TierCode {
+    pub(crate) fn tier(&self) -> Tier {
+        match self {
+            TierCode::Optimized(_) => Tier::Optimizer,
+            TierCode::Baseline(_) => Tier::Baseline,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            TierCode::Optimized(code) => code.bytes(),
+            TierCode::Baseline(code) => code.bytes(),
+        }
+    }
+
+    pub(crate) fn entry(&self) -> *const u8 {
+        match self {
+            TierCode::Optimized(code) => code.entry(),
+            TierCode::Baseline(code) => code.entry(),
+        }
+    }
+
+    /// Where in the code each bytecode starts.
+    pub(crate) fn map(&self) -> Vec<(u32, u32)> {
+        match self {
+            TierCode::Optimized(code) => code.map().to_vec(),
+            TierCode::Baseline(code) => code.map(),
+        }
+    }
+}
+
+impl CodeTable {
+    /// The best code to resume in at a bytecode.
+    #[inline(always)]
+    pub(crate) fn best_at(&self, at: u32) -> Option<TierCode> {
+        let code = self.code.borrow();
+        match code.optimized(at) {
+            Some(code) => Some(TierCode::Optimized(Rc::clone(code))),
+            None => code.baseline.clone().map(TierCode::Baseline),
+        }
+    }
+
+    /// What an adapter for calls may enter: the optimizer's code, and the baseline's.
+    pub(crate) fn at_start(&self) -> [Option<TierCode>; 2] {
+        let Entries { start, baseline, .. } = &*self.code.borrow();
+        [start.clone().map(TierCode::Optimized), baseline.clone().map(TierCode::Baseline)]
+    }
+
+    /// Whether calls from outside find any code.
+    #[inline(always)]
+    pub(crate) fn has_any(&self) -> bool {
+        let code = self.code.borrow();
+        code.start.is_some() || code.baseline.is_some()
+    }
+
+    pub(crate) fn has_baseline(&self) -> bool {
+        self.code.borrow().baseline.is_some()
+    }
+
+    /// Whether there is code of the optimizer that starts at a bytecode.
+    pub(crate) fn has_optimized(&self, at: u32) -> bool {
+        self.code.borrow().optimized(at).is_some()
+    }
+
+    /// Whether the optimizer's code is for loops only, and none is for the function from its start.
+    #[inline(always)]
+    pub(crate) fn has_only_loops(&self) -> bool {
+        let code = self.code.borrow();
+        code.start.is_none() && !code.inside.is_empty()
+    }
+
+    /// At how many bytecodes besides the first one code of the optimizer starts.
+    pub(crate) fn loops(&self) -> usize {
+        self.code.borrow().inside.len()
+    }
+
+    pub(crate) fn set_baseline(&self, code: BaselineCode) {
+        self.code.borrow_mut().baseline = Some(Rc::new(code));
+    }
+
+    pub(crate) fn set_optimized(&self, at: u32, code: Compiled) {
+        let entries = &mut *self.code.borrow_mut();
+        match at {
+            0 => entries.start = Some(Rc::new(code)),
+            _ => {
+                // Another thread may have compiled what this one has compiled since.
+                entries.inside.retain(|(entry, _)| *entry != at);
+                entries.inside.push((at, Rc::new(code)));
+            }
+        }
+    }
+
+    /// Throws all code away.
+    pub(crate) fn clear(&self) {
+        drop(self.code.take());
+    }
+
+    /// How many hold the code that is held by the most, calls that run it among them; nothing if there is no code.
+    pub(crate) fn most_holders(&self) -> Option<usize> {
+        let Entries { baseline, start, inside } = &*self.code.borrow();
+        let optimized = start.iter().chain(inside.iter().map(|(_, code)| code)).map(Rc::strong_count);
+        optimized.chain(baseline.iter().map(Rc::strong_count)).max()
+    }
+
+    /// The function is called, as the engine's call of this number.
+    #[inline(always)]
+    pub(crate) fn note_use(&self, now: u64) {
+        self.last_use.set(now);
+    }
+
+    pub(crate) fn last_use(&self) -> u64 {
+        self.last_use.get()
+    }
+}

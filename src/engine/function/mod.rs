@@ -1,0 +1,161 @@
+//! A function of an engine: its bytecode, its machine code, its way up the tiers, and how others call it.
+//!
+//! Each of these four parts has a file of its own, which says what states there are. Here is what concerns more than one part.
+
+mod body;
+mod call_state;
+mod code_table;
+mod tier_state;
+
+pub(crate) use body::Body;
+pub(crate) use call_state::{Arity, Entry, Retired, Route};
+pub(crate) use code_table::TierCode;
+pub(crate) use tier_state::Budget;
+
+use super::tiers::Tiers;
+use crate::Error;
+use azulejo_core::ir::bytecode::Bytecode;
+use body::{LazyBody, Maker};
+use call_state::CallState;
+use code_table::CodeTable;
+use std::sync::Arc;
+use tier_state::TierState;
+
+/// Names a function of one engine.
+///
+/// ```
+#[doc = include_str!("../doubling.txt")]
+/// let engine = Engine::<Op>::new();
+/// let double: FunctionId = engine.define("double", code, 1)?;
+/// assert_eq!((double.number(), engine.name(double)?.as_str()), (0, "double"));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct FunctionId(pub(crate) u32);
+
+impl FunctionId {
+    /// The function's number, by which bytecode calls it with `(invoke f …)`: functions count from zero, in the order
+    /// in which they are defined.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// enum Op {
+    ///     Call { dst: Out<i64>, function: Imm<u32>, a: In<i64> },
+    ///     Double { dst: Out<i64>, a: In<i64> },
+    ///     Return { a: In<i64> },
+    /// }
+    /// template! {
+    ///     Op::Call   => (invoke $function (arglist $a) i64)
+    ///     Op::Double => (add $a $a)
+    ///     Op::Return => (return $a)
+    /// }
+    ///
+    /// let engine = Engine::<Op>::new();
+    /// let double = vec![Op::Double { dst: 0.into(), a: 0.into() }, Op::Return { a: 0.into() }];
+    /// let double = engine.define("double", double, 1)?;
+    /// let call = Op::Call { dst: 0.into(), function: Imm(double.number()), a: 0.into() };
+    /// let fourfold = engine.define("fourfold", vec![call, call, Op::Return { a: 0.into() }], 1)?;
+    /// assert_eq!(engine.call::<_, i64>(fourfold, &mut (), (3i64,))?, 12);
+    /// # Ok::<(), azulejo::Error>(())
+    /// ```
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// A function of an engine.
+pub(crate) struct Function<B: Bytecode> {
+    number: u32,
+    name: Arc<str>,
+    body: LazyBody<B>,
+    pub(crate) code: CodeTable,
+    pub(crate) tier: TierState,
+    pub(crate) calls: CallState,
+}
+
+impl<B: Bytecode> Function<B> {
+    /// A function with its bytecode.
+    pub(crate) fn defined(number: u32, body: Arc<Body<B>>, tiers: &Tiers) -> Self {
+        Function::new(number, body.name().clone(), LazyBody::made(body), tiers)
+    }
+
+    /// A function whose bytecode is made when somebody asks for it.
+    pub(crate) fn declared(number: u32, name: Arc<str>, maker: Maker<B>, tiers: &Tiers) -> Self {
+        Function::new(number, name, LazyBody::declared(maker), tiers)
+    }
+
+    #[inline]
+    fn new(number: u32, name: Arc<str>, body: LazyBody<B>, tiers: &Tiers) -> Self {
+        let (code, calls) = (CodeTable::default(), CallState::default());
+        Function { number, name, body, code, tier: TierState::new(tiers), calls }
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the bytecode was made, and if so, whether it is right.
+    #[inline(always)]
+    pub(crate) fn made(&self) -> Option<Result<(), Error>> {
+        self.body.get().map(|body| body.map(|_| ()))
+    }
+
+    /// Has the bytecode made, which has not been done.
+    pub(crate) fn make(&self) -> Result<(), Error> {
+        self.body.make()
+    }
+
+    /// The bytecode, which was made.
+    #[inline(always)]
+    pub(crate) fn body(&self) -> &Arc<Body<B>> {
+        match self.body.get() {
+            Some(Ok(body)) => body,
+            _ => unreachable!("whoever finds a function has its bytecode made"),
+        }
+    }
+
+    /// The best code for the whole function, whoever calls it.
+    pub(crate) fn best_code(&self) -> Option<TierCode> {
+        match self.code.best_at(0) {
+            Some(TierCode::Optimized(code)) => Some(TierCode::Optimized(code)),
+            other => self.calls.direct().map(TierCode::Optimized).or(other),
+        }
+    }
+
+    /// Whether there is code of the optimizer for any part of it.
+    pub(crate) fn is_optimized(&self) -> bool {
+        self.code.has_optimized(0) || self.code.has_only_loops() || self.calls.is_direct()
+    }
+
+    /// Whether there is code, and no call runs it: throwing it away frees memory now.
+    pub(crate) fn has_idle_code(&self) -> bool {
+        // Code for calls is retired, not freed, when it is thrown away.
+        self.code.most_holders().map_or(self.calls.is_direct(), |holders| holders == 1)
+    }
+
+    /// Takes what other functions call away, with the code behind it: they may be running that.
+    pub(crate) fn close(&self) -> Option<Retired> {
+        self.calls.close(true, self.code.at_start())
+    }
+
+    /// The same for calls with another number of arguments than most have.
+    pub(crate) fn close_fallback(&self) -> Option<Retired> {
+        self.calls.close(false, self.code.at_start())
+    }
+
+    /// Throws all code away; calls that run it keep it until they end. It must be closed for calls by then.
+    pub(crate) fn discard(&self, tiers: &Tiers) {
+        debug_assert!(!self.calls.is_open() && !self.calls.has_fallback(), "calls enter the code");
+        self.code.clear();
+        self.tier.reset(tiers);
+        self.calls.reset();
+        if let Some(Ok(body)) = self.body.get() {
+            body.begin_generation();
+        }
+    }
+}
