@@ -5,7 +5,8 @@
 
 use super::Engine;
 use super::backend::Compiled;
-use super::function::{Arity, Entry, Function, FunctionId, Route, TierCode};
+use super::function::call_state::{Arity, Entry, Route};
+use super::function::{Function, FunctionId, TierCode};
 use super::links::Links;
 use super::run::{End, as_trap};
 use super::tiers::Tier;

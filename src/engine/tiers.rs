@@ -43,6 +43,8 @@ impl Tiers {
     /// How much a function may run in a tier before it tiers up; nothing if it stays there.
     pub(super) fn threshold(&self, tier: Tier) -> Option<i32> {
         let threshold = self.thresholds.get(tier as usize).filter(|_| self.tier_up() && tier < self.highest);
-        threshold.and_then(|threshold| i32::try_from(*threshold).ok())
+        threshold
+            .and_then(|threshold| i32::try_from(*threshold).ok())
+            .filter(|threshold| *threshold < i32::MAX)
     }
 }

@@ -3,12 +3,12 @@
 //! Each of these four parts has a file of its own, which says what states there are. Here is what concerns more than one part.
 
 mod body;
-mod call_state;
+pub(super) mod call_state;
 mod code_table;
 mod tier_state;
 
 pub(crate) use body::Body;
-pub(crate) use call_state::{Arity, Entry, Retired, Route};
+pub(crate) use call_state::Retired;
 pub(crate) use code_table::TierCode;
 pub(crate) use tier_state::Budget;
 
