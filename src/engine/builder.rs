@@ -339,7 +339,7 @@ impl Builder {
         self
     }
 
-    /// Tells `perf` of compiled functions and of the bytecode behind each instruction, by a dump in this directory: call cell with
+    /// Tells `perf` of compiled functions and of the bytecode behind each instruction, by a dump in this directory. Record with
     /// `perf record --clockid mono`, then `perf inject --jit`, and `perf annotate` shows each function's bytecode as its source.
     /// Nobody removes the files. Each function has memory pages of its own then. Only on Linux.
     ///
