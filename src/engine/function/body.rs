@@ -16,7 +16,7 @@ use crate::engine::code::{Code, Temporaries};
 use crate::inside::{Form, Subject};
 use azulejo_core::check::{self, temporaries::temporaries};
 use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
-use azulejo_core::pass::build::{self, Source};
+use azulejo_core::pass::build::{self, FunctionSource};
 use azulejo_core::verify::{self, Fault, Shape, VerifyError};
 use azulejo_core::vocab::Vocabulary;
 use std::cell::{Cell, OnceCell};
@@ -171,8 +171,8 @@ impl<B: Bytecode> Body<B> {
     }
 
     /// As the optimizer takes it, to start at this bytecode.
-    pub(crate) fn source<'a>(&'a self, entry: u32, functions: build::Functions<'a>) -> Source<'a> {
-        Source {
+    pub(crate) fn source<'a>(&'a self, entry: u32, functions: build::Functions<'a>) -> FunctionSource<'a> {
+        FunctionSource {
             vocab: Vocabulary { extra: B::OPERATORS },
             opcodes: B::OPCODES,
             templates: if self.guards { B::guarded_templates() } else { B::templates() },

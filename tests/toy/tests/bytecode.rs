@@ -217,7 +217,8 @@ fn calls_arrive_by_every_way_in() {
             (0..REGISTERS - 1).map(|at| Op::Add { dst: (at + 1).into(), a: at.into(), b: (at + 1).into() });
         let code = sum.chain([Op::Return { a: (REGISTERS - 1).into() }]).collect();
         let program = Program::new(code);
-        let source = FunctionSource { arguments: Some(arguments), ..program.source(build::Functions::default()) };
+        let source =
+            FunctionSource { arguments: Some(arguments), ..program.source(build::Functions::default()) };
         let expected = args.iter().sum::<u64>();
         let for_calls = compiler.call_entry(&source, arguments, std::ptr::null(), &cell, &mut Blind);
         let for_calls = for_calls.expect("it compiles");
