@@ -16,7 +16,7 @@ extern crate self as azulejo;
 pub mod __private {
     pub use azulejo_core as core;
     pub use azulejo_macros as macros;
-    pub use azulejo_macros::tileset_step;
+    pub use azulejo_macros::{tile_step, tileset_step};
     #[cfg(target_arch = "x86_64")]
     pub use azulejo_x64 as x64;
 }

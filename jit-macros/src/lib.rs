@@ -187,6 +187,13 @@ pub fn tile(input: TokenStream) -> TokenStream {
     tile::tile(input.into()).into()
 }
 
+/// What shared forms call to tell `tile!` what they are; not for users.
+#[doc(hidden)]
+#[proc_macro]
+pub fn tile_step(input: TokenStream) -> TokenStream {
+    tile::told(input.into()).into()
+}
+
 /// Makes a machine's tile set out of groups of tiles, with the tables to choose among them.
 ///
 /// ```

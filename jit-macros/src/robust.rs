@@ -131,7 +131,8 @@ fn rows(random: &mut Random, text: &str, head: &str, is_row: fn(&str) -> bool) -
 #[test]
 fn tile() {
     let text = read("jit-x64/src/tiles/int.rs") + &read("jit-x64/src/tiles/divide.rs");
-    let is_row = |line: &str| line.contains("=> |cx, t|") && line.ends_with(',');
+    // What an operator of a list stands for is not in the row.
+    let is_row = |line: &str| line.contains("=> |cx, t|") && line.ends_with(',') && !line.starts_with('_');
     try_all(|random| rows(random, &text, "pub group some;", is_row), crate::tile::tile);
     // Groups hand patterns on without what emits them.
     let patterns: Vec<&str> = text.lines().filter(|line| is_row(line.trim())).collect();
@@ -152,6 +153,50 @@ fn tile() {
         TokenStream::from_str(text).expect("tokens")
     };
     try_all(header, crate::tile::tileset);
+}
+
+#[test]
+fn forms() {
+    let forms = "form mem { base: reg => |t| at(t.reg(0)), elem: (idx reg reg $s), 1 => |t| at(t.reg(1)), }
+                 form near { base: reg => |t| at(t.reg(0)), }";
+    let text = inside("jit-x64/src/tiles/rmw.rs", "tile") + &inside("jit-x64/src/tiles/test.rs", "tile");
+    let items = items(TokenStream::from_str(&text).expect("tokens"));
+    let chosen = |random: &mut Random| -> TokenStream {
+        (0..1 + random.below(3)).flat_map(|_| items[random.below(items.len())].clone()).collect()
+    };
+    let rows = |random: &mut Random| {
+        let text = format!("pub group some; {forms} {}", chosen(random));
+        TokenStream::from_str(&text).expect("tokens")
+    };
+    try_all(rows, crate::tile::tile);
+    let shared = |_: &mut Random| TokenStream::from_str(&format!("pub forms some; {forms}")).expect("tokens");
+    try_all(shared, crate::tile::tile);
+    let told = |random: &mut Random| {
+        let text = format!("{{ {{ pub group some; }} {{ {} }} }} {{ {forms} }}", chosen(random));
+        TokenStream::from_str(&text).expect("tokens")
+    };
+    try_all(told, crate::tile::told);
+}
+
+/// The rows of a group, with their commas, and its blocks.
+fn items(group: TokenStream) -> Vec<TokenStream> {
+    let mut items = vec![TokenStream::new()];
+    for token in group {
+        let text = token.to_string();
+        let item = items.last_mut().expect("one is begun");
+        let is_end = match &token {
+            TokenTree::Group(group) => {
+                group.delimiter() == Delimiter::Brace && item.to_string().starts_with("for ")
+            }
+            _ => [",", ";"].contains(&text.as_str()),
+        };
+        item.extend([token]);
+        if is_end {
+            items.push(TokenStream::new());
+        }
+    }
+    items.retain(|item| item.to_string().contains("=>"));
+    items
 }
 
 #[test]

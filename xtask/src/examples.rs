@@ -34,6 +34,8 @@ const PLUMBING: &[&str] = &[
     "struct Function",
     "fn emit",
     "fn emitted",
+    "fn from_operand",
+    "fn with_form",
 ];
 
 /// How public items begin that have to show how they are used.

@@ -45,7 +45,22 @@ pub struct Tile<'a, M> {
     /// Where temporaries start.
     first_temp: usize,
     out_args: u16,
+    form: FormSpan,
     machine: PhantomData<M>,
+}
+
+/// Which operands and constants are those of the row's form. There it is one operand, and has no constants.
+#[derive(Clone, Copy)]
+struct FormSpan {
+    reg: usize,
+    regs: usize,
+    imm: usize,
+    imms: usize,
+}
+
+impl FormSpan {
+    /// A single operand, which is the same as none.
+    const NONE: FormSpan = FormSpan { reg: 0, regs: 1, imm: 0, imms: 0 };
 }
 
 impl<M> fmt::Debug for Tile<'_, M> {
@@ -73,8 +88,21 @@ impl<'a, M: Backend> Tile<'a, M> {
             n_outs,
             first_temp,
             out_args: tiles.out_args,
+            form: FormSpan::NONE,
             machine: PhantomData,
         }
+    }
+
+    /// It from an operand and a constant on: what an alternative of a form sees. For code that `tile!` writes.
+    #[doc(hidden)]
+    pub fn from_operand(&self, reg: usize, imm: usize) -> Tile<'a, M> {
+        Tile { n_outs: self.n_outs + reg, imms: &self.imms[imm..], ..*self }
+    }
+
+    /// It with these operands and constants as those of the row's form. For code that `tile!` writes.
+    #[doc(hidden)]
+    pub fn with_form(&self, reg: usize, regs: usize, imm: usize, imms: usize) -> Tile<'a, M> {
+        Tile { form: FormSpan { reg, regs, imm, imms }, ..*self }
     }
 
     /// The result's register.
@@ -84,12 +112,12 @@ impl<'a, M: Backend> Tile<'a, M> {
 
     /// The register of the n-th operand, in pattern order.
     pub fn reg(&self, n: usize) -> u8 {
-        self.number(self.n_outs + n)
+        self.number(self.operand(n))
     }
 
     /// The place of the n-th operand, if it may be in its spill slot.
     pub fn place(&self, n: usize) -> M::Place {
-        match self.locs[self.n_outs + n] {
+        match self.locs[self.operand(n)] {
             Loc::Reg(reg) => M::Place::register(reg.number()),
             Loc::Slot(slot) => M::Place::stack(slot_offset(self.out_args, slot)),
             Loc::OutArg(_) => unreachable!("an argument on the stack is no operand of a tile's pattern"),
@@ -98,7 +126,7 @@ impl<'a, M: Backend> Tile<'a, M> {
 
     /// How many operands it reads.
     pub fn operands(&self) -> usize {
-        self.first_temp - self.n_outs
+        self.first_temp - self.n_outs + 1 - self.form.regs
     }
 
     /// The n-th scratch register.
@@ -108,7 +136,13 @@ impl<'a, M: Backend> Tile<'a, M> {
 
     /// The n-th constant, in pattern order.
     pub fn imm(&self, n: usize) -> i64 {
-        self.imms[n]
+        let form = self.form;
+        self.imms[if n < form.imm { n } else { n + form.imms }]
+    }
+
+    fn operand(&self, n: usize) -> usize {
+        let form = self.form;
+        self.n_outs + if n <= form.reg { n } else { n + form.regs - 1 }
     }
 
     fn number(&self, at: usize) -> u8 {

@@ -46,22 +46,27 @@ fn set(reader: &mut Reader) -> Result<TokenStream, Error> {
     if !errors.is_empty() {
         return Ok(errors.iter().map(Error::to_compile_error).collect());
     }
-    let tokens = for_elsewhere(body.stream());
+    Ok(handing_on(&name, is_public, body.stream()))
+}
+
+/// A Rust macro of this name that hands tokens on to the one that asks for them: `name! { { path of it } what it is told besides }`.
+pub(crate) fn handing_on(name: &Ident, is_public: bool, tokens: TokenStream) -> TokenStream {
+    let tokens = for_elsewhere(tokens);
     let hidden = format_ident!("__azulejo_macros_{}", name);
     let (export, vis) = match is_public {
         true => (quote!(#[macro_export]), quote!(pub)),
         false => (quote!(), quote!(pub(crate))),
     };
-    Ok(quote! {
+    quote! {
         #[doc(hidden)]
         #export
         macro_rules! #hidden {
             ({ $($azulejo_to:tt)* } $azulejo_rows:tt) => { $($azulejo_to)*! { $azulejo_rows { #tokens } } };
         }
         #[doc(hidden)]
-        #[allow(unused_imports, reason = "templates may ask for them")]
+        #[allow(unused_imports, reason = "others may ask for them")]
         #vis use #hidden as #name;
-    })
+    }
 }
 
 /// Makes tokens fit for a Rust macro's result: `~` stands for `$`, which has a meaning there, and `$crate` for `crate`.

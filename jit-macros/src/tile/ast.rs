@@ -36,6 +36,23 @@ impl Tile {
 }
 
 /// The content of a `tile!`.
+pub(crate) enum Content {
+    Group(Group),
+    /// A group that asks for shared forms: of `rest` the `use` is gone.
+    Asks {
+        path: Path,
+        header: TokenStream,
+        rest: TokenStream,
+    },
+    /// Forms that groups ask for.
+    Forms {
+        vis: Visibility,
+        name: Ident,
+        tokens: TokenStream,
+    },
+}
+
+/// Tiles with a name.
 pub(crate) struct Group {
     pub(crate) vis: Visibility,
     pub(crate) name: Ident,

@@ -8,18 +8,29 @@
 mod ast;
 mod check;
 mod expand;
+mod form;
 mod parse;
+mod row;
 #[cfg(test)]
 mod tests;
 
+use crate::template::shared;
+use ast::Content;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
+use syn::Visibility;
 use syn::parse::Parser;
 
 /// Expands `tile!`.
 pub(crate) fn tile(input: TokenStream) -> TokenStream {
-    match parse::group.parse2(input) {
-        Ok(group) => expand::group(&group),
+    match parse::content.parse2(input) {
+        Ok(Content::Group(group)) => expand::group(&group),
+        Ok(Content::Asks { path, header, rest }) => {
+            quote!(#path! { { ::azulejo::__private::tile_step } { { #header } { #rest } } })
+        }
+        Ok(Content::Forms { vis, name, tokens }) => {
+            shared::handing_on(&name, matches!(vis, Visibility::Public(_)), tokens)
+        }
         Err(error) => {
             // A group without tiles in its place, so that the set it belongs to is not reported as well.
             let (vis, name) = (syn::Visibility::Inherited, Ident::new("unread", Span::call_site()));
@@ -27,6 +38,14 @@ pub(crate) fn tile(input: TokenStream) -> TokenStream {
             let error = error.into_compile_error();
             quote!(#error #empty)
         }
+    }
+}
+
+/// Goes on with `tile!` when shared forms have been told: `{ { header } { rows } } { forms }`.
+pub(crate) fn told(input: TokenStream) -> TokenStream {
+    match parse::told.parse2(input) {
+        Ok(content) => tile(content),
+        Err(error) => error.into_compile_error(),
     }
 }
 

@@ -3,7 +3,8 @@
 //! Patterns are handed on through `macro_rules!`, where `$` has a meaning of its own: on the way it is spelled
 //! `~`, and both are read alike.
 
-use super::ast::{Collected, Group, Header, Tile};
+use super::ast::{Collected, Content, Group, Header, Tile};
+use super::{form, row};
 use azulejo_core::grammar::{Clause, Pattern, Place, Predicate, Rule, Shape, Symbol, TypeSpec};
 use azulejo_core::vocab::Class;
 use proc_macro2::{Group as Delimited, Ident, Punct, Span, TokenStream, TokenTree};
@@ -12,31 +13,50 @@ use syn::parse::{ParseStream, Result};
 use syn::{Error, LitInt, Path, Token, Visibility, braced, parenthesized, token};
 
 /// The content of a `tile!`.
-pub(crate) fn group(input: ParseStream) -> Result<Group> {
+pub(crate) fn content(input: ParseStream) -> Result<Content> {
+    let start = input.fork();
     let vis: Visibility = input.parse()?;
     let keyword = input.call(Ident::parse_any)?;
-    if keyword != "group" {
+    if keyword != "group" && keyword != "forms" {
         return Err(Error::new(keyword.span(), "name the group first: `pub group int;`"));
     }
     let name = input.parse()?;
     input.parse::<Token![;]>()?;
-    let mut tiles = Vec::new();
-    while !input.is_empty() {
-        let mut tile = tile(input)?;
-        input
-            .parse::<Token![=>]>()
-            .map_err(|error| Error::new(error.span(), "a tile ends with its emitter: `=> |cx, t| …`"))?;
-        tile.emit = Some(input.parse()?);
-        tiles.push(tile);
-        if !input.is_empty() {
-            input.parse::<Token![,]>()?;
-        }
+    if keyword == "forms" {
+        let tokens = input.fork().parse()?;
+        form::forms(input)?;
+        return Ok(Content::Forms { vis, name, tokens });
     }
-    Ok(Group { vis, name, tiles })
+    let mut forms = Vec::new();
+    while input.peek(token::Brace) {
+        let told;
+        braced!(told in input);
+        forms.extend(form::forms(&told)?);
+    }
+    let header = between(&start, input);
+    if input.peek(Token![use]) {
+        input.parse::<Token![use]>()?;
+        let path = Path::parse_mod_style(input)?;
+        input.parse::<Token![;]>()?;
+        return Ok(Content::Asks { path, header, rest: input.parse()? });
+    }
+    Ok(Content::Group(Group { vis, name, tiles: row::tiles(input, forms)? }))
+}
+
+/// `{ { header } { rows } } { forms }`, as a group's content.
+pub(crate) fn told(input: ParseStream) -> Result<TokenStream> {
+    let (asking, header, rows, forms);
+    braced!(asking in input);
+    braced!(header in asking);
+    braced!(rows in asking);
+    braced!(forms in input);
+    let (header, rows, forms): (TokenStream, TokenStream, TokenStream) =
+        (header.parse()?, rows.parse()?, forms.parse()?);
+    Ok(quote::quote!(#header { #forms } #rows))
 }
 
 /// `name: pattern -> result, cost, clauses`, up to `=>`, `;` or the end.
-fn tile(input: ParseStream) -> Result<Tile> {
+pub(super) fn tile(input: ParseStream) -> Result<Tile> {
     let start = input.fork();
     let name: Ident = input.parse()?;
     input.parse::<Token![:]>()?;
@@ -52,11 +72,7 @@ fn tile(input: ParseStream) -> Result<Tile> {
     };
     input.parse::<Token![,]>().map_err(no_cost)?;
     let cost: LitInt = input.parse().map_err(no_cost)?;
-    let cost = cost
-        .base10_parse::<u16>()
-        .ok()
-        .filter(|cost| *cost <= 1000)
-        .ok_or_else(|| Error::new(cost.span(), "a cost is a number from 0 to 1000"))?;
+    let cost = self::cost(&cost)?;
     let mut clauses = Vec::new();
     let mut spans = Vec::new();
     let mut registers = Vec::new();
@@ -71,6 +87,16 @@ fn tile(input: ParseStream) -> Result<Tile> {
     let head = between(&start, input);
     let rule = Rule { name: name.to_string(), pattern, result: symbol, cost, clauses };
     Ok(Tile { rule, name, patterns: parser.spans, clauses: spans, registers, head, emit: None })
+}
+
+/// A pattern alone.
+pub(super) fn pattern(input: ParseStream) -> Result<Pattern> {
+    Patterns::default().pattern(input)
+}
+
+pub(super) fn cost(number: &LitInt) -> Result<u16> {
+    let cost = number.base10_parse::<u16>().ok().filter(|cost| *cost <= 1000);
+    cost.ok_or_else(|| Error::new(number.span(), "a cost is a number from 0 to 1000"))
 }
 
 /// The tokens from `start` to where `end` is now.
@@ -188,7 +214,7 @@ impl Patterns {
             })?;
             return Symbol::from_name(&name.to_string()).map(Shape::Symbol).ok_or_else(|| {
                 let problem = format!(
-                    "`{name}` is no symbol; operands are `reg`, `num`, `flag` or a pattern in parentheses"
+                    "`{name}` is no symbol and no form; operands are `reg`, `num`, `flag`, forms and patterns in parentheses"
                 );
                 Error::new(name.span(), problem)
             });
