@@ -66,4 +66,19 @@ impl Cond {
             plain => PLAIN[plain as usize ^ 1],
         }
     }
+
+    /// Holds of two numbers where this one holds of them the other way round.
+    pub(crate) fn swapped(self) -> Cond {
+        match self {
+            Cond::B => Cond::A,
+            Cond::A => Cond::B,
+            Cond::Ae => Cond::Be,
+            Cond::Be => Cond::Ae,
+            Cond::L => Cond::G,
+            Cond::G => Cond::L,
+            Cond::Ge => Cond::Le,
+            Cond::Le => Cond::Ge,
+            same => same,
+        }
+    }
 }

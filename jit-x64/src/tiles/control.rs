@@ -2,7 +2,6 @@
 //!
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
-use super::mem;
 use super::sequences::control::*;
 use crate::emit::Cond;
 use crate::encode::Alu;
@@ -12,6 +11,7 @@ use azulejo_macros::tile;
 
 tile! {
     pub group control;
+    use super::address;
 
     tc: (tc) -> reg, 0, entry, fixed(out = rdi) => |cx, t| { let _ = (cx, t); },
     local: (local) -> reg, 0, entry, fixed(out = rsi) => |cx, t| { let _ = (cx, t); },
@@ -73,16 +73,7 @@ tile! {
     invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); cx.invoke_from_memory(t) },
     invoke_spread_reg: (invoke_spread.i64 reg) -> reg, 30, fixed(0 = rsi) => |cx, t| cx.invoke_from_memory(t),
     // call [mem]
-    call_int_base: (call.$t:int (load.i64 reg)) -> reg, 23 => |cx, t| cx.call(mem::base(t, 0, 0)),
-    call_int_ofs: (call.$t:int (load.i64 (addr reg $o))) -> reg, 23 => |cx, t| cx.call(mem::ofs(t, 0, 0)),
-    call_int_elem: (call.$t:int (load.i64 (idx reg reg $s))) -> reg, 23 => |cx, t| cx.call(mem::elem(t, 0, 0)),
-    call_int_elem_ofs: (call.$t:int (load.i64 (addr (idx reg reg $s) $o))) -> reg, 23 => |cx, t| cx.call(mem::elem_ofs(t, 0, 0)),
-    call_float_base: (call.$t:float (load.i64 reg)) -> num, 23 => |cx, t| cx.call(mem::base(t, 0, 0)),
-    call_float_ofs: (call.$t:float (load.i64 (addr reg $o))) -> num, 23 => |cx, t| cx.call(mem::ofs(t, 0, 0)),
-    call_float_elem: (call.$t:float (load.i64 (idx reg reg $s))) -> num, 23 => |cx, t| cx.call(mem::elem(t, 0, 0)),
-    call_float_elem_ofs: (call.$t:float (load.i64 (addr (idx reg reg $s) $o))) -> num, 23 => |cx, t| cx.call(mem::elem_ofs(t, 0, 0)),
-    callv_base: (callv (load.i64 reg)) -> void, 23 => |cx, t| cx.call(mem::base(t, 0, 0)),
-    callv_ofs: (callv (load.i64 (addr reg $o))) -> void, 23 => |cx, t| cx.call(mem::ofs(t, 0, 0)),
-    callv_elem: (callv (load.i64 (idx reg reg $s))) -> void, 23 => |cx, t| cx.call(mem::elem(t, 0, 0)),
-    callv_elem_ofs: (callv (load.i64 (addr (idx reg reg $s) $o))) -> void, 23 => |cx, t| cx.call(mem::elem_ofs(t, 0, 0)),
+    call_int: (call.$t:int (load.i64 mem)) -> reg, 23 => |cx, t| cx.call(mem),
+    call_float: (call.$t:float (load.i64 mem)) -> num, 23 => |cx, t| cx.call(mem),
+    callv: (callv (load.i64 mem)) -> void, 23 => |cx, t| cx.call(mem),
 }

@@ -13,7 +13,7 @@ mod sequences;
 pub mod test;
 pub mod zero;
 
-use azulejo_macros::tileset;
+use azulejo_macros::{tile, tileset};
 
 tileset! {
     // ORDER FEATURES: as in `Features`.
@@ -25,28 +25,19 @@ tileset! {
         crate::tiles::atomic;
 }
 
-/// Memory operands of tiles: `k` is the first of the registers, `j` the first of the constants that are its parts.
-mod mem {
-    use crate::emit::Tile;
-    use crate::encode::Mem;
+tile! {
+    pub forms address;
 
-    /// `reg`
-    pub(super) fn base(t: &Tile<'_>, k: usize, _: usize) -> Mem {
-        Mem::at(t.reg(k), 0)
+    // where what is in memory is
+    form mem {
+        base: reg => |t| crate::Mem::at(t.reg(0), 0),
+        ofs: (addr reg $o) => |t| crate::Mem::at(t.reg(0), t.imm(0)),
+        elem: (idx reg reg $s), 1 => |t| crate::Mem::element(t.reg(0), t.reg(1), t.imm(0), 0),
+        elem_ofs: (addr (idx reg reg $s) $o), 1 => |t| crate::Mem::element(t.reg(0), t.reg(1), t.imm(0), t.imm(1)),
     }
-
-    /// `(addr reg $o)`
-    pub(super) fn ofs(t: &Tile<'_>, k: usize, j: usize) -> Mem {
-        Mem::at(t.reg(k), t.imm(j))
-    }
-
-    /// `(idx reg reg $s)`
-    pub(super) fn elem(t: &Tile<'_>, k: usize, j: usize) -> Mem {
-        Mem::element(t.reg(k), t.reg(k + 1), t.imm(j), 0)
-    }
-
-    /// `(addr (idx reg reg $s) $o)`
-    pub(super) fn elem_ofs(t: &Tile<'_>, k: usize, j: usize) -> Mem {
-        Mem::element(t.reg(k), t.reg(k + 1), t.imm(j), t.imm(j + 1))
+    // the same without elements of arrays, where they are too rare to be worth a tile
+    form near {
+        base: reg => |t| crate::Mem::at(t.reg(0), 0),
+        ofs: (addr reg $o) => |t| crate::Mem::at(t.reg(0), t.imm(0)),
     }
 }

@@ -3,7 +3,6 @@
 //!
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
-use super::mem;
 use super::sequences::float::store_alone;
 use super::sequences::int::*;
 use crate::encode::{Alu, Mem, Shift, Unary};
@@ -12,30 +11,29 @@ use azulejo_macros::tile;
 
 tile! {
     pub group zero;
+    use super::address;
 
     const_zx: (ucast.i32.i64 (const $c)) -> reg, 2 => |cx, t| cx.mov_imm(t.out(), t.imm(0) as u32 as u64),
     bits_zx: (ucast.i32.i64 (bitcast.f32.i32 num)) -> reg, 3 => |cx, t| cx.bits_to_int(false, t.out(), t.reg(0)),
     // the bits of a float with zeros above them, without a way through an integer register
-    store_bits_zx_base: (store.i64 reg (ucast.i32.i64 (bitcast.f32.i32 num))) -> void, 5, temp(float) => |cx, t| store_alone(cx, t, mem::base(t, 0, 0)),
-    store_bits_zx_ofs: (store.i64 (addr reg $o) (ucast.i32.i64 (bitcast.f32.i32 num))) -> void, 5, temp(float) => |cx, t| store_alone(cx, t, mem::ofs(t, 0, 0)),
+    store_bits_zx: (store.i64 near (ucast.i32.i64 (bitcast.f32.i32 num))) -> void, 5, temp(float) => |cx, t| store_alone(cx, t, near),
     add_zx: (ucast.i32.i64 (add.i32 reg reg)) -> reg, 2 => |cx, t| add(cx, t, Type::I32),
     add_const_zx: (ucast.i32.i64 (add.i32 reg (const $c:imm32))) -> reg, 2 => |cx, t| add_const(cx, t, Type::I32, t.imm(0)),
     sub_zx: (ucast.i32.i64 (sub.i32 reg reg)) -> reg, 2, tied(0) => |cx, t| cx.alu(Alu::Sub, Type::I32, t.out(), t.reg(1)),
-    and_zx: (ucast.i32.i64 (and.i32 reg reg)) -> reg, 2, tied(0) => |cx, t| cx.alu(Alu::And, Type::I32, t.out(), t.reg(1)),
-    and_const_zx: (ucast.i32.i64 (and.i32 reg (const $c:imm32))) -> reg, 2, tied(0) => |cx, t| cx.alu_imm(Alu::And, Type::I32, t.out(), t.imm(0)),
-    or_zx: (ucast.i32.i64 (or.i32 reg reg)) -> reg, 2, tied(0) => |cx, t| cx.alu(Alu::Or, Type::I32, t.out(), t.reg(1)),
-    or_const_zx: (ucast.i32.i64 (or.i32 reg (const $c:imm32))) -> reg, 2, tied(0) => |cx, t| cx.alu_imm(Alu::Or, Type::I32, t.out(), t.imm(0)),
-    xor_zx: (ucast.i32.i64 (xor.i32 reg reg)) -> reg, 2, tied(0) => |cx, t| cx.alu(Alu::Xor, Type::I32, t.out(), t.reg(1)),
-    xor_const_zx: (ucast.i32.i64 (xor.i32 reg (const $c:imm32))) -> reg, 2, tied(0) => |cx, t| cx.alu_imm(Alu::Xor, Type::I32, t.out(), t.imm(0)),
+    for alu in [and: Alu::And, or: Alu::Or, xor: Alu::Xor] {
+        _zx: (ucast.i32.i64 (alu.i32 reg reg)) -> reg, 2, tied(0) => |cx, t| cx.alu(alu, Type::I32, t.out(), t.reg(1)),
+        _const_zx: (ucast.i32.i64 (alu.i32 reg (const $c:imm32))) -> reg, 2, tied(0) => |cx, t| cx.alu_imm(alu, Type::I32, t.out(), t.imm(0)),
+    }
     mul_zx: (ucast.i32.i64 (mul.i32 reg reg)) -> reg, 4, tied(0) => |cx, t| cx.imul(Type::I32, t.out(), t.reg(1)),
     mul_const_zx: (ucast.i32.i64 (mul.i32 reg (const $c:imm32))) -> reg, 4 => |cx, t| cx.imul_imm(Type::I32, t.out(), t.reg(0), t.imm(0)),
     mul_factor_zx: (ucast.i32.i64 (mul.i32 reg (const $c:factor))) -> reg, 3 => |cx, t| cx.lea(false, t.out(), Mem::element(t.reg(0), t.reg(0), t.imm(0) - 1, 0)),
     mul_factor_add_zx: (ucast.i32.i64 (add.i32 (mul.i32 reg (const $c:factor)) (const $d:imm32))) -> reg, 4 => |cx, t| cx.lea(false, t.out(), Mem::element(t.reg(0), t.reg(0), t.imm(0) - 1, t.imm(1))),
-    neg_zx: (ucast.i32.i64 (neg.i32 reg)) -> reg, 2, tied(0) => |cx, t| cx.unary(Unary::Neg, Type::I32, t.out()),
-    not_zx: (ucast.i32.i64 (not.i32 reg)) -> reg, 2, tied(0) => |cx, t| cx.unary(Unary::Not, Type::I32, t.out()),
-    shl_const_zx: (ucast.i32.i64 (shl.i32 reg (const $c))) -> reg, 2, tied(0) => |cx, t| shift32(cx, t, Shift::Shl),
-    shr_const_zx: (ucast.i32.i64 (shr.i32 reg (const $c))) -> reg, 2, tied(0) => |cx, t| shift32(cx, t, Shift::Shr),
-    sar_const_zx: (ucast.i32.i64 (sar.i32 reg (const $c))) -> reg, 2, tied(0) => |cx, t| shift32(cx, t, Shift::Sar),
+    for unary in [neg: Unary::Neg, not: Unary::Not] {
+        _zx: (ucast.i32.i64 (unary.i32 reg)) -> reg, 2, tied(0) => |cx, t| cx.unary(unary, Type::I32, t.out()),
+    }
+    for shift in [shl: Shift::Shl, shr: Shift::Shr, sar: Shift::Sar] {
+        _const_zx: (ucast.i32.i64 (shift.i32 reg (const $c))) -> reg, 2, tied(0) => |cx, t| shift32(cx, t, shift),
+    }
     rotl_const_zx: (ucast.i32.i64 (rotl.i32 reg (const $c))) -> reg, 3, tied(0) => |cx, t| shift32(cx, t, Shift::Rol),
     rotl_x_zx: (ucast.i32.i64 (rotl.i32 reg (const $c))) -> reg, 2, needs(bmi2) => |cx, t| cx.rorx(Type::I32, t.out(), t.reg(0), t.imm(0).wrapping_neg() & 31),
     rotr_const_zx: (ucast.i32.i64 (rotr.i32 reg (const $c))) -> reg, 3, tied(0) => |cx, t| shift32(cx, t, Shift::Ror),
