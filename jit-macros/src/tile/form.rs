@@ -47,17 +47,16 @@ pub(super) struct Counts {
     pub(super) imms: usize,
 }
 
-/// Forms, and nothing else.
-pub(super) fn forms(input: ParseStream) -> Result<Vec<Form>> {
-    let mut forms = Vec::new();
+/// Reads forms, and nothing else, behind those that are known.
+pub(super) fn forms(input: ParseStream, known: &mut Vec<Form>) -> Result<()> {
     while !input.is_empty() {
         if !is_form(input) {
             return Err(input.error("only forms are shared: `form mem { base: reg => |t| …, }`"));
         }
-        let next = form(input, &forms)?;
-        forms.push(next);
+        let next = form(input, known)?;
+        known.push(next);
     }
-    Ok(forms)
+    Ok(())
 }
 
 pub(super) fn is_form(input: ParseStream) -> bool {

@@ -1,5 +1,6 @@
 //! `tile!` and `tileset!`: tiles as rows, their tables computed while the user's crate is compiled.
 //!
+//! Rows that stand for several tiles are expanded as they are read, in [`row`].
 //! `tile!` leaves the emitters in a static and a macro that hands its patterns on. `tileset!` asks one group
 //! after the other for its patterns: each time it expands to a call of the next group's macro, which calls
 //! [`step`] with what was collected so far. When none is left, the tables are computed by

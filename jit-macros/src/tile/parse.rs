@@ -24,14 +24,14 @@ pub(crate) fn content(input: ParseStream) -> Result<Content> {
     input.parse::<Token![;]>()?;
     if keyword == "forms" {
         let tokens = input.fork().parse()?;
-        form::forms(input)?;
+        form::forms(input, &mut Vec::new())?;
         return Ok(Content::Forms { vis, name, tokens });
     }
     let mut forms = Vec::new();
     while input.peek(token::Brace) {
         let told;
         braced!(told in input);
-        forms.extend(form::forms(&told)?);
+        form::forms(&told, &mut forms)?;
     }
     let header = between(&start, input);
     if input.peek(Token![use]) {

@@ -62,6 +62,9 @@ pub(super) fn tiles(input: ParseStream, mut forms: Vec<Form>) -> Result<Vec<Tile
 /// A row, or a block of rows.
 fn item(input: ParseStream, scope: Scope<'_>, tiles: &mut Vec<Tile>) -> Result<()> {
     if !input.peek(Token![for]) {
+        if input.peek(Token![use]) {
+            return Err(input.error("shared forms are asked for first: `pub group int; use path::address;`"));
+        }
         if is_form(input) {
             return Err(input.error("forms stand in no block"));
         }

@@ -352,6 +352,7 @@ fn mistakes_in_forms() {
             row("for mem { for near { x: (load near) -> reg, 1 => |cx, t| {} } }"),
             "these rows are of a form already: `mem`",
         ),
+        (row("use super::address;"), "shared forms are asked for first: `pub group int; use path::address;`"),
         (row("for mem { form far { x: reg => |t| 1 } }"), "forms stand in no block"),
         (
             format!("forms a; {MEM} x: (load mem) -> reg, 1 => |cx, t| {{}}"),
