@@ -181,7 +181,40 @@ pub fn derive_fields(input: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// The document `docs/adding-an-operator.md` explains patterns and clauses.
+/// A row stands for several tiles if one of its operands is a form, or if it stands in a list of operators:
+///
+/// ```
+/// # fn main() {}
+/// # #[cfg(target_arch = "x86_64")]
+/// mod tiles {
+///     use azulejo::x64::Mem;
+///     use azulejo::x64::encode::Alu;
+///
+///     azulejo::tile! {
+///         pub group own;
+///
+///         form field {
+///             first: reg => |t| Mem::at(t.reg(0), 0),
+///             other: (addr reg $offset), 1 => |t| Mem::at(t.reg(0), t.imm(0)),
+///         }
+///         for alu in [and: Alu::And, or: Alu::Or] {
+///             _field: (alu.$t:int reg (load.$t field)) -> reg, 4 + field, tied(0) => |cx, t| {
+///                 cx.alu(alu, t.sig.ty, t.out(), field)
+///             },
+///         }
+///     }
+/// }
+///
+/// # #[cfg(target_arch = "x86_64")]
+/// # azulejo::tileset! {
+/// #     pub static TILES: extends azulejo::x64::X64;
+/// #     groups = crate::tiles;
+/// # }
+/// # #[cfg(target_arch = "x86_64")]
+/// # const _: () = assert!(TILES.emit.len() == azulejo::x64::X64.emit.len() + 4);
+/// ```
+///
+/// The document `docs/adding-an-operator.md` explains patterns, forms, lists and clauses.
 #[proc_macro]
 pub fn tile(input: TokenStream) -> TokenStream {
     tile::tile(input.into()).into()

@@ -6,30 +6,39 @@
 pub mod tiles {
     //! The tiles.
 
-    use azulejo::x64::encode::{Alu, Bits};
+    use azulejo::x64::encode::{Alu, Bits, Rm};
     use azulejo::x64::{Cond, Mem, Type};
     use dynasmrt::{DynasmApi, dynasm};
 
     azulejo::tile! {
         pub group own;
+        use azulejo::x64::tiles::address;
 
         // Registers, with the assembler.
         my_sub: (sub.i64 reg reg) -> reg, 1, tied(0) => |cx, t| {
             dynasm!(cx; .arch x64; sub Rq(t.out()), Rq(t.reg(1)))
         },
-        // The same with a method, for every width, and with an operand that may be in memory.
-        my_xor: (xor.$t:i32|i64 reg reg) -> reg, 1, tied(0), any(1) => |cx, t| {
-            cx.alu(Alu::Xor, t.sig.ty, t.out(), t.place(1))
-        },
+        // The same with a method, for every width, and with an operand that may be in memory: two tiles, `xor_own` and `or_own`.
+        for alu in [xor: Alu::Xor, or: Alu::Or] {
+            _own: (alu.$t:i32|i64 reg reg) -> reg, 1, tied(0), any(1) => |cx, t| {
+                cx.alu(alu, t.sig.ty, t.out(), t.place(1))
+            },
+        }
         // A constant.
         my_add: (add.i64 reg (const $c:imm32)) -> reg, 1, tied(0) => |cx, t| {
             cx.alu_imm(Alu::Add, Type::I64, t.out(), t.imm(0))
         },
-        // A scratch register, and memory.
-        my_and: (and.i64 reg (load.i64 (addr reg $offset))) -> reg, 1, tied(0), temp(int) => |cx, t| {
-            cx.load(Type::I64, t.temp(0), Mem::at(t.reg(1), t.imm(0)));
+        // A scratch register, and memory, wherever that is: a tile for each alternative of the form `mem`, which is in `address`.
+        my_and: (and.i64 reg (load.i64 mem)) -> reg, 1 + mem, tied(0), temp(int) => |cx, t| {
+            cx.load(Type::I64, t.temp(0), mem);
             cx.alu(Alu::And, Type::I64, t.out(), t.temp(0));
         },
+        // A form of this group's own: a register, or what is in memory, as one operand.
+        form source {
+            register: reg => |t| Rm::from(t.reg(0)),
+            field: (load.i64 (addr reg $offset)), 3 => |t| Rm::from(Mem::at(t.reg(0), t.imm(0))),
+        }
+        my_mul: (mul.i64 reg source) -> reg, 1 + source, tied(0) => |cx, t| cx.imul(Type::I64, t.out(), source),
         // A flag: the tile leaves it in the CPU, and says which condition it is.
         my_lt: (lt.i64 reg reg) -> flag, 0 => |cx, t| {
             cx.alu(Alu::Cmp, Type::I64, t.reg(0), t.reg(1));
