@@ -34,7 +34,7 @@ fn int(ty: Type, operand: Rm) -> Is {
     match operand {
         Rm::Reg(reg) => Is::Int(ty, reg),
         Rm::Mem(mem) => Is::Mem(mem),
-        Rm::Constant(_) => unreachable!("constants have no place before the code is linked"),
+        Rm::Constant(_) | Rm::Address(_) => unreachable!("it has no place before the code is linked"),
     }
 }
 
@@ -42,7 +42,7 @@ fn float(operand: Rm) -> Is {
     match operand {
         Rm::Reg(reg) => Is::Float(reg),
         Rm::Mem(mem) => Is::Mem(mem),
-        Rm::Constant(_) => unreachable!("constants have no place before the code is linked"),
+        Rm::Constant(_) | Rm::Address(_) => unreachable!("it has no place before the code is linked"),
     }
 }
 

@@ -1,0 +1,150 @@
+//! The members of the families of instructions, and the opcodes of each.
+
+use super::opcode::{Opcode, opcode};
+use azulejo_core::vocab::Type;
+
+/// A family: its members, and what is known of each.
+macro_rules! family {
+    ($(#[$doc:meta])* $family:ident, $opcodes:ty: $($member:ident => $of_member:expr,)+) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[allow(missing_docs, reason = "named like the instructions")]
+        pub enum $family {
+            $($member),+
+        }
+
+        impl $family {
+            pub(super) fn opcodes(self) -> &'static $opcodes {
+                static OPCODES: &[$opcodes] = &[$($of_member),+];
+                &OPCODES[self as usize]
+            }
+        }
+    };
+}
+
+/// The opcodes of two-operand arithmetic, on 32 bits.
+pub(super) struct AluOpcodes {
+    pub(super) to_reg: Opcode,
+    pub(super) to_mem: Opcode,
+    /// With a byte that is widened with its sign. dynasm knows it and never chooses it.
+    pub(super) imm8: Opcode,
+    pub(super) imm: Opcode,
+}
+
+macro_rules! alu {
+    ($op:ident) => {
+        AluOpcodes {
+            to_reg: opcode!($op ecx, [rax]),
+            to_mem: opcode!($op DWORD [rax], ecx),
+            imm8: opcode!($op DWORD [rax], DWORD 1).plus(2),
+            imm: opcode!($op DWORD [rax], DWORD 1),
+        }
+    };
+}
+
+family! {
+    /// Two-operand arithmetic.
+    Alu, AluOpcodes:
+    Add => alu!(add),
+    Or => alu!(or),
+    And => alu!(and),
+    Sub => alu!(sub),
+    Xor => alu!(xor),
+    Cmp => alu!(cmp),
+}
+
+/// The opcodes of shifts, of 32 bits.
+pub(super) struct ShiftOpcodes {
+    pub(super) by_one: Opcode,
+    pub(super) by_imm: Opcode,
+    pub(super) by_cl: Opcode,
+}
+
+macro_rules! shift {
+    ($op:ident) => {
+        ShiftOpcodes {
+            // dynasm has no form without a count.
+            by_one: opcode!($op DWORD [rax], BYTE 1).plus(0x10),
+            by_imm: opcode!($op DWORD [rax], BYTE 1),
+            by_cl: opcode!($op DWORD [rax], cl),
+        }
+    };
+}
+
+family! {
+    /// Shifts and rotations.
+    Shift, ShiftOpcodes:
+    Rol => shift!(rol),
+    Ror => shift!(ror),
+    Shl => shift!(shl),
+    Shr => shift!(shr),
+    Sar => shift!(sar),
+}
+
+family! {
+    /// One-operand arithmetic.
+    Unary, Opcode:
+    Not => opcode!(not DWORD [rax]),
+    Neg => opcode!(neg DWORD [rax]),
+    Mul => opcode!(mul DWORD [rax]),
+    Imul => opcode!(imul DWORD [rax]),
+    Div => opcode!(div DWORD [rax]),
+    Idiv => opcode!(idiv DWORD [rax]),
+}
+
+/// An instruction's opcode for each width of floats.
+pub(super) struct FloatOpcodes {
+    pub(super) f32: Opcode,
+    pub(super) f64: Opcode,
+}
+
+impl FloatOpcodes {
+    pub(super) const fn of(&self, ty: Type) -> Opcode {
+        match ty {
+            Type::F32 => self.f32,
+            _ => self.f64,
+        }
+    }
+}
+
+macro_rules! floats {
+    ($single:ident, $double:ident) => {
+        FloatOpcodes { f32: opcode!($single xmm1, [rax]), f64: opcode!($double xmm1, [rax]) }
+    };
+}
+
+family! {
+    /// Scalar float arithmetic.
+    Sse, FloatOpcodes:
+    Sqrt => floats!(sqrtss, sqrtsd),
+    Add => floats!(addss, addsd),
+    Mul => floats!(mulss, mulsd),
+    Sub => floats!(subss, subsd),
+    Min => floats!(minss, minsd),
+    Div => floats!(divss, divsd),
+    Max => floats!(maxss, maxsd),
+}
+
+family! {
+    /// Bitwise operations on whole float registers.
+    Bits, Opcode:
+    And => opcode!(andps xmm1, [rax]),
+    AndNot => opcode!(andnps xmm1, [rax]),
+    Or => opcode!(orps xmm1, [rax]),
+    Xor => opcode!(xorps xmm1, [rax]),
+}
+
+pub(super) const LOAD_FLOAT: FloatOpcodes = floats!(movss, movsd);
+pub(super) const COMPARE_FLOATS: FloatOpcodes = floats!(ucomiss, ucomisd);
+/// To the other width.
+pub(super) const CONVERT_FLOAT: FloatOpcodes = floats!(cvtss2sd, cvtsd2ss);
+pub(super) const STORE_FLOAT: FloatOpcodes =
+    FloatOpcodes { f32: opcode!(movss DWORD [rax], xmm1), f64: opcode!(movsd QWORD [rax], xmm1) };
+pub(super) const ROUND: FloatOpcodes =
+    FloatOpcodes { f32: opcode!(roundss xmm1, [rax], 1), f64: opcode!(roundsd xmm1, [rax], 1) };
+/// To a float of this width, from an integer of 32 bits.
+pub(super) const FROM_INT: FloatOpcodes =
+    FloatOpcodes { f32: opcode!(cvtsi2ss xmm1, DWORD [rax]), f64: opcode!(cvtsi2sd xmm1, DWORD [rax]) };
+/// From a float of this width, to an integer of 32 bits.
+pub(super) const TO_INT: FloatOpcodes =
+    FloatOpcodes { f32: opcode!(cvttss2si ecx, [rax]), f64: opcode!(cvttsd2si ecx, [rax]) };
