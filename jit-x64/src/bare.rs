@@ -4,7 +4,7 @@
 //! else is made of tiles.
 
 use crate::emit::{Cond, Emitter, Options};
-use crate::encode::{Alu, Mem, Shift};
+use crate::encode::{Alu, Imm, Mem, Shift};
 use crate::frame::Frame;
 use crate::regs;
 use azulejo_code::Field;
@@ -29,7 +29,7 @@ pub(crate) fn baseline_frame(
     let make_at = emitter.here() - emitter.frame.room_len() as usize;
     let cell = Mem::at(regs::RSP.number(), room as i64);
     let [context, slots, to] = [regs::RDI, regs::RSI, regs::RDX].map(Reg::number);
-    emitter.store_imm(Type::I64, cell, 0);
+    emitter.store(Type::I64, cell, Imm(0));
     emitter.mov(regs::R12.number(), context);
     emitter.mov(regs::RBX.number(), slots);
     let mut unit_at = Vec::new();
@@ -62,11 +62,11 @@ impl Emitter {
     /// who entered it is told.
     fn note(&mut self, cell: Mem) {
         let [rdx, rsi, r11] = [regs::RDX, regs::RSI, regs::R11].map(Reg::number);
-        self.test(Type::I32, rdx, rdx);
-        let has_not_failed = self.skip_if(Cond::E);
+        self.alu(Alu::Test, Type::I32, rdx, rdx);
+        let has_not_failed = self.skip(Cond::E);
         self.load(Type::I64, rsi, cell);
-        self.test(Type::I64, rsi, rsi);
-        let is_not_own = self.skip_if(Cond::E);
+        self.alu(Alu::Test, Type::I64, rsi, rsi);
+        let is_not_own = self.skip(Cond::E);
         self.load(Type::I64, r11, Mem::at(rsi, CallCell::HOST as i64));
         self.call(Mem::at(r11, Host::NOTE_STUB as i64));
         self.land(has_not_failed);
@@ -80,15 +80,15 @@ impl Emitter {
         let [rsi, rdi, r8, r11] = [regs::RSI, regs::RDI, regs::R8, regs::R11].map(Reg::number);
         let place = |at: u32| Mem::at(rsp, cell + at as i64);
         self.load(Type::I64, rdi, place(0));
-        self.test(Type::I64, rdi, rdi);
-        let is_own = self.skip_if(Cond::Ne);
+        self.alu(Alu::Test, Type::I64, rdi, rdi);
+        let is_own = self.skip(Cond::Ne);
         self.turn();
         self.leave();
         self.land(is_own);
         self.mov(rcx, rax);
-        self.shift_imm(Shift::Shr, Type::I64, rcx, 32);
-        self.alu_imm(Alu::Cmp, Type::I32, rcx, Left::Tailed as i64);
-        let is_followed = self.skip_if(Cond::E);
+        self.shift(Shift::Shr, Type::I64, rcx, Imm(32));
+        self.alu(Alu::Cmp, Type::I32, rcx, Imm(Left::Tailed as i64));
+        let is_followed = self.skip(Cond::E);
         self.mov(r8, rdx);
         self.mov(rcx, rax);
         self.lea(true, rdx, place(SLOTS));

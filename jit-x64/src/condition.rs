@@ -34,6 +34,26 @@ pub enum Cond {
 }
 
 impl Cond {
+    /// Those of one flag of the CPU or of several, by number.
+    pub(crate) const PLAIN: [Cond; 16] = [
+        Cond::O,
+        Cond::No,
+        Cond::B,
+        Cond::Ae,
+        Cond::E,
+        Cond::Ne,
+        Cond::Be,
+        Cond::A,
+        Cond::S,
+        Cond::Ns,
+        Cond::P,
+        Cond::Np,
+        Cond::L,
+        Cond::Ge,
+        Cond::Le,
+        Cond::G,
+    ];
+
     /// Holds where this one does not.
     ///
     /// ```
@@ -42,28 +62,10 @@ impl Cond {
     /// assert_eq!(Cond::L.inverted(), Cond::Ge);
     /// ```
     pub fn inverted(self) -> Cond {
-        const PLAIN: [Cond; 16] = [
-            Cond::O,
-            Cond::No,
-            Cond::B,
-            Cond::Ae,
-            Cond::E,
-            Cond::Ne,
-            Cond::Be,
-            Cond::A,
-            Cond::S,
-            Cond::Ns,
-            Cond::P,
-            Cond::Np,
-            Cond::L,
-            Cond::Ge,
-            Cond::Le,
-            Cond::G,
-        ];
         match self {
             Cond::OrderedE => Cond::UnorderedNe,
             Cond::UnorderedNe => Cond::OrderedE,
-            plain => PLAIN[plain as usize ^ 1],
+            plain => Cond::PLAIN[plain as usize ^ 1],
         }
     }
 

@@ -8,7 +8,8 @@
 
 use crate::bare;
 pub use crate::condition::Cond;
-use crate::encode::{Alu, Bits, Mem, Rm};
+use crate::encode::opcode::{Opcode, opcode};
+use crate::encode::{Alu, Bits, Imm, Mem, Rm, cmovcc, field, setcc};
 use crate::ending::Ending;
 use crate::frame::Frame;
 use crate::glue;
@@ -18,7 +19,7 @@ use crate::machine::MACHINE;
 use crate::regs;
 use azulejo_code::Machine;
 use azulejo_code::call::{AdapterAdmission, Admission, Callbacks, Entries, HostFunctions, Stubs, TargetCode};
-use azulejo_code::emit::{self, Backend, BaselineFrame, Buffer, Goal, NEXT, Place};
+use azulejo_code::emit::{self, Backend, BaselineFrame, Buffer, Goal, Place};
 pub use azulejo_code::emit::{Options, emit};
 use azulejo_code::status::RawStatus;
 use azulejo_core::ir::assignment::Move;
@@ -191,7 +192,7 @@ impl Emitter {
             0 => self.sse_bits(Bits::Xor, dst, dst),
             _ => {
                 let constant = self.constant(bits as u128);
-                self.load_float(ty, dst, constant);
+                self.load(ty, dst, constant);
             }
         }
     }
@@ -201,29 +202,10 @@ impl Emitter {
         Rm::Constant(self.pool.entry(bits))
     }
 
-    /// The distance to a constant.
-    pub(crate) fn constant_field(&mut self, entry: u32) {
-        self.fixup(Goal::Constant(entry), Jump::Field);
-        self.bytes(&[0; 4]);
-    }
-
-    /// The distance to an address outside of the code that is in reach. Only for instructions that end with it.
-    pub(crate) fn distance_to(&mut self, address: u64) {
-        self.fixup(Goal::Address(address), Jump::Field);
-        self.bytes(&[0; 4]);
-    }
-
-    /// In a stencil: ends the block with an exit to another bytecode.
-    pub(crate) fn continue_at(&mut self, exit: i64) {
-        if exit as u32 != NEXT || !self.falls_through {
-            self.jump_out(exit as u32);
-        }
-    }
-
+    /// Leaves a stencil by this exit.
     pub(crate) fn jump_out(&mut self, exit: u32) {
-        self.byte(0xe9);
-        self.fixup(Goal::Exit(exit), Jump::Field);
-        self.bytes(&[0; 4]);
+        opcode!(jmp DWORD 0).write_plain(self);
+        field(self, Goal::Exit(exit));
     }
 
     // Control flow.
@@ -240,7 +222,7 @@ impl Emitter {
 
     /// Ends the block with a jump to its only successor.
     pub fn jump(&mut self) {
-        self.jump_to(self.ways[0]);
+        jump_to(self, self.ways[0]);
     }
 
     /// Ends the block by the condition that the tile before made: the first successor if it holds.
@@ -248,12 +230,12 @@ impl Emitter {
         let condition = self.condition();
         let (so, not) = (self.ways[0], self.ways[1]);
         if so == not {
-            self.jump_to(so);
+            jump_to(self, so);
         } else if so == self.next {
-            self.jump_if(condition.inverted(), not, so);
+            jump_if(self, condition.inverted(), not, so);
         } else {
-            self.jump_if(condition, so, not);
-            self.jump_to(not);
+            jump_if(self, condition, so, not);
+            jump_to(self, not);
         }
     }
 
@@ -263,11 +245,11 @@ impl Emitter {
         let ways = core::mem::take(&mut self.ways);
         let (last, cases) = ways.split_last().expect("a switch has a default");
         if cases.is_empty() {
-            self.jump_to(*last);
+            jump_to(self, *last);
         } else {
-            self.alu_imm(Alu::Cmp, Type::I64, value, cases.len() as i64);
-            self.jump_if(Cond::Ae, *last, Block::NONE);
-            // lea table, [rip + distance to the table]; the distance is known when the table is placed.
+            self.alu(Alu::Cmp, Type::I64, value, Imm(cases.len() as i64));
+            jump_if(self, Cond::Ae, *last, Block::NONE);
+            // The distance to the table is known when it is placed.
             self.bytes(&[0x48 | table >> 3 << 2, 0x8d, (table & 7) << 3 | 5]);
             let distance = self.bytes.len();
             self.bytes(&[0; 4]);
@@ -287,53 +269,20 @@ impl Emitter {
         self.ways = ways;
     }
 
-    fn jump_to(&mut self, to: Block) {
-        if to == self.next {
-            return;
-        }
-        self.byte(0xe9);
-        self.distance(to, Jump::Jump);
-    }
-
-    /// `otherwise` is where control goes if not, directly behind or by a jump that follows.
-    fn jump_if(&mut self, condition: Cond, to: Block, otherwise: Block) {
-        match condition {
-            Cond::OrderedE => {
-                self.jcc(Cond::P, otherwise);
-                self.jcc(Cond::E, to);
-            }
-            Cond::UnorderedNe => {
-                self.jcc(Cond::P, to);
-                self.jcc(Cond::Ne, to);
-            }
-            plain => self.jcc(plain, to),
-        }
-    }
-
-    pub(crate) fn jcc(&mut self, condition: Cond, to: Block) {
-        self.bytes(&[0x0f, 0x80 | condition as u8]);
-        self.distance(to, Jump::Branch);
-    }
-
-    pub(crate) fn distance(&mut self, to: Block, form: Jump) {
-        self.fixup_block(to, form);
-        self.bytes(&[0; 4]);
-    }
-
     /// One byte in a register: whether the condition holds. What is above it is as it was.
     pub fn set_if(&mut self, condition: Cond, dst: u8, scratch: u8) {
         match condition {
             Cond::OrderedE => {
-                self.setcc(Cond::Np as u8, scratch);
-                self.setcc(Cond::E as u8, dst);
+                setcc(self, Cond::Np, scratch);
+                setcc(self, Cond::E, dst);
                 self.alu(Alu::And, Type::I32, dst, scratch);
             }
             Cond::UnorderedNe => {
-                self.setcc(Cond::P as u8, scratch);
-                self.setcc(Cond::Ne as u8, dst);
+                setcc(self, Cond::P, scratch);
+                setcc(self, Cond::Ne, dst);
                 self.alu(Alu::Or, Type::I32, dst, scratch);
             }
-            plain => self.setcc(plain as u8, dst),
+            plain => setcc(self, plain, dst),
         }
     }
 
@@ -341,15 +290,15 @@ impl Emitter {
     pub fn move_if(&mut self, condition: Cond, wide: bool, dst: u8, so: u8) {
         match condition {
             Cond::OrderedE => {
-                let unordered = self.skip_if(Cond::P);
-                self.cmovcc(Cond::E as u8, wide, dst, so);
+                let unordered = self.skip(Cond::P);
+                cmovcc(self, Cond::E, wide, dst, so);
                 self.land(unordered);
             }
             Cond::UnorderedNe => {
-                self.cmovcc(Cond::P as u8, wide, dst, so);
-                self.cmovcc(Cond::Ne as u8, wide, dst, so);
+                cmovcc(self, Cond::P, wide, dst, so);
+                cmovcc(self, Cond::Ne, wide, dst, so);
             }
-            plain => self.cmovcc(plain as u8, wide, dst, so),
+            plain => cmovcc(self, plain, wide, dst, so),
         }
     }
 
@@ -357,51 +306,40 @@ impl Emitter {
     pub fn only_if(&mut self, condition: Cond, so: impl FnOnce(&mut Emitter)) {
         match condition {
             Cond::OrderedE => {
-                let unordered = self.skip_if(Cond::P);
-                let differ = self.skip_if(Cond::Ne);
+                let unordered = self.skip(Cond::P);
+                let differ = self.skip(Cond::Ne);
                 so(self);
                 self.land(differ);
                 self.land(unordered);
             }
             Cond::UnorderedNe => {
-                let unordered = self.skip_if(Cond::P);
-                let equal = self.skip_if(Cond::E);
+                let unordered = self.skip(Cond::P);
+                let equal = self.skip(Cond::E);
                 self.land(unordered);
                 so(self);
                 self.land(equal);
             }
             plain => {
-                let not = self.skip_if(plain.inverted());
+                let not = self.skip(plain.inverted());
                 so(self);
                 self.land(not);
             }
         }
     }
 
-    /// A short jump within a tile, on a plain condition; give the result to [`Emitter::land`].
-    pub fn skip_if(&mut self, condition: Cond) -> usize {
-        self.bytes(&[0x70 | condition as u8, 0]);
+    /// A short jump within a tile, always (`None`) or on a plain condition; give the result to [`Emitter::land`].
+    pub fn skip(&mut self, condition: impl Into<Option<Cond>>) -> usize {
+        short_jump(condition.into()).write_plain(self);
+        self.byte(0);
         self.bytes.len()
     }
 
-    /// A short jump within a tile; give the result to [`Emitter::land`].
-    pub fn skip(&mut self) -> usize {
-        self.bytes(&[0xeb, 0]);
-        self.bytes.len()
-    }
-
-    /// A short jump within a tile, back to where it was [here](Buffer::here).
-    pub fn skip_back(&mut self, to: usize) {
+    /// A short jump within a tile, always (`None`) or on a plain condition, back to where it was [here](Buffer::here).
+    pub fn skip_back(&mut self, condition: impl Into<Option<Cond>>, to: usize) {
         let distance = to as i64 - (self.bytes.len() as i64 + 2);
         let distance = i8::try_from(distance).expect("a tile is shorter than 128 bytes");
-        self.bytes(&[0xeb, distance as u8]);
-    }
-
-    /// As [`skip_back`](Self::skip_back), on a plain condition.
-    pub(crate) fn skip_back_if(&mut self, condition: Cond, to: usize) {
-        self.skip_back(to);
-        let at = self.bytes.len() - 2;
-        self.bytes[at] = 0x70 | condition as u8;
+        short_jump(condition.into()).write_plain(self);
+        self.byte(distance as u8);
     }
 
     /// A short jump within a tile lands here.
@@ -411,6 +349,43 @@ impl Emitter {
         // The byte has a sign: a distance that is too long for it would lead back.
         self.bytes[from - 1] = i8::try_from(distance).expect("a tile is shorter than 128 bytes") as u8;
     }
+}
+
+fn jump_to(cx: &mut Emitter, to: Block) {
+    if to == cx.next {
+        return;
+    }
+    opcode!(jmp DWORD 0).write_plain(cx);
+    distance(cx, to, Jump::Jump);
+}
+
+/// `otherwise` is where control goes if not, directly behind or by a jump that follows.
+fn jump_if(cx: &mut Emitter, condition: Cond, to: Block, otherwise: Block) {
+    match condition {
+        Cond::OrderedE => {
+            jcc(cx, Cond::P, otherwise);
+            jcc(cx, Cond::E, to);
+        }
+        Cond::UnorderedNe => {
+            jcc(cx, Cond::P, to);
+            jcc(cx, Cond::Ne, to);
+        }
+        plain => jcc(cx, plain, to),
+    }
+}
+
+pub(crate) fn jcc(cx: &mut Emitter, condition: Cond, to: Block) {
+    opcode!(jo DWORD 0).plus(condition as u8).write_plain(cx);
+    distance(cx, to, Jump::Branch);
+}
+
+pub(crate) fn distance(cx: &mut Emitter, to: Block, form: Jump) {
+    cx.fixup_block(to, form);
+    cx.bytes(&[0; 4]);
+}
+
+fn short_jump(condition: Option<Cond>) -> Opcode {
+    condition.map_or(opcode!(jmp BYTE 0), |condition| opcode!(jo BYTE 0).plus(condition as u8))
 }
 
 impl DynasmApi for Emitter {
@@ -448,7 +423,7 @@ mod tests {
     /// The distance of a short jump over so many bytes.
     fn skipped(len: usize) -> u8 {
         let mut emitter = Emitter::bare();
-        let from = emitter.skip();
+        let from = emitter.skip(None);
         emitter.bytes(&vec![0x90; len]);
         emitter.land(from);
         emitter.take()[1]

@@ -6,14 +6,16 @@
 //! whose form is data. So an instruction is written once for all of its forms, and nothing is paid for the assembler when code
 //! is made.
 
-use crate::emit::Emitter;
+use crate::emit::{Cond, Emitter};
+use crate::jump::Jump;
+use azulejo_code::emit::Goal;
 use azulejo_core::vocab::Type;
-use dynasmrt::dynasm;
 use opcode::{opcode, vex};
-pub use words::{Alu, Bits, Shift, Sse, Unary};
-use words::{COMPARE_FLOATS, CONVERT_FLOAT, FROM_INT, LOAD_FLOAT, ROUND, STORE_FLOAT, TO_INT};
+use words::{CONVERT_FLOAT, FROM_INT, LOAD_FLOAT, ROUND, STORE_FLOAT, TO_INT};
 
-mod opcode;
+pub use words::{Alu, Atomic, Bits, Count, Shift, Sse, Unary};
+
+pub(crate) mod opcode;
 #[cfg(test)]
 mod shown;
 #[cfg(test)]
@@ -99,75 +101,78 @@ impl From<Mem> for Rm {
     }
 }
 
+/// A constant as an operand.
+///
+/// ```
+/// # mod azulejo { pub use azulejo_x64 as x64; }
+/// use azulejo::x64::encode::{Imm, Operand};
+/// assert_eq!(Operand::from(Imm(-1)), Operand::Imm(-1));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Imm(pub i64);
+
+/// An operand that is only read.
+///
+/// ```
+/// # mod azulejo { pub use azulejo_x64 as x64; }
+/// use azulejo::x64::Mem;
+/// use azulejo::x64::encode::{Operand, Rm};
+/// assert_eq!(Operand::from(Mem::at(6, 8)), Operand::Place(Rm::Mem(Mem::at(6, 8))));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operand {
+    /// In a register or in memory.
+    Place(Rm),
+    /// A constant.
+    Imm(i64),
+}
+
+impl<T: Into<Rm>> From<T> for Operand {
+    fn from(place: T) -> Operand {
+        Operand::Place(place.into())
+    }
+}
+
+impl From<Imm> for Operand {
+    fn from(Imm(imm): Imm) -> Operand {
+        Operand::Imm(imm)
+    }
+}
+
+/// The register that says how far shifts go.
+///
+/// ```
+/// # mod azulejo { pub use azulejo_x64 as x64; }
+/// assert_eq!(azulejo::x64::encode::CL, azulejo::x64::regs::RCX.number());
+/// ```
+pub const CL: u8 = 1;
+
 const RSP: u8 = 4;
 const RBP: u8 = 5;
 const RAX: u8 = 0;
 
 impl Emitter {
-    fn imm(&mut self, ty: Type, imm: i64) {
-        match ty {
-            Type::I8 => self.byte(imm as u8),
-            Type::I16 => self.bytes(&(imm as i16).to_le_bytes()),
-            _ => self.bytes(&(imm as i32).to_le_bytes()),
+    /// `dst = dst op src`: a register and any operand, or memory and a register or an immediate of at most 32 bits.
+    pub fn alu(&mut self, alu: Alu, ty: Type, dst: impl Into<Rm>, src: impl Into<Operand>) {
+        let opcodes = alu.opcodes();
+        match (dst.into(), src.into()) {
+            (dst, Operand::Imm(imm)) => match opcodes.imm8 {
+                Some(imm8) if ty != Type::I8 && imm as i8 as i64 == imm => {
+                    imm8.on(ty).write_one(self, dst);
+                    self.byte(imm as u8);
+                }
+                _ => {
+                    opcodes.imm.sized(ty).write_one(self, dst);
+                    write_imm(self, ty, imm);
+                }
+            },
+            (dst, Operand::Place(Rm::Reg(src))) if alu == Alu::Test => {
+                opcodes.to_mem.sized(ty).write(self, src, dst)
+            }
+            (Rm::Reg(dst), Operand::Place(src)) => opcodes.to_reg.sized(ty).write(self, dst, src),
+            (dst, Operand::Place(Rm::Reg(src))) => opcodes.to_mem.sized(ty).write(self, src, dst),
+            (dst, src) => panic!("{dst:?} and {src:?} are two places in memory"),
         }
-    }
-
-    /// `dst = dst op src`
-    pub fn alu(&mut self, alu: Alu, ty: Type, dst: u8, src: impl Into<Rm>) {
-        alu.opcodes().to_reg.sized(ty).write(self, dst, src.into());
-    }
-
-    /// `[mem] = [mem] op src`
-    pub fn alu_to_mem(&mut self, alu: Alu, ty: Type, mem: Mem, src: u8) {
-        alu.opcodes().to_mem.sized(ty).write(self, src, mem.into());
-    }
-
-    /// `dst = dst op imm`, an immediate of at most 32 bits
-    pub fn alu_imm(&mut self, alu: Alu, ty: Type, dst: impl Into<Rm>, imm: i64) {
-        if ty != Type::I8 && imm as i8 as i64 == imm {
-            alu.opcodes().imm8.on(ty).write_one(self, dst.into());
-            self.byte(imm as u8);
-        } else {
-            alu.opcodes().imm.sized(ty).write_one(self, dst.into());
-            self.imm(ty, imm);
-        }
-    }
-
-    /// `[word] = [word] op imm` with a word of 64 bits at a known address, and a small immediate. No register is lost.
-    pub(crate) fn alu_word(&mut self, alu: Alu, address: u64, imm: i8) {
-        // What the distance counts from is behind the immediate.
-        let from_distance = address.wrapping_sub(1);
-        if self.reaches(from_distance) {
-            self.bytes(&[0x48, 0x83, (alu as u8) << 3 | RBP]);
-            self.distance_to(from_distance);
-            return self.byte(imm as u8);
-        }
-        // Neither of the two changes the flags.
-        self.push64(RAX);
-        self.mov_imm(RAX, address);
-        self.alu_imm(alu, Type::I64, Mem::at(RAX, 0), imm as i64);
-        self.pop64(RAX);
-    }
-
-    /// Loads a word of 64 bits from a known address.
-    pub(crate) fn load_word(&mut self, dst: u8, address: u64) {
-        if self.reaches(address) {
-            self.bytes(&[0x48 | dst >> 3 << 2, 0x8b, (dst & 7) << 3 | RBP]);
-            return self.distance_to(address);
-        }
-        self.mov_imm(dst, address);
-        self.load(Type::I64, dst, Mem::at(dst, 0));
-    }
-
-    /// Sets the flags by `a & b`.
-    pub fn test(&mut self, ty: Type, a: impl Into<Rm>, b: u8) {
-        opcode!(test DWORD [rax], ecx).sized(ty).write(self, b, a.into());
-    }
-
-    /// Sets the flags by `a & imm`.
-    pub fn test_imm(&mut self, ty: Type, a: impl Into<Rm>, imm: i64) {
-        opcode!(test DWORD [rax], DWORD 1).sized(ty).write_one(self, a.into());
-        self.imm(ty, imm);
     }
 
     /// A register to a register, all 64 bits; nothing if they are the same.
@@ -193,40 +198,35 @@ impl Emitter {
         }
     }
 
-    /// Loads an integer; what is above a narrow one is zero.
-    pub fn load(&mut self, ty: Type, dst: u8, mem: Mem) {
-        match ty {
-            Type::I8 | Type::Flag => opcode!(movzx ecx, BYTE [rax]).write(self, dst, mem.into()),
-            Type::I16 => opcode!(movzx ecx, WORD [rax]).write(self, dst, mem.into()),
-            _ => opcode!(mov ecx, [rax]).sized(ty).write(self, dst, mem.into()),
+    /// Loads an integer, with zeros above a narrow one, or a float.
+    pub fn load(&mut self, ty: Type, dst: u8, from: impl Into<Rm>) {
+        let opcode = match ty {
+            Type::I8 | Type::Flag => opcode!(movzx ecx, BYTE [rax]).byte_rm(),
+            Type::I16 => opcode!(movzx ecx, WORD [rax]),
+            Type::F32 | Type::F64 => LOAD_FLOAT.of(ty),
+            _ => opcode!(mov ecx, [rax]).sized(ty),
+        };
+        opcode.write(self, dst, from.into());
+    }
+
+    /// Stores an integer or a float from a register, or a constant; of 64 bits, one that is a sign-extended 32-bit one.
+    pub fn store(&mut self, ty: Type, mem: Mem, src: impl Into<Operand>) {
+        match src.into() {
+            Operand::Imm(imm) => {
+                opcode!(mov DWORD [rax], DWORD 1).sized(ty).write_one(self, mem.into());
+                write_imm(self, ty, imm);
+            }
+            Operand::Place(Rm::Reg(src)) if ty.is_float() => STORE_FLOAT.of(ty).write(self, src, mem.into()),
+            Operand::Place(Rm::Reg(src)) => {
+                opcode!(mov DWORD [rax], ecx).sized(ty).write(self, src, mem.into())
+            }
+            Operand::Place(place) => panic!("{place:?} and {mem:?} are two places in memory"),
         }
     }
 
-    /// Stores an integer.
-    pub fn store(&mut self, ty: Type, mem: Mem, src: u8) {
-        opcode!(mov DWORD [rax], ecx).sized(ty).write(self, src, mem.into());
-    }
-
-    /// Swaps what is in a register and what is in memory, at once for all threads.
-    pub(crate) fn exchange(&mut self, ty: Type, mem: Mem, reg: u8) {
-        opcode!(xchg DWORD [rax], ecx).sized(ty).write(self, reg, mem.into());
-    }
-
-    /// As [`Emitter::exchange`], and memory gets the sum of both.
-    pub(crate) fn exchange_and_add(&mut self, ty: Type, mem: Mem, reg: u8) {
-        opcode!(lock xadd [rax], ecx).sized(ty).write(self, reg, mem.into());
-    }
-
-    /// Stores a register if `rax` is what is in memory, at once for all threads; `rax` gets what was there, and the flags say
-    /// whether that is equal.
-    pub(crate) fn compare_and_exchange(&mut self, ty: Type, mem: Mem, new: u8) {
-        opcode!(lock cmpxchg [rax], ecx).sized(ty).write(self, new, mem.into());
-    }
-
-    /// Stores a constant; of 64 bits, one that is a sign-extended 32-bit one.
-    pub fn store_imm(&mut self, ty: Type, mem: Mem, imm: i64) {
-        opcode!(mov DWORD [rax], DWORD 1).sized(ty).write_one(self, mem.into());
-        self.imm(ty, imm);
+    /// Reads and writes memory at once for all threads.
+    pub fn atomic(&mut self, atomic: Atomic, ty: Type, mem: Mem, reg: u8) {
+        atomic.opcodes().sized(ty).write(self, reg, mem.into());
     }
 
     /// The address of a place.
@@ -253,39 +253,51 @@ impl Emitter {
         }
     }
 
-    /// Shifts by a constant.
-    pub fn shift_imm(&mut self, shift: Shift, ty: Type, dst: impl Into<Rm>, count: i64) {
-        if count == 1 {
-            return shift.opcodes().by_one.sized(ty).write_one(self, dst.into());
+    /// Shifts by a constant or by [`CL`].
+    pub fn shift(&mut self, shift: Shift, ty: Type, dst: impl Into<Rm>, count: impl Into<Operand>) {
+        let opcodes = shift.opcodes();
+        match count.into() {
+            Operand::Imm(1) => opcodes.by_one.sized(ty).write_one(self, dst.into()),
+            Operand::Imm(count) => {
+                opcodes.by_imm.sized(ty).write_one(self, dst.into());
+                self.byte(count as u8);
+            }
+            Operand::Place(Rm::Reg(CL)) => opcodes.by_cl.sized(ty).write_one(self, dst.into()),
+            Operand::Place(place) => panic!("{place:?} does not say how far: that is a constant or cl"),
         }
-        shift.opcodes().by_imm.sized(ty).write_one(self, dst.into());
-        self.byte(count as u8);
     }
 
-    /// Shifts by `cl`.
-    pub fn shift_cl(&mut self, shift: Shift, ty: Type, dst: impl Into<Rm>) {
-        shift.opcodes().by_cl.sized(ty).write_one(self, dst.into());
-    }
-
-    /// `shlx`, `shrx`, `sarx`: shifts `src` by any register, without touching the flags.
-    pub fn shift_x(&mut self, shift: Shift, ty: Type, dst: u8, src: impl Into<Rm>, count: u8) {
-        let vex = match shift {
-            Shift::Shl => vex!(shlx ecx, [rax], edx),
-            Shift::Sar => vex!(sarx ecx, [rax], edx),
-            _ => vex!(shrx ecx, [rax], edx),
+    /// Shifts `src` by any register (`shlx`, `shrx`, `sarx`) or rotates it right by a constant (`rorx`), without touching
+    /// the flags.
+    pub fn shift_x(
+        &mut self,
+        shift: Shift,
+        ty: Type,
+        dst: u8,
+        src: impl Into<Rm>,
+        count: impl Into<Operand>,
+    ) {
+        let (is_wide, src) = (ty == Type::I64, src.into());
+        let (vex, count) = match (shift, count.into()) {
+            (Shift::Shl, Operand::Place(Rm::Reg(count))) => (vex!(shlx ecx, [rax], edx), count),
+            (Shift::Shr, Operand::Place(Rm::Reg(count))) => (vex!(shrx ecx, [rax], edx), count),
+            (Shift::Sar, Operand::Place(Rm::Reg(count))) => (vex!(sarx ecx, [rax], edx), count),
+            (Shift::Ror, Operand::Imm(count)) => {
+                vex!(rorx ecx, [rax], 1).write(self, is_wide, dst, 0, src);
+                return self.byte(count as u8);
+            }
+            (shift, count) => panic!("there is no {shift:?} by {count:?} that leaves the flags"),
         };
-        vex.write(self, ty == Type::I64, dst, count, src.into());
+        vex.write(self, is_wide, dst, count, src);
     }
 
-    /// `rorx`: rotates `src` right by a constant, without touching the flags.
-    pub fn rorx(&mut self, ty: Type, dst: u8, src: impl Into<Rm>, count: i64) {
-        vex!(rorx ecx, [rax], 1).write(self, ty == Type::I64, dst, 0, src.into());
-        self.byte(count as u8);
-    }
-
-    /// `not`, `neg`, and the multiplications and divisions of `rdx:rax`.
+    /// `not`, `neg`, the multiplications and divisions of `rdx:rax`; and `bswap`, of a register of 32 or 64 bits.
     pub fn unary(&mut self, unary: Unary, ty: Type, operand: impl Into<Rm>) {
-        unary.opcodes().sized(ty).write_one(self, operand.into());
+        match (unary, operand.into()) {
+            (Unary::Bswap, Rm::Reg(reg)) => unary.opcodes().on(ty).write_short(self, reg),
+            (Unary::Bswap, place) => panic!("{place:?} is no register"),
+            (_, operand) => unary.opcodes().sized(ty).write_one(self, operand),
+        }
     }
 
     /// `dst = dst * src`, of 16 bits or more
@@ -300,42 +312,13 @@ impl Emitter {
             self.byte(imm as u8);
         } else {
             opcode!(imul ecx, [rax], DWORD 1).on(ty).write(self, dst, src.into());
-            self.imm(ty, imm);
+            write_imm(self, ty, imm);
         }
     }
 
-    /// Spreads the sign of `rax` over `rdx`, of 16 bits or more.
-    pub fn sign_to_rdx(&mut self, ty: Type) {
-        match ty {
-            Type::I16 => dynasm!(self; .arch x64; cwd),
-            Type::I64 => dynasm!(self; .arch x64; cqo),
-            _ => dynasm!(self; .arch x64; cdq),
-        }
-    }
-
-    /// Reverses the bytes, of 32 or 64 bits.
-    pub fn bswap(&mut self, ty: Type, dst: u8) {
-        opcode!(bswap eax).on(ty).write_short(self, dst);
-    }
-
-    /// `popcnt` (0xb8), `tzcnt` (0xbc) or `lzcnt` (0xbd), of 32 or 64 bits.
-    pub fn count_bits(&mut self, byte: u8, ty: Type, dst: u8, src: impl Into<Rm>) {
-        opcode!(popcnt ecx, [rax]).plus(byte - 0xb8).on(ty).write(self, dst, src.into());
-    }
-
-    /// `bsf` (0xbc) or `bsr` (0xbd), of 32 or 64 bits.
-    pub fn bit_scan(&mut self, byte: u8, ty: Type, dst: u8, src: impl Into<Rm>) {
-        opcode!(bsf ecx, [rax]).plus(byte - 0xbc).on(ty).write(self, dst, src.into());
-    }
-
-    /// `setcc` with the machine's number of the condition.
-    pub(crate) fn setcc(&mut self, cc: u8, dst: u8) {
-        opcode!(seto BYTE [rax]).plus(cc).byte_rm().write_one(self, dst.into());
-    }
-
-    /// `cmovcc` with the machine's number of the condition.
-    pub(crate) fn cmovcc(&mut self, cc: u8, wide: bool, dst: u8, src: impl Into<Rm>) {
-        opcode!(cmovo ecx, [rax]).plus(cc).wide(wide).write(self, dst, src.into());
+    /// Counts bits, or finds the first or last one, of 32 or 64 bits.
+    pub fn count_bits(&mut self, count: Count, ty: Type, dst: u8, src: impl Into<Rm>) {
+        count.opcodes().on(ty).write(self, dst, src.into());
     }
 
     /// Pushes 8 bytes. Not `push`: that is what dynasm calls on this type for a single byte of code.
@@ -362,22 +345,11 @@ impl Emitter {
     /// Calls a function at a known address. Where that is out of reach, `scratch` is overwritten.
     pub fn call_address(&mut self, address: u64, scratch: u8) {
         if self.reaches(address) {
-            self.byte(0xe8);
-            self.distance_to(address);
+            opcode!(call DWORD 0).write_plain(self);
+            field(self, Goal::Address(address));
         } else {
             self.mov_imm(scratch, address);
             self.call(scratch);
-        }
-    }
-
-    /// Jumps to an address, by a register if that is far.
-    pub(crate) fn jump_address(&mut self, address: u64, scratch: u8) {
-        if self.reaches(address) {
-            self.byte(0xe9);
-            self.distance_to(address);
-        } else {
-            self.mov_imm(scratch, address);
-            self.jmp_to(scratch);
         }
     }
 
@@ -386,7 +358,7 @@ impl Emitter {
         opcode!(jmp QWORD [rax]).write_one(self, target.into());
     }
 
-    /// `dst = dst op src`, or `dst = op src` for the square root.
+    /// `dst = dst op src`, `dst = op src` for the square root; or a comparison: above, equal, below or unordered (parity).
     pub fn sse(&mut self, sse: Sse, ty: Type, dst: u8, src: impl Into<Rm>) {
         sse.opcodes().of(ty).write(self, dst, src.into());
     }
@@ -403,44 +375,23 @@ impl Emitter {
         }
     }
 
-    /// Loads a float.
-    pub fn load_float(&mut self, ty: Type, dst: u8, from: impl Into<Rm>) {
-        LOAD_FLOAT.of(ty).write(self, dst, from.into());
+    /// Between integers of 32 or 64 bits, which have a sign, and floats. A float that is none of the integers becomes the least one.
+    pub fn convert(&mut self, from: Type, to: Type, dst: u8, src: impl Into<Rm>) {
+        let opcode = match (from.is_float(), to.is_float()) {
+            (true, true) => CONVERT_FLOAT.of(from),
+            (true, false) => TO_INT.of(from).wide(to == Type::I64),
+            (false, true) => FROM_INT.of(to).wide(from == Type::I64),
+            (false, false) => panic!("integers are widened by movsx and movzx"),
+        };
+        opcode.write(self, dst, src.into());
     }
 
-    /// Stores a float.
-    pub fn store_float(&mut self, ty: Type, mem: Mem, src: u8) {
-        STORE_FLOAT.of(ty).write(self, src, mem.into());
-    }
-
-    /// Compares floats: above, equal, below or unordered (parity).
-    pub fn ucomis(&mut self, ty: Type, a: u8, b: impl Into<Rm>) {
-        COMPARE_FLOATS.of(ty).write(self, a, b.into());
-    }
-
-    /// A signed integer of 32 or 64 bits as a float.
-    pub fn int_to_float(&mut self, from: Type, to: Type, dst: u8, src: impl Into<Rm>) {
-        FROM_INT.of(to).wide(from == Type::I64).write(self, dst, src.into());
-    }
-
-    /// A float as a signed integer of 32 or 64 bits; the least one where there is none.
-    pub fn float_to_int(&mut self, from: Type, wide: bool, dst: u8, src: impl Into<Rm>) {
-        TO_INT.of(from).wide(wide).write(self, dst, src.into());
-    }
-
-    /// To the other float width.
-    pub fn float_to_float(&mut self, from: Type, dst: u8, src: impl Into<Rm>) {
-        CONVERT_FLOAT.of(from).write(self, dst, src.into());
-    }
-
-    /// The bits of an integer register into a float register.
-    pub fn bits_to_float(&mut self, wide: bool, dst: u8, src: u8) {
-        opcode!(movd xmm1, [rax]).wide(wide).write(self, dst, src.into());
-    }
-
-    /// The bits of a float register into an integer register.
-    pub fn bits_to_int(&mut self, wide: bool, dst: u8, src: u8) {
-        opcode!(movd[rax], xmm1).wide(wide).write(self, src, dst.into());
+    /// The bits of an integer register into a float register, or of a float register into an integer register.
+    pub fn bitcast(&mut self, from: Type, dst: u8, src: u8) {
+        match from.is_float() {
+            true => opcode!(movd[rax], xmm1).wide(from == Type::F64).write(self, src, dst.into()),
+            false => opcode!(movd xmm1, [rax]).wide(from == Type::I64).write(self, dst, src.into()),
+        }
     }
 
     /// Rounds: 0 to nearest even, 1 down, 2 up, 3 toward zero.
@@ -449,4 +400,63 @@ impl Emitter {
         // Bit 3: no precision exception.
         self.byte(mode | 8);
     }
+}
+
+fn write_imm(cx: &mut Emitter, ty: Type, imm: i64) {
+    match ty {
+        Type::I8 => cx.byte(imm as u8),
+        Type::I16 => cx.bytes(&(imm as i16).to_le_bytes()),
+        _ => cx.bytes(&(imm as i32).to_le_bytes()),
+    }
+}
+
+/// One byte in a register: whether a plain condition holds.
+pub(crate) fn setcc(cx: &mut Emitter, condition: Cond, dst: u8) {
+    opcode!(seto BYTE [rax]).plus(condition as u8).byte_rm().write_one(cx, dst.into());
+}
+
+/// `dst = src` if a plain condition holds.
+pub(crate) fn cmovcc(cx: &mut Emitter, condition: Cond, wide: bool, dst: u8, src: impl Into<Rm>) {
+    opcode!(cmovo ecx, [rax]).plus(condition as u8).wide(wide).write(cx, dst, src.into());
+}
+
+/// Jumps to an address, by a register if that is far.
+pub(crate) fn jump_address(cx: &mut Emitter, address: u64, scratch: u8) {
+    if cx.reaches(address) {
+        opcode!(jmp DWORD 0).write_plain(cx);
+        field(cx, Goal::Address(address));
+    } else {
+        cx.mov_imm(scratch, address);
+        cx.jmp_to(scratch);
+    }
+}
+
+/// The distance to something. Only for instructions that end with it.
+pub(crate) fn field(cx: &mut Emitter, to: Goal) {
+    cx.fixup(to, Jump::Field);
+    cx.bytes(&[0; 4]);
+}
+
+/// `[word] = [word] op imm` with a word of 64 bits at a known address, and a small immediate. No register is lost.
+pub(crate) fn alu_word(cx: &mut Emitter, alu: Alu, address: u64, imm: i8) {
+    // What the distance counts from is behind the immediate.
+    let from_distance = address.wrapping_sub(1);
+    if let (Some(imm8), true) = (alu.opcodes().imm8, cx.reaches(from_distance)) {
+        imm8.wide(true).write_one(cx, Rm::Address(from_distance));
+        return cx.byte(imm as u8);
+    }
+    // Neither of the two changes the flags.
+    cx.push64(RAX);
+    cx.mov_imm(RAX, address);
+    cx.alu(alu, Type::I64, Mem::at(RAX, 0), Imm(imm as i64));
+    cx.pop64(RAX);
+}
+
+/// Loads a word of 64 bits from a known address.
+pub(crate) fn load_word(cx: &mut Emitter, dst: u8, address: u64) {
+    if cx.reaches(address) {
+        return cx.load(Type::I64, dst, Rm::Address(address));
+    }
+    cx.mov_imm(dst, address);
+    cx.load(Type::I64, dst, Mem::at(dst, 0));
 }

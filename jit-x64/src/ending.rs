@@ -4,7 +4,8 @@
 //! what is emitted then is where others go that end alike. Hot code and stencils share nothing: there a jump would cost, or
 //! is what leaving is already.
 
-use crate::emit::Emitter;
+use crate::emit::{Emitter, distance};
+use crate::encode::opcode::opcode;
 use crate::jump::Jump;
 use azulejo_core::ir::index::Block;
 
@@ -35,8 +36,8 @@ impl Emitter {
             return false;
         }
         if let Some(&(_, block)) = self.endings.iter().find(|(other, _)| *other == ending) {
-            self.byte(0xe9);
-            self.distance(block, Jump::Jump);
+            opcode!(jmp DWORD 0).write_plain(self);
+            distance(self, block, Jump::Jump);
             return true;
         }
         if self.endings.len() < MAX_ENDINGS {

@@ -6,7 +6,7 @@
 //! can be followed where functions keep it ([`Frame::keeps_pointer`]).
 
 use crate::emit::Emitter;
-use crate::encode::{Alu, Mem};
+use crate::encode::{Alu, Imm, Mem};
 use crate::ending::Ending;
 use crate::regs::*;
 use azulejo_code::call::{CallCell, Host};
@@ -178,7 +178,7 @@ impl Emitter {
             }
         }
         for page in 1..=frame.room / PAGE {
-            self.test(Type::I32, Mem::at(RSP.number(), -((page * PAGE) as i64)), RAX.number());
+            self.alu(Alu::Test, Type::I32, Mem::at(RSP.number(), -((page * PAGE) as i64)), RAX.number());
         }
         self.make_room(Alu::Sub);
     }
@@ -191,7 +191,7 @@ impl Emitter {
                 self.bytes(&[0x48, 0x81, 0xc4 | (alu as u8) << 3]);
                 self.bytes(&room.to_le_bytes());
             }
-            _ => self.alu_imm(alu, Type::I64, RSP.number(), room as i64),
+            _ => self.alu(alu, Type::I64, RSP.number(), Imm(room as i64)),
         }
     }
 

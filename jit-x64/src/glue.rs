@@ -339,6 +339,7 @@ unsafe extern "sysv64-unwind" fn resolve() {
 mod tests {
     use super::*;
     use crate::emit::Emitter;
+    use azulejo_code::emit::Backend;
     use azulejo_core::pass::build::MAX_ARGUMENTS;
 
     /// Adds up the arguments of calls.

@@ -7,8 +7,8 @@
 //! the machine's stack. [`azulejo_code::call`] says how calls are made.
 
 use crate::abi::REGISTER_ARGUMENTS;
-use crate::emit::{Cond, Emitter, Options, Tile, stack_mem};
-use crate::encode::{Alu, Mem};
+use crate::emit::{Cond, Emitter, Options, Tile, jcc, stack_mem};
+use crate::encode::{Alu, Imm, Mem, jump_address};
 use crate::frame::Frame;
 use crate::glue::STUBS;
 use crate::machine::FILLER;
@@ -46,7 +46,7 @@ impl Emitter {
 
     /// Stands behind a call of a function of bytecode: leaves if it failed.
     fn expect_result(&mut self, tile: &Tile<'_>) {
-        self.test(Type::I32, RDX.number(), RDX.number());
+        self.alu(Alu::Test, Type::I32, RDX.number(), RDX.number());
         let ends_alike = self.is_call_entry && self.noted.is_none();
         let shared = self.failures.first().filter(|_| ends_alike).map(|failure| failure.block);
         let block = shared.unwrap_or_else(|| {
@@ -54,7 +54,7 @@ impl Emitter {
             self.failures.push(Failure { block, origin: tile.origin });
             block
         });
-        self.jcc(Cond::Ne, block);
+        jcc(self, Cond::Ne, block);
     }
 
     /// Leaves the function for one that takes its place, which its host knows of.
@@ -88,7 +88,7 @@ impl Emitter {
     /// Skips what is to be done if another function takes the place of one that a host ran.
     pub(crate) fn skip_unless_tail_call(&mut self) -> usize {
         self.bytes(&[0x48, 0x0f, 0xba, 0xe2, TAIL_CALL.trailing_zeros() as u8]); // bt rdx, imm8
-        self.skip_if(Cond::Ae)
+        self.skip(Cond::Ae)
     }
 
     /// Says that there is a result.
@@ -169,7 +169,7 @@ fn into(
     if let Some(unit) = unit {
         cx.mov_imm(KEPT_CU.number(), unit);
     }
-    cx.jump_address(start.addr() as u64, R11.number());
+    jump_address(&mut cx, start.addr() as u64, R11.number());
     (cx, entries)
 }
 
@@ -199,15 +199,15 @@ fn around(
     if is_turned {
         cx.turn();
     }
-    cx.test(Type::I64, rax, rax);
-    let is_left = cx.skip_if(Cond::Ne);
+    cx.alu(Alu::Test, Type::I64, rax, rax);
+    let is_left = cx.skip(Cond::Ne);
     cx.mov(rax, rdx);
     cx.succeed();
     cx.leave();
     cx.land(is_left);
     cx.mov_imm(rcx, Left::Tailed.word(0));
     cx.alu(Alu::Cmp, Type::I64, rax, rcx);
-    let has_no_successor = cx.skip_if(Cond::Ne);
+    let has_no_successor = cx.skip(Cond::Ne);
     cx.enter_next();
     cx.land(has_no_successor);
     cx.mov(r8, rdx);
@@ -269,20 +269,20 @@ impl Slots {
         let [rax, rcx, rsi, rsp] = [RAX, RCX, RSI, RSP].map(Reg::number);
         let mut are_all_taken = Vec::new();
         for (at, reg) in (0..most).zip(&crate::abi::BYTECODE.int_args[1..]) {
-            cx.alu_imm(Alu::Cmp, Type::I32, rsi, at as i64);
-            are_all_taken.push(cx.skip_if(Cond::E));
+            cx.alu(Alu::Cmp, Type::I32, rsi, Imm(at as i64));
+            are_all_taken.push(cx.skip(Cond::E));
             cx.store(Type::I64, self.at(at), reg.number());
         }
         if most as usize > REGISTER_ARGUMENTS {
             cx.mov(rcx, rsi);
-            cx.alu_imm(Alu::Sub, Type::I64, rcx, REGISTER_ARGUMENTS as i64);
-            are_all_taken.push(cx.skip_if(Cond::E));
+            cx.alu(Alu::Sub, Type::I64, rcx, Imm(REGISTER_ARGUMENTS as i64));
+            are_all_taken.push(cx.skip(Cond::E));
             let again = cx.here();
             let word = |place: Mem| Mem { index: Some((rcx, 3)), disp: place.disp - 8, ..place };
             cx.load(Type::I64, rax, word(Mem::at(rsp, cx.frame.size() as i64)));
             cx.store(Type::I64, word(self.at(REGISTER_ARGUMENTS as u32)), rax);
-            cx.alu_imm(Alu::Sub, Type::I64, rcx, 1);
-            cx.skip_back_if(Cond::Ne, again);
+            cx.alu(Alu::Sub, Type::I64, rcx, Imm(1));
+            cx.skip_back(Cond::Ne, again);
         }
         are_all_taken.into_iter().for_each(|from| cx.land(from));
     }
@@ -292,8 +292,8 @@ impl Slots {
             return;
         }
         let [rax, rdx, rsi, rsp] = [RAX, RDX, RSI, RSP].map(Reg::number);
-        cx.test(Type::I32, rax, rax);
-        let is_in_registers = cx.skip_if(Cond::Ne);
+        cx.alu(Alu::Test, Type::I32, rax, rax);
+        let is_in_registers = cx.skip(Cond::Ne);
         match arguments as usize {
             0..=FEW_ARGUMENTS => self.copy(cx, Mem::at(rdx, 0), 0..arguments),
             _ => {
@@ -301,7 +301,7 @@ impl Slots {
                 self.copy_many(cx, 0..arguments);
             }
         }
-        let are_taken = cx.skip();
+        let are_taken = cx.skip(None);
         cx.land(is_in_registers);
         for (at, reg) in (0..arguments).zip(&crate::abi::BYTECODE.int_args[1..]) {
             cx.store(Type::I64, self.at(at), reg.number());
@@ -368,14 +368,14 @@ impl Emitter {
         self.jmp_to(r11);
         let is_used_up = self.here();
         if arguments > 0 {
-            self.test(Type::I32, rax, rax);
-            self.skip_back_if(Cond::E, is_foreign_in_memory);
+            self.alu(Alu::Test, Type::I32, rax, rax);
+            self.skip_back(Cond::E, is_foreign_in_memory);
         }
         self.send_to_host();
         let is_foreign = self.send_aside();
         let entry = self.here();
         self.expect_count(RAX, arguments, is_foreign);
-        let is_admitted = self.skip();
+        let is_admitted = self.skip(None);
         let from_memory = self.here();
         self.expect_count(RCX, arguments, is_foreign_in_memory);
         self.mov_imm(rax, IN_MEMORY);
@@ -394,8 +394,8 @@ impl Emitter {
         let is_the_hosts = self.send_to_host();
         self.align();
         let entry = self.here();
-        self.alu_imm(Alu::Cmp, Type::I32, RAX.number(), most as i64);
-        self.skip_back_if(Cond::A, is_the_hosts);
+        self.alu(Alu::Cmp, Type::I32, RAX.number(), Imm(most as i64));
+        self.skip_back(Cond::A, is_the_hosts);
         self.count(budget, is_the_hosts);
         self.look_at_stack(stack_bytes, is_deep);
         let here = self.here() as u32;
@@ -458,16 +458,16 @@ impl Emitter {
     }
 
     fn expect_count(&mut self, count: Reg, arguments: u32, is_foreign: usize) {
-        self.alu_imm(Alu::Cmp, Type::I32, count.number(), arguments as i64);
-        self.skip_back_if(Cond::Ne, is_foreign);
+        self.alu(Alu::Cmp, Type::I32, count.number(), Imm(arguments as i64));
+        self.skip_back(Cond::Ne, is_foreign);
     }
 
     /// Counts a call down, if they are counted.
     fn count(&mut self, budget: Option<*const i32>, is_used_up: usize) {
         if let Some(budget) = budget {
             self.mov_imm(R11.number(), budget.addr() as u64);
-            self.alu_imm(Alu::Sub, Type::I32, Mem::at(R11.number(), 0), 1);
-            self.skip_back_if(Cond::S, is_used_up);
+            self.alu(Alu::Sub, Type::I32, Mem::at(R11.number(), 0), Imm(1));
+            self.skip_back(Cond::S, is_used_up);
         }
     }
 
@@ -479,11 +479,11 @@ impl Emitter {
             None | Some(0) => self.alu(Alu::Cmp, Type::I64, rsp, lowest),
             Some(more) => {
                 self.load(Type::I64, r11, lowest);
-                self.alu_imm(Alu::Add, Type::I64, r11, more as i64);
+                self.alu(Alu::Add, Type::I64, r11, Imm(more as i64));
                 self.alu(Alu::Cmp, Type::I64, rsp, r11);
             }
         }
-        self.skip_back_if(Cond::B, is_deep);
+        self.skip_back(Cond::B, is_deep);
     }
 
     /// A place for the values of VM registers, in a function that makes its own.

@@ -49,6 +49,7 @@ mod tests {
     use azulejo_core::fuzzing::Random;
     use azulejo_core::ir::emitted::Maker;
     use azulejo_core::ir::index::Block;
+    use azulejo_core::vocab::Type;
     use iced_x86::{Decoder, DecoderOptions, FlowControl, OpKind};
 
     /// Blocks of random length, each ending with a jump and a conditional jump to random blocks, and reading a
@@ -76,10 +77,8 @@ mod tests {
                 let mut any_block = || Goal::Block(blocks[random.below(n_blocks)]);
                 fixup(&[0x0f, 0x84], any_block(), Jump::Branch);
                 fixup(&[0xe9], any_block(), Jump::Jump);
-                // movsd xmm0, [rip + constant]
-                cx.bytes(&[0xf2, 0x0f, 0x10, 0x05]);
-                let entry = cx.pool.entry(bits);
-                cx.constant_field(entry);
+                let constant = cx.constant(bits);
+                cx.load(Type::F64, 0, constant);
             }
             let last = *cx.starts.last().expect("there is a block");
             cx.leaves.push(last);

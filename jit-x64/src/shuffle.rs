@@ -4,7 +4,7 @@
 //! and no other register.
 
 use crate::emit::{Emitter, stack_mem};
-use crate::encode::Mem;
+use crate::encode::{Imm, Mem};
 use azulejo_code::emit::slot_offset;
 use azulejo_core::ir::assignment::{Loc, Move, Source};
 use azulejo_core::vocab::Type;
@@ -29,14 +29,14 @@ impl Emitter {
                 let mem = mem(to).expect("it is no register");
                 // A whole slot is written, so that it can be moved as one.
                 match is_float {
-                    true => self.store_float(Type::F64, mem, from.number()),
+                    true => self.store(Type::F64, mem, from.number()),
                     false => self.store(Type::I64, mem, from.number()),
                 }
             }
             (Source::Loc(from), Loc::Reg(to)) => {
                 let mem = mem(from).expect("it is no register");
                 match is_float {
-                    true => self.load_float(Type::F64, to.number(), mem),
+                    true => self.load(Type::F64, to.number(), mem),
                     false => self.load(Type::I64, to.number(), mem),
                 }
             }
@@ -53,9 +53,9 @@ impl Emitter {
         match (to, mem) {
             (Loc::Reg(to), _) => self.float_constant(ty, to.number(), bits),
             (_, Some(mem)) => {
-                self.store_imm(Type::I32, mem, bits as u32 as i32 as i64);
+                self.store(Type::I32, mem, Imm(bits as u32 as i32 as i64));
                 let upper = Mem { disp: mem.disp + 4, ..mem };
-                self.store_imm(Type::I32, upper, (bits >> 32) as u32 as i32 as i64);
+                self.store(Type::I32, upper, Imm((bits >> 32) as u32 as i32 as i64));
             }
             (_, None) => unreachable!("what is in no register is in memory"),
         }

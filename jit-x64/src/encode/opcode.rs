@@ -9,8 +9,9 @@
 //! By hand is what dynasm does not write: a shift by one without its count, and arithmetic with a byte as immediate, for which it
 //! takes four bytes. They are the opcodes so many further on ([`Opcode::plus`]).
 
-use super::{RBP, RSP, Rm};
+use super::{RBP, RSP, Rm, field};
 use crate::emit::Emitter;
+use azulejo_code::emit::Goal;
 use azulejo_core::vocab::Type;
 
 /// What dynasm wrote.
@@ -162,7 +163,7 @@ impl Opcode {
     }
 
     /// So many opcodes on: conditions, for one, are numbered.
-    pub(super) const fn plus(self, number: u8) -> Opcode {
+    pub(crate) const fn plus(self, number: u8) -> Opcode {
         Opcode { byte: self.byte + number, ..self }
     }
 
@@ -211,6 +212,12 @@ impl Opcode {
         self.write(cx, self.digit, rm);
     }
 
+    /// Writes it with no operand, or for one that follows.
+    pub(crate) fn write_plain(self, cx: &mut Emitter) {
+        cx.bytes(self.map.bytes());
+        cx.byte(self.byte);
+    }
+
     /// Writes it with a register whose number is in the opcode.
     pub(super) fn write_short(self, cx: &mut Emitter, reg: u8) {
         let rex = (self.is_wide as u8) << 3 | reg >> 3;
@@ -240,11 +247,11 @@ impl Rm {
             // No base and 32 bits: counted from the end of the instruction.
             Rm::Constant(entry) => {
                 cx.byte(reg | RBP);
-                return cx.constant_field(entry);
+                return field(cx, Goal::Constant(entry));
             }
             Rm::Address(address) => {
                 cx.byte(reg | RBP);
-                return cx.distance_to(address);
+                return field(cx, Goal::Address(address));
             }
             Rm::Mem(mem) => mem,
         };

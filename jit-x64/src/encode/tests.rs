@@ -152,10 +152,10 @@ fn arithmetic() {
                 for (alu, mnemonic) in ALUS {
                     check(cx, mnemonic, &[Is::Int(ty, reg), at], |cx| cx.alu(alu, ty, reg, operand));
                     if let Rm::Mem(mem) = operand {
-                        check(cx, mnemonic, &[at, Is::Int(ty, reg)], |cx| cx.alu_to_mem(alu, ty, mem, reg));
+                        check(cx, mnemonic, &[at, Is::Int(ty, reg)], |cx| cx.alu(alu, ty, mem, reg));
                     }
                 }
-                check(cx, Mnemonic::Test, &[at, Is::Int(ty, reg)], |cx| cx.test(ty, operand, reg));
+                check(cx, Mnemonic::Test, &[at, Is::Int(ty, reg)], |cx| cx.alu(Alu::Test, ty, operand, reg));
             }
             for (unary, mnemonic) in [
                 (Unary::Not, Mnemonic::Not),
@@ -181,11 +181,13 @@ fn immediates() {
             let (least, most) = (limits.signed(1 << (limits.bits() - 1)), (limits.mask() >> 1) as i64);
             for imm in [0, 1, -1, 127, -128, least, most] {
                 for (alu, mnemonic) in ALUS {
-                    check(cx, mnemonic, &[at, Is::Imm(ty, imm)], |cx| cx.alu_imm(alu, ty, operand, imm));
+                    check(cx, mnemonic, &[at, Is::Imm(ty, imm)], |cx| cx.alu(alu, ty, operand, Imm(imm)));
                 }
-                check(cx, Mnemonic::Test, &[at, Is::Imm(ty, imm)], |cx| cx.test_imm(ty, operand, imm));
+                check(cx, Mnemonic::Test, &[at, Is::Imm(ty, imm)], |cx| {
+                    cx.alu(Alu::Test, ty, operand, Imm(imm))
+                });
                 if let Rm::Mem(mem) = operand {
-                    check(cx, Mnemonic::Mov, &[at, Is::Imm(ty, imm)], |cx| cx.store_imm(ty, mem, imm));
+                    check(cx, Mnemonic::Mov, &[at, Is::Imm(ty, imm)], |cx| cx.store(ty, mem, Imm(imm)));
                 }
                 if ty != Type::I8 {
                     for reg in 0..16 {
@@ -203,10 +205,10 @@ fn immediates() {
             ] {
                 for count in 0..ty.bits() as i64 {
                     check(cx, mnemonic, &[at, Is::Imm(Type::I8, count)], |cx| {
-                        cx.shift_imm(shift, ty, operand, count)
+                        cx.shift(shift, ty, operand, Imm(count))
                     });
                 }
-                check(cx, mnemonic, &[at, Is::Int(Type::I8, 1)], |cx| cx.shift_cl(shift, ty, operand));
+                check(cx, mnemonic, &[at, Is::Int(Type::I8, 1)], |cx| cx.shift(shift, ty, operand, CL));
             }
         }
     }
@@ -220,14 +222,14 @@ fn immediates_are_short() {
         encode(cx);
         cx.take().len()
     };
-    assert_eq!(length(&|cx| cx.alu_imm(Alu::Add, Type::I32, reg(3), 127)), 3);
-    assert_eq!(length(&|cx| cx.alu_imm(Alu::Add, Type::I64, reg(3), -128)), 4);
-    assert_eq!(length(&|cx| cx.alu_imm(Alu::Add, Type::I64, reg(3), 128)), 7);
+    assert_eq!(length(&|cx| cx.alu(Alu::Add, Type::I32, reg(3), Imm(127))), 3);
+    assert_eq!(length(&|cx| cx.alu(Alu::Add, Type::I64, reg(3), Imm(-128))), 4);
+    assert_eq!(length(&|cx| cx.alu(Alu::Add, Type::I64, reg(3), Imm(128))), 7);
     assert_eq!(length(&|cx| cx.imul_imm(Type::I32, 3, reg(3), 5)), 3);
     assert_eq!(length(&|cx| cx.mov_imm(3, u32::MAX as u64)), 5);
     assert_eq!(length(&|cx| cx.mov_imm(3, u64::MAX)), 7);
     assert_eq!(length(&|cx| cx.mov_imm(3, 1 << 40)), 10);
-    assert_eq!(length(&|cx| cx.shift_imm(Shift::Shl, Type::I32, reg(3), 1)), 2);
+    assert_eq!(length(&|cx| cx.shift(Shift::Shl, Type::I32, reg(3), Imm(1))), 2);
     assert_eq!(length(&|cx| cx.mov(3, 3)), 0);
     assert_eq!(length(&|cx| cx.movaps(3, 3)), 0);
 }
@@ -250,7 +252,7 @@ fn moves() {
             check(cx, Mnemonic::Movaps, &[Is::Float(dst), Is::Float(src)], |cx| cx.movaps(dst, src));
         }
         for ty in WORDS {
-            check(cx, Mnemonic::Bswap, &[Is::Int(ty, dst)], |cx| cx.bswap(ty, dst));
+            check(cx, Mnemonic::Bswap, &[Is::Int(ty, dst)], |cx| cx.unary(Unary::Bswap, ty, dst));
         }
     }
     for operand in operands() {
@@ -267,7 +269,7 @@ fn moves() {
             check(cx, Mnemonic::Mov, &zero, |cx| cx.movzx(Type::I32, reg, operand));
             let sign = [Is::Int(Type::I64, reg), int(Type::I32, operand)];
             check(cx, Mnemonic::Movsxd, &sign, |cx| cx.movsx(Type::I32, Type::I64, reg, operand));
-            for code in 0..16 {
+            for (code, condition) in Cond::PLAIN.into_iter().enumerate() {
                 use Mnemonic::*;
                 const SET: [Mnemonic; 16] = [
                     Seto, Setno, Setb, Setae, Sete, Setne, Setbe, Seta, Sets, Setns, Setp, Setnp, Setl,
@@ -277,11 +279,11 @@ fn moves() {
                     Cmovo, Cmovno, Cmovb, Cmovae, Cmove, Cmovne, Cmovbe, Cmova, Cmovs, Cmovns, Cmovp, Cmovnp,
                     Cmovl, Cmovge, Cmovle, Cmovg,
                 ];
-                check(cx, SET[code as usize], &[Is::Int(Type::I8, reg)], |cx| cx.setcc(code, reg));
+                check(cx, SET[code], &[Is::Int(Type::I8, reg)], |cx| setcc(cx, condition, reg));
                 for ty in WORDS {
                     let expected = [Is::Int(ty, reg), int(ty, operand)];
                     let wide = ty == Type::I64;
-                    check(cx, MOVE[code as usize], &expected, |cx| cx.cmovcc(code, wide, reg, operand));
+                    check(cx, MOVE[code], &expected, |cx| cmovcc(cx, condition, wide, reg, operand));
                 }
             }
         }
@@ -290,9 +292,6 @@ fn moves() {
         check(cx, Mnemonic::Call, &[int(Type::I64, operand)], |cx| cx.call(operand));
         check(cx, Mnemonic::Jmp, &[int(Type::I64, operand)], |cx| cx.jmp_to(operand));
     }
-    check(cx, Mnemonic::Cwd, &[], |cx| cx.sign_to_rdx(Type::I16));
-    check(cx, Mnemonic::Cdq, &[], |cx| cx.sign_to_rdx(Type::I32));
-    check(cx, Mnemonic::Cqo, &[], |cx| cx.sign_to_rdx(Type::I64));
 }
 
 #[test]
@@ -310,11 +309,11 @@ fn memory() {
                 check(cx, mnemonic, &[Is::Int(to, reg), at], |cx| cx.load(ty, reg, mem));
                 check(cx, Mnemonic::Mov, &[at, Is::Int(ty, reg)], |cx| cx.store(ty, mem, reg));
                 assert_eq!(width(cx, |cx| cx.load(ty, reg, mem)).size(), ty.bytes() as usize);
-                assert_eq!(width(cx, |cx| cx.store_imm(ty, mem, 1)).size(), ty.bytes() as usize);
+                assert_eq!(width(cx, |cx| cx.store(ty, mem, Imm(1))).size(), ty.bytes() as usize);
             }
             for (ty, mnemonic) in [(Type::F32, Mnemonic::Movss), (Type::F64, Mnemonic::Movsd)] {
-                check(cx, mnemonic, &[Is::Float(reg), at], |cx| cx.load_float(ty, reg, mem));
-                check(cx, mnemonic, &[at, Is::Float(reg)], |cx| cx.store_float(ty, mem, reg));
+                check(cx, mnemonic, &[Is::Float(reg), at], |cx| cx.load(ty, reg, mem));
+                check(cx, mnemonic, &[at, Is::Float(reg)], |cx| cx.store(ty, mem, reg));
             }
             for ty in WORDS {
                 check(cx, Mnemonic::Lea, &[Is::Int(ty, reg), at], |cx| cx.lea(ty == Type::I64, reg, mem));
@@ -330,13 +329,14 @@ fn bits() {
         for reg in 0..16 {
             for ty in WORDS {
                 let expected = [Is::Int(ty, reg), int(ty, operand)];
-                for (byte, mnemonic) in
-                    [(0xb8, Mnemonic::Popcnt), (0xbc, Mnemonic::Tzcnt), (0xbd, Mnemonic::Lzcnt)]
-                {
-                    check(cx, mnemonic, &expected, |cx| cx.count_bits(byte, ty, reg, operand));
-                }
-                for (byte, mnemonic) in [(0xbc, Mnemonic::Bsf), (0xbd, Mnemonic::Bsr)] {
-                    check(cx, mnemonic, &expected, |cx| cx.bit_scan(byte, ty, reg, operand));
+                for (count, mnemonic) in [
+                    (Count::Popcnt, Mnemonic::Popcnt),
+                    (Count::Tzcnt, Mnemonic::Tzcnt),
+                    (Count::Lzcnt, Mnemonic::Lzcnt),
+                    (Count::Bsf, Mnemonic::Bsf),
+                    (Count::Bsr, Mnemonic::Bsr),
+                ] {
+                    check(cx, mnemonic, &expected, |cx| cx.count_bits(count, ty, reg, operand));
                 }
                 let count = 15 - reg;
                 let three = [expected[0], expected[1], Is::Int(ty, count)];
@@ -346,7 +346,7 @@ fn bits() {
                     check(cx, mnemonic, &three, |cx| cx.shift_x(shift, ty, reg, operand, count));
                 }
                 let rotated = [expected[0], expected[1], Is::Imm(Type::I8, 13)];
-                check(cx, Mnemonic::Rorx, &rotated, |cx| cx.rorx(ty, reg, operand, 13));
+                check(cx, Mnemonic::Rorx, &rotated, |cx| cx.shift_x(Shift::Ror, ty, reg, operand, Imm(13)));
             }
             for ty in [Type::I16, Type::I32, Type::I64] {
                 let expected = [Is::Int(ty, reg), int(ty, operand)];
@@ -376,22 +376,18 @@ fn floats() {
                 ] {
                     check(cx, pick(ty, narrow, wide), &both, |cx| cx.sse(sse, ty, reg, operand));
                 }
-                check(cx, pick(ty, Ucomiss, Ucomisd), &both, |cx| cx.ucomis(ty, reg, operand));
-                check(cx, pick(ty, Cvtss2sd, Cvtsd2ss), &both, |cx| cx.float_to_float(ty, reg, operand));
+                check(cx, pick(ty, Ucomiss, Ucomisd), &both, |cx| cx.sse(Sse::Ucomi, ty, reg, operand));
+                let other = if ty == Type::F32 { Type::F64 } else { Type::F32 };
+                check(cx, pick(ty, Cvtss2sd, Cvtsd2ss), &both, |cx| cx.convert(ty, other, reg, operand));
                 for mode in 0..4 {
                     let rounded = [both[0], both[1], Is::Imm(Type::I8, mode as i64 | 8)];
                     check(cx, pick(ty, Roundss, Roundsd), &rounded, |cx| cx.round(mode, ty, reg, operand));
                 }
                 for int_ty in WORDS {
                     let from = [Is::Float(reg), int(int_ty, operand)];
-                    check(cx, pick(ty, Cvtsi2ss, Cvtsi2sd), &from, |cx| {
-                        cx.int_to_float(int_ty, ty, reg, operand)
-                    });
+                    check(cx, pick(ty, Cvtsi2ss, Cvtsi2sd), &from, |cx| cx.convert(int_ty, ty, reg, operand));
                     let to = [Is::Int(int_ty, reg), float(operand)];
-                    let wide = int_ty == Type::I64;
-                    check(cx, pick(ty, Cvttss2si, Cvttsd2si), &to, |cx| {
-                        cx.float_to_int(ty, wide, reg, operand)
-                    });
+                    check(cx, pick(ty, Cvttss2si, Cvttsd2si), &to, |cx| cx.convert(ty, int_ty, reg, operand));
                 }
             }
             if let Rm::Reg(other) = operand {
@@ -401,16 +397,53 @@ fn floats() {
                     let both = [Is::Float(reg), Is::Float(other)];
                     check(cx, mnemonic, &both, |cx| cx.sse_bits(bits, reg, other));
                 }
-                for (ty, mnemonic) in [(Type::I32, Movd), (Type::I64, Movq)] {
-                    let wide = ty == Type::I64;
+                for (ty, float, mnemonic) in [(Type::I32, Type::F32, Movd), (Type::I64, Type::F64, Movq)] {
                     let there = [Is::Float(reg), Is::Int(ty, other)];
-                    check(cx, mnemonic, &there, |cx| cx.bits_to_float(wide, reg, other));
+                    check(cx, mnemonic, &there, |cx| cx.bitcast(ty, reg, other));
                     let back = [Is::Int(ty, reg), Is::Float(other)];
-                    check(cx, mnemonic, &back, |cx| cx.bits_to_int(wide, reg, other));
+                    check(cx, mnemonic, &back, |cx| cx.bitcast(float, reg, other));
                 }
             }
         }
     }
+}
+
+/// What is in memory at once for all threads says so, but for the exchange, which is always so.
+#[test]
+fn atomic_accesses() {
+    let cx = &mut Emitter::bare();
+    for mem in places() {
+        for ty in INTS {
+            let operands = [Is::Mem(mem), Is::Int(ty, 9)];
+            for (atomic, mnemonic) in [
+                (Atomic::Exchange, Mnemonic::Xchg),
+                (Atomic::Add, Mnemonic::Xadd),
+                (Atomic::CompareExchange, Mnemonic::Cmpxchg),
+            ] {
+                check(cx, mnemonic, &operands, |cx| cx.atomic(atomic, ty, mem, 9));
+                cx.atomic(atomic, ty, mem, 9);
+                let is_locked = decode(&cx.take()).has_lock_prefix();
+                assert_eq!(is_locked, atomic != Atomic::Exchange, "{atomic:?}");
+            }
+        }
+    }
+}
+
+/// Operands that no instruction of a family has.
+#[test]
+fn what_does_not_exist_is_not_encoded() {
+    let mem = Mem::at(RSP, 8);
+    let refused = |encode: fn(&mut Emitter, Mem)| {
+        let panic =
+            std::panic::catch_unwind(|| encode(&mut Emitter::bare(), mem)).expect_err("it is encoded");
+        panic.downcast_ref::<String>().expect("it says why").clone()
+    };
+    assert!(refused(|cx, mem| cx.alu(Alu::Add, Type::I64, mem, mem)).contains("two places in memory"));
+    assert!(refused(|cx, mem| cx.store(Type::I64, mem, mem)).contains("two places in memory"));
+    assert!(refused(|cx, mem| cx.shift(Shift::Shl, Type::I64, 0, mem)).contains("a constant or cl"));
+    assert!(refused(|cx, _| cx.shift(Shift::Shl, Type::I64, 0, 2)).contains("a constant or cl"));
+    assert!(refused(|cx, _| cx.shift_x(Shift::Rol, Type::I64, 0, 1, 2)).contains("no Rol by"));
+    assert!(refused(|cx, mem| cx.unary(Unary::Bswap, Type::I64, mem)).contains("is no register"));
 }
 
 /// A user's tile may be written with dynasm, on the same emitter.

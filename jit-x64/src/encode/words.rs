@@ -27,7 +27,7 @@ pub(super) struct AluOpcodes {
     pub(super) to_reg: Opcode,
     pub(super) to_mem: Opcode,
     /// With a byte that is widened with its sign. dynasm knows it and never chooses it.
-    pub(super) imm8: Opcode,
+    pub(super) imm8: Option<Opcode>,
     pub(super) imm: Opcode,
 }
 
@@ -36,7 +36,7 @@ macro_rules! alu {
         AluOpcodes {
             to_reg: opcode!($op ecx, [rax]),
             to_mem: opcode!($op DWORD [rax], ecx),
-            imm8: opcode!($op DWORD [rax], DWORD 1).plus(2),
+            imm8: Some(opcode!($op DWORD [rax], DWORD 1).plus(2)),
             imm: opcode!($op DWORD [rax], DWORD 1),
         }
     };
@@ -51,6 +51,8 @@ family! {
     Sub => alu!(sub),
     Xor => alu!(xor),
     Cmp => alu!(cmp),
+    // `and` without a result.
+    Test => AluOpcodes { imm8: None, to_reg: opcode!(test ecx, DWORD [rax]), ..alu!(test) },
 }
 
 /// The opcodes of shifts, of 32 bits.
@@ -90,6 +92,26 @@ family! {
     Imul => opcode!(imul DWORD [rax]),
     Div => opcode!(div DWORD [rax]),
     Idiv => opcode!(idiv DWORD [rax]),
+    Bswap => opcode!(bswap eax),
+}
+
+family! {
+    /// Counting bits, and finding one.
+    Count, Opcode:
+    Popcnt => opcode!(popcnt ecx, [rax]),
+    Tzcnt => opcode!(tzcnt ecx, [rax]),
+    Lzcnt => opcode!(lzcnt ecx, [rax]),
+    Bsf => opcode!(bsf ecx, [rax]),
+    Bsr => opcode!(bsr ecx, [rax]),
+}
+
+family! {
+    /// What is done to memory at once for all threads. The register gets what was there. For `CompareExchange` that is `rax`:
+    /// it says what has to be there, too, so that the register is put there, and the flags say whether it was.
+    Atomic, Opcode:
+    Exchange => opcode!(xchg DWORD [rax], ecx),
+    Add => opcode!(lock xadd [rax], ecx),
+    CompareExchange => opcode!(lock cmpxchg [rax], ecx),
 }
 
 /// An instruction's opcode for each width of floats.
@@ -123,6 +145,7 @@ family! {
     Min => floats!(minss, minsd),
     Div => floats!(divss, divsd),
     Max => floats!(maxss, maxsd),
+    Ucomi => floats!(ucomiss, ucomisd),
 }
 
 family! {
@@ -135,7 +158,6 @@ family! {
 }
 
 pub(super) const LOAD_FLOAT: FloatOpcodes = floats!(movss, movsd);
-pub(super) const COMPARE_FLOATS: FloatOpcodes = floats!(ucomiss, ucomisd);
 /// To the other width.
 pub(super) const CONVERT_FLOAT: FloatOpcodes = floats!(cvtss2sd, cvtsd2ss);
 pub(super) const STORE_FLOAT: FloatOpcodes =

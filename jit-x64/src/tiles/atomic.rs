@@ -3,7 +3,7 @@
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
 use super::sequences::atomic::*;
-use crate::encode::Alu;
+use crate::encode::{Alu, Atomic};
 use azulejo_macros::tile;
 
 tile! {
@@ -12,11 +12,11 @@ tile! {
 
     atomic_load: (atomic_load.$t:int near $order) -> reg, 4 => |cx, t| cx.load(t.sig.ty, t.out(), near),
     atomic_store: (atomic_store.$t:int near reg $order) -> void, 20, temp(int) => |cx, t| atomic_store(cx, t, near, t.imm(0)),
-    atomic_swap: (atomic_swap.$t:int near reg $order) -> reg, 20, tied(1) => |cx, t| cx.exchange(t.sig.ty, near, t.out()),
-    atomic_add: (atomic_add.$t:int near reg $order) -> reg, 20, tied(1) => |cx, t| cx.exchange_and_add(t.sig.ty, near, t.out()),
+    atomic_swap: (atomic_swap.$t:int near reg $order) -> reg, 20, tied(1) => |cx, t| cx.atomic(Atomic::Exchange, t.sig.ty, near, t.out()),
+    atomic_add: (atomic_add.$t:int near reg $order) -> reg, 20, tied(1) => |cx, t| cx.atomic(Atomic::Add, t.sig.ty, near, t.out()),
     // what was there comes in rax, and is tried until nobody came between
     for change in [atomic_and: Alu::And, atomic_or: Alu::Or, atomic_xor: Alu::Xor] {
         _: (change.$t:int near reg $order) -> reg, 30, fixed(out = rax), early, temp(int) => |cx, t| atomic_change(cx, t, near, change),
     }
-    atomic_cas: (atomic_cas.$t:int near reg reg $order) -> reg, 20, fixed(1 = rax), fixed(out = rax) => |cx, t| cx.compare_and_exchange(t.sig.ty, near, t.reg(2)),
+    atomic_cas: (atomic_cas.$t:int near reg reg $order) -> reg, 20, fixed(1 = rax), fixed(out = rax) => |cx, t| cx.atomic(Atomic::CompareExchange, t.sig.ty, near, t.reg(2)),
 }

@@ -4,7 +4,7 @@
 
 use super::sequences::control::*;
 use crate::emit::Cond;
-use crate::encode::Alu;
+use crate::encode::{Alu, alu_word, load_word};
 use crate::regs;
 use azulejo_core::vocab::Type;
 use azulejo_macros::tile;
@@ -27,14 +27,14 @@ tile! {
     jump: (jump) -> void, 1 => |cx, t| { let _ = t; cx.jump() },
     br: (br flag) -> void, 1 => |cx, t| { let _ = t; cx.branch() },
     // cmp [word], 0 and sub [word], 1
-    poll: (poll $word) -> reg, 4 => |cx, t| cx.load_word(t.out(), t.imm(0) as u64),
-    poll_nz: (nz.i64 (poll $word)) -> flag, 3 => |cx, t| { cx.alu_word(Alu::Cmp, t.imm(0) as u64, 0); cx.flag(Cond::Ne) },
-    spend: (spend $word) -> reg, 7 => |cx, t| { cx.alu_word(Alu::Sub, t.imm(0) as u64, 1); cx.load_word(t.out(), t.imm(0) as u64) },
-    spend_lt: (lt.i64 (spend $word) (const $c:zero)) -> flag, 5 => |cx, t| { cx.alu_word(Alu::Sub, t.imm(0) as u64, 1); cx.flag(Cond::L) },
+    poll: (poll $word) -> reg, 4 => |cx, t| load_word(cx, t.out(), t.imm(0) as u64),
+    poll_nz: (nz.i64 (poll $word)) -> flag, 3 => |cx, t| { alu_word(cx, Alu::Cmp, t.imm(0) as u64, 0); cx.flag(Cond::Ne) },
+    spend: (spend $word) -> reg, 7 => |cx, t| { alu_word(cx, Alu::Sub, t.imm(0) as u64, 1); load_word(cx, t.out(), t.imm(0) as u64) },
+    spend_lt: (lt.i64 (spend $word) (const $c:zero)) -> flag, 5 => |cx, t| { alu_word(cx, Alu::Sub, t.imm(0) as u64, 1); cx.flag(Cond::L) },
     switch: (switch reg) -> void, 8, temp(int), temp(int) => |cx, t| cx.switch(t.reg(0), t.temp(0), t.temp(1)),
     ret: (ret) -> void, 2 => |cx, t| { let _ = t; give_back(cx, None) },
     return_int: (return.$t:int reg) -> void, 2, fixed(0 = rdx) => |cx, t| give_back(cx, Some(t.sig.from)),
-    return_float: (return.$t:float num) -> void, 3 => |cx, t| { cx.bits_to_int(t.sig.from == Type::F64, regs::RDX.number(), t.reg(0)); cx.status(0) },
+    return_float: (return.$t:float num) -> void, 3 => |cx, t| { cx.bitcast(t.sig.from, regs::RDX.number(), t.reg(0)); cx.status(0) },
     exit_at: (exit_at $at) -> void, 3 => |cx, t| cx.exit(t.imm(0)),
     trap: (trap $code) -> void, 3 => |cx, t| cx.trap(t.imm(0), t.origin),
     tailed: (tailed) -> void, 3 => |cx, t| { let _ = t; cx.tail() },
@@ -56,9 +56,9 @@ tile! {
     open: (open $v) -> reg, 1 => |cx, t| cx.mov_imm(t.out(), t.imm(0) as u64),
     cached: (cached.i64) -> reg, 0, entry, fixed(out = rax) => |cx, t| { let _ = (cx, t); },
     cachedf: (cached.$t:float) -> num, 0, entry, fixed(out = xmm0) => |cx, t| { let _ = (cx, t); },
-    continue_at: (continue reg reg $exit) -> void, 1, fixed(0 = r12), fixed(1 = rbx) => |cx, t| cx.continue_at(t.imm(0)),
-    continue_with: (continue_with.$t:int reg reg reg $exit) -> void, 1, fixed(0 = r12), fixed(1 = rbx), fixed(2 = rax) => |cx, t| cx.continue_at(t.imm(0)),
-    continue_withf: (continue_with.$t:float reg reg num $exit) -> void, 1, fixed(0 = r12), fixed(1 = rbx), fixed(2 = xmm0) => |cx, t| cx.continue_at(t.imm(0)),
+    continue_at: (continue reg reg $exit) -> void, 1, fixed(0 = r12), fixed(1 = rbx) => |cx, t| continue_at(cx, t.imm(0)),
+    continue_with: (continue_with.$t:int reg reg reg $exit) -> void, 1, fixed(0 = r12), fixed(1 = rbx), fixed(2 = rax) => |cx, t| continue_at(cx, t.imm(0)),
+    continue_withf: (continue_with.$t:float reg reg num $exit) -> void, 1, fixed(0 = r12), fixed(1 = rbx), fixed(2 = xmm0) => |cx, t| continue_at(cx, t.imm(0)),
     continue_to: (continue_to reg reg reg) -> void, 1, fixed(0 = r12), fixed(1 = rbx) => |cx, t| cx.jmp_to(t.reg(2)),
     // calls: the allocator has put everything in place
     call_int: (call.$t:int $f) -> reg, 20 => |cx, t| call_known(cx, t),

@@ -5,7 +5,7 @@
 
 use super::sequences::float::store_alone;
 use super::sequences::int::*;
-use crate::encode::{Alu, Mem, Shift, Unary};
+use crate::encode::{Alu, Imm, Mem, Shift, Unary};
 use azulejo_core::vocab::Type;
 use azulejo_macros::tile;
 
@@ -14,7 +14,7 @@ tile! {
     use super::address;
 
     const_zx: (ucast.i32.i64 (const $c)) -> reg, 2 => |cx, t| cx.mov_imm(t.out(), t.imm(0) as u32 as u64),
-    bits_zx: (ucast.i32.i64 (bitcast.f32.i32 num)) -> reg, 3 => |cx, t| cx.bits_to_int(false, t.out(), t.reg(0)),
+    bits_zx: (ucast.i32.i64 (bitcast.f32.i32 num)) -> reg, 3 => |cx, t| cx.bitcast(Type::F32, t.out(), t.reg(0)),
     // the bits of a float with zeros above them, without a way through an integer register
     store_bits_zx: (store.i64 near (ucast.i32.i64 (bitcast.f32.i32 num))) -> void, 5, temp(float) => |cx, t| store_alone(cx, t, near),
     add_zx: (ucast.i32.i64 (add.i32 reg reg)) -> reg, 2 => |cx, t| add(cx, t, Type::I32),
@@ -22,7 +22,7 @@ tile! {
     sub_zx: (ucast.i32.i64 (sub.i32 reg reg)) -> reg, 2, tied(0) => |cx, t| cx.alu(Alu::Sub, Type::I32, t.out(), t.reg(1)),
     for alu in [and: Alu::And, or: Alu::Or, xor: Alu::Xor] {
         _zx: (ucast.i32.i64 (alu.i32 reg reg)) -> reg, 2, tied(0) => |cx, t| cx.alu(alu, Type::I32, t.out(), t.reg(1)),
-        _const_zx: (ucast.i32.i64 (alu.i32 reg (const $c:imm32))) -> reg, 2, tied(0) => |cx, t| cx.alu_imm(alu, Type::I32, t.out(), t.imm(0)),
+        _const_zx: (ucast.i32.i64 (alu.i32 reg (const $c:imm32))) -> reg, 2, tied(0) => |cx, t| cx.alu(alu, Type::I32, t.out(), Imm(t.imm(0))),
     }
     mul_zx: (ucast.i32.i64 (mul.i32 reg reg)) -> reg, 4, tied(0) => |cx, t| cx.imul(Type::I32, t.out(), t.reg(1)),
     mul_const_zx: (ucast.i32.i64 (mul.i32 reg (const $c:imm32))) -> reg, 4 => |cx, t| cx.imul_imm(Type::I32, t.out(), t.reg(0), t.imm(0)),
@@ -35,7 +35,7 @@ tile! {
         _const_zx: (ucast.i32.i64 (shift.i32 reg (const $c))) -> reg, 2, tied(0) => |cx, t| shift32(cx, t, shift),
     }
     rotl_const_zx: (ucast.i32.i64 (rotl.i32 reg (const $c))) -> reg, 3, tied(0) => |cx, t| shift32(cx, t, Shift::Rol),
-    rotl_x_zx: (ucast.i32.i64 (rotl.i32 reg (const $c))) -> reg, 2, needs(bmi2) => |cx, t| cx.rorx(Type::I32, t.out(), t.reg(0), t.imm(0).wrapping_neg() & 31),
+    rotl_x_zx: (ucast.i32.i64 (rotl.i32 reg (const $c))) -> reg, 2, needs(bmi2) => |cx, t| cx.shift_x(Shift::Ror, Type::I32, t.out(), t.reg(0), Imm(t.imm(0).wrapping_neg() & 31)),
     rotr_const_zx: (ucast.i32.i64 (rotr.i32 reg (const $c))) -> reg, 3, tied(0) => |cx, t| shift32(cx, t, Shift::Ror),
-    rotr_x_zx: (ucast.i32.i64 (rotr.i32 reg (const $c))) -> reg, 2, needs(bmi2) => |cx, t| cx.rorx(Type::I32, t.out(), t.reg(0), t.imm(0) & 31),
+    rotr_x_zx: (ucast.i32.i64 (rotr.i32 reg (const $c))) -> reg, 2, needs(bmi2) => |cx, t| cx.shift_x(Shift::Ror, Type::I32, t.out(), t.reg(0), Imm(t.imm(0) & 31)),
 }

@@ -86,7 +86,7 @@ pub mod tiles {
         dynasm!(cx; .arch x64; xor Rd(out), Rd(out));
         let again = cx.here();
         dynasm!(cx; .arch x64; test Rq(mask), Rq(mask));
-        let done = cx.skip_if(Cond::E);
+        let done = cx.skip(Cond::E);
         dynasm!(cx
             ; .arch x64
             ; mov Rq(lowest), Rq(mask)
@@ -95,10 +95,10 @@ pub mod tiles {
             ; xor Rq(mask), Rq(lowest)
             ; shr Rq(bits), 1
         );
-        let zero = cx.skip_if(Cond::Ae);
+        let zero = cx.skip(Cond::Ae);
         dynasm!(cx; .arch x64; or Rq(out), Rq(lowest));
         cx.land(zero);
-        cx.skip_back(again);
+        cx.skip_back(None, again);
         cx.land(done);
     }
 }

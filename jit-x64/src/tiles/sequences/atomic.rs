@@ -1,7 +1,7 @@
 //! Atomic accesses that take more than one instruction.
 
 use crate::emit::{Cond, Emitter, Tile};
-use crate::encode::{Alu, Mem};
+use crate::encode::{Alu, Atomic, Mem};
 use azulejo_core::vocab::atomic::Order;
 
 /// A plain store releases. In one order for all are only those that wait until what was stored is seen: an exchange.
@@ -9,7 +9,7 @@ pub(in crate::tiles) fn atomic_store(cx: &mut Emitter, t: &Tile<'_>, mem: Mem, o
     let (ty, value) = (t.sig.from, t.reg(1));
     if Order::of(order as u64) == Order::SeqCst {
         cx.mov(t.temp(0), value);
-        cx.exchange(ty, mem, t.temp(0));
+        cx.atomic(Atomic::Exchange, ty, mem, t.temp(0));
     } else {
         cx.store(ty, mem, value);
     }
@@ -22,6 +22,6 @@ pub(in crate::tiles) fn atomic_change(cx: &mut Emitter, t: &Tile<'_>, mem: Mem, 
     let again = cx.here();
     cx.mov(new, old);
     cx.alu(alu, ty, new, t.reg(1));
-    cx.compare_and_exchange(ty, mem, new);
-    cx.skip_back_if(Cond::Ne, again);
+    cx.atomic(Atomic::CompareExchange, ty, mem, new);
+    cx.skip_back(Cond::Ne, again);
 }

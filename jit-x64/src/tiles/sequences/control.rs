@@ -4,6 +4,7 @@ use crate::emit::{Emitter, Tile};
 use crate::encode::Alu;
 use crate::ending::Ending;
 use crate::regs::{RAX, RDX};
+use azulejo_code::emit::NEXT;
 use azulejo_core::ir::status::Left;
 use azulejo_core::vocab::Type;
 
@@ -78,4 +79,11 @@ pub(in crate::tiles) fn choose_float(cx: &mut Emitter, t: &Tile<'_>) {
     let condition = cx.condition();
     let (out, so) = (t.out(), t.reg(0));
     cx.only_if(condition, |cx| cx.movaps(out, so));
+}
+
+/// In a stencil: ends the block with an exit to another bytecode.
+pub(in crate::tiles) fn continue_at(cx: &mut Emitter, exit: i64) {
+    if exit as u32 != NEXT || !cx.falls_through {
+        cx.jump_out(exit as u32);
+    }
 }

@@ -1,7 +1,7 @@
 //! Conversions, with all that the machine leaves undefined or does in its own way.
 
 use crate::emit::{Cond, Emitter, Tile};
-use crate::encode::{Alu, Bits, Shift, Sse, Unary};
+use crate::encode::{Alu, Bits, CL, Imm, Shift, Sse, Unary};
 use crate::regs::RCX;
 use azulejo_core::vocab::Type;
 
@@ -20,7 +20,7 @@ pub(in crate::tiles) fn widen(cx: &mut Emitter, t: &Tile<'_>, signed: bool) {
 /// The machine keeps what is above the float: clearing it first makes the result independent of the past.
 pub(in crate::tiles) fn signed_to_float(cx: &mut Emitter, t: &Tile<'_>, from: u8, ty: Type) {
     cx.sse_bits(Bits::Xor, t.out(), t.out());
-    cx.int_to_float(ty, t.sig.ty, t.out(), from);
+    cx.convert(ty, t.sig.ty, t.out(), from);
 }
 
 pub(in crate::tiles) fn narrow_to_float(cx: &mut Emitter, t: &Tile<'_>, signed: bool) {
@@ -35,17 +35,17 @@ pub(in crate::tiles) fn narrow_to_float(cx: &mut Emitter, t: &Tile<'_>, signed: 
 pub(in crate::tiles) fn unsigned_to_float(cx: &mut Emitter, t: &Tile<'_>) {
     let (value, half, odd) = (t.reg(0), t.temp(0), t.temp(1));
     cx.sse_bits(Bits::Xor, t.out(), t.out());
-    cx.test(Type::I64, value, value);
-    let large = cx.skip_if(Cond::S);
-    cx.int_to_float(Type::I64, t.sig.ty, t.out(), value);
-    let end = cx.skip();
+    cx.alu(Alu::Test, Type::I64, value, value);
+    let large = cx.skip(Cond::S);
+    cx.convert(Type::I64, t.sig.ty, t.out(), value);
+    let end = cx.skip(None);
     cx.land(large);
     cx.mov(half, value);
     cx.mov(odd, value);
-    cx.shift_imm(Shift::Shr, Type::I64, half, 1);
-    cx.alu_imm(Alu::And, Type::I32, odd, 1);
+    cx.shift(Shift::Shr, Type::I64, half, Imm(1));
+    cx.alu(Alu::And, Type::I32, odd, Imm(1));
     cx.alu(Alu::Or, Type::I64, half, odd);
-    cx.int_to_float(Type::I64, t.sig.ty, t.out(), half);
+    cx.convert(Type::I64, t.sig.ty, t.out(), half);
     cx.sse(Sse::Add, t.sig.ty, t.out(), t.out());
     cx.land(end);
 }
@@ -60,17 +60,17 @@ fn two_to_63(cx: &mut Emitter, t: &Tile<'_>) {
 pub(in crate::tiles) fn to_unsigned(cx: &mut Emitter, t: &Tile<'_>) {
     let (ty, value, out) = (t.sig.from, t.reg(0), t.out());
     two_to_63(cx, t);
-    cx.ucomis(ty, value, t.temp(1));
-    let large = cx.skip_if(Cond::Ae);
-    cx.float_to_int(ty, true, out, value);
-    let end = cx.skip();
+    cx.sse(Sse::Ucomi, ty, value, t.temp(1));
+    let large = cx.skip(Cond::Ae);
+    cx.convert(ty, Type::I64, out, value);
+    let end = cx.skip(None);
     cx.land(large);
     // 2^63 is taken away from the float and added to the integer.
     cx.mov_imm(out, 1 << 63);
     cx.sse(Sse::Sub, ty, t.temp(1), value);
     let sign = cx.constant(super::float::sign(ty) as u128);
     cx.sse_bits(Bits::Xor, t.temp(1), sign);
-    cx.float_to_int(ty, true, t.temp(0), t.temp(1));
+    cx.convert(ty, Type::I64, t.temp(0), t.temp(1));
     cx.alu(Alu::Xor, Type::I64, out, t.temp(0));
     cx.land(end);
 }
@@ -79,15 +79,15 @@ pub(in crate::tiles) fn to_unsigned(cx: &mut Emitter, t: &Tile<'_>) {
 /// that has none, and only that overflows when one is subtracted.
 fn to_signed_word(cx: &mut Emitter, t: &Tile<'_>) {
     let (ty, value, out) = (t.sig.from, t.reg(0), t.out());
-    cx.float_to_int(ty, true, out, value);
-    cx.alu_imm(Alu::Cmp, Type::I64, out, 1);
-    let end = cx.skip_if(Cond::No);
+    cx.convert(ty, Type::I64, out, value);
+    cx.alu(Alu::Cmp, Type::I64, out, Imm(1));
+    let end = cx.skip(Cond::No);
     cx.sse_bits(Bits::Xor, t.temp(1), t.temp(1));
-    cx.ucomis(ty, value, t.temp(1));
-    let ordered = cx.skip_if(Cond::Np);
+    cx.sse(Sse::Ucomi, ty, value, t.temp(1));
+    let ordered = cx.skip(Cond::Np);
     cx.alu(Alu::Xor, Type::I32, out, out);
     cx.land(ordered);
-    let small = cx.skip_if(Cond::Be);
+    let small = cx.skip(Cond::Be);
     cx.mov_imm(out, i64::MAX as u64);
     cx.land(small);
     cx.land(end);
@@ -98,10 +98,10 @@ fn clamp(cx: &mut Emitter, t: &Tile<'_>, least: i64, most: i64) {
     let (out, limit) = (t.out(), t.temp(0));
     cx.mov_imm(limit, most as u64);
     cx.alu(Alu::Cmp, Type::I64, out, limit);
-    cx.cmovcc(Cond::G as u8, true, out, limit);
+    cx.move_if(Cond::G, true, out, limit);
     cx.mov_imm(limit, least as u64);
     cx.alu(Alu::Cmp, Type::I64, out, limit);
-    cx.cmovcc(Cond::L as u8, true, out, limit);
+    cx.move_if(Cond::L, true, out, limit);
 }
 
 pub(in crate::tiles) fn to_signed_saturating(cx: &mut Emitter, t: &Tile<'_>) {
@@ -122,15 +122,15 @@ pub(in crate::tiles) fn to_unsigned_saturating(cx: &mut Emitter, t: &Tile<'_>) {
     // Zero for what is not above zero, NaN included.
     cx.alu(Alu::Xor, Type::I32, out, out);
     cx.sse_bits(Bits::Xor, t.temp(1), t.temp(1));
-    cx.ucomis(ty, value, t.temp(1));
-    let not_above = cx.skip_if(Cond::Be);
-    let unordered = cx.skip_if(Cond::P);
+    cx.sse(Sse::Ucomi, ty, value, t.temp(1));
+    let not_above = cx.skip(Cond::Be);
+    let unordered = cx.skip(Cond::P);
     to_unsigned(cx, t);
     // Beyond the range: all ones. The scratch register gets 2^64 as 2^63 twice.
     two_to_63(cx, t);
     cx.sse(Sse::Add, ty, t.temp(1), t.temp(1));
-    cx.ucomis(ty, value, t.temp(1));
-    let fits = cx.skip_if(Cond::B);
+    cx.sse(Sse::Ucomi, ty, value, t.temp(1));
+    let fits = cx.skip(Cond::B);
     cx.mov_imm(out, u64::MAX);
     cx.land(fits);
     cx.land(unordered);
@@ -142,31 +142,31 @@ pub(in crate::tiles) fn to_unsigned_saturating(cx: &mut Emitter, t: &Tile<'_>) {
 pub(in crate::tiles) fn to_int_wrapping(cx: &mut Emitter, t: &Tile<'_>) {
     let (out, bits, mantissa, wide) = (t.out(), t.temp(0), t.temp(1), t.temp(2));
     let value = t.reg(0);
-    cx.float_to_int(t.sig.from, true, out, value);
-    cx.alu_imm(Alu::Cmp, Type::I64, out, 1);
-    let end = cx.skip_if(Cond::No);
+    cx.convert(t.sig.from, Type::I64, out, value);
+    cx.alu(Alu::Cmp, Type::I64, out, Imm(1));
+    let end = cx.skip(Cond::No);
     if t.sig.from == Type::F32 {
-        cx.float_to_float(Type::F32, wide, value);
-        cx.bits_to_int(true, bits, wide);
+        cx.convert(Type::F32, Type::F64, wide, value);
+        cx.bitcast(Type::F64, bits, wide);
     } else {
-        cx.bits_to_int(true, bits, value);
+        cx.bitcast(Type::F64, bits, value);
     }
     let count = RCX.number();
     cx.mov(count, bits);
-    cx.shift_imm(Shift::Shr, Type::I64, count, 52);
-    cx.alu_imm(Alu::And, Type::I32, count, 0x7ff);
-    cx.alu_imm(Alu::Sub, Type::I32, count, 1075);
+    cx.shift(Shift::Shr, Type::I64, count, Imm(52));
+    cx.alu(Alu::And, Type::I32, count, Imm(0x7ff));
+    cx.alu(Alu::Sub, Type::I32, count, Imm(1075));
     cx.alu(Alu::Xor, Type::I32, out, out);
-    cx.alu_imm(Alu::Cmp, Type::I32, count, 64);
-    let nothing = cx.skip_if(Cond::Ae);
+    cx.alu(Alu::Cmp, Type::I32, count, Imm(64));
+    let nothing = cx.skip(Cond::Ae);
     cx.mov(mantissa, bits);
-    cx.shift_imm(Shift::Shl, Type::I64, mantissa, 12);
-    cx.shift_imm(Shift::Shr, Type::I64, mantissa, 12);
+    cx.shift(Shift::Shl, Type::I64, mantissa, Imm(12));
+    cx.shift(Shift::Shr, Type::I64, mantissa, Imm(12));
     cx.mov_imm(out, 1 << 52);
     cx.alu(Alu::Or, Type::I64, out, mantissa);
-    cx.shift_cl(Shift::Shl, Type::I64, out);
-    cx.test(Type::I64, bits, bits);
-    let positive = cx.skip_if(Cond::Ns);
+    cx.shift(Shift::Shl, Type::I64, out, CL);
+    cx.alu(Alu::Test, Type::I64, bits, bits);
+    let positive = cx.skip(Cond::Ns);
     cx.unary(Unary::Neg, Type::I64, out);
     cx.land(positive);
     cx.land(nothing);

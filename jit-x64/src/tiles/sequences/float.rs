@@ -15,8 +15,8 @@ pub(in crate::tiles) fn store_alone(cx: &mut Emitter, t: &Tile<'_>, mem: Mem) {
     let (alone, float) = (t.temp(0), t.reg(t.operands() - 1));
     cx.sse_bits(Bits::Xor, alone, alone);
     // From register to register this leaves what is above.
-    cx.load_float(Type::F32, alone, float);
-    cx.store_float(Type::F64, mem, alone);
+    cx.load(Type::F32, alone, float);
+    cx.store(Type::F64, mem, alone);
 }
 
 pub(super) fn sign(ty: Type) -> u64 {
@@ -52,8 +52,8 @@ fn nan(ty: Type) -> u64 {
 
 /// A jump that is foreseen costs what waits for the value nothing; a select would make it wait.
 pub(in crate::tiles) fn one_nan(cx: &mut Emitter, t: &Tile<'_>) {
-    cx.ucomis(t.sig.ty, t.out(), t.out());
-    let number = cx.skip_if(Cond::Np);
+    cx.sse(Sse::Ucomi, t.sig.ty, t.out(), t.out());
+    let number = cx.skip(Cond::Np);
     cx.float_constant(t.sig.ty, t.out(), nan(t.sig.ty));
     cx.land(number);
 }
@@ -62,14 +62,14 @@ pub(in crate::tiles) fn one_nan(cx: &mut Emitter, t: &Tile<'_>) {
 /// (zeros among them) are joined by their bits, and NaN comes out of an addition.
 pub(in crate::tiles) fn extreme(cx: &mut Emitter, t: &Tile<'_>, sse: Sse, equal: Bits) {
     let (ty, out, other) = (t.sig.ty, t.out(), t.reg(1));
-    cx.ucomis(ty, out, other);
-    let nan = cx.skip_if(Cond::P);
-    let differ = cx.skip_if(Cond::Ne);
+    cx.sse(Sse::Ucomi, ty, out, other);
+    let nan = cx.skip(Cond::P);
+    let differ = cx.skip(Cond::Ne);
     cx.sse_bits(equal, out, other);
-    let end = cx.skip();
+    let end = cx.skip(None);
     cx.land(differ);
     cx.sse(sse, ty, out, other);
-    let end_too = cx.skip();
+    let end_too = cx.skip(None);
     cx.land(nan);
     cx.sse(Sse::Add, ty, out, other);
     cx.land(end_too);
@@ -89,22 +89,22 @@ pub(in crate::tiles) fn round_without_sse41(cx: &mut Emitter, t: &Tile<'_>, mode
     cx.movaps(rounded, value);
     cx.sse_bits(Bits::And, rounded, other);
     cx.float_constant(ty, other, float_bits(whole));
-    cx.ucomis(ty, rounded, other);
-    let unordered = cx.skip_if(Cond::P);
-    let large = cx.skip_if(Cond::Ae);
+    cx.sse(Sse::Ucomi, ty, rounded, other);
+    let unordered = cx.skip(Cond::P);
+    let large = cx.skip(Cond::Ae);
     if mode == 0 {
         cx.sse(Sse::Add, ty, rounded, other);
         cx.sse(Sse::Sub, ty, rounded, other);
     } else {
-        cx.float_to_int(ty, true, bits, value);
+        cx.convert(ty, Type::I64, bits, value);
         cx.sse_bits(Bits::Xor, rounded, rounded);
-        cx.int_to_float(Type::I64, ty, rounded, bits);
+        cx.convert(Type::I64, ty, rounded, bits);
     }
     if mode == 1 || mode == 2 {
         // One too far on the side that rounding toward zero does not take.
         let (a, b) = if mode == 1 { (rounded, value) } else { (value, rounded) };
-        cx.ucomis(ty, a, b);
-        let right = cx.skip_if(Cond::Be);
+        cx.sse(Sse::Ucomi, ty, a, b);
+        let right = cx.skip(Cond::Be);
         cx.float_constant(ty, other, float_bits(1.0));
         cx.sse(if mode == 1 { Sse::Sub } else { Sse::Add }, ty, rounded, other);
         cx.land(right);
