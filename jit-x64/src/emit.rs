@@ -11,12 +11,13 @@ pub use crate::condition::Cond;
 use crate::encode::opcode::{Opcode, opcode};
 use crate::encode::{Alu, Bits, Imm, Mem, Rm, cmovcc, field, setcc};
 use crate::ending::Ending;
-use crate::frame::Frame;
+use crate::frame::{Frame, leave_failed, make_frame};
 use crate::glue;
-use crate::invoke::{self, Failure};
+use crate::invoke::{self, Failure, admit_calls, leave_behind_blocks};
 use crate::jump::Jump;
 use crate::machine::MACHINE;
 use crate::regs;
+use crate::shuffle::emit_move;
 use azulejo_code::Machine;
 use azulejo_code::call::{AdapterAdmission, Admission, Callbacks, Entries, HostFunctions, Stubs, TargetCode};
 use azulejo_code::emit::{self, Backend, BaselineFrame, Buffer, Goal, Place};
@@ -27,7 +28,7 @@ use azulejo_core::ir::index::Block;
 use azulejo_core::target::RegSet;
 use azulejo_core::vocab::Type;
 use core::ops::{Deref, DerefMut};
-use dynasmrt::DynasmApi;
+use dynasmrt::{DynasmApi, dynasm};
 
 /// Emits one tile.
 pub type EmitFn = emit::EmitFn<Emitter>;
@@ -109,18 +110,18 @@ impl Backend for Emitter {
     }
 
     fn prologue(&mut self) {
-        self.make_frame();
+        make_frame(self);
     }
 
     fn shuffle(&mut self, next: &Move, out_args: u16) {
-        self.do_move(next, out_args);
+        emit_move(self, next, out_args);
     }
 
     fn finish(&mut self, may_fault: bool) {
-        self.fail();
+        leave_behind_blocks(self);
         if may_fault && self.lands.is_none() && !self.is_stencil() {
             // A function that does not return does where it faults.
-            self.leave_failed();
+            leave_failed(self);
         }
     }
 
@@ -134,7 +135,7 @@ impl Backend for Emitter {
     }
 
     fn admit(&mut self, admission: &Admission<'_>, options: &Options) -> u32 {
-        self.admit_calls(admission, options.backtraces)
+        admit_calls(self, admission, options.backtraces)
     }
 
     fn adapter(
@@ -241,6 +242,7 @@ impl Emitter {
 
     /// Ends the block with a table of its successors, the last of which is for all values that have no entry.
     /// The value is unsigned; `table` and `address` are scratch registers.
+    #[allow(clippy::useless_conversion, reason = "dynasm converts the numbers of registers")]
     pub fn switch(&mut self, value: u8, table: u8, address: u8) {
         let ways = core::mem::take(&mut self.ways);
         let (last, cases) = ways.split_last().expect("a switch has a default");
@@ -250,9 +252,8 @@ impl Emitter {
             self.alu(Alu::Cmp, Type::I64, value, Imm(cases.len() as i64));
             jump_if(self, Cond::Ae, *last, Block::NONE);
             // The distance to the table is known when it is placed.
-            self.bytes(&[0x48 | table >> 3 << 2, 0x8d, (table & 7) << 3 | 5]);
-            let distance = self.bytes.len();
-            self.bytes(&[0; 4]);
+            dynasm!(self; .arch x64; lea Rq(table), [rip + 0]);
+            let distance = self.bytes.len() - 4;
             self.movsx(Type::I32, Type::I64, address, Mem::element(table, value, 4, 0));
             self.alu(Alu::Add, Type::I64, address, table);
             self.jmp_to(address);

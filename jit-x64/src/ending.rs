@@ -28,23 +28,21 @@ const MAX_ENDINGS: usize = 32;
 /// How many bytes a jump has that goes far.
 const JUMP_LEN: u32 = 5;
 
-impl Emitter {
-    /// In cold code: goes where code ends like this, if there is any. If not, what follows is such code.
-    pub(crate) fn ends_as_before(&mut self, ending: Ending) -> bool {
-        let is_short = matches!(ending, Ending::AsItIs) && self.frame.leave_len() <= JUMP_LEN;
-        if !self.is_cold || self.is_stencil() || is_short {
-            return false;
-        }
-        if let Some(&(_, block)) = self.endings.iter().find(|(other, _)| *other == ending) {
-            opcode!(jmp DWORD 0).write_plain(self);
-            distance(self, block, Jump::Jump);
-            return true;
-        }
-        if self.endings.len() < MAX_ENDINGS {
-            let block: Block = self.add_block();
-            self.start(block);
-            self.endings.push((ending, block));
-        }
-        false
+/// In cold code: goes where code ends like this, if there is any. If not, what follows is such code.
+pub(crate) fn ends_as_before(cx: &mut Emitter, ending: Ending) -> bool {
+    let is_short = matches!(ending, Ending::AsItIs) && cx.frame.leave_len() <= JUMP_LEN;
+    if !cx.is_cold || cx.is_stencil() || is_short {
+        return false;
     }
+    if let Some(&(_, block)) = cx.endings.iter().find(|(other, _)| *other == ending) {
+        opcode!(jmp DWORD 0).write_plain(cx);
+        distance(cx, block, Jump::Jump);
+        return true;
+    }
+    if cx.endings.len() < MAX_ENDINGS {
+        let block: Block = cx.add_block();
+        cx.start(block);
+        cx.endings.push((ending, block));
+    }
+    false
 }

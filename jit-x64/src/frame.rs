@@ -7,13 +7,14 @@
 
 use crate::emit::Emitter;
 use crate::encode::{Alu, Imm, Mem};
-use crate::ending::Ending;
+use crate::ending::{Ending, ends_as_before};
 use crate::regs::*;
 use azulejo_code::call::{CallCell, Host};
 use azulejo_code::emit::{self, LEFT, OUT, Options};
 use azulejo_code::unwind::{Change, StackFrame, Step};
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
+use dynasmrt::{DynasmApi, dynasm};
 
 /// The registers that a function must give back, as they are pushed.
 pub(crate) const SAVE_ORDER: [Reg; 6] = [RBP, RBX, R12, R13, R14, R15];
@@ -167,79 +168,75 @@ const ROOM_AT: usize = 3;
 /// How many bytes `mov rbp, rsp` has.
 const MOVE_LEN: u32 = 3;
 
-impl Emitter {
-    /// Makes the frame.
-    pub(crate) fn make_frame(&mut self) {
-        let frame = self.frame;
-        for reg in frame.pushed() {
-            self.push64(reg.number());
-            if reg == RBP && frame.keeps_pointer {
-                self.mov(RBP.number(), RSP.number());
-            }
-        }
-        for page in 1..=frame.room / PAGE {
-            self.alu(Alu::Test, Type::I32, Mem::at(RSP.number(), -((page * PAGE) as i64)), RAX.number());
-        }
-        self.make_room(Alu::Sub);
-    }
-
-    fn make_room(&mut self, alu: Alu) {
-        let Frame { room, is_open, .. } = self.frame;
-        match room {
-            0 => {}
-            _ if is_open => {
-                self.bytes(&[0x48, 0x81, 0xc4 | (alu as u8) << 3]);
-                self.bytes(&room.to_le_bytes());
-            }
-            _ => self.alu(alu, Type::I64, RSP.number(), Imm(room as i64)),
+/// Makes the frame.
+pub(crate) fn make_frame(cx: &mut Emitter) {
+    let frame = cx.frame;
+    for reg in frame.pushed() {
+        cx.push64(reg.number());
+        if reg == RBP && frame.keeps_pointer {
+            cx.mov(RBP.number(), RSP.number());
         }
     }
-
-    /// Leaves the function: `rax` and `rdx` are what they must be.
-    pub fn leave(&mut self) {
-        if self.is_stencil() {
-            return self.jump_out(OUT);
-        }
-        if self.ends_as_before(Ending::AsItIs) {
-            return;
-        }
-        if self.noted.is_none() {
-            self.land_faults();
-        }
-        self.drop_frame();
-        self.byte(0xc3);
+    for page in 1..=frame.room / PAGE {
+        cx.alu(Alu::Test, Type::I32, Mem::at(RSP.number(), -((page * PAGE) as i64)), RAX.number());
     }
+    make_room(cx, Alu::Sub);
+}
 
-    /// Leaves a function that fails. If that is noted, the bytecode that fails is in `rax`.
-    pub(crate) fn leave_failed(&mut self) {
-        let Some(cell) = self.noted else { return self.leave() };
-        if self.ends_as_before(Ending::Noted) {
-            return;
-        }
-        self.land_faults();
-        self.drop_frame();
-        self.mov_imm(RSI.number(), cell);
-        self.load(Type::I64, R11.number(), Mem::at(RSI.number(), CallCell::HOST as i64));
-        self.jmp_to(Mem::at(R11.number(), Host::NOTE_STUB as i64));
+fn make_room(cx: &mut Emitter, alu: Alu) {
+    let Frame { room, is_open, .. } = cx.frame;
+    match room {
+        0 => {}
+        _ if is_open && alu == Alu::Sub => dynasm!(cx; .arch x64; sub rsp, DWORD room as i32),
+        _ if is_open => dynasm!(cx; .arch x64; add rsp, DWORD room as i32),
+        _ => cx.alu(alu, Type::I64, RSP.number(), Imm(room as i64)),
     }
+}
 
-    /// Leaves the function before its end.
-    pub(crate) fn leave_unfinished(&mut self) {
-        match self.is_stencil() {
-            true => self.jump_out(LEFT),
-            false => self.leave(),
-        }
+/// Leaves the function: `rax` and `rdx` are what they must be.
+pub(crate) fn leave(cx: &mut Emitter) {
+    if cx.is_stencil() {
+        return cx.jump_out(OUT);
     }
+    if ends_as_before(cx, Ending::AsItIs) {
+        return;
+    }
+    if cx.noted.is_none() {
+        cx.land_faults();
+    }
+    drop_frame(cx);
+    dynasm!(cx; .arch x64; ret);
+}
 
-    /// Makes the stack what it was when the function was entered; what ends it follows.
-    pub(crate) fn drop_frame(&mut self) {
-        let frame = self.frame;
-        let here = self.here() as u32;
-        self.leaves.push(here);
-        self.make_room(Alu::Add);
-        for reg in frame.pushed().rev() {
-            self.pop64(reg.number());
-        }
+/// Leaves a function that fails. If that is noted, the bytecode that fails is in `rax`.
+pub(crate) fn leave_failed(cx: &mut Emitter) {
+    let Some(cell) = cx.noted else { return leave(cx) };
+    if ends_as_before(cx, Ending::Noted) {
+        return;
+    }
+    cx.land_faults();
+    drop_frame(cx);
+    cx.mov_imm(RSI.number(), cell);
+    cx.load(Type::I64, R11.number(), Mem::at(RSI.number(), CallCell::HOST as i64));
+    cx.jmp_to(Mem::at(R11.number(), Host::NOTE_STUB as i64));
+}
+
+/// Leaves the function before its end.
+pub(crate) fn leave_unfinished(cx: &mut Emitter) {
+    match cx.is_stencil() {
+        true => cx.jump_out(LEFT),
+        false => leave(cx),
+    }
+}
+
+/// Makes the stack what it was when the function was entered; what ends it follows.
+pub(crate) fn drop_frame(cx: &mut Emitter) {
+    let frame = cx.frame;
+    let here = cx.here() as u32;
+    cx.leaves.push(here);
+    make_room(cx, Alu::Add);
+    for reg in frame.pushed().rev() {
+        cx.pop64(reg.number());
     }
 }
 
@@ -333,13 +330,13 @@ mod tests {
             let mut emitter = Emitter::bare();
             emitter.frame = Frame::new(used, room, true, keeps_pointer);
             assert!(emitter.frame.size().is_multiple_of(16));
-            emitter.make_frame();
+            make_frame(&mut emitter);
             // As a function with a body, two ways out of it, and more behind them.
             let nops = |emitter: &mut Emitter, count: usize| (0..count).for_each(|_| emitter.byte(0x90));
             nops(&mut emitter, 3);
-            emitter.leave();
+            leave(&mut emitter);
             nops(&mut emitter, 300);
-            emitter.leave();
+            leave(&mut emitter);
             nops(&mut emitter, 1);
             let (frame, leaves) = (emitter.frame, core::mem::take(&mut emitter.leaves));
             let bytes = emitter.take();

@@ -7,9 +7,10 @@
 //! the machine's stack. [`azulejo_code::call`] says how calls are made.
 
 use crate::abi::REGISTER_ARGUMENTS;
+use crate::bare::turn;
 use crate::emit::{Cond, Emitter, Options, Tile, jcc, stack_mem};
 use crate::encode::{Alu, Imm, Mem, jump_address};
-use crate::frame::Frame;
+use crate::frame::{Frame, drop_frame, leave, leave_failed, leave_unfinished, make_frame};
 use crate::glue::STUBS;
 use crate::machine::FILLER;
 use crate::regs::*;
@@ -22,6 +23,7 @@ use azulejo_core::ir::status::Left;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::{Trap, Type};
 use core::ops::Range;
+use dynasmrt::{DynasmApi, dynasm};
 
 /// A way out of a function that stands behind all its blocks.
 #[derive(Clone, Copy, Debug)]
@@ -30,95 +32,93 @@ pub(crate) struct Failure {
     origin: u32,
 }
 
-impl Emitter {
-    /// Calls the function whose call cell is in `rsi`, and leaves if it failed. So many of the tile's operands are no arguments.
-    pub fn invoke(&mut self, tile: &Tile<'_>, others: usize) {
-        self.mov_imm(RAX.number(), (tile.operands() - others) as u64);
-        self.call(Mem::at(RSI.number(), 0));
-        self.expect_result(tile);
-    }
+/// Calls the function whose call cell is in `rsi`, and leaves if it failed. So many of the tile's operands are no arguments.
+pub(crate) fn invoke(cx: &mut Emitter, tile: &Tile<'_>, others: usize) {
+    cx.mov_imm(RAX.number(), (tile.operands() - others) as u64);
+    cx.call(Mem::at(RSI.number(), 0));
+    expect_result(cx, tile);
+}
 
-    /// The same for a call whose arguments stay in memory.
-    pub(crate) fn invoke_from_memory(&mut self, tile: &Tile<'_>) {
-        self.call(Mem::at(RSI.number(), CallCell::UNPACK as i64));
-        self.expect_result(tile);
-    }
+/// The same for a call whose arguments stay in memory.
+pub(crate) fn invoke_from_memory(cx: &mut Emitter, tile: &Tile<'_>) {
+    cx.call(Mem::at(RSI.number(), CallCell::UNPACK as i64));
+    expect_result(cx, tile);
+}
 
-    /// Stands behind a call of a function of bytecode: leaves if it failed.
-    fn expect_result(&mut self, tile: &Tile<'_>) {
-        self.alu(Alu::Test, Type::I32, RDX.number(), RDX.number());
-        let ends_alike = self.is_call_entry && self.noted.is_none();
-        let shared = self.failures.first().filter(|_| ends_alike).map(|failure| failure.block);
-        let block = shared.unwrap_or_else(|| {
-            let block = self.add_block();
-            self.failures.push(Failure { block, origin: tile.origin });
-            block
-        });
-        jcc(self, Cond::Ne, block);
-    }
+/// Stands behind a call of a function of bytecode: leaves if it failed.
+fn expect_result(cx: &mut Emitter, tile: &Tile<'_>) {
+    cx.alu(Alu::Test, Type::I32, RDX.number(), RDX.number());
+    let ends_alike = cx.is_call_entry && cx.noted.is_none();
+    let shared = cx.failures.first().filter(|_| ends_alike).map(|failure| failure.block);
+    let block = shared.unwrap_or_else(|| {
+        let block = cx.add_block();
+        cx.failures.push(Failure { block, origin: tile.origin });
+        block
+    });
+    jcc(cx, Cond::Ne, block);
+}
 
-    /// Leaves the function for one that takes its place, which its host knows of.
-    pub(crate) fn tail(&mut self) {
-        if !self.is_call_entry {
-            self.mov_imm(RAX.number(), Left::Tailed.word(0));
-            return self.leave_unfinished();
-        }
-        self.enter_next();
+/// Leaves the function for one that takes its place, which its host knows of.
+pub(crate) fn tail(cx: &mut Emitter) {
+    if !cx.is_call_entry {
+        cx.mov_imm(RAX.number(), Left::Tailed.word(0));
+        return leave_unfinished(cx);
     }
+    enter_next(cx);
+}
 
-    fn enter_next(&mut self) {
-        self.mov_imm(R11.number(), self.host);
-        self.enter_next_of_host();
-    }
+fn enter_next(cx: &mut Emitter) {
+    cx.mov_imm(R11.number(), cx.host);
+    enter_next_of_host(cx);
+}
 
-    /// Goes on in the function that takes this one's place; the host is in `r11`.
-    pub(crate) fn enter_next_of_host(&mut self) {
-        self.drop_frame();
-        self.jmp_to(Mem::at(R11.number(), Host::ENTER_NEXT as i64));
-    }
+/// Goes on in the function that takes this one's place; the host is in `r11`.
+pub(crate) fn enter_next_of_host(cx: &mut Emitter) {
+    drop_frame(cx);
+    cx.jmp_to(Mem::at(R11.number(), Host::ENTER_NEXT as i64));
+}
 
-    /// Leaves a function that its host ran to its end, or up to where another one takes its place.
-    pub(crate) fn hand_on(&mut self) {
-        let has_ended = self.skip_unless_tail_call();
-        self.enter_next();
-        self.land(has_ended);
-        self.leave();
-    }
+/// Leaves a function that its host ran to its end, or up to where another one takes its place.
+pub(crate) fn hand_on(cx: &mut Emitter) {
+    let has_ended = skip_unless_tail_call(cx);
+    enter_next(cx);
+    cx.land(has_ended);
+    leave(cx);
+}
 
-    /// Skips what is to be done if another function takes the place of one that a host ran.
-    pub(crate) fn skip_unless_tail_call(&mut self) -> usize {
-        self.bytes(&[0x48, 0x0f, 0xba, 0xe2, TAIL_CALL.trailing_zeros() as u8]); // bt rdx, imm8
-        self.skip(Cond::Ae)
-    }
+/// Skips what is to be done if another function takes the place of one that a host ran.
+pub(crate) fn skip_unless_tail_call(cx: &mut Emitter) -> usize {
+    dynasm!(cx; .arch x64; bt rdx, BYTE TAIL_CALL.trailing_zeros() as i8);
+    cx.skip(Cond::Ae)
+}
 
-    /// Says that there is a result.
-    pub(crate) fn succeed(&mut self) {
-        self.alu(Alu::Xor, Type::I32, RDX.number(), RDX.number());
-    }
+/// Says that there is a result.
+pub(crate) fn succeed(cx: &mut Emitter) {
+    cx.alu(Alu::Xor, Type::I32, RDX.number(), RDX.number());
+}
 
-    /// Emits what stands behind the blocks. The trap's number is in `edx`.
-    pub(crate) fn fail(&mut self) {
-        let failures = core::mem::take(&mut self.failures);
-        for Failure { block, origin } in &failures {
-            self.start(*block);
-            match (self.is_call_entry, self.noted) {
-                // All end in the same way, which follows once.
-                (true, None) => {}
-                (true, Some(_)) => {
-                    self.mov_imm(RAX.number(), *origin as u64);
-                    self.leave_failed();
-                }
-                (false, _) => {
-                    self.mov_imm(RAX.number(), Left::Trapped.word(0));
-                    self.alu(Alu::Or, Type::I64, RAX.number(), RDX.number());
-                    self.mov_imm(RDX.number(), *origin as u64);
-                    self.leave();
-                }
+/// Emits what stands behind the blocks. The trap's number is in `edx`.
+pub(crate) fn leave_behind_blocks(cx: &mut Emitter) {
+    let failures = core::mem::take(&mut cx.failures);
+    for Failure { block, origin } in &failures {
+        cx.start(*block);
+        match (cx.is_call_entry, cx.noted) {
+            // All end in the same way, which follows once.
+            (true, None) => {}
+            (true, Some(_)) => {
+                cx.mov_imm(RAX.number(), *origin as u64);
+                leave_failed(cx);
+            }
+            (false, _) => {
+                cx.mov_imm(RAX.number(), Left::Trapped.word(0));
+                cx.alu(Alu::Or, Type::I64, RAX.number(), RDX.number());
+                cx.mov_imm(RDX.number(), *origin as u64);
+                leave(cx);
             }
         }
-        if self.is_call_entry && self.noted.is_none() && !failures.is_empty() {
-            self.leave();
-        }
+    }
+    if cx.is_call_entry && cx.noted.is_none() && !failures.is_empty() {
+        leave(cx);
     }
 }
 
@@ -154,10 +154,10 @@ fn into(
     options: &Options,
 ) -> (Emitter, Entries) {
     let mut cx: Emitter = by_hand(options, frame);
-    let entries = cx.admit_to_adapter(admission, frame.size() as usize);
+    let entries = admit_to_adapter(&mut cx, admission, frame.size() as usize);
     let at = |place: u32| Mem::at(RSP.number(), place as i64);
     let slots = Slots { first: slots };
-    cx.make_frame();
+    make_frame(&mut cx);
     cx.store(Type::I64, at(cell), RSI.number());
     cx.store(Type::I64, at(context), RDI.number());
     if slots.fill(&mut cx, admission.accepts, cleared) {
@@ -183,8 +183,8 @@ fn around(
     // The slots, and the context behind them.
     let frame = Frame::new(RegSet::EMPTY, (admission.slots + 1) * 8, true, options.frame_pointers);
     let mut cx: Emitter = by_hand(options, frame);
-    let entries = cx.admit_to_adapter(admission, frame.size() as usize + stack_bytes);
-    cx.make_frame();
+    let entries = admit_to_adapter(&mut cx, admission, frame.size() as usize + stack_bytes);
+    make_frame(&mut cx);
     let [rax, rcx, rdx, rsp] = [RAX, RCX, RDX, RSP].map(Reg::number);
     let [rsi, rdi, r8] = [RSI, RDI, R8].map(Reg::number);
     let slots = Slots { first: 0 };
@@ -197,18 +197,18 @@ fn around(
     cx.mov_imm(rdx, third.addr() as u64);
     cx.call_address(entry.addr() as u64, rax);
     if is_turned {
-        cx.turn();
+        turn(&mut cx);
     }
     cx.alu(Alu::Test, Type::I64, rax, rax);
     let is_left = cx.skip(Cond::Ne);
     cx.mov(rax, rdx);
-    cx.succeed();
-    cx.leave();
+    succeed(&mut cx);
+    leave(&mut cx);
     cx.land(is_left);
     cx.mov_imm(rcx, Left::Tailed.word(0));
     cx.alu(Alu::Cmp, Type::I64, rax, rcx);
     let has_no_successor = cx.skip(Cond::Ne);
-    cx.enter_next();
+    enter_next(&mut cx);
     cx.land(has_no_successor);
     cx.mov(r8, rdx);
     cx.mov(rcx, rax);
@@ -216,7 +216,7 @@ fn around(
     cx.load(Type::I64, rsi, context);
     cx.mov_imm(rdi, core::ptr::from_ref(admission.cell).addr() as u64);
     cx.call_address(admission.cell.resume(), rax);
-    cx.hand_on();
+    hand_on(&mut cx);
     (cx, entries)
 }
 
@@ -260,7 +260,7 @@ impl Slots {
         cx.mov_imm(rax, 0);
         cx.mov_imm(rcx, (last - first) as u64 + 1);
         cx.lea(true, rdi, self.at(*first));
-        cx.bytes(&[0xf3, 0x48, 0xab]); // rep stosq
+        dynasm!(cx; .arch x64; rep stosq);
         cx.mov(rcx, r11);
     }
 
@@ -332,7 +332,7 @@ impl Slots {
     fn copy_many(self, cx: &mut Emitter, slots: Range<u32>) {
         cx.mov_imm(RCX.number(), slots.len() as u64);
         cx.lea(true, RDI.number(), self.at(slots.start));
-        cx.bytes(&[0xf3, 0x48, 0xa5]); // rep movsq
+        dynasm!(cx; .arch x64; rep movsq);
     }
 
     /// Clears slots, and perhaps what is between them. Changes `rcx` and `rdi` if they are many.
@@ -344,155 +344,159 @@ impl Slots {
         }
         cx.mov_imm(RCX.number(), (last - first) as u64 + 1);
         cx.lea(true, RDI.number(), self.at(*first));
-        cx.bytes(&[0xf3, 0x48, 0xab]); // rep stosq
+        dynasm!(cx; .arch x64; rep stosq);
     }
 }
 
 /// In `rax` behind both entries of an adapter that has arguments: this if they are in memory, otherwise their number.
 const IN_MEMORY: u64 = 0;
 
-impl Emitter {
-    /// The code before an adapter's frame is made, and its entries.
-    fn admit_to_adapter(&mut self, admission: &AdapterAdmission<'_>, stack_bytes: usize) -> Entries {
-        let AdapterAdmission { accepts, budget, cell, .. } = *admission;
-        let host = cell.host();
-        let arguments = match accepts {
-            Accepts::Exactly(arguments) => arguments,
-            Accepts::UpTo(most) => return (self.admit_up_to(most, budget, host, stack_bytes), None),
-        };
-        let [rax, r11] = [RAX, R11].map(Reg::number);
-        self.host = core::ptr::from_ref(host).addr() as u64;
-        let is_deep = self.refuse();
-        let is_foreign_in_memory = self.here();
-        self.mov_imm(r11, STUBS.unpack.addr() as u64);
-        self.jmp_to(r11);
-        let is_used_up = self.here();
-        if arguments > 0 {
-            self.alu(Alu::Test, Type::I32, rax, rax);
-            self.skip_back(Cond::E, is_foreign_in_memory);
+/// The code before an adapter's frame is made, and its entries.
+fn admit_to_adapter(cx: &mut Emitter, admission: &AdapterAdmission<'_>, stack_bytes: usize) -> Entries {
+    let AdapterAdmission { accepts, budget, cell, .. } = *admission;
+    let host = cell.host();
+    let arguments = match accepts {
+        Accepts::Exactly(arguments) => arguments,
+        Accepts::UpTo(most) => return (admit_up_to(cx, most, budget, host, stack_bytes), None),
+    };
+    let [rax, r11] = [RAX, R11].map(Reg::number);
+    cx.host = core::ptr::from_ref(host).addr() as u64;
+    let is_deep = refuse(cx);
+    let is_foreign_in_memory = cx.here();
+    cx.mov_imm(r11, STUBS.unpack.addr() as u64);
+    cx.jmp_to(r11);
+    let is_used_up = cx.here();
+    if arguments > 0 {
+        cx.alu(Alu::Test, Type::I32, rax, rax);
+        cx.skip_back(Cond::E, is_foreign_in_memory);
+    }
+    send_to_host(cx);
+    let is_foreign = send_aside(cx);
+    let entry = cx.here();
+    expect_count(cx, RAX, arguments, is_foreign);
+    let is_admitted = cx.skip(None);
+    let from_memory = cx.here();
+    expect_count(cx, RCX, arguments, is_foreign_in_memory);
+    cx.mov_imm(rax, IN_MEMORY);
+    cx.land(is_admitted);
+    count_call(cx, budget, is_used_up);
+    look_at_stack(cx, stack_bytes, is_deep);
+    let here = cx.here() as u32;
+    cx.frame.start_at(here);
+    (entry as u32, Some(from_memory as u32))
+}
+
+/// The same for an adapter that takes any number of arguments up to this one.
+fn admit_up_to(
+    cx: &mut Emitter,
+    most: u32,
+    budget: Option<*const i32>,
+    host: &Host,
+    stack_bytes: usize,
+) -> u32 {
+    cx.host = core::ptr::from_ref(host).addr() as u64;
+    let is_deep = refuse(cx);
+    let is_the_hosts = send_to_host(cx);
+    align(cx);
+    let entry = cx.here();
+    cx.alu(Alu::Cmp, Type::I32, RAX.number(), Imm(most as i64));
+    cx.skip_back(Cond::A, is_the_hosts);
+    count_call(cx, budget, is_the_hosts);
+    look_at_stack(cx, stack_bytes, is_deep);
+    let here = cx.here() as u32;
+    cx.frame.start_at(here);
+    entry as u32
+}
+
+/// Has the function be called by others of bytecode; where they enter it.
+pub(crate) fn admit_calls(cx: &mut Emitter, admission: &Admission<'_>, backtraces: bool) -> u32 {
+    cx.is_call_entry = true;
+    cx.noted = backtraces.then(|| core::ptr::from_ref(admission.cell).addr() as u64);
+    let stack_bytes = cx.frame.size() as usize;
+    admit(cx, admission, stack_bytes)
+}
+
+/// What stands before the frame is made; where the entry is. Calls that are not for this code go aside, and
+/// those for which there is no room on the stack fail.
+fn admit(cx: &mut Emitter, admission: &Admission<'_>, stack_bytes: usize) -> u32 {
+    let Admission { arguments, cell } = *admission;
+    cx.host = core::ptr::from_ref(cell.host()).addr() as u64;
+    let is_deep = refuse(cx);
+    let is_foreign = send_aside(cx);
+    let entry = cx.here();
+    expect_count(cx, RAX, arguments, is_foreign);
+    look_at_stack(cx, stack_bytes, is_deep);
+    let here = cx.here() as u32;
+    cx.frame.start_at(here);
+    entry as u32
+}
+
+/// Where calls go for which there is no room on the stack.
+fn refuse(cx: &mut Emitter) -> usize {
+    let is_deep = cx.here();
+    cx.mov_imm(RDX.number(), Trap::StackOverflow.code() as u64);
+    dynasm!(cx; .arch x64; ret);
+    is_deep
+}
+
+/// Where calls go that are the host's.
+fn send_to_host(cx: &mut Emitter) -> usize {
+    let is_the_hosts = cx.here();
+    cx.mov_imm(R11.number(), STUBS.resolve.addr() as u64);
+    cx.jmp_to(R11.number());
+    is_the_hosts
+}
+
+/// Where calls go that have another number of arguments. An entry follows.
+fn send_aside(cx: &mut Emitter) -> usize {
+    let is_foreign = cx.here();
+    cx.jmp_to(Mem::at(RSI.number(), CallCell::FALLBACK as i64));
+    align(cx);
+    is_foreign
+}
+
+/// An entry follows.
+fn align(cx: &mut Emitter) {
+    while !cx.here().is_multiple_of(16) {
+        cx.byte(FILLER);
+    }
+}
+
+fn expect_count(cx: &mut Emitter, count: Reg, arguments: u32, is_foreign: usize) {
+    cx.alu(Alu::Cmp, Type::I32, count.number(), Imm(arguments as i64));
+    cx.skip_back(Cond::Ne, is_foreign);
+}
+
+/// Counts a call down, if they are counted.
+fn count_call(cx: &mut Emitter, budget: Option<*const i32>, is_used_up: usize) {
+    if let Some(budget) = budget {
+        cx.mov_imm(R11.number(), budget.addr() as u64);
+        cx.alu(Alu::Sub, Type::I32, Mem::at(R11.number(), 0), Imm(1));
+        cx.skip_back(Cond::S, is_used_up);
+    }
+}
+
+fn look_at_stack(cx: &mut Emitter, stack_bytes: usize, is_deep: usize) {
+    let [r11, rsp] = [R11, RSP].map(Reg::number);
+    cx.mov_imm(r11, cx.host);
+    let lowest = Mem::at(r11, Host::LOWEST as i64);
+    match stack_bytes.checked_sub(SLACK) {
+        None | Some(0) => cx.alu(Alu::Cmp, Type::I64, rsp, lowest),
+        Some(more) => {
+            cx.load(Type::I64, r11, lowest);
+            cx.alu(Alu::Add, Type::I64, r11, Imm(more as i64));
+            cx.alu(Alu::Cmp, Type::I64, rsp, r11);
         }
-        self.send_to_host();
-        let is_foreign = self.send_aside();
-        let entry = self.here();
-        self.expect_count(RAX, arguments, is_foreign);
-        let is_admitted = self.skip(None);
-        let from_memory = self.here();
-        self.expect_count(RCX, arguments, is_foreign_in_memory);
-        self.mov_imm(rax, IN_MEMORY);
-        self.land(is_admitted);
-        self.count(budget, is_used_up);
-        self.look_at_stack(stack_bytes, is_deep);
-        let here = self.here() as u32;
-        self.frame.start_at(here);
-        (entry as u32, Some(from_memory as u32))
     }
+    cx.skip_back(Cond::B, is_deep);
+}
 
-    /// The same for an adapter that takes any number of arguments up to this one.
-    fn admit_up_to(&mut self, most: u32, budget: Option<*const i32>, host: &Host, stack_bytes: usize) -> u32 {
-        self.host = core::ptr::from_ref(host).addr() as u64;
-        let is_deep = self.refuse();
-        let is_the_hosts = self.send_to_host();
-        self.align();
-        let entry = self.here();
-        self.alu(Alu::Cmp, Type::I32, RAX.number(), Imm(most as i64));
-        self.skip_back(Cond::A, is_the_hosts);
-        self.count(budget, is_the_hosts);
-        self.look_at_stack(stack_bytes, is_deep);
-        let here = self.here() as u32;
-        self.frame.start_at(here);
-        entry as u32
-    }
+/// A place for the values of VM registers, in a function that makes its own.
+pub(crate) fn vm_frame(cx: &Emitter) -> Mem {
+    stack_mem(cx.room)
+}
 
-    /// Has the function be called by others of bytecode; where they enter it.
-    pub(crate) fn admit_calls(&mut self, admission: &Admission<'_>, backtraces: bool) -> u32 {
-        self.is_call_entry = true;
-        self.noted = backtraces.then(|| core::ptr::from_ref(admission.cell).addr() as u64);
-        let stack_bytes = self.frame.size() as usize;
-        self.admit(admission, stack_bytes)
-    }
-
-    /// What stands before the frame is made; where the entry is. Calls that are not for this code go aside, and
-    /// those for which there is no room on the stack fail.
-    fn admit(&mut self, admission: &Admission<'_>, stack_bytes: usize) -> u32 {
-        let Admission { arguments, cell } = *admission;
-        self.host = core::ptr::from_ref(cell.host()).addr() as u64;
-        let is_deep = self.refuse();
-        let is_foreign = self.send_aside();
-        let entry = self.here();
-        self.expect_count(RAX, arguments, is_foreign);
-        self.look_at_stack(stack_bytes, is_deep);
-        let here = self.here() as u32;
-        self.frame.start_at(here);
-        entry as u32
-    }
-
-    /// Where calls go for which there is no room on the stack.
-    fn refuse(&mut self) -> usize {
-        let is_deep = self.here();
-        self.mov_imm(RDX.number(), Trap::StackOverflow.code() as u64);
-        self.byte(0xc3);
-        is_deep
-    }
-
-    /// Where calls go that are the host's.
-    fn send_to_host(&mut self) -> usize {
-        let is_the_hosts = self.here();
-        self.mov_imm(R11.number(), STUBS.resolve.addr() as u64);
-        self.jmp_to(R11.number());
-        is_the_hosts
-    }
-
-    /// Where calls go that have another number of arguments. An entry follows.
-    fn send_aside(&mut self) -> usize {
-        let is_foreign = self.here();
-        self.jmp_to(Mem::at(RSI.number(), CallCell::FALLBACK as i64));
-        self.align();
-        is_foreign
-    }
-
-    /// An entry follows.
-    fn align(&mut self) {
-        while !self.here().is_multiple_of(16) {
-            self.byte(FILLER);
-        }
-    }
-
-    fn expect_count(&mut self, count: Reg, arguments: u32, is_foreign: usize) {
-        self.alu(Alu::Cmp, Type::I32, count.number(), Imm(arguments as i64));
-        self.skip_back(Cond::Ne, is_foreign);
-    }
-
-    /// Counts a call down, if they are counted.
-    fn count(&mut self, budget: Option<*const i32>, is_used_up: usize) {
-        if let Some(budget) = budget {
-            self.mov_imm(R11.number(), budget.addr() as u64);
-            self.alu(Alu::Sub, Type::I32, Mem::at(R11.number(), 0), Imm(1));
-            self.skip_back(Cond::S, is_used_up);
-        }
-    }
-
-    fn look_at_stack(&mut self, stack_bytes: usize, is_deep: usize) {
-        let [r11, rsp] = [R11, RSP].map(Reg::number);
-        self.mov_imm(r11, self.host);
-        let lowest = Mem::at(r11, Host::LOWEST as i64);
-        match stack_bytes.checked_sub(SLACK) {
-            None | Some(0) => self.alu(Alu::Cmp, Type::I64, rsp, lowest),
-            Some(more) => {
-                self.load(Type::I64, r11, lowest);
-                self.alu(Alu::Add, Type::I64, r11, Imm(more as i64));
-                self.alu(Alu::Cmp, Type::I64, rsp, r11);
-            }
-        }
-        self.skip_back(Cond::B, is_deep);
-    }
-
-    /// A place for the values of VM registers, in a function that makes its own.
-    pub(crate) fn vm_frame(&self) -> Mem {
-        stack_mem(self.room)
-    }
-
-    /// An argument that the caller put on the stack.
-    pub(crate) fn argument(&self, offset: i64) -> Mem {
-        Mem::at(RSP.number(), self.frame.size() as i64 + offset)
-    }
+/// An argument that the caller put on the stack.
+pub(crate) fn argument(cx: &Emitter, offset: i64) -> Mem {
+    Mem::at(RSP.number(), cx.frame.size() as i64 + offset)
 }

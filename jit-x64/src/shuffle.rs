@@ -9,55 +9,53 @@ use azulejo_code::emit::slot_offset;
 use azulejo_core::ir::assignment::{Loc, Move, Source};
 use azulejo_core::vocab::Type;
 
-impl Emitter {
-    /// Does one of the allocator's moves.
-    pub(crate) fn do_move(&mut self, Move { from, to, ty, .. }: &Move, out_args: u16) {
-        let mem = |loc: Loc| match loc {
-            Loc::Slot(slot) => Some(stack_mem(slot_offset(out_args, slot))),
-            Loc::OutArg(at) => Some(stack_mem(slot_offset(0, at as u32))),
-            Loc::Reg(_) => None,
-        };
-        let is_float = ty.is_float();
-        match (*from, *to) {
-            (Source::Const(bits), Loc::Reg(to)) if !is_float => self.mov_imm(to.number(), bits),
-            (Source::Const(bits), to) => self.move_const(bits, to, *ty, mem(to)),
-            (Source::Loc(Loc::Reg(from)), Loc::Reg(to)) if is_float => {
-                self.movaps(to.number(), from.number());
+/// Does one of the allocator's moves.
+pub(crate) fn emit_move(cx: &mut Emitter, Move { from, to, ty, .. }: &Move, out_args: u16) {
+    let mem = |loc: Loc| match loc {
+        Loc::Slot(slot) => Some(stack_mem(slot_offset(out_args, slot))),
+        Loc::OutArg(at) => Some(stack_mem(slot_offset(0, at as u32))),
+        Loc::Reg(_) => None,
+    };
+    let is_float = ty.is_float();
+    match (*from, *to) {
+        (Source::Const(bits), Loc::Reg(to)) if !is_float => cx.mov_imm(to.number(), bits),
+        (Source::Const(bits), to) => move_const(cx, bits, to, *ty, mem(to)),
+        (Source::Loc(Loc::Reg(from)), Loc::Reg(to)) if is_float => {
+            cx.movaps(to.number(), from.number());
+        }
+        (Source::Loc(Loc::Reg(from)), Loc::Reg(to)) => cx.mov(to.number(), from.number()),
+        (Source::Loc(Loc::Reg(from)), to) => {
+            let mem = mem(to).expect("it is no register");
+            // A whole slot is written, so that it can be moved as one.
+            match is_float {
+                true => cx.store(Type::F64, mem, from.number()),
+                false => cx.store(Type::I64, mem, from.number()),
             }
-            (Source::Loc(Loc::Reg(from)), Loc::Reg(to)) => self.mov(to.number(), from.number()),
-            (Source::Loc(Loc::Reg(from)), to) => {
-                let mem = mem(to).expect("it is no register");
-                // A whole slot is written, so that it can be moved as one.
-                match is_float {
-                    true => self.store(Type::F64, mem, from.number()),
-                    false => self.store(Type::I64, mem, from.number()),
-                }
+        }
+        (Source::Loc(from), Loc::Reg(to)) => {
+            let mem = mem(from).expect("it is no register");
+            match is_float {
+                true => cx.load(Type::F64, to.number(), mem),
+                false => cx.load(Type::I64, to.number(), mem),
             }
-            (Source::Loc(from), Loc::Reg(to)) => {
-                let mem = mem(from).expect("it is no register");
-                match is_float {
-                    true => self.load(Type::F64, to.number(), mem),
-                    false => self.load(Type::I64, to.number(), mem),
-                }
-            }
-            (Source::Loc(from), to) => {
-                // `pop` to an address that counts from rsp counts from where rsp is afterwards.
-                self.push64(mem(from).expect("it is no register"));
-                self.pop64(mem(to).expect("it is no register"));
-            }
+        }
+        (Source::Loc(from), to) => {
+            // `pop` to an address that counts from rsp counts from where rsp is afterwards.
+            cx.push64(mem(from).expect("it is no register"));
+            cx.pop64(mem(to).expect("it is no register"));
         }
     }
+}
 
-    /// A constant to a float register or to the stack, with no register to spare and no flag changed.
-    fn move_const(&mut self, bits: u64, to: Loc, ty: Type, mem: Option<Mem>) {
-        match (to, mem) {
-            (Loc::Reg(to), _) => self.float_constant(ty, to.number(), bits),
-            (_, Some(mem)) => {
-                self.store(Type::I32, mem, Imm(bits as u32 as i32 as i64));
-                let upper = Mem { disp: mem.disp + 4, ..mem };
-                self.store(Type::I32, upper, Imm((bits >> 32) as u32 as i32 as i64));
-            }
-            (_, None) => unreachable!("what is in no register is in memory"),
+/// A constant to a float register or to the stack, with no register to spare and no flag changed.
+fn move_const(cx: &mut Emitter, bits: u64, to: Loc, ty: Type, mem: Option<Mem>) {
+    match (to, mem) {
+        (Loc::Reg(to), _) => cx.float_constant(ty, to.number(), bits),
+        (_, Some(mem)) => {
+            cx.store(Type::I32, mem, Imm(bits as u32 as i32 as i64));
+            let upper = Mem { disp: mem.disp + 4, ..mem };
+            cx.store(Type::I32, upper, Imm((bits >> 32) as u32 as i32 as i64));
         }
+        (_, None) => unreachable!("what is in no register is in memory"),
     }
 }

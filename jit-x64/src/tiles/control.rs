@@ -5,6 +5,8 @@
 use super::sequences::control::*;
 use crate::emit::Cond;
 use crate::encode::{Alu, alu_word, load_word};
+use crate::frame::leave;
+use crate::invoke::{argument, hand_on, invoke, invoke_from_memory, succeed, tail, vm_frame};
 use crate::regs;
 use azulejo_core::vocab::Type;
 use azulejo_macros::tile;
@@ -34,21 +36,21 @@ tile! {
     switch: (switch reg) -> void, 8, temp(int), temp(int) => |cx, t| cx.switch(t.reg(0), t.temp(0), t.temp(1)),
     ret: (ret) -> void, 2 => |cx, t| { let _ = t; give_back(cx, None) },
     return_int: (return.$t:int reg) -> void, 2, fixed(0 = rdx) => |cx, t| give_back(cx, Some(t.sig.from)),
-    return_float: (return.$t:float num) -> void, 3 => |cx, t| { cx.bitcast(t.sig.from, regs::RDX.number(), t.reg(0)); cx.status(0) },
-    exit_at: (exit_at $at) -> void, 3 => |cx, t| cx.exit(t.imm(0)),
-    trap: (trap $code) -> void, 3 => |cx, t| cx.trap(t.imm(0), t.origin),
-    tailed: (tailed) -> void, 3 => |cx, t| { let _ = t; cx.tail() },
+    return_float: (return.$t:float num) -> void, 3 => |cx, t| { cx.bitcast(t.sig.from, regs::RDX.number(), t.reg(0)); leave_with(cx, 0) },
+    exit_at: (exit_at $at) -> void, 3 => |cx, t| exit(cx, t.imm(0)),
+    trap: (trap $code) -> void, 3 => |cx, t| trap(cx, t.imm(0), t.origin),
+    tailed: (tailed) -> void, 3 => |cx, t| { let _ = t; tail(cx) },
     // a function that others of bytecode call by their own convention
     argument0: (argument0) -> reg, 0, entry, fixed(out = rdx) => |cx, t| { let _ = (cx, t); },
     argument1: (argument1) -> reg, 0, entry, fixed(out = rcx) => |cx, t| { let _ = (cx, t); },
     argument2: (argument2) -> reg, 0, entry, fixed(out = r8) => |cx, t| { let _ = (cx, t); },
     argument3: (argument3) -> reg, 0, entry, fixed(out = r9) => |cx, t| { let _ = (cx, t); },
     argument4: (argument4) -> reg, 0, entry, fixed(out = r10) => |cx, t| { let _ = (cx, t); },
-    argument_on_stack: (argument_on_stack $at) -> reg, 4 => |cx, t| { let at = cx.argument(t.imm(0)); cx.load(Type::I64, t.out(), at) },
-    frame: (frame) -> reg, 1 => |cx, t| { let start = cx.vm_frame(); cx.lea(true, t.out(), start) },
-    give: (give.i64 reg) -> void, 2, fixed(0 = rax) => |cx, t| { let _ = t; cx.succeed(); cx.leave() },
-    fail: (fail $code) -> void, 3 => |cx, t| cx.fail_with(t.imm(0), t.origin),
-    hand_over: (hand_over $f) -> void, 20 => |cx, t| { call_known(cx, t); cx.hand_on() },
+    argument_on_stack: (argument_on_stack $at) -> reg, 4 => |cx, t| { let at = argument(cx, t.imm(0)); cx.load(Type::I64, t.out(), at) },
+    frame: (frame) -> reg, 1 => |cx, t| { let start = vm_frame(cx); cx.lea(true, t.out(), start) },
+    give: (give.i64 reg) -> void, 2, fixed(0 = rax) => |cx, t| { let _ = t; succeed(cx); leave(cx) },
+    fail: (fail $code) -> void, 3 => |cx, t| fail_with(cx, t.imm(0), t.origin),
+    hand_over: (hand_over $f) -> void, 20 => |cx, t| { call_known(cx, t); hand_on(cx) },
     // stencils: what is kept in registers from bytecode to bytecode
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = r12) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = rbx) => |cx, t| { let _ = (cx, t); },
@@ -68,10 +70,10 @@ tile! {
     callv: (callv $f) -> void, 20 => |cx, t| call_known(cx, t),
     callv_reg: (callv reg) -> void, 20 => |cx, t| cx.call(t.reg(0)),
     // one function of bytecode calls another
-    invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); cx.invoke(t, 1) },
-    invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = rsi) => |cx, t| cx.invoke(t, 2),
-    invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); cx.invoke_from_memory(t) },
-    invoke_spread_reg: (invoke_spread.i64 reg) -> reg, 30, fixed(0 = rsi) => |cx, t| cx.invoke_from_memory(t),
+    invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); invoke(cx, t, 1) },
+    invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = rsi) => |cx, t| invoke(cx, t, 2),
+    invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); invoke_from_memory(cx, t) },
+    invoke_spread_reg: (invoke_spread.i64 reg) -> reg, 30, fixed(0 = rsi) => |cx, t| invoke_from_memory(cx, t),
     // call [mem]
     call_int: (call.$t:int (load.i64 mem)) -> reg, 23 => |cx, t| cx.call(mem),
     call_float: (call.$t:float (load.i64 mem)) -> num, 23 => |cx, t| cx.call(mem),

@@ -2,47 +2,46 @@
 
 use crate::emit::{Emitter, Tile};
 use crate::encode::Alu;
-use crate::ending::Ending;
+use crate::ending::{Ending, ends_as_before};
+use crate::frame::{leave, leave_failed, leave_unfinished};
 use crate::regs::{RAX, RDX};
 use azulejo_code::emit::NEXT;
 use azulejo_core::ir::status::Left;
 use azulejo_core::vocab::Type;
 
-impl Emitter {
-    /// Leaves the function with a status; the value is in `rdx`.
-    pub(in crate::tiles) fn status(&mut self, status: u64) {
-        match status {
-            0 => self.alu(Alu::Xor, Type::I32, RAX.number(), RAX.number()),
-            _ => self.mov_imm(RAX.number(), status),
-        }
-        self.leave();
+/// Leaves the function with a status; the value is in `rdx`.
+pub(in crate::tiles) fn leave_with(cx: &mut Emitter, status: u64) {
+    match status {
+        0 => cx.alu(Alu::Xor, Type::I32, RAX.number(), RAX.number()),
+        _ => cx.mov_imm(RAX.number(), status),
     }
+    leave(cx);
+}
 
-    /// Leaves it by a trap at a bytecode.
-    pub(in crate::tiles) fn trap(&mut self, code: i64, at: u32) {
-        let status = Left::Trapped.word(code as u32);
-        self.mov_imm(RDX.number(), at as u64);
-        if !self.ends_as_before(Ending::WithStatus(status)) {
-            self.status(status);
-        }
+/// Leaves it by a trap at a bytecode.
+pub(in crate::tiles) fn trap(cx: &mut Emitter, code: i64, at: u32) {
+    let status = Left::Trapped.word(code as u32);
+    cx.mov_imm(RDX.number(), at as u64);
+    if !ends_as_before(cx, Ending::WithStatus(status)) {
+        leave_with(cx, status);
     }
+}
 
-    /// Leaves it by a trap, if others of bytecode call it.
-    pub(in crate::tiles) fn fail_with(&mut self, code: i64, at: u32) {
-        if self.noted.is_some() {
-            self.mov_imm(RAX.number(), at as u64);
-        }
-        if !self.ends_as_before(Ending::Failed(code as u64)) {
-            self.mov_imm(RDX.number(), code as u64);
-            self.leave_failed();
-        }
+/// Leaves it by a trap, if others of bytecode call it.
+pub(in crate::tiles) fn fail_with(cx: &mut Emitter, code: i64, at: u32) {
+    if cx.noted.is_some() {
+        cx.mov_imm(RAX.number(), at as u64);
     }
+    if !ends_as_before(cx, Ending::Failed(code as u64)) {
+        cx.mov_imm(RDX.number(), code as u64);
+        leave_failed(cx);
+    }
+}
 
-    /// Leaves it before its end.
-    pub(in crate::tiles) fn exit(&mut self, to: i64) {
-        self.mov_imm(RAX.number(), Left::Exited.word(0) | to as u64);
-        self.leave_unfinished();
-    }
+/// Leaves it before its end.
+pub(in crate::tiles) fn exit(cx: &mut Emitter, to: i64) {
+    cx.mov_imm(RAX.number(), Left::Exited.word(0) | to as u64);
+    leave_unfinished(cx);
 }
 
 /// Calls a function at a known address. The register holds no argument in any convention, and no value across a call.
@@ -58,7 +57,7 @@ pub(in crate::tiles) fn give_back(cx: &mut Emitter, ty: Option<Type>) {
         Some(Type::I64) => {}
         Some(narrow) => cx.movzx(narrow, value, value),
     }
-    cx.status(0);
+    leave_with(cx, 0);
 }
 
 /// One or zero, as wide as a register.
