@@ -3,8 +3,8 @@
 //! In: an instruction in dynasm's words, with any operands of the right kind. Out: its [`Opcode`], a constant. Operands and widths
 //! are put in by [`Opcode::write`], in the shortest form.
 //!
-//! dynasm takes registers at run time too, but what it writes then has to hold any of them: a REX prefix, a SIB byte and four
-//! bytes of offset each time. `add eax, [rsi + 8]` has 8 bytes there and 3 here, `add eax, ecx` 3 and 2.
+//! dynasm takes registers at run time too, but what it generates does not look at them and so has to hold any of them: a REX
+//! prefix, a SIB byte and four bytes of offset each time. `add eax, [rsi + 8]` has 8 bytes there and 3 here, `add eax, ecx` 3 and 2.
 //!
 //! By hand is what dynasm does not write: a shift by one without its count, and arithmetic with a byte as immediate, for which it
 //! takes four bytes. They are the opcodes so many further on ([`Opcode::plus`]).

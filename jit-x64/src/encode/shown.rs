@@ -54,7 +54,7 @@ fn instructions_are_what_the_document_says() {
         "mov eax, [rsi]": cx.load(I32, RAX, Mem::at(RSI, 0));
         "mov [rsi+4], eax": cx.store(I32, Mem::at(RSI, 4), RAX);
         "mov qword [rsi], 1": cx.store(I64, Mem::at(RSI, 0), Imm(1));
-        "xchg [rsi], rax": cx.atomic(Atomic::Exchange, I64, Mem::at(RSI, 0), RAX);
+        "lock xadd [rsi], rax": cx.atomic(Atomic::Add, I64, Mem::at(RSI, 0), RAX);
         "lea rax, [rsi+rcx*4+1]": cx.lea(true, RAX, Mem::element(RSI, RCX, 4, 1));
         "movzx eax, cl": cx.movzx(Type::I8, RAX, RCX);
         "movsxd rax, ecx": cx.movsx(I32, I64, RAX, RCX);

@@ -1,4 +1,7 @@
-//! The members of the families of instructions, and the opcodes of each.
+//! The members of the families of instructions.
+//!
+//! In: their names, and each instruction in dynasm's words, on 32 bits. Out: a table of opcodes for each family, which the encoder
+//! looks up by member. The operands in it say only of which kind they are.
 
 use super::opcode::{Opcode, opcode};
 use azulejo_core::vocab::Type;
