@@ -124,7 +124,7 @@ impl Opcode {
             (0x0f, _) => Map::Two,
             _ => Map::One,
         };
-        at += map.bytes().len();
+        at += map.len();
         assert!(at < assembled.len);
         let digit = bytes[at + 1] >> 3 & 7;
         Opcode {
@@ -141,12 +141,20 @@ impl Opcode {
 }
 
 impl Map {
-    pub(super) const fn bytes(self) -> &'static [u8] {
+    const fn len(self) -> usize {
         match self {
-            Map::One => &[],
-            Map::Two => &[0x0f],
-            Map::Three38 => &[0x0f, 0x38],
-            Map::Three3a => &[0x0f, 0x3a],
+            Map::One => 0,
+            Map::Two => 1,
+            Map::Three38 | Map::Three3a => 2,
+        }
+    }
+
+    fn write(self, cx: &mut Emitter) {
+        match self {
+            Map::One => {}
+            Map::Two => cx.byte(0x0f),
+            Map::Three38 => cx.bytes(&[0x0f, 0x38]),
+            Map::Three3a => cx.bytes(&[0x0f, 0x3a]),
         }
     }
 }
@@ -202,7 +210,7 @@ impl Opcode {
         if rex != 0 || forced {
             cx.byte(REX | rex);
         }
-        cx.bytes(self.map.bytes());
+        self.map.write(cx);
         cx.byte(self.byte);
         rm.write(cx, reg);
     }
@@ -214,7 +222,7 @@ impl Opcode {
 
     /// Writes it with no operand, or for one that follows.
     pub(crate) fn write_plain(self, cx: &mut Emitter) {
-        cx.bytes(self.map.bytes());
+        self.map.write(cx);
         cx.byte(self.byte);
     }
 
@@ -224,7 +232,7 @@ impl Opcode {
         if rex != 0 {
             cx.byte(REX | rex);
         }
-        cx.bytes(self.map.bytes());
+        self.map.write(cx);
         cx.byte(self.byte | reg & 7);
     }
 }
