@@ -2,6 +2,7 @@
 
 mod bytecode;
 mod fields;
+mod kept;
 mod operators;
 mod rewrite;
 #[cfg(test)]

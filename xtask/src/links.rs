@@ -10,9 +10,10 @@ use std::path::{Component, Path, PathBuf};
 const BOOK: &str = "docs";
 
 /// How paths begin that documents name.
-const FOLDERS: [&str; 10] = [
+const FOLDERS: [&str; 11] = [
     "jit-code/",
     "jit-core/",
+    "jit-lang/",
     "jit-macros/",
     "jit-x64/",
     "benches/",

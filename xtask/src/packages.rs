@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What users get from a registry; everything else stays here.
-const PUBLISHED: [&str; 5] = ["azulejo", "azulejo-code", "azulejo-core", "azulejo-macros", "azulejo-x64"];
+const PUBLISHED: [&str; 6] =
+    ["azulejo", "azulejo-code", "azulejo-core", "azulejo-lang", "azulejo-macros", "azulejo-x64"];
 
 /// What a registry shows of a package.
 const SHOWN: [&str; 8] = [

@@ -23,8 +23,8 @@ const FUZZER: &str = "build --quiet -p azulejo-rig --bin fuzz";
 
 /// What is tested where the fuzzer saw nothing: after a few seconds what takes little to build, after a minute the rest.
 const TESTS: [&str; 2] = [
-    "-p azulejo-core -p azulejo-macros -p azulejo-code -p azulejo-x64 -p azulejo",
-    "--workspace --exclude azulejo-core --exclude azulejo-macros --exclude azulejo-code --exclude azulejo-x64 --exclude azulejo \
+    "-p azulejo-core -p azulejo-lang -p azulejo-macros -p azulejo-code -p azulejo-x64 -p azulejo",
+    "--workspace --exclude azulejo-core --exclude azulejo-lang --exclude azulejo-macros --exclude azulejo-code --exclude azulejo-x64 --exclude azulejo \
      --exclude xtask",
 ];
 

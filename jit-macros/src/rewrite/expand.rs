@@ -1,40 +1,39 @@
 //! Checked rules as Rust.
 //!
 //! Each form of a rule is a function that matches from the root down and builds the right side. They are called
-//! from one function for each root operator, which branches on the operators of the root's operands, so that
-//! only rules whose two upper levels agree are tried.
+//! from one function for each root operator, which branches as a [`Dispatch`] says.
 
-use super::check::{Built, Constant, Matched, MatchedConstant, MatchedNode, Rule, Value};
-use super::parse::{Literal, Rules};
+use crate::kept::Kept;
 use azulejo_core::vocab::op::Param;
 use azulejo_core::vocab::{Op, Type, Vocabulary};
+use azulejo_lang::rewrite::ast::{Literal, Rules};
+use azulejo_lang::rewrite::check::{Built, Constant, Matched, MatchedConstant, MatchedNode, Value};
+use azulejo_lang::rewrite::{Dispatch, Rule, dispatch};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
-use std::collections::BTreeMap;
 
 /// The rules as a static.
-pub(crate) fn expand(rules: &Rules, checked: &[Rule]) -> TokenStream {
-    let Rules { attributes, visibility, name, .. } = rules;
+pub(crate) fn expand(rules: &Rules, checked: &[Rule], kept: &Kept) -> TokenStream {
+    let [attributes, visibility] = [&rules.attributes, &rules.visibility].map(|tokens| kept.print(tokens));
+    let name = kept.print(std::slice::from_ref(&rules.name));
     let mut functions = Vec::new();
-    let mut groups: BTreeMap<u16, Vec<(Ident, &MatchedNode)>> = BTreeMap::new();
     let mut cases = Vec::new();
     for (number, rule) in checked.iter().enumerate() {
-        let mut names = Vec::new();
         for (at, form) in rule.forms.iter().enumerate() {
             let Matched::Node(root) = form else { unreachable!("a rule's root is a node") };
-            let name = format_ident!("rule_{number}_{at}");
-            functions.push(Matching::new(rule).function(&name, root));
-            groups.entry(root.op.0).or_default().push((name.clone(), root));
-            names.push(name);
+            functions.push(Matching::new(rule, kept).function(&form_name((number, at)), root));
         }
-        let case = self::case(rule, number, &names);
+        let case = self::case(rule, number);
         functions.push(case.0);
         cases.push(case.1);
     }
     let mut arms = Vec::new();
-    for (op, group) in &groups {
-        let function = format_ident!("root_{}", Vocabulary::BUILTIN.info(Op(*op)).name);
-        functions.push(group_function(&function, group));
+    for (op, tree) in dispatch(checked) {
+        let function = format_ident!("root_{}", Vocabulary::BUILTIN.info(op).name);
+        let (op, body) = (op.0, branch(&tree));
+        functions.push(quote! {
+            fn #function(graph: &mut Graph, node: Node) -> Option<Node> { #body }
+        });
         arms.push(quote!(Op(#op) => #function(graph, node),));
     }
     quote! {
@@ -63,45 +62,31 @@ fn ty(ty: Type) -> TokenStream {
     quote!(Type::#name)
 }
 
-/// Branches on the operators of the operands of one root operator.
-fn group_function(name: &Ident, group: &[(Ident, &MatchedNode)]) -> TokenStream {
-    let n_operands = group[0].1.operands.len();
-    let body = branch(&group.iter().collect::<Vec<_>>(), 0, n_operands);
-    quote! {
-        fn #name(graph: &mut Graph, node: Node) -> Option<Node> { #body }
-    }
+/// The function that tries a form of a rule.
+fn form_name((rule, form): (usize, usize)) -> Ident {
+    format_ident!("rule_{rule}_{form}")
 }
 
-fn branch(group: &[&(Ident, &MatchedNode)], at: usize, n_operands: usize) -> TokenStream {
-    let wanted = |root: &MatchedNode| match &root.operands[at] {
-        Matched::Leaf { .. } => None,
-        Matched::Node(node) => Some(node.op.0),
-    };
-    if at == n_operands || group.is_empty() {
-        let mut names = group.iter().map(|(name, _)| name);
-        let Some(first) = names.next() else { return quote!(None) };
-        return quote!(#first(graph, node) #(.or_else(|| #names(graph, node)))*);
-    }
-    let mut ops: Vec<u16> = group.iter().filter_map(|(_, root)| wanted(root)).collect();
-    ops.sort_unstable();
-    ops.dedup();
-    let rest = |op: Option<u16>| {
-        let fits = |root: &MatchedNode| wanted(root).is_none() || wanted(root) == op;
-        let group: Vec<_> = group.iter().copied().filter(|(_, root)| fits(root)).collect();
-        branch(&group, at + 1, n_operands)
-    };
-    let otherwise = rest(None);
-    if ops.is_empty() {
-        return otherwise;
-    }
-    let arms = ops.iter().map(|op| {
-        let rest = rest(Some(*op));
-        quote!(Op(#op) => { #rest })
-    });
-    quote! {
-        match graph.node(graph.inputs(node)[#at]).op {
-            #(#arms)*
-            _ => { #otherwise }
+/// Tries what a tree says.
+fn branch(tree: &Dispatch) -> TokenStream {
+    match tree {
+        Dispatch::Try(forms) => {
+            let mut names = forms.iter().copied().map(form_name);
+            let Some(first) = names.next() else { return quote!(None) };
+            quote!(#first(graph, node) #(.or_else(|| #names(graph, node)))*)
+        }
+        Dispatch::Branch { operand, arms, otherwise } => {
+            let arms = arms.iter().map(|(Op(op), rest)| {
+                let rest = branch(rest);
+                quote!(Op(#op) => { #rest })
+            });
+            let otherwise = branch(otherwise);
+            quote! {
+                match graph.node(graph.inputs(node)[#operand]).op {
+                    #(#arms)*
+                    _ => { #otherwise }
+                }
+            }
         }
     }
 }
@@ -109,6 +94,7 @@ fn branch(group: &[&(Ident, &MatchedNode)], at: usize, n_operands: usize) -> Tok
 /// The state of making one form's function.
 struct Matching<'a> {
     rule: &'a Rule,
+    kept: &'a Kept,
     code: TokenStream,
     is_leaf_bound: Vec<bool>,
     is_constant_bound: Vec<bool>,
@@ -130,9 +116,10 @@ fn type_name(number: usize) -> Ident {
 }
 
 impl<'a> Matching<'a> {
-    fn new(rule: &'a Rule) -> Matching<'a> {
+    fn new(rule: &'a Rule, kept: &'a Kept) -> Matching<'a> {
         Matching {
             rule,
+            kept,
             code: TokenStream::new(),
             is_leaf_bound: vec![false; rule.leaves.len()],
             is_constant_bound: vec![false; rule.constants.len()],
@@ -146,7 +133,7 @@ impl<'a> Matching<'a> {
         self.node(root, quote!(node), true);
         self.assignment();
         for condition in &self.rule.conditions {
-            let condition = value(self.rule, condition);
+            let condition = value(self.rule, condition, self.kept);
             self.code.extend(quote!(if !#condition { return None; }));
         }
         let result = match &self.rule.right {
@@ -258,6 +245,7 @@ impl<'a> Matching<'a> {
                 }
                 if let Some(predicate) = predicate {
                     let ty = if is_value { quote!(#data.sig.ty) } else { quote!(Type::I64) };
+                    let predicate = format_ident!("{}", predicate.name());
                     self.code.extend(quote!(if !predicate::#predicate(#ty, #name) { return None; }));
                 }
             }
@@ -291,7 +279,7 @@ impl<'a> Matching<'a> {
                 return quote!(#name);
             }
             Built::Constant { ty, value } => {
-                let bits = bits(self.rule, *ty, value);
+                let bits = bits(self.rule, *ty, value, self.kept);
                 let ty = type_of(self.rule, *ty);
                 (quote!(graph.constant(#ty, #bits, origin)), self.n_built)
             }
@@ -300,7 +288,7 @@ impl<'a> Matching<'a> {
                 let op = op.0;
                 let (from, ty) = (type_of(self.rule, *from), type_of(self.rule, *ty));
                 let imm = imm.as_ref().map_or(quote!(0), |imm| {
-                    let imm = value(self.rule, imm);
+                    let imm = value(self.rule, imm, self.kept);
                     quote!((#imm) as u64)
                 });
                 let sig = quote!(Sig { from: #from, ty: #ty });
@@ -330,7 +318,7 @@ fn type_of(rule: &Rule, var: usize) -> TokenStream {
 }
 
 /// A constant expression as an `i64`, or what a function takes.
-fn value(rule: &Rule, expression: &Value) -> TokenStream {
+fn value(rule: &Rule, expression: &Value, kept: &Kept) -> TokenStream {
     match expression {
         Value::Literal(Literal::Int(value)) => quote!(#value),
         Value::Literal(Literal::Float(value)) => quote!(#value),
@@ -340,15 +328,16 @@ fn value(rule: &Rule, expression: &Value) -> TokenStream {
         }
         Value::Type(var) => type_of(rule, *var),
         Value::Call { path, arguments } => {
-            let arguments = arguments.iter().map(|argument| value(rule, argument));
+            let arguments = arguments.iter().map(|argument| value(rule, argument, kept));
+            let path = kept.print(path);
             quote!(#path(#(#arguments),*))
         }
     }
 }
 
 /// A constant expression as the bits of a type.
-fn bits(rule: &Rule, var: usize, expression: &Value) -> TokenStream {
-    let value = value(rule, expression);
+fn bits(rule: &Rule, var: usize, expression: &Value, kept: &Kept) -> TokenStream {
+    let value = value(rule, expression, kept);
     match expression {
         Value::Literal(Literal::Float(_)) => {
             let ty = type_of(rule, var);
@@ -359,11 +348,12 @@ fn bits(rule: &Rule, var: usize, expression: &Value) -> TokenStream {
 }
 
 /// What a test needs to try a rule: a function that builds the left side, and the row that names it.
-fn case(rule: &Rule, number: usize, forms: &[Ident]) -> (TokenStream, TokenStream) {
+fn case(rule: &Rule, number: usize) -> (TokenStream, TokenStream) {
     let (left, apply) = (format_ident!("left_{number}"), format_ident!("apply_{number}"));
     let Matched::Node(root) = &rule.forms[0] else { unreachable!("a rule's root is a node") };
     let (built, op) = (left_side(root), root.op.0);
-    let (first, others) = forms.split_first().expect("a rule has a form");
+    let mut others = (0..rule.forms.len()).map(|form| form_name((number, form)));
+    let first = others.next().expect("a rule has a form");
     let functions = quote! {
         #[allow(unused_variables, reason = "one pattern of code fits all rules")]
         fn #left(graph: &mut Graph, types: &[Type], leaves: &[Node], constants: &[i64]) -> Node { #built }

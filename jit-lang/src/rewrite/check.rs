@@ -4,84 +4,141 @@
 //! variables, and the list of type assignments under which both sides mean something. Operators, their operands
 //! and legal types come from the vocabulary's table.
 
-use super::parse::{Call, Errors, Literal, Node, Row, Term, TypeTerm};
+use super::ast::{Call, Literal, Name, Node, Row, Term, TypeTerm};
+use crate::place::{Errors, Place};
+use crate::token::Token;
+use crate::words::distance;
+use azulejo_core::grammar::Predicate;
 use azulejo_core::vocab::op::{Key, Kind, Param, Props, Yields};
 use azulejo_core::vocab::{Op, OpInfo, Sig, Type, Vocabulary};
-use proc_macro2::{Ident, Span, TokenStream};
 
 /// A type variable, by number.
-pub(crate) type TypeVar = usize;
+pub type TypeVar = usize;
 
 /// A rule that can be expanded.
-pub(crate) struct Rule {
-    pub(crate) text: String,
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// As it is written, for reports.
+    pub text: String,
     /// The pattern, and after it its forms with operands that commute swapped.
-    pub(crate) forms: Vec<Matched>,
-    pub(crate) right: Built,
-    pub(crate) conditions: Vec<Value>,
+    pub forms: Vec<Matched>,
+    /// What replaces it.
+    pub right: Built,
+    /// What must hold besides.
+    pub conditions: Vec<Value>,
     /// The type variables that the pattern binds: what each stands for in an assignment.
-    pub(crate) n_types: usize,
+    pub n_types: usize,
     /// Every assignment of types under which the rule holds.
-    pub(crate) assignments: Vec<Vec<Type>>,
-    /// The types of leaves and of constants.
-    pub(crate) leaves: Vec<TypeVar>,
-    pub(crate) constants: Vec<Constant>,
+    pub assignments: Vec<Vec<Type>>,
+    /// The types of leaves.
+    pub leaves: Vec<TypeVar>,
+    /// The constants that the pattern binds.
+    pub constants: Vec<Constant>,
     /// Whether the root is replaced by giving it other operands.
-    pub(crate) in_place: bool,
+    pub in_place: bool,
 }
 
 /// A constant that the pattern binds.
-#[derive(Clone, Copy)]
-pub(crate) struct Constant {
-    pub(crate) ty: TypeVar,
+#[derive(Clone, Copy, Debug)]
+pub struct Constant {
+    /// Its type.
+    pub ty: TypeVar,
     /// `None` for the value of a `const`.
-    pub(crate) param: Option<Param>,
+    pub param: Option<Param>,
 }
 
 /// A part of a pattern.
-#[derive(Clone)]
-pub(crate) enum Matched {
+#[derive(Clone, Debug)]
+pub enum Matched {
     /// Any node; the same number means the same node.
     Leaf {
+        /// Which of the rule's leaves.
         number: usize,
+        /// Whether it must not be a constant.
         must_vary: bool,
     },
+    /// A node of one operator.
     Node(MatchedNode),
 }
 
-#[derive(Clone)]
-pub(crate) struct MatchedNode {
-    pub(crate) op: Op,
-    pub(crate) from: TypeVar,
-    pub(crate) ty: TypeVar,
-    pub(crate) operands: Vec<Matched>,
-    pub(crate) imm: Option<MatchedConstant>,
+/// A node that a pattern wants.
+#[derive(Clone, Debug)]
+pub struct MatchedNode {
+    /// Its operator.
+    pub op: Op,
+    /// The type of its operands.
+    pub from: TypeVar,
+    /// The type of its result.
+    pub ty: TypeVar,
+    /// What its operands must be.
+    pub operands: Vec<Matched>,
+    /// What its constant must be.
+    pub imm: Option<MatchedConstant>,
     /// The number under which the right side may name this node.
-    pub(crate) capture: Option<usize>,
+    pub capture: Option<usize>,
 }
 
 /// What a pattern says of a constant.
-#[derive(Clone)]
-pub(crate) enum MatchedConstant {
-    Bind { number: usize, predicate: Option<Ident> },
+#[derive(Clone, Debug)]
+pub enum MatchedConstant {
+    /// It has a name; the same number means the same value.
+    Bind {
+        /// Which of the rule's constants.
+        number: usize,
+        /// What is asked of it.
+        predicate: Option<Predicate>,
+    },
+    /// It is this one.
     Is(Literal),
+    /// It may be any, and is one of the rule's constants.
     Any(usize),
 }
 
 /// A part of a right side.
-pub(crate) enum Built {
+#[derive(Clone, Debug)]
+pub enum Built {
+    /// A leaf of the pattern.
     Leaf(usize),
+    /// A node of the pattern.
     Capture(usize),
-    Constant { ty: TypeVar, value: Value },
-    Node { op: Op, from: TypeVar, ty: TypeVar, operands: Vec<Built>, imm: Option<Value> },
+    /// A constant.
+    Constant {
+        /// Its type.
+        ty: TypeVar,
+        /// Its value.
+        value: Value,
+    },
+    /// A node.
+    Node {
+        /// Its operator.
+        op: Op,
+        /// The type of its operands.
+        from: TypeVar,
+        /// The type of its result.
+        ty: TypeVar,
+        /// Its operands.
+        operands: Vec<Built>,
+        /// Its constant.
+        imm: Option<Value>,
+    },
 }
 
 /// A constant expression.
-pub(crate) enum Value {
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A number.
     Literal(Literal),
+    /// A constant of the pattern.
     Constant(usize),
+    /// What a type variable stands for.
     Type(TypeVar),
-    Call { path: TokenStream, arguments: Vec<Value> },
+    /// What a Rust function returns.
+    Call {
+        /// The function.
+        path: Vec<Token>,
+        /// What it takes.
+        arguments: Vec<Value>,
+    },
 }
 
 const FLAG: u8 = 1 << Type::Flag as u8;
@@ -91,7 +148,17 @@ const FLOATS: u8 = 0b11_0000;
 const VALUES: u8 = INTS | FLOATS;
 const CLASSES: [(&str, u8); 5] =
     [("int", INTS), ("wide", 0b1110), ("float", FLOATS), ("value", VALUES), ("flag", FLAG)];
-const PREDICATES: [&str; 8] = ["zero", "one", "minus_one", "pow2", "imm8", "imm32", "uimm32", "scale"];
+/// What a pattern may ask of a constant.
+const PREDICATES: [Predicate; 8] = [
+    Predicate::Zero,
+    Predicate::One,
+    Predicate::MinusOne,
+    Predicate::Pow2,
+    Predicate::Imm8,
+    Predicate::Imm32,
+    Predicate::Uimm32,
+    Predicate::Scale,
+];
 
 struct Checker<'a> {
     errors: &'a mut Errors,
@@ -108,7 +175,7 @@ struct Checker<'a> {
 }
 
 /// Checks a row; nothing if there is a mistake in it.
-pub(crate) fn check(row: &Row, errors: &mut Errors) -> Option<Rule> {
+pub fn check(row: &Row, errors: &mut Errors) -> Option<Rule> {
     let n_errors = errors.0.len();
     let mut checker = Checker {
         errors,
@@ -142,12 +209,12 @@ impl Checker<'_> {
                     "`{0}` has an effect: a rule may give it other operands, `=> ({0} …)`, but not replace it",
                     root.name
                 );
-                self.errors.add(row.left.operator.span(), message);
+                self.errors.add(row.left.operator.place, message);
             }
         }
         if root.props.contains(Props::ENDS) {
             self.errors
-                .add(row.left.operator.span(), format!("`{}` ends a block and has no rules", root.name));
+                .add(row.left.operator.place, format!("`{}` ends a block and has no rules", root.name));
         }
         if self.errors.0.len() > self.n_errors {
             return None;
@@ -173,14 +240,14 @@ impl Checker<'_> {
             if !is_single(self.types[roots[at]].unwrap_or(0)) {
                 let message =
                     "the types of the right side do not follow from the pattern: write them, `(op.type …)`";
-                self.errors.add(row.right.span(), message);
+                self.errors.add(row.right.place(), message);
                 return None;
             }
         }
         let assignments = self.assignments(&roots, &renumber, in_place);
         if assignments.is_empty() {
             self.errors.add(
-                row.left.operator.span(),
+                row.left.operator.place,
                 "there are no types for which both sides mean something and the right one cannot trap",
             );
             return None;
@@ -254,7 +321,7 @@ impl Checker<'_> {
         self.types[self.root(var)].unwrap_or(0)
     }
 
-    fn unify(&mut self, a: TypeVar, b: TypeVar, span: Span) {
+    fn unify(&mut self, a: TypeVar, b: TypeVar, place: Place) {
         let (a, b) = (self.root(a), self.root(b));
         if a == b {
             return;
@@ -262,7 +329,7 @@ impl Checker<'_> {
         let both = self.set(a) & self.set(b);
         if both == 0 {
             let message = format!("expected {}, found {}", describe(self.set(a)), describe(self.set(b)));
-            self.errors.add(span, message);
+            self.errors.add(place, message);
             return;
         }
         // The older variable stays, so that those of the pattern keep their order.
@@ -275,32 +342,32 @@ impl Checker<'_> {
         let set = term.names.iter().fold(0, |set, name| set | self.class(name));
         let set = if term.names.is_empty() { u8::MAX } else { set };
         let Some(name) = &term.variable else { return self.fresh(set) };
-        if let Some((_, known)) = self.named_types.iter().find(|(known, _)| name == known) {
+        if let Some((_, known)) = self.named_types.iter().find(|(known, _)| name.text == *known) {
             let known = *known;
             let here = self.fresh(set);
-            self.unify(known, here, name.span());
+            self.unify(known, here, name.place);
             return known;
         }
         if self.is_right {
-            self.errors.add(name.span(), format!("the pattern has no type `${name}`"));
+            self.errors.add(name.place, format!("the pattern has no type `${name}`"));
         }
         let var = self.fresh(set);
-        self.named_types.push((name.to_string(), var));
+        self.named_types.push((name.text.clone(), var));
         var
     }
 
-    fn class(&mut self, name: &Ident) -> u8 {
-        let text = name.to_string();
-        if let Some((_, set)) = CLASSES.iter().find(|(class, _)| *class == text) {
+    fn class(&mut self, name: &Name) -> u8 {
+        let text = &name.text;
+        if let Some((_, set)) = CLASSES.iter().find(|(class, _)| class == text) {
             return *set;
         }
-        match Type::from_name(&text) {
+        match Type::from_name(text) {
             Some(ty) => 1 << ty as u8,
             None => {
                 let message = format!(
                     "there is no type `{name}`; there are i8 i16 i32 i64 f32 f64, and the classes int wide float value"
                 );
-                self.errors.add(name.span(), message);
+                self.errors.add(name.place, message);
                 u8::MAX
             }
         }
@@ -308,22 +375,22 @@ impl Checker<'_> {
 
     /// An operator with its two types and the type of each of its operands.
     fn operator(&mut self, node: &Node, result: TypeVar) -> Option<(Op, TypeVar, TypeVar, Vec<TypeVar>)> {
-        let span = node.operator.span();
-        let name = node.operator.to_string();
+        let place = node.operator.place;
+        let name = &node.operator.text;
         let is_known = |info: &OpInfo| {
             info.props.contains(Props::GRAPH) && !info.props.intersects(Props::STENCIL | Props::CALLED)
         };
-        let Some(op) = BUILTIN.find(&name).filter(|op| is_known(BUILTIN.info(*op))) else {
+        let Some(op) = BUILTIN.find(name).filter(|op| is_known(BUILTIN.info(*op))) else {
             let near = BUILTIN.iter().filter(|(_, info)| is_known(info));
-            let near = near.map(|(_, info)| info.name).min_by_key(|known| distance(known, &name));
-            let hint = near.filter(|near| distance(near, &name) <= 2);
+            let near = near.map(|(_, info)| info.name).min_by_key(|known| distance(known, name));
+            let hint = near.filter(|near| distance(near, name) <= 2);
             let hint = hint.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-            self.errors.add(span, format!("there is no operator `{name}` in graphs{hint}"));
+            self.errors.add(place, format!("there is no operator `{name}` in graphs{hint}"));
             return None;
         };
         let info = BUILTIN.info(op);
         if info.is_call() || op == Op::PARAM {
-            self.errors.add(span, format!("`{name}` has no rules: its operands are not fixed"));
+            self.errors.add(place, format!("`{name}` has no rules: its operands are not fixed"));
             return None;
         }
         let named: Vec<TypeVar> = node.types.iter().map(|term| self.named_type(term)).collect();
@@ -342,15 +409,15 @@ impl Checker<'_> {
         let (from, ty) = (self.fresh(from), self.fresh(ty));
         match (info.key, &named[..]) {
             (_, []) => {}
-            (Key::Result, [named]) => self.unify(ty, *named, span),
-            (Key::Operand, [named]) => self.unify(from, *named, span),
+            (Key::Result, [named]) => self.unify(ty, *named, place),
+            (Key::Operand, [named]) => self.unify(from, *named, place),
             (Key::Both { .. }, [first, second]) => {
-                self.unify(from, *first, span);
-                self.unify(ty, *second, span);
+                self.unify(from, *first, place);
+                self.unify(ty, *second, place);
             }
-            _ => self.errors.add(span, format!("`{name}` takes {n_named} types, not {}", named.len())),
+            _ => self.errors.add(place, format!("`{name}` takes {n_named} types, not {}", named.len())),
         }
-        self.unify(result, ty, span);
+        self.unify(result, ty, place);
         let operating = if matches!(info.key, Key::Result | Key::None) { ty } else { from };
         let mut operands = Vec::new();
         for kind in info.operands {
@@ -369,7 +436,7 @@ impl Checker<'_> {
                 operands.len(),
                 node.operands.len()
             );
-            self.errors.add(span, message);
+            self.errors.add(place, message);
             return None;
         }
         Some((op, from, ty, operands))
@@ -410,16 +477,16 @@ impl Checker<'_> {
             }
             Term::Node(node) => self.matched_node(node, ty).map(Matched::Node),
             Term::Variable { name, predicate, node: None } => {
-                let must_vary = predicate.as_ref().is_some_and(|predicate| predicate == "variable");
+                let must_vary = predicate.as_ref().is_some_and(|predicate| predicate.text == "variable");
                 if let Some(predicate) = predicate.as_ref().filter(|_| !must_vary) {
                     let message = format!(
                         "of a value there is the predicate `variable` only; of a constant: `(const ${name}:{predicate})`"
                     );
-                    self.errors.add(predicate.span(), message);
+                    self.errors.add(predicate.place, message);
                 }
-                let text = name.to_string();
+                let text = name.text.clone();
                 if let Some(number) = self.leaves.iter().position(|(known, _)| *known == text) {
-                    self.unify(self.leaves[number].1, ty, name.span());
+                    self.unify(self.leaves[number].1, ty, name.place);
                     return Some(Matched::Leaf { number, must_vary });
                 }
                 self.leaves.push((text, ty));
@@ -431,12 +498,12 @@ impl Checker<'_> {
                 self.captures.push((name.to_string(), ty));
                 Some(Matched::Node(matched))
             }
-            Term::Literal { span, .. } => {
-                self.errors.add(*span, "a number is a constant: write `(const …)`");
+            Term::Literal { place, .. } => {
+                self.errors.add(*place, "a number is a constant: write `(const …)`");
                 None
             }
             Term::Call(call) => {
-                self.errors.add(call.span, "a function may stand on the right side and in conditions only");
+                self.errors.add(call.place, "a function may stand on the right side and in conditions only");
                 None
             }
         }
@@ -448,21 +515,21 @@ impl Checker<'_> {
                 self.constants.push((String::new(), constant));
                 Some(MatchedConstant::Any(self.constants.len() - 1))
             }
-            Term::Literal { value, span } => {
-                self.literal(*value, constant.ty, *span);
+            Term::Literal { value, place } => {
+                self.literal(*value, constant.ty, *place);
                 Some(MatchedConstant::Is(*value))
             }
             Term::Variable { name, predicate, node: None } => {
-                if let Some(unknown) = predicate.as_ref().filter(|name| !PREDICATES.iter().any(|p| name == p))
-                {
-                    let message =
-                        format!("there is no predicate `{unknown}`; there are {}", PREDICATES.join(" "));
-                    self.errors.add(unknown.span(), message);
+                let known = |name: &Name| PREDICATES.into_iter().find(|known| known.name() == name.text);
+                if let Some(unknown) = predicate.as_ref().filter(|name| known(name).is_none()) {
+                    let names = PREDICATES.map(Predicate::name).join(" ");
+                    let message = format!("there is no predicate `{unknown}`; there are {names}");
+                    self.errors.add(unknown.place, message);
                 }
-                let text = name.to_string();
-                let predicate = predicate.clone();
+                let text = name.text.clone();
+                let predicate = predicate.as_ref().and_then(known);
                 if let Some(number) = self.constants.iter().position(|(known, _)| *known == text) {
-                    self.unify(self.constants[number].1.ty, constant.ty, name.span());
+                    self.unify(self.constants[number].1.ty, constant.ty, name.place);
                     return Some(MatchedConstant::Bind { number, predicate });
                 }
                 self.constants.push((text, constant));
@@ -471,42 +538,42 @@ impl Checker<'_> {
             }
             other => {
                 self.errors
-                    .add(other.span(), "expected a constant: `$name`, `$name:predicate`, a number or `_`");
+                    .add(other.place(), "expected a constant: `$name`, `$name:predicate`, a number or `_`");
                 None
             }
         }
     }
 
     /// A number means something else in each class of types, so it decides the class.
-    fn literal(&mut self, value: Literal, ty: TypeVar, span: Span) {
+    fn literal(&mut self, value: Literal, ty: TypeVar, place: Place) {
         let set = if matches!(value, Literal::Float(_)) { FLOATS } else { INTS | FLAG };
         let class = self.fresh(set);
-        self.unify(ty, class, span);
+        self.unify(ty, class, place);
     }
 
     fn built(&mut self, term: &Term, ty: TypeVar) -> Option<Built> {
         match term {
             Term::Variable { name, predicate: None, node: None } => {
-                let text = name.to_string();
+                let text = name.text.clone();
                 if let Some(at) = self.leaves.iter().position(|(known, _)| *known == text) {
-                    self.unify(ty, self.leaves[at].1, name.span());
+                    self.unify(ty, self.leaves[at].1, name.place);
                     return Some(Built::Leaf(at));
                 }
                 if let Some(at) = self.captures.iter().position(|(known, _)| *known == text) {
-                    self.unify(ty, self.captures[at].1, name.span());
+                    self.unify(ty, self.captures[at].1, name.place);
                     return Some(Built::Capture(at));
                 }
                 let message = match self.constants.iter().any(|(known, _)| *known == text) {
                     true => format!("`${name}` is a number: write `(const ${name})`"),
                     false => format!("the pattern has no `${name}`"),
                 };
-                self.errors.add(name.span(), message);
+                self.errors.add(name.place, message);
                 None
             }
-            Term::Node(node) if node.operator == "const" => {
+            Term::Node(node) if node.operator.text == "const" => {
                 let (_, _, ty, _) = self.operator(node, ty)?;
-                if let Term::Literal { value, span } = &node.operands[0] {
-                    self.literal(*value, ty, *span);
+                if let Term::Literal { value, place } = &node.operands[0] {
+                    self.literal(*value, ty, *place);
                 }
                 let value = self.value(&node.operands[0], ty)?;
                 Some(Built::Constant { ty, value })
@@ -524,15 +591,15 @@ impl Checker<'_> {
                 Some(Built::Node { op, from, ty, operands, imm })
             }
             Term::Call(call) => {
-                self.errors.add(call.span, "a function gives a number: write `(const (&function …))`");
+                self.errors.add(call.place, "a function gives a number: write `(const (&function …))`");
                 None
             }
-            Term::Literal { span, .. } => {
-                self.errors.add(*span, "a number is a constant: write `(const …)`");
+            Term::Literal { place, .. } => {
+                self.errors.add(*place, "a number is a constant: write `(const …)`");
                 None
             }
             other => {
-                self.errors.add(other.span(), "the right side names what the pattern bound: `$name`");
+                self.errors.add(other.place(), "the right side names what the pattern bound: `$name`");
                 None
             }
         }
@@ -543,7 +610,7 @@ impl Checker<'_> {
             Term::Literal { value, .. } => Some(Value::Literal(*value)),
             Term::Call(call) => self.call(call, ty),
             Term::Variable { name, predicate: None, node: None } => {
-                let text = name.to_string();
+                let text = name.text.clone();
                 if let Some(at) = self.constants.iter().position(|(known, _)| *known == text) {
                     return Some(Value::Constant(at));
                 }
@@ -556,11 +623,11 @@ impl Checker<'_> {
                     ),
                     false => format!("the pattern has no constant and no type `${name}`"),
                 };
-                self.errors.add(name.span(), message);
+                self.errors.add(name.place, message);
                 None
             }
             other => {
-                self.errors.add(other.span(), "expected a constant, a type, a number or `(&function …)`");
+                self.errors.add(other.place(), "expected a constant, a type, a number or `(&function …)`");
                 None
             }
         }
@@ -585,21 +652,6 @@ fn describe(set: u8) -> String {
     let members: Vec<&str> =
         Type::ALL.into_iter().filter(|ty| set & (1 << *ty as u8) != 0).map(Type::name).collect();
     members.join(" or ")
-}
-
-/// How many letters differ, roughly: enough to guess what was meant.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, other) in b.iter().enumerate() {
-            let substituted = diagonal + (letter != *other) as usize;
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// How often each leaf stands in a pattern.

@@ -1,0 +1,283 @@
+//! Tokens, as rustc has them and as text has them.
+//!
+//! The macros make them of rustc's tokens and, because each has a number, print Rust that a row contains exactly as it was written.
+//! [`lex`] makes them of text, for tests and for what the languages themselves are defined by.
+
+use crate::place::{Error, Place};
+use core::fmt;
+
+/// A token that has no tokens in it.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// As it is written.
+    pub text: String,
+    /// Where it stands.
+    pub place: Place,
+    /// The number under which whoever made it finds it again. There is none for what was made here.
+    pub number: Option<u32>,
+}
+
+/// What stands around tokens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Delimiter {
+    /// `( … )`
+    Parenthesis,
+    /// `{ … }`
+    Brace,
+    /// `[ … ]`
+    Bracket,
+    /// Nothing that one sees: around what a Rust macro hands on.
+    None,
+}
+
+/// Tokens between delimiters.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// What stands around them.
+    pub delimiter: Delimiter,
+    /// What stands in it.
+    pub tokens: Vec<Token>,
+    /// Where all of it stands.
+    pub place: Place,
+    /// Where it opens.
+    pub open: Place,
+    /// Where it closes.
+    pub close: Place,
+    /// As for a [`Leaf`]; there is none if something in it was replaced.
+    pub number: Option<u32>,
+}
+
+/// A token.
+#[derive(Clone, Debug)]
+pub enum Token {
+    /// A word.
+    Word(Leaf),
+    /// One sign, and whether another one stands right behind it.
+    Punct(Leaf, bool),
+    /// A number or a string.
+    Literal(Leaf),
+    /// Tokens between delimiters.
+    Group(Group),
+}
+
+impl Token {
+    /// Where it stands.
+    pub fn place(&self) -> Place {
+        match self {
+            Token::Word(leaf) | Token::Punct(leaf, _) | Token::Literal(leaf) => leaf.place,
+            Token::Group(group) => group.place,
+        }
+    }
+
+    /// Whether it is this sign.
+    pub fn is_punct(&self, wanted: char) -> bool {
+        matches!(self, Token::Punct(leaf, _) if leaf.text.starts_with(wanted))
+    }
+
+    /// Whether it is this word.
+    pub fn is_word(&self, wanted: &str) -> bool {
+        matches!(self, Token::Word(leaf) if leaf.text == wanted)
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text(core::slice::from_ref(self)))
+    }
+}
+
+/// Tokens as text, with blanks only where two words would be one without.
+pub fn text(tokens: &[Token]) -> String {
+    let mut out = String::new();
+    write(tokens, &mut out);
+    out
+}
+
+fn write(tokens: &[Token], out: &mut String) {
+    for token in tokens {
+        match token {
+            Token::Word(leaf) | Token::Punct(leaf, _) | Token::Literal(leaf) => {
+                let joins = |c: char| c.is_alphanumeric() || c == '_';
+                if out.ends_with(joins) && leaf.text.starts_with(joins) {
+                    out.push(' ');
+                }
+                out.push_str(&leaf.text);
+            }
+            Token::Group(group) => {
+                let (open, close) = match group.delimiter {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => ("", ""),
+                };
+                out.push_str(open);
+                write(&group.tokens, out);
+                out.push_str(close);
+            }
+        }
+    }
+}
+
+/// The tokens of a text. Their places are the bytes at which they begin.
+pub fn lex(text: &str) -> Result<Vec<Token>, Error> {
+    let mut lexer = Lexer { text, at: 0 };
+    let tokens = lexer.tokens()?;
+    match lexer.peek() {
+        None => Ok(tokens),
+        Some(_) => Err(Error::new(lexer.here(), "nothing was opened that this closes")),
+    }
+}
+
+/// Rust that a language itself writes.
+///
+/// # Panics
+///
+/// If it is none.
+pub fn made(text: &str) -> Vec<Token> {
+    let mut tokens = lex(text).expect("what a language itself writes is well-formed");
+    nowhere(&mut tokens);
+    tokens
+}
+
+fn nowhere(tokens: &mut [Token]) {
+    for token in tokens {
+        match token {
+            Token::Word(leaf) | Token::Punct(leaf, _) | Token::Literal(leaf) => leaf.place = Place::NOWHERE,
+            Token::Group(group) => {
+                (group.place, group.open, group.close) = (Place::NOWHERE, Place::NOWHERE, Place::NOWHERE);
+                nowhere(&mut group.tokens);
+            }
+        }
+    }
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Lexer<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn here(&self) -> Place {
+        Place::at(self.at as u32)
+    }
+
+    /// The next character that is no blank and in no comment.
+    fn peek(&mut self) -> Option<char> {
+        loop {
+            let rest = self.rest();
+            let blanks = rest.len() - rest.trim_start().len();
+            let skipped = match rest[blanks..].starts_with("//") {
+                true => blanks + rest[blanks..].find('\n').unwrap_or(rest.len() - blanks),
+                false => blanks,
+            };
+            if skipped == 0 {
+                return rest.chars().next();
+            }
+            self.at += skipped;
+        }
+    }
+
+    fn tokens(&mut self) -> Result<Vec<Token>, Error> {
+        let mut tokens = Vec::new();
+        while let Some(first) = self.peek() {
+            match first {
+                ')' | '}' | ']' => break,
+                '(' | '{' | '[' => tokens.push(self.group(first)?),
+                _ => tokens.push(self.leaf(first)?),
+            }
+        }
+        Ok(tokens)
+    }
+
+    fn group(&mut self, first: char) -> Result<Token, Error> {
+        let (delimiter, end) = match first {
+            '(' => (Delimiter::Parenthesis, ')'),
+            '{' => (Delimiter::Brace, '}'),
+            _ => (Delimiter::Bracket, ']'),
+        };
+        let open = self.here();
+        self.at += 1;
+        let tokens = self.tokens()?;
+        if self.peek() != Some(end) {
+            return Err(Error::new(open, "this is not closed"));
+        }
+        let close = self.here();
+        self.at += 1;
+        Ok(Token::Group(Group { delimiter, tokens, place: open.to(close), open, close, number: None }))
+    }
+
+    fn leaf(&mut self, first: char) -> Result<Token, Error> {
+        let (rest, place) = (self.rest(), self.here());
+        let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+        let length = if first == '"' {
+            match rest[1..].find('"') {
+                Some(length) => length + 2,
+                None => return Err(Error::new(place, "this text is not closed")),
+            }
+        } else if first.is_ascii_digit() {
+            number(rest)
+        } else if is_letter(first) {
+            rest.find(|c| !is_letter(c)).unwrap_or(rest.len())
+        } else {
+            first.len_utf8()
+        };
+        let leaf = Leaf { text: rest[..length].to_string(), place, number: None };
+        self.at += length;
+        Ok(if first == '"' || first.is_ascii_digit() {
+            Token::Literal(leaf)
+        } else if is_letter(first) {
+            Token::Word(leaf)
+        } else {
+            let is_sign = |c: char| c.is_ascii_punctuation() && !"_\"()[]{}".contains(c);
+            Token::Punct(leaf, self.rest().starts_with(is_sign))
+        })
+    }
+}
+
+/// How long the number is with which a text begins.
+fn number(text: &str) -> usize {
+    let letters =
+        |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    let mut length = letters(text);
+    if text.starts_with("0x") {
+        return length;
+    }
+    let behind = |length: usize| text[length..].chars().next();
+    if text[length..].starts_with('.') && text[length + 1..].starts_with(|c: char| c.is_ascii_digit()) {
+        length += 1 + letters(&text[length + 1..]);
+    }
+    if text[..length].ends_with(['e', 'E']) && matches!(behind(length), Some('+' | '-')) {
+        length += 1 + letters(&text[length + 1..]);
+    }
+    length
+}
+
+/// The value of an integer as Rust writes it, without what says its type.
+pub fn integer(text: &str) -> Option<u128> {
+    let text = text.replace('_', "");
+    let (radix, digits) = match text.get(..2) {
+        Some("0x") => (16, &text[2..]),
+        Some("0o") => (8, &text[2..]),
+        Some("0b") => (2, &text[2..]),
+        _ => (10, &text[..]),
+    };
+    let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
+    let is_type = |rest: &str| {
+        let size = rest.strip_prefix(['i', 'u']);
+        rest.is_empty() || size.is_some_and(|size| ["8", "16", "32", "64", "128", "size"].contains(&size))
+    };
+    is_type(&digits[end..]).then(|| u128::from_str_radix(&digits[..end], radix).ok()).flatten()
+}
+
+/// The value of a float as Rust writes it, without what says its type; an integer that says it is a float is one, too.
+pub fn float(text: &str) -> Option<f64> {
+    let text = text.replace('_', "");
+    let digits = text.strip_suffix("f64").or_else(|| text.strip_suffix("f32"));
+    let is_float = digits.is_some() || text.contains(['.', 'e', 'E']);
+    let digits = digits.unwrap_or(&text);
+    (is_float && digits.starts_with(|c: char| c.is_ascii_digit())).then(|| digits.parse().ok()).flatten()
+}
