@@ -11,6 +11,8 @@
 pub mod place;
 pub mod reader;
 pub mod rewrite;
+pub mod sexpr;
+pub mod template;
 pub mod token;
 pub mod words;
 

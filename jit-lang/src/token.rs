@@ -47,6 +47,14 @@ pub struct Group {
     pub number: Option<u32>,
 }
 
+impl Group {
+    /// One that stands in no source.
+    pub fn made(delimiter: Delimiter, tokens: Vec<Token>) -> Group {
+        let place = Place::NOWHERE;
+        Group { delimiter, tokens, place, open: place, close: place, number: None }
+    }
+}
+
 /// A token.
 #[derive(Clone, Debug)]
 pub enum Token {

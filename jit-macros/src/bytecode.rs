@@ -6,6 +6,7 @@
 //! they stand; and a macro of
 //! the enum's own name that hands the description on to `template!`, so that importing one imports the other.
 
+use azulejo_core::ir::bytecode::OperandKind;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -14,8 +15,6 @@ use syn::{
     Variant,
 };
 
-/// The kinds of operands, as the fields' types are called.
-const KINDS: [&str; 10] = ["In", "Out", "InOut", "Pop", "Push", "Imm", "Label", "Labels", "Regs", "RegsMut"];
 const SCALARS: &str = "i8 to i64, u8 to u64, isize, usize, f32, f64 or a raw pointer";
 const MAX_OPERANDS: usize = azulejo_core::ir::bytecode::MAX_OPERANDS;
 
@@ -23,7 +22,7 @@ const MAX_OPERANDS: usize = azulejo_core::ir::bytecode::MAX_OPERANDS;
 struct Operand {
     /// The field, as a pattern and an expression name it.
     member: syn::Member,
-    kind: Ident,
+    kind: OperandKind,
     /// As templates spell it; `None` for kinds without one.
     scalar: Option<Ident>,
     /// The same as it stands in the enum.
@@ -134,16 +133,17 @@ fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
         None => syn::Member::Unnamed(number.into()),
     };
     let not_an_operand = || {
-        let message = format!("not an operand; the kinds are {}", KINDS.join(", "));
+        let message =
+            format!("not an operand; the kinds are {}", OperandKind::ALL.map(OperandKind::name).join(", "));
         Error::new(field.ty.span(), message)
     };
     let Type::Path(path) = written(&field.ty) else { return Err(not_an_operand()) };
     let Some(last) = path.path.segments.last() else { return Err(not_an_operand()) };
-    let kind = last.ident.clone();
-    if !KINDS.iter().any(|known| kind == known) {
-        return Err(not_an_operand());
-    }
-    let takes_scalar = !["Label", "Labels", "Regs", "RegsMut"].iter().any(|plain| kind == plain);
+    let Some(kind) = OperandKind::from_name(&last.ident.to_string()) else { return Err(not_an_operand()) };
+    let takes_scalar = {
+        use OperandKind::{Label, Labels, Regs, RegsMut};
+        !matches!(kind, Label | Labels | Regs | RegsMut)
+    };
     let ty = match (&last.arguments, takes_scalar) {
         (PathArguments::None, false) => None,
         (PathArguments::AngleBracketed(arguments), true) if arguments.args.len() == 1 => {
@@ -153,10 +153,12 @@ fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
             }
         }
         (_, true) => {
-            let message = format!("say of what type: `{kind}<i64>`; {SCALARS}");
+            let message = format!("say of what type: `{}<i64>`; {SCALARS}", kind.name());
             return Err(Error::new(field.ty.span(), message));
         }
-        (_, false) => return Err(Error::new(field.ty.span(), format!("`{kind}` has no type of its own"))),
+        (_, false) => {
+            return Err(Error::new(field.ty.span(), format!("`{}` has no type of its own", kind.name())));
+        }
     };
     let scalar = ty.as_ref().map(scalar).transpose()?;
     Ok(Operand { member, kind, scalar, ty })
@@ -347,7 +349,7 @@ fn info(core: &TokenStream, opcode: &Opcode<'_>) -> TokenStream {
     let name = opcode.variant.ident.to_string();
     let operands = opcode.operands.iter().map(|operand| {
         let field = operand.member.to_token_stream().to_string();
-        let kind = &operand.kind;
+        let kind = format_ident!("{}", operand.kind.name());
         let scalar = match &operand.scalar {
             Some(scalar) => {
                 let text = scalar.to_string();
@@ -371,11 +373,11 @@ fn raw_arm(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
     for (number, operand) in opcode.operands.iter().enumerate() {
         let member = &operand.member;
         let local = format_ident!("operand{number}");
-        let bits = match operand.kind.to_string().as_str() {
-            "Pop" | "Push" => continue,
-            "In" | "Out" | "InOut" => quote!(#local.index as u64),
-            "Label" => quote!(#local.0 as u64),
-            "Imm" => {
+        let bits = match operand.kind {
+            OperandKind::Pop | OperandKind::Push => continue,
+            OperandKind::In | OperandKind::Out | OperandKind::InOut => quote!(#local.index as u64),
+            OperandKind::Label => quote!(#local.0 as u64),
+            OperandKind::Imm => {
                 let scalar = operand.scalar.as_ref().map(Ident::to_string).unwrap_or_default();
                 match scalar.as_bytes().first() {
                     Some(b'i') => quote!(#local.0 as i64 as u64),
@@ -400,14 +402,14 @@ fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
     }
     let (mut locals, mut members, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for (number, operand) in opcode.operands.iter().enumerate() {
-        let kind = &operand.kind;
+        let kind = format_ident!("{}", operand.kind.name());
         locals.push(format_ident!("operand{number}"));
         members.push(&operand.member);
-        values.push(match operand.kind.to_string().as_str() {
-            "Pop" | "Push" => quote!(__bytecode::#kind::new()),
-            "In" | "Out" | "InOut" => quote!(__bytecode::#kind::new(0)),
-            "Label" => quote!(__bytecode::Label(0)),
-            "Imm" => {
+        values.push(match operand.kind {
+            OperandKind::Pop | OperandKind::Push => quote!(__bytecode::#kind::new()),
+            OperandKind::In | OperandKind::Out | OperandKind::InOut => quote!(__bytecode::#kind::new(0)),
+            OperandKind::Label => quote!(__bytecode::Label(0)),
+            OperandKind::Imm => {
                 let ty = operand.ty.as_ref();
                 quote!(__bytecode::Imm(0 as #ty))
             }
@@ -434,8 +436,8 @@ fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
 fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStream {
     let variant = &opcode.variant.ident;
     let meaning = meaning_of(name, number, opcode);
-    let count = |kind: &str| opcode.operands.iter().filter(|operand| operand.kind == kind).count();
-    let (pops, pushes) = (count("Pop"), count("Push"));
+    let count = |kind: OperandKind| opcode.operands.iter().filter(|operand| operand.kind == kind).count();
+    let (pops, pushes) = (count(OperandKind::Pop), count(OperandKind::Push));
     let run = quote!(#meaning::run(&*op, machine, op.offset_from_unsigned(start) as u32, stack));
     let pop = (pops > 0).then(|| quote!(stack = unsafe { stack.sub(#pops) };));
     let push = (pushes > 0).then(|| quote!(stack = unsafe { stack.add(#pushes) };));
@@ -526,8 +528,10 @@ fn hand_on(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>])
             Fields::Unnamed(_) => quote!(tuple),
             Fields::Unit => quote!(unit),
         };
-        let fields =
-            opcode.operands.iter().map(|Operand { member, kind, scalar, .. }| quote!(#member: #kind #scalar));
+        let fields = opcode.operands.iter().map(|Operand { member, kind, scalar, .. }| {
+            let kind = format_ident!("{}", kind.name());
+            quote!(#member: #kind #scalar)
+        });
         quote!(opcode #variant #shape { #(#fields),* })
     });
     quote! {

@@ -4,7 +4,7 @@
 //! so that Rust in a row is printed as it was written, and errors are shown where they belong.
 
 use azulejo_lang::token::{Delimiter, Group, Leaf, Token};
-use azulejo_lang::{Error, Place};
+use azulejo_lang::{Error, Errors, Place};
 use proc_macro2::{Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 use std::cell::RefCell;
 use std::str::FromStr;
@@ -67,6 +67,14 @@ impl Kept {
         }
     }
 
+    /// A word as rustc has it.
+    pub(crate) fn word(&self, word: &Leaf) -> Ident {
+        match self.print_token(&Token::Word(word.clone())) {
+            TokenTree::Ident(word) => word,
+            other => unreachable!("`{other}` is a word"),
+        }
+    }
+
     /// Tokens as rustc has them.
     pub(crate) fn print(&self, tokens: &[Token]) -> TokenStream {
         tokens.iter().map(|token| self.print_token(token)).collect()
@@ -99,6 +107,11 @@ impl Kept {
         };
         made.set_span(self.span(token.place()));
         made
+    }
+
+    /// Mistakes as Rust.
+    pub(crate) fn complaints(&self, errors: &Errors) -> TokenStream {
+        errors.0.iter().map(|error| self.error(error).into_compile_error()).collect()
     }
 
     /// A mistake, to be shown at its span.

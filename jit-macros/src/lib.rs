@@ -8,7 +8,6 @@ mod rewrite;
 #[cfg(test)]
 mod robust;
 mod scalar;
-mod sexpr;
 mod template;
 mod tile;
 

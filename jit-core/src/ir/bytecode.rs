@@ -281,6 +281,48 @@ pub enum OperandKind {
     RegsMut,
 }
 
+impl OperandKind {
+    /// All kinds.
+    pub const ALL: [OperandKind; 10] = {
+        use OperandKind::*;
+        [In, Out, InOut, Pop, Push, Imm, Label, Labels, Regs, RegsMut]
+    };
+
+    /// What the type of its fields is called.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// use azulejo::OperandKind;
+    /// assert!(OperandKind::ALL.iter().all(|kind| OperandKind::from_name(kind.name()) == Some(*kind)));
+    /// ```
+    pub const fn name(self) -> &'static str {
+        match self {
+            OperandKind::In => "In",
+            OperandKind::Out => "Out",
+            OperandKind::InOut => "InOut",
+            OperandKind::Pop => "Pop",
+            OperandKind::Push => "Push",
+            OperandKind::Imm => "Imm",
+            OperandKind::Label => "Label",
+            OperandKind::Labels => "Labels",
+            OperandKind::Regs => "Regs",
+            OperandKind::RegsMut => "RegsMut",
+        }
+    }
+
+    /// The kind whose fields have a type of this name.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// use azulejo::OperandKind;
+    /// assert_eq!(OperandKind::from_name("Imm"), Some(OperandKind::Imm));
+    /// assert_eq!(OperandKind::from_name("imm"), None);
+    /// ```
+    pub fn from_name(name: &str) -> Option<OperandKind> {
+        OperandKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
 /// One operand of an opcode.
 ///
 /// ```

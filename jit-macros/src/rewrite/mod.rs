@@ -19,7 +19,7 @@ pub(crate) fn rewrite(input: TokenStream) -> TokenStream {
         let checked: Vec<Rule> = rules.rows.iter().filter_map(|row| check(row, &mut errors)).collect();
         expand::expand(&rules, &checked, &kept)
     });
-    let complaints = errors.0.iter().map(|error| kept.error(error).into_compile_error());
+    let complaints = kept.complaints(&errors);
     // The matcher is made even of what is left after mistakes, so that its users do not fail as well.
-    quote::quote! { #(#complaints)* #expansion }
+    quote::quote! { #complaints #expansion }
 }

@@ -3,10 +3,14 @@
 //! In: a [`Typed`] tree. Out: a Rust expression. Made from the tree alone and not from its lowering, so that rustc's
 //! reading of a template and the compilers' are independent of each other.
 
-use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Opcode, Typed};
-use super::signs::Sign;
+use super::print::{bits, sig};
+use crate::kept::Kept;
+use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::vocab::op::{Key, Yields};
 use azulejo_core::vocab::{Op, Scalar, Type, Vocabulary};
+use azulejo_lang::Token;
+use azulejo_lang::template::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Typed};
+use azulejo_lang::template::signs::Sign;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
@@ -17,8 +21,9 @@ pub(super) fn interpret(
     vocab: Vocabulary,
     operators: Option<&TokenStream>,
     body: &Typed,
+    kept: &Kept,
 ) -> TokenStream {
-    let writer = Writer { path, opcode, vocab, operators };
+    let writer = Writer { path, opcode, vocab, operators, kept };
     let body_tokens = writer.expression(body);
     if body.leaves { quote!({ #body_tokens }) } else { quote!({ #body_tokens; __bytecode::Flow::Next }) }
 }
@@ -30,6 +35,7 @@ struct Writer<'a> {
     vocab: Vocabulary,
     /// The module of the user's operators.
     operators: Option<&'a TokenStream>,
+    kept: &'a Kept,
 }
 
 /// The Rust type that holds values of a type.
@@ -44,10 +50,6 @@ fn rust(ty: Type) -> TokenStream {
     }
 }
 
-fn trap(code: &TokenStream) -> TokenStream {
-    quote!(return __bytecode::Flow::Trap(__vocab::Trap::User(#code)))
-}
-
 fn variable(number: usize) -> syn::Ident {
     format_ident!("value{number}")
 }
@@ -58,14 +60,19 @@ fn marks(sequence: usize) -> (syn::Lifetime, syn::Ident) {
 }
 
 impl Writer<'_> {
+    fn trap(&self, code: &[Token]) -> TokenStream {
+        let code = self.kept.print(code);
+        quote!(return __bytecode::Flow::Trap(__vocab::Trap::User(#code)))
+    }
+
     fn field(&self, at: usize) -> syn::Ident {
         format_ident!("operand{at}")
     }
 
     /// The place of a register operand.
     fn slot(&self, at: usize) -> TokenStream {
-        let kind = self.opcode.operands[at].kind.as_str();
-        if matches!(kind, "Pop" | "Push") {
+        let kind = self.opcode.operands[at].kind;
+        if matches!(kind, OperandKind::Pop | OperandKind::Push) {
             let before = self.opcode.operands[..at].iter().filter(|operand| operand.kind == kind).count();
             return quote!(*stack.add(#before));
         }
@@ -124,7 +131,7 @@ impl Writer<'_> {
             }
             Kind::Within(flag, code, access) => {
                 let (flag, access) = (self.expression(flag), self.expression(access));
-                let trap = trap(code);
+                let trap = self.trap(code);
                 quote!({ if !(#flag) { #trap } #access })
             }
             Kind::Call(call) => self.call(call, typed),
@@ -141,8 +148,10 @@ impl Writer<'_> {
                 let operand = &self.opcode.operands[*at];
                 let ty = operand.scalar.unwrap_or(Scalar::I64).ty();
                 let (slot, rust, width) = (self.slot(*at), rust(ty), (ty.bits() / 8) as usize);
-                let value = match operand.kind.as_str() {
-                    "InOut" => quote!(__meaning::Num::to_bits(<#rust as __meaning::Num>::from_bits(#slot))),
+                let value = match operand.kind {
+                    OperandKind::InOut => {
+                        quote!(__meaning::Num::to_bits(<#rust as __meaning::Num>::from_bits(#slot)))
+                    }
                     _ => quote!(0),
                 };
                 // The low bits are at a slot's end where bytes stand in the other order.
@@ -200,7 +209,7 @@ impl Writer<'_> {
             Kind::Switch(value, operands) => {
                 let value = self.expression(value);
                 if let [at] = operands[..]
-                    && self.opcode.operands[at].kind == "Labels"
+                    && self.opcode.operands[at].kind == OperandKind::Labels
                 {
                     let field = self.field(at);
                     return quote! {{
@@ -232,7 +241,7 @@ impl Writer<'_> {
                     };
                 }}
             }
-            Kind::Trap(code) => trap(code),
+            Kind::Trap(code) => self.trap(code),
             other => unreachable!("{other:?} has a value"),
         }
     }
@@ -241,15 +250,21 @@ impl Writer<'_> {
         let rust = rust(ty);
         match constant {
             Constant::Tokens(tokens) if ty.is_int() => {
-                let bits = super::signs::bits(tokens, sign);
+                let bits = bits(tokens, sign, self.kept);
                 quote!((#bits as #rust))
             }
-            Constant::Tokens(tokens) => quote!(((#tokens) as #rust)),
-            Constant::Address(path) => quote!(((&raw const #path).expose_provenance() as i64)),
+            Constant::Tokens(tokens) => {
+                let tokens = self.kept.print(tokens);
+                quote!(((#tokens) as #rust))
+            }
+            Constant::Address(path) => {
+                let path = self.kept.print(path);
+                quote!(((&raw const #path).expose_provenance() as i64))
+            }
             Constant::Operand(at) => {
                 let field = self.field(*at);
                 match self.opcode.operands[*at].scalar {
-                    Some(azulejo_core::vocab::Scalar::Ptr) => quote!((#field.0 as usize as i64)),
+                    Some(Scalar::Ptr) => quote!((#field.0 as usize as i64)),
                     _ => quote!((#field.0 as #rust)),
                 }
             }
@@ -315,7 +330,7 @@ impl Writer<'_> {
             .as_ref()
             .map(|imm| self.constant(imm, Type::I64, Sign::Signed))
             .map(|imm| quote!(#imm as u64));
-        let sig = super::lower::sig(*sig);
+        let sig = self::sig(*sig);
         let value = quote!(__native::meaning(const { &#path::ROWS[#at] }, #sig, &[#(#bits,)* #imm]));
         let ty = rust(typed.ty);
         match typed.ty {
@@ -367,7 +382,8 @@ impl Writer<'_> {
             Callee::Native(number) => {
                 let name = super::natives::name(*number);
                 let args = call.args.iter().map(|(arg, scalar)| {
-                    let (value, ty) = (self.expression(arg), super::natives::passed(scalar));
+                    let (value, ty) =
+                        (self.expression(arg), super::natives::passed(Passing::Scalar(*scalar)));
                     quote!((#value) as #ty)
                 });
                 quote!(#name(#(#args),*))
@@ -378,18 +394,18 @@ impl Writer<'_> {
     }
 
     /// A call by a function pointer of the stated convention: rustc checks arguments and result.
-    fn call_path(&self, call: &Call, path: &TokenStream, typed: &Typed) -> TokenStream {
-        let abi = call.abi;
+    fn call_path(&self, call: &Call, path: &[Token], typed: &Typed) -> TokenStream {
+        let (abi, path) = (call.abi.name(), self.kept.print(path));
         // One name wherever it stands: spans of the user's tokens would make them different ones.
         let (function, result) = (format_ident!("function"), format_ident!("result"));
         // A template that is not marked `unsafe` cannot call what is.
         let unsafety = call.is_unsafe.then(|| quote!(unsafe));
         let holes = call.args.iter().map(|_| quote!(_));
         let values: Vec<TokenStream> = call.args.iter().map(|(arg, _)| self.expression(arg)).collect();
-        let span = typed.span;
+        let span = self.kept.span(typed.place);
         let (before, args) =
-            super::natives::given(&call.given, &values, self.path, call.is_unsafe, true, span);
-        let taken = super::natives::taken(call.returns.as_ref(), &quote!(#result), span);
+            super::natives::given(&call.given, &values, self.path, call.is_unsafe, true, span, self.kept);
+        let taken = super::natives::taken(call.returns, &quote!(#result), span);
         let binding =
             quote_spanned!(span=> let #function: #unsafety extern #abi fn(#(#holes),*) -> _ = #path;);
         let refusal = refusal(call, span);
@@ -400,12 +416,14 @@ impl Writer<'_> {
 
     /// A call of an address, whose type the template's author vouches for.
     fn call_value(&self, call: &Call, value: &Typed, typed: &Typed) -> TokenStream {
-        let (abi, ret, address) = (call.abi, rust(typed.ty), self.expression(value));
+        let (abi, ret, address) = (call.abi.name(), rust(typed.ty), self.expression(value));
         // A type without a sign would be extended by the wrong one.
-        let types =
-            call.args.iter().map(|(_, scalar)| if scalar == "ptr" { quote!(usize) } else { quote!(#scalar) });
+        let types = call.args.iter().map(|(_, scalar)| match scalar {
+            Scalar::Ptr => format_ident!("usize"),
+            scalar => format_ident!("{}", scalar.name()),
+        });
         let values = call.args.iter().map(|(arg, _)| self.expression(arg));
-        let refusal = refusal(call, typed.span);
+        let refusal = refusal(call, self.kept.span(typed.place));
         quote!({
             #refusal
             let function: unsafe extern #abi fn(#(#types),*) -> #ret =
@@ -420,8 +438,7 @@ fn refusal(call: &Call, span: Span) -> Option<TokenStream> {
     let message = format!(
         "a panic cannot pass through compiled code on Windows, so \"{}\" cannot be called; \
          leave the convention out, or call a function that a panic does not leave",
-        call.abi
+        call.abi.name()
     );
-    let unwinds = call.abi.ends_with("-unwind");
-    unwinds.then(|| quote_spanned!(span=> #[cfg(windows)] ::core::compile_error!(#message);))
+    call.abi.unwinds.then(|| quote_spanned!(span=> #[cfg(windows)] ::core::compile_error!(#message);))
 }

@@ -1,90 +1,74 @@
 //! `template!`: what opcodes mean.
 //!
+//! What rows mean is found out by [`azulejo_lang::template`]; here are the macros' ways to ask for what it needs, and what is printed.
+//!
 //! In: rows `Enum::Opcode => expression`, macros, and (by way of the enum's own macro) the description of the
 //! opcodes. Out: for each row an implementation of `Semantics`: the static template for the compilers, and a
 //! Rust function for the interpreter. Every row is looked at, so that all that is wrong is told at once.
 
-mod aliasing;
-mod ast;
-mod calls;
-mod check;
-mod control;
 pub(crate) mod fields;
 mod interpret;
-mod lower;
-mod macros;
 mod natives;
+mod print;
 pub(crate) mod shared;
-mod signs;
-mod values;
-mod within;
-mod words;
 
-use crate::sexpr::{Reader, Sexpr};
-use ast::{Opcode, Operand};
+use crate::kept::Kept;
+use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::vocab::{Scalar, Vocabulary};
-use check::Checker;
-use fields::Structs;
-use macros::Macro;
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use azulejo_lang::reader::Reader;
+use azulejo_lang::template::aliasing::Warning;
+use azulejo_lang::template::ast::{Opcode, Operand};
+use azulejo_lang::template::{Row, Source, circles, closest, compile};
+use azulejo_lang::token::{Delimiter, Token, text};
+use azulejo_lang::{Error, Errors, Place};
+use proc_macro2::{Group, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use std::collections::HashMap;
-use syn::Error;
 use syn::parse::Parser;
-
-/// `Enum::Opcode! => unsafe expression`
-struct Row {
-    path: TokenStream,
-    name: Ident,
-    stores_itself: bool,
-    /// Where it says `unsafe`, if it does.
-    is_unsafe: Option<Span>,
-    /// Nothing if it could not be read.
-    body: Option<Sexpr>,
-}
-
-/// Rows and macros as they are written.
-#[derive(Default)]
-struct Source {
-    /// What structs have told of their fields.
-    structs: Structs,
-    rows: Vec<Row>,
-    macros: HashMap<String, Macro>,
-}
 
 /// Expands `template!`: asks for shared macros, then the enum for its opcodes.
 pub(crate) fn template(input: TokenStream) -> TokenStream {
-    match shared::first_use(input.clone()) {
+    let kept = Kept::default();
+    let tokens = kept.read(input.clone());
+    match shared::first_use(tokens.clone()) {
         Ok(None) => {}
         Ok(Some((path, rest))) => {
+            let (path, rest) = (kept.print(&path), kept.print(&rest));
             return quote! { #path! { { ::azulejo::__private::macros::__template_macros } { #rest } } };
         }
-        Err(error) => return error.into_compile_error(),
+        Err(error) => return kept.error(&error).into_compile_error(),
     }
-    if let Some(path) = fields::unknown(input.clone()) {
+    if let Some(path) = fields::unknown(tokens.clone()) {
+        let path = kept.print(&path);
         return quote! { #path! { [::azulejo::__private::macros::__template_fields] { { #path } { #input } } } };
     }
-    let mut errors = Vec::new();
-    let source = read(input.clone(), &mut errors);
+    let mut errors = Errors::default();
+    let source = Source::read(tokens, &mut errors);
     // With a row the enum is known, and what is wrong is told with all that is wrong in its light.
     let Some(Row { path, .. }) = source.rows.first() else {
-        return errors.iter().map(Error::to_compile_error).collect();
+        return kept.complaints(&errors);
     };
+    let path = kept.print(path);
     quote! { #path! { [::azulejo::__private::macros::__template] { #input } } }
+}
+
+/// What is told whoever calls the macros that other macros call.
+fn not_for_users() -> Error {
+    Error::new(Place::NOWHERE, "this is called by `template!` only")
 }
 
 /// Goes on with `template!` when the enum has told its opcodes.
 pub(crate) fn described(input: TokenStream) -> TokenStream {
-    let mut reader = Reader::new(input.clone());
+    let kept = Kept::default();
+    let mut reader = Reader::new(kept.read(input.clone()));
     let (Some(description), Some(rows)) = (reader.group(Delimiter::Brace), reader.group(Delimiter::Brace))
     else {
-        return Error::new(Span::call_site(), "this is called by `template!` only").into_compile_error();
+        return kept.error(&not_for_users()).into_compile_error();
     };
-    let Some(description) = description_of(description.stream()) else {
-        return Error::new(Span::call_site(), "this is called by `template!` only").into_compile_error();
+    let Some(description) = description_of(description.tokens, &kept) else {
+        return kept.error(&not_for_users()).into_compile_error();
     };
     let operators = match (&description.operators, reader.group(Delimiter::Brace)) {
-        (Some(_), Some(rows)) => match crate::operators::rows.parse2(rows.stream()) {
+        (Some(_), Some(rows)) => match crate::operators::rows.parse2(kept.print(&rows.tokens)) {
             Ok(rows) => rows,
             Err(error) => return error.into_compile_error(),
         },
@@ -96,165 +80,100 @@ pub(crate) fn described(input: TokenStream) -> TokenStream {
     };
     let extra = operators.iter().map(crate::operators::Row::info).collect::<Vec<_>>();
     let vocab = Vocabulary { extra: Vec::leak(extra) };
-    let mut errors = Vec::new();
-    let source = read(rows.stream(), &mut errors);
+    let mut errors = Errors::default();
+    let source = Source::read(rows.tokens, &mut errors);
     let mut output = TokenStream::new();
-    let circles = macros::circles(&source.macros);
-    let paths: Vec<String> = source.rows.iter().map(|row| row.path.to_string()).collect();
-    for (row, path) in std::iter::zip(&source.rows, &paths) {
-        if *path != paths[0] {
-            errors.push(Error::new(row.name.span(), "one `template!` is about one enum; write a second one"));
+    let circles = circles(&source.macros);
+    let paths: Vec<String> = source.rows.iter().map(|row| text(&row.path)).collect();
+    for (at, row) in source.rows.iter().enumerate() {
+        if paths[at] != paths[0] {
+            errors.add(row.name.place, "one `template!` is about one enum; write a second one");
             continue;
         }
-        if let Some(other) = source
-            .rows
-            .iter()
-            .take_while(|other| !std::ptr::eq(*other, row))
-            .find(|other| other.name == row.name)
-        {
-            errors.push(Error::new(row.name.span(), format!("`{}` has a template already", other.name)));
+        let name = &row.name.text;
+        if source.rows[..at].iter().any(|other| other.name.text == *name) {
+            errors.add(row.name.place, format!("`{name}` has a template already"));
             continue;
         }
         let expanded = match circles.is_empty() {
-            true => expand(row, &description, vocab, &source),
-            false => Ok(placeholder(row, &description)),
+            true => expand(row, &description, vocab, &source, &kept),
+            false => Ok(placeholder(row, &description, &kept)),
         };
         match expanded {
             Ok(tokens) => output.extend(tokens),
             Err(error) => {
-                errors.push(error);
-                output.extend(placeholder(row, &description));
+                errors.0.push(error);
+                output.extend(placeholder(row, &description, &kept));
             }
         }
     }
-    output.extend(errors.iter().chain(&circles).map(Error::to_compile_error));
+    errors.0.extend(circles);
+    output.extend(kept.complaints(&errors));
     output
-}
-
-fn read(tokens: TokenStream, errors: &mut Vec<Error>) -> Source {
-    let mut reader = Reader::new(tokens);
-    let mut source = Source { structs: Structs::read(&mut reader), ..Source::default() };
-    while !reader.is_empty() {
-        let item = if reader.takes_ident("use") {
-            Err(Error::new(reader.last(), "`use` of shared macros stands before everything else"))
-        } else if reader.takes_ident("macro") {
-            read_macro(&mut reader, &mut source)
-        } else {
-            read_row(&mut reader, &mut source)
-        };
-        if let Err(error) = item {
-            errors.push(error);
-            // The rest of a row that cannot be read is passed over.
-            reader.skip_until(starts_row);
-        }
-    }
-    source
-}
-
-/// Whether these tokens are `Enum::Opcode =>`, with or without a `!`, or a macro.
-fn starts_row(tokens: &[TokenTree]) -> bool {
-    let mut reader = Reader::new(tokens.iter().take(12).cloned().collect());
-    if reader.takes_ident("macro") {
-        return true;
-    }
-    let is_path = reader.path().is_some_and(|(_, idents)| idents.len() > 1);
-    reader.takes_punct('!');
-    is_path && reader.takes_arrow()
-}
-
-fn read_row(reader: &mut Reader, source: &mut Source) -> Result<(), Error> {
-    if reader.takes_punct(',') || reader.takes_punct(';') {
-        return Err(Error::new(reader.last(), "nothing stands between rows: leave this out"));
-    }
-    let path = reader.path().and_then(|(_, mut idents)| Some((idents.pop()?, idents)));
-    let Some((name, idents)) = path else {
-        reader.next();
-        return Err(Error::new(reader.last(), "expected a row, `Enum::Opcode => …`, or a `macro ^name`"));
-    };
-    if idents.is_empty() {
-        return Err(Error::new(name.span(), format!("name the enum too: `Enum::{name} => …`")));
-    }
-    let path = quote!(#(#idents)::*);
-    let stores_itself = reader.takes_punct('!');
-    let mut row = Row { path, name, stores_itself, is_unsafe: None, body: None };
-    let body = if reader.takes_arrow() {
-        row.is_unsafe = reader.takes_ident("unsafe").then(|| reader.last());
-        reader.sexpr()
-    } else {
-        let message = format!("`=>` and what `{}` means is missing behind this", row.name);
-        Err(Error::new(reader.last(), message))
-    };
-    let body = body.map(|body| row.body = Some(body));
-    source.rows.push(row);
-    body
-}
-
-/// `macro ^name (,a ,b) body`
-fn read_macro(reader: &mut Reader, source: &mut Source) -> Result<(), Error> {
-    let usage = "a macro is `macro ^name (,a ,b) body`";
-    let Sexpr::Macro(name, span) = reader.sexpr()? else { return Err(Error::new(reader.last(), usage)) };
-    let Sexpr::List(items, place) = reader.sexpr()? else { return Err(Error::new(reader.last(), usage)) };
-    let mut params = Vec::new();
-    for item in &items {
-        match item {
-            Sexpr::Param(param, _) if !params.contains(param) => params.push(param.clone()),
-            _ => return Err(Error::new(place, usage)),
-        }
-    }
-    let body = reader.sexpr()?;
-    if source.macros.insert(name.clone(), Macro { params, body }).is_some() {
-        return Err(Error::new(span, format!("there is a macro `^{name}` already")));
-    }
-    Ok(())
 }
 
 /// What the enum's macro tells.
 struct Description {
     /// The module of the operators it was derived with.
     operators: Option<TokenStream>,
-    opcodes: Vec<Opcode>,
+    opcodes: Vec<Described>,
+}
+
+/// What it tells of an opcode.
+struct Described {
+    name: String,
+    operands: Vec<Operand>,
+    /// The operands' fields, as a pattern names them.
+    members: Vec<TokenStream>,
+}
+
+impl Description {
+    fn number(&self, row: &Row) -> Option<usize> {
+        self.opcodes.iter().position(|opcode| opcode.name == row.name.text)
+    }
 }
 
 /// Reads `enum Op; operators { crate::my_ops } opcode Add struct { dst: Out i64, … } …`.
-fn description_of(tokens: TokenStream) -> Option<Description> {
+fn description_of(tokens: Vec<Token>, kept: &Kept) -> Option<Description> {
     let mut reader = Reader::new(tokens);
     reader.next()?;
     reader.next()?;
     reader.next()?;
     let mut operators = None;
-    if reader.takes_ident("operators") {
-        operators = Some(reader.group(Delimiter::Brace)?.stream());
+    if reader.takes_word("operators") {
+        operators = Some(kept.print(&reader.group(Delimiter::Brace)?.tokens));
     }
     let mut opcodes = Vec::new();
-    while reader.takes_ident("opcode") {
-        let TokenTree::Ident(name) = reader.next()? else { return None };
+    while reader.takes_word("opcode") {
+        let Token::Word(name) = reader.next()? else { return None };
         reader.next()?;
-        let mut fields = Reader::new(reader.group(Delimiter::Brace)?.stream());
-        let mut operands = Vec::new();
+        let mut fields = Reader::new(reader.group(Delimiter::Brace)?.tokens);
+        let (mut operands, mut members) = (Vec::new(), Vec::new());
         while !fields.is_empty() {
             let member = fields.next()?;
             fields.next()?;
-            let kind = fields.next()?.to_string();
+            let kind = OperandKind::from_name(&fields.next()?.to_string())?;
             let scalar = match fields.peek() {
-                Some(TokenTree::Ident(_)) => Scalar::from_name(&fields.next()?.to_string()),
+                Some(Token::Word(_)) => Scalar::from_name(&fields.next()?.to_string()),
                 _ => None,
             };
             fields.takes_punct(',');
-            operands.push(Operand { name: member.to_string(), member: member.into(), kind, scalar });
+            operands.push(Operand { name: member.to_string(), kind, scalar });
+            members.push(kept.print(&[member]));
         }
-        opcodes.push(Opcode { name, operands });
+        opcodes.push(Described { name: name.text, operands, members });
     }
     Some(Description { operators, opcodes })
 }
 
 /// Stands for the meaning of an opcode whose row is wrong, so that nobody complains that it has none.
-fn placeholder(row: &Row, description: &Description) -> TokenStream {
-    let (path, name) = (&row.path, &row.name);
-    let Some(number) = description.opcodes.iter().position(|opcode| opcode.name == *name) else {
+fn placeholder(row: &Row, description: &Description, kept: &Kept) -> TokenStream {
+    let path = kept.print(&row.path);
+    let Some(number) = description.number(row) else {
         return TokenStream::new();
     };
     let core = quote!(::azulejo::__private::core::ir);
-    let span = natives::shown_at(name.span());
+    let span = natives::shown_at(kept.span(row.name.place));
     let implementation = quote_spanned! {span=>
         unsafe impl #core::bytecode::Semantics<#number> for #path
     };
@@ -276,39 +195,55 @@ fn placeholder(row: &Row, description: &Description) -> TokenStream {
     }
 }
 
+/// The warnings of a template.
+fn warnings(warnings: &[Warning], opcode: &Opcode, kept: &Kept) -> TokenStream {
+    let warning = |warning: &Warning| {
+        let (note, span) = (warning.message(opcode), natives::shown_at(kept.span(warning.place)));
+        quote_spanned! {span=>
+            const _: () = {
+                #[deprecated(note = #note)]
+                #[allow(non_upper_case_globals, reason = "the warning names it")]
+                const input_read_after_output: () = ();
+                input_read_after_output
+            };
+        }
+    };
+    warnings.iter().map(warning).collect()
+}
+
 fn expand(
     row: &Row,
     description: &Description,
     vocab: Vocabulary,
     source: &Source,
+    kept: &Kept,
 ) -> Result<TokenStream, Error> {
     let Description { operators, opcodes } = description;
-    let Some(number) = opcodes.iter().position(|opcode| opcode.name == row.name) else {
-        let names = opcodes.iter().map(|opcode| opcode.name.to_string()).collect::<Vec<_>>();
-        let hint = words::closest(&row.name.to_string(), names.iter().map(String::as_str));
-        return Err(Error::new(row.name.span(), format!("the enum has no opcode `{}`{hint}", row.name)));
+    let Some(number) = description.number(row) else {
+        let hint = closest(&row.name.text, opcodes.iter().map(|opcode| opcode.name.as_str()));
+        let message = format!("the enum has no opcode `{}`{hint}", row.name.text);
+        return Err(Error::new(row.name.place, message));
     };
-    let opcode = Opcode { name: row.name.clone(), ..opcodes[number].clone() };
+    let Described { name, operands, members } = &opcodes[number];
+    let opcode = Opcode { name: name.clone(), place: row.name.place, operands: operands.clone() };
     // What is wrong with a row that could not be read has been told.
-    let Some(body) = &row.body else { return Ok(placeholder(row, description)) };
-    let mut checker = Checker::new(&opcode, vocab, source, row.is_unsafe.is_some(), row.stores_itself);
-    let body = checker
-        .template(body)
-        .map_err(|error| checker.in_row(error, &format!("{}::{}", row.path, row.name)))?;
-    let warnings = aliasing::warnings(&opcode, &body);
-    let natives = natives::items(&checker.natives, &row.path);
-    let template = lower::lower(&body, &opcode.operands);
-    let arm = interpret::interpret(&row.path, &opcode, vocab, operators.as_ref(), &body);
-    let (path, name) = (&row.path, &row.name);
-    let fields = opcode.operands.iter().enumerate().map(|(at, operand)| {
-        let (member, local) = (&operand.member, format_ident!("operand{at}"));
+    let Some(compiled) = compile(row, &opcode, vocab, source)? else {
+        return Ok(placeholder(row, description, kept));
+    };
+    let (path, name) = (kept.print(&row.path), kept.word(&row.name));
+    let warnings = warnings(&compiled.warnings, &opcode, kept);
+    let natives = natives::items(&compiled.natives, &path, kept);
+    let template = print::template(&compiled.template, kept);
+    let arm = interpret::interpret(&path, &opcode, vocab, operators.as_ref(), &compiled.body, kept);
+    let fields = members.iter().enumerate().map(|(at, member)| {
+        let local = format_ident!("operand{at}");
         quote!(#member: #local)
     });
     // All of it at the row's name, so that a second row for the opcode is reported there. But it is this macro's: what is
     // `unsafe` in it is none of the crate's, which may forbid that.
-    let span = natives::shown_at(name.span());
+    let span = natives::shown_at(kept.span(row.name.place));
     let mut content = Group::new(
-        Delimiter::Brace,
+        proc_macro2::Delimiter::Brace,
         quote! {
                 const TEMPLATE: &'static __template::Template = &#template;
 
@@ -332,7 +267,7 @@ fn expand(
         unsafe impl __bytecode::Semantics<#number> for #path #content
     };
     // What is the crate's is the word that the row says.
-    let said = row.is_unsafe.map(|said| quote_spanned!(said=> const _: () = unsafe {};));
+    let said = row.is_unsafe.map(|said| quote_spanned!(kept.span(said)=> const _: () = unsafe {};));
     Ok(quote! {
         #warnings
         #[allow(

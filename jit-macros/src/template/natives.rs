@@ -10,24 +10,11 @@
 //! On Windows, where compiled frames cannot be unwound, this function is one that a panic may not leave: the process
 //! is aborted with a message.
 
+use crate::kept::Kept;
 use azulejo_core::vocab::Scalar;
+use azulejo_lang::template::ast::{Argument, Leads, Native, Passing};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-
-/// A call to be made by a function of its own.
-pub(super) struct Native {
-    /// The Rust function.
-    pub(super) path: TokenStream,
-    pub(super) args: Vec<Argument>,
-    /// The result's scalar.
-    pub(super) ret: Option<Ident>,
-    /// What the function says it is.
-    pub(super) returns: Option<Ident>,
-    /// Whether the template vouches for addresses, and may call unsafe functions.
-    pub(super) is_unsafe: bool,
-    /// Where the call stands.
-    pub(super) span: Span,
-}
 
 /// The name of the function that makes a template's call of this number.
 pub(super) fn name(number: usize) -> Ident {
@@ -35,42 +22,28 @@ pub(super) fn name(number: usize) -> Ident {
 }
 
 /// The Rust type that a scalar is passed as: at least 32 bits, of which a function may not expect more than it reads.
-pub(super) fn passed(scalar: &Ident) -> Ident {
-    let name = match scalar.to_string().as_str() {
-        "bool" | "i8" | "u8" | "i16" | "u16" => "u32",
-        "ptr" => "usize",
-        _ => return Ident::new(&scalar.to_string(), Span::call_site()),
+pub(super) fn passed(passing: Passing) -> Ident {
+    let name = match passing {
+        Passing::Bool => "u32",
+        Passing::Scalar(Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16) => "u32",
+        Passing::Scalar(Scalar::Ptr) => "usize",
+        Passing::Scalar(scalar) => scalar.name(),
     };
     Ident::new(name, Span::call_site())
 }
 
 /// The Rust type that templates hold a scalar as.
-fn held(scalar: &Ident) -> Ident {
-    // What is not among the scalars is `bool`, a byte.
-    let scalar = Scalar::from_name(&scalar.to_string()).unwrap_or(Scalar::U8);
+fn held(scalar: Scalar) -> Ident {
     Ident::new(scalar.ty().name(), Span::call_site())
 }
 
-/// What is passed for one parameter of a Rust function.
-#[derive(Clone, Debug)]
-pub(super) struct Argument {
-    /// As what it is passed: a scalar, or `bool`.
-    pub(super) kind: Ident,
-    pub(super) leads: Leads,
-    /// Where it stands.
-    pub(super) span: Span,
-}
-
-/// Whether a value is an address by which the context can be reached, as far as the template shows it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Leads {
-    Elsewhere,
-    /// It is computed from the context's address.
-    Into,
-    /// It is the context's address.
-    To,
-    /// It is the address of an output of this type.
-    Slot(Scalar),
+/// What a scalar or `bool` is called.
+fn name_of(passing: Passing, place: Span) -> Ident {
+    let name = match passing {
+        Passing::Bool => "bool",
+        Passing::Scalar(scalar) => scalar.name(),
+    };
+    Ident::new(name, place)
 }
 
 /// What a Rust function is given: statements that stand before its call, and the arguments. rustc has to find that each is
@@ -82,10 +55,11 @@ pub(super) fn given(
     is_unsafe: bool,
     is_direct: bool,
     span: Span,
+    kept: &Kept,
 ) -> (TokenStream, Vec<TokenStream>) {
-    let kinds: Vec<TokenStream> = args.iter().map(|arg| kind(arg, op, is_unsafe)).collect();
+    let kinds: Vec<TokenStream> = args.iter().map(|arg| kind(arg, op, is_unsafe, kept)).collect();
     let passed = std::iter::zip(args, &kinds).zip(values).map(|((arg, kind), value)| {
-        let place = shown_at(arg.span);
+        let place = shown_at(kept.span(arg.place));
         // An argument has no effect: only the call itself is for the template's author to vouch for.
         match is_direct {
             false => quote_spanned!(place=> unsafe { __native::Argument::<'_, #kind>::pass(&this_call, #value) }),
@@ -108,11 +82,12 @@ pub(super) fn given(
     if pairs.is_empty() {
         return (this_call, passed);
     }
-    let name = |(at, arg): (usize, &Argument)| Ident::new(&format!("given{at}"), shown_at(arg.span));
+    let name =
+        |(at, arg): (usize, &Argument)| Ident::new(&format!("given{at}"), shown_at(kept.span(arg.place)));
     let names: Vec<Ident> = args.iter().enumerate().map(name).collect();
     let agreed = pairs.iter().map(|&(first, second)| {
         let [(this, kind), (other, other_kind)] = [second, first].map(|at| (&names[at], &kinds[at]));
-        quote_spanned! {shown_at(args[second].span)=>
+        quote_spanned! {shown_at(kept.span(args[second].place))=>
             __native::Beside::<'_, '_, #kind, #other_kind, _>::beside(&#this, &#other);
         }
     });
@@ -126,9 +101,9 @@ pub(super) fn shown_at(place: Span) -> Span {
 }
 
 /// The type that stands for what is known of an argument.
-fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool) -> TokenStream {
-    let place = shown_at(arg.span);
-    let kind = match arg.kind == "ptr" {
+fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool, kept: &Kept) -> TokenStream {
+    let place = shown_at(kept.span(arg.place));
+    let kind = match arg.passing == Passing::Scalar(Scalar::Ptr) {
         true if let Leads::Slot(scalar) = arg.leads => {
             let scalar = Ident::new(scalar.name(), place);
             quote_spanned!(place=> place<::core::primitive::#scalar>)
@@ -143,16 +118,16 @@ fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool) -> TokenStream {
             quote_spanned!(place=> context<<#op as __bytecode::Bytecode>::Context>)
         }
         true if is_unsafe => quote_spanned!(place=> trusted),
-        _ => Ident::new(&arg.kind.to_string(), place).into_token_stream(),
+        _ => name_of(arg.passing, place).into_token_stream(),
     };
     quote_spanned!(place=> __native::kind::#kind)
 }
 
 /// Takes a result, of a scalar or `bool` if there is one.
-pub(super) fn taken(returns: Option<&Ident>, result: &TokenStream, span: Span) -> TokenStream {
+pub(super) fn taken(returns: Option<Passing>, result: &TokenStream, span: Span) -> TokenStream {
     match returns {
-        Some(scalar) => {
-            let (kind, span) = (Ident::new(&scalar.to_string(), shown_at(span)), shown_at(span));
+        Some(passing) => {
+            let (kind, span) = (name_of(passing, shown_at(span)), shown_at(span));
             quote_spanned!(span=> __native::Returned::<__native::kind::#kind>::take(#result))
         }
         None => quote_spanned!(shown_at(span)=> __native::NoResult::nothing(#result)),
@@ -160,33 +135,35 @@ pub(super) fn taken(returns: Option<&Ident>, result: &TokenStream, span: Span) -
 }
 
 /// The functions that make these calls of a template of the enum `op`.
-pub(super) fn items(natives: &[Native], op: &TokenStream) -> TokenStream {
-    natives.iter().enumerate().map(|(number, native)| item(number, native, op)).collect()
+pub(super) fn items(natives: &[Native], op: &TokenStream, kept: &Kept) -> TokenStream {
+    natives.iter().enumerate().map(|(number, native)| item(number, native, op, kept)).collect()
 }
 
-fn item(number: usize, native: &Native, op: &TokenStream) -> TokenStream {
-    let Native { path, args, ret, returns, is_unsafe, span } = native;
+fn item(number: usize, native: &Native, op: &TokenStream, kept: &Kept) -> TokenStream {
+    let Native { path, args, ret, returns, is_unsafe, place } = native;
+    let (path, span) = (kept.print(path), kept.span(*place));
     let name = name(number);
     let variable = |at: usize| format_ident!("argument{at}");
-    let params = args.iter().enumerate().map(|(at, Argument { kind, .. })| {
-        let (variable, ty) = (variable(at), passed(kind));
+    let params = args.iter().enumerate().map(|(at, Argument { passing, .. })| {
+        let (variable, ty) = (variable(at), passed(*passing));
         quote!(#variable: #ty)
     });
     let params: Vec<TokenStream> = params.collect();
-    let values = args.iter().enumerate().map(|(at, Argument { kind, .. })| {
-        let (variable, held) = (variable(at), held(kind));
+    let values = args.iter().enumerate().map(|(at, Argument { passing, .. })| {
+        let scalar = if let Passing::Scalar(scalar) = passing { *scalar } else { Scalar::U8 };
+        let (variable, held) = (variable(at), held(scalar));
         quote!(#variable as #held)
     });
-    let (before, values) = given(args, &values.collect::<Vec<_>>(), op, *is_unsafe, false, *span);
+    let (before, values) = given(args, &values.collect::<Vec<_>>(), op, *is_unsafe, false, span, kept);
     // A wrong number of arguments is shown at the function's name; but the call is of this macro's making, or rustc would tell
     // how it is written in Rust.
-    let place = path.clone().into_iter().next().map_or(*span, |token| token.span());
+    let place = path.clone().into_iter().next().map_or(span, |token| token.span());
     let function = Ident::new("function", shown_at(place));
     let call = quote_spanned!(shown_at(place)=> #function(#(#values),*));
     // A template that is not marked `unsafe` cannot call what is.
     let call = if *is_unsafe { quote!(unsafe { #call }) } else { call };
-    let returned = ret.as_ref().map(held).map(|ty| quote!(-> #ty));
-    let taken = taken(returns.as_ref(), &call, *span);
+    let returned = ret.map(held).map(|ty| quote!(-> #ty));
+    let taken = taken(*returns, &call, span);
     quote! {
         #[cfg(not(windows))]
         #[inline(never)]

@@ -4,21 +4,24 @@
 //! name imports the macros. `use path;` inside `template!` asks it. What is written `crate::…` in a macro is of the
 //! crate that defines it, wherever it is used.
 
-use super::Source;
-use crate::sexpr::Reader;
-use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
+use crate::kept::Kept;
+use azulejo_lang::reader::Reader;
+use azulejo_lang::template::Source;
+use azulejo_lang::token::Delimiter;
+use azulejo_lang::{Error, Errors, Token};
+use proc_macro2::{Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
-use syn::Error;
 
 /// Expands `template_macros!`.
 pub(crate) fn template_macros(input: TokenStream) -> TokenStream {
-    let mut reader = Reader::new(input);
+    let kept = Kept::default();
+    let mut reader = Reader::new(kept.read(input));
     let mut output = TokenStream::new();
     while !reader.is_empty() {
-        match set(&mut reader) {
+        match set(&mut reader, &kept) {
             Ok(tokens) => output.extend(tokens),
             Err(error) => {
-                output.extend(error.into_compile_error());
+                output.extend(kept.error(&error).into_compile_error());
                 break;
             }
         }
@@ -27,26 +30,23 @@ pub(crate) fn template_macros(input: TokenStream) -> TokenStream {
 }
 
 /// `pub name { … }`
-fn set(reader: &mut Reader) -> Result<TokenStream, Error> {
+fn set(reader: &mut Reader, kept: &Kept) -> Result<TokenStream, Error> {
     const USAGE: &str = "shared macros are `pub name { macro ^name (,a ,b) body }`";
-    let is_public = reader.takes_ident("pub");
+    let is_public = reader.takes_word("pub");
     if is_public && reader.group(Delimiter::Parenthesis).is_some() {
         return Err(Error::new(reader.last(), "shared macros are `pub` or private to their crate"));
     }
-    let Some(TokenTree::Ident(name)) = reader.next() else { return Err(Error::new(reader.last(), USAGE)) };
+    let Some(Token::Word(name)) = reader.next() else { return Err(Error::new(reader.last(), USAGE)) };
     let Some(body) = reader.group(Delimiter::Brace) else { return Err(Error::new(reader.last(), USAGE)) };
-    let mut errors = Vec::new();
-    let Source { rows, .. } = super::read(body.stream(), &mut errors);
+    let mut errors = Errors::default();
+    let Source { rows, .. } = Source::read(body.tokens.clone(), &mut errors);
     if let Some(row) = rows.first() {
-        errors.push(Error::new(
-            row.name.span(),
-            "only macros are shared; what opcodes mean stands in `template!`",
-        ));
+        errors.add(row.name.place, "only macros are shared; what opcodes mean stands in `template!`");
     }
-    if !errors.is_empty() {
-        return Ok(errors.iter().map(Error::to_compile_error).collect());
+    if !errors.0.is_empty() {
+        return Ok(kept.complaints(&errors));
     }
-    Ok(handing_on(&name, is_public, body.stream()))
+    Ok(handing_on(&kept.word(&name), is_public, kept.print(&body.tokens)))
 }
 
 /// A Rust macro of this name that hands tokens on to the one that asks for them: `name! { { path of it } what it is told besides }`.
@@ -96,9 +96,9 @@ fn for_elsewhere(tokens: TokenStream) -> TokenStream {
 }
 
 /// Takes the first `use path;` off a template's tokens: the path, and what is left.
-pub(super) fn first_use(input: TokenStream) -> Result<Option<(TokenStream, TokenStream)>, Error> {
-    let mut reader = Reader::new(input);
-    if !reader.takes_ident("use") {
+pub(super) fn first_use(tokens: Vec<Token>) -> Result<Option<(Vec<Token>, Vec<Token>)>, Error> {
+    let mut reader = Reader::new(tokens);
+    if !reader.takes_word("use") {
         return Ok(None);
     }
     let path = reader.path();
@@ -110,19 +110,20 @@ pub(super) fn first_use(input: TokenStream) -> Result<Option<(TokenStream, Token
 
 /// Goes on with `template!` when a set has told its macros: `{ what is left } { macros }`.
 pub(crate) fn with_macros(input: TokenStream) -> TokenStream {
-    let mut reader = Reader::new(input);
+    let kept = Kept::default();
+    let mut reader = Reader::new(kept.read(input));
     match (reader.group(Delimiter::Brace), reader.group(Delimiter::Brace)) {
         (Some(rows), Some(macros)) => {
             // The `use` of other sets stays in front.
-            let (mut uses, mut rest) = (TokenStream::new(), rows.stream());
+            let (mut uses, mut rest) = (TokenStream::new(), rows.tokens);
             while let Ok(Some((path, left))) = first_use(rest.clone()) {
-                let word = Ident::new("use", Span::call_site());
+                let (word, path) = (Ident::new("use", Span::call_site()), kept.print(&path));
                 uses.extend(quote!(#word #path;));
                 rest = left;
             }
-            let macros = macros.stream();
+            let (macros, rest) = (kept.print(&macros.tokens), kept.print(&rest));
             super::template(quote!(#uses #macros #rest))
         }
-        _ => Error::new(Span::call_site(), "this is called by `template!` only").into_compile_error(),
+        _ => kept.error(&super::not_for_users()).into_compile_error(),
     }
 }

@@ -5,21 +5,24 @@
 
 use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, fail};
+use crate::place::Place;
+use crate::token::Token;
 use azulejo_core::vocab::{Op, OpInfo, Scalar, Type, Vocabulary};
-use proc_macro2::{Span, TokenStream};
-use quote::quote;
 
 /// Whether an integer has a sign. What is no integer is unsigned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sign {
+pub enum Sign {
+    /// It has one.
     Signed,
+    /// It has none.
     Unsigned,
     /// It was computed from one with a sign and one without.
     Mixed,
 }
 
 impl Sign {
-    pub(super) fn of(scalar: Scalar) -> Sign {
+    /// The sign of a scalar.
+    pub fn of(scalar: Scalar) -> Sign {
         if scalar.is_signed() { Sign::Signed } else { Sign::Unsigned }
     }
 
@@ -57,7 +60,7 @@ pub(super) fn meant(
     op: Op,
     written: &[Typed],
     common: &Typed,
-    span: Span,
+    place: Place,
 ) -> Checked<(Op, &'static OpInfo)> {
     let info = vocab.info(op);
     let Some(unsigned) = info.unsigned.filter(|_| common.ty.is_int()) else {
@@ -76,7 +79,7 @@ pub(super) fn meant(
                  `(scast … {})` beside it has a sign",
                 name(common.ty, Sign::Signed)
             );
-            fail(odd.span, message)
+            fail(odd.place, message)
         }
         Sign::Mixed => {
             let firm = written.iter().filter(|operand| !operand.is_loose);
@@ -88,7 +91,7 @@ pub(super) fn meant(
                  without a sign; `(scast … {signed})` and `(ucast … {unsigned})` give one the sign of the other",
                 names.join(" and ")
             );
-            fail(span, message)
+            fail(place, message)
         }
     }
 }
@@ -97,15 +100,7 @@ fn is_negative(constant: &Typed) -> bool {
     matches!(&constant.kind, Kind::Constant(Constant::Tokens(tokens)) if has_minus(tokens))
 }
 
-fn has_minus(tokens: &TokenStream) -> bool {
-    tokens.to_string().starts_with('-')
-}
-
-/// An integer constant as an `i64` with its bits. Rust takes a literal for one of the type it is cast to: an unsigned one may be
-/// too large for `i64`.
-pub(super) fn bits(tokens: &TokenStream, sign: Sign) -> TokenStream {
-    match sign {
-        Sign::Unsigned if !has_minus(tokens) => quote!(((#tokens) as u64 as i64)),
-        _ => quote!(((#tokens) as i64)),
-    }
+/// Whether a constant is written with a minus.
+pub fn has_minus(tokens: &[Token]) -> bool {
+    tokens.first().is_some_and(|token| token.is_punct('-'))
 }

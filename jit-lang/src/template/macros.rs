@@ -10,18 +10,19 @@ use super::ast::{Kind, Typed};
 use super::calls::as_number;
 use super::check::{Checked, Checker, constant_tokens, fail};
 use super::words::closest;
+use crate::place::{Error, Place};
 use crate::sexpr::{Name, Sexpr};
+use crate::token::{Group, Token, made};
 use azulejo_core::vocab::{Scalar, Type};
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
-use quote::quote;
 use std::collections::HashMap;
-use syn::Error;
 
 /// A macro of the template language.
 #[derive(Clone, Debug)]
-pub(crate) struct Macro {
-    pub(crate) params: Vec<String>,
-    pub(crate) body: Sexpr,
+pub struct Macro {
+    /// What its parameters are called.
+    pub params: Vec<String>,
+    /// What stands for its use.
+    pub body: Sexpr,
 }
 
 impl Checker<'_> {
@@ -30,18 +31,18 @@ impl Checker<'_> {
         &mut self,
         name: &str,
         args: &[Sexpr],
-        span: Span,
+        place: Place,
         expect: Option<Scalar>,
     ) -> Checked<Typed> {
         let Some(Macro { params, body }) = self.macros.get(name) else {
             let hint = closest(name, self.macros.keys().map(String::as_str));
-            return fail(span, format!("there is no macro `^{name}`{hint}"));
+            return fail(place, format!("there is no macro `^{name}`{hint}"));
         };
         if params.len() != args.len() {
             let form: String = params.iter().map(|param| format!(" ,{param}")).collect();
             let (wanted, here) = (params.len(), args.len());
             return fail(
-                span,
+                place,
                 format!("`^{name}` is written `(^{name}{form})`; here are {here} of its {wanted}"),
             );
         }
@@ -68,7 +69,7 @@ impl Checker<'_> {
             return Ok(expanded);
         }
         let (ty, sign, leaves) = (expanded.ty, expanded.sign, expanded.leaves);
-        Ok(Typed { kind: Kind::Let(bound, Box::new(expanded)), ty, sign, leaves, is_loose: false, span })
+        Ok(Typed { kind: Kind::Let(bound, Box::new(expanded)), ty, sign, leaves, is_loose: false, place })
     }
 
     /// Gives an argument that a macro uses more than once a name, which nobody can write: what stands for the argument.
@@ -81,9 +82,9 @@ impl Checker<'_> {
         bound: &mut Vec<(usize, Typed)>,
     ) -> Checked<Sexpr> {
         let value = self.expression(arg, None)?;
-        let (ty, span) = (value.ty, value.span);
+        let (ty, place) = (value.ty, value.place);
         let inner = Name { text: format!(",{param}"), writer };
-        let stands_for_it = Sexpr::Operand(inner.clone(), arg.span());
+        let stands_for_it = Sexpr::Operand(inner.clone(), arg.place());
         if ty.is_value() {
             bound.push(self.declare(inner, value));
             return Ok(stands_for_it);
@@ -92,12 +93,12 @@ impl Checker<'_> {
             let message = format!(
                 "`^{name}` uses `,{param}` more than once, so it must be a value or a flag to be kept"
             );
-            return fail(span, message);
+            return fail(place, message);
         }
         // A flag cannot be kept; the number that is made of it can.
         bound.push(self.declare(inner, as_number(value)));
-        let is_set = Sexpr::Word(quote!(nz), Name::written("nz"), arg.span());
-        Ok(Sexpr::List(vec![is_set, stands_for_it], arg.span()))
+        let is_set = Sexpr::Word(made("nz"), Name::written("nz"), arg.place());
+        Ok(Sexpr::List(vec![is_set, stands_for_it], arg.place()))
     }
 }
 
@@ -108,7 +109,7 @@ impl Checker<'_> {
             return error;
         }
         let around: String = self.expanding.iter().rev().map(|name| format!("`^{name}` in ")).collect();
-        Error::new(error.span(), format!("{error} (in {around}`{row}`)"))
+        Error::new(error.place, format!("{} (in {around}`{row}`)", error.message))
     }
 }
 
@@ -122,7 +123,7 @@ fn is_computed(arg: &Sexpr) -> bool {
 }
 
 /// Each macro that uses itself, directly or by way of others.
-pub(super) fn circles(macros: &HashMap<String, Macro>) -> Vec<Error> {
+pub fn circles(macros: &HashMap<String, Macro>) -> Vec<Error> {
     let mut names: Vec<&String> = macros.keys().collect();
     names.sort();
     let mut errors = Vec::new();
@@ -131,14 +132,14 @@ pub(super) fn circles(macros: &HashMap<String, Macro>) -> Vec<Error> {
         while let Some(at) = open.pop() {
             let mut called = Vec::new();
             calls(&macros[at].body, &mut called);
-            for (other, span) in called {
+            for (other, place) in called {
                 if other == name {
                     let message = match at == name {
                         true => format!("`^{name}` uses itself"),
                         false => format!("`^{at}` uses `^{name}`, which uses it"),
                     };
                     errors.push(Error::new(
-                        span,
+                        place,
                         message + "; macros are replaced by their bodies, without end",
                     ));
                 } else if macros.contains_key(other) && !seen.contains(&other) {
@@ -151,9 +152,9 @@ pub(super) fn circles(macros: &HashMap<String, Macro>) -> Vec<Error> {
     errors
 }
 
-fn calls<'a>(body: &'a Sexpr, to: &mut Vec<(&'a String, Span)>) {
+fn calls<'a>(body: &'a Sexpr, to: &mut Vec<(&'a String, Place)>) {
     match body {
-        Sexpr::Macro(name, span) => to.push((name, *span)),
+        Sexpr::Macro(name, place) => to.push((name, *place)),
         Sexpr::List(items, _) => items.iter().for_each(|item| calls(item, to)),
         _ => {}
     }
@@ -172,14 +173,14 @@ fn substitute(body: &Sexpr, by: &HashMap<&str, Sexpr>, writer: u32) -> Checked<S
     let own = |name: &Name| Name { text: name.text.clone(), writer };
     Ok(match body {
         Sexpr::Param(name, _) => by.get(name.as_str()).cloned().unwrap_or_else(|| body.clone()),
-        Sexpr::List(items, span) => {
+        Sexpr::List(items, place) => {
             let items = items.iter().map(|item| substitute(item, by, writer));
-            Sexpr::List(items.collect::<Checked<Vec<Sexpr>>>()?, *span)
+            Sexpr::List(items.collect::<Checked<Vec<Sexpr>>>()?, *place)
         }
-        Sexpr::Operand(name, span) => Sexpr::Operand(own(name), *span),
-        Sexpr::Word(path, name, span) => Sexpr::Word(path.clone(), own(name), *span),
-        Sexpr::Constant(path, Some(args), span) => {
-            Sexpr::Constant(path.clone(), Some(substitute_tokens(args.clone(), by)?), *span)
+        Sexpr::Operand(name, place) => Sexpr::Operand(own(name), *place),
+        Sexpr::Word(path, name, place) => Sexpr::Word(path.clone(), own(name), *place),
+        Sexpr::Constant(path, Some(args), place) => {
+            Sexpr::Constant(path.clone(), Some(substitute_tokens(args.clone(), by)?), *place)
         }
         other => other.clone(),
     })
@@ -187,42 +188,41 @@ fn substitute(body: &Sexpr, by: &HashMap<&str, Sexpr>, writer: u32) -> Checked<S
 
 /// The same in the Rust tokens of a constant. A comma where something is to follow, as at the start or behind another comma,
 /// begins a parameter; all others stand between things.
-fn substitute_tokens(tokens: TokenStream, by: &HashMap<&str, Sexpr>) -> Checked<TokenStream> {
-    let mut output: Vec<TokenTree> = Vec::new();
+fn substitute_tokens(tokens: Vec<Token>, by: &HashMap<&str, Sexpr>) -> Checked<Vec<Token>> {
+    let mut output = Vec::new();
     let mut tokens = tokens.into_iter().peekable();
     // Whether what stands before wants something behind it.
     let mut is_wanted = true;
     while let Some(token) = tokens.next() {
-        let is_comma = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ',');
-        if let (true, true, Some(TokenTree::Ident(name))) = (is_comma, is_wanted, tokens.peek()) {
-            let Some(arg) = by.get(name.to_string().as_str()) else {
-                return fail(name.span(), format!("`,{name}` is no parameter of this macro"));
+        if let (true, true, Some(Token::Word(name))) = (token.is_punct(','), is_wanted, tokens.peek()) {
+            let Some(arg) = by.get(name.text.as_str()) else {
+                return fail(name.place, format!("`,{}` is no parameter of this macro", name.text));
             };
             output.extend(rust_tokens(arg)?);
             tokens.next();
             is_wanted = false;
             continue;
         }
-        is_wanted = matches!(&token, TokenTree::Punct(punct) if !['>', '?', '.'].contains(&punct.as_char()));
+        is_wanted = matches!(&token, Token::Punct(leaf, _) if ![">", "?", "."].contains(&leaf.text.as_str()));
         output.push(match token {
-            TokenTree::Group(group) => {
-                let mut inner = Group::new(group.delimiter(), substitute_tokens(group.stream(), by)?);
-                inner.set_span(group.span());
-                inner.into()
+            Token::Group(group) => {
+                let tokens = substitute_tokens(group.tokens, by)?;
+                let place = group.place;
+                Token::Group(Group { tokens, open: place, close: place, number: None, ..group })
             }
             token => token,
         });
     }
-    Ok(output.into_iter().collect())
+    Ok(output)
 }
 
 /// An argument as Rust writes it, if it is the same there.
-fn rust_tokens(arg: &Sexpr) -> Checked<TokenStream> {
+fn rust_tokens(arg: &Sexpr) -> Checked<Vec<Token>> {
     match arg {
         Sexpr::Word(tokens, ..) | Sexpr::Literal(tokens, _) => Ok(tokens.clone()),
-        Sexpr::Constant(path, args, span) => constant_tokens(path, args, *span),
+        Sexpr::Constant(path, args, place) => constant_tokens(path, args, *place),
         other => fail(
-            other.span(),
+            other.place(),
             "this stands in a constant that Rust computes, where a path, a literal or another constant can stand",
         ),
     }

@@ -6,18 +6,20 @@
 
 use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, Checker, fail, wrong_count};
+use crate::place::Place;
 use crate::sexpr::Sexpr;
+use crate::token::Token;
+use azulejo_core::ir::graph::Effect;
 use azulejo_core::vocab::{Props, Scalar, Vocabulary};
-use proc_macro2::{Span, TokenStream};
 
 const ONE_ACCESS: &str = "expected a load or a store, or a value computed from one";
 const QUIET: &str =
     "beside its access a `within` only computes: no calls but pure ones, no traps, no other stores";
 
 impl Checker<'_> {
-    pub(super) fn within(&mut self, rest: &[Sexpr], span: Span, expect: Option<Scalar>) -> Checked<Typed> {
+    pub(super) fn within(&mut self, rest: &[Sexpr], place: Place, expect: Option<Scalar>) -> Checked<Typed> {
         let [condition, code, access] = rest else {
-            return wrong_count(span, "within", "a flag, a trap's code, and a load or store", rest);
+            return wrong_count(place, "within", "a flag, a trap's code, and a load or store", rest);
         };
         let (condition, code) = (self.flag(condition)?, self.number(code)?);
         let mut access = self.expression(access, expect)?;
@@ -27,36 +29,36 @@ impl Checker<'_> {
         mark(&mut access, &code, self.vocab)?;
         let (ty, sign) = (access.ty, access.sign);
         let kind = Kind::Within(Box::new(condition), code, Box::new(access));
-        Ok(Typed { kind, ty, sign, leaves: false, is_loose: false, span })
+        Ok(Typed { kind, ty, sign, leaves: false, is_loose: false, place })
     }
 }
 
 /// Marks the outermost access, of which there must be one.
-fn mark(typed: &mut Typed, code: &TokenStream, vocab: Vocabulary) -> Checked<()> {
-    let span = typed.span;
+fn mark(typed: &mut Typed, code: &[Token], vocab: Vocabulary) -> Checked<()> {
+    let place = typed.place;
     match &mut typed.kind {
         Kind::Op { op, args, imm, checks, .. } if checks.is_empty() => {
             if vocab.info(*op).props.contains(Props::ACCESS) && !matches!(imm, Some(Constant::Pure)) {
-                *imm = Some(Constant::Within(code.clone()));
+                *imm = Some(Constant::Within(code.to_vec()));
                 return args
                     .iter()
                     .find_map(|arg| noise(arg, vocab))
                     .map_or(Ok(()), |noise| fail(noise, QUIET));
             }
-            one_of(args.iter_mut(), span, code, vocab)
+            one_of(args.iter_mut(), place, code, vocab)
         }
         Kind::Let(bound, body) => {
-            one_of(bound.iter_mut().map(|(_, value)| value).chain([&mut **body]), span, code, vocab)
+            one_of(bound.iter_mut().map(|(_, value)| value).chain([&mut **body]), place, code, vocab)
         }
-        _ => fail(span, ONE_ACCESS),
+        _ => fail(place, ONE_ACCESS),
     }
 }
 
 /// Marks the access in one of these, which is the only one with an access.
 fn one_of<'a>(
     parts: impl Iterator<Item = &'a mut Typed>,
-    span: Span,
-    code: &TokenStream,
+    place: Place,
+    code: &[Token],
     vocab: Vocabulary,
 ) -> Checked<()> {
     let (mut with, without): (Vec<&mut Typed>, Vec<&mut Typed>) =
@@ -66,8 +68,8 @@ fn one_of<'a>(
     }
     match &mut with[..] {
         [only] => mark(only, code, vocab),
-        [] => fail(span, ONE_ACCESS),
-        [_, second, ..] => fail(second.span, "one `within` is about one access; write one for each"),
+        [] => fail(place, ONE_ACCESS),
+        [_, second, ..] => fail(second.place, "one `within` is about one access; write one for each"),
     }
 }
 
@@ -84,10 +86,10 @@ fn touches(typed: &Typed, vocab: Vocabulary) -> bool {
 }
 
 /// Where an expression does more than compute.
-fn noise(typed: &Typed, vocab: Vocabulary) -> Option<Span> {
+fn noise(typed: &Typed, vocab: Vocabulary) -> Option<Place> {
     let is_quiet = match &typed.kind {
         Kind::Op { op, checks, .. } => checks.is_empty() && !vocab.info(*op).props.contains(Props::WRITES),
-        Kind::Call(call) => call.effect == "Pure",
+        Kind::Call(call) => call.effect == Effect::Pure,
         Kind::Read(_) | Kind::Constant(_) | Kind::Variable(_) | Kind::Window(_) | Kind::WindowLength(_) => {
             true
         }
@@ -96,7 +98,7 @@ fn noise(typed: &Typed, vocab: Vocabulary) -> Option<Span> {
     };
     match is_quiet {
         true => parts(typed).into_iter().find_map(|part| noise(part, vocab)),
-        false => Some(typed.span),
+        false => Some(typed.place),
     }
 }
 

@@ -8,12 +8,14 @@ use super::check::{Checked, Checker, fail};
 use super::fields;
 use super::signs::{self, Sign};
 use super::words::meant;
+use crate::place::Place;
+use crate::reader::Reader;
 use crate::sexpr::Sexpr;
+use crate::token::{Token, made};
+use azulejo_core::ir::bytecode::OperandKind as Operand;
 use azulejo_core::vocab::atomic::Order;
 use azulejo_core::vocab::op::{Cast, Key, Kind as OperandKind, Param, Yields};
 use azulejo_core::vocab::{Op, OpInfo, Props, Scalar, Sig, Type};
-use proc_macro2::{Span, TokenStream};
-use quote::ToTokens;
 
 /// What operators of integers mean for floats.
 const OF_FLOATS: [(Op, &str); 2] = [(Op::NZ, "(ne $0 0.0)"), (Op::ZR, "(eq $0 0.0)")];
@@ -23,9 +25,9 @@ impl Checker<'_> {
     pub(super) fn operator(
         &mut self,
         word: &str,
-        head: Span,
+        head: Place,
         rest: &[Sexpr],
-        span: Span,
+        place: Place,
         expect: Option<Scalar>,
     ) -> Checked<Typed> {
         let vocab = self.vocab;
@@ -48,7 +50,7 @@ impl Checker<'_> {
         if rest.len() != n_operands + n_params {
             let form = info.form();
             return fail(
-                span,
+                place,
                 format!(
                     "`{word}` is written `{form}`; here are {} of its {}",
                     rest.len(),
@@ -61,7 +63,7 @@ impl Checker<'_> {
             self.has_effect |= info.props.contains(Props::WRITES);
         }
         let (operands, params) = rest.split_at(n_operands);
-        let mut typed = self.apply(op, info, operands, params, span, expect)?;
+        let mut typed = self.apply(op, info, operands, params, place, expect)?;
         if let (true, Kind::Op { imm, .. }) = (is_pure, &mut typed.kind) {
             *imm = Some(Constant::Pure);
         }
@@ -74,7 +76,7 @@ impl Checker<'_> {
         info: &'static OpInfo,
         operands: &[Sexpr],
         params: &[Sexpr],
-        span: Span,
+        place: Place,
         expect: Option<Scalar>,
     ) -> Checked<Typed> {
         let mut target = None;
@@ -86,9 +88,9 @@ impl Checker<'_> {
                 Param::Type => match self.field(written)? {
                     Some((scalar, of)) if info.props.intersects(Props::READS | Props::WRITES) => {
                         target = Some(scalar);
-                        field = Some(fields::address(&operands[0], of, written.span()));
+                        field = Some(fields::address(&operands[0], of, written.place()));
                     }
-                    Some(_) => return fields::misplaced(written.span()),
+                    Some(_) => return fields::misplaced(written.place()),
                     None => target = Some(self.scalar(written)?),
                 },
                 Param::Order => order = Some(order_of(info, written)?),
@@ -127,8 +129,8 @@ impl Checker<'_> {
             }
         } else if !same.is_empty() {
             let taken: Vec<Typed> = same.iter().map(|&at| args[at].clone()).collect();
-            let agreed = self.agree(taken.clone(), info.cast, inner, span)?;
-            (op, info) = signs::meant(self.vocab, op, &taken, &agreed[0], span)?;
+            let agreed = self.agree(taken.clone(), info.cast, inner, place)?;
+            (op, info) = signs::meant(self.vocab, op, &taken, &agreed[0], place)?;
             for (at, arg) in std::iter::zip(&same, agreed) {
                 args[*at] = arg;
             }
@@ -159,26 +161,25 @@ impl Checker<'_> {
         if matches!(info.key, Key::Both { .. }) && from == ty && from.is_int() {
             // A conversion to the type it has: only the sign by which it is widened changes.
             let value = args.pop().expect("a conversion has an operand");
-            return Ok(Typed { sign, span, is_loose: false, ..value });
+            return Ok(Typed { sign, place, is_loose: false, ..value });
         }
         if let Some((_, meaning)) = OF_FLOATS.iter().find(|(known, _)| *known == op && from.is_float()) {
-            let tokens: TokenStream = meaning.parse().expect("it is written in the template language");
-            let written = crate::sexpr::Reader::new(tokens).sexpr()?;
+            let written = Reader::new(made(meaning)).sexpr()?;
             let outer = std::mem::replace(&mut self.check_operands, args);
             let typed = self.expression(&written, None);
             self.check_operands = outer;
-            return typed.map(|typed| Typed { span, ..typed });
+            return typed.map(|typed| Typed { place, ..typed });
         }
         if !info.allows(sig) {
             let what = if sig.from == Type::Void { format!("{ty}") } else { format!("{from} to {ty}") };
             let what = if info.yields == Yields::Flag || ty == Type::Void { format!("{from}") } else { what };
-            return fail(span, format!("`{}` does not work on {what}", info.name));
+            return fail(place, format!("`{}` does not work on {what}", info.name));
         }
         let imm = match imm {
             None => order.map(Constant::Tokens),
             Some(Sexpr::Operand(name, place)) => {
                 let at = self.find_operand(name, *place)?;
-                if self.opcode.operands[at].kind != "Imm" {
+                if self.opcode.operands[at].kind != Operand::Imm {
                     return fail(*place, "expected a constant: a number, `(&…)`, or an `Imm` operand");
                 }
                 Some(Constant::Operand(at))
@@ -187,7 +188,14 @@ impl Checker<'_> {
         };
         if op == Op::CONST {
             let value = imm.expect("a constant has a value");
-            return Ok(Typed { kind: Kind::Constant(value), ty, sign, leaves: false, is_loose: false, span });
+            return Ok(Typed {
+                kind: Kind::Constant(value),
+                ty,
+                sign,
+                leaves: false,
+                is_loose: false,
+                place,
+            });
         }
         let checks = self.checks(info, sig, &args)?;
         Ok(Typed {
@@ -196,7 +204,7 @@ impl Checker<'_> {
             sign,
             leaves: false,
             is_loose: false,
-            span,
+            place,
         })
     }
 
@@ -205,9 +213,7 @@ impl Checker<'_> {
         let key = if matches!(info.key, Key::Result) { sig.ty } else { sig.from };
         let mut checks = Vec::new();
         for check in info.checks.iter().filter(|check| check.on.contains(key)) {
-            let text = super::words::fill(check.when, sig);
-            let tokens: TokenStream = text.parse().expect("a check is written in the template language");
-            let when = crate::sexpr::Reader::new(tokens).sexpr()?;
+            let when = Reader::new(made(&super::words::fill(check.when, sig))).sexpr()?;
             // The operands stand for themselves: the lowering binds them before it asks.
             let outer = std::mem::take(&mut self.check_operands);
             self.check_operands = args
@@ -232,7 +238,7 @@ impl Checker<'_> {
         values: Vec<Typed>,
         cast: Cast,
         expect: Option<Scalar>,
-        span: Span,
+        place: Place,
     ) -> Checked<Vec<Typed>> {
         let firm: Vec<&Typed> = values.iter().filter(|value| !value.is_loose).collect();
         let ty = match firm.iter().map(|value| value.ty).max_by_key(|ty| ty.bits()) {
@@ -240,21 +246,21 @@ impl Checker<'_> {
             None => expect.map_or(values[0].ty, Scalar::ty),
         };
         if firm.iter().any(|value| value.ty.is_float() != ty.is_float()) {
-            return fail(span, "an integer and a float: convert one of them, with `stof` or `ftos_sat`");
+            return fail(place, "an integer and a float: convert one of them, with `stof` or `ftos_sat`");
         }
         if let Some(odd) = firm.iter().find(|value| value.ty != ty) {
             if ty.is_float() {
-                return fail(odd.span, format!("{} and {ty}: convert one of them with `fcast`", odd.ty));
+                return fail(odd.place, format!("{} and {ty}: convert one of them with `fcast`", odd.ty));
             }
             if cast == Cast::None {
-                return fail(odd.span, format!("{} and {ty}: widen it with `scast` or `ucast`", odd.ty));
+                return fail(odd.place, format!("{} and {ty}: widen it with `scast` or `ucast`", odd.ty));
             }
         }
         let sign = Sign::common(firm.into_iter());
         let sign = sign.unwrap_or_else(|| expect.map_or(Sign::Signed, Sign::of));
         let unified = values.into_iter().map(|value| match value.is_loose {
             true if value.ty.is_float() != ty.is_float() && value.ty.is_float() => {
-                fail(value.span, format!("a float literal where {ty} is wanted"))
+                fail(value.place, format!("a float literal where {ty} is wanted"))
             }
             true => Ok(Typed { ty, sign, is_loose: false, ..value }),
             false => Ok(Typed { sign, ..widen(value, ty)? }),
@@ -279,7 +285,7 @@ impl Checker<'_> {
         let (found, wanted) = (value.ty, scalar.name());
         if found == Type::Flag {
             return fail(
-                value.span,
+                value.place,
                 format!("a flag is no value; `(flagval … {wanted})` makes it one or zero"),
             );
         }
@@ -309,24 +315,24 @@ impl Checker<'_> {
             }
             (false, true) => format!("`(stof … {wanted})` converts"),
         };
-        fail(value.span, format!("{found} where {wanted} is wanted; {help}"))
+        fail(value.place, format!("{found} where {wanted} is wanted; {help}"))
     }
 }
 
 /// The number of an ordering.
-fn order_of(info: &OpInfo, written: &Sexpr) -> Checked<TokenStream> {
+fn order_of(info: &OpInfo, written: &Sexpr) -> Checked<Vec<Token>> {
     let fitting = || Order::ALL.into_iter().filter(|order| order.fits(info));
     match fitting().find(|order| written.word() == Some(order.name())) {
-        Some(order) => Ok(proc_macro2::Literal::u64_unsuffixed(order as u64).into_token_stream()),
+        Some(order) => Ok(made(&(order as u64).to_string())),
         None => {
             let names: Vec<&str> = fitting().map(Order::name).collect();
-            fail(written.span(), format!("expected an ordering of `{}`: {}", info.name, names.join(" ")))
+            fail(written.place(), format!("expected an ordering of `{}`: {}", info.name, names.join(" ")))
         }
     }
 }
 
 /// The operand that makes an operator's result as wide as it is, because the other one is widened to it.
-fn widest(value: &Typed) -> Option<Span> {
+fn widest(value: &Typed) -> Option<Place> {
     let Kind::Op { args, .. } = &value.kind else { return None };
     let is_widened = |arg: &&Typed| match &arg.kind {
         Kind::Op { op: Op::SCAST | Op::UCAST, args, .. } => args[0].ty.bits() < arg.ty.bits(),
@@ -334,7 +340,7 @@ fn widest(value: &Typed) -> Option<Span> {
     };
     let (widened, wide): (Vec<&Typed>, Vec<&Typed>) = args.iter().partition(is_widened);
     match (&widened[..], &wide[..]) {
-        ([_, ..], [wide]) if wide.ty == value.ty => Some(wide.span),
+        ([_, ..], [wide]) if wide.ty == value.ty => Some(wide.place),
         _ => None,
     }
 }
@@ -358,11 +364,11 @@ fn widen(value: Typed, ty: Type) -> Checked<Typed> {
                 "this is {name}, computed from both, and has to be widened: \
                  `(scast … {wide})` does it with a sign, `(ucast … {wide_unsigned})` without one"
             );
-            return fail(value.span, message);
+            return fail(value.place, message);
         }
     };
     let sig = Sig { from: value.ty, ty };
-    let (sign, span) = (value.sign, value.span);
+    let (sign, place) = (value.sign, value.place);
     let kind = Kind::Op { op, sig, args: vec![value], imm: None, checks: Vec::new() };
-    Ok(Typed { kind, ty, sign, leaves: false, is_loose: false, span })
+    Ok(Typed { kind, ty, sign, leaves: false, is_loose: false, place })
 }

@@ -3,7 +3,7 @@
 use azulejo_core::vocab::{Sig, Type};
 
 /// `; did you mean …?`, if some name is close to what was written.
-pub(super) fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
+pub fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
     let best = names.map(|name| (distance(word, name), name)).min();
     match best {
         Some((far, name)) if far <= 1 + word.len() / 3 => format!("; did you mean `{name}`?"),

@@ -6,17 +6,18 @@
 use super::ast::{Kind, Typed};
 use super::check::{Checked, Checker, fail, flag, leaving, void, wrong_count};
 use super::signs::Sign;
+use crate::place::Place;
 use crate::sexpr::{Name, Sexpr};
+use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::vocab::op::Cast;
 use azulejo_core::vocab::{Scalar, Type};
-use proc_macro2::Span;
 
 /// A mark of a sequence that is being checked.
 pub(super) struct Mark {
     name: Name,
     sequence: usize,
     number: usize,
-    span: Span,
+    place: Place,
     is_used: bool,
 }
 
@@ -26,84 +27,84 @@ impl Checker<'_> {
         &mut self,
         word: &str,
         rest: &[Sexpr],
-        span: Span,
+        place: Place,
         expect: Option<Scalar>,
     ) -> Option<Checked<Typed>> {
         Some(match word {
-            "do" | "dov" => self.sequence(word, rest, span, expect),
-            "if" => self.choice(rest, span, expect),
-            "when" | "ifv" => self.either(word, rest, span),
-            "all" | "any" | "notf" | "likely" | "unlikely" => self.condition(word, rest, span),
-            "cold" | "discard" => self.once(word, rest, span),
-            "branch" => self.branch(rest, span),
-            "mark" => fail(span, "a mark stands among the steps of a `do`, `dov` or `letv:`"),
-            "label" => fail(span, "`(label name)` stands in a branch: `(branch (label name))`"),
-            "exit" => self.exit(rest, span),
-            "return" => self.give_back(rest, span),
-            "tail" => self.tail(rest, span),
-            "trap" => self.trap(rest, span),
-            "switch" => self.switch(rest, span),
-            "set" => self.set(rest, span),
-            "guard" => self.guard(rest, span),
-            "within" => self.within(rest, span, expect),
+            "do" | "dov" => self.sequence(word, rest, place, expect),
+            "if" => self.choice(rest, place, expect),
+            "when" | "ifv" => self.either(word, rest, place),
+            "all" | "any" | "notf" | "likely" | "unlikely" => self.condition(word, rest, place),
+            "cold" | "discard" => self.once(word, rest, place),
+            "branch" => self.branch(rest, place),
+            "mark" => fail(place, "a mark stands among the steps of a `do`, `dov` or `letv:`"),
+            "label" => fail(place, "`(label name)` stands in a branch: `(branch (label name))`"),
+            "exit" => self.exit(rest, place),
+            "return" => self.give_back(rest, place),
+            "tail" => self.tail(rest, place),
+            "trap" => self.trap(rest, place),
+            "switch" => self.switch(rest, place),
+            "set" => self.set(rest, place),
+            "guard" => self.guard(rest, place),
+            "within" => self.within(rest, place, expect),
             _ => return None,
         })
     }
 
-    fn either(&mut self, word: &str, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+    fn either(&mut self, word: &str, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let (condition, so, not) = match (word, rest) {
             ("when", [condition, so]) => (condition, so, None),
             ("ifv", [condition, so, not]) => (condition, so, Some(not)),
-            ("when", _) => return wrong_count(span, word, "a flag and what is done", rest),
-            _ => return wrong_count(span, word, "a flag and two things to do", rest),
+            ("when", _) => return wrong_count(place, word, "a flag and what is done", rest),
+            _ => return wrong_count(place, word, "a flag and two things to do", rest),
         };
         let condition = self.flag(condition)?;
         let so = self.perhaps(|checker| checker.statement(so))?;
         let not = match not {
             Some(not) => self.perhaps(|checker| checker.statement(not))?,
-            None => void(Kind::Sequence(Vec::new()), span),
+            None => void(Kind::Sequence(Vec::new()), place),
         };
         let leaves = so.leaves && not.leaves;
         let kind = Kind::If(Box::new(condition), Box::new(so), Box::new(not));
-        Ok(Typed { leaves, ..void(kind, span) })
+        Ok(Typed { leaves, ..void(kind, place) })
     }
 
-    fn condition(&mut self, word: &str, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+    fn condition(&mut self, word: &str, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         if matches!(word, "all" | "any") {
             if rest.is_empty() {
-                return wrong_count(span, word, "flags", rest);
+                return wrong_count(place, word, "flags", rest);
             }
             let flags = rest.iter().map(|part| self.perhaps(|checker| checker.flag(part)));
             let flags = flags.collect::<Checked<Vec<_>>>()?;
-            return Ok(flag(if word == "all" { Kind::All(flags) } else { Kind::Any(flags) }, span));
+            return Ok(flag(if word == "all" { Kind::All(flags) } else { Kind::Any(flags) }, place));
         }
-        let [operand] = rest else { return wrong_count(span, word, "a flag", rest) };
+        let [operand] = rest else { return wrong_count(place, word, "a flag", rest) };
         let operand = Box::new(self.flag(operand)?);
         let kind = if word == "notf" { Kind::Not(operand) } else { Kind::Likely(operand, word == "likely") };
-        Ok(flag(kind, span))
+        Ok(flag(kind, place))
     }
 
-    fn once(&mut self, word: &str, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+    fn once(&mut self, word: &str, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         match (word, rest) {
             ("cold", [body]) => {
                 let body = self.statement(body)?;
-                Ok(Typed { leaves: body.leaves, ..void(Kind::Cold(Box::new(body)), span) })
+                Ok(Typed { leaves: body.leaves, ..void(Kind::Cold(Box::new(body)), place) })
             }
             ("discard", [value]) => {
                 let value = self.value(value, None)?;
-                Ok(void(Kind::Sequence(vec![value]), span))
+                Ok(void(Kind::Sequence(vec![value]), place))
             }
-            ("cold", _) => wrong_count(span, word, "what is done", rest),
-            _ => wrong_count(span, word, "a value", rest),
+            ("cold", _) => wrong_count(place, word, "what is done", rest),
+            _ => wrong_count(place, word, "a value", rest),
         }
     }
 
-    fn branch(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
-        if let [Sexpr::List(items, place)] = rest
+    fn branch(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
+        if let [Sexpr::List(items, at)] = rest
             && let [head, name] = &items[..]
             && head.word() == Some("label")
         {
-            let Sexpr::Word(_, name, _) = name else { return fail(*place, "a label is `(label name)`") };
+            let Sexpr::Word(_, name, _) = name else { return fail(*at, "a label is `(label name)`") };
             let Some(mark) = self.marks.iter_mut().rev().find(|mark| mark.name == *name) else {
                 let own = self.marks.iter().filter(|mark| mark.name.writer == name.writer);
                 let names: Vec<&str> = own.map(|mark| mark.name.text.as_str()).collect();
@@ -112,107 +113,127 @@ impl Checker<'_> {
                     true => "there is none around this".to_string(),
                     false => format!("around this: {}", names.join(" ")),
                 };
-                return fail(*place, format!("there is no `(mark {name})` among the steps; {known}"));
+                return fail(*at, format!("there is no `(mark {name})` among the steps; {known}"));
             };
             mark.is_used = true;
-            return Ok(leaving(Kind::GoTo(mark.sequence, mark.number), span));
+            return Ok(leaving(Kind::GoTo(mark.sequence, mark.number), place));
         }
         if rest.len() != 1 {
-            return wrong_count(span, "branch", "a `Label` operand or `(label name)`", rest);
+            return wrong_count(place, "branch", "a `Label` operand or `(label name)`", rest);
         }
-        let to = self.operand_of(rest.first(), &["Label"], "a `Label` operand, or `(label name)`", span)?;
-        Ok(leaving(Kind::Goto(to), span))
+        let to = self.operand_of(
+            rest.first(),
+            &[OperandKind::Label],
+            "a `Label` operand, or `(label name)`",
+            place,
+        )?;
+        Ok(leaving(Kind::Goto(to), place))
     }
 
-    fn exit(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+    fn exit(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let to = match rest {
             [] => None,
-            [_] => Some(self.operand_of(rest.first(), &["Label"], "a `Label` operand, or nothing", span)?),
-            _ => return wrong_count(span, "exit", "a `Label` operand, or nothing", rest),
+            [_] => Some(self.operand_of(
+                rest.first(),
+                &[OperandKind::Label],
+                "a `Label` operand, or nothing",
+                place,
+            )?),
+            _ => return wrong_count(place, "exit", "a `Label` operand, or nothing", rest),
         };
-        Ok(leaving(Kind::Exit(to), span))
+        Ok(leaving(Kind::Exit(to), place))
     }
 
-    fn trap(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
-        let [code] = rest else { return wrong_count(span, "trap", "a number from 0 to 65535", rest) };
+    fn trap(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
+        let [code] = rest else { return wrong_count(place, "trap", "a number from 0 to 65535", rest) };
         let tokens = self.number(code)?;
-        Ok(leaving(Kind::Trap(tokens), span))
+        Ok(leaving(Kind::Trap(tokens), place))
     }
 
     /// Whether the template may store an output.
-    fn stores(&self, span: Span) -> Checked<()> {
+    fn stores(&self, place: Place) -> Checked<()> {
         if self.stores_itself {
             return Ok(());
         }
         let name = &self.opcode.name;
-        fail(span, format!("only a template written `{name}! => …` stores its outputs itself"))
+        fail(place, format!("only a template written `{name}! => …` stores its outputs itself"))
     }
 
     /// `(place $output)`
-    pub(super) fn place(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+    pub(super) fn place(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let [operand] = rest else {
-            return wrong_count(span, "place", "an output", rest);
+            return wrong_count(place, "place", "an output", rest);
         };
-        self.stores(span)?;
-        let at = self.operand_of(Some(operand), &["Out", "InOut"], "an output in a VM register", span)?;
+        self.stores(place)?;
+        let at = self.operand_of(
+            Some(operand),
+            &[OperandKind::Out, OperandKind::InOut],
+            "an output in a VM register",
+            place,
+        )?;
         self.has_effect = true;
         self.stored.push(at);
         self.surely_stored.push(at);
         let (ty, sign) = (Type::I64, Sign::Unsigned);
-        Ok(Typed { kind: Kind::Place(at), ty, sign, leaves: false, is_loose: false, span })
+        Ok(Typed { kind: Kind::Place(at), ty, sign, leaves: false, is_loose: false, place })
     }
 
-    fn set(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+    fn set(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let [_, value] = rest else {
-            return wrong_count(span, "set", "an output and its value", rest);
+            return wrong_count(place, "set", "an output and its value", rest);
         };
-        self.stores(span)?;
-        let to = self.operand_of(rest.first(), &["Out", "InOut", "Push"], "an output", span)?;
+        self.stores(place)?;
+        let to = self.operand_of(
+            rest.first(),
+            &[OperandKind::Out, OperandKind::InOut, OperandKind::Push],
+            "an output",
+            place,
+        )?;
         let scalar = self.scalar_of(to);
         let value = self.value(value, Some(scalar))?;
         let value = self.coerce(value, scalar)?;
         self.has_effect = true;
         self.stored.push(to);
         self.surely_stored.push(to);
-        Ok(void(Kind::Set(to, Box::new(value)), span))
+        Ok(void(Kind::Set(to, Box::new(value)), place))
     }
 
-    fn guard(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+    fn guard(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let [condition, body] = rest else {
-            return wrong_count(span, "guard", "a flag, and what the interpreter does without it", rest);
+            return wrong_count(place, "guard", "a flag, and what the interpreter does without it", rest);
         };
         if self.has_effect {
             return fail(
-                span,
+                place,
                 "a guard stands before all effects: if it fails, the interpreter runs the opcode from its start",
             );
         }
         let condition = self.flag(condition)?;
         let body = self.perhaps(|checker| checker.statement(body))?;
-        Ok(void(Kind::Guard(Box::new(condition), Box::new(body)), span))
+        Ok(void(Kind::Guard(Box::new(condition), Box::new(body)), place))
     }
 
     pub(super) fn sequence(
         &mut self,
         word: &str,
         rest: &[Sexpr],
-        span: Span,
+        place: Place,
         expect: Option<Scalar>,
     ) -> Checked<Typed> {
         let Some(last) = rest.last() else {
-            return wrong_count(span, word, "what is done", rest);
+            return wrong_count(place, word, "what is done", rest);
         };
         let outer = self.marks.len();
         let sequence = self.n_sequences;
         self.n_sequences += 1;
         for step in rest {
-            if let Some((name, place)) = mark(step)? {
+            if let Some((name, at)) = mark(step)? {
                 if self.marks.iter().any(|known| known.name == *name) {
-                    return fail(place, format!("there is a `(mark {})` already", name.text));
+                    return fail(at, format!("there is a `(mark {})` already", name.text));
                 }
                 let number = self.marks.len() - outer + 1;
                 let is_used = false;
-                self.marks.push(Mark { name: name.clone(), sequence, number, span: place, is_used });
+                self.marks.push(Mark { name: name.clone(), sequence, number, place: at, is_used });
             }
         }
         let stored_before = self.surely_stored.len();
@@ -228,7 +249,7 @@ impl Checker<'_> {
             }
             let run = runs.last_mut().expect("there is a first");
             if let Some(before) = run.last().filter(|before| before.leaves) {
-                return fail(before.span, "what follows this is never reached");
+                return fail(before.place, "what follows this is never reached");
             }
             let is_value = word == "do" && core::ptr::eq(step, last);
             let step = if is_value { self.expression(step, expect)? } else { self.statement(step)? };
@@ -236,12 +257,12 @@ impl Checker<'_> {
         }
         if let Some(mark) = self.marks[outer..].iter().find(|mark| !mark.is_used) {
             let message = format!("nothing goes to this mark: `(branch (label {}))` would", mark.name.text);
-            return fail(mark.span, message);
+            return fail(mark.place, message);
         }
         self.marks.truncate(outer);
         let is_value = word == "do" && runs.last().is_some_and(Vec::is_empty);
         let (ty, sign, leaves) = match runs.last().and_then(|run| run.last()) {
-            _ if is_value => return fail(last.span(), "a mark is no value: a `do` ends with one"),
+            _ if is_value => return fail(last.place(), "a mark is no value: a `do` ends with one"),
             Some(last) => (last.ty, last.sign, last.leaves),
             None => (Type::Void, Sign::Unsigned, false),
         };
@@ -249,12 +270,12 @@ impl Checker<'_> {
             1 => Kind::Sequence(runs.pop().expect("there is one")),
             _ => Kind::Marked(sequence, runs),
         };
-        Ok(Typed { kind, ty, sign, leaves, is_loose: false, span })
+        Ok(Typed { kind, ty, sign, leaves, is_loose: false, place })
     }
 
-    fn choice(&mut self, rest: &[Sexpr], span: Span, expect: Option<Scalar>) -> Checked<Typed> {
+    fn choice(&mut self, rest: &[Sexpr], place: Place, expect: Option<Scalar>) -> Checked<Typed> {
         let [condition, so, not] = rest else {
-            return wrong_count(span, "if", "a flag and two values", rest);
+            return wrong_count(place, "if", "a flag and two values", rest);
         };
         let condition = self.flag(condition)?;
         let so = self.perhaps(|checker| checker.expression(so, expect))?;
@@ -262,19 +283,19 @@ impl Checker<'_> {
         let is_flag = |arm: &Typed| arm.leaves || arm.ty == Type::Flag;
         if is_flag(&so) && is_flag(&not) && !(so.leaves && not.leaves) {
             let kind = Kind::If(Box::new(condition), Box::new(so), Box::new(not));
-            return Ok(flag(kind, span));
+            return Ok(flag(kind, place));
         }
         for arm in [&so, &not] {
             if !arm.leaves && arm.ty == Type::Flag {
-                return fail(arm.span, "one way of this `if` has a flag, and the other one has not");
+                return fail(arm.place, "one way of this `if` has a flag, and the other one has not");
             }
             if !arm.leaves && !arm.ty.is_value() {
-                return fail(arm.span, "both ways of an `if` have a value; `ifv` is for what is done");
+                return fail(arm.place, "both ways of an `if` have a value; `ifv` is for what is done");
             }
         }
         let (so, not) = match (so.leaves, not.leaves) {
             (false, false) => {
-                let mut arms = self.agree(vec![so, not], Cast::Signed, expect, span)?;
+                let mut arms = self.agree(vec![so, not], Cast::Signed, expect, place)?;
                 let not = arms.pop().expect("there are two");
                 (arms.pop().expect("there are two"), not)
             }
@@ -283,43 +304,49 @@ impl Checker<'_> {
         let model = if so.leaves { &not } else { &so };
         let (ty, sign, leaves) = (model.ty, model.sign, so.leaves && not.leaves);
         let kind = Kind::If(Box::new(condition), Box::new(so), Box::new(not));
-        Ok(Typed { kind, ty, sign, leaves, is_loose: false, span })
+        Ok(Typed { kind, ty, sign, leaves, is_loose: false, place })
     }
 
-    fn give_back(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+    fn give_back(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         match rest {
-            [] => Ok(leaving(Kind::Return(None), span)),
+            [] => Ok(leaving(Kind::Return(None), place)),
             [value] => {
                 let value = self.value(value, None)?;
-                Ok(leaving(Kind::Return(Some(Box::new(value))), span))
+                Ok(leaving(Kind::Return(Some(Box::new(value))), place))
             }
-            _ => wrong_count(span, "return", "one value or none", rest),
+            _ => wrong_count(place, "return", "one value or none", rest),
         }
     }
 
-    fn switch(&mut self, rest: &[Sexpr], span: Span) -> Checked<Typed> {
+    fn switch(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let Some((value, labels)) = rest.split_first() else {
-            return wrong_count(span, "switch", "a number and labels, the last for all others", rest);
+            return wrong_count(place, "switch", "a number and labels, the last for all others", rest);
         };
         if labels.is_empty() {
-            return wrong_count(span, "switch", "a number and labels, the last for all others", rest);
+            return wrong_count(place, "switch", "a number and labels, the last for all others", rest);
         }
         let value = self.value(value, Some(Scalar::U64))?;
         let value = self.coerce(value, Scalar::U64)?;
         let mut operands = Vec::new();
         for label in labels {
-            operands.push(self.operand_of(Some(label), &["Label", "Labels"], "a label", span)?);
+            operands.push(self.operand_of(
+                Some(label),
+                &[OperandKind::Label, OperandKind::Labels],
+                "a label",
+                place,
+            )?);
         }
-        let lists = operands.iter().filter(|&&at| self.opcode.operands[at].kind == "Labels").count();
+        let lists =
+            operands.iter().filter(|&&at| self.opcode.operands[at].kind == OperandKind::Labels).count();
         if lists > 0 && operands.len() > 1 {
-            return fail(span, "a `Labels` operand is the whole list, the default included");
+            return fail(place, "a `Labels` operand is the whole list, the default included");
         }
-        Ok(leaving(Kind::Switch(Box::new(value), operands), span))
+        Ok(leaving(Kind::Switch(Box::new(value), operands), place))
     }
 }
 
 /// The name of a mark, if a step is one.
-fn mark(step: &Sexpr) -> Checked<Option<(&Name, Span)>> {
+fn mark(step: &Sexpr) -> Checked<Option<(&Name, Place)>> {
     let Sexpr::List(items, place) = step else { return Ok(None) };
     match &items[..] {
         [head, rest @ ..] if head.word() == Some("mark") => match rest {

@@ -7,37 +7,42 @@
 //! Ways back are not followed: what a loop reads it may well have stored.
 
 use super::ast::{Arguments, Callee, Kind, Opcode, Typed};
-use super::natives::shown_at;
-use proc_macro2::{Span, TokenStream};
-use quote::quote_spanned;
+use crate::place::Place;
+use azulejo_core::ir::bytecode::OperandKind;
 
-/// The warnings of a template.
-pub(super) fn warnings(opcode: &Opcode, body: &Typed) -> TokenStream {
-    let mut look = Look { opcode, found: Vec::new() };
-    look.at(body, 0);
-    let warning = |&(read, stored, span): &(usize, usize, Span)| {
-        let [read, stored] = [read, stored].map(|at| &opcode.operands[at].name);
-        let note = format!(
+/// An input that is read behind a store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Warning {
+    /// The input, by its number.
+    pub read: usize,
+    /// The output that was stored before.
+    pub stored: usize,
+    /// Where it is read.
+    pub place: Place,
+}
+
+impl Warning {
+    /// What is to be told.
+    pub fn message(&self, opcode: &Opcode) -> String {
+        let [read, stored] = [self.read, self.stored].map(|at| &opcode.operands[at].name);
+        format!(
             "`${read}` may be the VM register of `${stored}`, which was stored before this; to read it first give it a name: \
              `(let: ((${read} ${read})) …)`"
-        );
-        let span = shown_at(span);
-        quote_spanned! {span=>
-            const _: () = {
-                #[deprecated(note = #note)]
-                #[allow(non_upper_case_globals, reason = "the warning names it")]
-                const input_read_after_output: () = ();
-                input_read_after_output
-            };
-        }
-    };
-    look.found.iter().map(warning).collect()
+        )
+    }
+}
+
+/// The warnings of a template.
+pub fn warnings(opcode: &Opcode, body: &Typed) -> Vec<Warning> {
+    let mut look = Look { opcode, found: Vec::new() };
+    look.at(body, 0);
+    look.found
 }
 
 struct Look<'a> {
     opcode: &'a Opcode,
-    /// An input, the output that was stored before, and where; the first place of each input.
-    found: Vec<(usize, usize, Span)>,
+    /// The first place of each input.
+    found: Vec<Warning>,
 }
 
 /// The outputs that may have been stored, a bit for each operand.
@@ -48,10 +53,10 @@ impl Look<'_> {
     fn at(&mut self, typed: &Typed, before: Stored) -> Stored {
         let mut stored = before;
         match &typed.kind {
-            Kind::Read(at) => self.read(*at, stored, typed.span),
+            Kind::Read(at) => self.read(*at, stored, typed.place),
             Kind::Set(at, value) => {
                 stored = self.at(value, stored);
-                if matches!(self.opcode.operands[*at].kind.as_str(), "Out" | "InOut") {
+                if matches!(self.opcode.operands[*at].kind, OperandKind::Out | OperandKind::InOut) {
                     stored |= 1 << at;
                 }
             }
@@ -110,15 +115,15 @@ impl Look<'_> {
         parts.into_iter().fold(before, |stored, part| self.at(part, stored))
     }
 
-    fn read(&mut self, at: usize, stored: Stored, span: Span) {
-        let is_input = matches!(self.opcode.operands[at].kind.as_str(), "In" | "InOut");
+    fn read(&mut self, at: usize, stored: Stored, place: Place) {
+        let is_input = matches!(self.opcode.operands[at].kind, OperandKind::In | OperandKind::InOut);
         // What was stored to the operand itself is meant to be read.
         let is_own = stored & 1 << at != 0;
         let other = (0..self.opcode.operands.len()).find(|other| stored & 1 << other != 0);
         if let (true, false, Some(other)) = (is_input, is_own, other)
-            && self.found.iter().all(|(known, ..)| *known != at)
+            && self.found.iter().all(|known| known.read != at)
         {
-            self.found.push((at, other, span));
+            self.found.push(Warning { read: at, stored: other, place });
         }
     }
 }

@@ -5,18 +5,18 @@
 //! what is done, [`super::values`] the operators.
 
 use super::Source;
-use super::ast::{Constant, Kind, Opcode, Typed};
+use super::ast::{Constant, Kind, Leads, Native, Opcode, Typed};
+use super::calls::RUNS;
 use super::control::Mark;
 use super::fields::{self, Structs};
 use super::macros::Macro;
-use super::natives::{Leads, Native};
 use super::signs::Sign;
+use crate::place::{Error, Place};
 use crate::sexpr::{Name, Sexpr};
+use crate::token::{Delimiter, Group, Token, made, text};
+use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::vocab::{Scalar, Type, Vocabulary};
-use proc_macro2::{Span, TokenStream};
-use quote::quote;
 use std::collections::HashMap;
-use syn::Error;
 
 pub(super) type Checked<T> = Result<T, Error>;
 
@@ -62,8 +62,8 @@ pub(super) struct Variable {
 
 const MAX_DEPTH: usize = 64;
 
-pub(super) fn fail<T>(span: Span, message: impl Into<String>) -> Checked<T> {
-    Err(Error::new(span, message.into()))
+pub(super) fn fail<T>(place: Place, message: impl Into<String>) -> Checked<T> {
+    Err(Error::new(place, message.into()))
 }
 
 impl<'a> Checker<'a> {
@@ -100,14 +100,17 @@ impl<'a> Checker<'a> {
     /// The whole body of a template; its value goes to the output, if there is one and it is not stored already.
     pub(super) fn template(&mut self, body: &Sexpr) -> Checked<Typed> {
         let outputs: Vec<usize> = (0..self.opcode.operands.len())
-            .filter(|&at| matches!(self.opcode.operands[at].kind.as_str(), "Out" | "InOut" | "Push"))
+            .filter(|&at| {
+                use OperandKind::{InOut, Out, Push};
+                matches!(self.opcode.operands[at].kind, Out | InOut | Push)
+            })
             .collect();
         let name = &self.opcode.name;
         if self.stores_itself || outputs.is_empty() {
             let body = self.expression(body, None)?;
             if outputs.is_empty() && body.ty != Type::Void && !body.leaves {
                 return fail(
-                    body.span,
+                    body.place,
                     format!("`{name}` has no output for this value; `(discard …)` drops it"),
                 );
             }
@@ -115,22 +118,24 @@ impl<'a> Checker<'a> {
                 let message = format!(
                     "`{name}!` stores its outputs itself, and nobody takes this value; `{name} => …` would"
                 );
-                return fail(body.span, message);
+                return fail(body.place, message);
             }
             let is_forgotten = |at: &&usize| {
-                self.opcode.operands[**at].kind != "InOut" && !self.stored.contains(*at) && !body.leaves
+                self.opcode.operands[**at].kind != OperandKind::InOut
+                    && !self.stored.contains(*at)
+                    && !body.leaves
             };
             if let Some(&at) = outputs.iter().find(is_forgotten) {
                 let operand = &self.opcode.operands[at].name;
                 let message = format!("`{name}` never stores its output: `(set ${operand} value)`");
-                return fail(name.span(), message);
+                return fail(self.opcode.place, message);
             }
             return Ok(self.popped_first(body));
         }
         let [output] = outputs[..] else {
             let message =
                 format!("`{name}` has several outputs: write `{name}! => …` and `(set $output value)`");
-            return fail(body.span(), message);
+            return fail(body.place(), message);
         };
         let scalar = self.scalar_of(output);
         let value = self.expression(body, Some(scalar))?;
@@ -142,11 +147,11 @@ impl<'a> Checker<'a> {
             let message = format!(
                 "this has no value for the output `{operand}`; a template that stores it itself is written `{name}! => …`"
             );
-            return fail(value.span, message);
+            return fail(value.place, message);
         }
-        let span = value.span;
+        let place = value.place;
         let value = self.coerce(value, scalar)?;
-        Ok(void(Kind::Set(output, Box::new(value)), span))
+        Ok(void(Kind::Set(output, Box::new(value)), place))
     }
 
     /// Pops before anything is done.
@@ -154,15 +159,15 @@ impl<'a> Checker<'a> {
         if self.popped.is_empty() {
             return body;
         }
-        let bound = self.popped.iter().map(|&(at, variable)| (variable, self.read(at, body.span))).collect();
+        let bound = self.popped.iter().map(|&(at, variable)| (variable, self.read(at, body.place))).collect();
         Typed { kind: Kind::Let(bound, Box::new(body.clone())), ..body }
     }
 
     /// The value of a register or of a place on the operand stack.
-    fn read(&self, at: usize, span: Span) -> Typed {
+    fn read(&self, at: usize, place: Place) -> Typed {
         let scalar = self.scalar_of(at);
         let (ty, sign) = (scalar.ty(), Sign::of(scalar));
-        Typed { kind: Kind::Read(at), ty, sign, leaves: false, is_loose: false, span }
+        Typed { kind: Kind::Read(at), ty, sign, leaves: false, is_loose: false, place }
     }
 
     /// The variable with the value of what is popped.
@@ -181,7 +186,7 @@ impl<'a> Checker<'a> {
 
     pub(super) fn expression(&mut self, expr: &Sexpr, expect: Option<Scalar>) -> Checked<Typed> {
         if self.depth >= MAX_DEPTH {
-            return fail(expr.span(), "this is nested too deeply; does a macro use itself?");
+            return fail(expr.place(), "this is nested too deeply; does a macro use itself?");
         }
         self.depth += 1;
         let result = self.expression_inside(expr, expect);
@@ -191,26 +196,26 @@ impl<'a> Checker<'a> {
 
     fn expression_inside(&mut self, expr: &Sexpr, expect: Option<Scalar>) -> Checked<Typed> {
         match expr {
-            Sexpr::Operand(name, span) => self.operand(name, *span),
-            Sexpr::Literal(tokens, span) => literal(tokens, *span, expect),
-            Sexpr::Constant(path, args, span) => {
-                if let (true, Some(item)) = (path.to_string() == "static", args) {
+            Sexpr::Operand(name, place) => self.operand(name, *place),
+            Sexpr::Literal(tokens, place) => literal(tokens, *place, expect),
+            Sexpr::Constant(path, args, place) => {
+                if let (true, Some(item)) = (text(path) == "static", args) {
                     let kind = Kind::Constant(Constant::Address(item.clone()));
-                    return Ok(Typed { kind, ..constant(TokenStream::new(), Scalar::Ptr, *span) });
+                    return Ok(Typed { kind, ..constant(Vec::new(), Scalar::Ptr, *place) });
                 }
                 let scalar = expect.unwrap_or(Scalar::I64);
-                Ok(constant(constant_tokens(path, args, *span)?, scalar, *span))
+                Ok(constant(constant_tokens(path, args, *place)?, scalar, *place))
             }
-            Sexpr::Macro(name, span) => self.expand(name, &[], *span, expect),
-            Sexpr::Param(name, span) => fail(*span, format!("`,{name}` is no parameter of a macro here")),
-            Sexpr::Word(_, Name { text, .. }, span) => {
-                fail(*span, format!("`{text}` alone is no expression; write `({text} …)`"))
+            Sexpr::Macro(name, place) => self.expand(name, &[], *place, expect),
+            Sexpr::Param(name, place) => fail(*place, format!("`,{name}` is no parameter of a macro here")),
+            Sexpr::Word(_, Name { text, .. }, place) => {
+                fail(*place, format!("`{text}` alone is no expression; write `({text} …)`"))
             }
-            Sexpr::List(items, span) => self.list(items, *span, expect),
+            Sexpr::List(items, place) => self.list(items, *place, expect),
         }
     }
 
-    fn operand(&mut self, name: &Name, span: Span) -> Checked<Typed> {
+    fn operand(&mut self, name: &Name, place: Place) -> Checked<Typed> {
         // While an operator's checks are looked at, numbers are its operands and nothing else.
         if let (Ok(at), false) = (name.text.parse::<usize>(), self.check_operands.is_empty()) {
             return Ok(self.check_operands[at].clone());
@@ -219,30 +224,32 @@ impl<'a> Checker<'a> {
             // A constant that has a name still takes the type of what stands beside it.
             let kind = if value.is_loose { value.kind.clone() } else { Kind::Variable(*variable) };
             self.variables[*variable].is_used = true;
-            return Ok(Typed { kind, span, ..value.clone() });
+            return Ok(Typed { kind, place, ..value.clone() });
         }
-        let at = self.find_operand(name, span)?;
+        let at = self.find_operand(name, place)?;
         let name = &name.text;
-        let value = self.read(at, span);
+        let value = self.read(at, place);
         let operand = &self.opcode.operands[at];
-        match operand.kind.as_str() {
-            "Pop" if self.stores_itself => Ok(Typed { kind: Kind::Variable(self.popped(at)), ..value }),
-            "In" | "InOut" | "Pop" => Ok(value),
-            "Imm" => Ok(Typed { kind: Kind::Constant(Constant::Operand(at)), ..value }),
-            "Out" | "Push" if self.surely_stored.contains(&at) => Ok(value),
-            "Out" | "Push" => fail(
-                span,
+        match operand.kind {
+            OperandKind::Pop if self.stores_itself => {
+                Ok(Typed { kind: Kind::Variable(self.popped(at)), ..value })
+            }
+            OperandKind::In | OperandKind::InOut | OperandKind::Pop => Ok(value),
+            OperandKind::Imm => Ok(Typed { kind: Kind::Constant(Constant::Operand(at)), ..value }),
+            OperandKind::Out | OperandKind::Push if self.surely_stored.contains(&at) => Ok(value),
+            OperandKind::Out | OperandKind::Push => fail(
+                place,
                 format!("`${name}` is an output, and not surely stored before this on every way here"),
             ),
-            "Label" | "Labels" => {
-                fail(span, format!("`${name}` is a label, no value: `(branch ${name})` jumps there"))
+            OperandKind::Label | OperandKind::Labels => {
+                fail(place, format!("`${name}` is a label, no value: `(branch ${name})` jumps there"))
             }
-            _ => fail(span, format!("`${name}` is a run of registers: `(window ${name})` is its address")),
+            _ => fail(place, format!("`${name}` is a run of registers: `(window ${name})` is its address")),
         }
     }
 
     /// An operand of the opcode, which all macros see.
-    pub(super) fn find_operand(&self, name: &Name, span: Span) -> Checked<usize> {
+    pub(super) fn find_operand(&self, name: &Name, place: Place) -> Checked<usize> {
         let operands = &self.opcode.operands;
         let Name { text: name, writer } = name;
         let found = operands
@@ -256,7 +263,7 @@ impl<'a> Checker<'a> {
                         "`${name}` is another's name: a macro sees its parameters, what it declares itself, and the \
                          opcode's operands; hand `${name}` on as an argument"
                     );
-                    return fail(span, message);
+                    return fail(place, message);
                 }
                 let names: Vec<String> =
                     operands.iter().map(|operand| format!("${}", operand.name)).collect();
@@ -265,7 +272,7 @@ impl<'a> Checker<'a> {
                     true => "it has none".to_string(),
                     false => format!("there are {}", names.join(" ")),
                 };
-                fail(span, format!("`{opcode}` has no operand or name `${name}`; {known}"))
+                fail(place, format!("`{opcode}` has no operand or name `${name}`; {known}"))
             },
             Ok,
         )
@@ -275,44 +282,44 @@ impl<'a> Checker<'a> {
     pub(super) fn operand_of(
         &self,
         expr: Option<&Sexpr>,
-        kinds: &[&str],
+        kinds: &[OperandKind],
         what: &str,
-        span: Span,
+        place: Place,
     ) -> Checked<usize> {
         let Some(Sexpr::Operand(name, place)) = expr else {
-            return fail(expr.map_or(span, Sexpr::span), format!("expected {what}"));
+            return fail(expr.map_or(place, Sexpr::place), format!("expected {what}"));
         };
         let at = self.find_operand(name, *place)?;
-        if kinds.contains(&self.opcode.operands[at].kind.as_str()) {
+        if kinds.contains(&self.opcode.operands[at].kind) {
             return Ok(at);
         }
-        let (kind, name) = (&self.opcode.operands[at].kind, &name.text);
-        fail(*place, format!("expected {what}, and `${name}` is `{kind}`"))
+        let (kind, name) = (self.opcode.operands[at].kind, &name.text);
+        fail(*place, format!("expected {what}, and `${name}` is `{}`", kind.name()))
     }
 
-    fn list(&mut self, items: &[Sexpr], span: Span, expect: Option<Scalar>) -> Checked<Typed> {
+    fn list(&mut self, items: &[Sexpr], place: Place, expect: Option<Scalar>) -> Checked<Typed> {
         let Some((head, rest)) = items.split_first() else {
-            return fail(span, "an empty list has no meaning");
+            return fail(place, "an empty list has no meaning");
         };
         if let Sexpr::Macro(name, place) = head {
             return self.expand(name, rest, *place, expect);
         }
         let Some(word) = head.word() else {
-            return fail(head.span(), "a list starts with an operator");
+            return fail(head.place(), "a list starts with an operator");
         };
         match word {
-            "let:" | "letv:" => self.bind(word, rest, span, expect),
-            "call" | "callv" => self.call(word, rest, span),
-            "invoke" | "invokev" => self.invoke(word, rest, span),
+            "let:" | "letv:" => self.bind(word, rest, place, expect),
+            "call" | "callv" => self.call(word, rest, place),
+            "invoke" | "invokev" => self.invoke(word, rest, place),
             "window" | "length" => {
-                let at = self.operand_of(rest.first(), &["Regs", "RegsMut"], "a run of registers", span)?;
+                let at = self.operand_of(rest.first(), &RUNS, "a run of registers", place)?;
                 let kind = if word == "window" { Kind::Window(at) } else { Kind::WindowLength(at) };
-                Ok(Typed { kind, ty: Type::I64, sign: Sign::Unsigned, leaves: false, is_loose: false, span })
+                Ok(Typed { kind, ty: Type::I64, sign: Sign::Unsigned, leaves: false, is_loose: false, place })
             }
-            "place" => self.place(rest, span),
-            _ => match self.control(word, rest, span, expect) {
+            "place" => self.place(rest, place),
+            _ => match self.control(word, rest, place, expect) {
                 Some(checked) => checked,
-                None => self.operator(word, head.span(), rest, span, expect),
+                None => self.operator(word, head.place(), rest, place, expect),
             },
         }
     }
@@ -321,20 +328,20 @@ impl<'a> Checker<'a> {
         &mut self,
         word: &str,
         rest: &[Sexpr],
-        span: Span,
+        place: Place,
         expect: Option<Scalar>,
     ) -> Checked<Typed> {
         let [Sexpr::List(names, _), body @ ..] = rest else {
-            return fail(span, format!("`({word} (($name value) …) body)`"));
+            return fail(place, format!("`({word} (($name value) …) body)`"));
         };
         if body.is_empty() {
-            return fail(span, format!("`({word} (($name value) …) body)`: the body is missing"));
+            return fail(place, format!("`({word} (($name value) …) body)`: the body is missing"));
         }
         let depth = self.scopes.len();
         let (mut bound, mut places) = (Vec::new(), Vec::new());
         for declared in names {
             let Sexpr::List(parts, place) = declared else {
-                return fail(declared.span(), "a declaration is `($name value)`");
+                return fail(declared.place(), "a declaration is `($name value)`");
             };
             let [Sexpr::Operand(name, place), value] = &parts[..] else {
                 return fail(*place, "a declaration is `($name value)`");
@@ -348,11 +355,11 @@ impl<'a> Checker<'a> {
         }
         let body = match (word, body) {
             ("let:", [body]) => self.expression(body, expect)?,
-            ("letv:", _) => self.sequence("dov", body, span, None)?,
-            _ => self.sequence("do", body, span, expect)?,
+            ("letv:", _) => self.sequence("dov", body, place, None)?,
+            _ => self.sequence("do", body, place, expect)?,
         };
         let declared = std::iter::zip(&self.scopes[depth..], places);
-        let is_unused = |((_, at, _), _): &(&(Name, usize, Typed), Span)| !self.variables[*at].is_used;
+        let is_unused = |((_, at, _), _): &(&(Name, usize, Typed), Place)| !self.variables[*at].is_used;
         if let Some(((name, ..), place)) = declared.into_iter().find(is_unused) {
             let name = &name.text;
             return fail(
@@ -362,7 +369,7 @@ impl<'a> Checker<'a> {
         }
         self.forget(depth);
         let (ty, sign, leaves) = (body.ty, body.sign, body.leaves);
-        Ok(Typed { kind: Kind::Let(bound, Box::new(body)), ty, sign, leaves, is_loose: false, span })
+        Ok(Typed { kind: Kind::Let(bound, Box::new(body)), ty, sign, leaves, is_loose: false, place })
     }
 
     /// Gives a value a name: the variable, with the value.
@@ -391,13 +398,13 @@ impl<'a> Checker<'a> {
         self.scopes.truncate(but);
     }
 
-    pub(super) fn needs_unsafe(&self, span: Span, what: &str) -> Checked<()> {
+    pub(super) fn needs_unsafe(&self, place: Place, what: &str) -> Checked<()> {
         if self.is_unsafe {
             return Ok(());
         }
         let name = &self.opcode.name;
         fail(
-            span,
+            place,
             format!("{what} is unsafe: write `{name} => unsafe (…)` and see to it that the address is right"),
         )
     }
@@ -406,7 +413,7 @@ impl<'a> Checker<'a> {
         let typed = self.expression(expr, None)?;
         match typed.ty {
             Type::Flag => Ok(typed),
-            _ => fail(typed.span, "expected a flag: a comparison, or `(nz value)`"),
+            _ => fail(typed.place, "expected a flag: a comparison, or `(nz value)`"),
         }
     }
 
@@ -414,7 +421,7 @@ impl<'a> Checker<'a> {
         let typed = self.expression(expr, None)?;
         match typed.ty {
             Type::Void => Ok(typed),
-            _ => fail(typed.span, "this has a value that nobody takes; `(discard …)` drops it"),
+            _ => fail(typed.place, "this has a value that nobody takes; `(discard …)` drops it"),
         }
     }
 
@@ -422,8 +429,8 @@ impl<'a> Checker<'a> {
         let typed = self.expression(expr, expect)?;
         match typed.ty {
             ty if ty.is_value() => Ok(typed),
-            Type::Flag => fail(typed.span, "a flag is no value; `(flagval … i64)` makes it one or zero"),
-            _ => fail(typed.span, "this has no value"),
+            Type::Flag => fail(typed.place, "a flag is no value; `(flagval … i64)` makes it one or zero"),
+            _ => fail(typed.place, "this has no value"),
         }
     }
 
@@ -433,79 +440,83 @@ impl<'a> Checker<'a> {
         found.map_or_else(
             || {
                 let names: Vec<&str> = Scalar::ALL.iter().map(|scalar| scalar.name()).collect();
-                fail(written.span(), format!("expected a type: {}", names.join(" ")))
+                fail(written.place(), format!("expected a type: {}", names.join(" ")))
             },
             Ok,
         )
     }
 
     /// A constant, as a parameter.
-    pub(super) fn number(&self, written: &Sexpr) -> Checked<TokenStream> {
+    pub(super) fn number(&self, written: &Sexpr) -> Checked<Vec<Token>> {
         match written {
             Sexpr::Literal(tokens, _) => Ok(tokens.clone()),
-            Sexpr::Constant(path, args, span) => constant_tokens(path, args, *span),
-            other => fail(other.span(), "expected a constant: a number, or `(&…)`"),
+            Sexpr::Constant(path, args, place) => constant_tokens(path, args, *place),
+            other => fail(other.place(), "expected a constant: a number, or `(&…)`"),
         }
     }
 }
 
-pub(super) fn void(kind: Kind, span: Span) -> Typed {
-    Typed { kind, ty: Type::Void, sign: Sign::Unsigned, leaves: false, is_loose: false, span }
+pub(super) fn void(kind: Kind, place: Place) -> Typed {
+    Typed { kind, ty: Type::Void, sign: Sign::Unsigned, leaves: false, is_loose: false, place }
 }
 
-pub(super) fn leaving(kind: Kind, span: Span) -> Typed {
-    Typed { leaves: true, ..void(kind, span) }
+pub(super) fn leaving(kind: Kind, place: Place) -> Typed {
+    Typed { leaves: true, ..void(kind, place) }
 }
 
-pub(super) fn flag(kind: Kind, span: Span) -> Typed {
-    Typed { ty: Type::Flag, ..void(kind, span) }
+pub(super) fn flag(kind: Kind, place: Place) -> Typed {
+    Typed { ty: Type::Flag, ..void(kind, place) }
 }
 
 /// A constant without a type of its own.
-fn constant(tokens: TokenStream, scalar: Scalar, span: Span) -> Typed {
+fn constant(tokens: Vec<Token>, scalar: Scalar, place: Place) -> Typed {
     let kind = Kind::Constant(Constant::Tokens(tokens));
-    Typed { kind, ty: scalar.ty(), sign: Sign::of(scalar), leaves: false, is_loose: true, span }
+    Typed { kind, ty: scalar.ty(), sign: Sign::of(scalar), leaves: false, is_loose: true, place }
 }
 
-fn literal(tokens: &TokenStream, span: Span, expect: Option<Scalar>) -> Checked<Typed> {
-    let text = tokens.to_string();
+fn literal(tokens: &[Token], place: Place, expect: Option<Scalar>) -> Checked<Typed> {
+    let text = text(tokens);
     let is_float = text.contains('.') || (text.contains('e') && !text.contains("0x"));
     if text.starts_with('"') {
-        return fail(span, "text is no value");
+        return fail(place, "text is no value");
     }
     let scalar = match expect {
         Some(scalar) if !is_float || scalar.ty().is_float() => scalar,
-        Some(scalar) => return fail(span, format!("a float literal where {scalar} is wanted")),
+        Some(scalar) => return fail(place, format!("a float literal where {scalar} is wanted")),
         None if is_float => Scalar::F64,
         None => Scalar::I64,
     };
-    Ok(constant(tokens.clone(), scalar, span))
+    Ok(constant(tokens.to_vec(), scalar, place))
 }
 
-pub(super) fn wrong_count<T>(span: Span, word: &str, usage: &str, rest: &[Sexpr]) -> Checked<T> {
-    fail(span, format!("`{word}` takes {usage}; here are {}", rest.len()))
+pub(super) fn wrong_count<T>(place: Place, word: &str, usage: &str, rest: &[Sexpr]) -> Checked<T> {
+    fail(place, format!("`{word}` takes {usage}; here are {}", rest.len()))
 }
 
 /// `(&sizeof T)`, `(&offset_of T, field)` and `(&path args…)` as Rust.
 pub(super) fn constant_tokens(
-    path: &TokenStream,
-    args: &Option<TokenStream>,
-    span: Span,
-) -> Checked<TokenStream> {
-    let Some(args) = args else { return Ok(quote!(#path)) };
-    let text = path.to_string().replace(' ', "");
+    path: &[Token],
+    args: &Option<Vec<Token>>,
+    place: Place,
+) -> Checked<Vec<Token>> {
+    let Some(args) = args else { return Ok(path.to_vec()) };
+    let text = text(path);
     let last = text.rsplit("::").next().unwrap_or("");
     if args.is_empty() && last.contains(|c: char| c.is_uppercase()) && !last.contains(char::is_lowercase) {
         let message = format!(
             "`(&{text})` calls a function, and `{text}` is spelled like a constant: that is `&{text}`"
         );
-        return fail(span, message);
+        return fail(place, message);
     }
+    let called = |before: &str, path: &[Token]| -> Vec<Token> {
+        let args = Group::made(Delimiter::Parenthesis, args.clone());
+        [&made(before)[..], path, &[Token::Group(args)]].concat()
+    };
     Ok(match text.as_str() {
-        "sizeof" => quote!(::core::mem::size_of::<#args>()),
-        "offset_of" => quote!(::core::mem::offset_of!(#args)),
-        "field" => return fields::misplaced(span),
-        "static" => return fail(span, "the address of a static is a value, and no number that rustc knows"),
-        _ => quote!(#path(#args)),
+        "sizeof" => [&made("::core::mem::size_of::<")[..], args, &made(">()")].concat(),
+        "offset_of" => called("::core::mem::offset_of!", &[]),
+        "field" => return fields::misplaced(place),
+        "static" => return fail(place, "the address of a static is a value, and no number that rustc knows"),
+        _ => called("", path),
     })
 }

@@ -1,27 +1,25 @@
 //! Lower a checked template to steps: conditionals become blocks, operators that trap get their checks.
 //!
-//! In: a [`Typed`] tree. Out: the tokens of a static `Template`. Values are numbered as the steps yield them;
+//! In: a [`Typed`] tree. Out: a [`Template`]. Values are numbered as the steps yield them;
 //! blocks are numbered as they are opened, block 0 being where the template starts.
 
 use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Operand, Typed};
+use super::steps::{self, Access, Code, Imm, Step, Template};
+use crate::token::Token;
+use azulejo_core::ir::bytecode::OperandKind;
+use azulejo_core::ir::template::{Likelihood, Resume};
 use azulejo_core::vocab::{Op, Scalar, Sig, Type};
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
 use std::collections::HashMap;
 
-/// The tokens of a `Template`, with what is made from it where accesses may fault.
-pub(super) fn lower(body: &Typed, operands: &[Operand]) -> TokenStream {
-    let none = quote!(::core::option::Option::None);
-    let (compares, has_within) = form(body, operands, false, none.clone());
-    if !has_within {
-        return compares;
-    }
-    let (faults, _) = form(body, operands, true, none);
-    form(body, operands, false, quote!(::core::option::Option::Some(&#faults))).0
+/// A template, with what is made from it where accesses may fault.
+pub(super) fn lower(body: &Typed, operands: &[Operand]) -> Template {
+    let (mut compares, has_within) = form(body, operands, false);
+    compares.guarded = has_within.then(|| Box::new(form(body, operands, true).0));
+    compares
 }
 
 /// A template in one of its two forms, and whether there are two.
-fn form(body: &Typed, operands: &[Operand], faults: bool, guarded: TokenStream) -> (TokenStream, bool) {
+fn form(body: &Typed, operands: &[Operand], faults: bool) -> (Template, bool) {
     let mut lowering = Lowering {
         operands,
         faults,
@@ -34,10 +32,8 @@ fn form(body: &Typed, operands: &[Operand], faults: bool, guarded: TokenStream) 
         marks: HashMap::new(),
     };
     lowering.value(body);
-    let (steps, blocks) = (&lowering.steps, Literal::u16_unsuffixed(lowering.n_blocks));
-    let template =
-        quote! { __template::Template { steps: &[#(#steps),*], blocks: #blocks, guarded: #guarded } };
-    (template, lowering.has_within)
+    let Lowering { steps, n_blocks, has_within, .. } = lowering;
+    (Template { steps, blocks: n_blocks, guarded: None }, has_within)
 }
 
 struct Lowering<'a> {
@@ -45,7 +41,7 @@ struct Lowering<'a> {
     /// Whether the accesses of `(within …)` may fault, so that nothing is compared.
     faults: bool,
     has_within: bool,
-    steps: Vec<TokenStream>,
+    steps: Vec<Step>,
     n_values: u16,
     n_blocks: u16,
     /// Whether control can be here.
@@ -53,29 +49,6 @@ struct Lowering<'a> {
     variables: HashMap<usize, u16>,
     /// The block of each mark, by the number of its sequence and its own.
     marks: HashMap<(usize, usize), u16>,
-}
-
-fn ty(ty: Type) -> TokenStream {
-    let name = format_ident!("{ty:?}");
-    quote!(__vocab::Type::#name)
-}
-
-pub(super) fn sig(sig: Sig) -> TokenStream {
-    let (from, to) = (ty(sig.from), ty(sig.ty));
-    quote!(__vocab::Sig { from: #from, ty: #to })
-}
-
-fn number(n: u16) -> Literal {
-    Literal::u16_unsuffixed(n)
-}
-
-/// The constant of a load or store.
-fn access(how: TokenStream) -> TokenStream {
-    quote!(__template::Imm::Known(__graph::Access::#how.bits() as i64))
-}
-
-fn operand(at: usize) -> Literal {
-    Literal::usize_unsuffixed(at)
 }
 
 /// Whether a flag can be expressed by branches only.
@@ -88,36 +61,30 @@ fn needs_branches(flag: &Typed) -> bool {
 }
 
 impl Lowering<'_> {
-    fn step(&mut self, step: TokenStream) {
+    fn step(&mut self, step: Step) {
         if self.open {
-            self.steps.push(quote!(__template::Step::#step));
+            self.steps.push(step);
         }
     }
 
     /// A step that leaves: nothing can follow before a block starts.
-    fn leave(&mut self, step: TokenStream) {
+    fn leave(&mut self, step: Step) {
         self.step(step);
         self.open = false;
     }
 
     /// A step that yields a value; its number.
-    fn yields(&mut self, step: TokenStream) -> u16 {
+    fn yields(&mut self, step: Step) -> u16 {
         self.step(step);
         self.n_values += self.open as u16;
         self.n_values.wrapping_sub(1)
     }
 
-    fn node(&mut self, op: Op, of: Sig, inputs: &[u16], imm: TokenStream) -> u16 {
-        let (op, of) = (Literal::u16_unsuffixed(op.0), sig(of));
-        let inputs = inputs.iter().map(|input| number(*input));
-        let step = quote! {
-            Node { op: __vocab::Op(#op), sig: #of, inputs: &[#(#inputs),*], imm: #imm }
-        };
-        self.yields(step)
+    fn node(&mut self, op: Op, sig: Sig, inputs: &[u16], imm: Imm) -> u16 {
+        self.yields(Step::Node { op, sig, inputs: inputs.to_vec(), imm })
     }
 
-    fn constant(&mut self, of: Type, bits: TokenStream) -> u16 {
-        let imm = quote!(__template::Imm::Known(#bits));
+    fn constant(&mut self, of: Type, imm: Imm) -> u16 {
         self.node(Op::CONST, Sig { from: Type::Void, ty: of }, &[], imm)
     }
 
@@ -131,29 +98,21 @@ impl Lowering<'_> {
         self.open = true;
         let first = self.n_values;
         self.n_values += params.len() as u16;
-        let (block, params) = (number(block), params.iter().map(|param| ty(*param)));
-        self.step(quote!(Block { block: #block, params: &[#(#params),*], cold: #cold }));
+        self.step(Step::Block { block, params: params.to_vec(), cold });
         first
     }
 
     fn jump(&mut self, block: u16, args: &[u16]) {
-        let (block, args) = (number(block), args.iter().map(|arg| number(*arg)));
-        self.leave(quote!(Jump { block: #block, args: &[#(#args),*] }));
+        self.leave(Step::Jump { block, args: args.to_vec() });
     }
 
     fn branch(&mut self, flag: u16, then: u16, otherwise: u16, likelihood: Option<bool>) {
-        let (flag, then, otherwise) = (number(flag), number(then), number(otherwise));
         let likelihood = match likelihood {
-            Some(true) => quote!(Likely),
-            Some(false) => quote!(Unlikely),
-            None => quote!(Even),
+            Some(true) => Likelihood::Likely,
+            Some(false) => Likelihood::Unlikely,
+            None => Likelihood::Even,
         };
-        self.leave(quote! {
-            Branch {
-                flag: #flag, then: #then, otherwise: #otherwise,
-                likelihood: __template::Likelihood::#likelihood,
-            }
-        });
+        self.leave(Step::Branch { flag, then, otherwise, likelihood });
     }
 
     /// Goes to one of two blocks; the second part of `all` and `any` is not computed if the first decides.
@@ -194,7 +153,7 @@ impl Lowering<'_> {
     fn flag(&mut self, flag: &Typed) -> u16 {
         let number = self.one_or_zero(flag, Type::I8);
         let of = Sig { from: Type::I8, ty: Type::Flag };
-        self.node(Op::NZ, of, &[number], quote!(__template::Imm::Known(0)))
+        self.node(Op::NZ, of, &[number], Imm::Known(0))
     }
 
     /// What only branches can express, as one or zero of a type: each way brings its number.
@@ -202,10 +161,10 @@ impl Lowering<'_> {
         let (so, not, join) = (self.block(), self.block(), self.block());
         self.decide(flag, so, not, None);
         self.start(so, &[], false);
-        let one = self.constant(of, quote!(1));
+        let one = self.constant(of, Imm::Known(1));
         self.jump(join, &[one]);
         self.start(not, &[], false);
-        let zero = self.constant(of, quote!(0));
+        let zero = self.constant(of, Imm::Known(0));
         self.jump(join, &[zero]);
         self.start(join, &[of], false)
     }
@@ -220,18 +179,13 @@ impl Lowering<'_> {
                 let inputs: Vec<u16> = args.iter().map(|arg| self.value(arg)).collect();
                 self.check(&inputs, checks);
                 let imm = match imm {
-                    None => quote!(__template::Imm::Known(0)),
-                    Some(Constant::Tokens(tokens)) => quote!(__template::Imm::Known((#tokens) as i64)),
-                    Some(Constant::Operand(at)) => {
-                        let at = operand(*at);
-                        quote!(__template::Imm::Operand(#at))
-                    }
+                    None => Imm::Known(0),
+                    Some(Constant::Tokens(tokens)) => Imm::Rust(tokens.clone()),
+                    Some(Constant::Operand(at)) => Imm::Operand(*at),
                     Some(Constant::Address(_)) => unreachable!("an address is a value"),
-                    Some(Constant::Pure) => access(quote!(Pure)),
-                    Some(Constant::Within(code)) if self.faults => {
-                        access(quote!(Within(__vocab::Trap::User(#code).code())))
-                    }
-                    Some(Constant::Within(_)) => access(quote!(Plain)),
+                    Some(Constant::Pure) => Imm::Access(Access::Pure),
+                    Some(Constant::Within(code)) if self.faults => Imm::Access(Access::Within(code.clone())),
+                    Some(Constant::Within(_)) => Imm::Access(Access::Plain),
                 };
                 if sig.ty == Type::Void {
                     let before = self.n_values;
@@ -241,27 +195,15 @@ impl Lowering<'_> {
                 }
                 self.node(*op, *sig, &inputs, imm)
             }
-            Kind::Read(at) => {
-                let (at, of) = (operand(*at), ty(typed.ty));
-                self.yields(quote!(Read { operand: #at, ty: #of }))
-            }
+            Kind::Read(at) => self.yields(Step::Read { operand: *at, ty: typed.ty }),
             Kind::Constant(Constant::Tokens(tokens)) => {
-                let bits = match typed.ty {
-                    Type::F32 => quote!(((#tokens) as f32).to_bits() as i64),
-                    Type::F64 => quote!(((#tokens) as f64).to_bits() as i64),
-                    _ => super::signs::bits(tokens, typed.sign),
-                };
-                self.constant(typed.ty, bits)
+                let (ty, sign) = (typed.ty, typed.sign);
+                self.constant(ty, Imm::Value { tokens: tokens.clone(), ty, sign })
             }
             Kind::Constant(Constant::Operand(at)) => {
-                let (at, of) = (operand(*at), ty(typed.ty));
-                self.yields(quote!(Constant { operand: #at, ty: #of }))
+                self.yields(Step::Constant { operand: *at, ty: typed.ty })
             }
-            Kind::Constant(Constant::Address(path)) => {
-                let of = Sig { from: Type::Void, ty: typed.ty };
-                let address = quote!(__template::Address((&raw const #path).cast()));
-                self.node(Op::CONST, of, &[], quote!(__template::Imm::Address(#address)))
-            }
+            Kind::Constant(Constant::Address(path)) => self.constant(typed.ty, Imm::Address(path.clone())),
             Kind::Constant(_) => unreachable!("only accesses have such constants"),
             Kind::Within(flag, code, access) => {
                 self.has_within = true;
@@ -303,7 +245,7 @@ impl Lowering<'_> {
             Kind::Not(inner) => {
                 let inner = self.value(inner);
                 let of = Sig { from: Type::Void, ty: Type::Flag };
-                self.node(Op::NOTF, of, &[inner], quote!(__template::Imm::Known(0)))
+                self.node(Op::NOTF, of, &[inner], Imm::Known(0))
             }
             Kind::Likely(inner, _) => self.value(inner),
             Kind::Cold(body) => {
@@ -314,14 +256,8 @@ impl Lowering<'_> {
             }
             Kind::Call(call) => self.call(call),
             Kind::Invoke(invoke) => self.invoke(invoke, typed.ty),
-            Kind::Window(at) => {
-                let at = operand(*at);
-                self.yields(quote!(Window { operand: #at }))
-            }
-            Kind::WindowLength(at) => {
-                let at = operand(*at);
-                self.yields(quote!(WindowLength { operand: #at }))
-            }
+            Kind::Window(at) => self.yields(Step::Window { operand: *at }),
+            Kind::WindowLength(at) => self.yields(Step::WindowLength { operand: *at }),
             Kind::Place(at) => self.place(*at),
             _ => {
                 self.effect(typed);
@@ -333,70 +269,54 @@ impl Lowering<'_> {
     /// The address of an output's slot, which has the output as it is there: above a narrow value are zeros, also when somebody has
     /// written one there.
     fn place(&mut self, at: usize) -> u16 {
-        let (of, is_input) =
-            (self.operands[at].scalar.unwrap_or(Scalar::I64).ty(), self.operands[at].kind == "InOut");
-        let at = operand(at);
+        let (of, is_input) = (
+            self.operands[at].scalar.unwrap_or(Scalar::I64).ty(),
+            self.operands[at].kind == OperandKind::InOut,
+        );
         let value = match is_input {
-            true => {
-                let of = ty(of);
-                self.yields(quote!(Read { operand: #at, ty: #of }))
-            }
-            false => self.constant(of, quote!(0)),
+            true => self.yields(Step::Read { operand: at, ty: of }),
+            false => self.constant(of, Imm::Known(0)),
         };
-        let value = number(value);
-        self.step(quote!(Write { operand: #at, value: #value }));
+        self.step(Step::Write { operand: at, value });
         // Whoever takes the address of the frame finds all VM registers in it, and may write there.
         let of = Sig { from: Type::Void, ty: Type::I64 };
-        self.node(Op::LOCAL, of, &[], quote!(__template::Imm::Known(0)));
-        self.yields(quote!(Window { operand: #at }))
+        self.node(Op::LOCAL, of, &[], Imm::Known(0));
+        self.yields(Step::Window { operand: at })
     }
 
     fn effect(&mut self, typed: &Typed) {
         match &typed.kind {
             Kind::Set(at, value) => {
                 let value = self.value(value);
-                let (at, value) = (operand(*at), number(value));
-                self.step(quote!(Write { operand: #at, value: #value }));
+                self.step(Step::Write { operand: *at, value });
             }
             Kind::GoTo(sequence, mark) => {
                 let block = self.marks[&(*sequence, *mark)];
                 self.jump(block, &[]);
             }
-            Kind::Goto(at) => {
-                let at = operand(*at);
-                self.leave(quote!(Goto { operand: #at }));
-            }
+            Kind::Goto(at) => self.leave(Step::Goto { operand: *at }),
             Kind::Switch(value, operands) => {
                 let value = self.value(value);
-                let (value, operands) = (number(value), operands.iter().map(|at| operand(*at)));
-                self.leave(quote!(Switch { value: #value, operands: &[#(#operands),*] }));
+                self.leave(Step::Switch { value, operands: operands.clone() });
             }
-            Kind::Return(None) => self.leave(quote!(Return { value: ::core::option::Option::None })),
-            Kind::Return(Some(value)) => {
-                let value = self.value(value);
-                let value = number(value);
-                self.leave(quote!(Return { value: ::core::option::Option::Some(#value) }));
+            Kind::Return(value) => {
+                let value = value.as_ref().map(|value| self.value(value));
+                self.leave(Step::Return { value });
             }
             Kind::Tail(call) => {
                 let function = self.value(&call.function);
-                let (args, function) = (self.arguments(&call.args), number(function));
-                self.leave(quote!(Tail { function: #function, args: __template::Arguments::#args }));
+                let args = self.arguments(&call.args);
+                self.leave(Step::Tail { function, args });
             }
             Kind::Exit(to) => {
-                let to = match to {
-                    Some(at) => {
-                        let at = operand(*at);
-                        quote!(Label(#at))
-                    }
-                    None => quote!(Next),
-                };
-                self.leave(quote!(Exit { to: __template::Resume::#to }));
+                let to = to.map_or(Resume::Next, |at| Resume::Label(at as u8));
+                self.leave(Step::Exit { to });
             }
             Kind::Guard(flag, _) => {
                 let (fails, goes_on) = (self.block(), self.block());
                 self.decide(flag, goes_on, fails, Some(true));
                 self.start(fails, &[], true);
-                self.leave(quote!(Exit { to: __template::Resume::Here }));
+                self.leave(Step::Exit { to: Resume::Here });
                 self.start(goes_on, &[], false);
             }
             Kind::Trap(code) => self.trap(code),
@@ -404,11 +324,11 @@ impl Lowering<'_> {
         }
     }
 
-    fn trap(&mut self, code: &TokenStream) {
-        self.leave(quote!(Trap { code: __vocab::Trap::User(#code).code() }));
+    fn trap(&mut self, code: &[Token]) {
+        self.leave(Step::Trap { code: Code::User(code.to_vec()) });
     }
 
-    fn trap_unless(&mut self, flag: &Typed, code: &TokenStream) {
+    fn trap_unless(&mut self, flag: &Typed, code: &[Token]) {
         let (fails, goes_on) = (self.block(), self.block());
         self.decide(flag, goes_on, fails, Some(true));
         self.start(fails, &[], true);
@@ -428,8 +348,7 @@ impl Lowering<'_> {
             let (fails, goes_on) = (self.block(), self.block());
             self.decide(flag, fails, goes_on, Some(false));
             self.start(fails, &[], true);
-            let code = Literal::u32_unsuffixed(*code);
-            self.leave(quote!(Trap { code: #code }));
+            self.leave(Step::Trap { code: Code::Known(*code) });
             self.start(goes_on, &[], false);
         }
     }
@@ -452,7 +371,7 @@ impl Lowering<'_> {
     }
 
     /// A step that calls; the number of its value, if it has one.
-    fn call_step(&mut self, step: TokenStream, ret: Type) -> u16 {
+    fn call_step(&mut self, step: Step, ret: Type) -> u16 {
         if ret == Type::Void {
             self.step(step);
             return 0;
@@ -463,84 +382,40 @@ impl Lowering<'_> {
     fn invoke(&mut self, invoke: &Invoke, ret: Type) -> u16 {
         let function = self.value(&invoke.function);
         let args = self.arguments(&invoke.args);
-        let function = number(function);
-        let (returned, effect) = (ty(ret), format_ident!("{}", invoke.effect));
-        let step = quote! {
-            Invoke {
-                function: #function,
-                args: __template::Arguments::#args,
-                ret: #returned,
-                effect: __graph::Effect::#effect,
-            }
-        };
-        self.call_step(step, ret)
+        self.call_step(Step::Invoke { function, args, ret, effect: invoke.effect }, ret)
     }
 
-    fn arguments(&mut self, args: &Arguments) -> TokenStream {
+    fn arguments(&mut self, args: &Arguments) -> steps::Arguments {
         match args {
             Arguments::Values(values) => {
-                let values: Vec<u16> = values.iter().map(|value| self.value(value)).collect();
-                let values = values.into_iter().map(number);
-                quote!(Values(&[#(#values),*]))
+                steps::Arguments::Values(values.iter().map(|value| self.value(value)).collect())
             }
-            Arguments::Run(at) => {
-                let at = operand(*at);
-                quote!(Run(#at))
-            }
+            Arguments::Run(at) => steps::Arguments::Run(*at),
         }
     }
 
     fn call(&mut self, call: &Call) -> u16 {
         let callee = match &call.callee {
-            Callee::Native(number) => {
-                let name = super::natives::name(*number);
-                quote!(__template::Callee::Known(__template::Address(#name as *const ())))
-            }
-            Callee::Path(path) => {
-                quote!(__template::Callee::Known(__template::Address(#path as *const ())))
-            }
-            Callee::Value(value) => {
-                let value = self.value(value);
-                let value = number(value);
-                quote!(__template::Callee::Value(#value))
-            }
+            Callee::Native(number) => steps::Callee::Native(*number),
+            Callee::Path(path) => steps::Callee::Path(path.clone()),
+            Callee::Value(value) => steps::Callee::Value(self.value(value)),
         };
         let is_native = matches!(call.callee, Callee::Native(_));
-        let scalar = |name: &syn::Ident| Scalar::from_name(&name.to_string());
-        let mut passed = Vec::new();
-        for (arg, name) in &call.args {
+        let mut args = Vec::new();
+        for (arg, scalar) in &call.args {
             let value = self.value(arg);
             // A function of these conventions may expect narrow arguments to fill 32 bits.
-            passed.push(match scalar(name) {
-                Some(scalar) if !is_native && scalar.ty().bits() < 32 => {
+            args.push(match scalar.ty().bits() < 32 && !is_native {
+                true => {
                     let op = if scalar.is_signed() { Op::SCAST } else { Op::UCAST };
                     let of = Sig { from: scalar.ty(), ty: Type::I32 };
-                    (self.node(op, of, &[value], quote!(__template::Imm::Known(0))), Type::I32)
+                    (self.node(op, of, &[value], Imm::Known(0)), Type::I32)
                 }
-                _ => (value, arg.ty),
+                false => (value, arg.ty),
             });
         }
-        let args = passed.iter().map(|(value, _)| number(*value));
-        let types = passed.iter().map(|(_, of)| ty(*of));
-        let convention = match call.abi {
-            "win64" | "win64-unwind" => quote!(Win64),
-            "sysv64" | "sysv64-unwind" => quote!(SysV64),
-            _ => quote!(C),
-        };
-        let ret = call.ret.as_ref().and_then(scalar).map_or(Type::Void, |scalar| scalar.ty());
-        let (returned, effect) = (ty(ret), format_ident!("{}", call.effect));
-        let step = quote! {
-            Call {
-                callee: #callee,
-                args: &[#(#args),*],
-                signature: __template::Signature {
-                    convention: __template::Convention::#convention,
-                    args: &[#(#types),*],
-                    ret: #returned,
-                },
-                effect: __graph::Effect::#effect,
-            }
-        };
-        self.call_step(step, ret)
+        let ret = call.ret.map_or(Type::Void, Scalar::ty);
+        let (convention, effect) = (call.abi.convention, call.effect);
+        self.call_step(Step::Call { callee, convention, args, ret, effect }, ret)
     }
 }

@@ -1,0 +1,106 @@
+//! `(&field Struct, name)`: where a field is, and of which type, said at once.
+//!
+//! In: what structs tell of their fields, which stands in front of the rows. Out: a field's scalar.
+
+use super::check::{Checked, Checker, fail};
+use super::words::closest;
+use crate::place::Place;
+use crate::reader::Reader;
+use crate::sexpr::{Name, Sexpr};
+use crate::token::{Delimiter, Token, made, text};
+use azulejo_core::vocab::Scalar;
+use std::collections::HashMap;
+
+const USAGE: &str = "`(&field Struct, name)` stands where the type of a load or store stands";
+
+/// A field as its struct tells it.
+#[derive(Clone, Debug)]
+enum Told {
+    Scalar(Scalar),
+    /// What it is called that is none.
+    Other(String),
+}
+
+/// The fields of structs, by the structs' paths as they are written.
+#[derive(Clone, Debug, Default)]
+pub struct Structs(HashMap<String, Vec<(String, Told)>>);
+
+impl Structs {
+    /// Whether the struct of this path has told its fields.
+    pub fn know(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+
+    /// Takes what structs have told off the rows.
+    pub fn read(reader: &mut Reader) -> Structs {
+        let mut structs = Structs::default();
+        while reader.takes_word("struct") {
+            let (Some(path), Some(fields)) = (reader.group(Delimiter::Brace), reader.group(Delimiter::Brace))
+            else {
+                break;
+            };
+            let mut fields = Reader::new(fields.tokens);
+            let mut told = Vec::new();
+            while let (Some(name), Some(_), Some(ty), Some(_)) =
+                (fields.next(), fields.next(), fields.next(), fields.next())
+            {
+                let ty = match ty {
+                    Token::Word(ty) => Scalar::from_name(&ty.text).map(Told::Scalar),
+                    other => Some(Told::Other(other.to_string().trim_matches('"').to_string())),
+                };
+                told.extend(ty.map(|ty| (name.to_string(), ty)));
+            }
+            structs.0.insert(text(&path.tokens), told);
+        }
+        structs
+    }
+}
+
+impl Checker<'_> {
+    /// The scalar that stands in a type's place, if it is a field's, with the field as `offset_of!` names it.
+    pub(super) fn field<'a>(&self, written: &'a Sexpr) -> Checked<Option<(Scalar, &'a [Token])>> {
+        let Sexpr::Constant(word, Some(args), place) = written else { return Ok(None) };
+        if text(word) != "field" {
+            return Ok(None);
+        }
+        let mut reader = Reader::new(args.clone());
+        let (Some((path, _)), true, Some(name), true) =
+            (reader.path(), reader.takes_punct(','), reader.next(), reader.is_empty())
+        else {
+            return fail(*place, format!("{USAGE}; it names one field of a struct without parameters"));
+        };
+        let path = text(&path);
+        let Some(fields) = self.structs.0.get(&path) else {
+            let message = format!(
+                "`{path}` is not asked for its fields: write the struct out, here or where the macro is"
+            );
+            return fail(*place, message);
+        };
+        match fields.iter().find(|(known, _)| *known == name.to_string()) {
+            Some((_, Told::Scalar(scalar))) => Ok(Some((*scalar, args))),
+            Some((_, Told::Other(ty))) => {
+                let message = format!(
+                    "`{name}` is `{ty}`, which is not called like a number or a raw pointer: \
+                     `(&offset_of {path}, {name})` says where it is, and a type of the template language as what it is read"
+                );
+                fail(name.place(), message)
+            }
+            None => {
+                let text = name.to_string();
+                let hint = closest(&text, fields.iter().map(|(known, _)| known.as_str()));
+                fail(name.place(), format!("`{path}` has no field `{text}`{hint}"))
+            }
+        }
+    }
+}
+
+/// The address of a field of what is at an address.
+pub(super) fn address(of: &Sexpr, field: &[Token], place: Place) -> Sexpr {
+    let offset = Sexpr::Constant(made("offset_of"), Some(field.to_vec()), place);
+    Sexpr::List(vec![Sexpr::Word(made("addr"), Name::written("addr"), place), of.clone(), offset], place)
+}
+
+/// What is wrong with a field that stands where no type does.
+pub(super) fn misplaced<T>(place: Place) -> Checked<T> {
+    fail(place, USAGE)
+}

@@ -1,0 +1,352 @@
+//! Templates of text: what they are compiled to, and what is wrong with them.
+
+use super::ast::{Opcode, Operand};
+use super::steps::{Arguments, Callee, Imm, Step, Template};
+use super::{Compiled, Source, compile};
+use crate::place::{Error, Errors, Place};
+use crate::reader::Reader;
+use crate::token::{Delimiter, Token, lex, text};
+use azulejo_core::ir::bytecode::OperandKind;
+use azulejo_core::random::Random;
+use azulejo_core::vocab::{Op, Scalar, Type, Vocabulary};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// An opcode as `tests/rig/src/opcodes.txt` writes it, `Name! { field: In<i64> }`, and whether there is the `!`.
+fn opcode(written: &str) -> (Opcode, bool) {
+    let mut reader = Reader::new(lex(written).expect("an opcode is tokens"));
+    let Some(Token::Word(name)) = reader.next() else { panic!("{written}: the name comes first") };
+    let stores_itself = reader.takes_punct('!');
+    let mut fields = Reader::new(reader.group(Delimiter::Brace).expect("then the fields").tokens);
+    let mut operands = Vec::new();
+    while let Some(name) = fields.next() {
+        fields.takes_punct(':');
+        let kind = fields.next().and_then(|kind| OperandKind::from_name(&kind.to_string()));
+        let scalar = fields.takes_punct('<').then(|| fields.next()).flatten();
+        fields.takes_punct('>');
+        fields.takes_punct(',');
+        let scalar = scalar.and_then(|scalar| Scalar::from_name(&scalar.to_string()));
+        operands.push(Operand { name: name.to_string(), kind: kind.expect("a field has a kind"), scalar });
+    }
+    (Opcode { name: name.text, place: Place::NOWHERE, operands }, stores_itself)
+}
+
+/// Compiles the row of an opcode, and macros if there are any behind it.
+fn compiled(written: &str, row: &str) -> Result<Compiled, Error> {
+    let (mut opcode, stores_itself) = opcode(written);
+    let head = format!("Op::{}{} => ", opcode.name, if stores_itself { "!" } else { "" });
+    let moved = |place: u32| place.saturating_sub(head.len() as u32);
+    let back = |Error { place: Place { first, last }, message }| Error {
+        place: Place { first: moved(first), last: moved(last) },
+        message,
+    };
+    let tokens = lex(&format!("{head}{row}")).map_err(back)?;
+    let mut errors = Errors::default();
+    let source = Source::read(tokens, &mut errors);
+    if let Some(error) = errors.0.into_iter().chain(super::circles(&source.macros)).next() {
+        return Err(back(error));
+    }
+    let row = &source.rows[0];
+    opcode.place = row.name.place;
+    let compiled = compile(row, &opcode, Vocabulary::BUILTIN, &source).map_err(back)?;
+    Ok(compiled.expect("what could be read has a meaning"))
+}
+
+fn right(written: &str, row: &str) -> Compiled {
+    let compiled = compiled(written, row);
+    compiled.unwrap_or_else(|Error { place, message }| panic!("{row}: {message}, at {}", place.first))
+}
+
+/// The operators of a template, in order.
+fn operators(template: &Template) -> Vec<Op> {
+    let op = |step: &Step| if let Step::Node { op, .. } = step { Some(*op) } else { None };
+    template.steps.iter().filter_map(op).collect()
+}
+
+/// What holds for steps: values are there before they are used, blocks are begun once and where control is not, and whoever goes
+/// to one brings what it takes.
+fn check(template: &Template, n_operands: usize) {
+    let mut params = HashMap::new();
+    for step in &template.steps {
+        if let Step::Block { block, params: types, .. } = step {
+            assert!((1..template.blocks).contains(block));
+            assert!(params.insert(*block, types.len()).is_none(), "{block} begins twice");
+        }
+    }
+    let (mut n_values, mut is_open) = (0, true);
+    for step in &template.steps {
+        let uses = |values: &[u16]| assert!(values.iter().all(|value| *value < n_values), "{step:?}");
+        let goes = |block: &u16, n_args| assert_eq!(params.get(block), Some(&n_args), "{step:?}");
+        let names = |operand: &usize| assert!(*operand < n_operands, "{step:?}");
+        let takes = |args: &Arguments| match args {
+            Arguments::Values(values) => uses(values),
+            Arguments::Run(at) => names(at),
+        };
+        assert_eq!(!is_open, matches!(step, Step::Block { .. }), "{step:?}");
+        let mut yielded = 0;
+        is_open = true;
+        match step {
+            Step::Node { sig, inputs, imm, .. } => {
+                uses(inputs);
+                if let Imm::Operand(at) = imm {
+                    names(at);
+                }
+                yielded = (sig.ty != Type::Void) as u16;
+            }
+            Step::Read { operand, .. } | Step::Constant { operand, .. } => {
+                names(operand);
+                yielded = 1;
+            }
+            Step::Window { operand } | Step::WindowLength { operand } => {
+                names(operand);
+                yielded = 1;
+            }
+            Step::Call { callee, args, ret, .. } => {
+                if let Callee::Value(value) = callee {
+                    uses(&[*value]);
+                }
+                uses(&args.iter().map(|(value, _)| *value).collect::<Vec<_>>());
+                yielded = (*ret != Type::Void) as u16;
+            }
+            Step::Invoke { function, args, ret, .. } => {
+                uses(&[*function]);
+                takes(args);
+                yielded = (*ret != Type::Void) as u16;
+            }
+            Step::Write { operand, value } => {
+                names(operand);
+                uses(&[*value]);
+            }
+            Step::Block { params, .. } => yielded = params.len() as u16,
+            Step::Jump { block, args } => {
+                uses(args);
+                goes(block, args.len());
+                is_open = false;
+            }
+            Step::Branch { flag, then, otherwise, .. } => {
+                uses(&[*flag]);
+                goes(then, 0);
+                goes(otherwise, 0);
+                is_open = false;
+            }
+            Step::Switch { value, operands } => {
+                uses(&[*value]);
+                operands.iter().for_each(names);
+                is_open = false;
+            }
+            Step::Return { value } => {
+                uses(value.as_slice());
+                is_open = false;
+            }
+            Step::Tail { function, args } => {
+                uses(&[*function]);
+                takes(args);
+                is_open = false;
+            }
+            Step::Goto { operand } => {
+                names(operand);
+                is_open = false;
+            }
+            Step::Exit { .. } | Step::Trap { .. } => is_open = false,
+        }
+        n_values += yielded;
+    }
+    if let Some(guarded) = &template.guarded {
+        check(guarded, n_operands);
+    }
+}
+
+#[test]
+fn a_row_becomes_steps() {
+    let add = right("Add { dst: Out<i64>, a: In<i64>, b: In<i64> }", "(add $a (mul $b 3))");
+    let steps: Vec<String> = add.template.steps.iter().map(|step| format!("{step:?}")).collect();
+    assert_eq!(steps[0], "Read { operand: 1, ty: I64 }");
+    assert_eq!(steps[1], "Read { operand: 2, ty: I64 }");
+    assert!(
+        matches!(&add.template.steps[2], Step::Node { op: Op::CONST, imm: Imm::Value { tokens, .. }, .. }
+        if text(tokens) == "3")
+    );
+    assert_eq!(operators(&add.template), [Op::CONST, Op::MUL, Op::ADD]);
+    assert_eq!(steps[5], "Write { operand: 0, value: 4 }");
+    assert_eq!((steps.len(), add.template.blocks), (6, 1));
+    check(&add.template, 3);
+}
+
+#[test]
+fn a_narrow_operand_is_widened_by_its_own_sign() {
+    let sum = |ty: &str| {
+        let written = format!("Sum {{ dst: Out<i64>, a: In<{ty}>, b: In<i64> }}");
+        operators(&right(&written, "(add $a $b)").template)
+    };
+    assert_eq!(sum("i16"), [Op::SCAST, Op::ADD]);
+    assert_eq!(sum("u16"), [Op::UCAST, Op::ADD]);
+}
+
+#[test]
+fn an_operator_that_traps_stands_behind_its_checks() {
+    let div = right("Div { dst: Out<i64>, a: In<i64>, b: In<i64> }", "(div $a $b)");
+    let traps = div.template.steps.iter().filter(|step| matches!(step, Step::Trap { .. })).count();
+    assert_eq!(traps, 2, "by zero, and of the least number by -1");
+    assert_eq!(operators(&div.template).last(), Some(&Op::DIV));
+    check(&div.template, 3);
+}
+
+#[test]
+fn an_access_that_may_fault_has_a_second_template_without_the_comparison() {
+    let load = right("Load { dst: Out<i64>, p: In<u64> }", "unsafe (within (ult $p 100) 7 (load $p i64))");
+    assert_eq!(operators(&load.template).len(), 3);
+    let guarded = load.template.guarded.as_ref().expect("there are two");
+    assert_eq!(operators(guarded), [Op::LOAD]);
+    check(&load.template, 2);
+}
+
+#[test]
+fn what_a_macro_declares_is_its_own() {
+    let written = "Twice { dst: Out<i64>, a: In<i64> }";
+    let row = "(let: (($x (neg $a))) (^twice (add $x 1)))
+        macro ^twice (,v) (let: (($x (mul ,v ,v))) (sub $x ,v))";
+    let twice = right(written, row);
+    assert_eq!(operators(&twice.template), [Op::NEG, Op::CONST, Op::ADD, Op::MUL, Op::SUB], "computed once");
+    let stranger = "(let: (($x $a)) (^odd)) macro ^odd () (add $x 1)";
+    let error = compiled(written, stranger).expect_err("`$x` is the row's");
+    assert!(error.message.starts_with("`$x` is another's name"), "{}", error.message);
+}
+
+#[test]
+fn rust_in_a_row_is_carried_as_it_is() {
+    let written = "Size { dst: Out<i64> }";
+    let constant = |row: &str| {
+        let size = right(written, row);
+        let Step::Node { imm: Imm::Value { tokens, .. }, .. } = &size.template.steps[0] else {
+            panic!("{row}")
+        };
+        text(tokens)
+    };
+    assert_eq!(constant("(&sizeof [crate::Vm; 4])"), "::core::mem::size_of::<[crate::Vm;4]>()");
+    assert_eq!(constant("&crate::SIZE"), "crate::SIZE");
+    assert_eq!(constant("(&crate::tag 1, -2)"), "crate::tag(1,-2)");
+    let by_macro = "(^of crate::Vm 0x1F) macro ^of (,t ,n) (&size ,t, [,n; 2])";
+    assert_eq!(constant(by_macro), "size(crate::Vm,[0x1F;2])");
+    let call = right("Call { a: In<i64> }", "(callv crate::note (arglist (carg $a i64)))");
+    assert_eq!(text(&call.natives[0].path), "crate::note");
+}
+
+#[test]
+fn an_input_that_is_read_behind_a_store_is_a_warning() {
+    let swap = right("Swap! { a: InOut<i64>, b: InOut<i64> }", "(dov (set $a $b) (set $b $a))");
+    assert!(swap.warnings.is_empty(), "what was stored to the operand itself is meant");
+    let sum = right("Sum! { s: Out<i64>, d: Out<i64>, a: In<i64> }", "(dov (set $s $a) (set $d (neg $a)))");
+    let [warning] = &sum.warnings[..] else { panic!("{:?}", sum.warnings) };
+    assert_eq!((warning.read, warning.stored), (2, 0));
+}
+
+#[test]
+fn mistakes_are_told_where_they_are() {
+    let written = "Add { dst: Out<i64>, a: In<i64>, f: In<f64>, to: Label }";
+    let cases = [
+        ("(ad $a 1)", "ad", "there is no operator `ad`; did you mean `add`?"),
+        ("(add $a $f)", "(add", "an integer and a float"),
+        ("(add $a $b)", "$b", "`Add` has no operand or name `$b`; there are $dst $a $f $to"),
+        ("(add $to 1)", "$to", "`$to` is a label, no value"),
+        ("(load $a i64)", "load", "reading and writing memory is unsafe"),
+        ("(let: (($x $a)) $a)", "$x", "nothing uses `$x`"),
+        ("(add $a", "(add", "this is not closed"),
+        ("(^mac $a)", "^mac", "there is no macro `^mac`"),
+        ("(call \"D\" f (arglist) i64)", "\"D\"", "conventions are \"C\", \"sysv64\""),
+        ("(branch $a)", "$a", "expected a `Label` operand, or `(label name)`, and `$a` is `In`"),
+    ];
+    for (row, wrong, message) in cases {
+        let Err(error) = compiled(written, row) else { panic!("{row} has a mistake") };
+        assert!(error.message.starts_with(message), "{row}: {}", error.message);
+        assert!(row[error.place.first as usize..].starts_with(wrong), "{row}: {}", error.message);
+    }
+}
+
+/// The opcodes of the rig: what each is called and takes, and its row.
+fn of_rig() -> Vec<(String, String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rig/src/opcodes.txt");
+    let all = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let rows = all.lines().filter(|line| !line.starts_with('#'));
+    let rows = rows.filter_map(|line| line.split_once("=>"));
+    rows.map(|(head, row)| (head.trim().to_string(), row.trim().to_string())).collect()
+}
+
+#[test]
+fn steps_use_what_is_there() {
+    let all = of_rig();
+    assert!(all.len() > 100, "{}", all.len());
+    for (written, row) in &all {
+        check(&right(written, row).template, opcode(written).0.operands.len());
+    }
+}
+
+#[test]
+fn no_text_makes_the_compiler_panic() {
+    const WORDS: [&str; 32] = [
+        "(",
+        ")",
+        "$a",
+        "$dst",
+        "$0",
+        "$9",
+        ",x",
+        "^m",
+        "&N",
+        "(&sizeof u8)",
+        "1",
+        "-1",
+        "1.5",
+        "0x",
+        "\"C\"",
+        "add",
+        "div",
+        "load",
+        "store",
+        "let:",
+        "letv:",
+        "do",
+        "dov",
+        "if",
+        "when",
+        "set",
+        "call",
+        "arglist",
+        "carg",
+        "within",
+        "mark",
+        "i64",
+    ];
+    let (all, mut n_right) = (of_rig(), 0);
+    for round in 0..6000 {
+        let mut random = Random::new(round);
+        let (written, row) = &all[random.below(all.len())];
+        let mut row = row.clone();
+        for _ in 0..1 + random.below(3) {
+            let words = row.match_indices([' ', '(', ')']).map(|(at, _)| at);
+            let words: Vec<usize> = std::iter::once(0).chain(words).collect();
+            let at = words[random.below(words.len())];
+            let end = words.iter().copied().find(|end| *end > at).unwrap_or(row.len());
+            match random.below(3) {
+                0 => row.replace_range(at..end, ""),
+                1 => row.insert_str(at, &format!(" {} ", WORDS[random.below(WORDS.len())])),
+                _ => row.replace_range(at..end, &format!(" {} ", WORDS[random.below(WORDS.len())])),
+            }
+        }
+        match std::panic::catch_unwind(|| compiled(written, &row)) {
+            Ok(Ok(compiled)) => {
+                check(&compiled.template, opcode(written).0.operands.len());
+                n_right += 1;
+            }
+            Ok(Err(error)) => {
+                let place = error.place;
+                assert!(
+                    place == Place::NOWHERE || place.first as usize <= row.len(),
+                    "{row}: {}",
+                    error.message
+                );
+            }
+            Err(_) => panic!("round {round} panics with:\n{written} => {row}"),
+        }
+    }
+    assert!((100..6000).contains(&n_right), "{n_right} are right");
+}

@@ -1,0 +1,246 @@
+//! A compiled template as the tokens of a static `Template`.
+
+use super::natives;
+use crate::kept::Kept;
+use azulejo_core::ir::template::Resume;
+use azulejo_core::vocab::{Sig, Type};
+use azulejo_lang::Token;
+use azulejo_lang::template::signs::{Sign, has_minus};
+use azulejo_lang::template::steps::{Access, Arguments, Callee, Code, Imm, Step, Template};
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+/// The tokens of a template, with those of what it is where accesses may fault.
+pub(super) fn template(template: &Template, kept: &Kept) -> TokenStream {
+    let steps = template.steps.iter().map(|one| step(one, kept));
+    let guarded = match &template.guarded {
+        Some(guarded) => {
+            let guarded = self::template(guarded, kept);
+            quote!(::core::option::Option::Some(&#guarded))
+        }
+        None => quote!(::core::option::Option::None),
+    };
+    let blocks = number(template.blocks);
+    quote! { __template::Template { steps: &[#(__template::Step::#steps),*], blocks: #blocks, guarded: #guarded } }
+}
+
+pub(super) fn sig(sig: Sig) -> TokenStream {
+    let (from, to) = (ty(sig.from), ty(sig.ty));
+    quote!(__vocab::Sig { from: #from, ty: #to })
+}
+
+/// An integer constant as an `i64` with its bits. Rust takes a literal for one of the type it is cast to: an unsigned one may be
+/// too large for `i64`.
+pub(super) fn bits(constant: &[Token], sign: Sign, kept: &Kept) -> TokenStream {
+    let tokens = kept.print(constant);
+    match sign {
+        Sign::Unsigned if !has_minus(constant) => quote!(((#tokens) as u64 as i64)),
+        _ => quote!(((#tokens) as i64)),
+    }
+}
+
+fn ty(ty: Type) -> TokenStream {
+    let name = format_ident!("{ty:?}");
+    quote!(__vocab::Type::#name)
+}
+
+fn number(n: u16) -> Literal {
+    Literal::u16_unsuffixed(n)
+}
+
+fn numbers(all: &[u16]) -> TokenStream {
+    let all = all.iter().copied().map(number);
+    quote!(&[#(#all),*])
+}
+
+fn operand(at: usize) -> Literal {
+    Literal::usize_unsuffixed(at)
+}
+
+fn imm(imm: &Imm, kept: &Kept) -> TokenStream {
+    let known = |bits: TokenStream| quote!(__template::Imm::Known(#bits));
+    match imm {
+        Imm::Known(bits) => {
+            let bits = Literal::i64_unsuffixed(*bits);
+            known(quote!(#bits))
+        }
+        Imm::Rust(tokens) => {
+            let tokens = kept.print(tokens);
+            known(quote!((#tokens) as i64))
+        }
+        Imm::Value { tokens, ty: ty @ (Type::F32 | Type::F64), .. } => {
+            let (tokens, ty) = (kept.print(tokens), format_ident!("{}", ty.name()));
+            known(quote!(((#tokens) as #ty).to_bits() as i64))
+        }
+        Imm::Value { tokens, sign, .. } => known(bits(tokens, *sign, kept)),
+        Imm::Address(path) => {
+            let path = kept.print(path);
+            quote!(__template::Imm::Address(__template::Address((&raw const #path).cast())))
+        }
+        Imm::Operand(at) => {
+            let at = operand(*at);
+            quote!(__template::Imm::Operand(#at))
+        }
+        Imm::Access(access) => {
+            let access = match access {
+                Access::Plain => quote!(Plain),
+                Access::Pure => quote!(Pure),
+                Access::Within(code) => {
+                    let code = trap(code, kept);
+                    quote!(Within(#code))
+                }
+            };
+            known(quote!(__graph::Access::#access.bits() as i64))
+        }
+    }
+}
+
+/// The code of a trap that a template says.
+fn trap(code: &[Token], kept: &Kept) -> TokenStream {
+    let code = kept.print(code);
+    quote!(__vocab::Trap::User(#code).code())
+}
+
+fn arguments(args: &Arguments) -> TokenStream {
+    match args {
+        Arguments::Values(values) => {
+            let values = numbers(values);
+            quote!(__template::Arguments::Values(#values))
+        }
+        Arguments::Run(at) => {
+            let at = operand(*at);
+            quote!(__template::Arguments::Run(#at))
+        }
+    }
+}
+
+fn step(step: &Step, kept: &Kept) -> TokenStream {
+    match step {
+        Step::Node { op, sig, inputs, imm } => {
+            let (op, sig) = (number(op.0), self::sig(*sig));
+            let (inputs, imm) = (numbers(inputs), self::imm(imm, kept));
+            quote!(Node { op: __vocab::Op(#op), sig: #sig, inputs: #inputs, imm: #imm })
+        }
+        Step::Read { operand: at, ty: of } => {
+            let (at, of) = (operand(*at), ty(*of));
+            quote!(Read { operand: #at, ty: #of })
+        }
+        Step::Constant { operand: at, ty: of } => {
+            let (at, of) = (operand(*at), ty(*of));
+            quote!(Constant { operand: #at, ty: #of })
+        }
+        Step::Window { operand: at } => {
+            let at = operand(*at);
+            quote!(Window { operand: #at })
+        }
+        Step::WindowLength { operand: at } => {
+            let at = operand(*at);
+            quote!(WindowLength { operand: #at })
+        }
+        Step::Call { .. } => call(step, kept),
+        Step::Invoke { function, args, ret, effect } => {
+            let (function, args) = (number(*function), arguments(args));
+            let (ret, effect) = (ty(*ret), format_ident!("{effect:?}"));
+            quote!(Invoke { function: #function, args: #args, ret: #ret, effect: __graph::Effect::#effect, })
+        }
+        Step::Write { operand: at, value } => {
+            let (at, value) = (operand(*at), number(*value));
+            quote!(Write { operand: #at, value: #value })
+        }
+        Step::Block { block, params, cold } => {
+            let (block, params) = (number(*block), params.iter().map(|param| ty(*param)));
+            quote!(Block { block: #block, params: &[#(#params),*], cold: #cold })
+        }
+        Step::Jump { block, args } => {
+            let (block, args) = (number(*block), numbers(args));
+            quote!(Jump { block: #block, args: #args })
+        }
+        _ => leaving(step, kept),
+    }
+}
+
+/// Steps behind which a block starts, or nothing.
+fn leaving(step: &Step, kept: &Kept) -> TokenStream {
+    match step {
+        Step::Branch { flag, then, otherwise, likelihood } => {
+            let [flag, then, otherwise] = [*flag, *then, *otherwise].map(number);
+            let likelihood = format_ident!("{likelihood:?}");
+            quote! {
+                Branch {
+                    flag: #flag, then: #then, otherwise: #otherwise,
+                    likelihood: __template::Likelihood::#likelihood,
+                }
+            }
+        }
+        Step::Goto { operand: at } => {
+            let at = operand(*at);
+            quote!(Goto { operand: #at })
+        }
+        Step::Switch { value, operands } => {
+            let (value, operands) = (number(*value), operands.iter().copied().map(operand));
+            quote!(Switch { value: #value, operands: &[#(#operands),*] })
+        }
+        Step::Return { value: None } => quote!(Return { value: ::core::option::Option::None }),
+        Step::Return { value: Some(value) } => {
+            let value = number(*value);
+            quote!(Return { value: ::core::option::Option::Some(#value) })
+        }
+        Step::Tail { function, args } => {
+            let (function, args) = (number(*function), arguments(args));
+            quote!(Tail { function: #function, args: #args })
+        }
+        Step::Exit { to } => {
+            let to = match to {
+                Resume::Here => quote!(Here),
+                Resume::Next => quote!(Next),
+                Resume::Label(at) => {
+                    let at = Literal::u8_unsuffixed(*at);
+                    quote!(Label(#at))
+                }
+            };
+            quote!(Exit { to: __template::Resume::#to })
+        }
+        Step::Trap { code } => {
+            let code = match code {
+                Code::User(code) => trap(code, kept),
+                Code::Known(code) => {
+                    let code = Literal::u32_unsuffixed(*code);
+                    quote!(#code)
+                }
+            };
+            quote!(Trap { code: #code })
+        }
+        other => unreachable!("{other:?} goes on"),
+    }
+}
+
+fn call(step: &Step, kept: &Kept) -> TokenStream {
+    let Step::Call { callee, convention, args, ret, effect } = step else { unreachable!("it is a call") };
+    let known =
+        |path: TokenStream| quote!(__template::Callee::Known(__template::Address(#path as *const ())));
+    let callee = match callee {
+        Callee::Native(number) => {
+            let name = natives::name(*number);
+            known(quote!(#name))
+        }
+        Callee::Path(path) => known(kept.print(path)),
+        Callee::Value(value) => {
+            let value = number(*value);
+            quote!(__template::Callee::Value(#value))
+        }
+    };
+    let (values, types) = (args.iter().map(|(value, _)| number(*value)), args.iter().map(|(_, of)| ty(*of)));
+    let (convention, ret, effect) = (format_ident!("{convention:?}"), ty(*ret), format_ident!("{effect:?}"));
+    quote! {
+        Call {
+            callee: #callee,
+            args: &[#(#values),*],
+            signature: __template::Signature {
+                convention: __template::Convention::#convention,
+                args: &[#(#types),*],
+                ret: #ret,
+            },
+            effect: __graph::Effect::#effect,
+        }
+    }
+}
