@@ -95,8 +95,11 @@ fn for_elsewhere(tokens: TokenStream) -> TokenStream {
     output
 }
 
+/// A path, and what stands behind it.
+type Use = (Vec<Token>, Vec<Token>);
+
 /// Takes the first `use path;` off a template's tokens: the path, and what is left.
-pub(super) fn first_use(tokens: Vec<Token>) -> Result<Option<(Vec<Token>, Vec<Token>)>, Error> {
+pub(super) fn first_use(tokens: Vec<Token>) -> Result<Option<Use>, Error> {
     let mut reader = Reader::new(tokens);
     if !reader.takes_word("use") {
         return Ok(None);
