@@ -241,7 +241,7 @@ mod checks {
             std::fs::remove_file(format!("/tmp/perf-{}.map", process.expect("the process says its number")));
         assert!(callers.len() > 20, "{script}");
         assert!(
-            callers.iter().all(|caller| caller.contains("Compiled") && caller.contains("enter")),
+            callers.iter().all(|caller| caller.contains("Backend") && caller.contains("enter")),
             "{callers:?}"
         );
     }
