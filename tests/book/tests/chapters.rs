@@ -28,6 +28,7 @@ chapters! {
     calling_rust "calling-rust.md"
     adding_an_operator "../adding-an-operator.md"
     adding_a_tile "adding-a-tile.md"
+    adding_a_machine "adding-a-machine.md"
     emitters "../emitters.md"
     performance_advice "performance-advice.md"
     debugging "debugging.md"
