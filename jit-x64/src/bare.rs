@@ -4,7 +4,7 @@
 //! else is made of tiles.
 
 use crate::emit::{Cond, Emitter, Options};
-use crate::encode::{Alu, Imm, Mem, Shift};
+use crate::encode::{Alu, Immediate, Mem, Shift};
 use crate::frame::{Frame, leave, make_frame};
 use crate::invoke::{enter_next_of_host, skip_unless_tail_call};
 use crate::regs;
@@ -31,7 +31,7 @@ pub(crate) fn baseline_frame(
     let make_at = emitter.here() - emitter.frame.room_len() as usize;
     let cell = Mem::at(regs::RSP.number(), room as i64);
     let [context, slots, to] = [regs::RDI, regs::RSI, regs::RDX].map(Reg::number);
-    emitter.store(Type::I64, cell, Imm(0));
+    emitter.store(Type::I64, cell, Immediate(0));
     emitter.mov(regs::R12.number(), context);
     emitter.mov(regs::RBX.number(), slots);
     let mut unit_at = Vec::new();
@@ -87,8 +87,8 @@ fn resume(cx: &mut Emitter, cell: i64) {
     leave(cx);
     cx.land(is_own);
     cx.mov(rcx, rax);
-    cx.shift(Shift::Shr, Type::I64, rcx, Imm(32));
-    cx.alu(Alu::Cmp, Type::I32, rcx, Imm(Left::Tailed as i64));
+    cx.shift(Shift::Shr, Type::I64, rcx, Immediate(32));
+    cx.alu(Alu::Cmp, Type::I32, rcx, Immediate(Left::Tailed as i64));
     let is_followed = cx.skip(Cond::E);
     cx.mov(r8, rdx);
     cx.mov(rcx, rax);

@@ -9,7 +9,7 @@
 use crate::bare;
 pub use crate::condition::Cond;
 use crate::encode::opcode::{Opcode, opcode};
-use crate::encode::{Alu, Bits, Imm, Mem, Rm, cmovcc, field, setcc};
+use crate::encode::{Alu, Bits, Immediate, Mem, Rm, cmovcc, field, setcc};
 use crate::ending::Ending;
 use crate::frame::{Frame, leave_failed, make_frame};
 use crate::glue;
@@ -249,7 +249,7 @@ impl Emitter {
         if cases.is_empty() {
             jump_to(self, *last);
         } else {
-            self.alu(Alu::Cmp, Type::I64, value, Imm(cases.len() as i64));
+            self.alu(Alu::Cmp, Type::I64, value, Immediate(cases.len() as i64));
             jump_if(self, Cond::Ae, *last, Block::NONE);
             // The distance to the table is known when it is placed.
             dynasm!(self; .arch x64; lea Rq(table), [rip + 0]);

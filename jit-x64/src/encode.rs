@@ -13,7 +13,7 @@ use azulejo_core::vocab::Type;
 use opcode::{opcode, vex};
 use words::{CONVERT_FLOAT, FROM_INT, LOAD_FLOAT, ROUND, STORE_FLOAT, TO_INT};
 
-pub use words::{Alu, Atomic, Bits, Count, Shift, Sse, Unary};
+pub use words::{Alu, Atomic, BitCount, Bits, Shift, Sse, Unary};
 
 pub(crate) mod opcode;
 #[cfg(test)]
@@ -105,11 +105,11 @@ impl From<Mem> for Rm {
 ///
 /// ```
 /// # mod azulejo { pub use azulejo_x64 as x64; }
-/// use azulejo::x64::encode::{Imm, Operand};
-/// assert_eq!(Operand::from(Imm(-1)), Operand::Imm(-1));
+/// use azulejo::x64::encode::{Immediate, Operand};
+/// assert_eq!(Operand::from(Immediate(-1)), Operand::Immediate(-1));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Imm(pub i64);
+pub struct Immediate(pub i64);
 
 /// An operand that is only read.
 ///
@@ -124,7 +124,7 @@ pub enum Operand {
     /// In a register or in memory.
     Place(Rm),
     /// A constant.
-    Imm(i64),
+    Immediate(i64),
 }
 
 impl<T: Into<Rm>> From<T> for Operand {
@@ -133,9 +133,9 @@ impl<T: Into<Rm>> From<T> for Operand {
     }
 }
 
-impl From<Imm> for Operand {
-    fn from(Imm(imm): Imm) -> Operand {
-        Operand::Imm(imm)
+impl From<Immediate> for Operand {
+    fn from(Immediate(imm): Immediate) -> Operand {
+        Operand::Immediate(imm)
     }
 }
 
@@ -156,7 +156,7 @@ impl Emitter {
     pub fn alu(&mut self, alu: Alu, ty: Type, dst: impl Into<Rm>, src: impl Into<Operand>) {
         let opcodes = alu.opcodes();
         match (dst.into(), src.into()) {
-            (dst, Operand::Imm(imm)) => match opcodes.imm8 {
+            (dst, Operand::Immediate(imm)) => match opcodes.imm8 {
                 Some(imm8) if ty != Type::I8 && imm as i8 as i64 == imm => {
                     imm8.on(ty).write_one(self, dst);
                     self.byte(imm as u8);
@@ -212,7 +212,7 @@ impl Emitter {
     /// Stores an integer or a float from a register, or a constant; of 64 bits, one that is a sign-extended 32-bit one.
     pub fn store(&mut self, ty: Type, mem: Mem, src: impl Into<Operand>) {
         match src.into() {
-            Operand::Imm(imm) => {
+            Operand::Immediate(imm) => {
                 opcode!(mov DWORD [rax], DWORD 1).sized(ty).write_one(self, mem.into());
                 write_imm(self, ty, imm);
             }
@@ -257,8 +257,8 @@ impl Emitter {
     pub fn shift(&mut self, shift: Shift, ty: Type, dst: impl Into<Rm>, count: impl Into<Operand>) {
         let opcodes = shift.opcodes();
         match count.into() {
-            Operand::Imm(1) => opcodes.by_one.sized(ty).write_one(self, dst.into()),
-            Operand::Imm(count) => {
+            Operand::Immediate(1) => opcodes.by_one.sized(ty).write_one(self, dst.into()),
+            Operand::Immediate(count) => {
                 opcodes.by_imm.sized(ty).write_one(self, dst.into());
                 self.byte(count as u8);
             }
@@ -282,7 +282,7 @@ impl Emitter {
             (Shift::Shl, Operand::Place(Rm::Reg(count))) => (vex!(shlx ecx, [rax], edx), count),
             (Shift::Shr, Operand::Place(Rm::Reg(count))) => (vex!(shrx ecx, [rax], edx), count),
             (Shift::Sar, Operand::Place(Rm::Reg(count))) => (vex!(sarx ecx, [rax], edx), count),
-            (Shift::Ror, Operand::Imm(count)) => {
+            (Shift::Ror, Operand::Immediate(count)) => {
                 vex!(rorx ecx, [rax], 1).write(self, is_wide, dst, 0, src);
                 return self.byte(count as u8);
             }
@@ -317,7 +317,7 @@ impl Emitter {
     }
 
     /// Counts bits, or finds the first or last one, of 32 or 64 bits.
-    pub fn count_bits(&mut self, count: Count, ty: Type, dst: u8, src: impl Into<Rm>) {
+    pub fn count_bits(&mut self, count: BitCount, ty: Type, dst: u8, src: impl Into<Rm>) {
         count.opcodes().on(ty).write(self, dst, src.into());
     }
 
@@ -448,7 +448,7 @@ pub(crate) fn alu_word(cx: &mut Emitter, alu: Alu, address: u64, imm: i8) {
     // Neither of the two changes the flags.
     cx.push64(RAX);
     cx.mov_imm(RAX, address);
-    cx.alu(alu, Type::I64, Mem::at(RAX, 0), Imm(imm as i64));
+    cx.alu(alu, Type::I64, Mem::at(RAX, 0), Immediate(imm as i64));
     cx.pop64(RAX);
 }
 

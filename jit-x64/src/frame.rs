@@ -6,7 +6,7 @@
 //! can be followed where functions keep it ([`Frame::keeps_pointer`]).
 
 use crate::emit::Emitter;
-use crate::encode::{Alu, Imm, Mem};
+use crate::encode::{Alu, Immediate, Mem};
 use crate::ending::{Ending, ends_as_before};
 use crate::regs::*;
 use azulejo_code::call::{CallCell, Host};
@@ -189,7 +189,7 @@ fn make_room(cx: &mut Emitter, alu: Alu) {
         0 => {}
         _ if is_open && alu == Alu::Sub => dynasm!(cx; .arch x64; sub rsp, DWORD room as i32),
         _ if is_open => dynasm!(cx; .arch x64; add rsp, DWORD room as i32),
-        _ => cx.alu(alu, Type::I64, RSP.number(), Imm(room as i64)),
+        _ => cx.alu(alu, Type::I64, RSP.number(), Immediate(room as i64)),
     }
 }
 

@@ -9,7 +9,7 @@
 use crate::abi::REGISTER_ARGUMENTS;
 use crate::bare::turn;
 use crate::emit::{Cond, Emitter, Options, Tile, jcc, stack_mem};
-use crate::encode::{Alu, Imm, Mem, jump_address};
+use crate::encode::{Alu, Immediate, Mem, jump_address};
 use crate::frame::{Frame, drop_frame, leave, leave_failed, leave_unfinished, make_frame};
 use crate::glue::STUBS;
 use crate::machine::FILLER;
@@ -269,19 +269,19 @@ impl Slots {
         let [rax, rcx, rsi, rsp] = [RAX, RCX, RSI, RSP].map(Reg::number);
         let mut are_all_taken = Vec::new();
         for (at, reg) in (0..most).zip(&crate::abi::BYTECODE.int_args[1..]) {
-            cx.alu(Alu::Cmp, Type::I32, rsi, Imm(at as i64));
+            cx.alu(Alu::Cmp, Type::I32, rsi, Immediate(at as i64));
             are_all_taken.push(cx.skip(Cond::E));
             cx.store(Type::I64, self.at(at), reg.number());
         }
         if most as usize > REGISTER_ARGUMENTS {
             cx.mov(rcx, rsi);
-            cx.alu(Alu::Sub, Type::I64, rcx, Imm(REGISTER_ARGUMENTS as i64));
+            cx.alu(Alu::Sub, Type::I64, rcx, Immediate(REGISTER_ARGUMENTS as i64));
             are_all_taken.push(cx.skip(Cond::E));
             let again = cx.here();
             let word = |place: Mem| Mem { index: Some((rcx, 3)), disp: place.disp - 8, ..place };
             cx.load(Type::I64, rax, word(Mem::at(rsp, cx.frame.size() as i64)));
             cx.store(Type::I64, word(self.at(REGISTER_ARGUMENTS as u32)), rax);
-            cx.alu(Alu::Sub, Type::I64, rcx, Imm(1));
+            cx.alu(Alu::Sub, Type::I64, rcx, Immediate(1));
             cx.skip_back(Cond::Ne, again);
         }
         are_all_taken.into_iter().for_each(|from| cx.land(from));
@@ -399,7 +399,7 @@ fn admit_up_to(
     let is_the_hosts = send_to_host(cx);
     align(cx);
     let entry = cx.here();
-    cx.alu(Alu::Cmp, Type::I32, RAX.number(), Imm(most as i64));
+    cx.alu(Alu::Cmp, Type::I32, RAX.number(), Immediate(most as i64));
     cx.skip_back(Cond::A, is_the_hosts);
     count_call(cx, budget, is_the_hosts);
     look_at_stack(cx, stack_bytes, is_deep);
@@ -463,7 +463,7 @@ fn align(cx: &mut Emitter) {
 }
 
 fn expect_count(cx: &mut Emitter, count: Reg, arguments: u32, is_foreign: usize) {
-    cx.alu(Alu::Cmp, Type::I32, count.number(), Imm(arguments as i64));
+    cx.alu(Alu::Cmp, Type::I32, count.number(), Immediate(arguments as i64));
     cx.skip_back(Cond::Ne, is_foreign);
 }
 
@@ -471,7 +471,7 @@ fn expect_count(cx: &mut Emitter, count: Reg, arguments: u32, is_foreign: usize)
 fn count_call(cx: &mut Emitter, budget: Option<*const i32>, is_used_up: usize) {
     if let Some(budget) = budget {
         cx.mov_imm(R11.number(), budget.addr() as u64);
-        cx.alu(Alu::Sub, Type::I32, Mem::at(R11.number(), 0), Imm(1));
+        cx.alu(Alu::Sub, Type::I32, Mem::at(R11.number(), 0), Immediate(1));
         cx.skip_back(Cond::S, is_used_up);
     }
 }
@@ -484,7 +484,7 @@ fn look_at_stack(cx: &mut Emitter, stack_bytes: usize, is_deep: usize) {
         None | Some(0) => cx.alu(Alu::Cmp, Type::I64, rsp, lowest),
         Some(more) => {
             cx.load(Type::I64, r11, lowest);
-            cx.alu(Alu::Add, Type::I64, r11, Imm(more as i64));
+            cx.alu(Alu::Add, Type::I64, r11, Immediate(more as i64));
             cx.alu(Alu::Cmp, Type::I64, rsp, r11);
         }
     }

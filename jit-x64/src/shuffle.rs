@@ -4,7 +4,7 @@
 //! and no other register.
 
 use crate::emit::{Emitter, stack_mem};
-use crate::encode::{Imm, Mem};
+use crate::encode::{Immediate, Mem};
 use azulejo_code::emit::slot_offset;
 use azulejo_core::ir::assignment::{Loc, Move, Source};
 use azulejo_core::vocab::Type;
@@ -52,9 +52,9 @@ fn move_const(cx: &mut Emitter, bits: u64, to: Loc, ty: Type, mem: Option<Mem>) 
     match (to, mem) {
         (Loc::Reg(to), _) => cx.float_constant(ty, to.number(), bits),
         (_, Some(mem)) => {
-            cx.store(Type::I32, mem, Imm(bits as u32 as i32 as i64));
+            cx.store(Type::I32, mem, Immediate(bits as u32 as i32 as i64));
             let upper = Mem { disp: mem.disp + 4, ..mem };
-            cx.store(Type::I32, upper, Imm((bits >> 32) as u32 as i32 as i64));
+            cx.store(Type::I32, upper, Immediate((bits >> 32) as u32 as i32 as i64));
         }
         (_, None) => unreachable!("what is in no register is in memory"),
     }

@@ -10,7 +10,7 @@ enum Is {
     Float(u8),
     Mem(Mem),
     /// In so many bits: the decoder widens some and not others.
-    Imm(Type, i64),
+    Immediate(Type, i64),
 }
 
 const INTS: [Type; 4] = Type::INTS;
@@ -115,7 +115,7 @@ fn check(
             Is::Float(number) => {
                 assert_eq!(instruction.op_register(at), Register::XMM0 + number as u32, "{code:02x?}")
             }
-            Is::Imm(ty, imm) => {
+            Is::Immediate(ty, imm) => {
                 assert_eq!(ty.truncate(instruction.immediate(at)), ty.truncate(imm as u64), "{code:02x?}")
             }
             Is::Mem(mem) => {
@@ -181,17 +181,21 @@ fn immediates() {
             let (least, most) = (limits.signed(1 << (limits.bits() - 1)), (limits.mask() >> 1) as i64);
             for imm in [0, 1, -1, 127, -128, least, most] {
                 for (alu, mnemonic) in ALUS {
-                    check(cx, mnemonic, &[at, Is::Imm(ty, imm)], |cx| cx.alu(alu, ty, operand, Imm(imm)));
+                    check(cx, mnemonic, &[at, Is::Immediate(ty, imm)], |cx| {
+                        cx.alu(alu, ty, operand, Immediate(imm))
+                    });
                 }
-                check(cx, Mnemonic::Test, &[at, Is::Imm(ty, imm)], |cx| {
-                    cx.alu(Alu::Test, ty, operand, Imm(imm))
+                check(cx, Mnemonic::Test, &[at, Is::Immediate(ty, imm)], |cx| {
+                    cx.alu(Alu::Test, ty, operand, Immediate(imm))
                 });
                 if let Rm::Mem(mem) = operand {
-                    check(cx, Mnemonic::Mov, &[at, Is::Imm(ty, imm)], |cx| cx.store(ty, mem, Imm(imm)));
+                    check(cx, Mnemonic::Mov, &[at, Is::Immediate(ty, imm)], |cx| {
+                        cx.store(ty, mem, Immediate(imm))
+                    });
                 }
                 if ty != Type::I8 {
                     for reg in 0..16 {
-                        let expected = [Is::Int(ty, reg), at, Is::Imm(ty, imm)];
+                        let expected = [Is::Int(ty, reg), at, Is::Immediate(ty, imm)];
                         check(cx, Mnemonic::Imul, &expected, |cx| cx.imul_imm(ty, reg, operand, imm));
                     }
                 }
@@ -204,8 +208,8 @@ fn immediates() {
                 (Shift::Sar, Mnemonic::Sar),
             ] {
                 for count in 0..ty.bits() as i64 {
-                    check(cx, mnemonic, &[at, Is::Imm(Type::I8, count)], |cx| {
-                        cx.shift(shift, ty, operand, Imm(count))
+                    check(cx, mnemonic, &[at, Is::Immediate(Type::I8, count)], |cx| {
+                        cx.shift(shift, ty, operand, Immediate(count))
                     });
                 }
                 check(cx, mnemonic, &[at, Is::Int(Type::I8, 1)], |cx| cx.shift(shift, ty, operand, CL));
@@ -222,14 +226,14 @@ fn immediates_are_short() {
         encode(cx);
         cx.take().len()
     };
-    assert_eq!(length(&|cx| cx.alu(Alu::Add, Type::I32, reg(3), Imm(127))), 3);
-    assert_eq!(length(&|cx| cx.alu(Alu::Add, Type::I64, reg(3), Imm(-128))), 4);
-    assert_eq!(length(&|cx| cx.alu(Alu::Add, Type::I64, reg(3), Imm(128))), 7);
+    assert_eq!(length(&|cx| cx.alu(Alu::Add, Type::I32, reg(3), Immediate(127))), 3);
+    assert_eq!(length(&|cx| cx.alu(Alu::Add, Type::I64, reg(3), Immediate(-128))), 4);
+    assert_eq!(length(&|cx| cx.alu(Alu::Add, Type::I64, reg(3), Immediate(128))), 7);
     assert_eq!(length(&|cx| cx.imul_imm(Type::I32, 3, reg(3), 5)), 3);
     assert_eq!(length(&|cx| cx.mov_imm(3, u32::MAX as u64)), 5);
     assert_eq!(length(&|cx| cx.mov_imm(3, u64::MAX)), 7);
     assert_eq!(length(&|cx| cx.mov_imm(3, 1 << 40)), 10);
-    assert_eq!(length(&|cx| cx.shift(Shift::Shl, Type::I32, reg(3), Imm(1))), 2);
+    assert_eq!(length(&|cx| cx.shift(Shift::Shl, Type::I32, reg(3), Immediate(1))), 2);
     assert_eq!(length(&|cx| cx.mov(3, 3)), 0);
     assert_eq!(length(&|cx| cx.movaps(3, 3)), 0);
 }
@@ -309,7 +313,7 @@ fn memory() {
                 check(cx, mnemonic, &[Is::Int(to, reg), at], |cx| cx.load(ty, reg, mem));
                 check(cx, Mnemonic::Mov, &[at, Is::Int(ty, reg)], |cx| cx.store(ty, mem, reg));
                 assert_eq!(width(cx, |cx| cx.load(ty, reg, mem)).size(), ty.bytes() as usize);
-                assert_eq!(width(cx, |cx| cx.store(ty, mem, Imm(1))).size(), ty.bytes() as usize);
+                assert_eq!(width(cx, |cx| cx.store(ty, mem, Immediate(1))).size(), ty.bytes() as usize);
             }
             for (ty, mnemonic) in [(Type::F32, Mnemonic::Movss), (Type::F64, Mnemonic::Movsd)] {
                 check(cx, mnemonic, &[Is::Float(reg), at], |cx| cx.load(ty, reg, mem));
@@ -330,11 +334,11 @@ fn bits() {
             for ty in WORDS {
                 let expected = [Is::Int(ty, reg), int(ty, operand)];
                 for (count, mnemonic) in [
-                    (Count::Popcnt, Mnemonic::Popcnt),
-                    (Count::Tzcnt, Mnemonic::Tzcnt),
-                    (Count::Lzcnt, Mnemonic::Lzcnt),
-                    (Count::Bsf, Mnemonic::Bsf),
-                    (Count::Bsr, Mnemonic::Bsr),
+                    (BitCount::Popcnt, Mnemonic::Popcnt),
+                    (BitCount::Tzcnt, Mnemonic::Tzcnt),
+                    (BitCount::Lzcnt, Mnemonic::Lzcnt),
+                    (BitCount::Bsf, Mnemonic::Bsf),
+                    (BitCount::Bsr, Mnemonic::Bsr),
                 ] {
                     check(cx, mnemonic, &expected, |cx| cx.count_bits(count, ty, reg, operand));
                 }
@@ -345,8 +349,10 @@ fn bits() {
                 {
                     check(cx, mnemonic, &three, |cx| cx.shift_x(shift, ty, reg, operand, count));
                 }
-                let rotated = [expected[0], expected[1], Is::Imm(Type::I8, 13)];
-                check(cx, Mnemonic::Rorx, &rotated, |cx| cx.shift_x(Shift::Ror, ty, reg, operand, Imm(13)));
+                let rotated = [expected[0], expected[1], Is::Immediate(Type::I8, 13)];
+                check(cx, Mnemonic::Rorx, &rotated, |cx| {
+                    cx.shift_x(Shift::Ror, ty, reg, operand, Immediate(13))
+                });
             }
             for ty in [Type::I16, Type::I32, Type::I64] {
                 let expected = [Is::Int(ty, reg), int(ty, operand)];
@@ -380,7 +386,7 @@ fn floats() {
                 let other = if ty == Type::F32 { Type::F64 } else { Type::F32 };
                 check(cx, pick(ty, Cvtss2sd, Cvtsd2ss), &both, |cx| cx.convert(ty, other, reg, operand));
                 for mode in 0..4 {
-                    let rounded = [both[0], both[1], Is::Imm(Type::I8, mode as i64 | 8)];
+                    let rounded = [both[0], both[1], Is::Immediate(Type::I8, mode as i64 | 8)];
                     check(cx, pick(ty, Roundss, Roundsd), &rounded, |cx| cx.round(mode, ty, reg, operand));
                 }
                 for int_ty in WORDS {
@@ -455,7 +461,7 @@ fn dynasm_writes_here() {
     check(cx, Mnemonic::Pdep, &[Is::Int(Type::I64, 9), Is::Int(Type::I64, 2), Is::Int(Type::I64, 5)], |cx| {
         dynasm!(cx ; .arch x64 ; pdep Rq(9), Rq(2), Rq(5));
     });
-    check(cx, Mnemonic::Add, &[Is::Int(Type::I64, 12), Is::Imm(Type::I64, 7)], |cx| {
+    check(cx, Mnemonic::Add, &[Is::Int(Type::I64, 12), Is::Immediate(Type::I64, 7)], |cx| {
         dynasm!(cx ; .arch x64 ; add Rq(12), 7);
     });
 }

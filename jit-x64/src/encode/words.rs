@@ -100,7 +100,7 @@ family! {
 
 family! {
     /// Counting bits, and finding one.
-    Count, Opcode:
+    BitCount, Opcode:
     Popcnt => opcode!(popcnt ecx, [rax]),
     Tzcnt => opcode!(tzcnt ecx, [rax]),
     Lzcnt => opcode!(lzcnt ecx, [rax]),

@@ -3,7 +3,7 @@
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
 use super::sequences::divide::*;
-use crate::encode::{Count, Imm, Shift, Unary};
+use crate::encode::{BitCount, Immediate, Shift, Unary};
 use azulejo_core::vocab::Type;
 use azulejo_macros::tile;
 
@@ -26,10 +26,10 @@ tile! {
     // counting bits, with the instruction for it and without
     clz_lzcnt: (clz.$t:int reg) -> reg, 3, needs(lzcnt) => |cx, t| leading_zeros(cx, t),
     clz: (clz.$t:int reg) -> reg, 8, early => |cx, t| leading_zeros_by_scan(cx, t),
-    ctz_tzcnt: (ctz.$t:i32|i64 reg) -> reg, 2, needs(bmi1) => |cx, t| cx.count_bits(Count::Tzcnt, t.sig.ty, t.out(), t.reg(0)),
+    ctz_tzcnt: (ctz.$t:i32|i64 reg) -> reg, 2, needs(bmi1) => |cx, t| cx.count_bits(BitCount::Tzcnt, t.sig.ty, t.out(), t.reg(0)),
     ctz: (ctz.$t:int reg) -> reg, 8, early => |cx, t| trailing_zeros_by_scan(cx, t),
     popcnt_popcnt: (popcnt.$t:int reg) -> reg, 3, needs(popcnt) => |cx, t| count_ones(cx, t),
     popcnt: (popcnt.$t:int reg) -> reg, 24, early, temp(int), temp(int) => |cx, t| count_ones_by_halves(cx, t),
     bswap: (bswap.$t:i32|i64 reg) -> reg, 2, tied(0) => |cx, t| cx.unary(Unary::Bswap, t.sig.ty, t.out()),
-    bswap_i16: (bswap.i16 reg) -> reg, 2, tied(0) => |cx, t| cx.shift(Shift::Rol, Type::I16, t.out(), Imm(8)),
+    bswap_i16: (bswap.i16 reg) -> reg, 2, tied(0) => |cx, t| cx.shift(Shift::Rol, Type::I16, t.out(), Immediate(8)),
 }

@@ -2,7 +2,7 @@
 //!
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
-use crate::encode::{Imm, Mem};
+use crate::encode::{Immediate, Mem};
 use azulejo_macros::tile;
 
 tile! {
@@ -21,7 +21,7 @@ tile! {
         load_zx_i32: (ucast.i32.$t:i64 (load.i32 mem)) -> reg, 4 + mem => |cx, t| cx.load(t.sig.from, t.out(), mem),
         store: (store.$t:int mem reg) -> void, 4 + mem => |cx, t| cx.store(t.sig.from, mem, t.reg(1)),
         store_low: (store.$t:i8|i16|i32 mem (ucast.i64.$t reg)) -> void, 4 + mem => |cx, t| cx.store(t.sig.from, mem, t.reg(1)),
-        store_const: (store.$t:int mem (const $c:imm32)) -> void, 4 + mem => |cx, t| cx.store(t.sig.from, mem, Imm(t.imm(0))),
+        store_const: (store.$t:int mem (const $c:imm32)) -> void, 4 + mem => |cx, t| cx.store(t.sig.from, mem, Immediate(t.imm(0))),
         storef: (store.$t:float mem num) -> void, 4 + mem => |cx, t| cx.store(t.sig.from, mem, t.reg(1)),
     }
     // the low bits of what is in memory, and the same bits in the other register file

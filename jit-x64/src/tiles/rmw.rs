@@ -2,7 +2,7 @@
 //!
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
-use crate::encode::{Alu, Imm, Shift, Unary};
+use crate::encode::{Alu, Immediate, Shift, Unary};
 use azulejo_macros::tile;
 
 tile! {
@@ -14,7 +14,7 @@ tile! {
         for mem {
             _load: (alu.$t:int reg (load.$t mem)) -> reg, 5 + mem, tied(0) => |cx, t| cx.alu(alu, t.sig.ty, t.out(), mem),
             _mem: (store.$t:int $p@mem (alu.$t (load.$t $p) reg)) -> void, 6 + mem => |cx, t| cx.alu(alu, t.sig.from, mem, t.reg(1)),
-            _mem_const: (store.$t:int $p@mem (alu.$t (load.$t $p) (const $c:imm32))) -> void, 6 + mem => |cx, t| cx.alu(alu, t.sig.from, mem, Imm(t.imm(0))),
+            _mem_const: (store.$t:int $p@mem (alu.$t (load.$t $p) (const $c:imm32))) -> void, 6 + mem => |cx, t| cx.alu(alu, t.sig.from, mem, Immediate(t.imm(0))),
         }
     }
     // neg [mem]
@@ -23,6 +23,6 @@ tile! {
     }
     // shl [mem], imm
     for shift in [shl: Shift::Shl, shr: Shift::Shr, sar: Shift::Sar] {
-        _mem_const: (store.$t:int $p@mem (shift.$t (load.$t $p) (const $c))) -> void, 6 + mem => |cx, t| cx.shift(shift, t.sig.from, mem, Imm(t.imm(0) & (t.sig.from.bits() as i64 - 1))),
+        _mem_const: (store.$t:int $p@mem (shift.$t (load.$t $p) (const $c))) -> void, 6 + mem => |cx, t| cx.shift(shift, t.sig.from, mem, Immediate(t.imm(0) & (t.sig.from.bits() as i64 - 1))),
     }
 }

@@ -5,7 +5,7 @@
 
 use super::sequences::float::store_alone;
 use super::sequences::int::*;
-use crate::encode::{Alu, Imm, Mem, Shift, Unary};
+use crate::encode::{Alu, Immediate, Mem, Shift, Unary};
 use azulejo_core::vocab::Type;
 use azulejo_macros::tile;
 
@@ -22,7 +22,7 @@ tile! {
     sub_zx: (ucast.i32.i64 (sub.i32 reg reg)) -> reg, 2, tied(0) => |cx, t| cx.alu(Alu::Sub, Type::I32, t.out(), t.reg(1)),
     for alu in [and: Alu::And, or: Alu::Or, xor: Alu::Xor] {
         _zx: (ucast.i32.i64 (alu.i32 reg reg)) -> reg, 2, tied(0) => |cx, t| cx.alu(alu, Type::I32, t.out(), t.reg(1)),
-        _const_zx: (ucast.i32.i64 (alu.i32 reg (const $c:imm32))) -> reg, 2, tied(0) => |cx, t| cx.alu(alu, Type::I32, t.out(), Imm(t.imm(0))),
+        _const_zx: (ucast.i32.i64 (alu.i32 reg (const $c:imm32))) -> reg, 2, tied(0) => |cx, t| cx.alu(alu, Type::I32, t.out(), Immediate(t.imm(0))),
     }
     mul_zx: (ucast.i32.i64 (mul.i32 reg reg)) -> reg, 4, tied(0) => |cx, t| cx.imul(Type::I32, t.out(), t.reg(1)),
     mul_const_zx: (ucast.i32.i64 (mul.i32 reg (const $c:imm32))) -> reg, 4 => |cx, t| cx.imul_imm(Type::I32, t.out(), t.reg(0), t.imm(0)),
@@ -35,7 +35,7 @@ tile! {
         _const_zx: (ucast.i32.i64 (shift.i32 reg (const $c))) -> reg, 2, tied(0) => |cx, t| shift32(cx, t, shift),
     }
     rotl_const_zx: (ucast.i32.i64 (rotl.i32 reg (const $c))) -> reg, 3, tied(0) => |cx, t| shift32(cx, t, Shift::Rol),
-    rotl_x_zx: (ucast.i32.i64 (rotl.i32 reg (const $c))) -> reg, 2, needs(bmi2) => |cx, t| cx.shift_x(Shift::Ror, Type::I32, t.out(), t.reg(0), Imm(t.imm(0).wrapping_neg() & 31)),
+    rotl_x_zx: (ucast.i32.i64 (rotl.i32 reg (const $c))) -> reg, 2, needs(bmi2) => |cx, t| cx.shift_x(Shift::Ror, Type::I32, t.out(), t.reg(0), Immediate(t.imm(0).wrapping_neg() & 31)),
     rotr_const_zx: (ucast.i32.i64 (rotr.i32 reg (const $c))) -> reg, 3, tied(0) => |cx, t| shift32(cx, t, Shift::Ror),
-    rotr_x_zx: (ucast.i32.i64 (rotr.i32 reg (const $c))) -> reg, 2, needs(bmi2) => |cx, t| cx.shift_x(Shift::Ror, Type::I32, t.out(), t.reg(0), Imm(t.imm(0) & 31)),
+    rotr_x_zx: (ucast.i32.i64 (rotr.i32 reg (const $c))) -> reg, 2, needs(bmi2) => |cx, t| cx.shift_x(Shift::Ror, Type::I32, t.out(), t.reg(0), Immediate(t.imm(0) & 31)),
 }

@@ -6,7 +6,7 @@
 pub mod tiles {
     //! The tiles.
 
-    use azulejo::x64::encode::{Alu, Bits, Imm, Rm};
+    use azulejo::x64::encode::{Alu, Bits, Immediate, Rm};
     use azulejo::x64::{Cond, Mem, Type};
     use dynasmrt::{DynasmApi, dynasm};
 
@@ -26,7 +26,7 @@ pub mod tiles {
         }
         // A constant.
         my_add: (add.i64 reg (const $c:imm32)) -> reg, 1, tied(0) => |cx, t| {
-            cx.alu(Alu::Add, Type::I64, t.out(), Imm(t.imm(0)))
+            cx.alu(Alu::Add, Type::I64, t.out(), Immediate(t.imm(0)))
         },
         // A scratch register, and memory, wherever that is: a tile for each alternative of the form `mem`, which is in `address`.
         my_and: (and.i64 reg (load.i64 mem)) -> reg, 1 + mem, tied(0), temp(int) => |cx, t| {
@@ -78,7 +78,7 @@ pub mod tiles {
             let done = cx.skip(Cond::E);
             cx.lea(true, less, Mem::at(rest, -1));
             cx.alu(Alu::And, Type::I64, rest, less);
-            cx.alu(Alu::Add, Type::I64, count, Imm(1));
+            cx.alu(Alu::Add, Type::I64, count, Immediate(1));
             cx.skip_back(None, again);
             cx.land(done);
         },

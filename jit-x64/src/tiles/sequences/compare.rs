@@ -1,7 +1,7 @@
 //! What makes flags.
 
 use crate::emit::{Cond, Emitter, Tile};
-use crate::encode::{Alu, Imm, Mem, Rm, Sse};
+use crate::encode::{Alu, Immediate, Mem, Rm, Sse};
 use azulejo_core::vocab::Type;
 
 pub(in crate::tiles) fn compare(cx: &mut Emitter, t: &Tile<'_>, a: u8, b: impl Into<Rm>, condition: Cond) {
@@ -13,13 +13,13 @@ pub(in crate::tiles) fn compare_const(cx: &mut Emitter, t: &Tile<'_>, a: u8, imm
     match imm {
         // `test` leaves what `cmp` with zero does: no carry, no overflow.
         0 => cx.alu(Alu::Test, t.sig.from, a, a),
-        _ => cx.alu(Alu::Cmp, t.sig.from, a, Imm(imm)),
+        _ => cx.alu(Alu::Cmp, t.sig.from, a, Immediate(imm)),
     }
     cx.flag(condition);
 }
 
 pub(in crate::tiles) fn compare_mem_const(cx: &mut Emitter, t: &Tile<'_>, a: Mem, imm: i64, condition: Cond) {
-    cx.alu(Alu::Cmp, t.sig.from, a, Imm(imm));
+    cx.alu(Alu::Cmp, t.sig.from, a, Immediate(imm));
     cx.flag(condition);
 }
 
@@ -35,7 +35,7 @@ pub(in crate::tiles) fn test_const(
     imm: i64,
     condition: Cond,
 ) {
-    cx.alu(Alu::Test, t.sig.from, a, Imm(imm));
+    cx.alu(Alu::Test, t.sig.from, a, Immediate(imm));
     cx.flag(condition);
 }
 
@@ -70,7 +70,7 @@ pub(in crate::tiles) fn product_fits_unsigned(cx: &mut Emitter, t: &Tile<'_>) {
     cx.movzx(ty, product, t.reg(0));
     cx.movzx(ty, other, t.reg(1));
     cx.imul(Type::I32, product, other);
-    cx.alu(Alu::Cmp, Type::I32, product, Imm(ty.mask() as i64));
+    cx.alu(Alu::Cmp, Type::I32, product, Immediate(ty.mask() as i64));
     cx.flag(Cond::A);
 }
 

@@ -1,7 +1,7 @@
 //! Conversions, with all that the machine leaves undefined or does in its own way.
 
 use crate::emit::{Cond, Emitter, Tile};
-use crate::encode::{Alu, Bits, CL, Imm, Shift, Sse, Unary};
+use crate::encode::{Alu, Bits, CL, Immediate, Shift, Sse, Unary};
 use crate::regs::RCX;
 use azulejo_core::vocab::Type;
 
@@ -42,8 +42,8 @@ pub(in crate::tiles) fn unsigned_to_float(cx: &mut Emitter, t: &Tile<'_>) {
     cx.land(large);
     cx.mov(half, value);
     cx.mov(odd, value);
-    cx.shift(Shift::Shr, Type::I64, half, Imm(1));
-    cx.alu(Alu::And, Type::I32, odd, Imm(1));
+    cx.shift(Shift::Shr, Type::I64, half, Immediate(1));
+    cx.alu(Alu::And, Type::I32, odd, Immediate(1));
     cx.alu(Alu::Or, Type::I64, half, odd);
     cx.convert(Type::I64, t.sig.ty, t.out(), half);
     cx.sse(Sse::Add, t.sig.ty, t.out(), t.out());
@@ -80,7 +80,7 @@ pub(in crate::tiles) fn to_unsigned(cx: &mut Emitter, t: &Tile<'_>) {
 fn to_signed_word(cx: &mut Emitter, t: &Tile<'_>) {
     let (ty, value, out) = (t.sig.from, t.reg(0), t.out());
     cx.convert(ty, Type::I64, out, value);
-    cx.alu(Alu::Cmp, Type::I64, out, Imm(1));
+    cx.alu(Alu::Cmp, Type::I64, out, Immediate(1));
     let end = cx.skip(Cond::No);
     cx.sse_bits(Bits::Xor, t.temp(1), t.temp(1));
     cx.sse(Sse::Ucomi, ty, value, t.temp(1));
@@ -143,7 +143,7 @@ pub(in crate::tiles) fn to_int_wrapping(cx: &mut Emitter, t: &Tile<'_>) {
     let (out, bits, mantissa, wide) = (t.out(), t.temp(0), t.temp(1), t.temp(2));
     let value = t.reg(0);
     cx.convert(t.sig.from, Type::I64, out, value);
-    cx.alu(Alu::Cmp, Type::I64, out, Imm(1));
+    cx.alu(Alu::Cmp, Type::I64, out, Immediate(1));
     let end = cx.skip(Cond::No);
     if t.sig.from == Type::F32 {
         cx.convert(Type::F32, Type::F64, wide, value);
@@ -153,15 +153,15 @@ pub(in crate::tiles) fn to_int_wrapping(cx: &mut Emitter, t: &Tile<'_>) {
     }
     let count = RCX.number();
     cx.mov(count, bits);
-    cx.shift(Shift::Shr, Type::I64, count, Imm(52));
-    cx.alu(Alu::And, Type::I32, count, Imm(0x7ff));
-    cx.alu(Alu::Sub, Type::I32, count, Imm(1075));
+    cx.shift(Shift::Shr, Type::I64, count, Immediate(52));
+    cx.alu(Alu::And, Type::I32, count, Immediate(0x7ff));
+    cx.alu(Alu::Sub, Type::I32, count, Immediate(1075));
     cx.alu(Alu::Xor, Type::I32, out, out);
-    cx.alu(Alu::Cmp, Type::I32, count, Imm(64));
+    cx.alu(Alu::Cmp, Type::I32, count, Immediate(64));
     let nothing = cx.skip(Cond::Ae);
     cx.mov(mantissa, bits);
-    cx.shift(Shift::Shl, Type::I64, mantissa, Imm(12));
-    cx.shift(Shift::Shr, Type::I64, mantissa, Imm(12));
+    cx.shift(Shift::Shl, Type::I64, mantissa, Immediate(12));
+    cx.shift(Shift::Shr, Type::I64, mantissa, Immediate(12));
     cx.mov_imm(out, 1 << 52);
     cx.alu(Alu::Or, Type::I64, out, mantissa);
     cx.shift(Shift::Shl, Type::I64, out, CL);

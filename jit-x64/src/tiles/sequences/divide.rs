@@ -1,7 +1,7 @@
 //! Division, high products and counting bits. Divisors were checked: they are not zero, and a quotient fits.
 
 use crate::emit::{Cond, Emitter, Tile};
-use crate::encode::{Alu, Count, Imm, Shift, Unary};
+use crate::encode::{Alu, BitCount, Immediate, Shift, Unary};
 use crate::regs::{RAX, RDX};
 use azulejo_core::vocab::Type;
 use dynasmrt::dynasm;
@@ -25,7 +25,7 @@ pub(in crate::tiles) fn divide(cx: &mut Emitter, t: &Tile<'_>, divisor: u8) {
 /// The machine traps on the least integer by minus one; the remainder by minus one is zero.
 pub(in crate::tiles) fn remainder(cx: &mut Emitter, t: &Tile<'_>, divisor: u8) {
     cx.alu(Alu::Xor, Type::I32, EDX, EDX);
-    cx.alu(Alu::Cmp, t.sig.ty, divisor, Imm(-1));
+    cx.alu(Alu::Cmp, t.sig.ty, divisor, Immediate(-1));
     let end = cx.skip(Cond::E);
     divide(cx, t, divisor);
     cx.land(end);
@@ -62,56 +62,56 @@ pub(in crate::tiles) fn high_narrow(cx: &mut Emitter, t: &Tile<'_>, signed: bool
         }
     }
     cx.imul(Type::I32, out, temp);
-    cx.shift(Shift::Shr, Type::I32, out, Imm(ty.bits() as i64));
+    cx.shift(Shift::Shr, Type::I32, out, Immediate(ty.bits() as i64));
 }
 
 pub(in crate::tiles) fn leading_zeros(cx: &mut Emitter, t: &Tile<'_>) {
     let (ty, out) = (t.sig.ty, t.out());
     if ty.bits() >= 32 {
-        return cx.count_bits(Count::Lzcnt, ty, out, t.reg(0));
+        return cx.count_bits(BitCount::Lzcnt, ty, out, t.reg(0));
     }
     cx.movzx(ty, out, t.reg(0));
-    cx.count_bits(Count::Lzcnt, Type::I32, out, out);
-    cx.alu(Alu::Sub, Type::I32, out, Imm(32 - ty.bits() as i64));
+    cx.count_bits(BitCount::Lzcnt, Type::I32, out, out);
+    cx.alu(Alu::Sub, Type::I32, out, Immediate(32 - ty.bits() as i64));
 }
 
 /// `bsr` gives the number of the highest one, and nothing for zero.
 pub(in crate::tiles) fn leading_zeros_by_scan(cx: &mut Emitter, t: &Tile<'_>) {
     let (ty, out, bits) = (t.sig.ty, t.out(), t.sig.ty.bits() as i64);
     if bits >= 32 {
-        cx.count_bits(Count::Bsr, ty, out, t.reg(0));
+        cx.count_bits(BitCount::Bsr, ty, out, t.reg(0));
     } else {
         cx.movzx(ty, out, t.reg(0));
-        cx.count_bits(Count::Bsr, Type::I32, out, out);
+        cx.count_bits(BitCount::Bsr, Type::I32, out, out);
     }
     let found = cx.skip(Cond::Ne);
     cx.mov_imm(out, 2 * bits as u64 - 1);
     cx.land(found);
-    cx.alu(Alu::Xor, Type::I32, out, Imm(bits - 1));
+    cx.alu(Alu::Xor, Type::I32, out, Immediate(bits - 1));
 }
 
 /// `bsf` gives the number of the lowest one, and nothing for zero; a narrow operand gets a one above it.
 pub(in crate::tiles) fn trailing_zeros_by_scan(cx: &mut Emitter, t: &Tile<'_>) {
     let (ty, out, bits) = (t.sig.ty, t.out(), t.sig.ty.bits());
     if bits >= 32 {
-        cx.count_bits(Count::Bsf, ty, out, t.reg(0));
+        cx.count_bits(BitCount::Bsf, ty, out, t.reg(0));
         let found = cx.skip(Cond::Ne);
         cx.mov_imm(out, bits as u64);
         cx.land(found);
     } else {
         cx.mov(out, t.reg(0));
-        cx.alu(Alu::Or, Type::I32, out, Imm(1 << bits));
-        cx.count_bits(Count::Bsf, Type::I32, out, out);
+        cx.alu(Alu::Or, Type::I32, out, Immediate(1 << bits));
+        cx.count_bits(BitCount::Bsf, Type::I32, out, out);
     }
 }
 
 pub(in crate::tiles) fn count_ones(cx: &mut Emitter, t: &Tile<'_>) {
     let (ty, out) = (t.sig.ty, t.out());
     if ty.bits() >= 32 {
-        return cx.count_bits(Count::Popcnt, ty, out, t.reg(0));
+        return cx.count_bits(BitCount::Popcnt, ty, out, t.reg(0));
     }
     cx.movzx(ty, out, t.reg(0));
-    cx.count_bits(Count::Popcnt, Type::I32, out, out);
+    cx.count_bits(BitCount::Popcnt, Type::I32, out, out);
 }
 
 /// Ones of pairs, of fours, of eights, then all of them by a product.
@@ -122,22 +122,22 @@ pub(in crate::tiles) fn count_ones_by_halves(cx: &mut Emitter, t: &Tile<'_>) {
         ty => cx.movzx(ty, out, t.reg(0)),
     }
     cx.mov(part, out);
-    cx.shift(Shift::Shr, Type::I64, part, Imm(1));
+    cx.shift(Shift::Shr, Type::I64, part, Immediate(1));
     cx.mov_imm(mask, 0x5555_5555_5555_5555);
     cx.alu(Alu::And, Type::I64, part, mask);
     cx.alu(Alu::Sub, Type::I64, out, part);
     cx.mov(part, out);
     cx.mov_imm(mask, 0x3333_3333_3333_3333);
     cx.alu(Alu::And, Type::I64, out, mask);
-    cx.shift(Shift::Shr, Type::I64, part, Imm(2));
+    cx.shift(Shift::Shr, Type::I64, part, Immediate(2));
     cx.alu(Alu::And, Type::I64, part, mask);
     cx.alu(Alu::Add, Type::I64, out, part);
     cx.mov(part, out);
-    cx.shift(Shift::Shr, Type::I64, part, Imm(4));
+    cx.shift(Shift::Shr, Type::I64, part, Immediate(4));
     cx.alu(Alu::Add, Type::I64, out, part);
     cx.mov_imm(mask, 0x0f0f_0f0f_0f0f_0f0f);
     cx.alu(Alu::And, Type::I64, out, mask);
     cx.mov_imm(mask, 0x0101_0101_0101_0101);
     cx.imul(Type::I64, out, mask);
-    cx.shift(Shift::Shr, Type::I64, out, Imm(56));
+    cx.shift(Shift::Shr, Type::I64, out, Immediate(56));
 }

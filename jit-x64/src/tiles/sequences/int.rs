@@ -1,7 +1,7 @@
 //! Integer arithmetic.
 
 use crate::emit::{Emitter, Tile};
-use crate::encode::{Alu, CL, Imm, Mem, Shift};
+use crate::encode::{Alu, CL, Immediate, Mem, Shift};
 use azulejo_core::vocab::Type;
 
 /// The width to work in where the upper bits of the operands do not reach the result: no prefix, no partial
@@ -25,7 +25,7 @@ pub(in crate::tiles) fn add(cx: &mut Emitter, t: &Tile<'_>, ty: Type) {
 /// `add` where the result is in the operand's register, else `lea`; 32 or 64 bits.
 pub(in crate::tiles) fn add_const(cx: &mut Emitter, t: &Tile<'_>, ty: Type, imm: i64) {
     if t.out() == t.reg(0) {
-        cx.alu(Alu::Add, ty, t.out(), Imm(imm));
+        cx.alu(Alu::Add, ty, t.out(), Immediate(imm));
     } else {
         cx.lea(ty == Type::I64, t.out(), Mem::at(t.reg(0), imm));
     }
@@ -35,12 +35,12 @@ pub(in crate::tiles) fn add_const(cx: &mut Emitter, t: &Tile<'_>, ty: Type, imm:
 pub(in crate::tiles) fn shift32(cx: &mut Emitter, t: &Tile<'_>, shift: Shift) {
     match t.imm(0) & 31 {
         0 => cx.movzx(Type::I32, t.out(), t.out()),
-        count => cx.shift(shift, Type::I32, t.out(), Imm(count)),
+        count => cx.shift(shift, Type::I32, t.out(), Immediate(count)),
     }
 }
 
 /// A shift of 8 or 16 bits by `cl`: the machine would count modulo 32.
 pub(in crate::tiles) fn shift_narrow(cx: &mut Emitter, t: &Tile<'_>, shift: Shift) {
-    cx.alu(Alu::And, Type::I32, t.reg(1), Imm(t.sig.ty.bits() as i64 - 1));
+    cx.alu(Alu::And, Type::I32, t.reg(1), Immediate(t.sig.ty.bits() as i64 - 1));
     cx.shift(shift, t.sig.ty, t.out(), CL);
 }
