@@ -1,8 +1,8 @@
 //! Legal choices made at random, for tests.
 //!
-//! What is rare in real programs (a spill, an unlucky register, a value that could have been an operand in memory and
-//! is not) hides faults. With a seed, passes take such ways now and then; a seed gives the same choices again.
-//! Without one, every question is answered with no.
+//! Situations that are rare in real programs (a spill, an unlucky register, a value that could have been a memory operand
+//! and is not) hide faults. With a seed, passes create them now and then. The same seed makes the same choices. Without a
+//! seed, every question is answered with no.
 
 use crate::random::Random;
 
@@ -11,17 +11,17 @@ use crate::random::Random;
 pub struct Chaos(Option<Random>);
 
 impl Chaos {
-    /// The choices of this seed; none if it is zero.
+    /// Creates the choices of this seed; none if the seed is zero.
     pub fn new(seed: u64) -> Chaos {
         Chaos((seed != 0).then(|| Random::new(seed)))
     }
 
-    /// Whether there are any.
+    /// Whether choices are made at random.
     pub(super) fn is_some(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Yes once in `n` times; never without a seed.
+    /// Returns true once in `n` times; never without a seed.
     #[inline]
     pub(super) fn one_in(&mut self, n: usize) -> bool {
         self.0.as_mut().is_some_and(|random| random.one_in(n))

@@ -1,19 +1,19 @@
-//! Close the holes of a stencil's graph: their placeholders are constants from here on.
+//! Closes the holes of a stencil's graph: turns their placeholders into constants.
 //!
-//! In and out: the graph of one opcode. Out of it, no `open_addr` is left, and no `open` unless constants are held in registers.
-//! Offsets are always constants, as no tile takes them from a register.
+//! In and out: the graph of one opcode. Out: no `open_addr` is left, and no `open` unless constants are held in registers.
+//! Offsets always become constants, as no tile takes them from a register.
 
 use super::build::Constants;
 use crate::ir::graph::{Graph, NodeData};
 use crate::ir::index::List;
 use crate::vocab::{Op, Sig, Type};
 
-/// Makes constants of a graph's holes.
+/// Turns the holes of a graph into constants.
 pub(super) fn close(graph: &mut Graph, constants: Constants) {
     let are_constants = constants != Constants::Held;
     for at in 0..graph.nodes.len() {
         let NodeData { op, sig, inputs, .. } = graph.nodes[at];
-        // The low half of a hole is a constant of its own.
+        // The low half of a hole becomes a constant of its own.
         if are_constants && op == Op::UCAST && sig.ty == Type::I32 {
             let of = *graph.node(graph.links[inputs.start as usize]);
             if of.op == Op::OPEN {

@@ -1,7 +1,8 @@
 //! A compilation: the passes in their order, and the memory that they keep from function to function.
 //!
-//! In: verified bytecode, a template, or a graph. Out: a tile list and an assignment, from which the machine's emitter makes code.
-//! After each stage the observer sees the result, and the stage's judge looks at it: always in debug builds, and on demand in others.
+//! In: verified bytecode, a template, or a graph. Out: a tile list and an assignment, from which the machine's emitter
+//! makes code. After each stage the observer sees the result. The stage's judge checks it: always in debug builds, and on
+//! request in others.
 
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
@@ -17,23 +18,23 @@ use crate::ir::tiles::TileList;
 use crate::text::print;
 use crate::vocab::Vocabulary;
 
-/// A function with this many nodes is long: it does not keep what a pass is done with, so that the next pass gets the same
-/// memory, and a single long function does not leave a compiler with as much for good. Shorter ones do not ask for memory
-/// at all once some were compiled.
+/// A function with at least this many nodes is long. Each pass over a long function frees its memory when it is done, so
+/// that the next pass can reuse that memory, and a single long function does not inflate a compiler for good. Shorter
+/// functions keep the memory: after a few of them, compiling another one does not allocate at all.
 const LONG: usize = 1 << 14;
 
-/// A compiler's memory: the data between passes and each pass's own, kept from function to function.
+/// A compiler's memory: the data handed between passes and the scratch memory of each pass, kept from function to function.
 #[derive(Debug)]
 pub struct Compilation {
-    /// The function as a graph; that of a long function is gone when its tiles are chosen.
+    /// The function as a graph; freed after tile selection if the function is long.
     pub graph: Graph,
-    /// Its nodes in order; of a long function like the graph.
+    /// The order of its nodes; freed together with the graph.
     pub schedule: Schedule,
     /// Its tiles.
     pub tiles: TileList,
     /// Where its values are live.
     pub ranges: Ranges,
-    /// Where its values are.
+    /// The places of its values.
     pub assignment: Assignment,
     build: build::BuildScratch,
     represent: represent::Scratch,
@@ -44,7 +45,7 @@ pub struct Compilation {
     tile: tile::Scratch,
     live: live::Scratch,
     allocate: allocate::Scratch,
-    /// Whether the function at hand is long.
+    /// Whether the current function is long.
     is_long: bool,
 }
 
@@ -71,20 +72,20 @@ impl Default for Compilation {
 }
 
 impl Compilation {
-    /// Makes the choices of this seed in the functions that are compiled from now on; see [`chaos`].
+    /// Makes the random choices of this seed in all functions compiled from now on; see [`chaos`].
     pub fn set_chaos(&mut self, seed: u64) {
         self.build.chaos = chaos::Chaos::new(seed.rotate_left(16));
         self.tile.chaos = chaos::Chaos::new(seed);
         self.allocate.chaos = chaos::Chaos::new(seed.rotate_left(32));
     }
 
-    /// Limits what passes do from now on, and counts anew what they have done.
+    /// Limits the steps of the passes from now on, and resets the step counts.
     pub fn set_limits(&mut self, limits: Limits) {
         let steps = self.steps_mut();
         core::iter::zip(steps, limits.each()).for_each(|(steps, allowed)| steps.start(allowed));
     }
 
-    /// How many steps the passes of [`Limits::PASSES`] have taken since they were limited.
+    /// How many steps each pass of [`Limits::PASSES`] has taken since [`set_limits`](Self::set_limits).
     pub fn steps(&mut self) -> [u64; Limits::PASSES.len()] {
         self.steps_mut().map(|steps| steps.taken())
     }
@@ -101,7 +102,7 @@ impl Compilation {
         ]
     }
 
-    /// Compiles bytecode up to emission.
+    /// Compiles bytecode; stops short of emission.
     pub fn bytecode(
         &mut self,
         source: &build::FunctionSource<'_>,
@@ -121,8 +122,8 @@ impl Compilation {
         self.graph(target, observer)
     }
 
-    /// The VM registers that must be zero, beside arguments, when a function starts that others call: those for which this
-    /// says so.
+    /// Says which VM registers, besides the arguments, must be zero when a function that others call starts: those for
+    /// which the returned function is true.
     pub fn needed_at_start<'a>(
         &'a mut self,
         source: &build::FunctionSource<'_>,
@@ -131,8 +132,8 @@ impl Compilation {
         move |register| needed.is_none_or(|set| set[register as usize / 64] & 1 << (register % 64) != 0)
     }
 
-    /// Compiles one opcode with holes for its operands, up to emission; placeholders stand in the holes.
-    /// Also says what is at hand when the next bytecode starts, and when this one does.
+    /// Compiles one opcode with placeholders for its operands; stops short of emission. Returns which values are in machine
+    /// registers when this bytecode starts, and when the next one does.
     pub fn stencil(
         &mut self,
         request: &build::StencilRequest<'_>,
@@ -152,20 +153,20 @@ impl Compilation {
         Ok(facts)
     }
 
-    /// Compiles [`Compilation::graph`] up to emission.
+    /// Compiles [`Compilation::graph`]; stops short of emission.
     pub fn graph(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
         self.optimize(target, observer)?;
         self.select(target, observer)
     }
 
-    /// From a graph to a better one.
+    /// The optimizations from graph to graph.
     fn optimize(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
         self.is_long = self.graph.nodes.len() >= LONG;
         let has_more = rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         self.judge_graph("rewrite", target, observer)?;
         let is_forwarded = forward::forward(&mut self.forward, &mut self.graph);
         self.judge_graph("forward", target, observer)?;
-        // What was forwarded is seen by the rules, and what they made useless goes.
+        // The second run applies the rules to what forwarding exposed; `dead` then removes the nodes that became unused.
         if has_more || is_forwarded {
             rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         }

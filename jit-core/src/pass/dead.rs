@@ -1,9 +1,9 @@
-//! Drop what nobody needs.
+//! Remove dead nodes.
 //!
-//! In and out: a graph. Out: no unused parameter, load, guarded operator or pure call is left in a block; of two
-//! parameters that only feed each other around a loop, neither. Nor is any floating node left that nobody uses: the
-//! others are numbered anew, in the order they had, so that the passes behind this one keep nothing for what is gone, and
-//! find what is left side by side. Keeps: effects and their order. Cost: linear.
+//! In and out: a graph. Out: no block contains an unused parameter, load, guarded operator or pure call; two parameters
+//! that only feed each other around a loop are both unused. No unused floating node is left either. The remaining nodes are
+//! renumbered in their old order, so that later passes allocate nothing for dead nodes and find live ones adjacent in
+//! memory. Keeps: effects and their order. Cost: linear.
 
 use crate::ir::graph::Graph;
 use crate::ir::index::Node;
@@ -13,18 +13,18 @@ use crate::ir::index::Node;
 pub struct Scratch {
     is_live: Vec<bool>,
     work: Vec<Node>,
-    /// For each node its new number.
+    /// The new number of each node.
     numbers: Vec<Node>,
 }
 
 impl Scratch {
-    /// For each node that there was its number from now on; none if it is gone.
+    /// The new number of each old node; `NONE` for a removed node.
     pub(super) fn numbers(&self) -> &[Node] {
         &self.numbers
     }
 }
 
-/// Drops nodes whose value nobody needs.
+/// Removes nodes whose value is unused.
 pub fn dead(scratch: &mut Scratch, graph: &mut Graph) {
     let Scratch { is_live, work, numbers } = scratch;
     is_live.clear();
@@ -33,8 +33,8 @@ pub fn dead(scratch: &mut Scratch, graph: &mut Graph) {
         let body = block.body.iter().filter(|node| !graph.is_removable(**node));
         body.chain([&block.end]).for_each(|node| is_live[node.at()] = true);
     }
-    // Operands mostly have lower numbers than who uses them, so that one walk from the last to the first finds most; and
-    // nothing is read in another order than it lies in memory.
+    // Operands mostly have lower numbers than their users, so one walk from the last node to the first finds most live
+    // nodes, and reads memory sequentially.
     for at in (0..graph.nodes.len()).rev() {
         if !is_live[at] {
             continue;
@@ -51,7 +51,7 @@ pub fn dead(scratch: &mut Scratch, graph: &mut Graph) {
     number(is_live, numbers, graph);
 }
 
-/// Takes the others out, and gives those that are live numbers without gaps.
+/// Removes the dead nodes, and numbers the live ones without gaps.
 fn number(is_live: &[bool], numbers: &mut Vec<Node>, graph: &mut Graph) {
     numbers.clear();
     let mut n_live = 0;

@@ -1,30 +1,28 @@
-//! How control flows: a linear order of blocks, who dominates whom, and which loops there are.
+//! Control flow: a linear order of blocks, their dominators, and the loops.
 //!
-//! In: a graph. Out: a [`Flow`], which numbers reachable blocks by *rank*, their position in reverse postorder; all
-//! else is indexed by rank. Cost: linear times the logarithm of the dominator tree's depth, and linear plus
-//! the iteration of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm") where control enters a
-//! loop at several places.
+//! In: a graph. Out: a [`Flow`], which numbers reachable blocks by *rank*, their position in reverse postorder; everything
+//! else is indexed by rank. Cost: linear times the logarithm of the dominator tree's depth for a reducible graph. An
+//! irreducible graph also needs the iteration of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm").
 //!
-//! Dominators of a reducible graph need no iteration: leaving out an edge back to a block that dominates its
-//! source changes no dominator. So they are computed once without the edges that go back in the order, and only
-//! if one of those turns out to enter a loop from its side is the slow way taken. Ancestors in the tree are found
-//! through skew-binary jump pointers (Myers, "An Applicative Random-Access Stack"), so that long straight code
-//! costs nothing extra.
+//! Dominators of a reducible graph need no iteration: an edge back to a block that dominates its source can be left out
+//! without changing any dominator. So dominators are first computed without the retreating edges. Only if one of those
+//! edges enters a loop from the side is the iteration run. Ancestors in the tree are found through skew-binary jump
+//! pointers (Myers, "An Applicative Random-Access Stack"), so long straight-line code costs nothing extra.
 
 use crate::ir::graph::Graph;
 use crate::ir::index::Block;
 
-/// Stands for the absence of a rank or a loop.
+/// Marks the absence of a rank or a loop.
 pub const NONE: u32 = u32::MAX;
 
-/// A natural loop: the blocks from which an edge back to `head` is reached without leaving through `head`.
+/// A natural loop: the blocks that reach an edge back to `head` without passing through `head`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoopData {
-    /// The rank of the block that dominates all others in it.
+    /// The rank of the block that dominates all others in the loop.
     pub head: u32,
-    /// The loop around it, or [`NONE`].
+    /// The enclosing loop, or [`NONE`].
     pub parent: u32,
-    /// How many loops it is in, itself included.
+    /// The nesting depth: how many loops contain this one, itself included.
     pub depth: u16,
 }
 
@@ -35,26 +33,26 @@ pub struct Flow {
     pub order: Vec<Block>,
     /// The rank of each block; [`NONE`] if it is unreachable.
     pub rank: Vec<u32>,
-    /// The rank of the immediate dominator; the entry's is itself.
+    /// The rank of each block's immediate dominator; the entry is its own.
     pub idom: Vec<u32>,
-    /// The innermost loop each block is in, or [`NONE`].
+    /// The innermost loop of each block, or [`NONE`].
     pub innermost: Vec<u32>,
-    /// The loops, inner ones before those around them.
+    /// The loops, inner ones before the loops that enclose them.
     pub loops: Vec<LoopData>,
-    /// How many blocks dominate this one strictly.
+    /// How many blocks strictly dominate each block.
     height: Vec<u32>,
     jump: Vec<u32>,
-    /// Numbers of the dominator tree in preorder, and how many blocks are below, this one included.
+    /// Each block's preorder number in the dominator tree, and the size of its subtree, itself included.
     first: Vec<u32>,
     size: Vec<u32>,
     stack: Vec<(Block, u32)>,
     work: Vec<u32>,
-    /// For each loop one that is around it, or itself as long as none is known to be.
+    /// For each loop an enclosing one, or itself while none is known.
     around: Vec<u32>,
 }
 
 impl Flow {
-    /// Computes everything anew.
+    /// Recomputes everything.
     pub fn find(&mut self, graph: &Graph) {
         self.find_order(graph);
         self.find_dominators(graph);
@@ -67,19 +65,19 @@ impl Flow {
         self.find_dominators(graph);
     }
 
-    /// Whether there is a way from the entry to a block.
+    /// Whether a block is reachable from the entry.
     pub fn is_reached(&self, block: Block) -> bool {
         self.rank[block.at()] != NONE
     }
 
-    /// Whether each way to `b` passes through `a`. Ranks.
+    /// Whether every path to `b` passes through `a`. Takes ranks.
     #[inline]
     pub fn dominates(&self, a: u32, b: u32) -> bool {
         let first = self.first[a as usize];
         first <= self.first[b as usize] && self.first[b as usize] < first + self.size[a as usize]
     }
 
-    /// The nearest block that dominates both. Ranks.
+    /// The nearest common dominator of two blocks. Takes ranks.
     pub fn meet(&self, a: u32, b: u32) -> u32 {
         let mut at = a;
         while !self.dominates(at, b) {
@@ -89,13 +87,13 @@ impl Flow {
         at
     }
 
-    /// How many blocks dominate this one strictly.
+    /// How many blocks strictly dominate this one.
     #[inline(always)]
     pub fn height(&self, rank: u32) -> u32 {
         self.height[rank as usize]
     }
 
-    /// How many loops a block is in.
+    /// How many loops contain a block.
     #[inline]
     pub fn depth(&self, rank: u32) -> u16 {
         match self.innermost[rank as usize] {
@@ -104,7 +102,7 @@ impl Flow {
         }
     }
 
-    /// Computes `order` and `rank` alone.
+    /// Computes only `order` and `rank`.
     pub fn find_order(&mut self, graph: &Graph) {
         self.order.clear();
         self.rank.clear();
@@ -176,7 +174,7 @@ impl Flow {
         self.jump[rank as usize] = if is_even { far } else { idom };
     }
 
-    /// The nearest common dominator while the tree is not numbered.
+    /// The nearest common dominator; usable before the tree is numbered.
     fn meet_by_height(&self, a: u32, b: u32) -> u32 {
         let height = |rank: u32| self.height[rank as usize];
         let (mut a, mut b) = if height(a) < height(b) { (b, a) } else { (a, b) };
@@ -220,14 +218,14 @@ impl Flow {
         }
     }
 
-    /// Gives each block an interval that holds those of the blocks it dominates.
+    /// Numbers the dominator tree so that each block's interval contains those of the blocks it dominates.
     fn number_tree(&mut self) {
         let n_blocks = self.order.len();
         self.size.fill(1);
         for rank in (1..n_blocks).rev() {
             self.size[self.idom[rank] as usize] += self.size[rank];
         }
-        // `work` holds the first free number below each block.
+        // The first free number in each block's subtree.
         self.work.clear();
         self.work.resize(n_blocks, 1);
         self.first[0] = 0;
@@ -264,7 +262,7 @@ impl Flow {
         }
     }
 
-    /// Walks back from the ends of a loop to its head; loops found before are inside and are stepped over.
+    /// Walks backwards from the sources of a loop's back edges to its head; skips over the inner loops found before.
     fn fill_loop(&mut self, graph: &Graph, head: u32) {
         let this = self.loops.len() as u32;
         self.loops.push(LoopData { head, parent: NONE, depth: 0 });
@@ -292,7 +290,7 @@ impl Flow {
         }
     }
 
-    /// The outermost loop around one, of those that were found so far.
+    /// The outermost loop found so far that encloses this one.
     fn outermost(&mut self, inner: u32) -> u32 {
         let mut at = inner;
         while self.around[at as usize] != at {

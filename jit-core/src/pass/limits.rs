@@ -1,8 +1,8 @@
-//! Limits on what the passes do beyond what they must, by which a fault is found.
+//! Limits on optional work of the passes; faults are found by bisecting over them.
 //!
-//! Some of a pass's work could as well be left out: a rewritten value, a forwarded load, a value that leaves its loop, a
-//! node that becomes part of a larger instruction, an interval of a range that gets a register. Each is a *step*. A function is
-//! right after any number of steps, so if one more makes it wrong, that step is at fault.
+//! Some of a pass's work could as well be left out: a rewritten value, a forwarded load, a value hoisted out of its loop, a
+//! node that becomes part of a larger instruction, an interval that gets a register. Each is a *step*. A function is right
+//! after any number of steps, so if one more makes it wrong, that step is at fault.
 
 /// How many steps each pass may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,7 +18,7 @@ impl Limits {
     /// The passes that take steps, in their order.
     pub const PASSES: [&'static str; 6] = ["represent", "rewrite", "forward", "place", "tile", "allocate"];
 
-    /// Limits the pass with this name; whether there is one.
+    /// Limits the pass with this name; returns whether it exists.
     ///
     /// ```
     /// use azulejo_core::pass::limits::Limits;
@@ -54,18 +54,18 @@ impl Default for Steps {
 }
 
 impl Steps {
-    /// None taken, and so many allowed.
+    /// Resets the count and sets the limit.
     pub(super) fn start(&mut self, allowed: u64) {
         *self = Steps { allowed, taken: 0 };
     }
 
-    /// Whether another one may be taken.
+    /// Whether another step is allowed.
     #[inline(always)]
     pub(super) fn may(&self) -> bool {
         self.taken < self.allowed
     }
 
-    /// Takes one, if that is allowed; whether it was.
+    /// Takes a step if another is allowed; returns whether it did.
     #[inline(always)]
     pub(super) fn take(&mut self) -> bool {
         let may = self.may();
@@ -73,7 +73,7 @@ impl Steps {
         may
     }
 
-    /// How many were taken.
+    /// How many steps were taken.
     pub(super) fn taken(&self) -> u64 {
         self.taken
     }

@@ -1,13 +1,13 @@
-//! Find live ranges, and join those that can share one place.
+//! Find live ranges, and join those that can share a place.
 //!
-//! In: a tile list. Out: [`Ranges`]. Needs: each virtual register defined once, and its definition on every way
-//! to each use. Cost: the sum of the ranges' lengths in blocks, plus sorting.
+//! In: a tile list. Out: [`Ranges`]. Needs: each virtual register has one definition, which dominates its uses. Cost: the
+//! sum of the ranges' lengths in blocks, plus sorting.
 //!
-//! What is used in its own block alone is live from there to there. Other liveness goes from each use up to the
-//! definition, block by block, stopping at blocks seen before; so it is right for loops of any shape, and costs what the
-//! result is long. Union-find joins a tied result with the
-//! operand it takes over, and block parameters with their arguments, innermost loops first, wherever the two are
-//! never live at once. What stays apart is moved. Constants stay apart: they are made again for free.
+//! A virtual register that is used only in its own block is live from its definition to its last use. Otherwise liveness is
+//! propagated from each use backwards to the definition, block by block, stopping at blocks already visited; this is right
+//! for loops of any shape, and costs no more than the length of the result. Union-find joins a tied result with its
+//! operand, and block parameters with their arguments, innermost loops first, if the two are never live at once. Values
+//! that are not joined need moves. Constants are never joined: they are rematerialized for free.
 
 use crate::ir::grouped::Grouped;
 use crate::ir::index::{InstId, List, LiveRange, Vreg, index};
@@ -17,38 +17,38 @@ use crate::ir::tiles::{Constraint, Edge, Operand, Role, TileList};
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// By block: its predecessors.
+    /// The predecessors of each block.
     preds: Grouped<u32>,
     spans: Vec<Span>,
     far: Vec<FarUse>,
-    /// By block: the last virtual register found to be live where it starts, and where it ends.
+    /// By block: the last virtual register found to be live-in, and live-out.
     live_in: Vec<Vreg>,
     live_out: Vec<Vreg>,
-    /// By block: where its last use there ends, if it is not live where the block ends.
+    /// By block: the end of the virtual register's last use there, if it is not live-out.
     ends: Vec<Pos>,
-    /// The blocks where it is live, and those whose predecessors are to be visited.
+    /// The blocks in which it is live, and those whose predecessors are still to be visited.
     touched: Vec<u32>,
     open: Vec<u32>,
     found: Vec<Segment>,
-    /// For each virtual register one that it is joined to, or itself.
+    /// Union-find: for each virtual register another one that it is joined to, or itself.
     joined: Vec<Vreg>,
     lists: Lists,
     pairs: Vec<(u16, Vreg, Vreg)>,
 }
 
-/// Where a virtual register is defined, and from there to its last use in the same block.
+/// The live range of a virtual register within its defining block, from the definition to the last use there.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     block: u32,
     segment: Segment,
-    /// The last of its uses in other blocks, in [`Scratch::far`].
+    /// Index in [`Scratch::far`] of the last of its uses in other blocks; the head of a linked list.
     far: u32,
 }
 
-/// How many blocks are looked at for each one that is live, before sorting those is quicker.
+/// Up to this ratio of blocks scanned to live blocks, a scan is quicker than sorting the live ones.
 const MAX_SPARSE: usize = 4;
 
-/// How many segments of a list are shifted for others at once.
+/// How many segments of a list may be shifted by one insertion.
 const MAX_SHIFTED: usize = 32;
 
 const NONE: u32 = u32::MAX;
@@ -59,14 +59,14 @@ const UNDEFINED: Span = Span { block: NONE, segment: Segment::EMPTY, far: NONE }
 struct FarUse {
     block: u32,
     end: Pos,
-    /// The one in a block before.
+    /// The index of the use in an earlier block.
     next: u32,
 }
 
-/// Where an operand is read last; `None` if it is a result or scratch.
+/// The end of an operand's use; `None` if it is a result or scratch.
 pub(super) fn use_end(operand: &Operand, inst: InstId) -> Option<Pos> {
     match (operand.role, operand.constraint) {
-        // A move before the instruction takes it where it must be.
+        // A move before the instruction puts it into its place.
         (Role::Use | Role::LateUse, Constraint::Fixed(_) | Constraint::OutArg(_)) => Some(inst.early()),
         (Role::Use, _) => Some(inst.late()),
         (Role::LateUse, _) => Some(inst.after()),
@@ -86,7 +86,7 @@ pub fn live(scratch: &mut Scratch, tiles: &TileList, out: &mut Ranges) {
     scratch.finish(tiles, out);
 }
 
-/// Finds the predecessors of each block; all blocks by position.
+/// Finds the predecessors of each block; blocks are named by position.
 pub(super) fn find_preds(tiles: &TileList, preds: &mut Grouped<u32>) {
     let position = |edge: &Edge| tiles.position[edge.to.at()] as usize;
     preds.start(tiles.blocks.len());
@@ -99,7 +99,7 @@ pub(super) fn find_preds(tiles: &TileList, preds: &mut Grouped<u32>) {
 }
 
 impl Scratch {
-    /// Finds definitions and uses. A block stands behind those that dominate it, so a definition before its uses.
+    /// Finds definitions and uses. A block comes after its dominators, so a definition comes before its uses.
     fn find_spans(&mut self, tiles: &TileList) {
         self.spans.clear();
         self.spans.resize(tiles.vregs.len(), UNDEFINED);
@@ -170,7 +170,7 @@ impl Scratch {
         }
     }
 
-    /// Finds where a virtual register is live that is used in other blocks than its own.
+    /// Finds the segments of a virtual register that is used in other blocks than its own.
     fn find_blocks(&mut self, tiles: &TileList, vreg: Vreg, span: Span) {
         self.touched.clear();
         self.touched.push(span.block);
@@ -202,7 +202,7 @@ impl Scratch {
             }
         }
         self.found.clear();
-        // A block stands behind those that dominate it, so the definition's block comes first.
+        // A block comes after its dominators, so the definition's block comes first.
         let first = span.block;
         if ((last - first) as usize) < self.touched.len() * MAX_SPARSE {
             for block in first..=last {
@@ -218,7 +218,7 @@ impl Scratch {
         }
     }
 
-    /// Adds a block, behind those added before, to where a virtual register is live.
+    /// Adds a block to the segments of a virtual register; blocks are added in order.
     fn add_block(&mut self, tiles: &TileList, vreg: Vreg, block: u32, span: Span) {
         let data = &tiles.blocks[block as usize];
         let start = if block == span.block { span.segment.start } else { data.first().gap() };
@@ -230,8 +230,8 @@ impl Scratch {
         }
     }
 
-    /// Joins ranges. A tied result that is not joined to its operand must be free where that is read: a move
-    /// puts the operand there.
+    /// Joins ranges. A tied result that is not joined to its operand must be free where the operand is read, because a move
+    /// puts the operand into the result's place.
     fn join(&mut self, tiles: &TileList) {
         self.joined.clear();
         self.joined.extend((0..tiles.vregs.len()).map(Vreg::from));
@@ -304,7 +304,7 @@ impl Scratch {
     }
 }
 
-/// The one that stands for all that a virtual register is joined to.
+/// The representative of all virtual registers joined to this one.
 fn find(joined: &mut [Vreg], vreg: Vreg) -> Vreg {
     let mut at = vreg;
     while joined[at.at()] != at {
@@ -330,8 +330,8 @@ pub(super) fn intersect(a: &[Segment], b: &[Segment]) -> bool {
     false
 }
 
-/// The first segment behind this one that ends behind a position. It is mostly the next; one far away costs the logarithm
-/// of how far.
+/// The first segment after `at` that ends after a position. It is mostly the next one; a distant one costs the logarithm of
+/// the distance.
 #[inline(always)]
 fn skip(list: &[Segment], at: usize, position: Pos) -> usize {
     match list.get(at + 1) {
@@ -352,7 +352,7 @@ fn skip_far(list: &[Segment], at: usize, position: Pos) -> usize {
     near
 }
 
-/// How many segments of a sorted list end at a position or before.
+/// How many segments of a sorted list end at or before a position.
 fn ends_by(list: &[Segment], position: Pos) -> usize {
     match list {
         [first, ..] if first.end > position => 0,
@@ -360,17 +360,17 @@ fn ends_by(list: &[Segment], position: Pos) -> usize {
     }
 }
 
-/// The segments of each virtual register, all in one pool. Most lists are one run that is sorted and disjoint; one that
-/// grows moves to the pool's end, with room to grow again. Where many segments would have to be shifted, what is added
-/// becomes a run of its own, as where many cases of a switch bring a value to the same loop's head. A run is at least twice
-/// as long as the next one of the same list, so that there are few, and no segment is moved more often than the logarithm
-/// of how many there are.
+/// The segments of each virtual register, all in one pool. Most lists are one run that is sorted and disjoint. A list that
+/// grows moves to the pool's end, with room to grow again. Where an insertion would shift many segments, the new segments
+/// become a run of their own; this happens where many cases of a switch bring a value to the same loop header. A run is at
+/// least twice as long as the next one of the same list, so a list has few runs, and a segment is moved no more often than
+/// the logarithm of the number of segments.
 #[derive(Debug, Default)]
 struct Lists {
     pool: Vec<Segment>,
-    /// The first run of each list, and behind those some more.
+    /// The first run of each list, followed by the further runs of all lists.
     runs: Vec<Run>,
-    /// The runs of lists that are being joined, the longest first.
+    /// The runs of the list that is being balanced, the longest first.
     open: Vec<Run>,
 }
 
@@ -379,12 +379,12 @@ struct Run {
     start: u32,
     len: u32,
     room: u32,
-    /// The next one of the same list, if there is one.
+    /// The next run of the same list.
     next: RunId,
 }
 
 index! {
-    /// A run of segments. The first ones are those that lists begin with, and are numbered like them.
+    /// A run of segments. The first run of a list has the list's number.
     RunId, "run"
 }
 
@@ -438,7 +438,7 @@ impl Lists {
         if given.len == 0 || given.next == RunId::NONE && self.add_in_place(given, to) {
             return;
         }
-        // The last run of the one list goes on with the first of the other.
+        // Append the runs of `from` to those of `to`.
         let mut last = RunId::of(to);
         while self.runs[last.at()].next.is_some() {
             last = self.runs[last.at()].next;
@@ -459,7 +459,7 @@ impl Lists {
         self.balance(to);
     }
 
-    /// Adds a run to the longest one of a list, if few segments are shifted for it.
+    /// Merges a run into the longest run of a list, if that shifts few segments; returns whether it did.
     fn add_in_place(&mut self, given: Run, to: Vreg) -> bool {
         let Run { start, len, room, next } = self.runs[to.at()];
         let first = self.pool[given.start as usize].start;
@@ -476,7 +476,7 @@ impl Lists {
             self.pool.resize(kept + room as usize, Segment::EMPTY);
             self.runs[to.at()] = Run { start: kept as u32, len, room, next };
         }
-        // The two places are apart.
+        // The two ranges do not overlap.
         let given = given.range();
         let (low, high) = self.pool.split_at_mut(given.start.max(kept));
         let (given, kept) = match given.start < kept {
@@ -507,7 +507,7 @@ impl Lists {
         self.open = open;
     }
 
-    /// Makes these the runs of a list that had as many or more.
+    /// Replaces the runs of a list; there are no more of them than before.
     fn write(&mut self, list: Vreg, runs: &[Run]) {
         let mut at = RunId::of(list);
         for (index, run) in runs.iter().enumerate() {
@@ -548,10 +548,10 @@ impl Lists {
     }
 }
 
-/// Merges a sorted list into the first `len` segments of another, behind which there is room; joins those that touch
-/// and gives how many there are. Those before `tail` are not touched.
+/// Merges a sorted list into the first `len` segments of another, which has room behind them. Joins segments that touch,
+/// and returns how many there are. The segments before `tail` stay as they are.
 fn merge(kept: &mut [Segment], len: usize, tail: usize, given: &[Segment]) -> usize {
-    // From behind, so that nothing is overwritten that is still needed.
+    // From the back, so that no segment is overwritten before it is moved.
     let (mut left, mut right, mut to) = (len, given.len(), len + given.len());
     while right > 0 {
         to -= 1;

@@ -5,17 +5,17 @@
 //! | [`build`] | a graph of bytecode, or of one opcode for a stencil | `check::graph` |
 //! | [`represent`] | block parameters of the types that they carry | `check::graph` |
 //! | [`rewrite`] | a smaller graph, by rules, folding and value numbering | `check::graph` |
-//! | [`forward`] | loads that take what was stored | `check::graph` |
-//! | [`rewrite`] | what became known by that | `check::graph` |
-//! | [`dead`] | a graph without what nobody uses | `check::graph` |
-//! | `close` | constants of a stencil's holes | `check::closed` |
+//! | [`forward`] | loads replaced by the stored values | `check::graph` |
+//! | [`rewrite`] | the simplifications that forwarding enables | `check::graph` |
+//! | [`dead`] | a graph without unused nodes | `check::graph` |
+//! | `close` | constants in place of a stencil's holes | `check::closed` |
 //! | [`place`] | a schedule: each floating value in a block | `check::schedule`, `check::copies` |
 //! | [`tile`] | a tile list: instructions | `check::tiles` |
-//! | [`live`] | live ranges | with the next |
+//! | [`live`] | live ranges | judged together with `allocate` |
 //! | [`allocate`] | an assignment: places for operands, and moves | `check::assignment` |
 //!
-//! [`Compilation`] calls them. No pass calls another; [`flow`] and [`number`] are analyses that several use, [`limits`] and [`chaos`]
-//! are how tests steer them.
+//! [`Compilation`] calls the passes. No pass calls another. [`flow`] and [`number`] are analyses that several passes use;
+//! tests steer the passes through [`limits`] and [`chaos`].
 
 pub mod allocate;
 pub mod build;
@@ -42,12 +42,12 @@ use crate::ir::tiles::TileId;
 use crate::target::{Reg, RegisterFile};
 use crate::text::print;
 
-/// What is compiled for.
+/// The compilation target: tiles, CPU features, registers and rewrite rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// The tiles to choose from.
     pub set: &'a TileSet,
-    /// The CPU's features, a bit each in the tile set's order.
+    /// The available CPU features, one bit each in the tile set's order.
     pub features: u32,
     /// The registers.
     pub registers: &'a RegisterFile,
@@ -58,7 +58,7 @@ pub struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Prints with the names of its tiles and registers.
+    /// Calls `print` with the names of the target's tiles and registers.
     pub fn named<T>(&self, print: impl FnOnce(print::Names<'_>) -> T) -> T {
         let tile = |tile: TileId| self.set.tiles[tile.0 as usize].name.to_string();
         let reg = |reg: Reg| (self.registers.name)(reg).to_string();

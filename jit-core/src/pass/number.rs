@@ -1,20 +1,20 @@
 //! Number values: of floating nodes that compute the same, one remains.
 //!
-//! In and out: a graph. Keeps: which blocks there are, what is pinned. Cost: linear.
+//! In and out: a graph. Keeps: the blocks and all pinned nodes. Cost: linear.
 //!
-//! A floating node depends on its operands alone and is placed later, so equal nodes need no dominance between
-//! them. Operands are numbered before users; parameters stand for themselves. [`Table`] is also what `rewrite`
-//! looks its nodes up in, so that both happen in one walk there.
+//! A floating node depends on its operands alone and is placed later, so equal nodes need not dominate one another.
+//! Operands are numbered before users; parameters are equal only to themselves. `rewrite` uses [`Table`] too, and so does
+//! value numbering and rewriting in one walk.
 
 use crate::ir::graph::Graph;
 use crate::ir::index::Node;
 use crate::vocab::Props;
 
-/// The floating nodes seen so far, by what they compute; open addressing, memory kept between functions.
+/// A hash table of the floating nodes seen so far, by what they compute; open addressing, memory kept between functions.
 ///
-/// Nodes are looked up near those they use, so a node's first place is near that of its last operand: in a long function
-/// the cells that were visited last are those that are visited next, and stay in the cache. Where many nodes have the
-/// same operand, that place fills up; after [`NEAR`] cells the search goes on at a place that the whole hash gives.
+/// Nodes are looked up at about the time of their operands, so a node's first cell is near that of its last operand: in a
+/// long function the cells visited next are those visited last, and are still in the cache. Where many nodes share an
+/// operand, that neighborhood fills up; after [`NEAR`] cells the search continues at a cell chosen by the whole hash.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     cells: Vec<Cell>,
@@ -27,17 +27,17 @@ struct Cell {
     node: Node,
 }
 
-/// How many cells are searched near an operand's place.
+/// How many cells are searched near an operand's cell.
 const NEAR: usize = 4;
-/// How far from there they may be.
+/// How far a node's first cell may be from its operand's.
 const SPREAD: usize = 512;
-/// In how many cells nodes without operands are at first.
+/// How many cells the first cells of nodes without operands are spread over.
 const SPREAD_OF_LEAVES: usize = 1 << 13;
 
 const FREE: Cell = Cell { hash: 0, node: Node::NONE };
 
 impl Table {
-    /// Empties the table for about this many nodes.
+    /// Empties the table, and sizes it for about this many nodes.
     pub fn clear(&mut self, expected: usize) {
         let size = (expected * 2).next_power_of_two().max(64);
         self.cells.clear();
@@ -45,7 +45,8 @@ impl Table {
         self.len = 0;
     }
 
-    /// The first node looked up that computes what this one does; often the node itself, which is remembered.
+    /// Returns the first node looked up that computes the same as this one; if there is none, enters this node and returns
+    /// it.
     pub fn find(&mut self, graph: &Graph, node: Node) -> Node {
         if self.len * 2 >= self.cells.len() {
             self.grow(graph);
@@ -60,7 +61,7 @@ impl Table {
         node
     }
 
-    /// The node that computes the same, or the free cell where it would be.
+    /// The node that computes the same, or the free cell for this one.
     #[inline(always)]
     fn search(&self, graph: &Graph, node: Node, hash: u32, place: usize) -> Result<Node, usize> {
         let mask = self.cells.len() - 1;
@@ -84,7 +85,8 @@ impl Table {
         let old = core::mem::replace(&mut self.cells, vec![FREE; size]);
         for cell in old.into_iter().filter(|cell| cell.node.is_some()) {
             let (hash, place) = hash(graph, cell.node);
-            // No two nodes in the table compute the same, though operands may have changed since they came there.
+            // No two nodes in the table are equal. The search may still find one, if operands have changed since a node was
+            // entered.
             if let Err(at) = self.search(graph, cell.node, hash, place) {
                 self.cells[at] = Cell { hash, ..cell };
             }
@@ -92,7 +94,7 @@ impl Table {
     }
 }
 
-/// The hash and the first place of a node: equal for nodes that are, whichever way round operands that commute stand.
+/// The hash and the first cell of a node; the same for equal nodes, in whichever order commutative operands are.
 #[inline]
 fn hash(graph: &Graph, node: Node) -> (u32, usize) {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -141,12 +143,12 @@ fn is_equal(graph: &Graph, a: Node, b: Node) -> bool {
 #[derive(Debug, Default)]
 pub struct Scratch {
     table: Table,
-    /// For each node the one that stands for it; `NONE` until it was seen.
+    /// For each node its representative; `NONE` until the node is visited.
     leader: Vec<Node>,
     stack: Vec<(Node, u32)>,
 }
 
-/// Makes every use of a floating node a use of the first one that computes the same.
+/// Redirects every use of a floating node to the first node that computes the same.
 pub fn number(scratch: &mut Scratch, graph: &mut Graph) {
     scratch.table.clear(graph.nodes.len());
     scratch.leader.clear();

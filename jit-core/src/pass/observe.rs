@@ -1,6 +1,6 @@
-//! Who looks at each stage's result: whoever asked to, and its judge.
+//! Observers and judges of each stage's result.
 //!
-//! In: a stage's result. Out: nothing but what an [`Observer`] makes of it, or that the result is wrong ([`judge`]).
+//! In: a stage's result. Out: whatever an [`Observer`] makes of it, or an error if the result is wrong ([`judge`]).
 
 use super::{Target, allocate};
 use crate::check::Violation;
@@ -14,15 +14,15 @@ use crate::ir::schedule::Schedule;
 use crate::ir::tiles::TileList;
 use core::fmt;
 
-/// The stages that an observer sees, in their order; `rewrite` a second time after `forward`.
+/// The stages that an observer sees, in their order; `rewrite` runs a second time after `forward`.
 pub const STAGES: [&str; 10] =
     ["build", "represent", "rewrite", "forward", "dead", "place", "tile", "live", "allocate", "emit"];
 
-/// Sees each stage's result. What is not overridden looks away.
+/// Sees each stage's result. The default methods ignore it.
 pub trait Observer {
     /// A graph, after the pass with this name.
     fn graph(&mut self, _pass: &'static str, _graph: &Graph) {}
-    /// Nodes have other numbers from now on: for each its new one, none if it is gone.
+    /// Nodes have been renumbered: the new number of each old node, or `NONE` if it was removed.
     fn renumbered(&mut self, _numbers: &[Node]) {}
     /// The placed graph.
     fn schedule(&mut self, _graph: &Graph, _schedule: &Schedule) {}
@@ -32,25 +32,25 @@ pub trait Observer {
     fn ranges(&mut self, _target: &Target<'_>, _tiles: &TileList, _ranges: &Ranges) {}
     /// The places of operands, and the moves.
     fn assignment(&mut self, _target: &Target<'_>, _allocated: &Allocated<'_>) {}
-    /// The machine code. Whoever emits it tells of it.
+    /// The machine code. The emitter calls this.
     fn code(&mut self, _target: &Target<'_>, _tiles: &TileList, _code: &Emitted<'_>) {}
 }
 
-/// What the allocator has made, and how.
+/// An allocator's result, and how it came about.
 #[derive(Clone, Copy)]
 pub struct Allocated<'a> {
-    /// Of which instructions.
+    /// The instructions.
     pub tiles: &'a TileList,
-    /// Of which ranges.
+    /// The live ranges.
     pub ranges: &'a Ranges,
     /// The places and moves.
     pub assignment: &'a Assignment,
-    /// The allocator's memory: it knows how ranges were cut.
+    /// The allocator's memory, which records how ranges were cut.
     pub(super) scratch: &'a allocate::Scratch,
 }
 
 impl Allocated<'_> {
-    /// What ranges were cut into, and where each part is.
+    /// The parts that ranges were cut into, and the place of each.
     pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
         self.scratch.parts(self.ranges, self.tiles)
     }
@@ -62,7 +62,7 @@ impl fmt::Debug for Allocated<'_> {
     }
 }
 
-/// Looks away always.
+/// Ignores everything.
 #[derive(Clone, Copy, Debug)]
 pub struct Blind;
 
@@ -73,8 +73,8 @@ pub(super) fn is_judged(target: &Target<'_>) -> bool {
     cfg!(debug_assertions) || target.check
 }
 
-/// Judges a stage's result. A violation is a fault of the compiler: a debug build shows it where it happened, another gives the
-/// function up.
+/// Judges a stage's result. A violation is a fault of the compiler: a debug build panics with the violations, a release
+/// build gives up the function.
 pub(super) fn judge(
     target: &Target<'_>,
     stage: &'static str,

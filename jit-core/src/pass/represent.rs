@@ -1,18 +1,18 @@
-//! Give each block parameter the type of what it carries.
+//! Give each block parameter the type of the values it carries.
 //!
-//! In and out: a graph as `build` makes it. A VM register that a function uses as several types is a 64-bit integer
-//! there, and so is each parameter that carries it. Some of them only ever bring a float, or a narrow integer, from its
-//! definition to its uses: they become parameters of that type, and what they were before is computed from them. The
-//! casts around them cancel out when the graph is rewritten. Keeps: the bits of every value. Cost: linear.
+//! In and out: a graph as `build` makes it. There, a VM register that a function uses as several types is a 64-bit integer,
+//! and so is each parameter that carries it. A parameter that only brings a float, or a narrow integer, from its definition
+//! to its uses becomes a parameter of that type, and the 64-bit integer is computed from it. The casts around it cancel out
+//! in `rewrite`. Keeps: the bits of every value. Cost: linear.
 //!
-//! Which type is found optimistically, so that a value may come around loops: a parameter has the type of what its first
-//! way in widens, or of a parameter among its ways in, until one of two things speaks against it.
+//! Types are found optimistically, so that values may travel around loops. A parameter takes the type of its first argument
+//! that is a widened value, or of a parameter among its arguments. It keeps that type unless one of two things is true:
 //!
-//! - Not all ways bring bits that the type has. That is so for narrow types only: any 64 bits are a `f64`.
-//! - The casts that are left, for ways that bring an integer and uses that want one, run as often as those that go.
+//! - An argument has bits that do not fit the type. This concerns narrow types only: any 64 bits are an `f64`.
+//! - The remaining casts, of integer arguments and for integer uses, run as often as the casts that are removed.
 //!
-//! A cast counts as often as its block is expected to run. A use that floats counts in the parameter's own block,
-//! for where it will stand is not known yet.
+//! A cast counts as often as its block is expected to run. A floating use counts in the parameter's own block, because it
+//! has no block of its own yet.
 
 use super::flow::Flow;
 use super::limits::Steps;
@@ -20,22 +20,22 @@ use crate::ir::graph::{Graph, Heat, NodeData};
 use crate::ir::index::{Block, List, Node};
 use crate::vocab::{Op, Sig, Type};
 
-/// How much more often a loop's block runs than one around it, as a power of two.
+/// How much more often a loop's block runs than the surrounding code, as a power of two.
 const LOOP_SHIFT: u32 = 3;
-/// The deepest loop that counts more than the one around it.
+/// The deepest nesting of loops that still raises the estimate.
 const DEEPEST: u16 = 6;
-/// How often a block outside of loops runs, beside one that is cold.
+/// How often a block outside of loops runs, relative to a cold block.
 const ONCE: u64 = 1 << LOOP_SHIFT;
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Scratch {
     flow: Flow,
-    /// The parameters that carry 64-bit integers.
+    /// The candidates: parameters that are 64-bit integers.
     params: Vec<Param>,
-    /// For each node its place in `params`.
+    /// For each node its index in `params`.
     number: Vec<u32>,
-    /// Ways by which one parameter gets another: the one that is given, the one that is given it, in the order of the former.
+    /// Pairs of parameters: the second has the first as an argument. Sorted by the first.
     passed: Vec<(u32, u32)>,
     work: Vec<u32>,
     inputs: Vec<Node>,
@@ -43,46 +43,46 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Gives its memory back.
+    /// Frees the memory.
     pub(super) fn release(&mut self) {
         *self = Scratch { steps: core::mem::take(&mut self.steps), ..Scratch::default() };
     }
 }
 
-/// What is known of a parameter.
+/// A candidate.
 #[derive(Clone, Copy, Debug)]
 struct Param {
     node: Node,
-    /// The type it is to have; `I64` if it stays.
+    /// The type it will have; `I64` if it stays an integer.
     ty: Type,
     /// How often its block runs.
     weight: u64,
-    /// How often uses other than ways into blocks want it as this type, and how often as an integer.
+    /// How often uses, other than as arguments of blocks, need this type, and how often they need the integer.
     typed_uses: u64,
     int_uses: u64,
-    /// Where in `passed` the parameters are that it is given to.
+    /// Index in `passed` of the first pair with this parameter as argument.
     first_passed: u32,
     is_waiting: bool,
-    /// The parameter that takes its place.
+    /// The parameter that replaces this one.
     made: Node,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// What a way into a block brings for a parameter.
+/// An argument of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Given {
-    /// A value of a narrower or another type, as 64 bits.
+    /// A value of a narrower type or of another class, widened to 64 bits.
     Widened(Node, Type),
-    /// Another parameter, or this one.
+    /// A candidate, possibly the parameter itself.
     Param(u32),
     Constant(u64),
-    /// What is read from memory can as well be read as a float.
+    /// A loaded value, which can be loaded as a float just as well.
     Loaded,
     Integer,
 }
 
-/// Gives parameters the types of what they carry; whether there was one to change.
+/// Gives parameters the types of the values they carry; returns whether any parameter changed.
 pub fn represent(scratch: &mut Scratch, graph: &mut Graph) -> bool {
     if !scratch.find_params(graph) {
         return false;
@@ -98,7 +98,7 @@ pub fn represent(scratch: &mut Scratch, graph: &mut Graph) -> bool {
 }
 
 impl Scratch {
-    /// Lists the parameters that may change, with the types that their ways in name; whether one does.
+    /// Lists the candidates, with the types of their widened arguments; returns false if no argument is widened.
     fn find_params(&mut self, graph: &Graph) -> bool {
         self.params.clear();
         self.number.clear();
@@ -106,7 +106,7 @@ impl Scratch {
         let params =
             || ended().flat_map(|block| &block.params).filter(|node| graph.node(**node).ty() == Type::I64);
         let type_of = |node: Node| graph.inputs(node).iter().find_map(|input| widened(graph, *input));
-        // Most functions have none, and many parameters.
+        // Most functions have no widened argument, but many parameters.
         if !params().any(|node| type_of(*node).is_some()) {
             return false;
         }
@@ -152,7 +152,7 @@ impl Scratch {
         }
     }
 
-    /// Parameters whose ways in name no type get that of a parameter among them.
+    /// A parameter without a widened argument takes the type of a parameter among its arguments.
     fn spread_types(&mut self, graph: &Graph) {
         self.passed.clear();
         for (to, param) in self.params.iter().enumerate() {
@@ -184,7 +184,7 @@ impl Scratch {
         }
     }
 
-    /// Where in `passed` the parameters are that one is given to.
+    /// The range in `passed` of pairs with this parameter as argument.
     fn passed_from(&self, param: u32) -> core::ops::Range<usize> {
         let end =
             self.params.get(param as usize + 1).map_or(self.passed.len(), |next| next.first_passed as usize);
@@ -214,7 +214,7 @@ impl Scratch {
         }
     }
 
-    /// Has parameters stay for which the type they might have does not serve, and looks again at who is given them.
+    /// Keeps a parameter an integer if its new type is impossible or does not pay, and reconsiders its neighbors.
     fn drop_dear(&mut self, graph: &Graph) {
         self.work.clear();
         self.work.extend((0..self.params.len() as u32).rev());
@@ -243,7 +243,7 @@ impl Scratch {
         }
     }
 
-    /// Whether a parameter can have its type, and fewer casts run then.
+    /// Whether a parameter can have its type, and fewer casts run with that type.
     fn serves(&self, graph: &Graph, at: u32) -> bool {
         let Param { node, ty, int_uses, typed_uses, .. } = self.params[at as usize];
         let (mut casts_typed, mut casts_as_int) = (int_uses, typed_uses);
@@ -270,16 +270,16 @@ impl Scratch {
         casts_typed < casts_as_int
     }
 
-    /// Makes the new parameters; whether there are any.
+    /// Makes the new parameters; returns whether there are any.
     fn retype(&mut self, graph: &mut Graph) -> bool {
         for param in &mut self.params {
             if param.ty != Type::I64 && !self.steps.take() {
                 param.ty = Type::I64;
             }
         }
-        // A limit may have kept one whose value another takes for granted.
+        // A step limit may have kept a parameter an integer on whose type another one relies.
         self.drop_dear(graph);
-        // What is given is looked at as it was, so all are made before any changes.
+        // Arguments are classified by the old graph, so all parameters are made before any node changes.
         let first_new = graph.nodes.len();
         for at in 0..self.params.len() {
             let Param { node, ty, .. } = self.params[at];
@@ -302,7 +302,7 @@ impl Scratch {
         true
     }
 
-    /// Gives a new parameter what the old one gets.
+    /// Sets the arguments of a new parameter from those of the old one.
     fn set_inputs(&mut self, graph: &mut Graph, at: usize) {
         let Param { node, ty, made, .. } = self.params[at];
         if ty == Type::I64 {
@@ -327,7 +327,7 @@ impl Scratch {
         self.inputs = inputs;
     }
 
-    /// Has the old parameter be computed from the new one, which takes its place.
+    /// Puts the new parameter into the block, and computes the old one from it.
     fn widen(&mut self, graph: &mut Graph, at: usize) {
         let Param { node, ty, made, .. } = self.params[at];
         if ty == Type::I64 {
@@ -350,27 +350,27 @@ impl Scratch {
     }
 }
 
-/// How a use wants a value that might be held as another type.
+/// The form in which a use needs a value that might be held as another type.
 enum Wants {
     Typed,
     Integer,
     Either,
 }
 
-/// How a user wants one of its operands, which is a 64-bit integer or of this type.
+/// The form in which a user needs one of its operands: as a 64-bit integer or as this type.
 fn wants(user: &NodeData, operand: usize, ty: Type) -> Wants {
     match user.op {
         Op::BITCAST if user.sig.ty == ty => Wants::Typed,
-        // The low bits of either are at hand.
+        // Both forms have the low bits.
         Op::UCAST if ty.is_int() && user.sig.ty.bits() <= ty.bits() => Wants::Either,
         Op::UCAST if ty == Type::F32 && user.sig.ty == Type::I32 => Wants::Typed,
-        // Memory takes the bits of a float as they are.
+        // A store writes the same bits from a float.
         Op::STORE if operand == 1 && ty.is_float() => Wants::Either,
         _ => Wants::Integer,
     }
 }
 
-/// The value of another type whose bits a 64-bit integer has, zeros above them.
+/// The value whose zero-extended bits a 64-bit integer is, with its type, if that is not a 64-bit integer.
 fn widened(graph: &Graph, node: Node) -> Option<(Node, Type)> {
     let NodeData { op, sig, .. } = *graph.node(node);
     let is_widening = matches!((op, sig.from, sig.ty), (Op::BITCAST, Type::F64, Type::I64))
@@ -387,7 +387,7 @@ fn widened(graph: &Graph, node: Node) -> Option<(Node, Type)> {
     }
 }
 
-/// What a 64-bit integer is that was made a float and an integer again.
+/// Strips round trips of a 64-bit integer through a float.
 fn unmoved(graph: &Graph, mut node: Node) -> Node {
     loop {
         let is_float = |node: Node, from, ty| {
