@@ -1,11 +1,11 @@
-//! Live ranges and the intervals that they are cut into.
+//! Live ranges, and the intervals that they are cut into.
 //!
-//! In: a tile list and its live ranges. Out: [`Intervals`], at first one for each range. What holds: the intervals of a
-//! range are disjoint and together are live wherever the range is; a cut is always before an instruction, so
-//! that all operands of one instruction that belong to one range are in one interval.
+//! In: a tile list and its live ranges. Out: [`Intervals`], at first one for each range. Holds afterwards: the intervals of
+//! a range are disjoint and together cover the range. A cut is always before an instruction, so all operands of one
+//! instruction that belong to one range are in one interval.
 //!
-//! Cutting off the front of an interval costs what the front is long, not what is left: the rest keeps its place in
-//! the pool. So a long range that is cut many times costs no more than its length.
+//! Cutting off the front of an interval takes time linear in the front, since the rest stays in place in the pool. So
+//! cutting a long range many times costs no more than its length.
 
 use super::super::live::use_end;
 use crate::ir::grouped::Grouped;
@@ -17,15 +17,15 @@ use crate::target::Reg;
 /// How much more an instruction in a loop counts than one outside.
 const LOOP_WEIGHT: f32 = 8.0;
 const MAX_DEPTH: u16 = 8;
-/// What an instruction in a cold block counts.
+/// The weight of an instruction in a cold block.
 const COLD_WEIGHT: f32 = 0.01;
 
-/// Where an interval is.
+/// The place of an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     Waiting,
     Reg(Reg),
-    /// In its range's spill slot or, for a constant, nowhere.
+    /// In its range's spill slot; a constant is in no place.
     Memory,
 }
 
@@ -34,108 +34,108 @@ index! {
     pub(super) Interval, "interval"
 }
 
-/// What is known of an interval.
+/// An interval's data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IntervalData {
     pub(super) range: LiveRange,
     /// In [`Intervals::segments`].
     pub(super) segments: List,
-    /// In [`Intervals::uses`]: what touches it.
+    /// Its uses, in [`Intervals::uses`].
     uses: List,
     /// How many of its uses are operands of instructions.
     n_operands: u32,
-    /// What its uses count together.
+    /// The sum of its uses' costs.
     cost: f32,
     /// How many positions it covers.
     length: u32,
-    /// What it costs to have it in memory, for each position that it is live.
+    /// The cost of having it in memory, per position.
     pub(super) weight: f32,
-    /// Whether all of it is in one loop and of one heat.
+    /// Whether all its blocks have the same level: one loop and one heat.
     pub(super) is_level: bool,
     pub(super) place: Place,
 }
 
 impl IntervalData {
-    /// With its weight.
+    /// Sets the weight.
     fn weighed(self) -> IntervalData {
         IntervalData { weight: self.cost / self.length.max(1) as f32, ..self }
     }
 
-    /// Whether no instruction touches it: it only waits. Blocks hand values on from memory to memory as well.
+    /// Whether no instruction touches it. Edges can move values from memory to memory.
     pub(super) fn is_idle(&self) -> bool {
         self.n_operands == 0
     }
 }
 
-/// How a range is touched.
+/// The kind of a use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Touch {
-    /// By this operand, of those in [`TileList::operands`].
+    /// It is an operand; the index in [`TileList::operands`].
     Operand(u32),
-    /// It is an argument at the end of a block.
+    /// It is an argument of an edge at the end of a block.
     Argument,
     /// It is a parameter of the block that starts here.
     Parameter,
 }
 
-/// Something touches a range.
+/// A use of a range, definitions included.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Use {
-    /// At which position.
+    /// Its position.
     pub(super) at: Pos,
     pub(super) touch: Touch,
-    /// How often it happens, compared with others.
+    /// How often it happens, relative to other uses.
     pub(super) cost: f32,
 }
 
-/// A block of the tile list as the allocator sees it.
+/// A block of the tile list, as the allocator sees it.
 #[derive(Clone, Copy, Debug)]
 struct BlockSpan {
     end: Pos,
     cost: f32,
-    /// A number for whether it is cold, and the innermost loop around: between blocks that agree in this a value may move
-    /// without being moved more often than where it is needed.
+    /// Identifies the block's heat and its innermost loop. A move between blocks of the same level runs no more often than
+    /// the code that needs the value.
     level: Level,
-    /// The region that it is part of, or [`HOT`].
+    /// Its region, or [`HOT`].
     region: Region,
 }
 
 index! {
-    /// Blocks between which a value may move: each interval is cut into one for each level.
+    /// A set of blocks between which moving a value is cheap; an interval is cut into one for each level.
     Level, "level"
 }
 index! {
-    /// Cold blocks in a row that are entered at the first of them only.
+    /// A sequence of cold blocks that are entered only at the first.
     pub(super) Region, "region"
 }
 
-/// The region of blocks that are not cold.
+/// The region of hot blocks.
 const HOT: Region = Region::NONE;
-/// Blocks of different regions lead to a block, or hot ones.
+/// Marks a block with predecessors in several regions, or in hot code.
 const MANY: Region = Region(u32::MAX - 1);
 
-/// What is known of a region.
+/// A region's data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RegionData {
-    /// The last position of a block that leads there.
+    /// The last position of a predecessor.
     pub(super) before: Pos,
 }
 
 impl Region {
-    /// The level of its blocks while an interval is cut by regions; the first level is for all other blocks.
+    /// The level of its blocks while an interval is cut by regions; the first level is that of all other blocks.
     fn level(self) -> Level {
         Level(self.0 + 1)
     }
 }
 
-/// What an interval that is being cut has at one level.
+/// The part at one level of an interval that is being cut.
 #[derive(Clone, Copy, Debug)]
 struct AtLevel {
     n_segments: u32,
     n_uses: u32,
-    /// The last of its parts.
+    /// Index of its last part.
     last: u32,
-    /// Where the next segment and the next use go.
+    /// Where its next segment and its next use go.
     next_segment: u32,
     next_use: u32,
 }
@@ -144,41 +144,42 @@ impl AtLevel {
     const NONE: AtLevel = AtLevel { n_segments: 0, n_uses: 0, last: u32::MAX, next_segment: 0, next_use: 0 };
 }
 
-/// The most levels of which each gets an interval, whether it uses the range or not. Of more, those that do not are one: they
-/// have it in memory.
+/// An interval that touches at most this many levels is cut into one for each. If there are more, the levels without uses
+/// share one interval.
 const MAX_LEVELS: usize = 64;
 
-/// Room for a use.
+/// Fills the pool of uses before they are added.
 const NO_USE: Use = Use { at: Pos::START, touch: Touch::Argument, cost: 0.0 };
 
-/// Every interval.
+/// All intervals.
 #[derive(Debug, Default)]
 pub(super) struct Intervals {
     pub(super) all: Vec<IntervalData>,
     segments: Vec<Segment>,
-    /// By range, sorted by position; then those of intervals that were cut out of the middle of others.
+    /// Uses by range, sorted by position. After them in the pool, those of intervals that were cut out of the middle of
+    /// others.
     uses: Grouped<Use>,
     blocks: Vec<BlockSpan>,
-    /// Of an interval that is being cut the parts and the uses, with their levels, and which levels those are.
+    /// While an interval is cut: its parts and uses with their levels, and the levels that it touches.
     parts: Vec<(Level, Segment)>,
     touches: Vec<(Level, Use)>,
     touched: Vec<Level>,
-    /// By level; nothing is at any unless an interval is being cut.
+    /// By level; all empty unless an interval is being cut.
     levels: Vec<AtLevel>,
     pub(super) regions: Vec<RegionData>,
-    /// By block: the region of those that lead there, as far as they stand before it, and where the last one ends.
+    /// By block: the region of its predecessors that come before it, and where the last of them ends.
     led_from: Vec<(Region, Pos)>,
-    /// By region or level: the last interval that was cut for which it was asked for.
+    /// By region or level: the last interval that was cut and for which it was wanted.
     wanted: Vec<Interval>,
     /// Where the first cold block starts.
     pub(super) first_cold: Pos,
-    /// Ranges that are moved where blocks hand values on, and where; sorted. Found when somebody asks.
+    /// Ranges and positions at which edges move values between different ranges; sorted. Computed on demand.
     moved: Vec<(LiveRange, Pos)>,
     is_moved_known: bool,
 }
 
 impl Intervals {
-    /// One interval for each range.
+    /// Makes one interval for each range.
     pub(super) fn fill(&mut self, tiles: &TileList, ranges: &Ranges) {
         let n_places = tiles.loops.len() as u32 + 1;
         self.blocks.clear();
@@ -187,7 +188,7 @@ impl Intervals {
             BlockSpan {
                 end: block.last().end(),
                 cost: often * if block.cold { COLD_WEIGHT } else { 1.0 },
-                // What is hot comes first, and what is in no loop last.
+                // Hot levels come before cold ones; of each heat, blocks outside of loops come last.
                 level: Level(block.cold as u32 * n_places + block.inner.0.min(n_places - 1)),
                 region: HOT,
             }
@@ -208,7 +209,7 @@ impl Intervals {
         }
     }
 
-    /// Finds regions: a cold block begins one unless all that leads there from before it is in the region at hand.
+    /// Finds regions: a cold block begins a new one unless all predecessors that come before it are in the current region.
     fn find_regions(&mut self, tiles: &TileList) {
         self.regions.clear();
         self.first_cold = Pos::NEVER;
@@ -247,7 +248,7 @@ impl Intervals {
         uses.finish();
     }
 
-    /// A new interval of these segments.
+    /// Makes an interval of these segments and uses.
     fn measure(&self, range: LiveRange, segments: List, uses: List) -> IntervalData {
         let length = self.segments[segments.range()].iter().map(|segment| segment.n_positions()).sum();
         let (mut n_operands, mut cost) = (0, 0.0);
@@ -264,12 +265,12 @@ impl Intervals {
         &self.segments[self.all[interval.at()].segments.range()]
     }
 
-    /// Everything that touches an interval, in order.
+    /// All uses of an interval, in order.
     pub(super) fn uses(&self, interval: Interval) -> &[Use] {
         &self.uses.pool[self.all[interval.at()].uses.range()]
     }
 
-    /// Everything that touches a range, in order.
+    /// All uses of a range, in order.
     pub(super) fn uses_of_range(&self, range: LiveRange) -> &[Use] {
         self.uses.group(range.at())
     }
@@ -279,7 +280,7 @@ impl Intervals {
         self.blocks[block_at(&self.blocks, self.segments(interval)[0].start)].cost > 1.0
     }
 
-    /// Whether blocks bring an interval values of other ranges, or take its value to other ranges.
+    /// Whether edges move values of other ranges into an interval, or its value into other ranges.
     pub(super) fn is_moved(&mut self, interval: Interval, tiles: &TileList, ranges: &Ranges) -> bool {
         if self.uses(interval).is_empty() {
             return false;
@@ -308,36 +309,36 @@ impl Intervals {
         self.moved.sort_unstable();
     }
 
-    /// Whether an interval begins in cold code, behind which nothing hot stands.
+    /// Whether an interval begins in cold code. No hot code follows that.
     pub(super) fn is_cold(&self, interval: Interval) -> bool {
         self.segments(interval)[0].start >= self.first_cold
     }
 
-    /// The region that an interval starts in.
+    /// The region in which an interval starts.
     pub(super) fn region(&self, interval: Interval) -> Region {
         let first = self.segments(interval)[0];
         self.blocks[self.block_at(first.start)].region
     }
 
-    /// Whether an interval is in cold code only, and in several regions.
+    /// Whether an interval is only in cold code, and in several regions.
     pub(super) fn is_in_regions(&self, interval: Interval) -> bool {
         let end = |last: &Segment| self.blocks[self.block_at(last.end.prev())].region;
         self.is_cold(interval)
             && self.segments(interval).last().is_some_and(|last| end(last) != self.region(interval))
     }
 
-    /// The block, by position in the tile list, that a position is in.
+    /// The block, by position in the tile list, that contains a position.
     pub(super) fn block_at(&self, position: Pos) -> usize {
         block_at(&self.blocks, position)
     }
 
-    /// How often a block is run, compared with others.
+    /// How often a block runs, relative to other blocks.
     pub(super) fn cost_of_block(&self, block: usize) -> f32 {
         self.blocks[block].cost
     }
 
-    /// Cuts off what is before a position, which is before an instruction and inside the interval. The front keeps
-    /// the interval's number; the rest has the number that is returned.
+    /// Cuts an interval at a position, which is before an instruction and inside the interval. The front keeps the
+    /// interval's number; the number of the rest is returned.
     pub(super) fn cut_before(&mut self, interval: Interval, at: Pos) -> Interval {
         debug_assert_eq!(at, at.gap(), "cuts are between instructions");
         let whole = self.all[interval.at()];
@@ -347,7 +348,7 @@ impl Intervals {
         let mut front = List { start: whole.segments.start, len: n_before };
         let crossed = self.segments[rest_at as usize];
         if crossed.start < at {
-            // The segment that is cut in two stays in its place for the rest; the front is written anew.
+            // The rest keeps the place of the segment that is cut in two; the segments of the front are written anew.
             front = List { start: self.segments.len() as u32, len: n_before + 1 };
             self.segments.extend_from_within(whole.segments.start as usize..rest_at as usize);
             self.segments.push(Segment { start: crossed.start, end: at });
@@ -370,8 +371,8 @@ impl Intervals {
         Interval::from(self.all.len() - 1)
     }
 
-    /// Cuts an interval into one for each level that it touches. The first keeps its number, the others are returned;
-    /// there may be none.
+    /// Cuts an interval into one for each level that it touches; see [`MAX_LEVELS`]. The first keeps its number, the others
+    /// are returned; there may be none.
     pub(super) fn cut_levels(&mut self, interval: Interval) -> NewIntervals {
         let first_new = self.all.len();
         let whole = self.all[interval.at()];
@@ -399,8 +400,8 @@ impl Intervals {
         (first..self.all.len()).map(Interval::from as fn(usize) -> Interval)
     }
 
-    /// Cuts a cold interval into one for each region where it is used or that is among these, and one for all others, which is
-    /// none of those that [`is_wanted`](Self::is_wanted). The first keeps its number, the others are returned; there may be
+    /// Cuts a cold interval into one for each region that uses it or is in `others`, and one for all remaining regions, for
+    /// which [`is_wanted`](Self::is_wanted) is false. The first keeps its number, the others are returned; there may be
     /// none.
     pub(super) fn cut_regions(
         &mut self,
@@ -422,12 +423,13 @@ impl Intervals {
         self.new_from(first_new)
     }
 
-    /// Whether a region was asked for when an interval was cut that had this number.
+    /// Whether a region was wanted when the interval with this number was last cut by regions.
     pub(super) fn is_wanted(&self, region: Region, interval: Interval) -> bool {
         self.wanted[region.at()] == interval
     }
 
-    /// Cuts an interval into one for each level that it touches, the lowest first, if there are no more levels than that.
+    /// Cuts an interval into one for each level that it touches, the lowest first; returns false if that is more than
+    /// `max_levels`.
     fn cut_by(
         &mut self,
         interval: Interval,
@@ -448,8 +450,7 @@ impl Intervals {
         is_cut
     }
 
-    /// Cuts segments where the level changes, and counts what each level gets of them; but no further than where there are
-    /// too many levels.
+    /// Cuts segments where the level changes, and counts the segments of each level. Stops if there are too many levels.
     fn find_parts(
         &mut self,
         segments: List,
@@ -486,7 +487,7 @@ impl Intervals {
         }
     }
 
-    /// Finds the level of each use, and counts what each level gets of them.
+    /// Finds the level of each use, and counts the uses of each level.
     fn find_touches(&mut self, uses: List, level: impl Fn(&BlockSpan, &[Interval]) -> Level) {
         let Intervals { touches, levels, blocks, wanted, .. } = self;
         touches.clear();
@@ -499,7 +500,7 @@ impl Intervals {
         }
     }
 
-    /// Makes an interval for each level, with its parts and uses in order.
+    /// Makes an interval of the parts and uses of each level, in order.
     fn write_levels(&mut self, interval: Interval) {
         let (n_segments, n_uses) = (self.segments.len(), self.uses.pool.len());
         let (mut segments_end, mut uses_end) = (n_segments as u32, n_uses as u32);
@@ -535,13 +536,13 @@ impl Intervals {
     }
 }
 
-/// Intervals that something was just cut into.
+/// The new intervals of a cut.
 pub(super) type NewIntervals = core::iter::Map<core::ops::Range<usize>, fn(usize) -> Interval>;
 
-/// How many blocks are looked at one by one before others are searched.
+/// How many blocks are scanned before a binary search.
 const MAX_STEPS: usize = 8;
 
-/// The block that a position is in, which is this one or one behind it.
+/// The block that contains a position; it is `first` or a later one.
 fn block_from(blocks: &[BlockSpan], first: usize, position: Pos) -> usize {
     let is_before = |block: &BlockSpan| block.end <= position;
     let n_before = blocks[first..].iter().take(MAX_STEPS).take_while(|block| is_before(block)).count();
@@ -551,13 +552,13 @@ fn block_from(blocks: &[BlockSpan], first: usize, position: Pos) -> usize {
     }
 }
 
-/// The block that a position is in.
+/// The block that contains a position.
 fn block_at(blocks: &[BlockSpan], position: Pos) -> usize {
     blocks.partition_point(|block| block.end <= position)
 }
 
-/// Tells everything that touches a virtual register: which, in which block (by position), where and how.
-/// In the order of positions, as far as one virtual register is concerned.
+/// Reports all uses of virtual registers: which register, in which block (by position), where and how. The uses of one
+/// virtual register come in order of position.
 fn each_touch(tiles: &TileList, mut tell: impl FnMut(Vreg, usize, Pos, Touch)) {
     for (at, block) in tiles.blocks.iter().enumerate() {
         for param in &tiles.args[block.params.range()] {
@@ -579,7 +580,7 @@ fn each_touch(tiles: &TileList, mut tell: impl FnMut(Vreg, usize, Pos, Touch)) {
     }
 }
 
-/// At which of its instruction's positions an operand is surely live.
+/// A position of the instruction at which an operand is certainly live.
 fn position(operand: &Operand, inst: InstId) -> Pos {
     match (use_end(operand, inst), operand.role) {
         (Some(end), _) => end.prev(),

@@ -1,33 +1,33 @@
-//! Where each range is at each position.
+//! The place of each range at each position.
 //!
-//! In: intervals with their places. Questions mostly come in the order of positions, so the answer is mostly where the last
-//! one was, or beside it; others take the logarithm of how far away it is.
+//! In: intervals with their places. Out: answers to queries. Queries mostly come in order of position, so the answer is
+//! mostly the last entry found or one beside it; any other costs the logarithm of the distance.
 
 use super::intervals::{Interval, IntervalData, Intervals, Place};
 use crate::ir::index::{List, LiveRange};
 use crate::ir::ranges::{Pos, Segment};
 
-/// Where ranges are; memory kept between functions.
+/// The places of ranges; memory kept between functions.
 #[derive(Debug, Default)]
 pub(super) struct Located {
     by_range: Vec<Whereabouts>,
-    /// Where the ranges that were cut are, sorted by position.
+    /// The segments of cut ranges with their places, by range and then by position.
     entries: Vec<(Segment, Place)>,
 }
 
-/// Where a range is.
+/// The place of one range.
 #[derive(Clone, Copy, Debug)]
 struct Whereabouts {
-    /// Its entries; none if it was not cut.
+    /// Its entries; empty if it was not cut.
     cut: List,
-    /// Where its next entry goes, and then the one that was asked for last.
+    /// While filling: where its next entry goes. Afterwards: the entry found last.
     near: u32,
-    /// Where all of it is, if it was not cut.
+    /// Its place, if it was not cut.
     place: Place,
 }
 
 impl Located {
-    /// Finds where the ranges are; the first intervals are theirs, the others were cut off.
+    /// Collects the places of all intervals; the first `n_ranges` are those of the ranges, the others were cut off.
     pub(super) fn fill(&mut self, intervals: &Intervals, n_ranges: usize) {
         let Located { by_range, entries } = self;
         let (wholes, cut_off) = intervals.all.split_at(n_ranges);
@@ -74,19 +74,19 @@ impl Located {
         !self.entries.is_empty()
     }
 
-    /// The entries of a range; none if it was not cut.
+    /// The entries of a range; empty if it was not cut.
     #[inline]
     pub(super) fn cut(&self, range: LiveRange) -> List {
         self.by_range[range.at()].cut
     }
 
-    /// A segment of a range that was cut, and where the range is there.
+    /// A segment of a cut range, and its place there.
     #[inline]
     pub(super) fn entry(&self, at: u32) -> (Segment, Place) {
         self.entries[at as usize]
     }
 
-    /// Where a range is at a position where it is live.
+    /// The place of a range at a position where it is live.
     #[inline]
     pub(super) fn place(&mut self, range: LiveRange, position: Pos) -> Place {
         let Whereabouts { cut, near, place } = self.by_range[range.at()];
@@ -102,7 +102,7 @@ impl Located {
         self.entry(near).1
     }
 
-    /// The entry of a cut range for a position; most often it is the one that is said to be near, or beside it.
+    /// The entry of a cut range for a position; mostly `near` or one beside it.
     pub(super) fn find(&self, cut: List, position: Pos, near: u32) -> u32 {
         let entries = &self.entries[cut.range()];
         let near = (near - cut.start) as usize;
@@ -114,7 +114,7 @@ impl Located {
         } else if is_at(near.wrapping_sub(1)) {
             near - 1
         } else {
-            // One ahead is found in the logarithm of how far it is.
+            // An entry ahead costs the logarithm of its distance.
             let is_behind = |at: usize| entries.get(at).is_some_and(|(segment, _)| segment.end <= position);
             let (mut start, mut step) = (0, entries.len());
             if is_behind(near) {

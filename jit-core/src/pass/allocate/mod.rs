@@ -1,29 +1,29 @@
-//! Give every value a place.
+//! Register allocation: give every value a place.
 //!
-//! In: a tile list and its live ranges. Out: an [`Assignment`]. Keeps: the tile list. Cost: for each interval, the
-//! holders that meet it in the registers it tries, up to the first that does not yield.
+//! In: a tile list and its live ranges. Out: an [`Assignment`]. Keeps: the tile list. Cost: for each interval, its
+//! conflicts in the registers that it tries, in each up to the first holder that does not yield.
 //!
-//! Ranges wait in the order in which they start. Each gets a register that is free wherever the range is live
-//! (holes count as free), the one that saves a move if possible. If there is none, the cheapest range in the way
-//! gives its register up: from its last use before that on, or altogether if it may be cut at the borders of loops
-//! instead, and waits again. If none is cheaper, the range is cut, where that is cheapest, and its intervals wait:
+//! Ranges wait in the order in which they start. Each gets a register that is free wherever the range is live (holes count
+//! as free), preferably one that saves a move. If no register is free, the cheapest conflicting range is evicted: from its
+//! last use before the conflict on, or altogether if it can be cut at the borders of loops instead. An evicted range waits
+//! again. If no conflicting range is cheaper, the waiting range is cut where that is cheapest, and its intervals wait:
 //!
-//! - at the borders of loops and of cold code, so that what is needed in the loop decides there, and a slow path
-//!   that destroys every register costs the fast one nothing;
-//! - before its first use, so that it does not hold a register while it waits;
-//! - before whatever it has to give way to;
-//! - and what still fits nowhere is in memory for one instruction.
+//! - at the borders of loops and of cold code, so that a loop gets the registers for what it needs, and a slow path
+//!   that clobbers every register costs the fast path nothing;
+//! - before its first use, so that it does not hold a register before it needs one;
+//! - before a conflict that does not yield;
+//! - around a single instruction, where it is in memory if it still fits nowhere.
 //!
-//! Cold code comes last, when all else has its place. A value that is not used in a cold *region* (cold blocks that are
-//! entered at their first) stays there where it was when control came in, so that a region moves what it needs and
-//! nothing more.
+//! Cold code comes last, when everything else has its place. A cold *region* is a sequence of cold blocks that are entered
+//! only at the first. A value that a region does not use stays there in the place that it had on entry, so a region moves
+//! only the values that it needs.
 //!
-//! An interval that is in memory is in its range's spill slot; each instruction that needs it in a register gets it
-//! in one for that instruction only, a *reload*. What a reload needs cannot be put off, so it may drive out any interval. A
-//! constant has no slot: it is made again. [`mod@write`] finds where to store, and moves values between intervals.
+//! An interval in memory is in its range's spill slot. Each instruction that needs it in a register gets it in one for that
+//! instruction only: a *reload*. A reload cannot wait, so it may evict any interval. A constant has no slot: it is
+//! rematerialized. [`mod@write`] decides where to store, and moves values between intervals.
 //!
-//! Operands in fixed registers and call arguments are moved into place right before the instruction, all at
-//! once, by [`moves`]; the registers that they take are reserved there.
+//! Operands in fixed registers and call arguments are moved into place right before the instruction, by one parallel move
+//! ([`moves`]); their registers are reserved at that instruction.
 
 mod intervals;
 mod located;
@@ -53,28 +53,28 @@ use std::collections::BinaryHeap;
 pub struct Scratch {
     occupied: Occupied,
     intervals: Intervals,
-    /// For each range the register that an interval of it was given last.
+    /// For each range the register that one of its intervals was last given.
     latest: Vec<Option<Reg>>,
-    /// What waits from the start, the first one last, and what waits again or was cut off.
+    /// The tasks of the initial ranges, the first one last; and those of intervals that were evicted or cut off.
     ranges: Vec<Task>,
     queue: BinaryHeap<Task>,
-    /// Intervals in cold code that wait for all else to have its place, and how often such were given theirs.
+    /// Intervals in cold code that are placed after everything else, and how many rounds of that there were.
     cold: Vec<Interval>,
     n_rounds: u32,
-    /// What is in registers where control enters regions: the range, the region, the register; sorted.
+    /// Which ranges are in registers on entry to which regions; sorted.
     entering: Vec<(LiveRange, Region, Reg)>,
-    /// For each operand its reload, if it needs a register for one.
+    /// For each operand its reload, if it needs one.
     reload_of: Vec<Reload>,
     reloads: Vec<ReloadData>,
     evicted: Vec<Interval>,
     write: write::Scratch,
-    /// Spills what fits, and takes other registers than the cheapest.
+    /// At random, spills intervals that fit, and takes other registers than the cheapest.
     pub(super) chaos: Chaos,
     pub(super) steps: Steps,
 }
 
 impl Scratch {
-    /// What ranges were cut into by the last allocation.
+    /// The parts that ranges were cut into by the last allocation.
     pub(super) fn parts<'a>(
         &'a self,
         ranges: &'a Ranges,
@@ -92,40 +92,41 @@ impl Scratch {
         })
     }
 
-    /// Gives its memory back.
+    /// Frees the memory.
     pub(super) fn release(&mut self) {
         let Scratch { chaos, steps, .. } = core::mem::take(self);
         *self = Scratch { chaos, steps, ..Scratch::default() };
     }
 }
 
-/// There is an instruction whose constraints cannot all be met.
+/// The constraints of an instruction cannot all be met.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Impossible {
     /// The instruction.
     pub inst: InstId,
 }
 
-/// What stands in the way of an interval in a register.
+/// The conflicts of an interval in a register.
 enum Look {
     /// Nothing.
     Free,
-    /// Intervals that can go; how much the dearest of them weighs.
+    /// Only intervals that can be evicted; the greatest of their weights.
     Held(f32),
-    /// Something that does not go, from this position on.
+    /// A holder that does not yield; the first such position.
     Blocked(Pos),
 }
 
-/// How many registers an instruction destroys that is one of those that all others are asked for together.
+/// An instruction that clobbers at least this many registers counts as a call; the clobbers of all calls are looked up
+/// together.
 const MANY: u32 = 4;
 
-/// How much of an interval the registers have room for that cannot have all of it.
+/// The registers with the most room for the front of an interval that fits in none.
 #[derive(Clone, Copy)]
 struct Room {
-    /// From which position on something does not go from the register where that is last.
+    /// The position of the first conflict in `reg` that does not yield; the latest of all registers.
     until: Pos,
     reg: Option<Reg>,
-    /// The same of the register that would save a move.
+    /// The register that would save a move, and its first conflict that does not yield.
     hint: Option<(Reg, Pos)>,
 }
 
@@ -186,7 +187,7 @@ struct Allocator<'a> {
 }
 
 impl Allocator<'_> {
-    /// Takes the registers that instructions need at certain positions.
+    /// Reserves the registers that instructions need at certain positions.
     fn reserve(&mut self) {
         let call_clobbered = self.call_clobbered();
         self.scratch.occupied.set_call_clobbered(call_clobbered);
@@ -196,7 +197,8 @@ impl Allocator<'_> {
             for operand in operands {
                 let Constraint::Fixed(reg) = operand.constraint else { continue };
                 let (range, segment) = (self.ranges.of(operand.vreg), taken(operand, at));
-                // A range that has a new value while the old one is still read is kept out like any other.
+                // A range that gets a new value while the old one is still read conflicts with the reservation like any
+                // other range.
                 let has_new_value = operands.iter().any(|other| {
                     other.vreg != operand.vreg
                         && self.ranges.of(other.vreg) == range
@@ -215,7 +217,7 @@ impl Allocator<'_> {
         }
     }
 
-    /// The registers that every instruction destroys that destroys many: calls do.
+    /// The registers that every call clobbers.
     fn call_clobbered(&self) -> RegSet {
         let many = self.tiles.insts.iter().map(|inst| inst.clobbers).filter(|set| set.len() >= MANY);
         many.reduce(RegSet::intersection).unwrap_or(RegSet::EMPTY)
@@ -259,16 +261,17 @@ impl Allocator<'_> {
         let mut weights = [NOBODY; MAX_REGISTERS];
         self.scratch.occupied.weights_at(range.class, start, &mut weights);
         let (mut cheapest, mut room) = ((f32::INFINITY, None), Room { until: start, reg: None, hint: None });
-        // Most registers are out of the question for who has them at the start.
+        // The holders at the interval's start rule out most registers.
         let mut left = lighter(&weights[..all.len()], interval.weight);
         if left != all_of(all) {
             room.reg = all.first().copied();
         }
-        // Nothing is to be had where a call destroys it. How much there is before that is only asked if it matters.
+        // No register that a call clobbers can hold the interval. The room before the clobber is computed only if it
+        // matters.
         let clobber = self.scratch.occupied.find_clobber(range.class, segments);
         let clobber = clobber.map(|clobber| Clobber { registers: clobber.registers & left, ..clobber });
         left &= !clobber.map_or(0, |clobber| clobber.registers);
-        // The lightest at the start is looked at first: with luck the others need no look.
+        // The register with the lightest holder at the start is tried first: often that rules out all others.
         let mut next = hinted.filter(|at| left & 1 << at != 0).or_else(|| lightest(&weights, left));
         while left != 0 {
             let later = if first == 0 { 0 } else { left & u32::MAX << first };
@@ -299,7 +302,7 @@ impl Allocator<'_> {
         }
     }
 
-    /// An interval that only waits stays where its range was, unless that costs anyone anything.
+    /// Places an interval without operands: it keeps its range's register, if that is free.
     fn place_idle(&mut self, at: Interval) {
         let latest = self.scratch.latest[self.interval(at).range.at()];
         let again = latest.filter(|reg| self.is_free(at, *reg));
@@ -309,13 +312,13 @@ impl Allocator<'_> {
         }
     }
 
-    /// A register that is free for an interval that no instruction touches, if a loop moves it in any case: its range was in
-    /// another register before, or blocks bring it values of other ranges or take its value there. Memory would cost a store
-    /// or a load in each turn.
+    /// Returns a free register for an interval that no instruction touches, if a loop moves its value in any case: its
+    /// range was in another register before, or its value comes from or goes to other ranges at the ends of blocks. Memory
+    /// would cost a store or a load in each iteration.
     fn free_for_moves(&mut self, at: Interval, was_in_register: bool) -> Option<Reg> {
         let number = self.interval(at).range;
         let Scratch { intervals, .. } = &mut *self.scratch;
-        // Without calls, registers are in use by others.
+        // Without calls, ranges are in memory only because others use the registers.
         let is_asked_for = self.tiles.has_calls && self.ranges.constant(number, self.tiles).is_none();
         if !is_asked_for
             || !intervals.is_in_loop(at)
@@ -341,8 +344,7 @@ impl Allocator<'_> {
         self.scratch.latest[interval.range.at()] = Some(reg);
     }
 
-    /// What stands in the way of an interval in a register; it does not matter exactly how much that weighs if it is
-    /// not below `limit`.
+    /// Finds the conflicts of an interval in a register. Their weight need not be exact if it is at least `limit`.
     fn look(&self, at: Interval, reg: Reg, limit: f32) -> Look {
         let Scratch { occupied, intervals, .. } = &*self.scratch;
         let interval = &intervals.all[at.at()];
@@ -366,8 +368,8 @@ impl Allocator<'_> {
         cost.map_or(Look::Free, Look::Held)
     }
 
-    /// The intervals in `evicted` have this register and something else needs it, nowhere before `start`. They wait again;
-    /// what is used of them before keeps the register, unless loops have a say in where they are cut.
+    /// Evicts the intervals in `evicted` from a register that is needed from `start` on. An interval that has been cut by
+    /// levels keeps the register up to its last use before `start`; any other waits again as a whole.
     fn evict(&mut self, reg: Reg, start: Pos) {
         let evicted = core::mem::take(&mut self.scratch.evicted);
         for &other in &evicted {
@@ -388,8 +390,8 @@ impl Allocator<'_> {
         self.scratch.evicted = evicted;
     }
 
-    /// How much room there is in registers that are destroyed while an interval is live: as much as that leaves, in the first
-    /// that has it, and in the one that would save a move.
+    /// Adds the room in registers that a call clobbers while the interval is live. Only the first register that is free up
+    /// to the clobber and the one that would save a move count.
     fn add_clobbered(
         &self,
         at: Interval,
@@ -411,7 +413,7 @@ impl Allocator<'_> {
         }
     }
 
-    /// No register can have all of an interval.
+    /// Cuts an interval that fits in no register.
     fn cut(&mut self, at: Interval, mut room: Room, clobber: Option<Clobber>, hint: Option<usize>) {
         let intervals = &mut self.scratch.intervals;
         let new = intervals.cut_levels(at);
@@ -443,7 +445,7 @@ impl Allocator<'_> {
             }
             return self.spill(at);
         }
-        // Between its last use and what it gives way to it needs no register.
+        // It needs no register between its last use and the conflict.
         let n_uses = uses.iter().take_while(|touch| touch.at < stop).count();
         let cut = uses[n_uses - 1].at.inst().end();
         let rest = intervals.cut_before(at, cut);
@@ -455,14 +457,14 @@ impl Allocator<'_> {
     }
 }
 
-/// Which weigh less; a bit for each.
+/// The indices of weights below a limit, as a bit set.
 #[inline]
 fn lighter(weights: &[f32], limit: f32) -> u32 {
     let weights = weights.iter().enumerate();
     weights.fold(0, |bits, (at, weight)| bits | ((*weight < limit) as u32) << at)
 }
 
-/// Which of these weighs least; the first of several.
+/// The index of the least weight among those in a bit set; the first of equals.
 fn lightest(weights: &[f32], mut of: u32) -> Option<usize> {
     let mut least = None::<(f32, usize)>;
     while of != 0 {
@@ -475,7 +477,7 @@ fn lightest(weights: &[f32], mut of: u32) -> Option<usize> {
     least.map(|(_, at)| at)
 }
 
-/// A bit for each register of a list.
+/// The set of all indices of a list of registers.
 fn all_of(regs: &[Reg]) -> u32 {
     (u64::MAX >> (u64::BITS as usize - regs.len())) as u32
 }

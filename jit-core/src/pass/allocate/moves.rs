@@ -1,26 +1,26 @@
-//! Put moves that happen at once into an order.
+//! Order parallel moves.
 //!
-//! In: groups of moves, each group as if all its sources were read before any destination is written. Out: one
-//! list in the order in which they are done. A destination is written once nobody needs what was there; a circle
-//! is broken by way of a register that is free there, or else of a spill slot. Cost: linear in moves and instructions.
+//! In: groups of moves; all sources of a group are read before any destination is written. Out: one list of sequential
+//! moves. A destination is written once its old value has no readers left. A cycle is broken through a free register, or
+//! else through a spill slot. Cost: linear in moves and instructions.
 
 use crate::ir::assignment::{Loc, Move, Source};
 use crate::ir::index::{InstId, Slot, index};
 use crate::target::{Reg, RegSet};
 use crate::vocab::{Class, Type};
 
-/// When moves before one instruction happen.
+/// The groups of moves before one instruction, in order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Phase {
-    /// Results of the instruction before go elsewhere.
+    /// Moves results of the previous instruction to their homes.
     After,
-    /// What is elsewhere in the block that was come from.
+    /// Moves ranges that have different places in this block and in its predecessor.
     Enter,
-    /// A range is cut here.
+    /// Moves a range that is cut here.
     Cut,
-    /// What is elsewhere in the block that is jumped to, its parameters among it.
+    /// Moves arguments, and ranges that have different places in this block and in its successor.
     Leave,
-    /// Operands of the instruction go where it wants them.
+    /// Moves operands to the places that the instruction requires.
     Before,
 }
 
@@ -28,19 +28,19 @@ pub(super) enum Phase {
 #[derive(Debug, Default)]
 pub(super) struct Moves {
     all: Vec<(InstId, Phase, Source, Loc, Type)>,
-    /// By instruction: the first of the moves before it, and for each move the one that was pushed next.
+    /// For each instruction the first of the moves before it; for each move the next one before the same instruction.
     first: Vec<Pushed>,
     next: Vec<Pushed>,
     /// The moves before one instruction, by phase.
     here: Vec<Pushed>,
     pending: Vec<PendingData>,
     ready: Vec<Pending>,
-    /// For each place (see [`number`]) how many pending moves read it, and which one writes it.
+    /// For each place (see [`number`]) how many pending moves read it, and the one that writes it.
     places: Vec<(u32, Pending)>,
 }
 
 index! {
-    /// A move, by the order in which they were pushed.
+    /// A move, numbered in the order of pushes.
     Pushed, "move"
 }
 index! {
@@ -48,7 +48,7 @@ index! {
     Pending, "pending"
 }
 
-/// What is known of such a move.
+/// A pending move's data.
 #[derive(Clone, Copy, Debug)]
 struct PendingData {
     from: Source,
@@ -57,7 +57,7 @@ struct PendingData {
     done: bool,
 }
 
-/// A place that can be read as an index.
+/// The index of a place that can be read.
 fn number(loc: Loc) -> Option<usize> {
     match loc {
         Loc::Reg(reg) => Some(reg.0 as usize),
@@ -84,8 +84,8 @@ impl Moves {
         }
     }
 
-    /// Orders everything before so many instructions. `free` finds a register of a class that nobody has before an
-    /// instruction and that is not in the set.
+    /// Orders the moves before each of `n_insts` instructions. `free` finds a register of a class that is free before an
+    /// instruction and is not in the set.
     pub(super) fn finish(
         &mut self,
         n_insts: usize,
@@ -131,7 +131,7 @@ impl Moves {
         }
     }
 
-    /// Makes a group of moves pending; one that is there twice counts once.
+    /// Makes a group of moves pending; drops duplicates.
     fn start(&mut self, start: usize, end: usize) {
         self.pending.clear();
         self.ready.clear();
@@ -170,7 +170,7 @@ impl Moves {
         }
         let is_ready =
             |places: &[(u32, Pending)], to: Loc| number(to).is_none_or(|place| places[place].0 == 0);
-        // The first that is ready goes first; outgoing arguments before all, since they free registers.
+        // Ready moves keep their order, except that outgoing arguments come first, since they free registers.
         let ready = (0..self.pending.len()).rev().map(Pending::from);
         let ready = ready.filter(|at| is_ready(&self.places, self.pending[at.at()].to));
         self.ready.extend(ready);
@@ -199,7 +199,7 @@ impl Moves {
                 }
                 self.was_read(from);
             }
-            // What is left are circles.
+            // The remaining moves are cycles.
             while left < self.pending.len() && self.pending[left].done {
                 left += 1;
             }
@@ -223,7 +223,7 @@ impl Moves {
         }
     }
 
-    /// One reader less: whoever writes there may be ready.
+    /// Notes that a source has one reader less; the move that writes there may become ready.
     fn was_read(&mut self, from: Source) {
         if let Some(place) = number_of_source(from) {
             let (readers, writer) = &mut self.places[place];
@@ -241,10 +241,10 @@ mod tests {
     use crate::random::Random;
     use std::collections::HashMap;
 
-    /// What a register or slot holds after a group of moves that happen at once: what another one held before.
+    /// A group of parallel moves: source and destination of each.
     type Group = Vec<(Loc, Loc)>;
 
-    /// The registers that moves may use, of the two classes: five, and others that nobody has.
+    /// How many registers of each class the moves may use; the free ones come after these.
     const FEW: u8 = 5;
 
     fn ty(loc: Loc) -> Type {
@@ -254,7 +254,7 @@ mod tests {
         }
     }
 
-    /// Orders a group, with so many free registers of each class, and does the moves one after another.
+    /// Orders a group, with `n_free` free registers of each class, and simulates the sequential moves.
     fn do_all(group: &Group, n_free: u8, n_slots: u32) -> (HashMap<Loc, Loc>, usize) {
         let mut moves = Moves::default();
         group
@@ -269,7 +269,7 @@ mod tests {
         };
         let (mut slots, mut out) = (n_slots, Vec::new());
         moves.finish(1, free, &mut slots, &mut out);
-        // Each place holds its own name before.
+        // Initially each place holds its own name.
         let mut held = HashMap::new();
         for Move { from, to, .. } in &out {
             let Source::Loc(from) = *from else { unreachable!("there are no constants") };
@@ -292,7 +292,7 @@ mod tests {
     fn several_circles_in_one_group() {
         let int = |number| Loc::Reg(Reg::int(number));
         let float = |number| Loc::Reg(Reg::float(number));
-        // Two that swap, three in a circle, two floats, two slots; one place that leads into a circle's values, and a chain.
+        // Two registers that swap, a cycle of three, two floats, two slots; a copy out of a cycle, and a chain.
         let circles = [
             vec![int(0), int(1)],
             vec![int(2), int(3), int(4)],
@@ -307,13 +307,13 @@ mod tests {
         group.extend([(int(0), Loc::OutArg(0)), (float(1), float(2)), (float(2), float(3))]);
         for n_free in 0..3 {
             let n_moves = is_done_at_once(&group, n_free, 2);
-            // One more for each circle, and perhaps for what goes from slot to slot by way of a register.
+            // One extra move for each cycle, and perhaps one for a slot that is moved through a register.
             let at_least = group.len() + circles.len();
             assert!((at_least..=at_least + 1).contains(&n_moves), "{n_moves} moves");
         }
     }
 
-    /// Any group: circles, chains, trees, places that keep what they have.
+    /// Any group: cycles, chains, trees, places that keep their value.
     #[test]
     fn groups_are_done_at_once() {
         let mut with_circles = 0;
@@ -332,7 +332,7 @@ mod tests {
             let is_permutation = random.one_in(2);
             let mut left = targets.clone();
             for to in targets {
-                // Values never go to registers of the other class.
+                // A value never moves to a register of the other class.
                 let fits = |from: &Loc| ty(*from) == ty(to);
                 let from = if is_permutation { &left } else { &places };
                 let from: Vec<Loc> = from.iter().copied().filter(fits).collect();

@@ -1,12 +1,11 @@
-//! Which register is taken when, and by whom.
+//! The occupied positions of each register, and their holders.
 //!
-//! Reservations of instructions (what they destroy, what they want in a fixed register) are known from the start
-//! and stay; they are short, sorted and may overlap one another. Intervals and reloads come and go, and are disjoint
-//! in each register.
+//! Reservations of instructions (clobbers and operands in fixed registers) are known from the start and stay; they are
+//! short, sorted and may overlap one another. Intervals and reloads come and go, and are disjoint in each register.
 //!
-//! Positions are grouped in chunks of 64, so that a word says when in a chunk a register is taken. Most questions
-//! are answered by such words. Who it is that has the register is in a list for each chunk and register, with one
-//! entry for each interval there. A long interval costs one step for each chunk that it covers, a short one one or two.
+//! Positions are grouped into chunks of 64, so that one word has a bit for each position in a chunk at which a register is
+//! taken. These words answer most queries. The holders are in a list for each chunk and register, with one entry for each
+//! interval there. A long interval costs one step for each chunk that it covers; a short one costs one or two steps.
 
 use super::Reload;
 use super::intervals::Interval;
@@ -20,51 +19,51 @@ use crate::vocab::Class;
 pub(super) enum Holder {
     /// An interval of a live range.
     Interval(Interval),
-    /// An operand that is in memory, for one instruction.
+    /// The reload of an operand in memory, for one instruction.
     Reload(Reload),
-    /// An instruction that destroys it.
+    /// An instruction that clobbers the register.
     Machine,
-    /// An instruction that has an operand of this range there.
+    /// An instruction with an operand of this range in that register.
     Owned(LiveRange),
 }
 
-/// Positions in a chunk: a bit for each.
+/// Positions in a chunk, one bit each.
 const CHUNK: u32 = u64::BITS;
 const _: () = assert!(CHUNK.is_multiple_of(STEP), "an instruction lies in one chunk");
 
-/// How many registers stand in a row.
+/// How many registers are in a row.
 const LANES: usize = 16;
 
 index! {
-    /// What one interval or reload takes of one register in one chunk.
+    /// The positions of one register in one chunk that one interval or reload holds.
     Entry, "entry"
 }
 
-/// What is known of an entry.
+/// An entry's data.
 #[derive(Clone, Copy, Debug)]
 struct EntryData {
     positions: u64,
     holder: Holder,
-    /// How much the holder weighs.
+    /// The holder's weight.
     weight: f32,
     next: Entry,
 }
 
-/// Registers of one class in a chunk.
+/// The registers of one class in a chunk.
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    /// For each the positions at which anyone has it.
+    /// For each register its taken positions.
     taken: [u64; LANES],
-    /// For each the first of its entries.
+    /// For each register the first of its entries.
     entries: [Entry; LANES],
-    /// Which of them instructions have somewhere in the chunk.
+    /// Which registers have reservations in the chunk.
     reserved: u16,
 }
 
 const FREE: Row = Row { taken: [0; LANES], entries: [Entry::NONE; LANES], reserved: 0 };
 
-/// For each register of a row who has it, or that nobody has, for some positions around one that was asked for; forgotten
-/// when the register changes hands.
+/// A cache of the holder's weight, or of its absence, for each register of a row: valid for a span of positions around the
+/// last query. Invalidated when the register changes its holder.
 #[derive(Clone, Copy, Debug)]
 struct Recent {
     starts: [u32; LANES],
@@ -84,11 +83,11 @@ impl Recent {
 
 /// The most registers that a class may have.
 pub(super) const MAX_REGISTERS: usize = 2 * LANES;
-/// The weight of a register that is free: every interval outweighs it.
+/// The weight of a free register: every interval outweighs it.
 pub(super) const NOBODY: f32 = -1.0;
 
-/// Where a register's bits are: in which row of a chunk, and where there. Registers of a class stand in the order in which
-/// they are given out.
+/// The place of a register's bits: the row in a chunk, and the index there. The registers of a class are in allocation
+/// order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Lane {
     row: u8,
@@ -96,44 +95,44 @@ struct Lane {
 }
 
 impl Lane {
-    /// Among the lanes of all rows.
+    /// Its index among the lanes of all rows.
     fn number(self) -> usize {
         self.row as usize * LANES + self.at as usize
     }
 }
 
-/// For each register, what is taken.
+/// The taken positions of all registers.
 #[derive(Debug, Default)]
 pub(super) struct Occupied {
-    /// Where each register is; those of classes that nothing uses are nowhere.
+    /// The lane of each register; registers of unused classes have none.
     lanes: Vec<Option<Lane>>,
-    /// By class: the first of its rows in a chunk, and how many there are.
+    /// By class: its first row in a chunk, and the number of its rows.
     of_class: [(u8, u8); 2],
     n_rows: usize,
     /// By chunk.
     rows: Vec<Row>,
     entries: Vec<EntryData>,
-    /// Entries that are not in use, linked.
+    /// The head of the list of unused entries.
     unused: Entry,
-    /// By row: what was asked last.
+    /// By row: the results of the last queries.
     recent: Vec<Recent>,
     /// By lane: reservations by position.
     reservations: Vec<Vec<(Segment, Holder)>>,
-    /// By class: the registers that all calls destroy, a bit for each. By chunk: where calls destroy them.
+    /// By class: the registers that all calls clobber, one bit each. By chunk: the positions at which calls clobber them.
     call_clobbered: [u32; 2],
     calls_at: Vec<u64>,
 }
 
-/// A call destroys registers while an interval is live.
+/// A call that clobbers registers while an interval is live.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clobber {
-    /// Which, a bit for each register of the interval's class.
+    /// The clobbered registers, one bit for each register of the interval's class.
     pub(super) registers: u32,
-    /// The first position at which it does.
+    /// The first position at which that happens.
     pub(super) at: Pos,
 }
 
-/// Visits the chunks that sorted segments touch, with their positions in each, until `visit` says no.
+/// Visits the chunks that sorted segments touch, with their positions in each, until `visit` returns false.
 #[inline(always)]
 fn each_chunk(segments: &[Segment], mut visit: impl FnMut(u32, u64) -> bool) {
     let (mut chunk, mut positions) = (0, 0);
@@ -162,7 +161,7 @@ fn each_chunk(segments: &[Segment], mut visit: impl FnMut(u32, u64) -> bool) {
 }
 
 impl Occupied {
-    /// Nothing is taken, of the registers of these classes, up to a position.
+    /// Frees all registers of these classes, up to a position.
     pub(super) fn clear(&mut self, regs: &RegisterFile, classes: impl Iterator<Item = Class>, end: Pos) {
         self.lanes.clear();
         self.lanes.resize(Reg::COUNT, None);
@@ -197,7 +196,7 @@ impl Occupied {
         self.lanes[reg.0 as usize].expect("only registers that may be given out are asked for")
     }
 
-    /// Which one a register is of those of its class.
+    /// A register's index among those of its class.
     pub(super) fn number(&self, reg: Reg) -> usize {
         let Lane { row, at } = self.lane(reg);
         (row - self.of_class[reg.class() as usize].0) as usize * LANES + at as usize
@@ -207,9 +206,9 @@ impl Occupied {
         &self.rows[chunk as usize * self.n_rows + lane.row as usize]
     }
 
-    /// Adds a reservation of an instruction; those of earlier instructions come first.
+    /// Adds a reservation of an instruction; reservations of earlier instructions are added first.
     pub(super) fn reserve(&mut self, reg: Reg, segment: Segment, holder: Holder) {
-        // Nothing is ever put in a register that is not given out.
+        // A register outside the allocatable ones never holds anything.
         let Some(lane) = self.lanes[reg.0 as usize] else { return };
         let list = &mut self.reservations[lane.number()];
         let mut at = list.len();
@@ -225,20 +224,20 @@ impl Occupied {
         });
     }
 
-    /// Says which registers all instructions destroy that destroy many.
+    /// Sets the registers that all calls clobber.
     pub(super) fn set_call_clobbered(&mut self, set: RegSet) {
         for reg in set.iter().filter(|reg| self.lanes[reg.0 as usize].is_some()) {
             self.call_clobbered[reg.class() as usize] |= 1 << self.number(reg);
         }
     }
 
-    /// Such an instruction destroys them.
+    /// Adds a call, which clobbers the registers of [`set_call_clobbered`](Self::set_call_clobbered).
     pub(super) fn clobber(&mut self, segment: Segment) {
         self.calls_at[(segment.start.0 / CHUNK) as usize] |= in_chunk(segment);
     }
 
-    /// Which registers of a class no interval with these segments can have for what calls destroy: one question instead of
-    /// one for each register.
+    /// Finds the registers of a class that calls clobber at any of the segments: one query instead of one for each
+    /// register.
     pub(super) fn find_clobber(&self, class: Class, segments: &[Segment]) -> Option<Clobber> {
         let registers = self.call_clobbered[class as usize];
         if registers == 0 {
@@ -255,8 +254,8 @@ impl Occupied {
         found
     }
 
-    /// Which of a class's registers nobody has at any position of the segments; a bit for each, in the order of the
-    /// register file.
+    /// The registers of a class that are free at all positions of the segments: one bit each, in the order of the register
+    /// file.
     #[inline]
     pub(super) fn free(&self, class: Class, n_registers: usize, segments: &[Segment]) -> u32 {
         let (first, count) = self.of_class[class as usize];
@@ -273,7 +272,7 @@ impl Occupied {
         free
     }
 
-    /// Gives a register to an interval or reload of this weight, which has to be free for it.
+    /// Assigns a register to an interval or reload of this weight; the register must be free at the segments.
     pub(super) fn take(&mut self, reg: Reg, segments: &[Segment], holder: Holder, weight: f32) {
         let lane = self.lane(reg);
         self.recent[lane.row as usize].set(lane.at, segments[0], weight);
@@ -294,7 +293,7 @@ impl Occupied {
         });
     }
 
-    /// Takes a register away again, at some or all of the positions that an interval or reload has it.
+    /// Frees a register at some or all of the positions at which an interval or reload holds it.
     pub(super) fn give_back(&mut self, reg: Reg, segments: &[Segment], holder: Holder) {
         let lane = self.lane(reg);
         self.recent[lane.row as usize].lengths[lane.at as usize] = 0;
@@ -303,7 +302,7 @@ impl Occupied {
             let row = &mut rows[chunk as usize * *n_rows + lane.row as usize];
             row.taken[lane.at as usize] &= !positions;
             if row.reserved & 1 << lane.at != 0 {
-                // An instruction may have the register for the very range that gives it back.
+                // The register may be reserved for the very range that gives it back.
                 for (held, _) in reserved_in(&reservations[lane.number()], chunk) {
                     row.taken[lane.at as usize] |= in_chunk(*held);
                 }
@@ -326,9 +325,9 @@ impl Occupied {
         });
     }
 
-    /// How much the intervals and reloads weigh that have the registers of a class at a position, in the order of the
-    /// register file; [`NOBODY`] where none has, though an instruction may. Most intervals that wait are in the way of
-    /// others where they start, and the same answer serves many of them.
+    /// The weights of the intervals and reloads that hold the registers of a class at a position, in the order of the
+    /// register file. The weight is [`NOBODY`] if there is none, even if the register is reserved. Most waiting intervals
+    /// conflict with others where they start, and one answer serves many of them.
     #[inline]
     pub(super) fn weights_at(&mut self, class: Class, position: Pos, weights: &mut [f32; MAX_REGISTERS]) {
         let (first, count) = self.of_class[class as usize];
@@ -360,15 +359,15 @@ impl Occupied {
             taken |= entry.positions;
             at = entry.next;
         }
-        // The positions around it that are like it.
+        // The surrounding positions with the same answer.
         let end = Pos(position.0 + (!taken >> bit).trailing_ones());
         let start = Pos(position.0 + 1 - (!taken << (CHUNK - 1 - bit)).leading_ones());
         self.recent[lane.row as usize].set(lane.at, Segment { start, end }, weight);
     }
 
-    /// Tells everyone who has the register at some position of the segments, how much they weigh, and from which
-    /// position of the segments on they have it: one chunk after the other, and no further than the chunk in which
-    /// `go_on` says no. A holder that lies in several chunks is reported in each.
+    /// Reports all holders of the register at the segments, with their weight and the first position of the conflict, chunk
+    /// by chunk. Stops after the chunk in which `go_on` returns false. A holder that is in several chunks is reported in
+    /// each.
     #[inline]
     pub(super) fn conflicts(
         &self,
@@ -384,7 +383,7 @@ impl Occupied {
         });
     }
 
-    /// The same for positions in one chunk; whether all said yes.
+    /// Reports the holders in one chunk; returns whether `go_on` always returned true.
     fn conflicts_in(
         &self,
         lane: Lane,
@@ -414,7 +413,7 @@ impl Occupied {
         all_yes
     }
 
-    /// The intervals that have the register at some position of the segments.
+    /// Finds the intervals that hold the register at any position of the segments.
     pub(super) fn find_interval(&self, reg: Reg, segments: &[Segment], out: &mut Vec<Interval>) {
         out.clear();
         self.conflicts(reg, segments, |holder, _, _| {
@@ -423,14 +422,14 @@ impl Occupied {
             }
             true
         });
-        // One that is in several chunks is told of several times.
+        // An interval is reported in each of its chunks.
         out.sort_unstable();
         out.dedup();
     }
 
-    /// Whether nobody has the register, nor destroys it.
+    /// Whether the register is neither held nor reserved.
     pub(super) fn is_free(&self, reg: Reg, segment: Segment) -> bool {
-        // Nothing is in registers of a class that nothing uses.
+        // A register of an unused class is always free.
         let Some(lane) = self.lanes[reg.0 as usize] else { return true };
         let mut is_free = true;
         each_chunk(&[segment], |chunk, positions| {
@@ -441,7 +440,7 @@ impl Occupied {
     }
 }
 
-/// The positions of a reservation in its chunk: it is for one instruction, which lies in one.
+/// The positions of a reservation in its chunk. A reservation is for one instruction, which lies in one chunk.
 fn in_chunk(held: Segment) -> u64 {
     ((1 << held.n_positions()) - 1) << (held.start.0 % CHUNK)
 }

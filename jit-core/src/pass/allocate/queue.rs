@@ -1,8 +1,8 @@
-//! What waits for a register, and in which order it gets one.
+//! The queue of intervals and reloads that wait for a register.
 //!
-//! Ranges come in the order in which they start, and what was driven out or cut off among them. Intervals in cold code wait
-//! until all else has its place; then each is cut by regions, and where its range is in a register when control enters a
-//! region, it stays there.
+//! Ranges come in the order in which they start, merged with intervals that were evicted or cut off. Intervals in cold code
+//! wait until everything else has its place. Then each is cut by regions. In a region on whose entry its range is in a
+//! register, it keeps that register.
 
 use super::intervals::{Interval, Intervals, Region};
 use super::{Allocator, Reload, Scratch};
@@ -10,13 +10,13 @@ use crate::ir::index::InstId;
 use crate::ir::ranges::{Pos, Segment};
 use crate::vocab::Class;
 
-/// What waits for a register: earliest first, reloads before intervals, what is newer before what is older. In one number,
-/// since waiting is mostly being compared: from the highest bits down how early it starts, whether it is a reload, and
-/// which.
+/// A waiting interval or reload; the greatest comes first: the earliest, reloads before intervals, newer before older. It
+/// is one number, since comparisons dominate the queue's cost. From the highest bits down: the complement of the start,
+/// whether it is a reload, and the index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Task(u64);
 
-/// What gets a register.
+/// The interval or reload of a task.
 pub(super) enum Waiting {
     Interval(Interval),
     Reload(Reload),
@@ -47,10 +47,10 @@ impl Task {
     }
 }
 
-/// How often cold intervals are given their places together; those that come later wait like others.
+/// In how many rounds cold intervals are placed together; after those, they wait like others.
 const MAX_ROUNDS: u32 = 4;
 
-/// How many instructions an interval covers at most that waits again.
+/// How many instructions an interval that waits again may cover.
 const MAX_LENGTH: u32 = 1024;
 
 impl Allocator<'_> {
@@ -59,14 +59,14 @@ impl Allocator<'_> {
         ranges.clear();
         let all = (0..intervals.all.len()).rev().map(Interval::from);
         ranges.extend(all.filter_map(|interval| task(intervals, interval)));
-        // They mostly are in the order of their definitions.
+        // They are mostly sorted already.
         if !ranges.is_sorted() {
             ranges.sort_unstable();
         }
     }
 
-    /// Lets an interval wait again. It is cut so that what it gives up and gets again is not long: a loop around many cases
-    /// may take a register from it in each. Cold code is cut by regions instead.
+    /// Queues an interval again, cut into parts of limited length, so that it loses a register only for a short part: in a
+    /// loop around many cases, each case may evict it. Cold code is cut by regions instead.
     pub(super) fn queue(&mut self, interval: Interval) {
         let mut rest = interval;
         while let [first, ..] = *self.scratch.intervals.segments(rest)
@@ -93,7 +93,7 @@ impl Allocator<'_> {
         loop {
             let Scratch { ranges, queue, cold, intervals, n_rounds, .. } = &mut *self.scratch;
             let (queued, range) = (queue.peek(), ranges.last());
-            // What cold intervals drive out of a register everywhere comes when all else is done.
+            // The first round waits for hot code only; intervals that it evicts in cold code come before a later round.
             let end = if *n_rounds == 0 { intervals.first_cold } else { Pos::NEVER };
             if cold.is_empty() || queued.max(range).is_some_and(|task| task.start() < end) {
                 return if queued > range { queue.pop() } else { ranges.pop() };
@@ -102,8 +102,8 @@ impl Allocator<'_> {
         }
     }
 
-    /// Lets intervals in cold code wait for a register in each region where they are used. In the others they stay where the
-    /// range was when control came in.
+    /// Queues intervals in cold code for a register in each region that uses them. In other regions they stay in the place
+    /// that their range has on entry.
     fn place_cold(&mut self) {
         self.find_entering();
         self.scratch.n_rounds += 1;
@@ -139,7 +139,7 @@ impl Allocator<'_> {
         self.scratch.cold = cold;
     }
 
-    /// Finds what is in registers where control enters regions.
+    /// Finds the ranges that are in registers on entry to regions.
     fn find_entering(&mut self) {
         let Scratch { occupied, intervals, entering, evicted, .. } = &mut *self.scratch;
         entering.clear();
@@ -159,7 +159,7 @@ impl Allocator<'_> {
         entering.sort_unstable_by_key(|(range, region, _)| (*range, *region));
     }
 
-    /// Lets a part of an interval wait that was cut by levels.
+    /// Queues an interval that was cut by levels.
     pub(super) fn queue_level(&mut self, interval: Interval) {
         let Scratch { intervals, cold, n_rounds, .. } = &mut *self.scratch;
         match *n_rounds < MAX_ROUNDS && intervals.is_cold(interval) {
@@ -168,7 +168,7 @@ impl Allocator<'_> {
         }
     }
 
-    /// Whether an interval is in cold code, in several regions, and can still be given a place in each. If so, it waits for that.
+    /// Defers an interval that covers several regions to the next round, if there is one; returns whether it did.
     pub(super) fn is_put_off(&mut self, interval: Interval) -> bool {
         let Scratch { intervals, cold, n_rounds, .. } = &mut *self.scratch;
         let is_put_off = *n_rounds < MAX_ROUNDS && intervals.is_in_regions(interval);
@@ -179,7 +179,7 @@ impl Allocator<'_> {
     }
 }
 
-/// An interval as something that waits, if it is live anywhere.
+/// The task of an interval; none if the interval is empty.
 fn task(intervals: &Intervals, interval: Interval) -> Option<Task> {
     let first = intervals.segments(interval).first()?;
     Some(Task::interval(first.start, interval))

@@ -1,4 +1,4 @@
-//! Intervals in memory, and the registers that their operands get for one instruction each.
+//! Intervals in memory, and their reloads into registers.
 
 use super::intervals::{Interval, Place, Touch};
 use super::occupied::{Holder, MAX_REGISTERS, NOBODY};
@@ -15,7 +15,7 @@ index! {
     pub(super) Reload, "reload"
 }
 
-/// What is known of a reload.
+/// A reload's data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReloadData {
     operand: u32,
@@ -26,7 +26,7 @@ pub(super) struct ReloadData {
 }
 
 impl Allocator<'_> {
-    /// An interval goes to memory: each operand that needs a register waits for one.
+    /// Spills an interval: each operand that needs a register gets a reload, which waits for one.
     pub(super) fn spill(&mut self, at: Interval) {
         let Scratch { intervals, reload_of, reloads, queue, .. } = &mut *self.scratch;
         intervals.all[at.at()].place = Place::Memory;
@@ -60,7 +60,7 @@ impl Allocator<'_> {
         self.scratch.occupied.weights_at(class, segment.start, &mut weights);
         let mut best: Option<(f32, Reg)> = None;
         for (&reg, &at_start) in core::iter::zip(self.regs.of(class), &weights) {
-            // Who has it at the start is not all that it may cost.
+            // The holder at the start is a lower bound of the cost.
             if best.is_some_and(|(least, _)| least <= at_start) {
                 continue;
             }
@@ -70,7 +70,7 @@ impl Allocator<'_> {
                     Holder::Owned(owner) if owner == range => return true,
                     Holder::Interval(other) => {
                         let interval = self.interval(other);
-                        // What this very instruction has in a register would need one again.
+                        // An operand of the same instruction would need a reload itself.
                         let dear = if self.is_at(interval.range, inst) { 1e30 } else { 0.0 };
                         cost = cost.map(|cost| cost.max(weight + dear));
                     }
@@ -100,12 +100,12 @@ impl Allocator<'_> {
     }
 }
 
-/// The positions at which an operand's register is taken by the instruction itself.
+/// The positions at which the instruction itself occupies an operand's register.
 pub(super) fn taken(operand: &Operand, inst: InstId) -> Segment {
     let (start, end) = match (operand.role, operand.constraint) {
         (Role::Use, _) => (inst.early(), inst.late()),
         (Role::LateUse | Role::Temp, _) => (inst.early(), inst.after()),
-        // The operand that it takes over is put there before the instruction reads.
+        // The tied operand is moved into that register before the instruction reads its operands.
         (Role::Def | Role::EarlyDef, Constraint::Tied(_)) | (Role::EarlyDef, _) => (inst.early(), inst.end()),
         (Role::Def, _) => (inst.late(), inst.end()),
     };

@@ -1,11 +1,10 @@
-//! Write the places down, and the moves between them.
+//! Write the assignment: the places of operands, and the moves between them.
 //!
 //! In: intervals and reloads with their places. Out: an [`Assignment`].
 //!
-//! A range with an interval in memory has a spill slot, and one of two ways to keep it right, whichever costs less:
-//! it is written behind every definition (then leaving a register for memory costs nothing), or whenever the value
-//! leaves a register for memory. Where two intervals of a range meet, within a block or over an edge, the value is
-//! moved if they are in different places.
+//! A range with an interval in memory has a spill slot. The slot is stored in the cheaper of two ways: after every
+//! definition (then moving from a register to memory costs nothing), or whenever the value moves from a register to memory.
+//! Where two intervals of a range meet, within a block or across an edge, the value is moved if their places differ.
 
 use super::super::live;
 use super::intervals::{Intervals, Place, Touch, Use};
@@ -29,38 +28,39 @@ pub(super) struct Scratch {
     slots: Vec<SlotData>,
     spilled: Vec<Spilled>,
     cost_of_leaving: Vec<f32>,
-    /// By block: its predecessors.
+    /// The predecessors of each block.
     preds: Grouped<u32>,
-    /// By block: the first and the last position from which it is entered.
+    /// By block: the first and the last end of a predecessor.
     entered: Vec<(Pos, Pos)>,
     transitions: Vec<Transition>,
-    /// Slots in use, the one that is free in hot code first at the top; and those that are, by where they are free in cold code.
+    /// Slots in use, with the one that is free first in hot code at the top; and free ones, ordered by the end of their use
+    /// in cold code.
     busy: BinaryHeap<(Reverse<Pos>, Reverse<Slot>)>,
     free: BinaryHeap<(Reverse<Pos>, Reverse<Slot>)>,
-    /// Where in cold code each slot is free.
+    /// For each slot the end of its use in cold code.
     cold_ends: Vec<Pos>,
     moves: Moves,
 }
 
 impl Scratch {
-    /// The spill slot of a range that has one.
+    /// The spill slot of a spilled range.
     pub(super) fn slot(&self, range: LiveRange) -> Slot {
         self.slots[range.at()].slot
     }
 }
 
-/// What there is to know of a range's spill slot.
+/// A range's spill slot.
 #[derive(Clone, Copy, Debug)]
 struct SlotData {
     slot: Slot,
-    /// It is written behind every definition.
+    /// Whether it is stored after every definition.
     written_at_once: bool,
 }
 
 const NO_SLOT: SlotData = SlotData { slot: Slot::NONE, written_at_once: false };
 
-/// A range that has a slot, from its start to its end in hot code, and in cold code. Where it has nothing of one kind, that
-/// ends where it starts.
+/// A range with a slot, and its extent in hot and in cold code. If it is not live in code of one kind, that extent is
+/// empty.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Spilled {
     start: Pos,
@@ -77,14 +77,14 @@ impl Spilled {
         }
         let n_hot = segments.partition_point(|segment| segment.start < first_cold);
         let end = segments[..n_hot].last().map_or(first, |hot| hot.end.min(first_cold));
-        // Hot code may run on into cold code.
+        // The last segment in hot code may continue into cold code.
         let runs_on = n_hot > 0 && segments[n_hot - 1].end > first_cold;
         let cold = if runs_on { first_cold } else { segments[n_hot].start };
         Spilled { start: first, end, cold: (cold, last), range }
     }
 }
 
-/// Two intervals of a range meet.
+/// A point at which a range changes from one interval to another.
 #[derive(Clone, Copy, Debug)]
 struct Transition {
     before: InstId,
@@ -115,7 +115,7 @@ pub(super) fn write(allocator: Allocator<'_>, out: &mut Assignment) {
     }
     let occupied = &allocator.scratch.occupied;
     let free = |before: InstId, class: Class, used: RegSet| {
-        // What moves behind the instruction before read, and where this instruction reads.
+        // From the positions read by moves after the previous instruction to those where this instruction reads.
         let start = if before == InstId(0) { Pos::START } else { before.gap().prev() };
         let segment = Segment { start, end: before.late() };
         let mut regs = allocator.regs.of(class).iter();
@@ -133,7 +133,7 @@ pub(super) fn write(allocator: Allocator<'_>, out: &mut Assignment) {
     allocator.scratch.write = scratch;
 }
 
-/// How many blocks are looked at one by one before others are searched.
+/// How many blocks are scanned before a binary search.
 const MAX_STEPS: usize = 8;
 
 struct Writer<'a> {
@@ -150,7 +150,7 @@ impl<'a> Writer<'a> {
         self.allocator.ranges.of(vreg)
     }
 
-    /// Finds from where each block is entered.
+    /// Finds the extent of each block's predecessors.
     fn find_entered(&mut self) {
         let tiles = self.allocator.tiles;
         let Scratch { preds, entered, .. } = &mut *self.scratch;
@@ -164,7 +164,7 @@ impl<'a> Writer<'a> {
         }));
     }
 
-    /// Finds where ranges that were cut change their places, in blocks and over edges.
+    /// Finds where cut ranges change their places, within blocks and across edges.
     fn find_transitions(&mut self) {
         let intervals = self.intervals();
         let blocks = &self.allocator.tiles.blocks;
@@ -182,11 +182,11 @@ impl<'a> Writer<'a> {
             let mut uses = intervals.uses_of_range(range).iter().peekable();
             let mut before = (Segment { start: Pos::NEVER, end: Pos::NEVER }, Place::Waiting);
             let mut across = cut.start;
-            // The first block that starts behind what was looked at.
+            // The first block that starts after the segments visited so far.
             let mut next = 0;
             for index in cut.range() {
                 let (segment, place) = self.scratch.located.entry(index as u32);
-                // It is mostly one of the next.
+                // It is mostly one of the next blocks.
                 next += (0..MAX_STEPS).take_while(|step| start_of(next + step) < segment.start).count();
                 if start_of(next) < segment.start {
                     next = intervals.block_at(segment.start);
@@ -203,7 +203,7 @@ impl<'a> Writer<'a> {
                     });
                 }
                 while start_of(next) < segment.end {
-                    // Most blocks are entered from where the range is in the same place.
+                    // In most blocks, the range is in the same place in all predecessors.
                     let (first, last) = self.scratch.entered[next];
                     if segment.start <= first && last < segment.end {
                         next += 1;
@@ -211,7 +211,7 @@ impl<'a> Writer<'a> {
                     }
                     while uses.next_if(|touch| touch.at < start_of(next)).is_some() {}
                     let is_here = |touch: &&Use| touch.at == start_of(next);
-                    // Arguments are moved into a parameter.
+                    // A parameter gets its value from moves of arguments.
                     if !uses.clone().take_while(is_here).any(|touch| touch.touch == Touch::Parameter) {
                         self.find_edges(range, index as u32, next, &mut across);
                     }
@@ -222,8 +222,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Finds where a cut range changes its place over the edges into a block. `across` is where edges from far away came
-    /// from last: they mostly come in the order of the blocks they lead to.
+    /// Finds the edges into a block across which a cut range changes its place. `across` is the entry found last for a
+    /// distant edge: such edges mostly come in the order of their targets.
     fn find_edges(&mut self, range: LiveRange, located: u32, block: usize, across: &mut u32) {
         let tiles = self.allocator.tiles;
         let to = self.scratch.located.entry(located).1;
@@ -247,8 +247,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Gives ranges with an interval in memory slots, and decides when each is written. A slot is used again once the
-    /// range that had it is over: in hot code, and in cold code, where ranges come in about the same order once more.
+    /// Assigns slots to ranges with an interval in memory, and decides where to store each slot. A slot is reused once its
+    /// range has ended: in hot code, and also in cold code, where ranges come in about the same order again.
     fn assign_slots(&mut self) -> u32 {
         let intervals = self.intervals();
         let ranges = self.allocator.ranges;
@@ -335,7 +335,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What a range's value is moved from.
+    /// The source of a move from a place of a range.
     fn source(&self, range: LiveRange, place: Place) -> Source {
         match place {
             Place::Reg(reg) => Source::Loc(Loc::Reg(reg)),
@@ -347,7 +347,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Where a range's value is moved to; nowhere if it is a constant in no register.
+    /// The destination of a move to a place of a range; none for a constant in memory.
     fn target(&self, range: LiveRange, place: Place) -> Option<Loc> {
         match self.source(range, place) {
             Source::Loc(loc) => Some(loc),
@@ -355,7 +355,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// How much of a range's register is moved.
+    /// The type of a move of a range's whole register.
     fn whole(&self, range: LiveRange) -> Type {
         match self.allocator.ranges.get(range).class {
             Class::Int => Type::I64,
@@ -376,12 +376,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Places the operands of an instruction, and what must be moved before and behind it.
+    /// Places the operands of an instruction, and adds the moves before and after it.
     fn inst(&mut self, inst: InstId, out: &mut Assignment) {
         let tiles = self.allocator.tiles;
         let range = tiles.insts[inst.at()].operands.range();
         let operands = &tiles.operands[range.clone()];
-        // Operands that something is tied to.
+        // A bit for each operand with a result tied to it.
         let mut with_results = 0u32;
         for operand in operands {
             if let Constraint::Tied(to) = operand.constraint {
@@ -407,7 +407,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The register that an operand is in before and after its instruction, if it need not be anywhere else.
+    /// The register that an operand is in both before and after its instruction, if it needs no move.
     fn home_register(&mut self, inst: InstId, operand: &Operand) -> Option<Reg> {
         if !matches!(operand.constraint, Constraint::Reg | Constraint::Any | Constraint::Tied(_)) {
             return None;
@@ -424,7 +424,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Places an operand, with the moves that takes.
+    /// Places an operand, and adds its moves.
     fn operand(&mut self, at: InstId, index: usize, tied_result: Option<usize>) -> Loc {
         let tiles = self.allocator.tiles;
         let operand = &tiles.operands[index];
@@ -455,7 +455,8 @@ impl<'a> Writer<'a> {
         loc
     }
 
-    /// The register of an operand without a fixed one: its reload's, or its interval's; or its slot, if it may be.
+    /// The register of an operand: the fixed one, its reload's, or its interval's; or its slot, if the operand may be in
+    /// memory.
     fn register(&mut self, inst: InstId, index: usize) -> Loc {
         let operand = self.allocator.tiles.operands[index];
         if let Constraint::Fixed(reg) = operand.constraint {
@@ -479,7 +480,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Moves arguments to where the target's parameters are.
+    /// Moves arguments to the places of the target's parameters.
     fn arguments(&mut self, block: &TileBlock) {
         let tiles = self.allocator.tiles;
         for edge in tiles.edges(block) {
