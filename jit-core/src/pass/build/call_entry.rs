@@ -1,8 +1,9 @@
-//! The call entry: how compiled callers enter a function by the bytecode convention, and how it exits.
+//! The call entry: compiled callers enter a function by the bytecode convention.
 //!
-//! In: a function whose arguments are in machine registers and on the stack. Out: a graph in which VM registers have those values,
-//! or are zero, from the start. Such code has no frame of slots, except for what must be in memory: register windows, and what the
-//! interpreter needs at an exit. An exit calls the host, which runs the function to its end, and returns what that returns.
+//! In: a function whose arguments are in machine registers and on the stack. Out: a graph in which VM registers have those
+//! values from the start, or are zero. Such code has no frame of slots, except for values that must be in memory: register
+//! windows, and the registers that the interpreter needs at an exit. An exit calls the host, which runs the function to its
+//! end, and returns the host's result.
 
 use super::cursor::Cursor;
 use super::link::Operands;
@@ -13,29 +14,29 @@ use crate::ir::index::Node;
 use crate::ir::status::Left;
 use crate::vocab::{Op, Type};
 
-/// What makes an exit's word that of [`Left::MovedOn`].
+/// The bits that turn the word of an exit into that of [`Left::MovedOn`].
 pub(super) const MOVED_ON: u64 = Left::MovedOn.word(0) & !Left::Exited.word(0);
 
 const _: () = assert!(MOVED_ON | Left::Exited.word(0) == Left::MovedOn.word(0), "it only sets bits");
 
-/// How compiled callers enter a function.
+/// The call entry of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct CallEntry {
     /// The number of arguments.
     pub arguments: u32,
     /// How many of them the machine's convention passes in registers; at most as many as [`Op::ARGUMENTS`].
     pub in_registers: u32,
-    /// What `(cu)` is.
+    /// The value of `(cu)`.
     pub unit: u64,
     /// The address of the function's call cell.
     pub cell: u64,
-    /// The address of the host's function that runs this one to its end after an exit. It takes the call cell, the context, the
-    /// frame, and a status and a value as compiled code returns them.
+    /// The address of the host's function that runs this one to its end after an exit. It takes the call cell, the context,
+    /// the frame, and a status and a value as compiled code returns them.
     pub resume: u64,
 }
 
 impl ValueOperands<'_> {
-    /// Gives the registers that are needed at the start the arguments, and zero behind those.
+    /// Sets the registers that are live at the start: to the arguments, and to zero beyond those.
     pub(super) fn take_arguments(&mut self, cursor: &mut Cursor<'_>, call_entry: CallEntry) {
         let at = self.source.entry as usize;
         debug_assert_eq!(at, 0, "a call starts at the start");
@@ -55,7 +56,7 @@ impl ValueOperands<'_> {
         }
     }
 
-    /// Leaves compiled code for the interpreter, which finds all registers in their slots.
+    /// Leaves compiled code for the interpreter. The registers that the interpreter needs must be in their slots.
     pub(super) fn exit_at(&mut self, cursor: &mut Cursor<'_>, to: u64) {
         let Some(call_entry) = self.source.call_entry else {
             return cursor.leave(Op::EXIT_AT, Type::Void, &[], to);

@@ -9,13 +9,13 @@ use crate::vocab::{Op, Sig, Type};
 /// The place in the graph where nodes are added.
 pub(super) struct Cursor<'a> {
     pub(super) graph: &'a mut Graph,
-    /// The block that is being filled; `NONE` behind its end, where control cannot be.
+    /// The block being filled; `NONE` after its end, where control cannot be.
     pub(super) block: Block,
-    /// The bytecode that nodes come from.
+    /// The bytecode that new nodes originate from.
     pub(super) at: u32,
 }
 
-/// The inputs of an operator, which a template names by number.
+/// The inputs of an operator, as numbers of the template's values.
 #[derive(Clone, Copy)]
 pub(super) struct Inputs<'a> {
     /// The template's values so far.
@@ -39,17 +39,17 @@ impl Cursor<'_> {
         self.graph.node(value).ty()
     }
 
-    /// Adds a node that floats.
+    /// Adds a floating node.
     pub(super) fn add(&mut self, op: Op, sig: Sig, inputs: &[Node], imm: u64) -> Node {
         self.graph.add(op, sig, inputs, imm, self.at)
     }
 
-    /// Adds a node that keeps its order in the block.
+    /// Adds a node that is pinned in order in the block.
     pub(super) fn push(&mut self, op: Op, sig: Sig, inputs: &[Node], imm: u64) -> Node {
         self.graph.push(self.block, op, sig, inputs, imm, self.at)
     }
 
-    /// Adds a template's operator, pinned if its order counts.
+    /// Adds a template's operator, pinned if its order matters.
     pub(super) fn operator(&mut self, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node {
         let floats = self.graph.would_float(op, sig, imm);
         if floats && !Graph::is_normal(op) {
@@ -73,7 +73,7 @@ impl Cursor<'_> {
         self.graph.constant(ty, bits, self.at)
     }
 
-    /// The address that is so many bytes behind another.
+    /// The address `offset` bytes after another.
     pub(super) fn address(&mut self, base: Node, offset: u64) -> Node {
         self.graph.add_normal(Op::ADDR, WORD, &[base], offset, self.at)
     }
@@ -87,19 +87,19 @@ impl Cursor<'_> {
         self.push(Op::STORE, sig, &[address, value], 0);
     }
 
-    /// The number of a new call of a native function at a known address, by which a call's node names it.
+    /// Registers a call of a native function at a known address; returns the number by which a node refers to the call.
     pub(super) fn native_call(&mut self, address: u64, args: &'static [Type], ret: Type) -> u64 {
         let signature = Signature { convention: Convention::SysV64, args, ret };
         self.call_data(CallData { target: Target::Direct(address), signature, effect: Effect::Memory })
     }
 
-    /// The number of a new call.
+    /// Registers a call; returns its number.
     pub(super) fn call_data(&mut self, call: CallData) -> u64 {
         self.graph.calls.push(call);
         self.graph.calls.len() as u64 - 1
     }
 
-    /// Ends the block. Control goes on at the successors, or leaves the function.
+    /// Ends the block. Control continues at one of the successors, or leaves the function.
     pub(super) fn end(&mut self, op: Op, from: Type, inputs: &[Node], imm: u64, succs: &[Block]) {
         self.graph.end(self.block, op, from, inputs, imm, succs, self.at);
         self.block = Block::NONE;
@@ -126,7 +126,7 @@ impl Cursor<'_> {
         self.end(Op::BR, Type::Void, &[flag], 0, &[then, otherwise]);
     }
 
-    /// The low bits of a slot's content as a value of a type.
+    /// The low bits of a slot's content, as a value of a type.
     pub(super) fn bits_as(&mut self, value: Node, ty: Type) -> Node {
         if ty == Type::I64 {
             return value;
@@ -140,27 +140,27 @@ impl Cursor<'_> {
         if self.ty(bits) == ty { bits } else { self.bitcast(bits, ty) }
     }
 
-    /// The same bits as another type of their width.
+    /// The value's bits as another type of the same width.
     pub(super) fn bitcast(&mut self, value: Node, ty: Type) -> Node {
         self.add(Op::BITCAST, Sig { from: self.ty(value), ty }, &[value], 0)
     }
 
-    /// The low bits of 64.
+    /// The low bits of a 64-bit integer.
     pub(super) fn narrow(&mut self, value: Node, ty: Type) -> Node {
         let data = self.graph.node(value);
         if data.op == Op::UCAST && data.sig.from == ty {
-            // The register was written as the type it is read as.
+            // The register was written with the type with which it is read.
             return self.graph.inputs(value)[0];
         }
         self.add(Op::UCAST, Sig { from: Type::I64, ty }, &[value], 0)
     }
 
-    /// An integer of 32 bits or fewer with 32, zeros above its own.
+    /// An integer of at most 32 bits, zero-extended to 32.
     pub(super) fn as_i32(&mut self, value: Node) -> Node {
         self.extended(value, Type::I32)
     }
 
-    /// A value's bits with zeros above them.
+    /// A value's bits, zero-extended to 64.
     pub(super) fn widen(&mut self, value: Node) -> Node {
         let bits = match self.ty(value) {
             Type::F32 => self.bitcast(value, Type::I32),

@@ -3,10 +3,10 @@
 use super::FunctionSource;
 use crate::ir::bytecode::{OperandInfo, OperandKind, Raw, run_of};
 
-/// The bytecode, decoded once: what stands for a VM register, on the operand stack too, is its number.
+/// The decoded bytecode. Operands that name VM registers or operand stack slots are their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Decoded {
-    /// For each bytecode its opcode and where its operands start.
+    /// For each bytecode its opcode and the start of its operands.
     bytecodes: Vec<(u32, u32)>,
     operands: Vec<Raw>,
 }
@@ -17,7 +17,7 @@ impl Decoded {
         self.operands.clear();
     }
 
-    /// Adds the next bytecode; gives its operands.
+    /// Adds the next bytecode; returns its operands.
     #[inline]
     pub(super) fn push(&mut self, source: &FunctionSource<'_>, opcode: usize, raws: &[Raw]) -> &[Raw] {
         let at = self.bytecodes.len();
@@ -30,7 +30,7 @@ impl Decoded {
         &self.operands[first..]
     }
 
-    /// How many bytecodes there are.
+    /// The number of bytecodes.
     pub(super) fn len(&self) -> usize {
         self.bytecodes.len()
     }
@@ -48,7 +48,7 @@ impl Decoded {
         self.operands[self.bytecodes[at as usize].1 as usize + operand as usize]
     }
 
-    /// Where a bytecode may jump.
+    /// The jump targets of a bytecode.
     pub(super) fn targets<'a>(
         &'a self,
         source: &'a FunctionSource<'_>,
@@ -67,10 +67,10 @@ impl Decoded {
     }
 }
 
-/// Gives the operands on the operand stack the numbers of their slots.
+/// Replaces the operands on the operand stack by the numbers of their slots.
 fn name_stack_slots(source: &FunctionSource<'_>, depth: u32, operands: &[OperandInfo], raws: &mut [Raw]) {
     let pops = operands.iter().filter(|info| info.kind == OperandKind::Pop).count() as u32;
-    // An unreachable bytecode has no depth. It is never linked, so its numbers do not matter.
+    // An unreachable bytecode has no depth. It is never linked, so its operands do not matter.
     let bottom = source.locals.saturating_add(depth).saturating_sub(pops);
     let (mut popped, mut pushed) = (0, 0);
     for (info, raw) in core::iter::zip(operands, raws) {

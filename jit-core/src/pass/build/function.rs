@@ -1,7 +1,7 @@
-//! Link a whole function: one bytecode's template behind the other.
+//! Link a whole function: the templates of all its bytecodes in order.
 //!
 //! In: the bytecode of a function. Out: its graph, with the values of registers carried along every edge. A block starts at
-//! each bytecode that others jump to, and behind each exit that no template asks for.
+//! each jump target, and after each exit that is not part of a template.
 
 use super::call_entry::MOVED_ON;
 use super::cursor::Cursor;
@@ -16,7 +16,7 @@ use crate::pass::chaos::Chaos;
 use crate::verify::Shape;
 use crate::vocab::{Op, Sig, Type};
 
-/// Finds where blocks start, which registers are written, and what each register's home type is. Adds the blocks.
+/// Finds the blocks' starts, the written registers, and each register's home type. Adds the blocks.
 pub(super) fn scan(
     scratch: &mut FunctionScratch,
     source: &FunctionSource<'_>,
@@ -46,11 +46,11 @@ pub(super) fn scan(
         let is_jumped_to = if at == 0 { is_jumped_to_first } else { leaders[at].is_some() };
         is_jumped_to.then(|| last_jump[at])
     };
-    // Chaos may leave anywhere, and an exit of its stores everything.
+    // Chaos may exit anywhere, and its exits store everything.
     liveness.find(source, code, last_jump_to, registers, chaos.is_some());
 }
 
-/// Notes which registers a bytecode uses as what, and where it jumps.
+/// Notes the types as which a bytecode uses registers, and its jump targets.
 #[inline]
 fn scan_bytecode(scratch: &mut FunctionScratch, source: &FunctionSource<'_>, graph: &mut Graph, at: usize) {
     let FunctionScratch { code, registers, leaders, last_jump, .. } = scratch;
@@ -93,8 +93,8 @@ impl FunctionScratch {
         self.last_jump[at] > 0 || self.code.targets(source, 0).any(|to| to == at)
     }
 
-    /// Whether the function is entered by calls only. To go on with what another tier began, it is entered where bytecodes jump
-    /// to, or at a bytecode that was left in its middle.
+    /// Whether the function is entered by calls only. Otherwise it may be entered at a jump target, or at a bytecode whose
+    /// template has exited to be interpreted again.
     fn is_entered_by_calls(&self, source: &FunctionSource<'_>) -> bool {
         let template = source.templates[self.code.opcode(0)];
         let is_left = |step: &Step| matches!(step, Step::Exit { to: Resume::Here });
@@ -103,7 +103,7 @@ impl FunctionScratch {
 }
 
 impl Linker<'_, ValueOperands<'_>> {
-    /// Links all bytecodes of the function, which was [scanned](scan).
+    /// Links all bytecodes of a function that was [scanned](scan).
     pub(super) fn link_all(&mut self) {
         let source = self.operands.source;
         self.operands.enter(&mut self.cursor);
@@ -148,7 +148,8 @@ impl Linker<'_, ValueOperands<'_>> {
 }
 
 impl ValueOperands<'_> {
-    /// Makes the entry lead to the bytecode where the function is entered. [`end_entry`] ends it, but its edge must come first.
+    /// Makes the entry lead to the bytecode where the function is entered. [`end_entry`] ends the entry, but this edge must
+    /// come first.
     fn enter(&mut self, cursor: &mut Cursor<'_>) {
         let at = self.source.entry as usize;
         let leader = self.scratch.leaders[at];
@@ -166,7 +167,7 @@ impl ValueOperands<'_> {
         self.carry(leader, Needs::At(at));
     }
 
-    /// Where other bytecodes jump to, a block starts.
+    /// Starts a block at a jump target.
     fn enter_leader(&mut self, cursor: &mut Cursor<'_>) {
         let at = cursor.at as usize;
         let leader = self.scratch.leaders[at];
@@ -186,26 +187,26 @@ impl ValueOperands<'_> {
         } else if has_edges {
             registers.start_block(cursor.graph, leader, liveness.needed(at), cursor.at);
         }
-        // If no edge leads here, only unreachable code jumps here.
+        // If there is no edge, only unreachable code jumps here.
         cursor.block = if is_loop || has_edges { leader } else { Block::NONE };
     }
 
-    /// Leaves a function that was entered in an inner loop, where control comes back to a bytecode before that. Nothing leads to
-    /// the heads of the outer loops from outside, so this graph does not have their shape. The engine enters the
-    /// function here again, and that code has it.
+    /// Leaves a function that was entered in an inner loop, where control reaches an earlier bytecode. In this graph the
+    /// heads of the outer loops have no edges from outside, so it does not have the outer loops' shape. The engine enters
+    /// the function here again, with code that has that shape.
     fn move_on(&mut self, cursor: &mut Cursor<'_>) {
         cursor.graph.blocks[cursor.block.at()].heat = Heat::Cold;
         self.flush_needed(cursor, cursor.at as usize);
         self.exit_at(cursor, MOVED_ON | cursor.at as u64);
     }
 
-    /// Whether a program may be stopped here: at loop heads, and where the function starts if the program runs on fuel.
+    /// Whether a program may be stopped here: at loop heads, and at the function's start if the program runs on fuel.
     fn is_polled(&self, at: usize) -> bool {
         let is_start = at == 0 && self.source.entry == 0 && self.source.functions.fuel.is_some();
         is_start || self.scratch.is_head(self.source, at)
     }
 
-    /// Goes on at the next bytecode, if control reaches the template's end or has jumped there.
+    /// Continues at the next bytecode, if control reaches the template's end or has jumped there.
     fn finish_bytecode(&mut self, cursor: &mut Cursor<'_>) {
         let at = cursor.at as usize + 1;
         let next = core::mem::replace(&mut self.next, Block::NONE);
@@ -224,7 +225,7 @@ impl ValueOperands<'_> {
         }
     }
 
-    /// Seals the loops whose last jump back is this bytecode's.
+    /// Seals the loops whose last back edge is this bytecode's.
     fn seal_loops(&mut self, cursor: &mut Cursor<'_>) {
         let at = cursor.at as usize;
         let FunctionScratch { code, liveness, registers, leaders, last_jump, .. } = &mut *self.scratch;
@@ -236,7 +237,7 @@ impl ValueOperands<'_> {
     }
 }
 
-/// Ends the entry, to which nodes were added until now.
+/// Ends the entry. Nodes have been added to it until now.
 pub(super) fn end_entry(graph: &mut Graph) {
     let first = graph.block(Graph::ENTRY).succs[0];
     let end = graph.add(Op::JUMP, Sig { from: Type::Void, ty: Type::Void }, &[], 0, 0);

@@ -1,8 +1,8 @@
-//! The operands of an opcode in a stencil: VM registers are slots, and which one is a hole; so is every constant.
+//! The operands of an opcode in a stencil: VM registers are slots; slot offsets and constants are holes.
 //!
-//! In: a template's reads and writes. Out: loads and stores in the order of the template, since two operands may be the same VM
-//! register. One VM register may be cached in a machine register: it is read there until something may have written its slot. A
-//! variant that omits its store writes the value only where something else may read the slot.
+//! In: a template's reads and writes. Out: loads and stores in the order of the template, since two operands may be the
+//! same VM register. One VM register may be cached in a machine register: it is read from there until its slot may have
+//! been written. A variant that omits its store writes the value only before something else may read the slot.
 
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget};
@@ -17,31 +17,32 @@ use crate::ir::template::Resume;
 use crate::vocab::{Op, Props, Scalar, Sig, Type};
 use core::convert::Infallible;
 
-/// The operands of an opcode whose bytecode is not known.
+/// The operands of an opcode, of unknown bytecode.
 pub(super) struct HoleOperands<'a> {
     request: &'a StencilRequest<'a>,
     holes: &'a mut HoleValues,
-    /// The context and the frame, once they were used.
+    /// The context and the frame, once they are used.
     pointers: [Node; 2],
-    /// The cached value, once it was read.
+    /// The cached value, once it is read.
     cached: Node,
     /// Whether the cached value still equals its slot.
     is_cached: bool,
-    /// For each block of the template: whether the cached value equals its slot on all edges that were linked.
+    /// For each block of the template: whether the cached value equals its slot on all edges linked so far.
     is_cached_in: Vec<bool>,
     /// Whether the cached operand was read from its slot, or may have been.
     pub(super) reads_slot: bool,
     /// Whether the reserved register of `(cu)` was read.
     pub(super) reads_unit: bool,
-    /// Whether somebody may look at any slot.
+    /// Whether others may access any slot.
     pub(super) observed: bool,
-    /// Whether no hole can express what the template does with an operand.
+    /// Whether the template uses an operand in a way that no hole can express.
     pub(super) is_inexpressible: bool,
-    /// The values of constant operands, with the operands.
+    /// The values of constant operands, and the operands' indices.
     constants: Vec<(Node, u8)>,
-    /// The operand that the block wrote last, and its value.
+    /// The operand that the block wrote last, with the value.
     last: Option<(u8, Node)>,
-    /// The same operand with the 64 bits for its slot, until something may read that slot. A stencil that omits the store keeps them
+    /// The operand written last, with the 64 bits for its slot, until something may read that slot. A stencil that omits
+    /// the store writes the slot only then.
     /// here and writes them only then.
     pub(super) unstored: Option<(u8, Node)>,
     /// The blocks that end in `continue`, by exit.
@@ -52,18 +53,18 @@ pub(super) struct HoleOperands<'a> {
 
 const CONTEXT: usize = 0;
 const FRAME: usize = 1;
-/// The exit to the next bytecode. The others are those to labels.
+/// The exit to the next bytecode. The other exits are those to labels.
 const NEXT: usize = 0;
 
 impl Operands for HoleOperands<'_> {
-    /// Which registers a run has is not known.
+    /// The registers of a run are unknown.
     type Run = Infallible;
 
     fn read(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node {
         self.flush(cursor);
         let may_be_cached = self.request.cached & 1 << operand != 0;
         if self.is_cached && may_be_cached {
-            // All 64 bits of an integer, though perhaps only the low ones mean something.
+            // The cached integer has 64 bits; the high ones may be meaningless.
             let whole = if ty.is_float() { ty } else { Type::I64 };
             if !self.cached.is_some() {
                 self.cached = cursor.add(Op::CACHED, Sig { from: Type::Void, ty: whole }, &[], 0);
@@ -99,7 +100,7 @@ impl Operands for HoleOperands<'_> {
         self.slot(cursor, operand)
     }
 
-    /// How many registers are in a run.
+    /// The number of registers in a run.
     fn window_length(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node {
         self.hole(cursor, HoleSource::Count(operand), Range::Unsigned)
     }
@@ -175,8 +176,8 @@ impl Operands for HoleOperands<'_> {
         self.pointer(cursor, CONTEXT)
     }
 
-    /// If the function's number is a constant operand, the address of its call cell is a hole; otherwise the address of the
-    /// table is, in which the code looks the cell up.
+    /// If the function's number is a constant operand, the address of its call cell is a hole. Otherwise the address of the
+    /// table of call cells is a hole, and the code looks the cell up there.
     fn callee(&mut self, cursor: &mut Cursor<'_>, number: Node) -> InvokeTarget {
         match self.cell(cursor, number) {
             Some(cell) => InvokeTarget::Cell(cell),
@@ -187,7 +188,7 @@ impl Operands for HoleOperands<'_> {
         }
     }
 
-    /// Runs stay in their slots: neither which registers they have is known nor how many.
+    /// Runs stay in their slots, since neither their first register nor their length is known.
     fn run(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> InvokeArguments<Infallible> {
         let first = self.slot(cursor, operand);
         InvokeArguments::InMemory([first, self.window_length(cursor, operand)])
@@ -210,7 +211,7 @@ impl Operands for HoleOperands<'_> {
     }
 
     fn start(&mut self, _: &mut Cursor<'_>, block: &LocalBlock) {
-        // An edge that is not linked yet leads back to the head of a loop, and what the loop writes is not known.
+        // An edge that is not linked yet is a back edge of a loop, and the loop's writes are unknown.
         self.is_cached = self.is_cached_in[block.number as usize] && block.awaited == 0;
         self.last = None;
     }
@@ -227,9 +228,9 @@ impl Operands for HoleOperands<'_> {
         cursor.jump(to);
     }
 
-    /// Goes where a table of addresses says, one for each label; the last one is for all greater values.
+    /// Jumps through a table of addresses, one for each label; values beyond the table take the last.
     fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &'static [u8]) {
-        // A bytecode has one table.
+        // A bytecode has only one table.
         self.is_inexpressible |= *self.table.get_or_insert(operands) != operands;
         let last = match operands {
             [run] if self.request.opcode.operands[*run as usize].kind == OperandKind::Labels => {
@@ -289,7 +290,7 @@ impl<'a> HoleOperands<'a> {
         }
     }
 
-    /// Continues at the next bytecode, if control reaches the template's end. Says what is cached there.
+    /// Continues at the next bytecode, if control reaches the template's end. Returns the value that is cached there.
     pub(super) fn finish(&mut self, cursor: &mut Cursor<'_>) -> Option<CachedValue> {
         if !cursor.is_reached() {
             return None;
@@ -314,7 +315,7 @@ impl<'a> HoleOperands<'a> {
         Some(CachedValue { operand, ty })
     }
 
-    /// Ends the blocks of the exits that were used.
+    /// Ends the blocks of all exits that are used.
     pub(super) fn end_exits(&mut self, cursor: &mut Cursor<'_>) {
         for exit in 0..self.exits.len() {
             if self.exits[exit].is_some() {
@@ -343,7 +344,7 @@ impl<'a> HoleOperands<'a> {
         self.exits[exit]
     }
 
-    /// Stores the value whose store was omitted so far, before something may read its slot.
+    /// Stores a value whose store has been omitted so far, because its slot may be read next.
     fn flush(&mut self, cursor: &mut Cursor<'_>) {
         if let Some((operand, whole)) = self.unstored.take()
             && self.request.omits_store
@@ -370,7 +371,7 @@ impl<'a> HoleOperands<'a> {
         cursor.add(Op::OPEN, WORD, &[], bits)
     }
 
-    /// The address of the slot that an operand names.
+    /// The address of an operand's slot.
     fn slot(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node {
         let (source, scale) = (HoleSource::Operand(operand), SLOT_BYTES as u8);
         let frame = self.pointer(cursor, FRAME);
@@ -385,7 +386,7 @@ impl<'a> HoleOperands<'a> {
 
     /// The call cell of a function whose number is a constant operand.
     fn cell(&mut self, cursor: &mut Cursor<'_>, number: Node) -> Option<Node> {
-        // A narrow number is the low bits of a hole.
+        // A narrow number is a truncated hole.
         let hole = match cursor.graph.node(number).op {
             Op::UCAST => cursor.graph.inputs(number)[0],
             _ => number,
@@ -405,7 +406,7 @@ impl<'a> HoleOperands<'a> {
         }
     }
 
-    /// The range of a constant operand that is used as 64 bits.
+    /// The range of a constant operand that is used as a 64-bit value.
     fn range(&self, operand: u8) -> Range {
         match self.request.opcode.operands[operand as usize].scalar {
             _ if self.request.constants == Constants::Held => Range::Any,
@@ -420,9 +421,9 @@ impl<'a> HoleOperands<'a> {
         let source = HoleSource::Operand(operand);
         if ty.bits() == 64 {
             let value = self.hole(cursor, source, self.range(operand));
-            // A float comes through an integer register. As an operand in memory behind the code it is no faster, in loops
-            // of nothing but additions and multiplications, and each bytecode with one takes twice as long to compile and
-            // ten bytes more.
+            // A float is moved from an integer register. An operand in memory behind the code is no faster, even in loops
+            // of nothing but additions and multiplications; and each bytecode with such an operand takes twice as long to
+            // compile, and ten bytes more.
             return if ty.is_float() { cursor.bitcast(value, ty) } else { value };
         }
         let is_held = self.request.constants == Constants::Held;
@@ -435,8 +436,8 @@ impl<'a> HoleOperands<'a> {
         }
     }
 
-    /// A constant operand as an integer of another type, if that is the operand's value or has its low bits: then it is a hole as
-    /// well, instead of computed.
+    /// A constant operand converted to another integer type. If that is the operand's own value, or its low bits, it is a
+    /// hole as well and needs no conversion.
     fn converted(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, input: Node) -> Option<Node> {
         let (_, operand) = *self.constants.iter().find(|(constant, _)| *constant == input)?;
         let scalar = self.request.opcode.operands[operand as usize].scalar?;

@@ -1,9 +1,9 @@
 //! Calls from one function of bytecode to another.
 //!
-//! In: a function's number and its arguments, as values or as a run of VM registers. Out: a node that calls the function by its
-//! call cell, with the context and the bits of each argument, or with the address of the arguments in memory; or, for a tail
-//! call, nodes that tell the engine's host which function comes next. If the call cell is known, its address is part of the code.
-//! Otherwise the code looks the cell up when it runs.
+//! In: a function's number and its arguments, as values or as a run of VM registers. Out: a node that calls the function
+//! through its call cell, with the context and the bits of each argument, or with the address of the arguments in memory;
+//! for a tail call, nodes that tell the engine's host the next function and its arguments. A known call cell's address is
+//! part of the code; otherwise the code looks up the cell at run time.
 
 use super::link::{Linker, Operands};
 use super::{SLOT_BYTES, WORD};
@@ -12,64 +12,65 @@ use crate::ir::index::Node;
 use crate::ir::template::{Arguments, Convention, Ref, Signature};
 use crate::vocab::{Op, Sig, Type};
 
-/// The most arguments that one function of bytecode gives to another in registers and on the stack. More come from memory.
+/// The maximal number of arguments that a call passes in registers and on the stack. If there are more, all are in memory.
 pub const MAX_ARGUMENTS: usize = 64;
 
 /// The types of a call's context and arguments.
 static TYPES: [Type; 1 + MAX_ARGUMENTS] = [Type::I64; 1 + MAX_ARGUMENTS];
 
-/// What code needs of the engine that it is made for: where functions of bytecode find each other, and who may stop them. By
-/// default there are no functions, and nobody stops any.
+/// The addresses through which code calls functions of bytecode, and through which it is stopped. By default there are no
+/// functions, and no code can be stopped.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Functions<'a> {
-    /// The address of each function's call cell, by number. Only the machine knows what is in a call cell.
+    /// The address of each function's call cell, by number. The contents of a call cell are the machine's business.
     pub cells: &'a [u64],
-    /// The address of a [`CellTable`], which never moves: code finds functions there that are added later.
+    /// The address of a [`CellTable`], which never moves: there code finds functions that are added later.
     pub table: u64,
-    /// The address of a native function that notes which function takes the caller's place. It gets the call cell, the context,
-    /// the address of the arguments, and how many there are, and copies them.
+    /// The address of a native function that notes which function replaces the caller. It takes the call cell, the context,
+    /// the address of the arguments, and their number, and copies the arguments.
     pub set_tail_call: u64,
-    /// The address of a native function that does the same, but leaves the copying to its caller. It gets the call cell, the
-    /// context, and how many arguments there are, and returns the address where the caller stores them.
+    /// The address of a native function that notes which function replaces the caller, but leaves copying to the caller. It
+    /// takes the call cell, the context, and the number of arguments, and returns the address at which the caller stores
+    /// them.
     pub begin_tail_call: u64,
-    /// The address of a word that is not zero once the program is to stop, if anybody may stop it. Each loop reads it
-    /// at its head, where the function is left then.
+    /// The address of a word that becomes nonzero when the program is to stop, if it can be stopped. Each loop reads it at
+    /// its head, and exits there if it is nonzero.
     pub stop: Option<u64>,
-    /// The address of a number of 64 bits, if the program runs on fuel. It goes down by one each time that a function starts or a
-    /// loop comes to its head. Below zero, the function is left there.
+    /// The address of a 64-bit number, if the program runs on fuel. It is decremented whenever a function starts or a loop
+    /// reaches its head. Below zero, the code exits there.
     pub fuel: Option<u64>,
 }
 
-/// The call cells of all functions, as compiled code sees them.
+/// The call cells of all functions, as compiled code accesses them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CellTable {
-    /// The addresses of the call cells, and behind them that of the call cell for all other numbers.
+    /// The addresses of the call cells, followed by that of the call cell for all other numbers.
     pub cells: *const u64,
-    /// How many functions there are.
+    /// The number of functions.
     pub len: u64,
 }
 
-/// The function of bytecode that is called.
+/// The callee of a call between functions of bytecode.
 #[derive(Clone, Copy)]
 pub(super) enum InvokeTarget {
-    /// The one whose call cell has this address.
+    /// The function whose call cell has this address.
     Known(u64),
-    /// The same, if the address is a value that the code computes.
+    /// The function whose call cell has the address that the code computes.
     Cell(Node),
-    /// The one with this number. The code looks it up in the engine's [`CellTable`].
+    /// The function with this number. The code looks it up in the engine's [`CellTable`].
     Number(Node),
-    /// The same, if the table's address is a value too: the table, and the number.
+    /// The function with a number in a table, whose address is a value too.
     InTable(Node, Node),
 }
 
-/// What a function of bytecode is called with.
+/// The arguments of a call between functions of bytecode.
 pub(super) enum InvokeArguments<R> {
     /// The template's values.
     Values(&'static [Ref]),
     /// The values of a run of registers.
     Run(R),
-    /// Slots in memory: the address of the first, and how many there are.
+    /// Slots in memory: the address of the first, and their number.
     InMemory([Node; 2]),
 }
 
@@ -112,7 +113,7 @@ impl<O: Operands> Linker<'_, O> {
         self.operands.after_call(&mut self.cursor, effect);
     }
 
-    /// Ends the function. Another one takes its place, and gives its result.
+    /// Ends the function with a tail call: another function replaces it, and returns its result.
     pub(super) fn tail(&mut self, function: Ref, args: Arguments) {
         let (context, callee, args) = self.prepare_invoke(function, args);
         let cell = self.cell(callee);
@@ -149,7 +150,7 @@ impl<O: Operands> Linker<'_, O> {
         (context, callee, args)
     }
 
-    /// Goes over the bits of the arguments that are not in memory.
+    /// Visits the bits of the arguments that are not in memory.
     fn each_argument(
         &mut self,
         args: &InvokeArguments<O::Run>,
@@ -168,7 +169,7 @@ impl<O: Operands> Linker<'_, O> {
         }
     }
 
-    /// The call cell of a function.
+    /// The address of a function's call cell.
     fn cell(&mut self, callee: InvokeTarget) -> Node {
         let cursor = &mut self.cursor;
         let (table, number) = match callee {
@@ -190,7 +191,7 @@ impl<O: Operands> Linker<'_, O> {
 }
 
 impl<R> InvokeArguments<R> {
-    /// How many arguments are not in memory.
+    /// The number of arguments that are not in memory.
     fn len<O: Operands<Run = R>>(&self) -> usize {
         match self {
             InvokeArguments::Values(args) => args.len(),

@@ -1,9 +1,8 @@
-//! Exits at bytecodes where no template asks for one: at the heads of loops if the program may be stopped, and anywhere if
-//! chaos says so.
+//! Exits that are not part of a template: at the heads of loops if the program can be stopped, and anywhere with chaos.
 //!
-//! In: a cursor between two bytecodes. Out: the same, or the cursor behind a branch to a block that leaves for the interpreter.
-//! Between bytecodes all registers have values, so leaving there is always right. Chaos has it depend on a register,
-//! so that a function leaves in the middle of loops, and while values are on the operand stack.
+//! In: a cursor between two bytecodes. Out: the unchanged cursor, or one after a branch to a block that exits to the
+//! interpreter. Between bytecodes all registers have values, so an exit there is always right. Chaos makes it depend on a
+//! register's value, so that functions exit in the middle of loops, and while values are on the operand stack.
 
 use super::cursor::Cursor;
 use super::values::{Needs, ValueOperands};
@@ -12,11 +11,11 @@ use crate::ir::graph::Heat;
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
 
-/// One boundary in so many has an exit.
+/// One in this many boundaries between bytecodes has an exit.
 const RARITY: usize = 24;
 
 impl ValueOperands<'_> {
-    /// Leaves before the bytecode that is linked next if the program is to stop, or its fuel is used up.
+    /// Exits before the next bytecode if the program is to stop, or its fuel is used up.
     pub(super) fn poll(&mut self, cursor: &mut Cursor<'_>) {
         let Functions { fuel, stop, .. } = self.source.functions;
         let sig = Sig { from: Type::I64, ty: Type::Flag };
@@ -33,7 +32,7 @@ impl ValueOperands<'_> {
         }
     }
 
-    /// Perhaps leaves before the bytecode that is linked next.
+    /// With chaos, may add an exit before the next bytecode.
     pub(super) fn leave_by_chance(&mut self, cursor: &mut Cursor<'_>) {
         if !self.chaos.one_in(RARITY) {
             return;
@@ -56,7 +55,8 @@ impl ValueOperands<'_> {
         self.leave_if(cursor, flag, Needs::All);
     }
 
-    /// Leaves here if a flag holds. The interpreter goes on here, and finds the registers that it needs in their slots.
+    /// Exits if a flag holds. The interpreter resumes at the current bytecode, and finds the registers that it needs in
+    /// their slots.
     fn leave_if(&mut self, cursor: &mut Cursor<'_>, flag: Node, needs: Needs) {
         let (exit, rest) = (cursor.graph.add_block(), cursor.graph.add_block());
         cursor.branch(flag, exit, rest);

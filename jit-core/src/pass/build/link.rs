@@ -1,12 +1,12 @@
-//! Link a template: make its steps nodes and its blocks blocks of a graph.
+//! Link a template: turn its steps into nodes and its blocks into blocks of a graph.
 //!
-//! In: a template, and a [`Cursor`] where it goes. Out: the graph with the template's nodes; the cursor behind it, if control
-//! goes on there without a jump. Holds: every block of the template is ended, and each of its parameters has an input for
-//! each edge. Cost: linear in the template's steps.
+//! In: a template, and a [`Cursor`] at the place to insert it. Out: the graph with the template's nodes; the cursor after
+//! them, if control falls through. Holds afterwards: every block of the template is ended, and each of its parameters has
+//! an input for each edge. Cost: linear in the template's steps.
 //!
-//! The linker numbers the template's values and follows its own control flow. All else is asked of [`Operands`]: what an
-//! operand is, what a read or a write does, and where control goes when it leaves the template. So the linker does not know
-//! whether VM registers are values, slots or something else, nor whether the bytecode is known.
+//! The linker numbers the template's values and follows the template's own control flow. It asks [`Operands`] for
+//! everything else: the meaning of operands, reads and writes, and of control leaving the template. So the linker does not
+//! know whether VM registers are values or slots, nor whether the bytecode is known.
 
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{Functions, InvokeArguments, InvokeTarget};
@@ -15,12 +15,13 @@ use crate::ir::index::{Block, Node};
 use crate::ir::template::{BlockRef, Callee, Imm, Likelihood, Ref, Resume, Signature, Step, Template};
 use crate::vocab::{Op, Sig, Type};
 
-/// What a template's operands are, and what is around the template.
+/// The operands of a template, and its surroundings.
 ///
-/// A template is linked once for a bytecode whose operands are known, or for an opcode whose operands are holes. Whoever
-/// links paths through bytecode answers where control leaves the path in [`Operands::goto`] and its like.
+/// A template is linked for a bytecode whose operands are known, or for an opcode whose operands are holes. An
+/// implementation that links paths through bytecode decides in [`Operands::goto`] and similar methods what happens where
+/// control leaves the path.
 pub(super) trait Operands {
-    /// A run of registers that a callee gets one by one.
+    /// A run of registers that are passed to a callee one by one.
     type Run;
 
     /// The value of a VM register.
@@ -29,11 +30,11 @@ pub(super) trait Operands {
     fn write(&mut self, cursor: &mut Cursor<'_>, operand: u8, value: Node);
     /// The value of a constant.
     fn constant(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node;
-    /// The address of a run of registers, which are in their slots from here on.
+    /// The address of a run of registers; from here on they are in their slots.
     fn window(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node;
-    /// How many registers are in a run.
+    /// The number of registers in a run.
     fn window_length(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node;
-    /// An operator. How a function gets its context, its frame and its unit is up to whoever calls it.
+    /// An operator. The implementation decides how a function gets its context, its frame and its unit.
     fn operator(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node;
     /// An operator whose constant is an operand.
     fn operator_with(
@@ -45,31 +46,31 @@ pub(super) trait Operands {
         operand: u8,
     ) -> Node;
 
-    /// A call follows that may do this.
+    /// Called before a call with this effect.
     fn before_call(&mut self, cursor: &mut Cursor<'_>, effect: Effect);
-    /// The call has returned.
+    /// Called after a call.
     fn after_call(&mut self, cursor: &mut Cursor<'_>, effect: Effect);
-    /// What functions of bytecode hand on to those that they call.
+    /// The context that functions of bytecode pass to their callees.
     fn context(&mut self, cursor: &mut Cursor<'_>) -> Node;
     /// The function of bytecode with this number.
     fn callee(&mut self, cursor: &mut Cursor<'_>, number: Node) -> InvokeTarget;
     /// A run of registers as arguments.
     fn run(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> InvokeArguments<Self::Run>;
-    /// How many registers a run has.
+    /// The number of registers in a run.
     fn run_length(run: &Self::Run) -> usize;
     /// The 64 bits of one register of a run.
     fn run_element(&mut self, cursor: &mut Cursor<'_>, run: &Self::Run, index: usize) -> Node;
 
-    /// The step that follows ends the block.
+    /// Called before a step that ends the block.
     fn before_end(&mut self, cursor: &mut Cursor<'_>);
-    /// The block was ended by an edge to a block of the template.
+    /// The block has ended with an edge to a block of the template.
     fn edge(&mut self, cursor: &mut Cursor<'_>, to: &LocalBlock);
     /// A block of the template starts.
     fn start(&mut self, cursor: &mut Cursor<'_>, block: &LocalBlock);
-    /// All edges into a block that [was started before](LocalBlock::is_loop) are known now.
+    /// All edges into a block that [started before them](LocalBlock::is_loop) are known now.
     fn seal(&mut self, cursor: &mut Cursor<'_>, block: &LocalBlock);
 
-    /// Ends the block: control goes on at the next bytecode.
+    /// Ends the block: control continues at the next bytecode.
     fn next(&mut self, cursor: &mut Cursor<'_>);
     /// Ends the block: control goes to a label.
     fn goto(&mut self, cursor: &mut Cursor<'_>, operand: u8);
@@ -77,45 +78,45 @@ pub(super) trait Operands {
     fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &'static [u8]);
     /// Ends the block: the function returns.
     fn give_back(&mut self, cursor: &mut Cursor<'_>, value: Option<Node>);
-    /// Ends the block: the interpreter goes on.
+    /// Ends the block: the interpreter resumes at a bytecode.
     fn exit(&mut self, cursor: &mut Cursor<'_>, to: Resume);
     /// Ends the block: the function fails.
     fn trap(&mut self, cursor: &mut Cursor<'_>, code: u32);
 }
 
-/// Links templates one behind the other.
+/// Links templates one after another.
 pub(super) struct Linker<'a, O> {
     pub(super) cursor: Cursor<'a>,
     pub(super) operands: O,
-    /// Where functions of bytecode are found.
+    /// Tells how to call functions of bytecode.
     pub(super) functions: &'a Functions<'a>,
     pub(super) scratch: &'a mut LinkScratch,
 }
 
-/// The template that is being linked; the memory is kept.
+/// The template being linked; the memory is kept.
 #[derive(Debug, Default)]
 pub(super) struct LinkScratch {
     /// The template's values, by number.
     values: Vec<Node>,
     blocks: Vec<LocalBlock>,
-    /// Arguments of jumps to blocks with parameters: the block, then its arguments one by one, for each jump.
+    /// Arguments of jumps to blocks with parameters: each argument of each jump, with the target block.
     args: Vec<(BlockRef, Node)>,
-    /// The inputs of the call that is being made.
+    /// The inputs of the call being made.
     pub(super) inputs: Vec<Node>,
 }
 
-/// A block of the template that is being linked.
+/// A block of the template being linked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LocalBlock {
     /// Its number in the template.
     pub(super) number: BlockRef,
-    /// The same in the graph.
+    /// The block in the graph.
     pub(super) block: Block,
     /// How many edges into it have not been linked yet.
     pub(super) awaited: u32,
-    /// It was started before all edges into it were linked, or has none.
+    /// Whether it started before all edges into it were linked, or has none.
     pub(super) is_loop: bool,
-    /// Where its parameters are among the template's values.
+    /// Where its parameters start among the template's values.
     first_param: u32,
     params: u32,
 }
@@ -125,7 +126,7 @@ impl<O: Operands> Linker<'_, O> {
     pub(super) fn link(&mut self, template: &Template) {
         self.add_blocks(template);
         for step in template.steps {
-            // What follows a step that left is the rest of a block whose edges were never taken.
+            // Steps after one that left are the rest of an unreachable block.
             if self.cursor.is_reached() || matches!(step, Step::Block { .. }) {
                 self.step(step);
             }
@@ -135,7 +136,7 @@ impl<O: Operands> Linker<'_, O> {
         }
     }
 
-    /// Adds the template's blocks to the graph, and counts the edges into each, so that it is known when all are linked.
+    /// Adds the template's blocks to the graph, and counts the edges into each, to know when all of them are linked.
     fn add_blocks(&mut self, template: &Template) {
         let LinkScratch { values, blocks, args, .. } = &mut *self.scratch;
         values.clear();
@@ -160,7 +161,7 @@ impl<O: Operands> Linker<'_, O> {
         }
     }
 
-    /// Links a step that has a value.
+    /// Links a step, and defines its value if it has one.
     fn step(&mut self, step: &Step) {
         let Linker { cursor, operands, scratch, .. } = self;
         let value = match *step {
@@ -231,7 +232,7 @@ impl<O: Operands> Linker<'_, O> {
         self.scratch.values[value as usize]
     }
 
-    /// Adds the next of the template's values.
+    /// Defines the next of the template's values.
     pub(super) fn define(&mut self, value: Node) {
         self.scratch.values.push(value);
     }
@@ -307,7 +308,7 @@ impl<O: Operands> Linker<'_, O> {
         self.operands.edge(&mut self.cursor, &self.scratch.blocks[to as usize]);
     }
 
-    /// One more edge into a block of the template is linked.
+    /// Notes that one more edge into a block of the template is linked.
     fn linked(&mut self, block: BlockRef) {
         let local = &mut self.scratch.blocks[block as usize];
         local.awaited -= 1;
@@ -316,7 +317,7 @@ impl<O: Operands> Linker<'_, O> {
         }
     }
 
-    /// Gives the parameters of the template's blocks the arguments of the jumps.
+    /// Sets the inputs of the blocks' parameters to the arguments of the jumps.
     fn complete_params(&mut self) {
         let LinkScratch { values, blocks, args, inputs } = &mut *self.scratch;
         for block in blocks {

@@ -1,15 +1,16 @@
-//! Which VM registers are needed where, and which of them loops write.
+//! Liveness of VM registers, and the registers that loops write.
 //!
-//! In: decoded bytecode. Out: for each *basic block* of bytecode the live registers at its start, so that a graph's block gets
-//! parameters for no others. Cost: linear, with a word for 64 registers in each basic block.
+//! In: decoded bytecode. Out: for each *basic block* of bytecode the registers that are live at its start, so that a
+//! graph's block gets parameters for no others. Cost: linear, with one word for 64 registers in each basic block.
 //!
-//! A basic block starts at each bytecode that others jump to. A bytecode whose template has blocks of its own, or does not simply
-//! fall through to the next, is a basic block of its own. What a template reads, and what it has surely written when it falls
-//! through, is found once for each opcode. The result may have registers that are not live, but misses none.
+//! A basic block starts at each jump target. A bytecode whose template has blocks of its own, or does not simply fall
+//! through to the next bytecode, is a basic block of its own. The registers that a template reads, and those that it has
+//! definitely written when it falls through, are found once for each opcode. The result is conservative: it may contain
+//! registers that are dead, but lacks none that is live.
 //!
-//! A loop is the code from a bytecode that is jumped back to, up to the last jump back, widened until nothing behind
-//! jumps into it. A register that nothing in the loop writes keeps its value all the way around, if control enters the loop
-//! only at its first bytecode. [`super::registers`] finds out whether that is so.
+//! A loop is the code from a target of back edges to the last back edge, extended until no later code jumps into it. A
+//! register that nothing in the loop writes keeps its value all the way around, if control enters the loop only at its
+//! first bytecode. [`super::registers`] checks that.
 
 use super::FunctionSource;
 use super::decode::Decoded;
@@ -20,31 +21,31 @@ use crate::ir::template::{Arguments, Resume, Step, Template};
 use crate::verify::Shape;
 use crate::vocab::Op;
 
-/// After so many rounds, liveness takes every register to be needed everywhere. As many rounds as loops are nested are enough,
-/// unless jumps lead back and forth.
+/// After this many rounds, liveness assumes that every register is live everywhere. As many rounds as loops are nested
+/// suffice, unless jumps lead back and forth.
 const MAX_ROUNDS: usize = 12;
 
 const NONE: u32 = u32::MAX;
 
-/// What a template does to the registers that its operands name; a bit for each operand.
+/// The effect of a template on the registers that its operands name; a bit for each operand.
 #[derive(Clone, Copy, Debug, Default)]
 struct TemplateAccess {
-    /// Read, and not surely written before.
+    /// Read, and not definitely written before.
     reads: u16,
-    /// Surely written when control falls through to the next bytecode.
+    /// Definitely written when control falls through to the next bytecode.
     kills: u16,
     /// Written on some path.
     writes: u16,
-    /// It stores and loads all registers, because somebody may look at them.
+    /// Whether it stores and reloads all registers, because others may access them.
     stores_all: bool,
-    /// Control may fall through to the next bytecode, here or in the interpreter.
+    /// Whether control may fall through to the next bytecode, here or in the interpreter.
     falls_through: bool,
     has_labels: bool,
-    /// Some operands name runs of registers.
+    /// Whether some operands name runs of registers.
     has_runs: bool,
-    /// It is a basic block of its own.
+    /// Whether it is a basic block of its own.
     is_split: bool,
-    /// Whether the template was looked at.
+    /// Whether the template has been analyzed.
     is_known: bool,
 }
 
@@ -57,7 +58,7 @@ impl TemplateAccess {
                 access.reads |= 1 << operand;
             }
             Step::Next => access.fall_through(written),
-            // The interpreter finds what is needed where it goes on, no more.
+            // The interpreter needs only the registers that are live where it resumes.
             Step::Exit { to: Resume::Next } => access.fall_through(written),
             Step::Tail { args, .. } => access.read_run(args),
             Step::Call { effect: Effect::Observes, .. } => access.stores_all = true,
@@ -97,31 +98,32 @@ impl TemplateAccess {
     }
 }
 
-/// Where registers are needed; the memory is kept between functions.
+/// The liveness of registers; memory kept between functions.
 #[derive(Debug, Default)]
 pub(super) struct Liveness {
-    /// By opcode, and for which templates that is.
+    /// By opcode; and the table of templates that this is valid for.
     access: Vec<TemplateAccess>,
     templates: (usize, usize),
     n_words: usize,
     /// The first bytecode of each basic block, and at the end the number of bytecodes.
     first: Vec<u32>,
-    /// For each bytecode that starts a basic block its number.
+    /// For each bytecode that starts a basic block the block's number.
     number: Vec<u32>,
-    /// Sets of registers, one for each basic block: read before written, surely written, written on some path, needed.
+    /// Sets of registers, one for each basic block: read before written, definitely written, written on some path, live at
+    /// the start.
     reads: Vec<u64>,
     kills: Vec<u64>,
     writes: Vec<u64>,
     needed: Vec<u64>,
-    /// For each basic block at whose start a loop begins, the number of the loop's set in `loop_writes`.
+    /// For each basic block that is a loop's head, the index of the loop's set in `loop_writes`.
     loop_of: Vec<u32>,
     loop_writes: Vec<u64>,
-    /// Loops that are in no other loop yet: first basic block, last basic block, set.
+    /// Loops that no other loop contains so far: first basic block, last basic block, set.
     outer_loops: Vec<(u32, u32, u32)>,
-    /// Every register that is used, and every one that is stored where the frame is looked at.
+    /// All registers that are used, and those that are stored where the frame is observed.
     used: Vec<u64>,
     stored: Vec<u64>,
-    /// The registers that may be carried between the blocks of a bytecode's template.
+    /// The registers that may be carried between the blocks of the template being linked.
     within: Vec<u64>,
     /// For each basic block whether control may fall through to the next, and where its other successors start in `succs`.
     falls_through: Vec<bool>,
@@ -142,9 +144,9 @@ pub(super) fn members(set: &[u64]) -> Members<'_> {
 /// See [`members`].
 #[derive(Clone, Debug)]
 pub(super) struct Members<'a> {
-    /// What is left of the word at hand.
+    /// The remaining bits of the current word.
     bits: u64,
-    /// Which word that is.
+    /// The index of the current word.
     word: u32,
     others: &'a [u64],
 }
@@ -178,7 +180,7 @@ fn insert_but(set: &mut [u64], others: &[u64], register: u32) {
     set[word] |= 1 << (register % u64::BITS) & !others[word];
 }
 
-/// The positions of a word's bits.
+/// The positions of a word's set bits.
 #[inline(always)]
 fn bits(mut word: u16) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
@@ -193,8 +195,8 @@ fn add_all(set: &mut [u64], others: &[u64]) {
 }
 
 impl Liveness {
-    /// Finds what is needed in a function. `last_jump_to` gives the last bytecode that jumps to one, if any does. If `all`,
-    /// every register that is used is needed everywhere.
+    /// Computes the liveness of a function. `last_jump_to` returns the last bytecode that jumps to one, if any does. If
+    /// `all`, every register that is used is live everywhere.
     pub(super) fn find(
         &mut self,
         source: &FunctionSource<'_>,
@@ -217,7 +219,7 @@ impl Liveness {
         }
         self.find_basic_blocks(source, code, &last_jump_to);
         self.needed.clear();
-        // Behind the last basic block nothing is needed.
+        // No register is live after the last basic block.
         self.needed.resize(self.first.len() * self.n_words, 0);
         if all || !self.find_needed(source, code) {
             let last = self.needed.len() - self.n_words;
@@ -227,22 +229,22 @@ impl Liveness {
         self.find_loops(&last_jump_to);
     }
 
-    /// The registers that are needed where a basic block starts.
+    /// The registers that are live at a bytecode that starts a basic block.
     pub(super) fn needed(&self, at: usize) -> &[u64] {
         row(&self.needed, self.n_words, self.number[at])
     }
 
-    /// Whether a register is needed at a bytecode that starts a basic block.
+    /// Whether a register is live at a bytecode that starts a basic block.
     pub(super) fn is_needed(&self, register: u32, at: usize) -> bool {
         has(self.needed(at), register)
     }
 
-    /// Every register that is used.
+    /// All registers that are used.
     pub(super) fn used(&self) -> &[u64] {
         &self.used
     }
 
-    /// The registers that are written in the loop that begins at a bytecode that is jumped back to.
+    /// The registers that are written in the loop whose head is this bytecode.
     pub(super) fn written_in_loop(&self, at: usize) -> &[u64] {
         row(&self.loop_writes, self.n_words, self.loop_of[self.number[at] as usize])
     }
@@ -268,12 +270,12 @@ impl Liveness {
         }
     }
 
-    /// Whether bytecodes with this opcode name others that they may jump to.
+    /// Whether bytecodes with this opcode have labels as operands.
     pub(super) fn may_jump(&self, opcode: usize) -> bool {
         self.access[opcode].has_labels
     }
 
-    /// What [`find_within`](Self::find_within) found last.
+    /// The last result of [`find_within`](Self::find_within).
     pub(super) fn within(&self) -> &[u64] {
         &self.within
     }
@@ -324,13 +326,13 @@ impl Liveness {
         self.first.push(n_code as u32);
     }
 
-    /// Adds what a bytecode does to the sets of the last basic block.
+    /// Adds the effects of a bytecode to the sets of the last basic block.
     fn add(&mut self, source: &FunctionSource<'_>, code: &Decoded, at: usize, access: TemplateAccess) {
         let start = self.reads.len() - self.n_words;
         let (reads, kills) = (&mut self.reads[start..], &mut self.kills[start..]);
         let writes = &mut self.writes[start..];
         if access.stores_all {
-            // And they are loaded again.
+            // They are reloaded as well.
             core::iter::zip(&mut *reads, core::iter::zip(&self.stored, &*kills))
                 .for_each(|(reads, (written, kills))| *reads |= written & !kills);
             writes.copy_from_slice(&self.used);
@@ -352,7 +354,7 @@ impl Liveness {
         }
     }
 
-    /// Adds what a bytecode with runs of registers reads, and what it writes of those.
+    /// Adds the reads of a bytecode with runs of registers, and its writes to those runs.
     fn add_runs(&mut self, source: &FunctionSource<'_>, code: &Decoded, at: usize, access: TemplateAccess) {
         let start = self.reads.len() - self.n_words;
         let (reads, kills) = (&mut self.reads[start..], &self.kills[start..]);
@@ -379,13 +381,13 @@ impl Liveness {
         }
     }
 
-    /// Finds the registers that are needed at the start of each basic block. Says whether that took few enough rounds.
+    /// Finds the registers that are live at the start of each basic block. Returns false if that takes too many rounds.
     fn find_needed(&mut self, source: &FunctionSource<'_>, code: &Decoded) -> bool {
         let n_words = self.n_words;
         self.find_succs(source, code);
         let Liveness { needed, kills, reads, succs, first_succ, is_head, falls_through, .. } = self;
         for _ in 0..MAX_ROUNDS {
-            // Only a loop's head has predecessors that were visited before it in this round.
+            // Only a loop's head has predecessors that are visited before it in a round.
             let mut changed = false;
             for basic_block in (0..falls_through.len()).rev() {
                 let succs = &succs[first_succ[basic_block] as usize..first_succ[basic_block + 1] as usize];
@@ -433,7 +435,8 @@ impl Liveness {
         first_succ.push(succs.len() as u32);
     }
 
-    /// Finds what loops write, those that begin last first: a loop takes in those inside it, and those it overlaps.
+    /// Finds the registers that loops write, the loops that begin last first: a loop includes the loops inside it, and
+    /// those that it overlaps.
     fn find_loops(&mut self, last_jump_to: &impl Fn(usize) -> Option<u32>) {
         let n_words = self.n_words;
         self.loop_of.clear();
@@ -446,7 +449,7 @@ impl Liveness {
             let set = (self.loop_writes.len() / n_words) as u32;
             self.loop_of[basic_block as usize] = set;
             self.loop_writes.resize(self.loop_writes.len() + n_words, 0);
-            // What jumps ends a basic block, or is one.
+            // A bytecode that jumps ends a basic block, or is one.
             let mut last = self.first.partition_point(|first| *first <= from) as u32 - 1;
             let mut next = basic_block;
             while next <= last {

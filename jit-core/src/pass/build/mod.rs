@@ -1,24 +1,25 @@
 //! Build the graph: link each bytecode's template and turn VM registers into values.
 //!
-//! In: verified bytecode and the templates of its opcodes. Out: a [`Graph`] in which every block but the entry
-//! starts at a bytecode that is jumped to, or at a block of a template. Needs: what `verify` promised. Cost:
-//! linear in steps, plus the block parameters.
+//! In: verified bytecode and the templates of its opcodes. Out: a [`Graph`] in which every block but the entry starts at a
+//! bytecode that is a jump target, or is a block of a template. Needs: the properties that `verify` checks. Cost: linear in
+//! steps, plus the block parameters.
 //!
-//! Templates are linked in one place, whoever compiles them: [`link`] walks the steps of a template, and asks an implementation
-//! of [`link::Operands`] what an operand is and where control goes behind the template. There are two:
+//! Templates are linked in one place: [`link`] walks the steps of a template, and asks an implementation of
+//! [`link::Operands`] for the meaning of its operands and of control leaving the template. There are two implementations:
 //!
-//! - [`values`], for whole functions: the bytecode is known, and VM registers become values. [`function`] links one bytecode's
-//!   template behind the other's.
+//! - [`values`], for whole functions: the bytecode is known, and VM registers become values. [`function`] links the templates
+//!   of successive bytecodes.
 //! - [`holes`], for the stencil of one opcode: VM registers are slots, and each operand is a hole.
 //!
-//! In a whole function, [`liveness`] finds which registers each block needs, and [`registers`] carries their values along every
-//! edge. Where different values meet, a block gets a parameter; so does a loop's head for what the loop writes. A
-//! parameter that turns out to have one value only is replaced by it, and in the end all references to it are rewritten.
+//! In a whole function, [`liveness`] finds the registers that each block needs, and [`registers`] carries their values
+//! along every edge. Where different values meet, a block gets a parameter; a loop's head gets one for each register that
+//! the loop writes. A parameter with only one value is replaced by that value; all references to it are rewritten at the
+//! end.
 //!
-//! Each register has a *home* type: the type that it is used as if that is only one, else a 64-bit integer that
-//! narrow reads truncate and narrow writes extend with zeros. So a slot has the same bits whichever tier wrote it. The
-//! entry block loads each register that is read before it is written. A call that looks at the frame stores all registers that the
-//! function writes anywhere. An exit stores those that may be read where the interpreter goes on.
+//! Each register has a *home* type: the type of all its uses, if they agree, else a 64-bit integer that narrow reads
+//! truncate and narrow writes zero-extend. So a slot has the same bits whichever tier wrote it. The entry block loads each
+//! register that is read before it is written. A call that observes the frame stores all registers that the function writes
+//! anywhere. An exit stores those that may be read where the interpreter resumes.
 
 mod call_entry;
 mod cursor;
@@ -52,11 +53,11 @@ use reached::ReachedScratch;
 use registers::RegisterValues;
 use values::ValueOperands;
 
-/// Bytecode behind a trait object, so that the pass is compiled once and not once for each opcode enum.
+/// Bytecode behind a trait object, so that the pass is compiled once and not for each opcode enum.
 pub trait Instructions {
     /// How many bytecodes there are.
     fn len(&self) -> usize;
-    /// Whether there are none.
+    /// Whether there are no bytecodes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -74,7 +75,7 @@ impl<B: Bytecode> Instructions for Vec<B> {
     }
 }
 
-/// A function, and all that its graph is built from.
+/// A function, and everything that its graph is built from.
 #[derive(Clone, Copy)]
 pub struct FunctionSource<'a> {
     /// The operators that templates may use.
@@ -85,25 +86,25 @@ pub struct FunctionSource<'a> {
     pub templates: &'a [&'static Template],
     /// The bytecode.
     pub code: &'a dyn Instructions,
-    /// What `Labels` operands point into.
+    /// The targets of `Labels` operands.
     pub labels: &'a [u32],
     /// The number of VM registers; operand stack slots follow them.
     pub locals: u32,
-    /// Registers and operand stack slots together.
+    /// The number of registers and operand stack slots together.
     pub slots: u32,
-    /// The operand stack's height before each bytecode, `Shape::UNREACHED` if that is unreachable; empty if no
-    /// opcode uses the stack.
+    /// The operand stack's height before each bytecode, `Shape::UNREACHED` for an unreachable one; empty if no opcode uses
+    /// the stack.
     pub depths: &'a [u32],
-    /// The bytecode at which the function is entered: its first, or, to go on with what another tier began, any that can be
-    /// reached. Registers are in their slots there. Where control comes back to a bytecode before it, the function is left:
-    /// see [`Left::MovedOn`](crate::ir::status::Left::MovedOn).
+    /// The bytecode at which the function is entered: the first or, to continue an activation of another tier, any
+    /// reachable one. Registers are in their slots there. If control reaches an earlier bytecode, the function is left: see
+    /// [`Left::MovedOn`](crate::ir::status::Left::MovedOn).
     pub entry: u32,
-    /// How many arguments calls give the function at most, if that is known: the other registers are zero when it is called.
+    /// The maximal number of arguments of calls, if known: all other registers are zero when the function is called.
     pub arguments: Option<u32>,
-    /// What templates that call functions of bytecode need.
+    /// The data for templates that call functions of bytecode.
     pub functions: Functions<'a>,
-    /// Set if the function is to be called by others of bytecode, by their own convention, and not with a frame. It must
-    /// start at its first bytecode, and no template in it may take the frame's address (see [`Template::observes`]).
+    /// Set if other functions of bytecode call this one by their own convention, and not with a frame. It must start at its
+    /// first bytecode, and no template in it may take the frame's address (see [`Template::observes`]).
     pub call_entry: Option<CallEntry>,
 }
 
@@ -113,11 +114,11 @@ pub struct BuildScratch {
     function: FunctionScratch,
     link: LinkScratch,
     reached: ReachedScratch,
-    /// Leaves functions where no template asks for it.
+    /// Adds exits at random.
     pub(super) chaos: Chaos,
 }
 
-/// The function that is being linked.
+/// The function being linked.
 #[derive(Debug, Default)]
 struct FunctionScratch {
     code: Decoded,
@@ -127,12 +128,12 @@ struct FunctionScratch {
     leaders: Vec<Block>,
     /// The last bytecode that jumps to each leader.
     last_jump: Vec<u32>,
-    /// The registers whose slots may not hold their values.
+    /// The registers that the function may write; their slots may be out of date.
     flushes: Vec<u32>,
 }
 
 impl BuildScratch {
-    /// Gives its memory back.
+    /// Frees the memory.
     pub(super) fn release(&mut self) {
         *self = BuildScratch { chaos: core::mem::take(&mut self.chaos), ..BuildScratch::default() };
     }
@@ -165,7 +166,7 @@ pub fn build(scratch: &mut BuildScratch, source: &FunctionSource<'_>, graph: &mu
 }
 
 /// The VM registers that a function may read before it writes them, a bit each, if it starts without a frame of zeros;
-/// `None` if one of its templates looks at all of them.
+/// `None` if one of its templates observes all registers.
 pub fn needed_at_start<'a>(
     scratch: &'a mut BuildScratch,
     source: &FunctionSource<'_>,

@@ -1,6 +1,6 @@
 //! Drop unreachable blocks.
 //!
-//! In: a complete graph. Out: the same with its unreachable blocks empty, and no longer among the predecessors of others.
+//! In: a complete graph. Out: the graph with unreachable blocks emptied, and removed from the predecessors of others.
 //! Cost: linear in blocks and edges.
 
 use crate::ir::graph::Graph;
@@ -10,12 +10,12 @@ use crate::ir::index::{Block, Node};
 #[derive(Debug, Default)]
 pub(super) struct ReachedScratch {
     is_reached: Vec<bool>,
-    /// The blocks that are reached.
+    /// The reachable blocks.
     reached: Vec<Block>,
     inputs: Vec<Node>,
 }
 
-/// Drops the blocks that the entry does not lead to.
+/// Drops the blocks that are unreachable from the entry.
 pub(super) fn drop_unreached(scratch: &mut ReachedScratch, graph: &mut Graph) {
     let ReachedScratch { is_reached, reached, inputs } = scratch;
     is_reached.clear();

@@ -1,12 +1,13 @@
-//! VM registers as values: which value each register has at each point.
+//! VM registers as values: the value of each register at each point.
 //!
-//! In: writes and reads in the order of the code, the edges into each block with the registers that are needed there, and
-//! which registers each loop writes. Out: block parameters where different values meet. Holds: at a read, the register's value
-//! is a node that dominates the read. Cost: linear in the edges, times the registers that each carries.
+//! In: reads and writes in the order of the code, the edges into each block with the registers that are live there, and the
+//! registers that each loop writes. Out: block parameters where different values meet. Holds afterwards: the value of a
+//! register at a read is a node that dominates the read. Cost: linear in the edges, times the registers that each carries.
 //!
-//! The values in the current block are an array. Each edge out of it keeps a copy of those that the target needs, until
-//! the target starts. By then all edges into it are known, and their values are compared. Only a loop's head starts before:
-//! it gets parameters for what the loop writes. Its other edges are compared when the last one is known, and the head is sealed.
+//! The values in the current block are in an array. Each edge out of it keeps a copy of those that the target needs, until
+//! the target starts. By then all edges into the target are known, and their values are compared. Only a loop's head starts
+//! earlier: it gets parameters for the registers that the loop writes. Its back edges are compared when the last one is
+//! known, and the head is sealed.
 
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
@@ -15,14 +16,14 @@ use crate::vocab::{Op, Sig, Type};
 use super::liveness::{has, members};
 use super::{SLOT_BYTES, WORD};
 
-/// What is known of a VM register before the code is linked.
+/// The data of a VM register; all but `initial` is known before the code is linked.
 #[derive(Clone, Copy, Debug)]
 struct Register {
     home: Type,
     is_used: bool,
-    /// Its slot may not hold its value.
+    /// Its slot may be out of date.
     is_dirty: bool,
-    /// Its value on entry, once that was needed.
+    /// Its value on entry, once that is needed.
     initial: Node,
 }
 
@@ -31,30 +32,30 @@ const UNUSED: Register = Register { home: Type::Void, is_used: false, is_dirty: 
 /// The values that an edge carries: those of the registers that its target needs, in the order of the registers.
 #[derive(Clone, Copy, Debug)]
 struct EdgeValues {
-    /// In the pool.
+    /// Start of the list in the pool.
     values: u32,
-    /// The edge that was added to the same block after this one.
+    /// The next edge into the same block.
     next: u32,
 }
 
-/// The edges into a block that has not started, or is not sealed.
+/// The edges into a block that has not started or is not sealed.
 #[derive(Clone, Copy, Debug)]
 struct BlockEdges {
-    /// They are linked, in the order of the block's predecessors.
+    /// A linked list, in the order of the block's predecessors.
     first: u32,
     last: u32,
-    /// The values that a loop's head started with, in the pool.
+    /// The values with which a loop's head started, in the pool.
     initial: u32,
 }
 
 const NONE: u32 = u32::MAX;
 const NO_EDGES: BlockEdges = BlockEdges { first: NONE, last: NONE, initial: NONE };
 
-/// Memory for lists of values. Their sizes are rounded up to powers of two, and what was freed is used again.
+/// Memory for lists of values. Sizes are rounded up to powers of two, and freed lists are reused.
 #[derive(Debug, Default)]
 struct Pool {
     values: Vec<Node>,
-    /// By size: the first list that is free. Each holds where the next one is.
+    /// By size class: the first free list. Each free list holds the start of the next one.
     free: [u32; u32::BITS as usize],
 }
 
@@ -90,20 +91,20 @@ impl Pool {
 #[derive(Debug, Default)]
 pub(super) struct RegisterValues {
     registers: Vec<Register>,
-    /// The values in the current block. Those of registers that are not needed there mean nothing.
+    /// The values in the current block. Entries of registers that are dead there are meaningless.
     now: Vec<Node>,
     blocks: Vec<BlockEdges>,
     edges: Vec<EdgeValues>,
-    /// The first edge that is free; those are linked too.
+    /// The head of the linked list of free edges.
     free_edge: u32,
     pool: Pool,
-    /// What replaced a parameter; `NONE` for all other nodes.
+    /// The replacement of a parameter; `NONE` for all other nodes.
     replaced: Vec<Node>,
     local: Option<Node>,
     inputs: Vec<Node>,
-    /// Whether a loop's head gets a parameter for each register that is needed there, and not only for those that the loop writes.
+    /// Whether a loop's head gets a parameter for each live register, and not only for those that the loop writes.
     params_for_all: bool,
-    /// Control enters a loop elsewhere than at its head, and brings another value than the head has.
+    /// Whether control enters a loop elsewhere than at its head, with another value than the head has.
     is_irreducible: bool,
 }
 
@@ -122,7 +123,7 @@ impl RegisterValues {
         self.local = None;
     }
 
-    /// A bytecode uses a register as this type.
+    /// Notes that a bytecode uses a register as this type.
     pub(super) fn note(&mut self, register: u32, ty: Type, written: bool) {
         // Operands of unreachable bytecodes on the operand stack may name slots that do not exist.
         let Some(data) = self.registers.get_mut(register as usize) else { return };
@@ -131,7 +132,7 @@ impl RegisterValues {
         data.is_dirty |= written;
     }
 
-    /// All bytecodes were [noted](Self::note). The arguments of a function with a call entry are in no slots.
+    /// Called after all bytecodes were [noted](Self::note). The arguments of a function with a call entry are not in slots.
     pub(super) fn settle(&mut self, has_call_entry: bool) {
         for register in &mut self.registers {
             register.is_dirty |= has_call_entry && register.is_used;
@@ -173,7 +174,7 @@ impl RegisterValues {
         self.now[register as usize] = value;
     }
 
-    /// Loads the registers that are needed where the function is entered. Those from `first_zero` on are known to be zero.
+    /// Loads the registers that are live where the function is entered. Those from `first_zero` on are known to be zero.
     pub(super) fn enter(&mut self, graph: &mut Graph, needed: &[u64], first_zero: Option<u32>) {
         for register in members(needed) {
             if first_zero.is_some_and(|first| register >= first) {
@@ -183,14 +184,14 @@ impl RegisterValues {
         }
     }
 
-    /// Gives registers that are carried, but not needed, a value: any will do.
+    /// Gives registers that are carried but dead an arbitrary value.
     pub(super) fn fill(&mut self, graph: &mut Graph, carried: &[u64], needed: &[u64], at: u32) {
         for register in members(carried).filter(|register| !has(needed, *register)) {
             self.now[register as usize] = graph.constant(self.home(register), 0, at);
         }
     }
 
-    /// Adds an edge from the current block to another, which needs these registers.
+    /// Adds an edge from the current block to another, in which these registers are live.
     pub(super) fn add_edge(&mut self, block: Block, needed: &[u64]) {
         if self.blocks.len() <= block.at() {
             self.blocks.resize(block.at() + 1, NO_EDGES);
@@ -222,13 +223,13 @@ impl RegisterValues {
         at
     }
 
-    /// Starts a block. All edges into it are known: where they bring different values, it gets a parameter.
+    /// Starts a block all of whose edges are known. It gets parameters where they carry different values.
     pub(super) fn start_block(&mut self, graph: &mut Graph, block: Block, needed: &[u64], at: u32) {
         self.forget();
         let first = self.edges[self.blocks[block.at()].first as usize];
         let n_values = count(needed);
         let Some(&second) = self.edges.get(first.next as usize) else {
-            // A value that was replaced since then is resolved when it is read.
+            // A value that has been replaced since then is resolved when it is read.
             let values = &self.pool.values[first.values as usize..][..n_values];
             for (&value, register) in core::iter::zip(values, members(needed)) {
                 self.now[register as usize] = value;
@@ -246,8 +247,8 @@ impl RegisterValues {
         self.free_edges(block, n_values);
     }
 
-    /// Starts a loop's head, which gets more edges until it is [sealed](Self::seal). It gets parameters for what the loop
-    /// writes, and where the edges so far bring different values.
+    /// Starts a loop's head, which gets more edges until it is [sealed](Self::seal). It gets parameters for the registers
+    /// that the loop writes, and where the edges so far carry different values.
     pub(super) fn start_loop(
         &mut self,
         graph: &mut Graph,
@@ -272,7 +273,8 @@ impl RegisterValues {
         self.blocks[block.at()].initial = self.save(needed);
     }
 
-    /// All edges into a loop's head are known: its parameters get their inputs. Other blocks are complete when they start.
+    /// Called when all edges into a loop's head are known: sets the inputs of its parameters. Other blocks are complete
+    /// when they start.
     pub(super) fn seal(&mut self, graph: &mut Graph, block: Block, needed: &[u64]) {
         let Some(&BlockEdges { first, initial, .. }) = self.blocks.get(block.at()) else { return };
         if initial == NONE {
@@ -293,14 +295,14 @@ impl RegisterValues {
         self.free_edges(block, count(needed));
     }
 
-    /// Has loops' heads get parameters for all registers that are needed there. That is right for loops that are entered
-    /// elsewhere than at their heads, too.
+    /// Makes loops' heads get parameters for all live registers. That is right even for loops that are entered elsewhere
+    /// than at their heads.
     pub(super) fn set_params_for_all(&mut self, params_for_all: bool) {
         self.params_for_all = params_for_all;
     }
 
-    /// Whether control enters a loop elsewhere than at its head, with a value that the head has no parameter for. Then what was
-    /// built is wrong.
+    /// Whether control enters a loop elsewhere than at its head, with a value for which the head has no parameter. If so,
+    /// the graph is wrong.
     pub(super) fn is_irreducible(&self) -> bool {
         self.is_irreducible
     }
@@ -342,7 +344,7 @@ impl RegisterValues {
         }
     }
 
-    /// Debug builds forget what is not needed, so that they notice when it is read.
+    /// Debug builds forget dead values, so that a read of one is noticed.
     fn forget(&mut self) {
         if cfg!(debug_assertions) {
             self.now.fill(Node::NONE);
@@ -362,7 +364,7 @@ impl RegisterValues {
         value
     }
 
-    /// Replaces a parameter all of whose inputs are one value.
+    /// Replaces a parameter if all its inputs are the same value.
     fn simplify(&mut self, graph: &Graph, param: Node) {
         let mut only = Node::NONE;
         for &input in graph.inputs(param) {
@@ -383,7 +385,7 @@ impl RegisterValues {
         }
     }
 
-    /// The node that replaces this one, or itself.
+    /// The node that replaces this one, or the node itself.
     #[inline]
     fn resolved(&mut self, node: Node) -> Node {
         match self.replaced.get(node.at()) {
@@ -407,7 +409,7 @@ impl RegisterValues {
         last
     }
 
-    /// Rewrites every reference to a replaced parameter and takes those parameters out of their blocks.
+    /// Redirects every use of a replaced parameter, and removes these parameters from their blocks.
     pub(super) fn resolve(&mut self, graph: &mut Graph) {
         if self.replaced.is_empty() {
             return;

@@ -1,9 +1,9 @@
 //! Build the graph of one opcode, with holes for its operands.
 //!
-//! In: a template. Out: a [`Graph`] that reads and writes VM registers in their slots, and a list of its holes. The graph's entry
-//! has the context and the frame in the registers where all bytecodes keep them. The graph ends with `continue` where another
-//! bytecode follows: exit 0 is the next bytecode, exit `1 + n` the one that label operand `n` names. Two operands may be the same
-//! VM register, so the graph writes and reads a slot exactly where the template does.
+//! In: a template. Out: a [`Graph`] that reads and writes VM registers in their slots, and a list of its holes. On entry,
+//! the context and the frame are in the registers that hold them in all stencils. The graph ends with `continue` where
+//! another bytecode follows: exit 0 is the next bytecode, exit `1 + n` that of label operand `n`. Two operands may be the
+//! same VM register, so the graph writes and reads a slot exactly where the template does.
 //!
 //! One VM register may be cached in a machine register when the opcode starts ([`StencilRequest::cached`]) and when it ends
 //! ([`CachedValue`]). A stencil may omit the store to the cached value's slot ([`StencilRequest::omits_store`]); then the next
@@ -19,7 +19,7 @@ use crate::ir::stencil::{HoleValue, HoleValues, Range, Source as HoleSource};
 use crate::ir::template::{Likelihood, Step, Template};
 use crate::vocab::{Type, Vocabulary};
 
-/// The opcode that a stencil is made for, and the variant.
+/// The opcode that a stencil is made for, and the variant of the stencil.
 #[derive(Clone, Copy, Debug)]
 pub struct StencilRequest<'a> {
     /// The operators that the template may use.
@@ -28,27 +28,28 @@ pub struct StencilRequest<'a> {
     pub opcode: &'a OpcodeInfo,
     /// What it means.
     pub template: &'a Template,
-    /// The operands, a bit each, whose VM register is cached in a machine register when the opcode starts.
+    /// The operands, one bit each, whose VM register is cached in a machine register when the opcode starts.
     pub cached: u16,
-    /// Whether the result stays in its machine register and is not stored to its slot; only if [`StencilFacts::can_omit_store`].
+    /// Whether the result stays in its machine register and is not stored to its slot; requires
+    /// [`StencilFacts::can_omit_store`].
     pub omits_store: bool,
     /// Whether `(cu)` has a reserved machine register; otherwise it is a hole.
     pub keeps_unit: bool,
-    /// Which values constants of 64 bits may have.
+    /// How holes for constants are made.
     pub constants: Constants,
-    /// What templates that call functions of bytecode need, which any engine has: see [`Functions::of_process`].
+    /// The part of the data for calls that is the same for all engines: see [`Functions::of_process`].
     pub functions: Functions<'static>,
 }
 
-/// How holes for constants are made.
+/// The form of holes for constants, and the values that they may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Constants {
-    /// As operands of instructions. Constants of 64 bits fit in 32 bits with sign extension, and a constant that numbers a callee
-    /// numbers a function that has a call cell.
+    /// Immediate operands. 64-bit constants are sign-extended from 32 bits, and a constant callee number is that of a
+    /// function with a call cell.
     Short,
-    /// As operands of instructions. Constants of 64 bits may have any value.
+    /// Immediate operands. 64-bit constants may have any value.
     Long,
-    /// Each is loaded into a register first; for instructions that have no immediate operand.
+    /// Each constant is loaded into a register first, for instructions without an immediate operand.
     Held,
 }
 
@@ -57,26 +58,26 @@ pub enum Constants {
 pub struct CachedValue {
     /// The operand that names the VM register.
     pub operand: u8,
-    /// The type in the machine register: a float, [`Type::I64`], or [`Type::I32`] for a value with no more bits. A reader that wants
-    /// 64 bits of the latter reads the slot.
+    /// The type in the machine register: a float, [`Type::I64`], or [`Type::I32`] for an integer with at most 32 bits. A
+    /// reader of 64 bits reads the slot of the latter.
     pub ty: Type,
 }
 
 impl CachedValue {
-    /// Whether a value that is cached as `other` can be read as this type. An integer's low bits can.
+    /// Whether a value that is cached as `other` can be read as this type. The low bits of an integer can.
     pub fn reads(self, other: Type) -> bool {
         self.ty == other || (self.ty, other) == (Type::I32, Type::I64)
     }
 }
 
-/// What a stencil leaves in registers and expects there.
+/// The contract of a stencil about values in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct StencilFacts {
     /// The value that is cached when the next bytecode starts.
     pub cached: Option<CachedValue>,
-    /// Whether a variant may omit the store of that value: this opcode does not read the slot.
+    /// Whether a variant may omit the store of that value, because this opcode does not read the slot.
     pub can_omit_store: bool,
-    /// Whether the opcode reads its cached operand from the machine register only, never from the slot.
+    /// Whether the opcode reads its cached operand only from the machine register, never from the slot.
     pub takes_cached: bool,
     /// Whether it reads the reserved register of `(cu)`.
     pub reads_unit: bool,
@@ -90,7 +91,7 @@ pub(super) fn cached_type(ty: Type) -> Type {
     }
 }
 
-/// Builds the graph of an opcode. `None` if the template uses an operand in a way that no hole can express.
+/// Builds the graph of an opcode; `None` if the template uses an operand in a way that no hole can express.
 pub fn stencil(
     scratch: &mut BuildScratch,
     request: &StencilRequest<'_>,
@@ -148,7 +149,7 @@ pub fn first_reads(template: &Template) -> Vec<CachedValue> {
                 Likelihood::Even => {}
             },
             Step::Node { .. } | Step::Constant { .. } | Step::WindowLength { .. } | Step::Jump { .. } => {}
-            // Control does not reach the steps behind these.
+            // Control does not reach the steps after these.
             Step::Trap { .. } | Step::Exit { .. } | Step::Return { .. } | Step::Goto { .. } | Step::Next => {}
             _ => break,
         }

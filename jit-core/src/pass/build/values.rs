@@ -1,7 +1,8 @@
 //! The operands of a bytecode in a function: VM registers are values.
 //!
-//! In: a template's reads and writes, and where control goes. Out: the values in [`super::registers`], carried along each edge,
-//! and stores of them where somebody may look at their slots. Holds: whoever looks at a slot finds the register's value there.
+//! In: a template's reads and writes, and the ways by which control leaves it. Out: the values in [`super::registers`],
+//! carried along each edge, and stores of them where their slots may be read. Holds afterwards: wherever a slot may be
+//! read, it has the register's value.
 
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget, MAX_ARGUMENTS};
@@ -19,26 +20,27 @@ use core::ops::Range;
 pub(super) struct ValueOperands<'a> {
     pub(super) source: &'a FunctionSource<'a>,
     pub(super) scratch: &'a mut FunctionScratch,
-    /// Leaves functions where no template asks for it.
+    /// Adds exits at random.
     pub(super) chaos: &'a mut Chaos,
-    /// Whether the template at hand has let others see all slots. All registers are in theirs, and are loaded again behind it.
+    /// Whether the current template has exposed all slots. If so, all registers are in their slots, and are reloaded after
+    /// the template.
     pub(super) observed: bool,
-    /// The same of the runs of registers that its operands name, if others may write there.
+    /// Whether the current template has exposed the slots of those runs among its operands that others may write.
     pub(super) has_window: bool,
     /// Whether some blocks may be unreachable.
     pub(super) may_be_unreached: bool,
-    /// The block of the next bytecode, once the template at hand has jumped there.
+    /// The block of the next bytecode, once the current template has jumped there.
     pub(super) next: Block,
 }
 
-/// Which registers an edge carries.
+/// The registers that an edge carries.
 #[derive(Clone, Copy)]
 pub(super) enum Needs {
-    /// Those that are needed at this bytecode.
+    /// Those that are live at this bytecode.
     At(usize),
     /// Those that the template being linked may need.
     Within,
-    /// All that are used.
+    /// All registers that are used.
     All,
 }
 
@@ -48,7 +50,7 @@ impl Operands for ValueOperands<'_> {
     fn read(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node {
         let register = self.operand(cursor.at, operand) as u32;
         if self.observed || self.is_in_window(cursor.at, register) {
-            // Whoever has its slot's address may have written there.
+            // Code that has the slot's address may have written there.
             self.reload(cursor, register);
         }
         self.read_register(cursor, register, ty)
@@ -60,7 +62,7 @@ impl Operands for ValueOperands<'_> {
         let value = if home == cursor.ty(value) { value } else { cursor.widen(value) };
         self.scratch.registers.write(register, value);
         if self.observed || self.is_in_window(cursor.at, register) {
-            // Whoever looks at its slot from now on finds it there.
+            // Code that has the slot's address may read it from now on.
             self.flush(cursor, register);
         }
     }
@@ -129,7 +131,7 @@ impl Operands for ValueOperands<'_> {
         cell.map_or(InvokeTarget::Number(number), |&cell| InvokeTarget::Known(cell))
     }
 
-    /// The registers of a run are values, unless they are many or others write them.
+    /// The registers of a run are values, unless they are too many or others may write them.
     fn run(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> InvokeArguments<Self::Run> {
         let run = run_of(self.operand(cursor.at, operand));
         let is_written = run.clone().any(|register| self.is_in_window(cursor.at, register as u32));
@@ -243,7 +245,7 @@ impl<'a> ValueOperands<'a> {
         ValueOperands { source, scratch, chaos, observed, has_window, may_be_unreached, next }
     }
 
-    /// The template of another bytecode is linked next.
+    /// Prepares for the template of the next bytecode.
     pub(super) fn start_bytecode(&mut self) {
         (self.observed, self.has_window) = (false, false);
     }
@@ -267,7 +269,7 @@ impl<'a> ValueOperands<'a> {
         self.carry(to, needs);
     }
 
-    /// Ends the block with a jump to a bytecode that is known to be jumped to.
+    /// Ends the block with a jump to a bytecode, which must be a leader.
     fn jump_to(&mut self, cursor: &mut Cursor<'_>, to: u32) {
         let leader = self.scratch.leaders[to as usize];
         self.jump(cursor, leader, Needs::At(to as usize));
@@ -305,13 +307,13 @@ impl<'a> ValueOperands<'a> {
         self.scratch.registers.local(cursor.graph, op)
     }
 
-    /// Puts a register's value in its slot, unless it is there already because nothing was ever written.
+    /// Stores a register's value in its slot, unless it is the initial value, which is there already.
     fn flush(&mut self, cursor: &mut Cursor<'_>, register: u32) {
         let value = self.scratch.registers.read(register);
         if self.scratch.registers.is_initial(register, value) {
             return;
         }
-        // The whole slot is written: what is above a narrow value is zero.
+        // The whole slot is written, with zeros above a narrow value.
         let value = if cursor.ty(value).bits() < 64 { cursor.widen(value) } else { value };
         let address = self.slot_address(cursor, register);
         cursor.store(address, value);
@@ -326,7 +328,7 @@ impl<'a> ValueOperands<'a> {
         }
     }
 
-    /// Puts what is needed where the interpreter goes on in its slots, unless everything is there.
+    /// Stores the registers that are live where the interpreter resumes, unless all are in their slots.
     pub(super) fn flush_needed(&mut self, cursor: &mut Cursor<'_>, to: usize) {
         if self.observed {
             return;
@@ -354,8 +356,8 @@ impl<'a> ValueOperands<'a> {
         }
     }
 
-    /// Before a template that looks at registers on some paths only: on the others slots must have, too, what is loaded from
-    /// them afterwards.
+    /// Prepares for a template that exposes slots on some paths only. Registers are reloaded after all paths, so slots must
+    /// be up to date on the other paths as well.
     pub(super) fn store_shared(&mut self, cursor: &mut Cursor<'_>, template: &Template) {
         if template.observes() {
             self.observed = true;
@@ -365,8 +367,8 @@ impl<'a> ValueOperands<'a> {
         }
     }
 
-    /// Puts the registers of all runs that the template may write in their slots, where they are from here on. Only once:
-    /// then others may write there.
+    /// Stores the registers of all runs that others may write during the template; from here on these registers are in
+    /// their slots. Only the first call stores them: afterwards the slots may have newer values.
     fn hand_out(&mut self, cursor: &mut Cursor<'_>) {
         if self.has_window || self.observed {
             return;
@@ -379,7 +381,7 @@ impl<'a> ValueOperands<'a> {
         self.has_window = true;
     }
 
-    /// Puts the registers of a run in their slots, but for those that are there.
+    /// Stores the registers of a run in their slots, except those that are there already.
     fn flush_run(&mut self, cursor: &mut Cursor<'_>, run: Range<usize>) {
         for register in run {
             let register = register as u32;
@@ -390,12 +392,12 @@ impl<'a> ValueOperands<'a> {
         }
     }
 
-    /// Whether a register is in a run whose address the template has handed out, for others to write there.
+    /// Whether a register is in a run whose address the template has exposed for writing.
     fn is_in_window(&self, at: u32, register: u32) -> bool {
         self.has_window && self.written_runs(at).any(|run| run.contains(&(register as usize)))
     }
 
-    /// The runs of registers that others may write while a bytecode runs.
+    /// The runs of registers that others may write while a bytecode executes.
     fn written_runs(&self, at: u32) -> impl Iterator<Item = Range<usize>> + use<'_> {
         let operands = self.source.opcodes[self.scratch.code.opcode(at as usize)].operands;
         let raws = self.scratch.code.operands(at as usize);
@@ -403,7 +405,7 @@ impl<'a> ValueOperands<'a> {
         runs.map(|(_, &raw)| run_of(raw))
     }
 
-    /// After a template that handed out addresses of slots, the registers have what is there.
+    /// After a template that exposed slots, reloads the registers from them.
     pub(super) fn reload_observed(&mut self, cursor: &mut Cursor<'_>) {
         if self.observed {
             return self.reload_all(cursor);
