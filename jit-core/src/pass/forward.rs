@@ -1,20 +1,21 @@
-//! Forward what memory holds.
+//! Forward values through memory.
 //!
-//! In and out: a graph. Out: a load takes the value that was stored or loaded there; a store that is overwritten
-//! before anyone can read it goes, and so does one that changes nothing; a load that a loop does first thing each
-//! time, with nothing in it that writes, is done before the loop. Needs: equal addresses are one node (`number`,
-//! `rewrite`). Keeps: the order of effects. Cost: linear, as no more than [`MAX_KNOWN`] values are remembered.
+//! In and out: a graph. Out: a load of a known value is replaced by the value that was stored or loaded there before. A
+//! store is removed if it is overwritten before it can be read, or if it changes nothing. A load at the head of a loop that
+//! writes nothing is hoisted into the block before the loop. Needs: equal addresses are one node (`number`, `rewrite`).
+//! Keeps: the order of effects. Cost: linear, as at most [`MAX_KNOWN`] values are remembered.
 //!
-//! An access that may fault ends a function like a trap: stores before it are read by whoever sees that, loads behind it are
-//! not done before it. It goes only if memory was touched in the same place before, and does what was done then.
+//! An access that may fault can end a function, like a trap. Whatever handles the fault may read all earlier stores, and
+//! loads after the access are not moved before it. The access itself is removed only if the same place has been accessed
+//! before: that access would have faulted instead.
 //!
-//! Two accesses are apart if their addresses are the same node plus constant offsets that do not overlap; of
-//! different nodes nothing is known. Calls say what they touch. One that does not observe the frame leaves it
-//! alone, as long as the frame's address was never given away.
+//! Two accesses are disjoint if their addresses are the same node plus constant offsets, and do not overlap; nothing is
+//! known about different nodes. Calls declare what they touch. A call that does not observe the frame leaves the frame
+//! alone, as long as the frame's address has not escaped.
 //!
-//! What is known at a block's end is known at the start of blocks that only it leads to, and where several
-//! blocks meet, what all of them agree on. At a loop's head it is what was known before, if nothing in the loop
-//! writes, and else nothing.
+//! The values known at a block's end are known at the start of blocks with no other predecessor; a block with several
+//! predecessors starts with the values on which all of them agree. A loop's head starts with the values known before the
+//! loop if nothing in the loop writes, and otherwise with none.
 
 use super::flow::{Flow, NONE};
 use super::limits::Steps;
@@ -22,21 +23,21 @@ use crate::ir::graph::{Effect, Graph, Heat};
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Props, Sig, Type};
 
-/// How many values in memory are remembered; older ones are forgotten.
+/// How many values in memory are remembered; the oldest are forgotten.
 const MAX_KNOWN: usize = 24;
 
-/// How many nodes an address may be computed from for its load to leave a loop.
+/// How many nodes an address may depend on for its load to be hoisted out of a loop.
 const MAX_ADDRESS: usize = 16;
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Scratch {
     flow: Flow,
-    /// What stands for a load; `NONE` if it stands for itself.
+    /// The replacement of a load; `NONE` if there is none.
     replaced: Vec<Node>,
     /// By loop: whether anything in it writes.
     writes: Vec<bool>,
-    /// What is known at the end of each block by rank, in `kept`.
+    /// By rank: the values known at the end of each block, as start and length in `kept`.
     ends: Vec<(u32, u32)>,
     kept: Vec<Known>,
     known: Vec<Known>,
@@ -48,7 +49,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Gives its memory back.
+    /// Frees the memory.
     pub(super) fn release(&mut self) {
         *self = Scratch { steps: core::mem::take(&mut self.steps), ..Scratch::default() };
     }
@@ -63,14 +64,14 @@ struct Place {
 }
 
 impl Place {
-    /// Whether the two are known to have no byte in common.
+    /// Whether the two are known to be disjoint.
     fn is_apart(self, other: Place) -> bool {
         self.base == other.base
             && (self.offset + self.bytes as i64 <= other.offset
                 || other.offset + other.bytes as i64 <= self.offset)
     }
 
-    /// Whether all bytes of the other are among this one's.
+    /// Whether this place contains all bytes of the other.
     fn covers(self, other: Place) -> bool {
         self.base == other.base
             && self.offset <= other.offset
@@ -78,7 +79,7 @@ impl Place {
     }
 }
 
-/// A value that memory holds.
+/// A known value in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Known {
     place: Place,
@@ -86,14 +87,14 @@ struct Known {
     value: Node,
 }
 
-/// A store that nobody has read yet.
+/// A store that has not been read yet.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     place: Place,
     node: Node,
 }
 
-/// Forwards values through memory. Tells whether anything changed.
+/// Forwards values through memory; returns whether anything changed.
 pub fn forward(scratch: &mut Scratch, graph: &mut Graph) -> bool {
     if has_only_entry_loads(graph) {
         return false;
@@ -112,8 +113,8 @@ pub fn forward(scratch: &mut Scratch, graph: &mut Graph) -> bool {
     forwarder.changed
 }
 
-/// Whether nothing but the loads of the entry touches memory, as in code that computes with VM registers alone:
-/// each of those is loaded once.
+/// Whether only the loads of the entry touch memory, as in code that computes with VM registers alone. There is one load
+/// for each register, so there is nothing to forward.
 fn has_only_entry_loads(graph: &Graph) -> bool {
     let entry = graph.block(Graph::ENTRY);
     entry.body.iter().all(|node| graph.node(*node).op == Op::LOAD)
@@ -123,18 +124,18 @@ fn has_only_entry_loads(graph: &Graph) -> bool {
 struct Forwarder<'a> {
     graph: &'a mut Graph,
     scratch: &'a mut Scratch,
-    /// Whether anything but loads and stores gets an address in the frame.
+    /// Whether an address in the frame is used by anything but loads and stores.
     frame_escapes: bool,
     changed: bool,
 }
 
 impl Forwarder<'_> {
-    /// Finds which nodes are addresses in the frame, and whether one is given away.
+    /// Finds the nodes that are addresses in the frame, and whether one of them escapes.
     fn find_frame(&mut self) {
         let is_frame = &mut self.scratch.is_frame;
         is_frame.clear();
         is_frame.resize(self.graph.nodes.len(), false);
-        // Rewriting makes nodes out of order: addresses of addresses may take another round.
+        // Rewriting may number an address before its base, which takes another round.
         let (mut has_frame, mut changed) = (false, true);
         while core::mem::take(&mut changed) {
             let mut may_be_late = false;
@@ -179,7 +180,7 @@ impl Forwarder<'_> {
                 writes[inner as usize] = true;
             }
         }
-        // Inner loops stand before outer ones.
+        // Inner loops come before outer ones.
         for inner in 0..flow.loops.len() {
             let parent = flow.loops[inner].parent;
             if parent != NONE && writes[inner] {
@@ -188,7 +189,7 @@ impl Forwarder<'_> {
         }
     }
 
-    /// Moves loads at the head of loops that write nothing into the block before the loop.
+    /// Hoists loads at the head of loops that write nothing into the block before the loop.
     fn hoist(&mut self) {
         for inner in 0..self.scratch.flow.loops.len() {
             let head = self.scratch.flow.loops[inner].head;
@@ -219,7 +220,7 @@ impl Forwarder<'_> {
         }
     }
 
-    /// The block behind a loop's head, if the head only looks whether the program is to stop, or has fuel.
+    /// The first block after a loop's head that does more than poll for a stop or spend fuel.
     fn behind_polls(&self, head: Block) -> Block {
         let mut at = head;
         loop {
@@ -240,10 +241,10 @@ impl Forwarder<'_> {
         matches!(self.graph.node(node).op, Op::POLL | Op::SPEND)
     }
 
-    /// The block that leads to a loop's head and nowhere else, if it is the only one from outside.
+    /// The only predecessor of a loop's head from outside the loop, if the head is its only successor.
     fn block_before(&self, block: Block, head: u32) -> Option<Block> {
         let flow = &self.scratch.flow;
-        // A later block that the head does not dominate is outside too: another way into the loop goes through it.
+        // A later block that the head does not dominate is outside too: another entry to the loop goes through it.
         let outside = |block: Block| {
             let rank = flow.rank[block.at()];
             rank != NONE && !flow.dominates(head, rank)
@@ -289,7 +290,7 @@ impl Forwarder<'_> {
         }
     }
 
-    /// Finds what is known at a block's start.
+    /// Finds the values known at a block's start.
     fn start(&mut self, block: Block, rank: u32) {
         let Scratch { flow, writes, ends, kept, known, .. } = &mut *self.scratch;
         known.clear();
@@ -345,7 +346,7 @@ impl Forwarder<'_> {
         }
     }
 
-    /// The place that an address names, for an access of this type.
+    /// The place that an access of this type touches at an address.
     fn place(&mut self, address: Node, ty: Type) -> Place {
         let (mut base, mut offset) = (self.current(address), 0);
         while self.graph.node(base).op == Op::ADDR {
@@ -358,7 +359,7 @@ impl Forwarder<'_> {
     fn load(&mut self, node: Node) {
         let ty = self.graph.node(node).ty();
         let place = self.place(self.graph.inputs(node)[0], ty);
-        // The latest knowledge stands last; what is narrower than the load is no help.
+        // The latest values come last. A value narrower than the load does not help.
         let fits = |known: &&Known| {
             (known.place.base, known.place.offset) == (place.base, place.offset)
                 && (known.ty == ty || known.place.bytes == place.bytes || (known.ty.is_int() && ty.is_int()))
@@ -378,8 +379,8 @@ impl Forwarder<'_> {
         self.remember(Known { place, ty, value: node });
     }
 
-    /// The value of a load of `ty` at the place of a known value that is at least as wide; the low bytes come
-    /// first on every machine there is a back end for, as the reference evaluator has them.
+    /// The value of a load of `ty` at the place of a known value that is at least as wide. All supported machines, and the
+    /// reference evaluator, are little-endian.
     fn read_as(&mut self, known: Known, ty: Type, origin: u32) -> Node {
         if known.ty == ty {
             return known.value;
@@ -405,7 +406,8 @@ impl Forwarder<'_> {
         let Scratch { known, pending, is_dead, steps, .. } = &mut *self.scratch;
         known.retain(|known| known.place.is_apart(place));
         if self.graph.may_fault(node) {
-            // Whoever gets the trap sees all stores before it; and this one must be tried whatever comes behind it.
+            // The handler of a fault may read all earlier stores, and a later store must not remove this one, which may
+            // fault.
             pending.clear();
         } else {
             pending.retain(|store| {
@@ -426,9 +428,9 @@ impl Forwarder<'_> {
         all.push(known);
     }
 
-    /// What stands for a node after replacements.
+    /// The node that replaces this one, or the node itself.
     fn current(&self, mut node: Node) -> Node {
-        // Chains are short: what replaces a load was itself looked up.
+        // Chains are short: the replacement of a load was itself resolved.
         while let Some(&next) = self.scratch.replaced.get(node.at()).filter(|next| next.is_some()) {
             node = next;
         }

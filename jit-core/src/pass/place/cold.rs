@@ -1,21 +1,21 @@
-//! Let cold code compute what it needs, so that hot code need not.
+//! Compute values in cold code, so that hot code need not compute them.
 //!
-//! In: a floating value whose users all have their blocks. Out: the block that it stands in, and copies of it in cold code,
-//! which are what users there take instead. What holds: a copy is what its original is, of operands that are equal.
+//! In: a floating value whose users all have their blocks. Out: its block, and copies of it in cold code that users there
+//! take instead. Holds afterwards: a copy has the operator of its original, and equal operands.
 //!
-//! A block that dominates the uses in several cold blocks is mostly a hot one, and what stands there is computed for
-//! nothing nearly always: the arguments of calls on slow paths, addresses of what is written on ways out. So each cold
-//! *region* gets a copy of its own: the cold blocks that a cold block dominates which no other cold block dominates. A
-//! value that hot code needs as well stands where hot code needs it, and regions from which that is not seen get copies.
-//! The same goes for a constant or an address that a cold call is given, wherever it stands: it becomes part of other
-//! instructions that use it, but is in a register for a call.
+//! The nearest common dominator of uses in several cold blocks is usually hot, and a value there is nearly always computed
+//! in vain: an argument of calls on slow paths, or an address for stores before exits. So each cold *region* gets a copy of
+//! its own: a cold block with a hot immediate dominator, and the cold blocks below it in the dominator tree. A value that
+//! hot code needs as well is placed where hot code needs it; regions that this block does not dominate get copies. A
+//! constant or an address that a cold call takes is copied too, wherever it is placed: it folds into other instructions,
+//! but a call needs it in a register.
 //!
-//! A copy needs its operands where it stands, and hot code keeps them until then. If more than one of them is kept for
-//! nothing else, there is no copy: the value itself takes one register. Nor is there one if hot code computes the value
+//! A copy needs its operands in its own block, so hot code keeps them live until then. There is no copy if more than one of
+//! them is kept live for nothing else: the value itself takes one register. Nor is there one if hot code computes the value
 //! as often anyway.
 //!
-//! Cost: a constant for each use in cold code, and no more copies than there are nodes. A value that many regions use has
-//! copies only if it is a constant or an address: cold code is not to be much longer than it was.
+//! Cost: a constant for each use in cold code, and no more copies than there are nodes. A value that many regions use is
+//! copied only if it is a constant or an address, so that cold code does not become much longer.
 
 use super::{NONE, Scratch, folds};
 use crate::grammar::pattern::is_const;
@@ -24,36 +24,36 @@ use crate::ir::index::{List, Node};
 use crate::ir::schedule::Schedule;
 use crate::vocab::op::Kind;
 
-/// How many operands may be kept for copies alone: the value that they are operands of is not kept instead.
+/// How many operands may be kept live for copies alone, in place of the copied value.
 const MAX_KEPT: usize = 1;
-/// How many copies of a value there are that is neither a constant nor an address.
+/// The maximal number of copies of a value that is neither a constant nor an address.
 const MAX_COPIES: usize = 8;
-/// How far below a value it is looked whether its operands are there anyway.
+/// How many levels of operands are searched for values that are live anyway.
 const MAX_DEPTH: u32 = 2;
 
-/// Memory kept between functions. There is nothing in it if no block is cold.
+/// Memory kept between functions; empty if no block is cold.
 #[derive(Debug, Default)]
 pub(super) struct Cold {
-    /// By rank: the first cold block of the region that a cold block is in.
+    /// By rank: the first block of each cold block's region.
     region: Vec<u32>,
-    /// By rank of a region's first block: the value that was divided last, and what stands for it there.
+    /// By rank of a region's first block: the value divided last, and its copy there.
     copies: Vec<(Node, Node)>,
     uses: Vec<Use>,
-    /// For each node the last of its uses in cold blocks, in `uses`.
+    /// For each node the index in `uses` of its last use in cold blocks.
     last_use: Vec<u32>,
-    /// For each node the last hot block that is known to use it, by rank, and one more.
+    /// For each node one more than the rank of the last hot block known to use it.
     kept_until: Vec<u32>,
-    /// How many copies there may still be.
+    /// How many more copies are allowed.
     n_left: usize,
 }
 
 /// A use of a floating value in a cold block.
 #[derive(Clone, Copy, Debug)]
 struct Use {
-    /// Which operand it is, in [`Graph::links`].
+    /// The index of the operand in [`Graph::links`].
     link: u32,
     rank: u32,
-    /// Whether the value must be in a register, if it could become part of instructions.
+    /// Whether this use needs the value in a register, even if the value could fold.
     in_register: bool,
     before: u32,
 }
@@ -77,7 +77,7 @@ impl Scratch {
         cold.n_left = graph.nodes.len();
     }
 
-    /// Notes that the operands of a node are used in its cold block.
+    /// Notes the uses of a node's operands in its cold block.
     pub(super) fn use_inputs_in_cold(&mut self, graph: &Graph, node: Node, rank: u32) {
         let data = graph.node(node);
         let info = graph.vocab.info(data.op);
@@ -99,7 +99,8 @@ impl Scratch {
         uses.push(Use { link: link as u32, rank, in_register, before });
     }
 
-    /// Finds the block of a value that cold blocks use, or several. Those of its uses in hot blocks are met in `home`.
+    /// Finds the block of a value that is used in cold blocks, and may copy it. `home` has the nearest common dominator of
+    /// its uses in hot blocks.
     pub(super) fn divide(&mut self, graph: &mut Graph, node: Node, out: &mut Schedule) -> u32 {
         let hot = match self.home[node.at()] {
             NONE => NONE,
@@ -125,7 +126,7 @@ impl Scratch {
             }
         }
         let n_copies = n_regions - (hot == NONE) as usize;
-        // What is there when the function is entered is nowhere else.
+        // A value that exists on entry cannot be computed again.
         let is_made = !graph.inputs(node).is_empty() || is_const(graph.vocab.info(graph.node(node).op));
         let is_free =
             n_copies == 0 || !in_register || hot != NONE && !folds && self.run_equally_often(hot, all);
@@ -141,12 +142,13 @@ impl Scratch {
         self.copy(graph, node, hot, folds, out)
     }
 
-    /// Whether a use in cold code takes a value from the hot block where that stands.
+    /// Whether a use in cold code takes the value from the hot block.
     fn is_served(&self, hot: u32, folds: bool, at: Use) -> bool {
         hot != NONE && !(folds && at.in_register) && self.flow.dominates(hot, at.rank)
     }
 
-    /// Gives each region that a value is used in its own, and one of them the value itself if hot code does not use it.
+    /// Gives each region with uses of a value its own copy. If hot code does not use the value, the first region gets the
+    /// value itself.
     fn copy(&mut self, graph: &mut Graph, node: Node, hot: u32, folds: bool, out: &mut Schedule) -> u32 {
         let first = graph.nodes.len();
         let mut home = hot;
@@ -199,17 +201,17 @@ impl Scratch {
         copy
     }
 
-    /// How many operands of a value are kept up to a block for nothing but the value.
+    /// How many operands of a value are kept live up to a block only for the value.
     fn n_kept(&self, graph: &Graph, node: Node, rank: u32) -> usize {
         let inputs = graph.inputs(node);
-        // The same operand twice is one.
+        // A repeated operand counts once.
         let is_first = |at: usize| !inputs[..at].contains(&inputs[at]);
         let is_kept = |at: &usize| is_first(*at) && !self.is_there(graph, inputs[*at], rank, MAX_DEPTH);
         (0..inputs.len()).filter(is_kept).count()
     }
 
-    /// Whether a value is there where control leaves a hot block for a cold one, as far as is known: hot code uses it
-    /// later or in the next turn of a loop, or it is made of what is there.
+    /// Whether a value is known to be available where control leaves a hot block for a cold one: hot code uses it later or
+    /// in the next iteration of a loop, or it can be computed from available values.
     fn is_there(&self, graph: &Graph, node: Node, rank: u32, depth: u32) -> bool {
         let until = self.cold.kept_until[node.at()];
         let inner = self.flow.innermost[rank as usize];

@@ -1,7 +1,7 @@
 //! Put the nodes of each block in order.
 //!
-//! In: the block of each value, and the order of blocks. Out: the nodes of each block in [`Schedule::nodes`]. What holds: each
-//! node stands behind its operands, and pinned nodes keep their order.
+//! In: the block of each value, and the order of blocks. Out: the nodes of each block in [`Schedule::nodes`]. Holds
+//! afterwards: each node comes after its operands, and pinned nodes keep their order.
 
 use super::{LISTED, MANY, NONE, Scratch, folds};
 use crate::ir::graph::Graph;
@@ -10,7 +10,8 @@ use crate::ir::schedule::Schedule;
 use crate::vocab::op::Yields;
 use crate::vocab::{Op, Type};
 
-/// So many effects of a block may be listed before values that nobody has asked for: what those take is kept meanwhile.
+/// After each this many effects of a long block, values of earlier bytecodes are listed even if no user needs them yet, so
+/// that their operands need not stay live.
 const MAX_WAITING: usize = 256;
 
 impl Scratch {
@@ -59,7 +60,7 @@ impl Scratch {
         }
     }
 
-    /// The values of a block in the order of their bytecodes, but for those that become part of other instructions.
+    /// The values of a block in the order of their bytecodes, except those that fold into other instructions.
     fn find_waiting(&mut self, graph: &Graph, rank: u32) {
         self.waiting.clear();
         let mut node = self.first[rank as usize];
@@ -70,12 +71,12 @@ impl Scratch {
             }
             node = self.next[node.at()];
         }
-        // The next one is the last.
+        // The next one is at the end.
         self.waiting.sort_unstable_by_key(|(origin, node)| core::cmp::Reverse((*origin, node.at())));
     }
 
-    /// Lists the values of bytecodes before this one that nobody in the block has asked for yet, if all is there that they take:
-    /// or what they take would have to be kept to the end of the block.
+    /// Lists the values of bytecodes before this one that no user in the block has needed yet, if their operands are
+    /// available. Otherwise the operands would stay live to the end of the block.
     fn list_waiting(&mut self, graph: &Graph, before: u32, block: Block, nodes: &mut Vec<Node>) {
         let rank = self.flow.rank[block.at()];
         while let Some((_, node)) = self.waiting.pop_if(|(origin, _)| *origin < before) {
@@ -85,7 +86,7 @@ impl Scratch {
         }
     }
 
-    /// Whether what a value of this block takes is there, or can be computed anywhere.
+    /// Whether an operand of a value of this block is available, or can be computed anywhere.
     fn is_at_hand(&self, graph: &Graph, input: Node, block: Block, rank: u32) -> bool {
         let data = graph.node(input);
         match data.block == block {
@@ -100,8 +101,8 @@ impl Scratch {
         }
     }
 
-    /// Lists the value of this block that takes one that was just listed, and the one that takes that, as long as all else
-    /// that they take is there. What folds into its own user stays with that.
+    /// Lists the user in this block of a value that was just listed, then the user of that one, and so on, as long as their
+    /// other operands are available. A user that folds into its own user stays with that.
     fn list_users(&mut self, graph: &Graph, node: Node, rank: u32, nodes: &mut Vec<Node>) {
         let block = graph.node(node).block;
         let mut value = node;
@@ -123,7 +124,7 @@ impl Scratch {
         }
     }
 
-    /// Lists a value of this block that is not listed yet, behind its operands.
+    /// Lists a value of this block that is not listed yet, after its operands.
     fn list(&mut self, graph: &Graph, root: Node, rank: u32, nodes: &mut Vec<Node>) {
         if self.home[root.at()] != rank {
             return;
@@ -139,7 +140,7 @@ impl Scratch {
                 continue;
             }
             self.stack.pop();
-            // An operand that two nodes on the stack share was listed for the upper one.
+            // An operand that two nodes on the stack share has been listed for the upper one.
             if core::mem::replace(&mut self.home[node.at()], NONE) == rank {
                 nodes.push(node);
             }

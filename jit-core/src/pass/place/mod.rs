@@ -1,32 +1,32 @@
-//! Place every value in a block, and put blocks and nodes in order.
+//! Place every value in a block, and order blocks and nodes.
 //!
-//! In: a graph. Out: a [`Schedule`], and a graph in which cold code may have copies of values. Needs: no edges from unreachable blocks, and no floating node that nobody needs
-//! ([`super::dead`]). Keeps: the order of pinned nodes. Cost: linear in nodes, plus logarithms of the dominator tree's
-//! depth.
+//! In: a graph. Out: a [`Schedule`], and a graph in which cold code may have copies of values. Needs: no edges from
+//! unreachable blocks, and no unused floating node ([`super::dead`]). Keeps: the order of pinned nodes. Cost: linear in
+//! nodes, plus logarithms of the dominator tree's depth.
 //!
-//! Which block: a floating value may stand anywhere between the lowest block that its operands dominate from
-//! (*early*) and the nearest block that dominates all of its uses (*late*). It stands as late as it may, so that
-//! a path computes only what it needs, except that it leaves loops (Click, "Global Code Motion / Global Value
-//! Numbering"). What stays: a flag, which is made again where it is consumed; an address and a value without
-//! operands, which fold into the instructions that use them and would otherwise keep a register through the
-//! loop; and what only a cold path uses, which a hot path would then pay for. Where several cold paths use a value,
-//! each gets its own copy: [`cold`] does that.
+//! The block of a value: a floating value can be placed in any block from the deepest block of its operands (*early*) down
+//! to the nearest common dominator of its uses (*late*). It is placed as late as possible, so that a path computes only
+//! what it needs, except that it is hoisted out of loops (Click, "Global Code Motion / Global Value Numbering"). Three
+//! kinds of values are not hoisted: flags, which are recomputed where they are consumed; addresses and values without
+//! operands, which fold into the instructions that use them and would otherwise occupy a register throughout the loop; and
+//! values that only a cold path uses, which a hot path would then pay for. Where several cold paths use a value, each gets
+//! its own copy; see [`cold`].
 //!
-//! Blocks that run equally often because only cold ones are between them are a *chain*, and a value may stand in any of
-//! its blocks at the same cost. It stands where its bytecode is, behind the checks of that: as late as it may would mean that a sum of many loads is
-//! computed behind the last check, and all that was loaded is kept until then.
+//! Blocks that run equally often because there are only cold blocks between them are a *chain*, and a value costs the same
+//! in each of them. It is placed where its bytecode is, behind that bytecode's checks. If it were placed as late as
+//! possible, a sum of many loads would be computed behind the last check, and all loaded values would be live until then.
 //!
-//! Which order in a block: each value right before the first node that needs it, the operand whose computation
-//! needs more registers first (Sethi and Ullman). Values that only other blocks use, or the block's end, come last,
-//! in the order of the bytecodes they are from: who wrote the bytecode needed the old value of a register before
-//! the new one, so the two can share a machine register.
+//! The order in a block: each value comes right before the first node that needs it, and of its operands the one that needs
+//! more registers is computed first (Sethi and Ullman). Values that only other blocks or the block's end use come last, in
+//! bytecode order: the bytecode reads the old value of a register before it writes the new one, so the two can share a
+//! machine register.
 //!
-//! An access that may fault cannot slide down to what takes its value, as other loads do when they become operands of that.
-//! So what takes it comes up right behind it, if all else that takes is there and nobody else wants the value: no more values
-//! are kept then than before.
+//! A load that may fault cannot be delayed until its user, unlike other loads, which become operands of their users. So its
+//! user is placed right behind it, if all other operands are available and the load has no other user. This keeps no more
+//! values live than before.
 //!
-//! Which order of blocks: reverse postorder with each loop's blocks drawn together behind its head, cold blocks
-//! behind all others. A block all of whose ways in (back edges aside) or all of whose ways out are cold is cold.
+//! The order of blocks: reverse postorder, with each loop's blocks contiguous behind its head, and cold blocks behind all
+//! others. A block is also cold if all its incoming edges (back edges aside) or all its outgoing edges are cold.
 
 mod cold;
 mod list;
@@ -39,10 +39,10 @@ use crate::ir::schedule::{LoopData, Schedule, ScheduledBlock};
 use crate::vocab::Type;
 use crate::vocab::op::Yields;
 
-/// How many bytecodes there may be for each node for the nodes to be sorted by counting.
+/// The largest ratio of bytecodes to nodes for which nodes are sorted by counting.
 const MAX_SPARSE: usize = 8;
 
-/// How many loops at most a value leaves at once.
+/// How many loops a value can be hoisted out of.
 const MAX_LEFT: usize = 64;
 
 /// Memory kept between functions.
@@ -54,56 +54,57 @@ pub struct Scratch {
     cold: cold::Cold,
     chains: Chains,
     lines: Lines,
-    /// For each node the rank of its early block, of a pinned one that of its block; then the one before from its bytecode.
+    /// For each node the rank of its early block; for a pinned node that of its own block. Later reused to link the nodes
+    /// of one bytecode.
     early: Vec<u32>,
-    /// For each node the rank of its late block and then of the block it stands in; [`NONE`] once it is listed.
+    /// For each node the rank of its late block, then that of its final block; [`NONE`] once it is listed.
     home: Vec<u32>,
-    /// For each node how many registers its computation takes.
+    /// For each node how many registers its computation needs.
     need: Vec<u8>,
     /// Floating nodes, operands before users.
     floating: Vec<Node>,
-    /// The first floating node of each block by rank, and the next one of each node.
+    /// By rank: the first floating node of each block; and for each node the next one.
     first: Vec<Node>,
     next: Vec<Node>,
-    /// The last floating node from each bytecode.
+    /// For each bytecode its last floating node.
     of_origin: Vec<u32>,
-    /// Whether there are accesses that may fault; then for each node the one that uses it, [`MANY`] if there are several.
+    /// Whether any access may fault. If so, `user` has the user of each node, [`MANY`] if there are several.
     may_fault: bool,
     user: Vec<Node>,
-    /// Values of a long block that may be listed before anybody asks for them, the next one last.
+    /// Values of a long block that may be listed before a user needs them, the next one last.
     waiting: Vec<(u32, Node)>,
     stack: Vec<(Node, u32)>,
     pub(super) steps: Steps,
 }
 
-/// Stands for several users.
+/// Marks several users.
 const MANY: Node = Node(u32::MAX - 1);
-/// The home of a pinned node that is listed.
+/// The home of a listed pinned node.
 const LISTED: u32 = u32::MAX - 1;
 
-/// Blocks lined up, a line for each loop and one for what is in none.
+/// Blocks in lines: one line for each loop, and one for blocks outside of loops.
 #[derive(Debug, Default)]
 struct Lines {
-    /// First and last of each line; the outermost line comes last.
+    /// The first and the last block of each line; the outermost line comes last.
     ends: Vec<(u32, u32)>,
     next: Vec<u32>,
-    /// What goes on after the loops that are being emitted.
+    /// The blocks at which to resume after the loops being emitted.
     resume: Vec<u32>,
 }
 
-/// Blocks of which each runs as often as the one before.
+/// Sequences of blocks that run equally often.
 #[derive(Debug, Default)]
 struct Chains {
-    /// The ranks of each chain's blocks in order, one chain behind another; empty if there is no chain of several blocks.
+    /// The ranks of each chain's blocks in order, chain after chain; empty if no chain has several blocks.
     ranks: Vec<u32>,
-    /// By rank: where in `ranks` the block is, and where its chain starts.
+    /// By rank: the block's index in `ranks`, and the start of its chain.
     position: Vec<(u32, u32)>,
-    /// By rank: the block that follows in the chain.
+    /// By rank: the next block of the chain.
     next: Vec<u32>,
 }
 
 impl Scratch {
-    /// Gives its memory back.
+    /// Frees the memory.
     pub(super) fn release(&mut self) {
         *self = Scratch { steps: core::mem::take(&mut self.steps), ..Scratch::default() };
     }
@@ -133,11 +134,11 @@ impl Scratch {
         let flow = &self.flow;
         self.is_cold.clear();
         self.is_cold.extend(flow.order.iter().map(|block| graph.block(*block).heat == Heat::Cold));
-        // The entry stands first whatever it leads to.
+        // The entry always comes first, even if it leads only to cold blocks.
         self.is_cold[0] = false;
         for rank in (1..flow.order.len()).rev() {
             let succs = &graph.block(flow.order[rank]).succs;
-            // A successor that stands before is the head of a loop, of which nothing is known yet.
+            // A successor that comes earlier is a loop's head, which has not been visited yet.
             let leads_to_cold = |succ: u32| succ as usize > rank && self.is_cold[succ as usize];
             if !succs.is_empty() && succs.iter().all(|succ| leads_to_cold(flow.rank[succ.at()])) {
                 self.is_cold[rank] = true;
@@ -152,8 +153,8 @@ impl Scratch {
         }
     }
 
-    /// Finds chains: only cold blocks are between two blocks if neither has another hot block behind or before it, and
-    /// the one dominates the other.
+    /// Finds chains: a hot block follows its immediate dominator if it has no other hot predecessor, and the dominator has
+    /// no other hot successor.
     fn find_chains(&mut self, graph: &Graph) {
         let Scratch { flow, is_cold, chains: Chains { ranks, position, next }, .. } = self;
         ranks.clear();
@@ -180,7 +181,7 @@ impl Scratch {
                 next[before as usize] = rank;
             }
         }
-        // A block that was reached as the next of another has its position when its turn comes.
+        // A block that was reached from an earlier one already has its position.
         for first in 0..flow.order.len() as u32 {
             let start = ranks.len() as u32;
             let mut at = first;
@@ -214,13 +215,13 @@ impl Scratch {
         }
     }
 
-    /// Lists floating nodes with operands first, and finds the highest block each may stand in.
+    /// Lists floating nodes, operands first, and finds the early block of each.
     fn find_early(&mut self, graph: &Graph) {
         let n_nodes = graph.nodes.len();
         self.early.clear();
         let ranks = &self.flow.rank;
         let rank = |node: &NodeData| match ranks.get(node.block.at()) {
-            // What nothing leads to may need something as well.
+            // An unreachable block counts as the entry: floating nodes may depend on its nodes.
             Some(&NONE) => 0,
             Some(&rank) => rank,
             None => NONE,
@@ -263,7 +264,8 @@ impl Scratch {
                 next = Some(missing);
                 continue;
             }
-            // While the hungriest operand is computed nothing else is held; each equal rival holds one more.
+            // Nothing else is held while the operand that needs most is computed; each further operand with equal need
+            // holds one more.
             self.need[node.at()] = need.saturating_add(rivals).max(!inputs.is_empty() as u8);
             self.early[node.at()] = early;
             self.floating.push(node);
@@ -271,7 +273,7 @@ impl Scratch {
         }
     }
 
-    /// Gives each floating node the block it stands in, users before operands. Some blocks are cold, or none.
+    /// Finds the block of each floating node, users before operands. `COLD` says whether any block is cold.
     fn find_homes<const COLD: bool>(&mut self, graph: &mut Graph, out: &mut Schedule) {
         self.may_fault = false;
         self.home.clear();
@@ -280,7 +282,7 @@ impl Scratch {
             let block = graph.block(self.flow.order[rank as usize]);
             for &param in &block.params {
                 for (pred, link) in core::iter::zip(&block.preds, graph.node(param).inputs.range()) {
-                    // Nobody comes from where nothing leads to.
+                    // There are no edges from unreachable blocks.
                     match self.flow.rank[pred.block.at()] {
                         from if COLD && self.is_cold[from as usize] => {
                             self.use_in_cold(graph, link, from, true)
@@ -298,7 +300,7 @@ impl Scratch {
             let node = self.floating[index];
             let home = match self.home[node.at()] {
                 _ if COLD && self.cold.is_used(node) => self.divide(graph, node, out),
-                // Only what nothing leads to needs it.
+                // Only unreachable blocks use it.
                 NONE => continue,
                 late => self.settle(graph, node, late),
             };
@@ -308,7 +310,7 @@ impl Scratch {
         self.sort_by_origin(graph);
     }
 
-    /// Notes that the operands of a node are used in its block.
+    /// Notes the uses of a node's operands in its block.
     #[inline(always)]
     fn use_inputs<const COLD: bool>(&mut self, graph: &Graph, node: Node, rank: u32) {
         if COLD && self.is_cold[rank as usize] {
@@ -319,15 +321,15 @@ impl Scratch {
         }
     }
 
-    /// The best block for a value whose uses one dominates; that one if there may be no more steps.
+    /// The best block for a value whose uses `late` dominates; `late` itself if no more steps are allowed.
     #[inline(always)]
     fn settle(&mut self, graph: &Graph, node: Node, late: u32) -> u32 {
         let home = self.choose(graph, node, late);
         if home != late && !self.steps.take() { late } else { home }
     }
 
-    /// Lists the floating nodes of each block in the order of the bytecodes they are from; those from one bytecode with
-    /// operands first.
+    /// Lists the floating nodes of each block in the order of their bytecodes, and the nodes of one bytecode operands
+    /// first.
     fn sort_by_origin(&mut self, graph: &Graph) {
         self.first.clear();
         self.first.resize(self.flow.order.len(), Node::NONE);
@@ -337,14 +339,14 @@ impl Scratch {
         let (least, most) = origins.fold((u32::MAX, 0), |(least, most), at| (least.min(at), most.max(at)));
         let n_origins = most.saturating_sub(least) as usize;
         if n_origins > MAX_SPARSE * self.floating.len() {
-            // Numbers of bytecodes that are not known yet are far apart.
+            // Placeholders for bytecode numbers are far apart.
             self.floating.sort_by_key(|node| graph.node(*node).origin);
             (0..self.floating.len()).rev().for_each(|at| self.list_first(self.floating[at]));
             return;
         }
         self.of_origin.clear();
         self.of_origin.resize(n_origins + 1, NONE);
-        // Nobody asks any more how high a node may stand: `early` links those from one bytecode, the last first.
+        // `early` is not needed any more: from here on it links the nodes of each bytecode, the last one first.
         for &node in &self.floating {
             let last = &mut self.of_origin[(graph.node(node).origin - least) as usize];
             self.early[node.at()] = core::mem::replace(last, node.0);
@@ -358,7 +360,7 @@ impl Scratch {
         }
     }
 
-    /// Puts a node before the others that stand in the same block.
+    /// Puts a node before the others of the same block.
     fn list_first(&mut self, node: Node) {
         if self.home[node.at()] == NONE {
             return;
@@ -403,8 +405,8 @@ impl Scratch {
         self.in_chain(graph, data.origin, best, highest)
     }
 
-    /// The first block of a chain, up to this one and no higher in the dominator tree than that, that ends with a later
-    /// bytecode than a value's own: behind the checks of that.
+    /// The first block of a chain, up to this one and not above `highest` in the dominator tree, that ends with a later
+    /// bytecode than the value's own: there the checks of its own bytecode are done.
     fn in_chain(&self, graph: &Graph, origin: u32, rank: u32, highest: u32) -> u32 {
         let Some(&(position, start)) = self.chains.position.get(rank as usize) else { return rank };
         let n_above = (position - start).min(self.flow.height(rank) - highest);
@@ -417,21 +419,21 @@ impl Scratch {
         ranks.get(n_before).copied().unwrap_or(rank)
     }
 
-    /// Whether a hot block runs as often as another one that dominates it, as far as is known.
+    /// Whether a hot block is known to run as often as another one, which dominates it.
     fn run_equally_often(&self, a: u32, b: u32) -> bool {
         let chain = |rank: u32| self.chains.position.get(rank as usize).map(|(_, start)| start);
         !self.chains.ranks.is_empty() && chain(a) == chain(b)
     }
 }
 
-/// Whether a value becomes part of instructions that use it: it has no operands, or is an address.
+/// Whether a value folds into the instructions that use it: it has no operands, or is an address.
 fn folds(graph: &Graph, node: Node) -> bool {
     let data = graph.node(node);
     data.inputs.len == 0 || graph.vocab.info(data.op).yields == Yields::Ptr
 }
 
 impl Lines {
-    /// Lines blocks up by rank, each in the line of its innermost loop; a head stands in the line around its loop.
+    /// Lines up blocks by rank, each in the line of its innermost loop; a loop's head is in the line around its loop.
     fn fill(&mut self, flow: &Flow) {
         let outermost = flow.loops.len();
         self.ends.clear();
@@ -454,7 +456,7 @@ impl Lines {
         }
     }
 
-    /// Calls `emit` with each rank in emission order: a loop's line right behind its head.
+    /// Calls `emit` with each rank in emission order: a loop's line comes right behind its head.
     fn each(&mut self, flow: &Flow, mut emit: impl FnMut(u32)) {
         let mut at = self.ends[flow.loops.len()].0;
         loop {

@@ -1,24 +1,24 @@
-//! The control flow that known values decide.
+//! Simplification of control flow by known values.
 
 use super::Walk;
 use crate::ir::graph::{Heat, Pred};
 use crate::ir::index::{Block, List, Node};
 use crate::vocab::{Op, Sig, Type};
 
-/// The most values that two arms may compute for the branch between them to be dropped: a branch that goes one way
-/// mostly costs less than what would be computed in vain, and waits for nothing.
+/// How many values two arms may compute for the branch between them to be replaced: a predictable branch mostly costs less
+/// than values that are computed in vain, and nothing has to wait for it.
 const MAX_COMPUTED: usize = 2;
-/// The most choices that may stand for a branch.
+/// How many selections may replace a branch.
 const MAX_CHOICES: usize = 2;
 
 impl Walk<'_> {
-    /// The block that jumps here and nowhere else, if it is the only one that comes here.
+    /// The only predecessor of a block, if the block is its only successor.
     pub(super) fn sole_source(&self, block: Block) -> Option<Block> {
         let [pred] = self.graph.block(block).preds[..] else { return None };
         (self.graph.block(pred.block).succs.len() == 1 && pred.block != block).then_some(pred.block)
     }
 
-    /// Appends a block to the one block that jumps there; gives where its body begins.
+    /// Appends a block to its only predecessor; returns where its body begins there.
     pub(super) fn join(&mut self, to: Block, block: Block) -> usize {
         let mut joined = core::mem::take(&mut self.graph.blocks[block.at()]);
         debug_assert!(joined.params.is_empty(), "a block with one way in has no parameters left");
@@ -43,7 +43,7 @@ impl Walk<'_> {
         start
     }
 
-    /// Drops parameters that can have one value only; whether there were any.
+    /// Drops parameters that have only one value; returns whether there were any.
     #[inline]
     pub(super) fn drop_trivial_params(&mut self, block: Block) -> bool {
         !self.graph.block(block).params.is_empty() && self.drop_trivial(block)
@@ -77,12 +77,12 @@ impl Walk<'_> {
                 return None;
             }
         }
-        // A parameter that has only itself for a value is in a circle that nothing leads into any more.
+        // A parameter whose only input is itself is in a loop that has become unreachable.
         let data = *self.graph.node(param);
         only.or_else(|| Some(self.graph.constant(data.ty(), 0, data.origin)))
     }
 
-    /// Makes a branch or switch on a known value a jump; a branch on a negation goes the other way round.
+    /// Replaces a branch or switch on a known value by a jump; swaps the targets of a branch on a negation.
     pub(super) fn decide(&mut self, block: Block) {
         let end = self.graph.block(block).end;
         let data = *self.graph.node(end);
@@ -117,7 +117,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Lets a block go one way only.
+    /// Keeps only one of a block's successors.
     fn keep_way(&mut self, block: Block, kept: usize) {
         let succs = core::mem::take(&mut self.graph.blocks[block.at()].succs);
         for (at, &succ) in succs.iter().enumerate() {
@@ -146,7 +146,7 @@ impl Walk<'_> {
         end.imm = 0;
     }
 
-    /// Takes away a way into a block, and the block with it if that was the last one.
+    /// Removes an edge into a block, and the block as well if that was the last one.
     fn drop_way(&mut self, block: Block, way: Pred) {
         self.remove_pred(block, way);
         debug_assert!(self.scratch.dropped.is_empty());
@@ -168,7 +168,7 @@ impl Walk<'_> {
 
     fn remove_pred(&mut self, block: Block, way: Pred) {
         let data = &mut self.graph.blocks[block.at()];
-        // A block that was dropped before knows no predecessors any more.
+        // A block that was dropped before has no predecessors.
         let Some(at) = data.preds.iter().position(|pred| *pred == way) else { return };
         data.preds.remove(at);
         for &param in &data.params {
@@ -178,8 +178,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Where both ways from a branch meet again without an effect between, a choice of values stands for it.
-    /// `n_computed` values were computed for the parameters and for nothing before.
+    /// Replaces a branch by selections if its two ways meet again without an effect in between. `n_computed` values were
+    /// computed for the block's parameters only.
     pub(super) fn choose_instead(&mut self, block: Block, n_computed: usize) {
         let [a, b] = self.graph.block(block).preds[..] else { return };
         let (Some((way_a, is_a_cold)), Some((way_b, is_b_cold))) =
@@ -200,12 +200,12 @@ impl Walk<'_> {
                 return;
             }
             n_choices += (a != b) as usize;
-            // Machines choose between integers without a branch, but not between floats.
+            // Machines select integers without a branch, but not floats.
             if n_choices > MAX_CHOICES || (a != b && !self.graph.node(param).ty().is_int()) {
                 return;
             }
         }
-        // What mostly goes one way costs less than a choice, but not less than nothing.
+        // A predictable branch costs less than a selection, but more than nothing.
         if n_choices > 0 && (is_a_cold || is_b_cold) {
             return;
         }
@@ -233,8 +233,8 @@ impl Walk<'_> {
         self.end_with_jump(source, block);
     }
 
-    /// The way from a branch that leads through `pred` into `block`, directly or through a block that does
-    /// nothing, and whether that is cold.
+    /// The edge from a branch that leads through `pred` into `block`, directly or through an empty block, and whether that
+    /// empty block is cold.
     fn way_to_arm(&self, block: Block, pred: Pred) -> Option<(Pred, bool)> {
         let data = self.graph.block(pred.block);
         if !self.scratch.is_past[pred.block.at()] || pred.block == block {
@@ -248,7 +248,7 @@ impl Walk<'_> {
         is_empty.then_some((way, data.heat == Heat::Cold))
     }
 
-    /// Forgets blocks that only unreachable blocks lead to.
+    /// Removes unreachable blocks, and edges from them.
     pub(super) fn drop_unreachable(&mut self) {
         let flow = &mut self.scratch.flow;
         flow.find_order(self.graph);

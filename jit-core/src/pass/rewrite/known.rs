@@ -1,20 +1,22 @@
-//! What is known of flags where a block starts, because control came there.
+//! Facts about flags that follow from the path to a block.
 //!
-//! In: each block that starts, once all branches that lead there were visited. Out: whether a flag holds in a block. A block
-//! to which nothing but branches lead starts with one fact: at least one of the flags that lead there is as its branch wants
-//! it. With a single way in, that flag is. What holds where a block starts holds in every block that it dominates: to come
-//! from where a flag is computed to there without passing the block again is not possible, so it is the same flag.
+//! In: each block as it starts, after all branches that lead there were visited. Out: whether a flag holds in a block. A
+//! block whose incoming edges all come from branches starts with one fact: at least one of these branches' flags has the
+//! value that leads here. With a single incoming edge, that flag has. A fact that holds at a block's start holds in every
+//! block that it dominates: no path leads from the computation of the flag to such a block without passing the dominator
+//! again, so it is the same value of the flag.
 //!
-//! So a branch is decided by one on the same flag that dominates it, whatever is between, and
+//! So a branch is decided by a dominating branch on the same flag, whatever is in between, and in
 //!
 //! ```text
 //!     if not a { if not b { trap } }  …  if not a { if not b { trap } }
 //! ```
 //!
-//! does the second test for nothing: where it asks for `b`, one of the two holds and `a` does not.
+//! the second test is dropped: where it tests `b`, one of the two flags holds, and `a` does not.
 //!
-//! Cost: a constant for each way in and for each branch. Whether a block dominates another one is found by going back from
-//! that, if few blocks lie between; when that fails for the first time, dominators are found for all blocks.
+//! Cost: a constant for each incoming edge and for each branch. Whether a block dominates another is found by a search
+//! backwards from the latter, if few blocks lie in between; the first time that fails, the dominators of all blocks are
+//! computed.
 
 use super::Walk;
 use crate::ir::graph::{Graph, Pred};
@@ -22,26 +24,26 @@ use crate::ir::index::{Block, List, Node};
 use crate::pass::flow::{Flow, NONE};
 use crate::vocab::Op;
 
-/// The most ways into a block of which a fact is made.
+/// The maximal number of incoming edges from which a fact is made.
 const MAX_WAYS: usize = 4;
-/// How many facts about a flag are looked at, the latest first.
+/// How many facts about a flag are checked, the latest first.
 const MAX_FACTS: usize = 8;
-/// How many blocks are looked at to find whether one dominates another, before dominators are found for all.
+/// How many blocks are visited to check dominance, before the dominators of all blocks are computed.
 const MAX_BETWEEN: usize = 24;
-/// How many blocks that only jump may lie between a branch and where it leads.
+/// How many blocks that end in a jump may lie between a branch and a block that it leads to.
 const MAX_JUMPS: usize = 2;
 
-/// A flag is as a branch wanted it.
+/// A flag, and its value on one side of a branch.
 #[derive(Clone, Copy, Debug)]
 struct Literal {
     flag: Node,
     holds: bool,
     fact: u32,
-    /// The one before about the same flag.
+    /// The previous literal about the same flag.
     before: u32,
 }
 
-/// One of some literals is true from where a block starts.
+/// At least one of some literals is true from the start of a block on.
 #[derive(Clone, Copy, Debug)]
 struct Fact {
     block: Block,
@@ -53,19 +55,19 @@ struct Fact {
 pub(super) struct Facts {
     all: Vec<Fact>,
     literals: Vec<Literal>,
-    /// For each node the last literal about it; those with higher numbers may be missing.
+    /// For each node the last literal about it; entries of nodes with higher numbers may be missing.
     last: Vec<u32>,
-    /// The graph as it was when somebody asked for blocks that are far apart. Edges that were dropped since then are never
-    /// taken.
+    /// Dominators of the graph at the first query about distant blocks. They stay valid although edges are dropped later,
+    /// since those edges are never taken.
     flow: Option<Box<Flow>>,
-    /// Its memory while nobody has asked.
+    /// Memory for `flow` while that is not computed.
     unused: Option<Box<Flow>>,
-    /// Blocks from which one is reached that are between it and another.
+    /// The blocks between two others that a search has visited.
     between: Vec<Block>,
 }
 
 impl Facts {
-    /// Forgets all of another graph, and has room for one with so many nodes.
+    /// Forgets all facts, and makes room for a graph with this many nodes.
     pub(super) fn clear(&mut self, n_nodes: usize) {
         self.all.clear();
         self.literals.clear();
@@ -103,7 +105,7 @@ impl Facts {
 }
 
 impl Walk<'_> {
-    /// Notes what the ways into a block say that starts.
+    /// Notes the fact that follows from the edges into a block.
     pub(super) fn note_ways_in(&mut self, block: Block) {
         let mut literals = [(Node::NONE, false); MAX_WAYS];
         let n_ways = self.graph.block(block).preds.len();
@@ -112,7 +114,7 @@ impl Walk<'_> {
         }
         for way in 0..n_ways {
             let Some(literal) = self.literal_of(self.graph.block(block).preds[way]) else { return };
-            // The same flag twice says less than one of the two, or nothing.
+            // Each flag may occur only once: a fact about both values of a flag would say nothing.
             if literals[..way].iter().any(|(flag, _)| *flag == literal.0) {
                 return;
             }
@@ -121,7 +123,7 @@ impl Walk<'_> {
         self.scratch.facts.add(block, &literals[..n_ways]);
     }
 
-    /// What is so if control takes this way, of which a branch is known that was visited.
+    /// The literal that is true if control takes this edge, if the edge comes from a visited branch.
     fn literal_of(&self, way: Pred) -> Option<(Node, bool)> {
         let mut way = way;
         for _ in 0..=MAX_JUMPS {
@@ -138,7 +140,7 @@ impl Walk<'_> {
         None
     }
 
-    /// Whether a flag holds in a block, if that is known from how control came there.
+    /// Whether a flag holds in a block, if the facts decide that.
     #[inline]
     pub(super) fn is_known(&mut self, flag: Node, block: Block) -> Option<bool> {
         let latest = self.scratch.facts.about(flag)?;
@@ -151,7 +153,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Whether a flag is known in a block by a fact of its own.
+    /// Whether a flag holds in a block, if a fact about this flag alone decides that.
     fn is_settled(&mut self, flag: Node, block: Block) -> Option<bool> {
         let latest = self.scratch.facts.about(flag)?;
         self.find(latest, |walk, literal| {
@@ -159,7 +161,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Whether a flag holds by the first literal about it that is as is asked for.
+    /// Whether a flag holds, by the first literal about it that is accepted.
     fn find(&mut self, latest: Literal, mut is_it: impl FnMut(&mut Self, Literal) -> bool) -> Option<bool> {
         let mut next = Some(latest);
         for _ in 0..MAX_FACTS {
@@ -172,7 +174,7 @@ impl Walk<'_> {
         None
     }
 
-    /// Whether a literal's fact is known in a block.
+    /// Whether a literal's fact holds in a block.
     fn reaches(&mut self, literal: Literal, block: Block) -> bool {
         let from = self.scratch.facts.fact(literal).block;
         if self.scratch.facts.flow.is_none() {
@@ -188,7 +190,7 @@ impl Walk<'_> {
         from != NONE && to != NONE && flow.dominates(from, to)
     }
 
-    /// Whether a block dominates another, if few blocks lie between.
+    /// Whether a block dominates another; `None` if many blocks lie between.
     fn dominates_near(&mut self, from: Block, block: Block) -> Option<bool> {
         let rank = &self.scratch.flow.rank;
         let between = &mut self.scratch.facts.between;
@@ -199,7 +201,7 @@ impl Walk<'_> {
         let mut next = 0;
         while let Some(&at) = between.get(next) {
             next += 1;
-            // What a block dominates stands behind it.
+            // A block precedes those that it dominates.
             if at == Graph::ENTRY || rank[at.at()] < rank[from.at()] {
                 return Some(false);
             }

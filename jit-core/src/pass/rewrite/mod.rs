@@ -1,16 +1,17 @@
-//! Rewrite values: fold constants, apply rules, share equal values, and drop the control flow this decides.
+//! Rewrite values: fold constants, apply rules, merge equal values, and simplify the control flow that this decides.
 //!
-//! In and out: a graph. Needs: [`Matcher`]s made by `rewrite!`, and a reference meaning for what is to be folded.
+//! In and out: a graph. Needs: [`Matcher`]s made by `rewrite!`, and the reference semantics of the operators to fold.
 //! Keeps: effects and their order. Cost: linear in nodes and rule applications, which [`FUEL`] bounds.
 //!
-//! One walk over the blocks in reverse postorder visits operands before users. A visited node is folded if its
-//! operands are constants, else the first rule that matches replaces it (and the replacement is visited), else
-//! an equal node seen before stands for it. So a rule sees operands in their final form, and the end of the walk
-//! is a fixed point but for values that come around a loop. A branch on a constant becomes a jump at once, so
-//! that what it makes unreachable is never visited; a block with one way in is joined to the block it comes from.
+//! One walk over the blocks in reverse postorder visits operands before users. A visited node is folded if its operands are
+//! constants; otherwise the first rule that matches replaces it (and the replacement is visited); otherwise it is replaced
+//! by an equal node seen before, if there is one. So a rule sees operands in their final form, and the end of the walk is a
+//! fixed point except for values that come around a loop. A branch on a constant becomes a jump at once, so that blocks
+//! that become unreachable are never visited. A block with a single predecessor that only jumps to it is merged into that
+//! predecessor.
 //!
-//! A flag has no constant in any machine. `const.flag` exists while this pass runs: what branches, chooses or
-//! widens by it folds, and any other user gets a comparison of constants instead.
+//! No machine has constants of type flag. `const.flag` exists only during this pass: branches, selections and conversions
+//! of it fold, and any other user gets a comparison of constants instead.
 
 mod control;
 mod known;
@@ -26,11 +27,11 @@ use crate::vocab::{Op, Props, Sig, Type, Vocabulary};
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A compiled set of rules: the node that may stand in a node's place, or the node itself if its operands were
-/// replaced. A new node floats and has the type of the old one.
+/// A compiled set of rules: returns the replacement of a node, or the node itself if its operands were replaced. A new node
+/// floats and has the type of the old one.
 pub type Matcher = fn(&mut Graph, Node) -> Option<Node>;
 
-/// What `rewrite!` makes.
+/// The output of `rewrite!`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// All rules in one function.
@@ -39,27 +40,28 @@ pub struct Rules {
     pub cases: &'static [Case],
 }
 
-/// One rule, so that a test can build its left side and apply it.
+/// A single rule, so that a test can build its left side and apply it.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// As it was written.
+    /// The source text of the rule.
     pub text: &'static str,
-    /// Every assignment of types under which it holds: one type for each of its type variables.
+    /// Every assignment of types for which it holds: one type for each of its type variables.
     pub types: &'static [&'static [Type]],
-    /// For each value that may be anything, which type variable is its type.
+    /// For each value that may be anything, the type variable that is its type.
     pub leaves: &'static [usize],
     /// The constants that may vary.
     pub constants: &'static [CaseConstant],
-    /// Whether it gives the root other operands, instead of another node in its place.
+    /// Whether it changes the operands of the root, instead of replacing the root.
     pub in_place: bool,
     /// Builds the left side from types, leaves and constants.
     pub left: fn(&mut Graph, &[Type], &[Node], &[i64]) -> Node,
-    /// Applies this rule alone, to any node.
+    /// Applies only this rule, to any node.
     pub apply: Matcher,
 }
 
 impl Case {
-    /// A graph of the left side alone: parameters for what may be anything, ones for constants that may vary.
+    /// A graph of the left side alone, with parameters for values that may be anything, and ones for constants that may
+    /// vary.
     pub fn on_parameters(&self, types: &[Type]) -> (Graph, Node) {
         let mut graph = Graph::new(Vocabulary::BUILTIN);
         let mut param =
@@ -75,7 +77,7 @@ impl Case {
 pub enum CaseConstant {
     /// The value of a `const`.
     Value {
-        /// Which type variable is its type.
+        /// The type variable that is its type.
         ty: usize,
     },
     /// An offset in bytes.
@@ -84,16 +86,16 @@ pub enum CaseConstant {
     Scale,
 }
 
-/// How many rules may be applied for each node, on average, before rules that undo one another are suspected.
+/// How many rule applications per node are allowed on average, in case rules undo one another.
 const FUEL: usize = 16;
 
-/// How many nodes may wait for their operands before the rest is visited in the order in which it lies in memory.
+/// The depth of the stack at which the remaining operands are visited in memory order instead.
 const DEEP: usize = 64;
 
-/// How many nodes are looked at for each one visited like that, and some more.
+/// How many nodes a sweep may scan for each one that it visits, with a margin.
 const MAX_SPARSE: usize = 8;
 
-/// The most operands and constants of an operator that is folded.
+/// The limit of operands and constants of an operator that is folded.
 const MAX_FOLDED: usize = 8;
 
 /// Memory kept between functions.
@@ -101,18 +103,18 @@ const MAX_FOLDED: usize = 8;
 pub struct Scratch {
     flow: Flow,
     table: Table,
-    /// What stands for a node: itself, or what replaced it. `NONE` for a floating node that was not visited; those made
-    /// since the walk began may be missing.
+    /// The representative of each node: itself, or its replacement. `NONE` for a floating node that has not been visited;
+    /// nodes made during the walk may be missing.
     stands: Vec<Node>,
-    /// Whether a block was visited, joined to another, or dropped.
+    /// Whether a block was visited, merged into another, or dropped.
     is_past: Vec<bool>,
     stack: Vec<(Node, u32)>,
-    /// For each node the last sweep that is to visit it, and how many sweeps there were.
+    /// For each node the last sweep that is to visit it; and the number of sweeps so far.
     wanted: Vec<u32>,
     n_sweeps: u32,
     is_sweeping: bool,
     dropped: Vec<Block>,
-    /// The ranks of blocks that are still to be visited in this round, and in the next.
+    /// The ranks of blocks to visit in this round, and in the next.
     round: BinaryHeap<Reverse<u32>>,
     next_round: BinaryHeap<Reverse<u32>>,
     facts: known::Facts,
@@ -120,14 +122,14 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Gives its memory back.
+    /// Frees the memory.
     pub(super) fn release(&mut self) {
         *self = Scratch { steps: core::mem::take(&mut self.steps), ..Scratch::default() };
     }
 }
 
-/// Rewrites a graph by folding and by the rules of all matchers, the first one first. Tells whether values became
-/// known only at the end, by way of a loop, so that another time may find more.
+/// Rewrites a graph by folding and by the rules of all matchers, the first one first. Returns whether parameters turned out
+/// to be trivial only at the end, because of loops, so that another run may find more.
 pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) -> bool {
     let n_nodes = graph.nodes.len();
     scratch.flow.find_order(graph);
@@ -152,11 +154,11 @@ pub fn rewrite(scratch: &mut Scratch, graph: &mut Graph, rules: &[Matcher]) -> b
         has_dropped_edges: false,
         has_constant_flags,
     };
-    // What decided control flow cuts off is never visited.
+    // Blocks that become unreachable are never visited.
     for rank in 0..walk.scratch.flow.order.len() as u32 {
         walk.visit_rank(rank, false);
     }
-    // A block that only a later one leads to, into a loop with several ways in, takes another round.
+    // A block that is reached only from a later one, in an irreducible loop, takes another round.
     while !walk.scratch.next_round.is_empty() {
         core::mem::swap(&mut walk.scratch.round, &mut walk.scratch.next_round);
         while let Some(Reverse(rank)) = walk.scratch.round.pop() {
@@ -171,16 +173,16 @@ struct Walk<'a> {
     scratch: &'a mut Scratch,
     rules: &'a [Matcher],
     fuel: usize,
-    /// How many different values other than constants were visited.
+    /// How many different values other than constants have been visited.
     n_computed: usize,
     has_dropped_edges: bool,
-    /// Whether there ever was a constant flag.
+    /// Whether a constant flag has ever been made.
     has_constant_flags: bool,
 }
 
 impl Walk<'_> {
-    /// Visits the block of a rank, if control comes to it and it was not visited, and notes which blocks it leads to are to be visited
-    /// in a later round, or also in this one if that does not go through all ranks by itself.
+    /// Visits the block of a rank, if it is reached and was not visited yet. Notes its successors for a later round; with
+    /// `notes_all` those with higher ranks for this one, which otherwise visits all ranks in order.
     fn visit_rank(&mut self, rank: u32, notes_all: bool) {
         let block = self.scratch.flow.order[rank as usize];
         if self.scratch.is_past[block.at()] || !self.is_led_to(block) {
@@ -198,7 +200,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Visits a block, and those that are joined to it; gives the one that has what they had.
+    /// Visits a block, and those that are merged with it; returns the block that has their nodes now.
     fn visit_block(&mut self, block: Block) -> Block {
         self.scratch.is_past[block.at()] = true;
         let n_before = self.n_computed;
@@ -219,13 +221,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether control comes from a block that was visited.
+    /// Whether a visited block leads to this one.
     fn is_led_to(&self, block: Block) -> bool {
         let mut preds = self.graph.block(block).preds.iter();
         block == Graph::ENTRY || preds.any(|pred| self.scratch.is_past[pred.block.at()])
     }
 
-    /// Visits the values that parameters get from blocks that were visited, or from all.
+    /// Visits the arguments of parameters from visited predecessors, or from all.
     fn visit_ways_in(&mut self, block: Block, from_all: bool) {
         for param in 0..self.graph.block(block).params.len() {
             let inputs = self.graph.node(self.graph.block(block).params[param]).inputs;
@@ -238,7 +240,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Visits what is pinned in a block from a position on, and goes on with blocks that are joined to it.
+    /// Visits the pinned nodes of a block from a position on, and continues with blocks that are merged into it.
     fn visit_nodes(&mut self, block: Block, start: usize) {
         let (mut read, mut kept) = (start, start);
         loop {
@@ -266,7 +268,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Visits a node of a block's body; false if another stands in its place.
+    /// Visits a node of a block's body; returns false if the node was replaced.
     fn visit_pinned(&mut self, node: Node) -> bool {
         loop {
             self.visit_operands(node);
@@ -288,16 +290,16 @@ impl Walk<'_> {
     fn visit_operands(&mut self, node: Node) {
         for link in self.graph.node(node).inputs.range() {
             let input = self.graph.links[link];
-            // Most were visited before, or are pinned.
+            // Most have been visited before, or are pinned.
             if self.stands_for(input) != input {
                 self.graph.links[link] = self.visit(input);
             }
         }
     }
 
-    /// Visits a value and all it is computed from; gives what stands for it.
+    /// Visits a value and everything it is computed from; returns its representative.
     fn visit(&mut self, root: Node) -> Node {
-        // A parameter may have been replaced by a value that nothing visited yet.
+        // A parameter may have been replaced by a value that has not been visited yet.
         let root = self.current(root);
         if !self.is_open(root) {
             return root;
@@ -337,8 +339,9 @@ impl Walk<'_> {
         self.current(root)
     }
 
-    /// Visits what a value is computed from by number, which is how it was made and lies in memory, if there are not many
-    /// others between: long straight code is not walked to and fro. What is found another way is left for later.
+    /// Visits everything that a value is computed from in the order of node numbers, unless many other nodes lie in
+    /// between. That is mostly the order of creation and of memory, so long straight-line code is not traversed back and
+    /// forth. Operands with higher numbers are left for later.
     fn sweep(&mut self, root: Node) {
         if core::mem::replace(&mut self.scratch.is_sweeping, true) {
             return;
@@ -374,13 +377,13 @@ impl Walk<'_> {
         self.scratch.is_sweeping = false;
     }
 
-    /// What is noted of a node.
+    /// A node's entry in `stands`.
     #[inline(always)]
     fn stands_for(&self, node: Node) -> Node {
         self.scratch.stands.get(node.at()).copied().unwrap_or(Node::NONE)
     }
 
-    /// Whether a node floats and was not visited.
+    /// Whether a node floats and has not been visited.
     #[inline(always)]
     fn is_open(&self, node: Node) -> bool {
         !self.stands_for(node).is_some()
@@ -393,11 +396,11 @@ impl Walk<'_> {
         self.scratch.stands[node.at()] = stands;
     }
 
-    /// Finds what stands for a node whose operands were visited.
+    /// Finds the representative of a node whose operands were visited.
     fn settle(&mut self, node: Node) {
         if let Some(other) = self.simplify(node) {
-            // Whoever waits for `node` stands below on the stack, and resumes when `other` is settled; that may be `node`
-            // itself, with other operands.
+            // The nodes that wait for `node` are below it on the stack, and resume when `other` is settled; that may be
+            // `node` itself, with other operands.
             if other != node {
                 self.note(node, other);
             }
@@ -407,7 +410,8 @@ impl Walk<'_> {
             return;
         }
         self.compare_constant_flags(node);
-        // What takes no operands (the frame's address, say) may be in one register, so there must be one of it.
+        // A node without operands, such as the frame's address, may be in a fixed register, so it must be unique even if no
+        // steps are left.
         let has_operands = self.graph.node(node).inputs.len > 0;
         let mut leader = node;
         if !has_operands || self.scratch.steps.may() {
@@ -422,7 +426,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a node folds to, or what the first rule makes of it.
+    /// The constant that a node folds to, or the result of the first matching rule.
     fn simplify(&mut self, node: Node) -> Option<Node> {
         if self.graph.node(node).op == Op::CONST {
             return None;
@@ -433,7 +437,7 @@ impl Walk<'_> {
             && self.graph.as_const(a).is_some()
             && self.graph.as_const(b).is_none()
         {
-            // Constants stand on the right, so that equal values look equal.
+            // Constants are the right operand, so that equal values look equal.
             let start = self.graph.node(node).inputs.start as usize;
             self.graph.links.swap(start, start + 1);
         }
@@ -456,7 +460,7 @@ impl Walk<'_> {
         Some(made)
     }
 
-    /// The constant that a node on constants computes. What traps is left where its checks are.
+    /// The constant that a node with constant operands computes. An operation that traps is left behind its checks.
     fn fold(&mut self, node: Node) -> Option<Node> {
         let inputs = self.graph.inputs(node);
         let are_known = inputs.iter().all(|&input| self.graph.as_const(input).is_some());
@@ -483,7 +487,7 @@ impl Walk<'_> {
         Some(self.graph.constant(data.sig.ty, bits, data.origin))
     }
 
-    /// Gives a node that could not be decided by a constant flag a comparison in its place.
+    /// Replaces constant flags among a node's operands by comparisons, after nothing could fold them.
     #[inline]
     fn compare_constant_flags(&mut self, node: Node) {
         if self.has_constant_flags {
@@ -503,7 +507,7 @@ impl Walk<'_> {
             let sig = Sig { from: Type::I64, ty: Type::Flag };
             let flag = self.graph.add(op, sig, &[zero], 0, data.origin);
             self.graph.links[link] = flag;
-            // Not visited, or it would fold again.
+            // Marked as visited; otherwise it would fold again.
             self.note(flag, flag);
         }
     }
@@ -513,7 +517,7 @@ impl Walk<'_> {
         self.note(node, by);
     }
 
-    /// What stands for a node after replacements.
+    /// The representative of a node.
     #[inline]
     fn current(&mut self, node: Node) -> Node {
         let next = self.stands_for(node);
@@ -536,7 +540,7 @@ impl Walk<'_> {
         last
     }
 
-    /// Completes what comes around loops, and makes every use a use of what stands for the node.
+    /// Completes values that come around loops, and redirects every use of a node to its representative.
     fn finish(&mut self) -> bool {
         if self.has_dropped_edges {
             self.drop_unreachable();

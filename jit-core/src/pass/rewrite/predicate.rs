@@ -1,4 +1,4 @@
-//! What a pattern of `rewrite!` may ask of a constant: its type, and its value extended by its sign.
+//! Predicates of `rewrite!` on constants. They take the type of a constant, and its sign-extended value.
 
 use crate::vocab::Type;
 
@@ -17,22 +17,22 @@ pub fn minus_one(_: Type, value: i64) -> bool {
     value == -1
 }
 
-/// Read without a sign it is a power of two.
+/// As an unsigned number it is a power of two.
 pub fn pow2(ty: Type, value: i64) -> bool {
     ty.truncate(value as u64).is_power_of_two()
 }
 
-/// It fits 8 bits with a sign.
+/// It fits in 8 bits with sign extension.
 pub fn imm8(_: Type, value: i64) -> bool {
     value == value as i8 as i64
 }
 
-/// It fits 32 bits with a sign.
+/// It fits in 32 bits with sign extension.
 pub fn imm32(_: Type, value: i64) -> bool {
     value == value as i32 as i64
 }
 
-/// Read without a sign it fits 32 bits.
+/// As an unsigned number it fits in 32 bits.
 pub fn uimm32(ty: Type, value: i64) -> bool {
     ty.truncate(value as u64) <= u32::MAX as u64
 }

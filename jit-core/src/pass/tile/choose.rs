@@ -1,4 +1,4 @@
-//! Choose rules from the last node to the first: what is read from a register is needed there.
+//! Choose rules from the last node to the first; nodes that a chosen tile reads from registers become needed.
 
 use super::{Chosen, Facts, Marks, Scratch};
 use crate::grammar::TileSet;
@@ -10,11 +10,11 @@ use crate::ir::index::Node;
 use crate::ir::schedule::Schedule;
 use crate::vocab::Type;
 
-/// Chooses a tile for each node that is effect or needed, and says what the tile covers.
+/// Chooses a tile for each node that has an effect or is needed, and records what the tile covers.
 pub(super) fn choose(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, set: &TileSet) {
     let mut chooser = Chooser { scratch, graph, set };
     for &node in schedule.nodes.iter().rev() {
-        // A flag is made where it is consumed, and what nobody needs is not made at all.
+        // A flag is made where it is consumed, and an unneeded value is not made at all.
         let facts = chooser.scratch.facts(graph, node);
         let marks = chooser.scratch.labels[node.at()].marks;
         let stays = facts.contains(Facts::STAYS) && !marks.contains(Marks::COVERED);
@@ -41,14 +41,14 @@ struct Chooser<'a> {
     set: &'a TileSet,
 }
 
-/// What a tile covers besides the values that it reads.
+/// The flag and the fault that a tile covers.
 struct Covered {
     flag: Node,
     fault: Node,
 }
 
 impl Chooser<'_> {
-    /// Chooses the tile by which a node yields what its type says, and those of the flags it consumes.
+    /// Chooses the tile of a node whose result has the node's type, and the tile of the flag that it consumes, if any.
     fn root(&mut self, mut node: Node) -> u16 {
         let mut first = NO_TILE;
         loop {
@@ -67,7 +67,7 @@ impl Chooser<'_> {
             if first == NO_TILE {
                 first = tile;
             }
-            // A flag that another consumer chose a tile for has the same state there, so the same tile.
+            // If another consumer has chosen a tile for the flag, the flag's state is the same here, and so is the tile.
             if !flag.is_some() || self.scratch.labels[flag.at()].chosen != u32::MAX {
                 return first;
             }
@@ -75,7 +75,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// Collects what a rule and those below it read, in the order of the tile's pattern.
+    /// Collects the operands of a rule and of the rules below it, in the order of the tile's pattern.
     fn cover(&mut self, node: Node, rule: u16, covered: &mut Covered) {
         let flat = &self.set.rules[rule as usize];
         let inputs = self.graph.inputs(node);
@@ -94,7 +94,7 @@ impl Chooser<'_> {
         let data = self.graph.node(node);
         if data.imm != 0 && self.scratch.facts(self.graph, node).contains(Facts::FAULTS) {
             self.scratch.labels[node.at()].marks.insert(Marks::COVERED);
-            // What is below comes first.
+            // Accesses below this one come first.
             if !covered.fault.is_some() {
                 covered.fault = node;
             }

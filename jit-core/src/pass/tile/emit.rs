@@ -1,4 +1,4 @@
-//! Write the chosen tiles down in order.
+//! Emit the chosen tiles in order.
 
 use super::{Chosen, Facts, Scratch, Split, fixed_operands};
 use crate::grammar::TileSet;
@@ -32,7 +32,7 @@ pub(super) fn emit(
     }
 }
 
-/// Finds for each way out which predecessor it is of its target: the position of its arguments.
+/// Finds the index of each outgoing edge among its target's predecessors, which is also the index of its arguments.
 fn number_ways(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule) {
     let Scratch { ways, first_way, .. } = scratch;
     first_way.clear();
@@ -75,7 +75,7 @@ impl Emitter<'_> {
             self.entry();
         }
         for &node in self.schedule.nodes(block) {
-            // Flags are emitted by those who consume them.
+            // Flags are emitted by their consumers.
             let chosen = self.scratch.labels[node.at()].chosen;
             if chosen == u32::MAX || self.graph.node(node).ty() == Type::Flag {
                 continue;
@@ -101,14 +101,14 @@ impl Emitter<'_> {
         self.out.blocks.push(block);
     }
 
-    /// Adds the ways out of the block that was just closed, and blocks on those that are critical or have
-    /// arguments to bring along beside other ways.
+    /// Adds the outgoing edges of the block that was just closed. Inserts a block on each edge that is critical, or has
+    /// arguments and is not the only one.
     fn edges(&mut self, block: &ScheduledBlock) {
         let closed = self.out.blocks.len() - 1;
         let succs = &self.graph.block(block.block).succs;
         let edges = List { start: self.out.edges.len() as u32, len: succs.len() as u32 };
         self.out.blocks[closed].edges = edges;
-        // All of this block's edges first, so that they are contiguous; then the blocks put on them.
+        // All edges of this block come first, so that they are contiguous; then the blocks inserted on them.
         let mut splits = 0;
         for (succ, &to) in succs.iter().enumerate() {
             let target = self.graph.block(to);
@@ -131,7 +131,8 @@ impl Emitter<'_> {
                 origin: self.graph.node(self.graph.block(block.block).end).origin,
             });
         }
-        // Those into blocks that are not cold stand right here; the others wait for the end.
+        // Blocks on edges into hot blocks follow immediately, as do those on edges of cold blocks; the others come at the
+        // end.
         let mut at = self.scratch.late.len() - splits;
         while at < self.scratch.late.len() {
             let split = self.scratch.late[at];
@@ -145,7 +146,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A block that only jumps on.
+    /// Emits a block that only jumps.
     fn split(&mut self, split: Split, cold: bool) {
         let to = self.graph.block(split.from).succs[split.succ as usize];
         let insts = List { start: self.out.insts.len() as u32, len: 1 };
@@ -181,7 +182,7 @@ impl Emitter<'_> {
         List { start, len: self.out.args.len() as u32 - start }
     }
 
-    /// One instruction that defines all that is there at entry: each in its register at the same moment.
+    /// One instruction that defines all values that exist on entry, each in its register.
     fn entry(&mut self) {
         let Some(&first) = self.scratch.entries.first() else { return };
         let start = self.out.operands.len() as u32;
@@ -207,7 +208,7 @@ impl Emitter<'_> {
         self.scratch.chosen[self.scratch.labels[node.at()].chosen as usize]
     }
 
-    /// The register of a node.
+    /// The virtual register of a node.
     fn vreg(&mut self, node: Node) -> Vreg {
         let known = self.scratch.vregs[node.at()];
         if known.is_some() {
@@ -222,7 +223,7 @@ impl Emitter<'_> {
         vreg
     }
 
-    /// An instruction, behind the one that makes the flag it consumes.
+    /// Emits an instruction, after the one that makes the flag it consumes.
     fn inst(&mut self, node: Node) {
         let Chosen { tile, flag, fault, leaves, imms } = self.chosen(node);
         let info = &self.set.tiles[tile as usize];
@@ -259,7 +260,7 @@ impl Emitter<'_> {
         self.push(TileId(tile), node, operands, first_imm, clobbers);
     }
 
-    /// Adds a call's arguments by its convention and says what it overwrites.
+    /// Adds a call's arguments by its convention; returns the registers that it clobbers.
     fn call(&mut self, node: Node, first: u32) -> RegSet {
         let data = self.graph.node(node);
         let signature = self.graph.calls[data.imm as usize].signature;

@@ -29,7 +29,7 @@ pub(super) fn label(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, s
     }
 }
 
-/// Finds out what is used more than once. Goes backward: a node's users, parameters aside, stand behind it.
+/// Finds nodes that are used more than once. Goes backward, because users, parameters aside, come after a node.
 fn count(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule) {
     let labels = &mut scratch.labels;
     let add = |labels: &mut [Label], node: Node, multi: bool| {
@@ -58,7 +58,7 @@ fn count(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule) {
     }
 }
 
-/// To what a node is tied by what is seen through from it: [`Label`] says what this means.
+/// The constraints that a node takes over from operands that it sees through; see the fields of [`Label`].
 struct Tied {
     bound: bool,
     epoch: u32,
@@ -69,23 +69,23 @@ struct Labeler<'a> {
     scratch: &'a mut Scratch,
     graph: &'a Graph,
     set: &'a TileSet,
-    /// Where the walk is, by position in the schedule.
+    /// The current block, by position in the schedule.
     block: u32,
-    /// Grows with each block and each write.
+    /// Incremented by each block and each write.
     epoch: u32,
-    /// Grows with each block, each write, and each access that may fault.
+    /// Incremented by each block, each write, and each access that may fault.
     effects: u32,
 }
 
 impl Labeler<'_> {
-    /// Labels a node as if it stood where the walk is.
+    /// Labels a node as if it were at the current position.
     fn node(&mut self, node: Node) -> Facts {
         let data = self.graph.node(node);
         let facts = self.scratch.facts(self.graph, node);
         let mut tied = Tied {
             bound: !facts.contains(Facts::REPEATS),
             epoch: if facts.contains(Facts::READS) { self.epoch } else { 0 },
-            // Nothing is between it and what comes right behind it.
+            // `effects` is incremented for this node right after it is labeled.
             fault: if facts.contains(Facts::FAULTS) { self.effects + 1 } else { 0 },
         };
         let state = if facts.contains(Facts::IS_CONST) {
@@ -117,7 +117,7 @@ impl Labeler<'_> {
         facts
     }
 
-    /// The state in which an operand is seen by what yields this type; what seeing it through ties that to is added.
+    /// The state of an operand for a user of this type; adds the constraints of seeing it through to `tied`.
     #[inline]
     fn operand(&mut self, node: Node, user: Type, tied: &mut Tied) -> u16 {
         let data = self.graph.node(node);

@@ -1,31 +1,31 @@
-//! Tile a graph: choose the cheapest machine instructions that cover it.
+//! Instruction selection: cover a graph with the cheapest tiles.
 //!
-//! In: a graph, its schedule, a tile set and what the CPU has. Out: a [`TileList`].
-//! Needs: every form in the graph is covered by the set (`tileset!` refuses a set that leaves one out), and the
-//! operators are those the set was made for ([`TileSet::stranger`]).
-//! Keeps: the order of effects. Cost: one table look-up a node going up, one a tile going down.
+//! In: a graph, its schedule, a tile set and the CPU's features. Out: a [`TileList`]. Needs: the set covers every form in
+//! the graph (`tileset!` rejects a set that leaves one out), and was made for the graph's operators
+//! ([`TileSet::stranger`]). Keeps: the order of effects. Cost: one table look-up per node going up, one per tile going
+//! down.
 //!
-//! Three walks over the schedule. [`label`] gives each node its state, operands first. [`choose`] goes backward:
-//! what an instruction reads from registers is needed, what is needed gets a rule. [`emit`] writes the chosen
-//! tiles down in order, with the conventions of calls and the edges between blocks.
+//! There are three walks over the schedule. [`label`] gives each node its state, operands first. [`choose`] goes backward
+//! and selects a rule for each needed node; the registers that an instruction reads make further nodes needed. [`emit`]
+//! emits the chosen tiles in order, with the conventions of calls and the edges between blocks.
 //!
-//! A graph is no tree, so `label` decides where it is cut. An operand is *seen through* (its state takes part)
-//! or seen as a *leaf* (a value in a register):
+//! A graph is not a tree, so `label` decides where it is cut. An operand is *seen through* (its state takes part) or a
+//! *leaf* (a value in a register). It is a leaf in these cases:
 //!
-//! - Used more than once: a leaf, because the value is made once. Not so for what is cheap to make again and has
-//!   no effect: constants, flags (which live in no register) and addresses. What only such a node uses is used as
-//!   often as that node.
-//! - In another block, directly or below it: a leaf, because the work would move, perhaps into a loop.
-//! - It reads memory, directly or below it, and something has been written since: a leaf.
-//! - It may fault, and since then something else was done that others see (a write, an access that may fault): a leaf.
-//!   The same if its consumer yields fewer bits than it takes: that instruction may read fewer bytes, and not fault.
-//! - It writes memory, or is a block parameter: a leaf.
+//! - It is used more than once, because a value is computed only once. Exempt are operators that are cheap and have no
+//!   effect, which are computed again: constants, flags (which live in no register) and addresses. An operand of such a
+//!   node counts as used as often as the node.
+//! - It is in another block, itself or anything below it, because the work would move, perhaps into a loop.
+//! - It reads memory, itself or anything below it, and there has been a write since.
+//! - It may fault, and there has been another observable effect since (a write, or an access that may fault). It is also a
+//!   leaf if its consumer yields fewer bits than it: the consumer's instruction may read fewer bytes, and not fault.
+//! - It writes memory, or is a block parameter.
 //!
-//! What may fault is done whether or not its value is needed, by the tile that covers it or by one of its own; the tile list
-//! says which ([`TileList::faults`]).
+//! An access that may fault is executed whether or not its value is needed, by the tile that covers it or by a tile of its
+//! own. The tile list says by which ([`TileList::faults`]).
 //!
-//! A flag has no register to be a leaf in. It is labeled anew at each consumer, as if it stood there; then only
-//! its own operands can be leaves.
+//! A flag has no register, so it cannot be a leaf. It is labeled anew at each consumer, as if it were there; then only its
+//! own operands can be leaves.
 
 mod choose;
 mod emit;
@@ -64,41 +64,41 @@ pub fn tile(
 /// Memory kept between functions, and the tables resolved for one CPU.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// For which set and features `forms` and `facts` are, by the address of the set's tiles.
+    /// The set, by the address of its tiles, and the features for which `forms` and `facts` are valid.
     resolved: (usize, u32),
     /// The table of each operator form, at `op << 6 | types`.
     forms: Vec<Form>,
-    /// What the operators' rows say, in short.
+    /// The facts of each operator, from its row.
     facts: Vec<Facts>,
-    /// What is known of each node.
+    /// The label of each node.
     labels: Vec<Label>,
     /// The register of each node that has one.
     vregs: Vec<Vreg>,
     /// The chosen tiles, the last first.
     chosen: Vec<Chosen>,
-    /// What they read.
+    /// The nodes that they read from registers.
     leaves: Vec<Node>,
     /// Their constants.
     imms: Vec<i64>,
-    /// Nodes that are there when the function is entered.
+    /// Nodes that are defined on entry.
     entries: Vec<Node>,
-    /// For each way out of each block: which predecessor it is of its target.
+    /// For each outgoing edge of each block: its index among the target's predecessors.
     ways: Vec<u32>,
-    /// Where the ways out of each block start in `ways`.
+    /// Where the outgoing edges of each block start in `ways`.
     first_way: Vec<u32>,
-    /// Split edges into cold blocks: they are emitted behind all else.
+    /// Split edges into cold blocks: they are emitted at the end.
     late: Vec<Split>,
-    /// Makes values leaves that need not be.
+    /// Makes leaves of values at random.
     pub(super) chaos: Chaos,
     pub(super) steps: Steps,
 }
 
-/// Where the state of an operator form comes from.
+/// The table of an operator form.
 #[derive(Clone, Copy, Debug)]
 struct Form {
-    /// Its table, or the first of its tables if there are same-node conditions.
+    /// The table, or the first of the tables if there are same-node conditions.
     table: u16,
-    /// Its position in `TileSet::heads` if there are same-node conditions.
+    /// The index in `TileSet::heads` if there are same-node conditions.
     head: u16,
 }
 
@@ -107,57 +107,57 @@ impl Form {
 }
 
 bitflags! {
-    /// What this pass asks of an operator.
+    /// The properties of an operator that matter to this pass.
     #[derive(Clone, Copy, Debug, Default)]
     struct Facts: u8 {
-        /// Cheap to make again, without effect.
+        /// Cheap to compute again, and without effect.
         const REPEATS = 1 << 0;
         /// Its state depends on its value.
         const IS_CONST = 1 << 1;
-        /// Its operands follow a convention.
+        /// Its operands follow a calling convention.
         const IS_CALL = 1 << 2;
         /// Its constant says how it touches memory.
         const IS_ACCESS = 1 << 3;
-        /// Depends on memory; of a call its own data decides.
+        /// Depends on memory; the data of a call overrides this.
         const READS = 1 << 4;
-        /// Changes memory; of a call its own data decides.
+        /// Changes memory; the data of a call overrides this.
         const WRITES = 1 << 5;
-        /// Must be done even if nobody uses its result.
+        /// Must be executed even if its result is unused.
         const STAYS = 1 << 6;
-        /// May fault; of an access its node decides.
+        /// May fault; set by the constant of an access.
         const FAULTS = 1 << 7;
     }
 
-    /// What is noted of a node.
+    /// Marks of a node.
     #[derive(Clone, Copy, Debug)]
     struct Marks: u8 {
         /// It is used.
         const USED = 1 << 0;
-        /// It is used more than once, or below something that is made more than once.
+        /// It is used more than once, or below a node that is computed more than once.
         const MULTI = 1 << 1;
-        /// Its subtree holds what may not be made again elsewhere.
+        /// Its subtree contains a node that may not be computed again elsewhere.
         const BOUND = 1 << 2;
-        /// It is a leaf for everyone.
+        /// It is a leaf for all its users.
         const OPAQUE = 1 << 3;
-        /// Something reads it from a register.
+        /// An instruction reads it from a register.
         const NEEDED = 1 << 4;
-        /// It may fault, and a consumer's tile does it.
+        /// It may fault, and a consumer's tile executes it.
         const COVERED = 1 << 5;
     }
 }
 
-/// What is known of a node.
+/// The label of a node.
 #[derive(Clone, Copy, Debug)]
 struct Label {
-    /// What its subtree offers, as far as it is seen through.
+    /// The state of its subtree, as far as that is seen through.
     state: u16,
-    /// If it is the root of a tile: which, in [`Scratch::chosen`].
+    /// If it is the root of a tile: the tile's index in [`Scratch::chosen`].
     chosen: u32,
-    /// The block it stands in, by position in the schedule.
+    /// Its block, by position in the schedule.
     block: u32,
-    /// The epoch, between two writes, that a read in its subtree belongs to; 0 if there is none.
+    /// The epoch, which ends at the next write, of a read in its subtree; 0 if there is none.
     epoch: u32,
-    /// The epoch, between two effects, that begins with an access in its subtree that may fault; 0 if there is none.
+    /// The epoch, which ends at the next effect, after an access in its subtree that may fault; 0 if there is none.
     fault: u32,
     marks: Marks,
 }
@@ -173,22 +173,22 @@ impl Label {
     };
 }
 
-/// A chosen tile and what it covers.
+/// A chosen tile, and the nodes that it covers.
 #[derive(Clone, Copy, Debug)]
 struct Chosen {
-    /// Which.
+    /// Its index in the set.
     tile: u16,
     /// The flag it consumes.
     flag: Node,
-    /// The access that may fault and that it does; of several the first.
+    /// The access that may fault and is executed by the tile; of several the first.
     fault: Node,
-    /// In [`Scratch::leaves`]: the nodes it reads from registers, as many as it says.
+    /// The first of the nodes it reads from registers, in [`Scratch::leaves`]. The tile says how many there are.
     leaves: u32,
-    /// In [`Scratch::imms`]: the constants it is handed, as many as it says.
+    /// The first of its constants, in [`Scratch::imms`]. The tile says how many there are.
     imms: u32,
 }
 
-/// A block to be put on an edge.
+/// A block to be inserted on an edge.
 #[derive(Clone, Copy, Debug)]
 struct Split {
     block: Block,
@@ -199,7 +199,7 @@ struct Split {
 }
 
 impl Scratch {
-    /// Gives its memory back, but for the tables.
+    /// Frees the memory, except for the tables.
     pub(super) fn release(&mut self) {
         let Scratch { resolved, forms, facts, chaos, steps, .. } = core::mem::take(self);
         *self = Scratch { resolved, forms, facts, chaos, steps, ..Scratch::default() };
@@ -234,7 +234,7 @@ impl Scratch {
         self.late.clear();
     }
 
-    /// What the operator's row says of a node, and a call's data of a call.
+    /// The facts of a node: its operator's, refined by the data of a call or an access.
     #[inline]
     fn facts(&self, graph: &Graph, node: Node) -> Facts {
         let data = graph.node(node);
@@ -245,7 +245,7 @@ impl Scratch {
         }
     }
 
-    /// The table that gives a node's state.
+    /// The table that determines a node's state.
     #[inline]
     fn table(&self, graph: &Graph, set: &TileSet, node: Node) -> u16 {
         let data = graph.node(node);
@@ -281,7 +281,7 @@ fn facts(info: &OpInfo) -> Facts {
     facts
 }
 
-/// What its own data says of a call or an access.
+/// The facts of a call or an access, refined by its own data.
 fn special(graph: &Graph, data: &NodeData, mut facts: Facts) -> Facts {
     if facts.contains(Facts::IS_CALL) {
         let touches = graph.calls[data.imm as usize].effect != Effect::Pure;
@@ -301,7 +301,7 @@ fn call_key(graph: &Graph, node: Node) -> Sig {
     crate::grammar::pattern::key(data.sig, fixed_operands(graph, node) > 0)
 }
 
-/// How many operands of a call its tile reads.
+/// How many operands of a call are read by its tile.
 fn fixed_operands(graph: &Graph, call: Node) -> usize {
     match graph.calls[graph.node(call).imm as usize].target {
         Target::Direct(_) => 0,
@@ -309,7 +309,7 @@ fn fixed_operands(graph: &Graph, call: Node) -> usize {
     }
 }
 
-/// Whether both paths lead to one node.
+/// Whether both paths lead to the same node.
 fn holds(graph: &Graph, root: Node, same: &Same) -> bool {
     let end = |path: &[u8; Same::LENGTH]| {
         path.iter()
@@ -320,7 +320,7 @@ fn holds(graph: &Graph, root: Node, same: &Same) -> bool {
     bound.is_some() && bound == end(&same.again)
 }
 
-/// Says which form has no tile, which a complete set has not.
+/// Reports the form that has no tile; a complete set has a tile for each.
 #[cold]
 #[inline(never)]
 fn uncovered(graph: &Graph, node: Node) -> ! {
