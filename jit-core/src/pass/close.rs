@@ -1,4 +1,4 @@
-//! Closes the holes of a stencil's graph: turns their placeholders into constants.
+//! Close the holes of a stencil's graph: turn their placeholders into constants.
 //!
 //! In and out: the graph of one opcode. Out: no `open_addr` is left, and no `open` unless constants are held in registers.
 //! Offsets always become constants, as no tile takes them from a register.

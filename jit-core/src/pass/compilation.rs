@@ -1,8 +1,8 @@
 //! A compilation: the passes in their order, and the memory that they keep from function to function.
 //!
 //! In: verified bytecode, a template, or a graph. Out: a tile list and an assignment, from which the machine's emitter
-//! makes code. After each stage the observer sees the result. The stage's judge checks it: always in debug builds, and on
-//! request in others.
+//! makes code. After each stage the observer sees the result, and the stage's judge checks it: always in debug builds, and
+//! on request in release builds.
 
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
@@ -32,7 +32,7 @@ pub struct Compilation {
     pub schedule: Schedule,
     /// Its tiles.
     pub tiles: TileList,
-    /// Where its values are live.
+    /// The live ranges of its values.
     pub ranges: Ranges,
     /// The places of its values.
     pub assignment: Assignment,
@@ -159,14 +159,15 @@ impl Compilation {
         self.select(target, observer)
     }
 
-    /// The optimizations from graph to graph.
+    /// Optimizes the graph.
     fn optimize(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
         self.is_long = self.graph.nodes.len() >= LONG;
         let has_more = rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         self.judge_graph("rewrite", target, observer)?;
         let is_forwarded = forward::forward(&mut self.forward, &mut self.graph);
         self.judge_graph("forward", target, observer)?;
-        // The second run applies the rules to what forwarding exposed; `dead` then removes the nodes that became unused.
+        // The second run applies the rules to values that forwarding exposed. `dead` then removes the nodes that became
+        // unused.
         if has_more || is_forwarded {
             rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         }
@@ -180,7 +181,7 @@ impl Compilation {
         self.judge_graph("dead", target, observer)
     }
 
-    /// From a graph to instructions with registers.
+    /// Selects instructions and assigns registers.
     fn select(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
         let is_long = self.is_long;
         let before = is_judged(target).then(|| self.graph.clone());

@@ -5,7 +5,7 @@
 //! writes nothing is hoisted into the block before the loop. Needs: equal addresses are one node (`number`, `rewrite`).
 //! Keeps: the order of effects. Cost: linear, as at most [`MAX_KNOWN`] values are remembered.
 //!
-//! An access that may fault can end a function, like a trap. Whatever handles the fault may read all earlier stores, and
+//! An access that may fault can end a function, like a trap. The handler of the fault may read all earlier stores, and
 //! loads after the access are not moved before it. The access itself is removed only if the same place has been accessed
 //! before: that access would have faulted instead.
 //!
@@ -220,7 +220,7 @@ impl Forwarder<'_> {
         }
     }
 
-    /// The first block after a loop's head that does more than poll for a stop or spend fuel.
+    /// The first block, from a loop's head on, that does more than poll for a stop or spend fuel.
     fn behind_polls(&self, head: Block) -> Block {
         let mut at = head;
         loop {

@@ -21,7 +21,7 @@ pub struct Scratch {
     preds: Grouped<u32>,
     spans: Vec<Span>,
     far: Vec<FarUse>,
-    /// By block: the last virtual register found to be live-in, and live-out.
+    /// By block: the last virtual register found to be live-in, and the last found to be live-out.
     live_in: Vec<Vreg>,
     live_out: Vec<Vreg>,
     /// By block: the end of the virtual register's last use there, if it is not live-out.
@@ -362,9 +362,9 @@ fn ends_by(list: &[Segment], position: Pos) -> usize {
 
 /// The segments of each virtual register, all in one pool. Most lists are one run that is sorted and disjoint. A list that
 /// grows moves to the pool's end, with room to grow again. Where an insertion would shift many segments, the new segments
-/// become a run of their own; this happens where many cases of a switch bring a value to the same loop header. A run is at
-/// least twice as long as the next one of the same list, so a list has few runs, and a segment is moved no more often than
-/// the logarithm of the number of segments.
+/// become a run of their own; this happens where many cases of a switch bring a value to the same loop's head. A run is at
+/// least twice as long as the next one of the same list. So a list has few runs, and the number of times that a segment is
+/// moved is at most logarithmic in the number of segments.
 #[derive(Debug, Default)]
 struct Lists {
     pool: Vec<Segment>,
@@ -548,8 +548,8 @@ impl Lists {
     }
 }
 
-/// Merges a sorted list into the first `len` segments of another, which has room behind them. Joins segments that touch,
-/// and returns how many there are. The segments before `tail` stay as they are.
+/// Merges a sorted list into the first `len` segments of another, which has room after them. Joins segments that touch, and
+/// returns how many there are. The segments before `tail` stay as they are.
 fn merge(kept: &mut [Segment], len: usize, tail: usize, given: &[Segment]) -> usize {
     // From the back, so that no segment is overwritten before it is moved.
     let (mut left, mut right, mut to) = (len, given.len(), len + given.len());

@@ -3,8 +3,8 @@
 //! In and out: a graph. Keeps: the blocks and all pinned nodes. Cost: linear.
 //!
 //! A floating node depends on its operands alone and is placed later, so equal nodes need not dominate one another.
-//! Operands are numbered before users; parameters are equal only to themselves. `rewrite` uses [`Table`] too, and so does
-//! value numbering and rewriting in one walk.
+//! Operands are numbered before users; parameters are equal only to themselves. `rewrite` also uses [`Table`], to number
+//! values in the same walk.
 
 use crate::ir::graph::Graph;
 use crate::ir::index::Node;
@@ -94,7 +94,7 @@ impl Table {
     }
 }
 
-/// The hash and the first cell of a node; the same for equal nodes, in whichever order commutative operands are.
+/// The hash and the first cell of a node; the same for equal nodes, whatever the order of commutative operands.
 #[inline]
 fn hash(graph: &Graph, node: Node) -> (u32, usize) {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;

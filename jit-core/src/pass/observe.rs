@@ -28,7 +28,7 @@ pub trait Observer {
     fn schedule(&mut self, _graph: &Graph, _schedule: &Schedule) {}
     /// The chosen tiles.
     fn tiles(&mut self, _target: &Target<'_>, _tiles: &TileList) {}
-    /// Where values are live.
+    /// The live ranges.
     fn ranges(&mut self, _target: &Target<'_>, _tiles: &TileList, _ranges: &Ranges) {}
     /// The places of operands, and the moves.
     fn assignment(&mut self, _target: &Target<'_>, _allocated: &Allocated<'_>) {}

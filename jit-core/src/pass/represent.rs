@@ -277,7 +277,7 @@ impl Scratch {
                 param.ty = Type::I64;
             }
         }
-        // A step limit may have kept a parameter an integer on whose type another one relies.
+        // A step limit may have kept a parameter an integer, while another parameter relies on its new type.
         self.drop_dear(graph);
         // Arguments are classified by the old graph, so all parameters are made before any node changes.
         let first_new = graph.nodes.len();
@@ -364,13 +364,13 @@ fn wants(user: &NodeData, operand: usize, ty: Type) -> Wants {
         // Both forms have the low bits.
         Op::UCAST if ty.is_int() && user.sig.ty.bits() <= ty.bits() => Wants::Either,
         Op::UCAST if ty == Type::F32 && user.sig.ty == Type::I32 => Wants::Typed,
-        // A store writes the same bits from a float.
+        // A store of the float writes the same bits.
         Op::STORE if operand == 1 && ty.is_float() => Wants::Either,
         _ => Wants::Integer,
     }
 }
 
-/// The value whose zero-extended bits a 64-bit integer is, with its type, if that is not a 64-bit integer.
+/// If a 64-bit integer is another value's zero-extended bits: that value, and its type.
 fn widened(graph: &Graph, node: Node) -> Option<(Node, Type)> {
     let NodeData { op, sig, .. } = *graph.node(node);
     let is_widening = matches!((op, sig.from, sig.ty), (Op::BITCAST, Type::F64, Type::I64))

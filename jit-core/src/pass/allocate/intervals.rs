@@ -17,7 +17,7 @@ use crate::target::Reg;
 /// How much more an instruction in a loop counts than one outside.
 const LOOP_WEIGHT: f32 = 8.0;
 const MAX_DEPTH: u16 = 8;
-/// The weight of an instruction in a cold block.
+/// The cost of an instruction in a cold block, relative to hot code.
 const COLD_WEIGHT: f32 = 0.01;
 
 /// The place of an interval.
@@ -117,7 +117,7 @@ const MANY: Region = Region(u32::MAX - 1);
 /// A region's data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RegionData {
-    /// The last position of a predecessor.
+    /// The end of the last predecessor that comes before its first block.
     pub(super) before: Pos,
 }
 
@@ -148,7 +148,7 @@ impl AtLevel {
 /// share one interval.
 const MAX_LEVELS: usize = 64;
 
-/// Fills the pool of uses before they are added.
+/// A placeholder in the pool of uses.
 const NO_USE: Use = Use { at: Pos::START, touch: Touch::Argument, cost: 0.0 };
 
 /// All intervals.
@@ -167,7 +167,8 @@ pub(super) struct Intervals {
     /// By level; all empty unless an interval is being cut.
     levels: Vec<AtLevel>,
     pub(super) regions: Vec<RegionData>,
-    /// By block: the region of its predecessors that come before it, and where the last of them ends.
+    /// By block: the region of those predecessors that come before the block, and where the last of these predecessors
+    /// ends.
     led_from: Vec<(Region, Pos)>,
     /// By region or level: the last interval that was cut and for which it was wanted.
     wanted: Vec<Interval>,

@@ -108,15 +108,15 @@ pub struct Impossible {
 
 /// The conflicts of an interval in a register.
 enum Look {
-    /// Nothing.
+    /// No conflicts.
     Free,
     /// Only intervals that can be evicted; the greatest of their weights.
     Held(f32),
-    /// A holder that does not yield; the first such position.
+    /// A conflict that does not yield, from this position on.
     Blocked(Pos),
 }
 
-/// An instruction that clobbers at least this many registers counts as a call; the clobbers of all calls are looked up
+/// An instruction that clobbers at least this many registers counts as a call. The clobbers of all calls are looked up
 /// together.
 const MANY: u32 = 4;
 
@@ -318,7 +318,7 @@ impl Allocator<'_> {
     fn free_for_moves(&mut self, at: Interval, was_in_register: bool) -> Option<Reg> {
         let number = self.interval(at).range;
         let Scratch { intervals, .. } = &mut *self.scratch;
-        // Without calls, ranges are in memory only because others use the registers.
+        // Without calls, a range is in memory only because other ranges use the registers.
         let is_asked_for = self.tiles.has_calls && self.ranges.constant(number, self.tiles).is_none();
         if !is_asked_for
             || !intervals.is_in_loop(at)

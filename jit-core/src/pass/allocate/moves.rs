@@ -85,7 +85,7 @@ impl Moves {
     }
 
     /// Orders the moves before each of `n_insts` instructions. `free` finds a register of a class that is free before an
-    /// instruction and is not in the set.
+    /// instruction and not in the given set.
     pub(super) fn finish(
         &mut self,
         n_insts: usize,

@@ -109,7 +109,7 @@ pub(super) struct Occupied {
     /// By class: its first row in a chunk, and the number of its rows.
     of_class: [(u8, u8); 2],
     n_rows: usize,
-    /// By chunk.
+    /// The rows of all chunks.
     rows: Vec<Row>,
     entries: Vec<EntryData>,
     /// The head of the list of unused entries.

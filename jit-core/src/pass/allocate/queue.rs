@@ -93,7 +93,8 @@ impl Allocator<'_> {
         loop {
             let Scratch { ranges, queue, cold, intervals, n_rounds, .. } = &mut *self.scratch;
             let (queued, range) = (queue.peek(), ranges.last());
-            // The first round waits for hot code only; intervals that it evicts in cold code come before a later round.
+            // The first round starts when no hot task is left; a later one, for evicted intervals, when no task is left at
+            // all.
             let end = if *n_rounds == 0 { intervals.first_cold } else { Pos::NEVER };
             if cold.is_empty() || queued.max(range).is_some_and(|task| task.start() < end) {
                 return if queued > range { queue.pop() } else { ranges.pop() };
@@ -102,8 +103,8 @@ impl Allocator<'_> {
         }
     }
 
-    /// Queues intervals in cold code for a register in each region that uses them. In other regions they stay in the place
-    /// that their range has on entry.
+    /// Cuts intervals in cold code by regions. In a region on whose entry its range is in a register, an interval keeps
+    /// that register if it is free. Otherwise it waits for one if the region uses it, and is in memory if not.
     fn place_cold(&mut self) {
         self.find_entering();
         self.scratch.n_rounds += 1;

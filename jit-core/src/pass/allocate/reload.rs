@@ -1,4 +1,7 @@
 //! Intervals in memory, and their reloads into registers.
+//!
+//! In: an interval that is to be in memory. Out: a reload for each operand that needs a register; later, the register of
+//! each reload.
 
 use super::intervals::{Interval, Place, Touch};
 use super::occupied::{Holder, MAX_REGISTERS, NOBODY};

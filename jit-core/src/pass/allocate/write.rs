@@ -2,7 +2,7 @@
 //!
 //! In: intervals and reloads with their places. Out: an [`Assignment`].
 //!
-//! A range with an interval in memory has a spill slot. The slot is stored in the cheaper of two ways: after every
+//! A range with an interval in memory has a spill slot. The slot is written in the cheaper of two ways: after every
 //! definition (then moving from a register to memory costs nothing), or whenever the value moves from a register to memory.
 //! Where two intervals of a range meet, within a block or across an edge, the value is moved if their places differ.
 
@@ -30,7 +30,7 @@ pub(super) struct Scratch {
     cost_of_leaving: Vec<f32>,
     /// The predecessors of each block.
     preds: Grouped<u32>,
-    /// By block: the first and the last end of a predecessor.
+    /// By block: where its first and its last predecessor end.
     entered: Vec<(Pos, Pos)>,
     transitions: Vec<Transition>,
     /// Slots in use, with the one that is free first in hot code at the top; and free ones, ordered by the end of their use
@@ -53,7 +53,7 @@ impl Scratch {
 #[derive(Clone, Copy, Debug)]
 struct SlotData {
     slot: Slot,
-    /// Whether it is stored after every definition.
+    /// Whether it is written after every definition.
     written_at_once: bool,
 }
 
@@ -150,7 +150,7 @@ impl<'a> Writer<'a> {
         self.allocator.ranges.of(vreg)
     }
 
-    /// Finds the extent of each block's predecessors.
+    /// Finds where the first and the last predecessor of each block end.
     fn find_entered(&mut self) {
         let tiles = self.allocator.tiles;
         let Scratch { preds, entered, .. } = &mut *self.scratch;
@@ -247,7 +247,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Assigns slots to ranges with an interval in memory, and decides where to store each slot. A slot is reused once its
+    /// Assigns slots to ranges with an interval in memory, and decides when each slot is written. A slot is reused once its
     /// range has ended: in hot code, and also in cold code, where ranges come in about the same order again.
     fn assign_slots(&mut self) -> u32 {
         let intervals = self.intervals();

@@ -1,9 +1,12 @@
 //! The bytecode, decoded once.
+//!
+//! In: each bytecode's opcode and operands. Out: the operands of all bytecodes in one list, in which operands on the
+//! operand stack are the numbers of their slots.
 
 use super::FunctionSource;
 use crate::ir::bytecode::{OperandInfo, OperandKind, Raw, run_of};
 
-/// The decoded bytecode. Operands that name VM registers or operand stack slots are their numbers.
+/// The decoded bytecode. An operand that names a VM register or an operand stack slot is its number.
 #[derive(Debug, Default)]
 pub(super) struct Decoded {
     /// For each bytecode its opcode and the start of its operands.

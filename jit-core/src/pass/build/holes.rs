@@ -33,7 +33,7 @@ pub(super) struct HoleOperands<'a> {
     pub(super) reads_slot: bool,
     /// Whether the reserved register of `(cu)` was read.
     pub(super) reads_unit: bool,
-    /// Whether others may access any slot.
+    /// Whether code outside the template may access any slot.
     pub(super) observed: bool,
     /// Whether the template uses an operand in a way that no hole can express.
     pub(super) is_inexpressible: bool,
@@ -43,7 +43,6 @@ pub(super) struct HoleOperands<'a> {
     last: Option<(u8, Node)>,
     /// The operand written last, with the 64 bits for its slot, until something may read that slot. A stencil that omits
     /// the store writes the slot only then.
-    /// here and writes them only then.
     pub(super) unstored: Option<(u8, Node)>,
     /// The blocks that end in `continue`, by exit.
     exits: [Block; 1 + MAX_OPERANDS],
@@ -421,8 +420,8 @@ impl<'a> HoleOperands<'a> {
         let source = HoleSource::Operand(operand);
         if ty.bits() == 64 {
             let value = self.hole(cursor, source, self.range(operand));
-            // A float is moved from an integer register. An operand in memory behind the code is no faster, even in loops
-            // of nothing but additions and multiplications; and each bytecode with such an operand takes twice as long to
+            // A float is moved from an integer register. A memory operand after the code is no faster, even in loops of
+            // nothing but additions and multiplications; and each bytecode with such an operand takes twice as long to
             // compile, and ten bytes more.
             return if ty.is_float() { cursor.bitcast(value, ty) } else { value };
         }

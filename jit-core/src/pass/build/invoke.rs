@@ -12,7 +12,7 @@ use crate::ir::index::Node;
 use crate::ir::template::{Arguments, Convention, Ref, Signature};
 use crate::vocab::{Op, Sig, Type};
 
-/// The maximal number of arguments that a call passes in registers and on the stack. If there are more, all are in memory.
+/// The maximum number of arguments that a call passes in registers and on the stack. If there are more, all are in memory.
 pub const MAX_ARGUMENTS: usize = 64;
 
 /// The types of a call's context and arguments.
@@ -22,7 +22,7 @@ static TYPES: [Type; 1 + MAX_ARGUMENTS] = [Type::I64; 1 + MAX_ARGUMENTS];
 /// functions, and no code can be stopped.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Functions<'a> {
-    /// The address of each function's call cell, by number. The contents of a call cell are the machine's business.
+    /// The address of each function's call cell, by number. Only the machine knows the contents of a call cell.
     pub cells: &'a [u64],
     /// The address of a [`CellTable`], which never moves: there code finds functions that are added later.
     pub table: u64,
@@ -75,7 +75,7 @@ pub(super) enum InvokeArguments<R> {
 }
 
 impl Functions<'_> {
-    /// The part that all engines of the process share.
+    /// The fields that are the same for all engines of the process.
     pub fn of_process(&self) -> Functions<'static> {
         let Functions { set_tail_call, begin_tail_call, .. } = *self;
         Functions { set_tail_call, begin_tail_call, ..Functions::default() }

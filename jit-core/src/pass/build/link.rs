@@ -88,7 +88,7 @@ pub(super) trait Operands {
 pub(super) struct Linker<'a, O> {
     pub(super) cursor: Cursor<'a>,
     pub(super) operands: O,
-    /// Tells how to call functions of bytecode.
+    /// The data for calls of functions of bytecode.
     pub(super) functions: &'a Functions<'a>,
     pub(super) scratch: &'a mut LinkScratch,
 }

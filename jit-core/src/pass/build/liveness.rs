@@ -36,7 +36,7 @@ struct TemplateAccess {
     kills: u16,
     /// Written on some path.
     writes: u16,
-    /// Whether it stores and reloads all registers, because others may access them.
+    /// Whether it stores and reloads all registers, because code outside it may access them.
     stores_all: bool,
     /// Whether control may fall through to the next bytecode, here or in the interpreter.
     falls_through: bool,

@@ -99,7 +99,7 @@ pub struct FunctionSource<'a> {
     /// reachable one. Registers are in their slots there. If control reaches an earlier bytecode, the function is left: see
     /// [`Left::MovedOn`](crate::ir::status::Left::MovedOn).
     pub entry: u32,
-    /// The maximal number of arguments of calls, if known: all other registers are zero when the function is called.
+    /// The maximum number of arguments of calls, if known: all other registers are zero when the function is called.
     pub arguments: Option<u32>,
     /// The data for templates that call functions of bytecode.
     pub functions: Functions<'a>,

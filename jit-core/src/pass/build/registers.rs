@@ -38,7 +38,7 @@ struct EdgeValues {
     next: u32,
 }
 
-/// The edges into a block that has not started or is not sealed.
+/// The edges into a block that has not started, or is not sealed.
 #[derive(Clone, Copy, Debug)]
 struct BlockEdges {
     /// A linked list, in the order of the block's predecessors.

@@ -1,8 +1,8 @@
 //! The operands of a bytecode in a function: VM registers are values.
 //!
-//! In: a template's reads and writes, and the ways by which control leaves it. Out: the values in [`super::registers`],
-//! carried along each edge, and stores of them where their slots may be read. Holds afterwards: wherever a slot may be
-//! read, it has the register's value.
+//! In: a template's reads and writes, and the edges by which control leaves it. Out: the values in [`super::registers`],
+//! carried along each edge, and stores of registers whose slots may be read. Holds afterwards: wherever a slot may be read,
+//! it has the register's value.
 
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget, MAX_ARGUMENTS};
@@ -25,7 +25,7 @@ pub(super) struct ValueOperands<'a> {
     /// Whether the current template has exposed all slots. If so, all registers are in their slots, and are reloaded after
     /// the template.
     pub(super) observed: bool,
-    /// Whether the current template has exposed the slots of those runs among its operands that others may write.
+    /// Whether the current template has exposed, for writing, the slots of the runs that are its operands.
     pub(super) has_window: bool,
     /// Whether some blocks may be unreachable.
     pub(super) may_be_unreached: bool,
@@ -131,7 +131,7 @@ impl Operands for ValueOperands<'_> {
         cell.map_or(InvokeTarget::Number(number), |&cell| InvokeTarget::Known(cell))
     }
 
-    /// The registers of a run are values, unless they are too many or others may write them.
+    /// The registers of a run are values, unless they are too many or code outside the template may write them.
     fn run(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> InvokeArguments<Self::Run> {
         let run = run_of(self.operand(cursor.at, operand));
         let is_written = run.clone().any(|register| self.is_in_window(cursor.at, register as u32));
@@ -356,8 +356,8 @@ impl<'a> ValueOperands<'a> {
         }
     }
 
-    /// Prepares for a template that exposes slots on some paths only. Registers are reloaded after all paths, so slots must
-    /// be up to date on the other paths as well.
+    /// Prepares for a template that exposes slots on some paths only. Registers are reloaded after the template whichever
+    /// path was taken, so slots must be up to date on the other paths as well.
     pub(super) fn store_shared(&mut self, cursor: &mut Cursor<'_>, template: &Template) {
         if template.observes() {
             self.observed = true;
@@ -367,8 +367,8 @@ impl<'a> ValueOperands<'a> {
         }
     }
 
-    /// Stores the registers of all runs that others may write during the template; from here on these registers are in
-    /// their slots. Only the first call stores them: afterwards the slots may have newer values.
+    /// Stores the registers of all runs that the template may expose for writing; from here on these registers are in their
+    /// slots. Only the first call stores them: afterwards the slots may have newer values.
     fn hand_out(&mut self, cursor: &mut Cursor<'_>) {
         if self.has_window || self.observed {
             return;
@@ -397,7 +397,7 @@ impl<'a> ValueOperands<'a> {
         self.has_window && self.written_runs(at).any(|run| run.contains(&(register as usize)))
     }
 
-    /// The runs of registers that others may write while a bytecode executes.
+    /// The runs of registers that code outside the template may write while a bytecode executes.
     fn written_runs(&self, at: u32) -> impl Iterator<Item = Range<usize>> + use<'_> {
         let operands = self.source.opcodes[self.scratch.code.opcode(at as usize)].operands;
         let raws = self.scratch.code.operands(at as usize);

@@ -3,16 +3,16 @@
 //! In: a floating value whose users all have their blocks. Out: its block, and copies of it in cold code that users there
 //! take instead. Holds afterwards: a copy has the operator of its original, and equal operands.
 //!
-//! The nearest common dominator of uses in several cold blocks is usually hot, and a value there is nearly always computed
-//! in vain: an argument of calls on slow paths, or an address for stores before exits. So each cold *region* gets a copy of
-//! its own: a cold block with a hot immediate dominator, and the cold blocks below it in the dominator tree. A value that
-//! hot code needs as well is placed where hot code needs it; regions that this block does not dominate get copies. A
-//! constant or an address that a cold call takes is copied too, wherever it is placed: it folds into other instructions,
-//! but a call needs it in a register.
+//! The nearest common dominator of uses in several cold blocks is usually hot, and a value computed there is nearly always
+//! computed in vain: an argument of calls on slow paths, or an address for stores before exits. So each cold *region* gets
+//! its own copy. A region is a cold block with a hot immediate dominator, and the cold blocks below it in the dominator
+//! tree. A value that hot code needs as well is placed where hot code needs it; regions that this block does not dominate
+//! get copies. A constant or an address that a cold call takes is copied too, wherever it is placed: it folds into other
+//! instructions, but a call needs it in a register.
 //!
 //! A copy needs its operands in its own block, so hot code keeps them live until then. There is no copy if more than one of
-//! them is kept live for nothing else: the value itself takes one register. Nor is there one if hot code computes the value
-//! as often anyway.
+//! them is kept live for nothing else: the value itself would take only one register. There is no copy either if hot code
+//! computes the value as often anyway.
 //!
 //! Cost: a constant for each use in cold code, and no more copies than there are nodes. A value that many regions use is
 //! copied only if it is a constant or an address, so that cold code does not become much longer.
@@ -26,7 +26,7 @@ use crate::vocab::op::Kind;
 
 /// How many operands may be kept live for copies alone, in place of the copied value.
 const MAX_KEPT: usize = 1;
-/// The maximal number of copies of a value that is neither a constant nor an address.
+/// The maximum number of copies of a value that is neither a constant nor an address.
 const MAX_COPIES: usize = 8;
 /// How many levels of operands are searched for values that are live anyway.
 const MAX_DEPTH: u32 = 2;
@@ -201,7 +201,7 @@ impl Scratch {
         copy
     }
 
-    /// How many operands of a value are kept live up to a block only for the value.
+    /// How many operands of a value are kept live up to a block for that value alone.
     fn n_kept(&self, graph: &Graph, node: Node, rank: u32) -> usize {
         let inputs = graph.inputs(node);
         // A repeated operand counts once.

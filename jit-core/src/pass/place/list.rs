@@ -10,8 +10,8 @@ use crate::ir::schedule::Schedule;
 use crate::vocab::op::Yields;
 use crate::vocab::{Op, Type};
 
-/// After each this many effects of a long block, values of earlier bytecodes are listed even if no user needs them yet, so
-/// that their operands need not stay live.
+/// The distance, in effects of a long block, at which values of earlier bytecodes are listed even if no user needs them
+/// yet, so that their operands need not stay live.
 const MAX_WAITING: usize = 256;
 
 impl Scratch {

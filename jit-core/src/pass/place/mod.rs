@@ -7,14 +7,14 @@
 //! The block of a value: a floating value can be placed in any block from the deepest block of its operands (*early*) down
 //! to the nearest common dominator of its uses (*late*). It is placed as late as possible, so that a path computes only
 //! what it needs, except that it is hoisted out of loops (Click, "Global Code Motion / Global Value Numbering"). Three
-//! kinds of values are not hoisted: flags, which are recomputed where they are consumed; addresses and values without
-//! operands, which fold into the instructions that use them and would otherwise occupy a register throughout the loop; and
-//! values that only a cold path uses, which a hot path would then pay for. Where several cold paths use a value, each gets
-//! its own copy; see [`cold`].
+//! kinds of values are not hoisted: flags, which are recomputed at their consumers; addresses and values without operands,
+//! which fold into the instructions that use them and would otherwise occupy a register throughout the loop; and values
+//! that only a cold path uses, which would cost the hot path. If several cold paths use a value, each gets its own copy;
+//! see [`cold`].
 //!
 //! Blocks that run equally often because there are only cold blocks between them are a *chain*, and a value costs the same
-//! in each of them. It is placed where its bytecode is, behind that bytecode's checks. If it were placed as late as
-//! possible, a sum of many loads would be computed behind the last check, and all loaded values would be live until then.
+//! in each of them. It is placed at its own bytecode, after that bytecode's checks. If it were placed as late as possible,
+//! a sum of many loads would be computed after the last check, and all loaded values would be live until then.
 //!
 //! The order in a block: each value comes right before the first node that needs it, and of its operands the one that needs
 //! more registers is computed first (Sethi and Ullman). Values that only other blocks or the block's end use come last, in
@@ -22,10 +22,10 @@
 //! machine register.
 //!
 //! A load that may fault cannot be delayed until its user, unlike other loads, which become operands of their users. So its
-//! user is placed right behind it, if all other operands are available and the load has no other user. This keeps no more
+//! user is placed right after it, if all other operands are available and the load has no other user. This keeps no more
 //! values live than before.
 //!
-//! The order of blocks: reverse postorder, with each loop's blocks contiguous behind its head, and cold blocks behind all
+//! The order of blocks: reverse postorder, with each loop's blocks contiguous after its head, and cold blocks after all
 //! others. A block is also cold if all its incoming edges (back edges aside) or all its outgoing edges are cold.
 
 mod cold;
@@ -328,7 +328,7 @@ impl Scratch {
         if home != late && !self.steps.take() { late } else { home }
     }
 
-    /// Lists the floating nodes of each block in the order of their bytecodes, and the nodes of one bytecode operands
+    /// Lists the floating nodes of each block in the order of their bytecodes; those of one bytecode are listed operands
     /// first.
     fn sort_by_origin(&mut self, graph: &Graph) {
         self.first.clear();
@@ -456,7 +456,7 @@ impl Lines {
         }
     }
 
-    /// Calls `emit` with each rank in emission order: a loop's line comes right behind its head.
+    /// Calls `emit` with each rank in emission order: a loop's line comes right after its head.
     fn each(&mut self, flow: &Flow, mut emit: impl FnMut(u32)) {
         let mut at = self.ends[flow.loops.len()].0;
         loop {

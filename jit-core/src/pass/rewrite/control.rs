@@ -1,4 +1,7 @@
 //! Simplification of control flow by known values.
+//!
+//! In: a block whose nodes have been visited. Out: the block without a branch that a known value decides or a selection
+//! replaces, and merged with a successor of which it is the only predecessor.
 
 use super::Walk;
 use crate::ir::graph::{Heat, Pred};

@@ -24,7 +24,7 @@ use crate::ir::index::{Block, List, Node};
 use crate::pass::flow::{Flow, NONE};
 use crate::vocab::Op;
 
-/// The maximal number of incoming edges from which a fact is made.
+/// The maximum number of incoming edges from which a fact is made.
 const MAX_WAYS: usize = 4;
 /// How many facts about a flag are checked, the latest first.
 const MAX_FACTS: usize = 8;

@@ -339,7 +339,7 @@ impl Walk<'_> {
         self.current(root)
     }
 
-    /// Visits everything that a value is computed from in the order of node numbers, unless many other nodes lie in
+    /// Visits everything that a value is computed from in the order of node numbers, unless too many other nodes lie in
     /// between. That is mostly the order of creation and of memory, so long straight-line code is not traversed back and
     /// forth. Operands with higher numbers are left for later.
     fn sweep(&mut self, root: Node) {
@@ -410,8 +410,8 @@ impl Walk<'_> {
             return;
         }
         self.compare_constant_flags(node);
-        // A node without operands, such as the frame's address, may be in a fixed register, so it must be unique even if no
-        // steps are left.
+        // A node without operands, such as the frame's address, may be in a fixed register, so there must be only one of it
+        // even if no steps are left.
         let has_operands = self.graph.node(node).inputs.len > 0;
         let mut leader = node;
         if !has_operands || self.scratch.steps.may() {
@@ -460,7 +460,7 @@ impl Walk<'_> {
         Some(made)
     }
 
-    /// The constant that a node with constant operands computes. An operation that traps is left behind its checks.
+    /// The constant that a node with constant operands computes. An operation that traps is left after its checks.
     fn fold(&mut self, node: Node) -> Option<Node> {
         let inputs = self.graph.inputs(node);
         let are_known = inputs.iter().all(|&input| self.graph.as_const(input).is_some());
@@ -487,7 +487,7 @@ impl Walk<'_> {
         Some(self.graph.constant(data.sig.ty, bits, data.origin))
     }
 
-    /// Replaces constant flags among a node's operands by comparisons, after nothing could fold them.
+    /// Replaces constant flags among a node's operands by comparisons, once it is clear that they do not fold.
     #[inline]
     fn compare_constant_flags(&mut self, node: Node) {
         if self.has_constant_flags {

@@ -1,4 +1,6 @@
 //! Choose rules from the last node to the first; nodes that a chosen tile reads from registers become needed.
+//!
+//! In: the labels. Out: the chosen tiles with their operands and constants, the last tile first.
 
 use super::{Chosen, Facts, Marks, Scratch};
 use crate::grammar::TileSet;

@@ -1,4 +1,6 @@
 //! Emit the chosen tiles in order.
+//!
+//! In: the chosen tiles, and the schedule. Out: a [`TileList`].
 
 use super::{Chosen, Facts, Scratch, Split, fixed_operands};
 use crate::grammar::TileSet;

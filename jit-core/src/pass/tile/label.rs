@@ -1,4 +1,6 @@
 //! Give each node its state, operands first.
+//!
+//! In: a schedule. Out: the [`Label`] of each node.
 
 use super::{Facts, Label, Marks, Scratch};
 use crate::grammar::TileSet;
