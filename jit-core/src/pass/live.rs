@@ -59,7 +59,7 @@ const UNDEFINED: Span = Span { block: NONE, segment: Segment::EMPTY, far: NONE }
 struct FarUse {
     block: u32,
     end: Pos,
-    /// The index of the use in an earlier block.
+    /// The next use of the list, which is in an earlier block.
     next: u32,
 }
 

@@ -1,7 +1,7 @@
 //! The place of each range at each position.
 //!
-//! In: intervals with their places. Out: answers to queries. Queries mostly come in order of position, so the answer is
-//! mostly the last entry found or one beside it; any other costs the logarithm of the distance.
+//! In: intervals with their places. Out: the place of a range at any of its positions. Queries mostly come in order of
+//! position, so the answer is mostly the last entry found or one beside it; any other costs the logarithm of the distance.
 
 use super::intervals::{Interval, IntervalData, Intervals, Place};
 use crate::ir::index::{List, LiveRange};

@@ -390,8 +390,8 @@ impl Allocator<'_> {
         self.scratch.evicted = evicted;
     }
 
-    /// Adds the room in registers that a call clobbers while the interval is live. Only the first register that is free up
-    /// to the clobber and the one that would save a move count.
+    /// Adds the room in registers that a call clobbers while the interval is live. The search ends at the first register
+    /// that is free up to the clobber, but always includes the one that would save a move.
     fn add_clobbered(
         &self,
         at: Interval,

@@ -1,8 +1,8 @@
 //! The queue of intervals and reloads that wait for a register.
 //!
 //! Ranges come in the order in which they start, merged with intervals that were evicted or cut off. Intervals in cold code
-//! wait until everything else has its place. Then each is cut by regions. In a region on whose entry its range is in a
-//! register, it keeps that register.
+//! wait until everything else has its place. Then each is cut by regions, and in each region keeps the register that its
+//! range has on entry, if any.
 
 use super::intervals::{Interval, Intervals, Region};
 use super::{Allocator, Reload, Scratch};

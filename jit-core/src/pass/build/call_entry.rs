@@ -36,7 +36,7 @@ pub struct CallEntry {
 }
 
 impl ValueOperands<'_> {
-    /// Sets the registers that are live at the start: to the arguments, and to zero beyond those.
+    /// Sets the registers that are live at the start to the arguments, and those without an argument to zero.
     pub(super) fn take_arguments(&mut self, cursor: &mut Cursor<'_>, call_entry: CallEntry) {
         let at = self.source.entry as usize;
         debug_assert_eq!(at, 0, "a call starts at the start");

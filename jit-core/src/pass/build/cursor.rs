@@ -87,13 +87,14 @@ impl Cursor<'_> {
         self.push(Op::STORE, sig, &[address, value], 0);
     }
 
-    /// Registers a call of a native function at a known address; returns the number by which a node refers to the call.
+    /// Adds a call of a native function at a known address to the graph; returns the number by which a node refers to the
+    /// call.
     pub(super) fn native_call(&mut self, address: u64, args: &'static [Type], ret: Type) -> u64 {
         let signature = Signature { convention: Convention::SysV64, args, ret };
         self.call_data(CallData { target: Target::Direct(address), signature, effect: Effect::Memory })
     }
 
-    /// Registers a call; returns its number.
+    /// Adds a call to the graph; returns its number.
     pub(super) fn call_data(&mut self, call: CallData) -> u64 {
         self.graph.calls.push(call);
         self.graph.calls.len() as u64 - 1

@@ -6,8 +6,8 @@
 //!
 //! The values in the current block are in an array. Each edge out of it keeps a copy of those that the target needs, until
 //! the target starts. By then all edges into the target are known, and their values are compared. Only a loop's head starts
-//! earlier: it gets parameters for the registers that the loop writes. Its back edges are compared when the last one is
-//! known, and the head is sealed.
+//! earlier: it gets parameters for the registers that the loop writes. Its remaining edges are compared when the last one
+//! is known, and the head is sealed.
 
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};

@@ -26,7 +26,7 @@ pub struct StencilRequest<'a> {
     pub vocab: Vocabulary,
     /// The opcode.
     pub opcode: &'a OpcodeInfo,
-    /// What it means.
+    /// The opcode's template.
     pub template: &'a Template,
     /// The operands, one bit each, whose VM register is cached in a machine register when the opcode starts.
     pub cached: u16,

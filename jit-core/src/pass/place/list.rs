@@ -76,7 +76,7 @@ impl Scratch {
     }
 
     /// Lists the values of bytecodes before this one that no user in the block has needed yet, if their operands are
-    /// available. Otherwise the operands would stay live to the end of the block.
+    /// available. If they were listed last, their operands would stay live to the end of the block.
     fn list_waiting(&mut self, graph: &Graph, before: u32, block: Block, nodes: &mut Vec<Node>) {
         let rank = self.flow.rank[block.at()];
         while let Some((_, node)) = self.waiting.pop_if(|(origin, _)| *origin < before) {

@@ -8,8 +8,8 @@ use crate::ir::graph::{Heat, Pred};
 use crate::ir::index::{Block, List, Node};
 use crate::vocab::{Op, Sig, Type};
 
-/// How many values two arms may compute for the branch between them to be replaced: a predictable branch mostly costs less
-/// than values that are computed in vain, and nothing has to wait for it.
+/// How many values the two arms of a branch may compute if it is to be replaced: a predictable branch mostly costs less
+/// than values that are computed in vain, and adds no dependency.
 const MAX_COMPUTED: usize = 2;
 /// How many selections may replace a branch.
 const MAX_CHOICES: usize = 2;
@@ -251,7 +251,7 @@ impl Walk<'_> {
         is_empty.then_some((way, data.heat == Heat::Cold))
     }
 
-    /// Removes unreachable blocks, and edges from them.
+    /// Removes unreachable blocks, and the edges from them.
     pub(super) fn drop_unreachable(&mut self) {
         let flow = &mut self.scratch.flow;
         flow.find_order(self.graph);
