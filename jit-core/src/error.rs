@@ -1,10 +1,10 @@
-//! What can go wrong at run time, as values.
+//! Errors at run time, as values.
 
 use crate::verify::VerifyError;
 use crate::vocab::Trap;
 use core::fmt;
 
-/// Why a function was not defined, not compiled, or gave no result.
+/// The reason why a function was not defined, not compiled, or returned no result.
 ///
 /// ```
 /// # use azulejo_core::{error::Error, vocab::Trap};
@@ -14,66 +14,67 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The bytecode is wrong.
+    /// The bytecode is invalid.
     Verify(VerifyError),
     /// The function stopped without a result.
     Trap {
-        /// Why.
+        /// The reason.
         trap: Trap,
-        /// At which bytecode.
+        /// The index of the bytecode that trapped.
         at: u32,
     },
     /// Nested calls used up the frames or the thread's stack.
     StackOverflow,
-    /// The system has no memory for as many VM registers as the engine was to have.
+    /// The system has no memory for the VM registers that the engine was built with.
     OutOfStackMemory,
-    /// Another thread had the function stopped.
+    /// Another thread interrupted the function.
     Interrupted {
-        /// Before which bytecode.
+        /// The index of the bytecode that would have come next.
         at: u32,
     },
     /// The engine's fuel is used up: see `Builder::fuel`.
     OutOfFuel {
-        /// Before which bytecode.
+        /// The index of the bytecode that would have come next.
         at: u32,
     },
-    /// More arguments than the function takes, or has VM registers.
+    /// The call has more arguments than the function takes, or than it has VM registers.
     TooManyArguments {
-        /// How many were given.
+        /// How many arguments the call has.
         given: usize,
-        /// How many it takes at most.
+        /// How many arguments the function takes at most.
         most: u32,
     },
     /// The function belongs to another engine.
     UnknownFunction,
     /// The function was removed.
     Removed,
-    /// Whoever was to make the function's bytecode gave none, or asked for the function while making it.
+    /// The supplier of the function's bytecode returned none, or asked for the function while making it.
     NotMade,
     /// The function has no machine code.
     NotCompiled,
     /// There is no room left for machine code; the function can still be interpreted.
     OutOfCodeMemory,
-    /// Machine code of the function would need more of the thread's stack at once than a function may take; it can
-    /// still be interpreted.
+    /// Machine code of the function would need a larger stack frame than a function may have; the function can still be
+    /// interpreted.
     FrameTooLarge {
-        /// How many bytes it would need.
+        /// The size of that frame.
         bytes: usize,
     },
-    /// More was compiled already than whoever looks for a fault allows; the function can still be interpreted.
+    /// The limit on compiled functions is reached, which is set while a fault is searched; the function can still be
+    /// interpreted.
     Limited,
-    /// The set of tiles was made for other operators than the bytecode's; the function can still be interpreted.
+    /// The set of tiles lacks an operator of the bytecode's vocabulary; the function can still be interpreted.
     NoTiles {
-        /// The first operator of the bytecode that the set does not know.
+        /// The first operator of the bytecode that the set lacks.
         operator: &'static str,
     },
     /// This machine cannot run compiled code; the function can still be interpreted.
     Unsupported(Unsupported),
-    /// The compiler gave up because of a fault of its own in this stage; the function can still be interpreted.
+    /// The compiler gave up in this stage because of a bug of its own; the function can still be interpreted.
     Internal(&'static str),
 }
 
-/// Why a machine cannot run compiled code.
+/// The reason why a machine cannot run compiled code.
 ///
 /// ```
 /// # use azulejo_core::error::{Error, Unsupported};
@@ -87,7 +88,7 @@ pub enum Unsupported {
     Architecture,
     /// There is no back end for this operating system.
     System,
-    /// The system gives no memory that code may be run from.
+    /// The system provides no executable memory.
     Memory,
 }
 

@@ -1,8 +1,8 @@
 //! Random graphs, for tests and fuzzers.
 //!
-//! In: random numbers. Out: a graph that [`crate::check::graph`] accepts: any control flow, irreducible loops too;
-//! every pure operator on every type; loads, stores and calls; guarded operators on operands for which they do
-//! not trap. Any number may serve as an address: it is meant for [`crate::check::evaluate`].
+//! In: random numbers. Out: a graph that [`crate::check::graph`] accepts. It has any control flow, irreducible loops included;
+//! every pure operator on every type; loads, stores and calls; and guarded operators on operands for which they do not trap.
+//! Any number may serve as an address: the graph is meant for [`crate::check::evaluate`].
 
 use crate::check::dominance::Dominance;
 use crate::ir::graph::{Access, CallData, Effect, Graph, Heat, Target};
@@ -12,27 +12,27 @@ pub use crate::random::Random;
 use crate::vocab::op::{Key, Kind, Param};
 use crate::vocab::{Op, Props, Sig, Trap, Type, Vocabulary};
 
-/// What random graphs are like.
+/// The properties of random graphs.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// At most so many blocks.
+    /// The greatest number of blocks.
     pub max_blocks: usize,
-    /// At most so many nodes are added to a block, besides what they need.
+    /// The greatest number of nodes that are added to a block, not counting the nodes that these need.
     pub max_nodes: usize,
     /// Whether there are calls.
     pub calls: bool,
-    /// Whether all loads and stores are of the first [`OWN_SLOTS`] slots at `local` and at `tc`, so that the graph
-    /// can run on real memory.
+    /// Whether all loads and stores access the first [`OWN_SLOTS`] slots at `local` and at `tc`, so that the graph can run on
+    /// real memory.
     pub own_memory: bool,
-    /// Whether there are accesses that may fault: of [`AT_EDGE`] bytes from `cu` on, and of some behind them, which is where
-    /// they do; and loads of what never changes, in as many bytes before `cu`.
+    /// Whether there are accesses that may fault, and loads of memory that never changes. The former access the [`AT_EDGE`]
+    /// bytes from `cu` on, and the bytes behind them, where they fault. The latter read the [`AT_EDGE`] bytes before `cu`.
     pub edge: bool,
 }
 
-/// How many bytes there are at `cu` before accesses fault, and how many before it that never change.
+/// The number of bytes from `cu` on before accesses fault, and of the bytes before `cu` that never change.
 pub const AT_EDGE: u64 = 64;
 
-/// How many slots a graph with memory of its own uses.
+/// The number of slots that a graph with memory of its own uses.
 pub const OWN_SLOTS: usize = 16;
 
 impl Options {
@@ -62,7 +62,7 @@ pub fn graph(random: &mut Random, options: &Options) -> Graph {
     maker.graph
 }
 
-/// Makes reachable blocks and the edges between them, and ends that have no operands yet.
+/// Makes reachable blocks and the edges between them. Returns the operators that end the blocks; they have no operands yet.
 fn wire(graph: &mut Graph, random: &mut Random, options: &Options) -> Vec<Op> {
     let n_blocks = 1 + random.below(options.max_blocks);
     let mut ends = vec![Op::RET; n_blocks];
@@ -75,7 +75,7 @@ fn wire(graph: &mut Graph, random: &mut Random, options: &Options) -> Vec<Op> {
         }
         ends[at] = [Op::JUMP, Op::JUMP, Op::BR, Op::SWITCH][n_succs];
         for _ in 0..n_succs.max(1) {
-            // Mostly forward, so that most functions end.
+            // Most edges lead forward, so that most functions end.
             let to = match random.one_in(5) {
                 true => 1 + random.below(n_blocks - 1),
                 false => at + 1 + random.below(n_blocks - at - 1),
@@ -103,7 +103,7 @@ struct Maker<'a> {
     random: &'a mut Random,
     options: &'a Options,
     dominance: Dominance,
-    /// The values that are there from each block on.
+    /// For each block, the values that are available from there on: in it and in the blocks that it dominates.
     values: Vec<Vec<Node>>,
     /// The block being filled.
     block: Block,
@@ -133,7 +133,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Gives parameters and the end their operands.
+    /// Gives the block's end its operands, and each of its parameters a value from each predecessor.
     fn complete(&mut self, block: Block, end: Op) {
         self.block = block;
         let flag = matches!(end, Op::BR).then(|| self.value(Type::Flag));
@@ -183,7 +183,7 @@ impl Maker<'_> {
         TYPES[self.random.below(TYPES.len())]
     }
 
-    /// A value of a type that is there at the end of the block being filled.
+    /// A value of a type that is available at the end of the block being filled.
     fn value(&mut self, ty: Type) -> Node {
         let mut found = Vec::new();
         for at in 0..self.values.len() {
@@ -211,7 +211,7 @@ impl Maker<'_> {
             4 => self.random.number(),
             _ => self.random.below(20) as u64,
         };
-        // No NaN: which of two a sum keeps is nobody's promise.
+        // No NaN: which of two NaNs a sum keeps is unspecified.
         let bits = if ty.is_float() && bits == u64::MAX { 0 } else { bits };
         self.graph.constant(ty, bits, 0)
     }
@@ -260,7 +260,7 @@ impl Maker<'_> {
         }
     }
 
-    /// An address: of a VM register, at the context, or anything.
+    /// An address: of a VM register, of a place in the context, or any number.
     fn address(&mut self) -> Node {
         let base = match self.random.below(4) {
             0 if self.options.own_memory => {
@@ -279,7 +279,7 @@ impl Maker<'_> {
     fn load(&mut self) {
         let (address, ty) = (self.address(), self.value_type());
         let sig = Sig { from: Type::Void, ty };
-        // Floats in memory could be NaN, so they are made of integers.
+        // A float in memory could be a NaN, so no floats are loaded.
         if ty.is_float() {
             return;
         }
@@ -293,7 +293,7 @@ impl Maker<'_> {
         self.graph.push(self.block, Op::STORE, Sig { from, ty: Type::Void }, &[address, value], 0, 0);
     }
 
-    /// A load or store that may fault, or a load of what never changes.
+    /// Adds a load or store that may fault, or a load of memory that never changes.
     fn access_edge(&mut self) {
         let (unit, ty) = (self.graph.add(Op::CU, WORD, &[], 0, 0), self.value_type());
         let offset = self.random.below(AT_EDGE as usize) as u64;
@@ -308,7 +308,7 @@ impl Maker<'_> {
             self.add(Op::LOAD, load, &[address], Access::Pure.bits());
             return;
         }
-        // Mostly within bounds, and often in the same place.
+        // Most accesses are within bounds, and many of them are at the same place.
         let address = match self.random.one_in(4) {
             true => place(self, offset),
             false => self.graph.add(Op::ADDR, WORD, &[unit], offset & !7, 0),
@@ -353,7 +353,7 @@ impl Maker<'_> {
                 self.graph.add(Op::OR, sig, &[masked, one], 0, 0)
             }
         };
-        // All ones would be -1.
+        // A divisor of all ones is -1, which may overflow.
         if self.graph.as_const(divisor) == Some(ty.mask()) {
             return;
         }

@@ -1,14 +1,14 @@
 //! Calls of Rust functions, with argument and result types that rustc checks.
 //!
-//! A template says as what an argument is passed (`(carg $a i64)`); the function says what it takes. [`Argument`] and
-//! [`Returned`] hold for pairs that agree and no others. [`meaning`] calls what a user's operator means.
+//! A template says which scalar it passes (`(carg $a i64)`); the function's signature says which type it takes. [`Argument`]
+//! and [`Returned`] hold for the pairs that agree and for no others. [`meaning`] evaluates a user's operator.
 //!
-//! **Invariant:** a reference that a function takes lives as long as the call. It borrows a [`Call`], a local of whoever
-//! calls, so rustc refuses a function that wants to keep it. And no two references lead to the context if one of them is
+//! **Invariant:** a reference that a function takes lives as long as the call. It borrows a [`Call`], which is a local of the
+//! caller, so rustc refuses a function that keeps the reference. No two references lead to the context if one of them is
 //! exclusive: [`Beside`] holds for all other pairs.
 //!
-//! Each of the two traits has one implementation for all types, which rustc is told not to mention, and a hidden trait behind
-//! it. Otherwise an error would list implementations instead of what to do.
+//! [`Argument`] and [`Returned`] each have one blanket implementation, which rustc is told not to mention, with a hidden trait
+//! behind it. Otherwise an error would list implementations instead of saying how to fix the call.
 
 use crate::vocab::{OpInfo, Sig};
 use core::ptr::NonNull;
@@ -28,12 +28,12 @@ pub mod kind {
 
     kinds!(bool: i8);
 
-    /// What `(tc)` is: the address of the VM's context, which a function may take as a reference.
+    /// The address of the VM's context, from `(tc)`. A function may take it as a reference.
     pub struct context<C>(core::marker::PhantomData<C>);
     impl<C> super::Kind for context<C> {
         type Held = core::primitive::i64;
     }
-    /// What `(place $output)` is: the address of such a value, which a function may take as a reference.
+    /// The address of an output, from `(place $output)`. A function may take it as a reference.
     pub struct place<T>(core::marker::PhantomData<T>);
     impl<T> super::Kind for place<T> {
         type Held = core::primitive::i64;
@@ -45,29 +45,29 @@ pub mod kind {
     }
 }
 
-/// What a function may do by what it is passed.
+/// How a function may access memory through an argument.
 #[allow(missing_docs, missing_debug_implementations, reason = "stand for themselves")]
 pub mod access {
-    /// It is no reference.
+    /// The argument is no reference.
     pub enum Nothing {}
-    /// It is none either, and made of the number that is passed.
+    /// The argument is no reference, and is constructed from the number that is passed.
     pub enum Made {}
-    /// It is `&T`.
+    /// The argument is a `&T`.
     pub enum Shared {}
-    /// It is `&mut T`.
+    /// The argument is a `&mut T`.
     pub enum Exclusive {}
-    /// Nothing is like this: rustc does not guess where there is more than one way.
+    /// No argument has this access. It is a second partner of `Exclusive` in [`Apart`], so rustc does not infer the only one.
     pub enum Never {}
 }
 use access::{Exclusive, Made, Never, Nothing, Shared};
 
-/// A scalar, or an address of which something is known.
+/// The kind of a passed value: a scalar, or an address whose target is known.
 pub trait Kind {
-    /// What the template has.
+    /// The Rust type in which a template has such a value.
     type Held;
 }
 
-/// A call that is being made. References that the function takes borrow it.
+/// A call that is being made. The references that the function takes borrow it.
 #[derive(Debug)]
 pub struct Call;
 
@@ -79,13 +79,13 @@ pub struct Call;
     note = "an enum with `#[derive(Scalar)]` is taken as an `Option`, unless it says which variant all `other` numbers are"
 )]
 pub trait Argument<'call, K: Kind>: Sized {
-    /// One of [`access`].
+    /// One of the types in [`access`].
     type Access;
-    /// The argument.
+    /// Converts the value that the template passes to the argument.
     ///
     /// # Safety
     ///
-    /// An address must be one of what the function takes, and valid while it runs.
+    /// An address must point to the value that the function takes, and be valid while the function runs.
     unsafe fn pass(call: &'call Call, value: K::Held) -> Self;
 }
 
@@ -96,18 +96,18 @@ pub trait Argument<'call, K: Kind>: Sized {
     note = "write the type that the function returns behind the `(arglist …)`"
 )]
 pub trait Returned<K: Kind> {
-    /// The value.
+    /// Converts the result to the value that the template takes.
     fn take(self) -> K::Held;
 }
 
-/// Arguments of one function that both lead to the context: an exclusive reference stands alone.
+/// A pair of arguments that one function may take: if both are references, neither is exclusive.
 #[diagnostic::on_unimplemented(
     message = "the function takes both `{Other}` and `{Self}`, which may lead to the same value",
     label = "the value again",
     note = "an exclusive reference is the only one: take the value once, or one of these as a raw pointer"
 )]
 pub trait Beside<'this, 'other, K: Kind, L: Kind, Other>: Argument<'this, K> {
-    /// Says that they agree.
+    /// Makes rustc check the pair.
     fn beside(&self, _: &Other) {}
 }
 
@@ -120,7 +120,7 @@ where
 {
 }
 
-/// Accesses that do not disturb each other.
+/// Pairs of accesses that do not conflict.
 #[doc(hidden)]
 pub trait Apart {}
 impl<T> Apart for (Nothing, T) {}
@@ -132,7 +132,7 @@ impl<T> Apart for (Made, T) {}
 impl Apart for (Shared, Made) {}
 impl Apart for (Exclusive, Made) {}
 
-/// [`Argument`] of a function that is called directly: nothing stands between that could make anything of what is passed.
+/// An [`Argument`] of a function that is called directly: no wrapper runs in between that could convert the value.
 #[diagnostic::on_unimplemented(
     message = "the function takes `{Self}`, not what the template passes",
     label = "this is passed",
@@ -140,40 +140,40 @@ impl Apart for (Exclusive, Made) {}
     note = "an enum with `#[derive(Scalar)]` has to be made of a number: leave the convention out"
 )]
 pub trait Direct<'call, K: Kind>: Argument<'call, K> {
-    /// [`Argument::pass`].
+    /// Does what [`Argument::pass`] does.
     ///
     /// # Safety
     ///
-    /// The same.
+    /// The requirements of [`Argument::pass`].
     #[inline(always)]
     unsafe fn pass_directly(call: &'call Call, value: K::Held) -> Self {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller meets the requirements of `pass`.
         unsafe { Self::pass(call, value) }
     }
 }
 #[diagnostic::do_not_recommend]
 impl<'call, K: Kind, A: Argument<'call, K>> Direct<'call, K> for A where A::Access: AsItIs {}
 
-/// Accesses of what is passed as it is.
+/// Accesses of arguments that are passed without conversion.
 #[doc(hidden)]
 pub trait AsItIs {}
 impl AsItIs for Nothing {}
 impl AsItIs for Shared {}
 impl AsItIs for Exclusive {}
 
-/// What is behind [`Argument`].
+/// The implementation behind [`Argument`].
 #[doc(hidden)]
 pub trait Passed<'call, K: Kind>: Sized {
     #[doc(hidden)]
     type Access;
     /// # Safety
     ///
-    /// As [`Argument::pass`].
+    /// The requirements of [`Argument::pass`].
     #[doc(hidden)]
     unsafe fn passed(call: &'call Call, value: K::Held) -> Self;
 }
 
-/// What is behind [`Returned`].
+/// The implementation behind [`Returned`].
 #[doc(hidden)]
 pub trait Taken<K: Kind> {
     #[doc(hidden)]
@@ -185,7 +185,7 @@ impl<'call, K: Kind, A: Passed<'call, K>> Argument<'call, K> for A {
     type Access = A::Access;
     #[inline(always)]
     unsafe fn pass(call: &'call Call, value: K::Held) -> Self {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller meets the requirements of `pass`, which are those of `passed`.
         unsafe { A::passed(call, value) }
     }
 }
@@ -231,12 +231,12 @@ agreeing! {
 
 /// An enum whose variants are numbers. Implemented by `#[derive(Scalar)]` only.
 ///
-/// What a template passes may be no variant's number, whatever the program that wrote it does: so a number is looked at before it is
-/// taken for a variant.
+/// A template may pass a number that no variant has, since the program that it runs decides. So the number is checked before
+/// it becomes a variant.
 pub trait Enumeration: Sized {
-    /// The scalar that it is to templates.
+    /// The scalar that templates use for it.
     type Number: Kind;
-    /// The variant with this number, if there is one.
+    /// The variant with this number, if one exists.
     fn variant(number: <Self::Number as Kind>::Held) -> Option<Self>;
 }
 
@@ -267,7 +267,7 @@ impl Taken<kind::bool> for bool {
     }
 }
 
-/// Addresses, which are pointers whatever is known of them.
+/// Arguments that take an address as a raw pointer. They need to know nothing about its target.
 macro_rules! addresses {
     ($($kind:ty;)*) => {$(
         impl<T> Passed<'_, $kind> for *mut T {
@@ -317,12 +317,12 @@ impl<'call, T> Passed<'call, kind::place<T>> for &'call mut T {
     type Access = Exclusive;
     #[inline(always)]
     unsafe fn passed(_: &'call Call, value: i64) -> Self {
-        // SAFETY: it is the slot of a VM register, which has such a value and which nothing else touches meanwhile.
+        // SAFETY: it is the slot of a VM register. The slot holds a `T`, and nothing else accesses it during the call.
         unsafe { &mut *(value as usize as *mut T) }
     }
 }
 
-/// Addresses of which it is known what they point to.
+/// Arguments that take an address as a reference, because the type of its target is known.
 macro_rules! known_addresses {
     ($($kind:ty;)*) => {$(
         impl<'call, T> Passed<'call, $kind> for &'call T {
@@ -337,7 +337,7 @@ macro_rules! known_addresses {
             type Access = Exclusive;
             #[inline(always)]
             unsafe fn passed(_: &'call Call, value: i64) -> Self {
-                // SAFETY: as above, and that nobody else uses it meanwhile.
+                // SAFETY: as above, and the caller promises that nothing else accesses the `T` during the call.
                 unsafe { &mut *(value as usize as *mut T) }
             }
         }
@@ -353,7 +353,7 @@ macro_rules! known_addresses {
             type Access = Exclusive;
             #[inline(always)]
             unsafe fn passed(_: &'call Call, value: i64) -> Self {
-                // SAFETY: as above, and that nobody else uses it meanwhile.
+                // SAFETY: as above, and the caller promises that nothing else accesses the `T` during the call.
                 unsafe { (value as usize as *mut T).as_mut() }
             }
         }
@@ -364,7 +364,7 @@ known_addresses! {
     kind::trusted;
 }
 
-/// Results that are addresses; nothing is zero.
+/// Results that are addresses; `None` becomes zero.
 macro_rules! taken_addresses {
     ($(<$($life:lifetime,)? T> $rust:ty: $value:ident => $address:expr;)*) => {$(
         impl<$($life,)? T> Taken<kind::ptr> for $rust {
@@ -388,14 +388,14 @@ taken_addresses! {
     <T> Option<NonNull<T>>: pointer => pointer.map_or(core::ptr::null(), |it| it.as_ptr());
 }
 
-/// What a function returns that has no result.
+/// The return type of a function without a result.
 #[diagnostic::on_unimplemented(
     message = "the function returns `{Self}`, and `callv` is for functions without a result",
     label = "this is returned",
     note = "`(call … type)` has the result, and `(discard (call … type))` drops it"
 )]
 pub trait NoResult {
-    /// Takes it.
+    /// Consumes it.
     #[inline(always)]
     fn nothing(self)
     where
@@ -406,14 +406,14 @@ pub trait NoResult {
 #[diagnostic::do_not_recommend]
 impl<R: Void> NoResult for R {}
 
-/// What is behind [`NoResult`].
+/// The implementation behind [`NoResult`].
 #[doc(hidden)]
 pub trait Void {}
 impl Void for () {}
-/// The type of what never returns, which has no name yet.
+/// The never type, which has no stable name.
 impl Void for <fn() -> ! as Function>::Result {}
 
-/// What a function pointer returns.
+/// A function pointer, to name its return type.
 #[doc(hidden)]
 pub trait Function {
     #[doc(hidden)]
@@ -423,19 +423,19 @@ impl<R> Function for fn() -> R {
     type Result = R;
 }
 
-/// About where the machine stack is.
+/// An address near the top of the machine stack.
 #[inline(always)]
 pub fn stack_pointer() -> i64 {
     let here = 0u8;
     (&raw const here).addr() as i64
 }
 
-/// What a user's operator computes, in the interpreter.
+/// Computes a user's operator. The interpreter calls it.
 ///
 /// # Panics
 ///
-/// If the meaning fails: compiled code cannot, so an operator of `operators!` means something for all operands, and
-/// what may fail is checked in the template.
+/// If the operator's meaning fails. Compiled code cannot fail there, so an operator of `operators!` must have a meaning for
+/// all operands, and the template must check everything that may fail.
 #[inline(always)]
 pub fn meaning(row: &'static OpInfo, sig: Sig, operands: &[u64]) -> u64 {
     match row.reference.map(|reference| reference(sig, operands)) {

@@ -1,14 +1,14 @@
-//! Numbers that look random and are not: the same seed, or the same bytes, give the same ones again.
+//! Pseudo-random numbers: the same seed, or the same bytes, always produce the same sequence.
 //!
-//! In: a seed, or bytes that a fuzzer chose. Out: numbers. From bytes a choice takes as few as it needs, so that a change of one
+//! In: a seed, or bytes that a fuzzer chose. Out: numbers. A choice consumes as few bytes as it needs, so that changing one
 //! byte changes one choice and leaves the others.
 
 /// A sequence of numbers.
 #[derive(Clone, Debug)]
 pub struct Random {
-    /// What is left of given bytes, the next one last.
+    /// The given bytes that are not used yet, the next one last.
     bytes: Vec<u8>,
-    /// What follows them (xorshift64*).
+    /// The state of the generator (xorshift64*), which takes over when the bytes are used up.
     state: u64,
 }
 
@@ -19,8 +19,8 @@ impl Random {
         Random { bytes: Vec::new(), state }
     }
 
-    /// The sequence that these bytes decide. When they are used up, that of a seed follows: choices that are repeated until
-    /// they fit would not end if only zeros came.
+    /// The sequence that these bytes determine. When they are used up, the sequence of a fixed seed follows: a choice that is
+    /// repeated until it fits would never end if only zeros came.
     pub fn from_bytes(bytes: &[u8]) -> Random {
         Random { bytes: bytes.iter().rev().copied().collect(), ..Random::new(0) }
     }
@@ -57,7 +57,7 @@ impl Random {
         self.state.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// So many of the given bytes as a number; zeros for those that are missing.
+    /// The next `count` of the given bytes as one number. Missing bytes count as zeros.
     fn take(&mut self, count: u32) -> u64 {
         let next = |_| self.bytes.pop().unwrap_or(0);
         (0..count).map(next).fold(0, |number, byte| number << 8 | byte as u64)

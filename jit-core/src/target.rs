@@ -1,15 +1,15 @@
-//! The seam to a machine: registers and conventions as data.
+//! The description of a machine that the passes see: its registers and conventions, as data.
 
 use crate::ir::template::Convention;
 use crate::vocab::Class;
 use core::fmt;
 
-/// A machine register: 0 to 31 integer, 32 to 63 float.
+/// A machine register: 0 to 31 are integer registers, 32 to 63 are float registers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reg(pub u8);
 
 impl Reg {
-    /// How many registers there can be.
+    /// The number of registers that [`Reg`] can name.
     pub const COUNT: usize = 64;
 
     /// The integer register with this hardware number.
@@ -27,7 +27,7 @@ impl Reg {
         self.0 & 31
     }
 
-    /// Which register file it is in.
+    /// The register file that it is in.
     pub const fn class(self) -> Class {
         if self.0 < 32 { Class::Int } else { Class::Float }
     }
@@ -50,7 +50,7 @@ impl RegSet {
     /// No register.
     pub const EMPTY: RegSet = RegSet(0);
 
-    /// The registers of a list.
+    /// The set of the registers in a list.
     pub const fn of(regs: &[Reg]) -> RegSet {
         let mut bits = 0;
         let mut at = 0;
@@ -61,7 +61,7 @@ impl RegSet {
         RegSet(bits)
     }
 
-    /// Whether `reg` is in it.
+    /// Whether `reg` is in the set.
     pub const fn contains(self, reg: Reg) -> bool {
         self.0 & (1 << reg.0) != 0
     }
@@ -71,37 +71,37 @@ impl RegSet {
         self.0 |= 1 << reg.0;
     }
 
-    /// Takes a register out.
+    /// Removes a register.
     pub const fn remove(&mut self, reg: Reg) {
         self.0 &= !(1 << reg.0);
     }
 
-    /// The members of either.
+    /// The registers that are in either set.
     pub const fn union(self, other: RegSet) -> RegSet {
         RegSet(self.0 | other.0)
     }
 
-    /// The members of this one that the other has not.
+    /// The registers of this set that are not in the other.
     pub const fn without(self, other: RegSet) -> RegSet {
         RegSet(self.0 & !other.0)
     }
 
-    /// The members of both.
+    /// The registers that are in both sets.
     pub const fn intersection(self, other: RegSet) -> RegSet {
         RegSet(self.0 & other.0)
     }
 
-    /// How many there are.
+    /// How many registers are in the set.
     pub const fn len(self) -> u32 {
         self.0.count_ones()
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The members in order.
+    /// The registers in ascending order.
     pub fn iter(self) -> impl Iterator<Item = Reg> {
         let mut bits = self.0;
         core::iter::from_fn(move || {
@@ -124,39 +124,39 @@ impl fmt::Debug for RegSet {
 /// A calling convention as data.
 #[derive(Clone, Copy, Debug)]
 pub struct Abi {
-    /// Where integer arguments go.
+    /// The registers of the integer arguments, in order.
     pub int_args: &'static [Reg],
-    /// Where float arguments go.
+    /// The registers of the float arguments, in order.
     pub float_args: &'static [Reg],
     /// Whether the n-th argument uses the n-th register of its class (Windows), or the next free one (System V).
     pub by_position: bool,
-    /// 8-byte units below the stack arguments that belong to the callee.
+    /// The size, in 8-byte units, of the area below the stack arguments that belongs to the callee (Windows' shadow space).
     pub shadow: u16,
-    /// Where an integer result comes.
+    /// The register of an integer result.
     pub int_ret: Reg,
-    /// Where a float result comes.
+    /// The register of a float result.
     pub float_ret: Reg,
-    /// What a callee may change.
+    /// The registers that a callee may change.
     pub caller_saved: RegSet,
 }
 
 /// A machine's registers.
 #[derive(Clone, Copy, Debug)]
 pub struct RegisterFile {
-    /// The integer registers that may be given out, the cheapest first.
+    /// The allocatable integer registers, the cheapest first.
     pub int: &'static [Reg],
-    /// The float registers that may be given out, the cheapest first.
+    /// The allocatable float registers, the cheapest first.
     pub float: &'static [Reg],
-    /// Those that a function must give back as it found them.
+    /// The registers that a function must restore before it returns.
     pub callee_saved: RegSet,
-    /// Names for dumps.
+    /// The names of registers in dumps.
     pub name: fn(Reg) -> &'static str,
-    /// The conventions.
+    /// The calling conventions.
     pub abi: fn(Convention) -> &'static Abi,
 }
 
 impl RegisterFile {
-    /// The registers of a class that may be given out, the cheapest first.
+    /// The allocatable registers of a class, the cheapest first.
     pub const fn of(&self, class: Class) -> &'static [Reg] {
         match class {
             Class::Int => self.int,
@@ -164,7 +164,7 @@ impl RegisterFile {
         }
     }
 
-    /// All registers that may be given out.
+    /// All allocatable registers.
     pub const fn allocatable(&self) -> RegSet {
         RegSet::of(self.int).union(RegSet::of(self.float))
     }

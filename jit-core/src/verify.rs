@@ -1,10 +1,9 @@
-//! Check bytecode that comes from outside, once, before anything trusts it.
+//! Checks bytecode that comes from outside once, before anything trusts it.
 //!
-//! In: code, its lists of labels, and how many VM registers there are. Out: a [`Shape`] (how many slots a frame
-//! needs, how high the operand stack is before each bytecode), or the first thing that is wrong, with the index
-//! of the bytecode. What holds afterwards: every register and window lies in the frame, every label in the code,
-//! control never runs off the end, and the operand stack has one height at each bytecode that can be reached,
-//! whichever way was taken. Code that cannot be reached is held to the same rules, but for the stack.
+//! In: code, its lists of labels, and the number of VM registers. Out: a [`Shape`] (the number of slots in a frame, the height
+//! of the operand stack before each bytecode), or the first fault, with the index of its bytecode. Afterwards, every register
+//! and window lies in the frame, every label lies in the code, control never runs off the end, and the operand stack has one
+//! height at each reachable bytecode, on every path to it. Unreachable code must obey the same rules, except for the stack.
 
 use crate::ir::bits::BitSet;
 use crate::ir::bytecode::{Bytecode, OperandKind, run_of};
@@ -12,45 +11,45 @@ use crate::ir::template::{Resume, Step, Template};
 use core::cell::Cell;
 use core::{fmt, iter};
 
-/// What verification learned.
+/// The result of verification.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Shape {
-    /// How many slots a frame has: VM registers, then the operand stack at its highest.
+    /// The number of slots in a frame: the VM registers, then the operand stack at its greatest height.
     pub slots: u32,
     /// The operand stack's height before each bytecode. Empty if no opcode of the function uses the operand stack.
     pub depths: Vec<u32>,
-    /// The bytecodes that another one jumps to.
+    /// The bytecodes that another bytecode jumps to.
     pub targets: BitSet,
-    /// The bytecodes that one jumps back to: every way around a loop leads over such a one.
+    /// The targets of backward jumps. Every path around a loop passes one of them.
     pub heads: BitSet,
 }
 
 impl Shape {
-    /// Stands in `depths` for a bytecode that no way leads to.
+    /// The height in `depths` of an unreachable bytecode.
     pub const UNREACHED: u32 = u32::MAX;
 }
 
-/// Bytecode that was verified, as the baseline compiler takes it.
+/// Verified bytecode, as the baseline compiler takes it.
 #[derive(Debug)]
 pub struct Function<'a, B> {
     /// The bytecode.
     pub code: &'a [B],
-    /// What `Labels` operands point into.
+    /// The list that `Labels` operands point into.
     pub labels: &'a [u32],
-    /// How many VM registers there are; the operand stack is behind them.
+    /// The number of VM registers; the operand stack lies behind them.
     pub registers: u32,
-    /// What verification learned.
+    /// The result of verification.
     pub shape: &'a Shape,
-    /// What `(cu)` is.
+    /// The value of `(cu)`.
     pub unit: *const (),
-    /// The first VM register that is a temporary, as all behind it are, if any is.
+    /// The first temporary, if the function has temporaries. All VM registers from there on are temporaries.
     pub temporaries: Option<u32>,
-    /// Where loops count, if they do: each time around takes one away, and below zero the code is left at the loop's
-    /// head.
+    /// The budget that loop heads count down, if they count. Each iteration takes one away. Below zero, the code is left at
+    /// the loop's head.
     pub budget: Option<*const Cell<i32>>,
 }
 
-/// What is wrong with a function's bytecode.
+/// A fault in a function's bytecode, and its place.
 ///
 /// ```
 /// # use azulejo_core::verify::{Fault, VerifyError};
@@ -82,61 +81,61 @@ pub enum Fault {
     TooLong,
     /// An operand names a VM register that the frame does not have.
     Register {
-        /// Which operand.
+        /// The operand's number.
         operand: u8,
         /// The register.
         register: u32,
-        /// How many there are.
+        /// How many registers the frame has.
         registers: u32,
     },
     /// A run of registers ends behind the frame.
     Window {
-        /// Which operand.
+        /// The operand's number.
         operand: u8,
         /// The first register.
         first: u32,
-        /// How many.
+        /// How many registers the run has.
         count: u32,
-        /// How many there are.
+        /// How many registers the frame has.
         registers: u32,
     },
     /// A label names a position behind the code.
     Target {
-        /// Which operand.
+        /// The operand's number.
         operand: u8,
         /// The position.
         target: u32,
     },
     /// A run of labels ends behind the function's list, or is empty.
     Labels {
-        /// Which operand.
+        /// The operand's number.
         operand: u8,
-        /// The first.
+        /// The first label.
         first: u32,
-        /// How many.
+        /// How many labels the run has.
         count: u32,
     },
-    /// Control can go on behind the last bytecode.
+    /// Control can run past the last bytecode.
     FallsOff,
     /// The opcode pops more than the operand stack has.
     Underflow {
-        /// How much it pops.
+        /// How many values it pops.
         pops: u32,
-        /// How much there is.
+        /// How many values the stack has.
         depth: u32,
     },
-    /// Two ways lead here with operand stacks of different heights.
+    /// Two paths lead to this bytecode with operand stacks of different heights.
     Unbalanced {
-        /// The height by the way that was seen first.
+        /// The height on the path that was found first.
         expected: u32,
-        /// The height by the other.
+        /// The height on the other path.
         found: u32,
     },
-    /// The opcode takes `(cu)`, and nobody said what that is in this function.
+    /// The opcode takes `(cu)`, but the function was given no value for it.
     NoUnit,
     /// A temporary is read whose value may have been read before.
     ReadAgain {
-        /// Which operand.
+        /// The operand's number.
         operand: u8,
         /// The register.
         register: u32,
@@ -227,7 +226,7 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
     Ok(Shape { slots, depths, targets, heads })
 }
 
-/// Where bytecodes jump to.
+/// The jump targets of a function.
 struct Targets {
     all: BitSet,
     heads: BitSet,
@@ -242,12 +241,12 @@ impl Targets {
     }
 }
 
-/// Whether control can go on behind an opcode.
+/// Whether control can continue at the next bytecode behind an opcode.
 pub(crate) fn falls_through(template: &Template) -> bool {
     let mut open = true;
     for step in template.steps {
         match *step {
-            // The interpreter goes on at the same bytecode and, if it leaves it, at the next.
+            // The interpreter resumes at the same bytecode and, if it does not jump, continues at the next one.
             Step::Next | Step::Exit { to: Resume::Here | Resume::Next } => return true,
             Step::Block { .. } => open = true,
             Step::Goto { .. }
@@ -276,7 +275,7 @@ fn jumps(template: &Template) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Where a bytecode of verified code may jump to.
+/// The bytecodes that a bytecode of verified code may jump to.
 pub(crate) fn targets<'a, B: Bytecode>(
     op: &B,
     labels: &'a [u32],
@@ -292,13 +291,13 @@ pub(crate) fn targets<'a, B: Bytecode>(
     })
 }
 
-/// What is so many bytes from the start of a bytecode.
+/// Reads the value at an offset, in bytes, from the start of a bytecode.
 ///
 /// # Safety
 ///
-/// An operand of this type must be there.
+/// An operand of type `T` must be at the offset.
 unsafe fn field<B: Bytecode, T: Copy>(op: &B, offset: u16) -> T {
-    // SAFETY: the caller says so.
+    // SAFETY: the caller promises that an operand of this type is at the offset.
     unsafe { core::ptr::from_ref(op).byte_add(offset as usize).cast::<T>().read_unaligned() }
 }
 
@@ -313,17 +312,18 @@ impl<B: Bytecode> Verifier<'_, B> {
         B::templates()[self.code[at].opcode()]
     }
 
-    /// Whether all operands of a bytecode are registers that there are, or need no check: of most it is known where to look.
+    /// Whether all operands of a bytecode are valid registers or need no check. [`Registers`] tells for most opcodes where to
+    /// look.
     #[inline(always)]
     fn has_registers(&self, at: usize) -> bool {
         let op = &self.code[at];
         let Some(registers) = B::REGISTERS[op.opcode()] else { return false };
-        // SAFETY: at these places there are numbers of registers.
+        // SAFETY: the operands at these offsets are numbers of registers.
         let [a, b, c, d]: [u32; 4] = registers.offsets().map(|offset| unsafe { field(op, offset) });
         a.max(b).max(c.max(d)) < self.registers
     }
 
-    /// Checks the operands of a bytecode, and notes where it may jump; whether it uses the operand stack.
+    /// Checks the operands of a bytecode and records its jump targets. Returns whether it uses the operand stack.
     fn check_operands(&self, at: usize, targets: &mut Targets) -> Result<bool, VerifyError> {
         let registers = self.registers;
         let fail = |fault| Err(VerifyError { at: at as u32, fault });
@@ -333,7 +333,7 @@ impl<B: Bytecode> Verifier<'_, B> {
         for (operand, (info, &offset)) in
             (0u8..).zip(iter::zip(B::OPCODES[opcode].operands, B::OFFSETS[opcode]))
         {
-            // Each is read where it is: most are words.
+            // Each operand is read in place: most of them are 32-bit words.
             match info.kind {
                 OperandKind::In | OperandKind::Out | OperandKind::InOut => {
                     // SAFETY: the operand is the number of a register.
@@ -343,14 +343,14 @@ impl<B: Bytecode> Verifier<'_, B> {
                     }
                 }
                 OperandKind::Regs | OperandKind::RegsMut => {
-                    // SAFETY: the operand is the first of a run, and how many.
+                    // SAFETY: the operand is the first register of a run and its length.
                     let [first, count]: [u32; 2] = unsafe { field(op, offset) };
                     if first.checked_add(count).is_none_or(|end| end > registers) {
                         return fail(Fault::Window { operand, first, count, registers });
                     }
                 }
                 OperandKind::Label => {
-                    // SAFETY: the operand is a position.
+                    // SAFETY: the operand is the index of a bytecode.
                     let target: u32 = unsafe { field(op, offset) };
                     if target as usize >= self.code.len() {
                         return fail(Fault::Target { operand, target });
@@ -358,7 +358,7 @@ impl<B: Bytecode> Verifier<'_, B> {
                     targets.add(at, target as usize);
                 }
                 OperandKind::Labels => {
-                    // SAFETY: the operand is the first of a run, and how many.
+                    // SAFETY: the operand is the first label of a run and its length.
                     let [first, count]: [u32; 2] = unsafe { field(op, offset) };
                     let run = first as usize..first as usize + count as usize;
                     match self.labels.get(run) {
@@ -387,7 +387,7 @@ impl<B: Bytecode> Verifier<'_, B> {
         (count(OperandKind::Pop), count(OperandKind::Push))
     }
 
-    /// Follows every way through the code and gives each bytecode the one height it has.
+    /// Follows every path through the code and determines the height of the operand stack before each bytecode.
     fn balance(&self) -> Result<(u32, Vec<u32>), VerifyError> {
         let mut depths = vec![Shape::UNREACHED; self.code.len()];
         let mut highest = 0;

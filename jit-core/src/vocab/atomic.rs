@@ -1,17 +1,18 @@
-//! Atomic accesses of memory: their orderings, what they make of what is there, and how the interpreter does them.
+//! Atomic accesses of memory: their orderings, the values that they store, and their implementation for the interpreter.
 //!
-//! An atomic operator reads a place, makes something of what was there, and puts that back, all at once. [`Update`] says what
-//! it makes, for the reference; the functions here do it, with Rust's atomic types, for the interpreter. No pass moves
-//! anything that touches memory past one, whatever its ordering.
+//! An atomic operator reads a place in memory, computes a new value from the old one, and stores it, all in one step.
+//! [`Update`] computes the new value, for the reference evaluator. The functions here do the whole access with Rust's atomic
+//! types, for the interpreter. No pass moves anything that touches memory past an atomic access, whatever its ordering.
 
 use super::op::{Kind, OpInfo, Sig, Yields};
 use super::ty::Type;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-/// What an atomic operator puts where it found the first of these bits; the rest are its operands behind the address.
+/// Computes the bits that an atomic operator stores. The first argument is the old value; the operands behind the address
+/// follow.
 pub type Update = fn(&[u64]) -> u64;
 
-/// What other threads may see of the accesses around an atomic one, as in Rust.
+/// A memory ordering, as in Rust.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "named like those of Rust")]
@@ -39,7 +40,8 @@ impl Order {
         }
     }
 
-    /// Whether an operator can have it: what only reads releases nothing, and what only writes acquires nothing.
+    /// Whether an operator can have this ordering: an access that only reads cannot release, and one that only writes cannot
+    /// acquire.
     pub fn fits(self, info: &OpInfo) -> bool {
         let only_reads = !info.operands.contains(&Kind::Same);
         let only_writes = info.yields == Yields::Void;
@@ -51,13 +53,13 @@ impl Order {
         }
     }
 
-    /// The one that a node's constant stands for.
+    /// The ordering that a node's constant encodes.
     #[inline]
     pub const fn of(number: u64) -> Order {
         Order::ALL[number as usize]
     }
 
-    /// As Rust has it.
+    /// Rust's name of the ordering.
     pub const fn rust(self) -> Ordering {
         match self {
             Order::Relaxed => Ordering::Relaxed,
@@ -68,7 +70,7 @@ impl Order {
         }
     }
 
-    /// What is left of it where nothing is written.
+    /// The ordering of an access that writes nothing: a load, or a failed compare-exchange.
     const fn of_read(self) -> Ordering {
         match self {
             Order::Relaxed | Order::Release => Ordering::Relaxed,
@@ -78,35 +80,34 @@ impl Order {
     }
 }
 
-/// An integer that there is an atomic type for.
+/// An integer that has an atomic type.
 ///
 /// # Safety
 ///
-/// The address of each function is that of a value of this type, aligned to its size, which other threads touch by atomic
-/// accesses only.
+/// Each function needs the address of a value of this type, aligned to its size, which other threads access only atomically.
 #[allow(clippy::missing_safety_doc, reason = "it is said once, for all of them")]
 pub unsafe trait Atomic: Sized {
-    /// The value there.
+    /// Loads the value.
     unsafe fn load(address: i64, order: Order) -> Self;
-    /// Puts a value there.
+    /// Stores a value.
     unsafe fn store(address: i64, value: Self, order: Order);
-    /// Puts a value there; what was there.
+    /// Stores a value. Returns the old one.
     unsafe fn swap(address: i64, value: Self, order: Order) -> Self;
-    /// Adds to what is there; what was there.
+    /// Adds to the value. Returns the old one.
     unsafe fn fetch_add(address: i64, value: Self, order: Order) -> Self;
-    /// Keeps bits of what is there; what was there.
+    /// Replaces the value by its bitwise and with another. Returns the old one.
     unsafe fn fetch_and(address: i64, value: Self, order: Order) -> Self;
-    /// Sets bits of what is there; what was there.
+    /// Replaces the value by its bitwise or with another. Returns the old one.
     unsafe fn fetch_or(address: i64, value: Self, order: Order) -> Self;
-    /// Flips bits of what is there; what was there.
+    /// Replaces the value by its exclusive or with another. Returns the old one.
     unsafe fn fetch_xor(address: i64, value: Self, order: Order) -> Self;
-    /// Puts a value there if the expected one is there; what was there.
+    /// Stores a value if the old one is the expected one. Returns the old one.
     unsafe fn compare_exchange(address: i64, expected: Self, value: Self, order: Order) -> Self;
 }
 
 macro_rules! atomics {
     ($($int:ident $unsigned:ident $atomic:ident),*) => {$(
-        // SAFETY: what the caller promises is what `from_ptr` asks for.
+        // SAFETY: the caller meets the requirements of the trait, which are those of `from_ptr`.
         unsafe impl Atomic for $int {
             #[inline(always)]
             unsafe fn load(address: i64, order: Order) -> $int {
@@ -146,42 +147,42 @@ macro_rules! atomics {
 }
 atomics!(i8 u8 AtomicU8, i16 u16 AtomicU16, i32 u32 AtomicU32, i64 u64 AtomicU64);
 
-/// Operators by their names, for the interpreter.
+/// Functions named like the operators, for the interpreter.
 macro_rules! operators {
     ($($(#[doc = $doc:literal])* $name:ident $method:ident($($operand:ident),*) $(-> $result:ident)?;)*) => {$(
         $(#[doc = $doc])*
         ///
         /// # Safety
         ///
-        /// As [`Atomic`] says.
+        /// The requirements of [`Atomic`].
         #[inline(always)]
         pub unsafe fn $name<T: Atomic>(address: i64, $($operand: T,)* order: Order) $(-> $result)? {
-            // SAFETY: the caller promises it.
+            // SAFETY: the caller meets the requirements of `Atomic`.
             unsafe { T::$method(address, $($operand,)* order) }
         }
     )*};
 }
 
 operators! {
-    /// The value there.
+    /// Loads the value.
     atomic_load load() -> T;
-    /// Puts a value there.
+    /// Stores a value.
     atomic_store store(value);
-    /// Puts a value there; what was there.
+    /// Stores a value. Returns the old one.
     atomic_swap swap(value) -> T;
-    /// Adds to what is there; what was there.
+    /// Adds to the value. Returns the old one.
     atomic_add fetch_add(value) -> T;
-    /// Keeps bits of what is there; what was there.
+    /// Replaces the value by its bitwise and with another. Returns the old one.
     atomic_and fetch_and(value) -> T;
-    /// Sets bits of what is there; what was there.
+    /// Replaces the value by its bitwise or with another. Returns the old one.
     atomic_or fetch_or(value) -> T;
-    /// Flips bits of what is there; what was there.
+    /// Replaces the value by its exclusive or with another. Returns the old one.
     atomic_xor fetch_xor(value) -> T;
-    /// Puts a value there if the expected one is there; what was there.
+    /// Stores a value if the old one is the expected one. Returns the old one.
     atomic_cas compare_exchange(expected, value) -> T;
 }
 
-/// What each makes of what is there.
+/// The new value that each operator stores.
 pub(super) mod update {
     pub(in super::super) fn keep(bits: &[u64]) -> u64 {
         bits[0]
@@ -206,7 +207,7 @@ pub(super) mod update {
     }
 }
 
-/// The type of the place that an atomic operator touches.
+/// The type of the memory that an atomic operator accesses.
 pub fn place(sig: Sig) -> Type {
     if sig.ty.is_value() { sig.ty } else { sig.from }
 }

@@ -1,9 +1,9 @@
-//! What each operator means, as plain Rust.
+//! The meaning of each operator, as plain Rust.
 //!
-//! One function an operator, named like it, generic over the types it works on. The generated interpreter calls
-//! these directly (so rustc's code generator is the oracle), and [`super::op`] wraps them as functions on bits for
-//! constant folding, the reference evaluator and the tests. An operator on two types (a comparison has the type
-//! it compares, a cast the types from and to) takes them in the order from, to.
+//! Each operator has one function with its name, generic over the types that it works on. The generated interpreter calls
+//! these functions directly, so rustc's code generator is the oracle. [`super::op`] wraps them as functions on bits for
+//! constant folding, the reference evaluator and the tests. An operator on two types takes them in the order from, to: a
+//! comparison from the type that it compares, a cast from its operand's type to its result's.
 
 use super::trap::Trap;
 use super::ty::Type;
@@ -24,7 +24,7 @@ pub trait Num: Copy + PartialOrd {
     fn mul(self, other: Self) -> Self;
     /// Wrapping for integers, a flipped sign bit for floats.
     fn neg(self) -> Self;
-    /// Signed division, which traps; or IEEE division, which does not.
+    /// Signed division, which may trap; or IEEE division, which cannot.
     fn div(self, other: Self) -> Result<Self, Trap>;
 }
 
@@ -46,9 +46,9 @@ pub trait Float: Num {
     const QUIET: u64;
     /// The bits of an infinity.
     const INFINITY: u64;
-    /// Exact for both widths.
+    /// The value as a double; exact for both widths.
     fn to_f64(self) -> f64;
-    /// Rounds to nearest for the narrow width.
+    /// A double, rounded to nearest for the narrow width.
     fn from_f64(value: f64) -> Self;
     /// A signed integer, rounded once.
     fn from_i64(value: i64) -> Self;
@@ -209,11 +209,11 @@ meanings! {
     utof<F: Int, T: Float>(a: F) -> T = T::from_u64(a.unsigned());
     /// A float rounded toward zero, modulo two to the width; NaN and infinities give zero.
     ftoi_wrap<F: Float, T: Int>(a: F) -> T = T::from_bits(wrap(a.to_f64()));
-    /// A float rounded toward zero to the nearest signed integer there is; NaN gives zero.
+    /// A float rounded toward zero, saturated to the range of the signed integer; NaN gives zero.
     ftos_sat<F: Float, T: Int>(a: F) -> T = T::from_bits(saturate_signed(a.to_f64(), T::BITS) as u64);
-    /// A float rounded toward zero to the nearest unsigned integer there is; NaN gives zero.
+    /// A float rounded toward zero, saturated to the range of the unsigned integer; NaN gives zero.
     ftou_sat<F: Float, T: Int>(a: F) -> T = T::from_bits(saturate_unsigned(a.to_f64(), T::BITS));
-    /// A float rounded toward zero to a signed integer; the least one where there is none.
+    /// A float rounded toward zero to a signed integer; the least integer if it does not fit.
     ftos_least<F: Float, T: Int>(a: F) -> T = T::from_bits(signed_or_least(a.to_f64(), T::BITS) as u64);
     /// The same bits as another type of the same width.
     bitcast<F: Num, T: Num>(a: F) -> T = T::from_bits(a.to_bits());
@@ -238,21 +238,21 @@ meanings! {
     xor<T: Int>(a: T, b: T) -> T = T::from_bits(a.to_bits() ^ b.to_bits());
     /// Bitwise complement.
     not<T: Int>(a: T) -> T = T::from_bits(!a.to_bits());
-    /// Left shift; the count counts modulo the width.
+    /// Left shift; the count is taken modulo the width.
     shl<T: Int>(a: T, n: T) -> T = T::from_bits(a.unsigned() << count(n));
-    /// Right shift that brings in zeros; the count counts modulo the width.
+    /// Right shift that shifts in zeros; the count is taken modulo the width.
     shr<T: Int>(a: T, n: T) -> T = T::from_bits(a.unsigned() >> count(n));
-    /// Right shift that brings in the sign; the count counts modulo the width.
+    /// Right shift that shifts in the sign; the count is taken modulo the width.
     sar<T: Int>(a: T, n: T) -> T = T::from_bits((a.signed() >> count(n)) as u64);
-    /// Left rotation; the count counts modulo the width.
+    /// Left rotation; the count is taken modulo the width.
     rotl<T: Int>(a: T, n: T) -> T = rotate_left(a, count(n));
-    /// Right rotation; the count counts modulo the width.
+    /// Right rotation; the count is taken modulo the width.
     rotr<T: Int>(a: T, n: T) -> T = rotate_left(a, (T::BITS - count(n)) % T::BITS);
-    /// Zeros above the highest one; the width for zero.
+    /// The number of leading zeros; the width for zero.
     clz<T: Int>(a: T) -> T = T::from_bits((a.unsigned().leading_zeros() - (64 - T::BITS)) as u64);
-    /// Zeros below the lowest one; the width for zero.
+    /// The number of trailing zeros; the width for zero.
     ctz<T: Int>(a: T) -> T = T::from_bits(a.unsigned().trailing_zeros().min(T::BITS) as u64);
-    /// How many bits are one.
+    /// The number of one bits.
     popcnt<T: Int>(a: T) -> T = T::from_bits(a.unsigned().count_ones() as u64);
     /// The bytes in reverse order.
     bswap<T: Int>(a: T) -> T = T::from_bits(a.unsigned().swap_bytes() >> (64 - T::BITS));
@@ -305,21 +305,21 @@ meanings! {
     select<T: Num>(flag: bool, a: T, b: T) -> T = if flag { a } else { b };
 }
 
-/// The value itself, and for every NaN the one that is quiet and has neither sign nor payload.
+/// The value itself; every NaN becomes the quiet one without sign or payload.
 ///
-/// A compiler may take any NaN that it knows for any other, and `if value == value { value } else { NAN }` for `value`. So
-/// what stands for a NaN here is read from memory, where no compiler looks before the program runs.
+/// A compiler may replace any NaN by another one, and `if value == value { value } else { NAN }` by `value`. So the canonical
+/// NaN is read from memory by a volatile read, which no compiler can evaluate.
 #[inline(always)]
 pub fn canonical_nan<T: Float>(a: T) -> T {
     let one = T::INFINITY | T::QUIET;
     if a.to_bits() & (T::TYPE.mask() >> 1) <= T::INFINITY {
         return a;
     }
-    // SAFETY: it is a value of this function.
+    // SAFETY: the reference is to a local of this function.
     T::from_bits(unsafe { core::ptr::read_volatile(&one) })
 }
 
-/// Signed remainder; the remainder of the least integer by minus one is zero, and only zero traps.
+/// Signed remainder; traps only on zero. The remainder of the least integer by minus one is zero.
 #[inline(always)]
 pub fn rem<T: Int>(a: T, b: T) -> Result<T, Trap> {
     if b.unsigned() == 0 {
@@ -346,7 +346,7 @@ pub fn urem<T: Int>(a: T, b: T) -> Result<T, Trap> {
     }
 }
 
-/// A float rounded toward zero to a signed integer; traps where there is none.
+/// A float rounded toward zero to a signed integer; traps if it does not fit.
 #[inline(always)]
 pub fn ftos_trap<F: Float, T: Int>(a: F) -> Result<T, Trap> {
     let value = a.to_f64().trunc();
@@ -358,7 +358,7 @@ pub fn ftos_trap<F: Float, T: Int>(a: F) -> Result<T, Trap> {
     }
 }
 
-/// A float rounded toward zero to an unsigned integer; traps where there is none.
+/// A float rounded toward zero to an unsigned integer; traps if it does not fit.
 #[inline(always)]
 pub fn ftou_trap<F: Float, T: Int>(a: F) -> Result<T, Trap> {
     let value = a.to_f64().trunc();
@@ -409,7 +409,7 @@ fn saturate_signed(value: f64, bits: u32) -> i64 {
     (value as i64).clamp(-max - 1, max)
 }
 
-/// What a machine's instruction gives. Just below the least integer there may be floats that are rounded to it.
+/// The result of the machine's instruction. Floats just below the least integer may be rounded to it.
 #[inline(always)]
 fn signed_or_least(value: f64, bits: u32) -> i64 {
     let beyond = (1u64 << (bits - 1)) as f64;
@@ -421,7 +421,7 @@ fn saturate_unsigned(value: f64, bits: u32) -> u64 {
     (value as u64).min(u64::MAX >> (64 - bits))
 }
 
-/// A rounding function of Rust may hand a signaling NaN on, and so may its arithmetic.
+/// Rounds a float. Rust's rounding functions may return a signaling NaN, so NaNs are made quiet here.
 #[inline(always)]
 fn rounded<T: Float>(a: T, round: fn(f64) -> f64) -> T {
     let value = a.to_f64();
@@ -476,7 +476,7 @@ mod tests {
     fn rounding_gives_no_signaling_nan() {
         let signaling = f64::from_bits(0x7ff4_0000_0000_0001);
         for round in [floor::<f64>, ceil, trunc, nearest] {
-            // Not known to whoever compiles this.
+            // The compiler must not know the value.
             let rounded = round(core::hint::black_box(signaling)).to_bits();
             assert_eq!(rounded >> 51, 0xfff, "{rounded:x}");
         }

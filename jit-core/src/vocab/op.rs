@@ -1,8 +1,8 @@
-//! The table of operators: one row each, from which everything else is derived.
+//! The table of operators, one row each. Everything else is derived from it.
 //!
-//! The macros, the type checker, constant folding, the interpreter's generator, the reference evaluator, the
-//! tests and the documentation all read this table. A user's crate adds rows of the same shape with
-//! `operators!`; a [`Vocabulary`] is the built-in rows followed by those.
+//! The macros, the type checker, constant folding, the generator of the interpreter, the reference evaluator, the tests and
+//! the documentation all read this table. A user's crate adds rows of the same form with `operators!`; a [`Vocabulary`] is the
+//! built-in rows followed by the user's.
 
 use super::atomic::{Update, update};
 use super::meaning as m;
@@ -15,12 +15,12 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Op(pub u16);
 
-/// What an operand of an operator must be.
+/// The kind of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// The operating type: the result's for arithmetic, the operands' common one for a comparison.
     Same,
-    /// Any integer or float, on its own.
+    /// Any integer or float, whatever the other operands are.
     Value,
     /// An address.
     Ptr,
@@ -28,7 +28,7 @@ pub enum Kind {
     Word,
     /// The outcome of a comparison.
     Flag,
-    /// Something done for its effect.
+    /// A statement, executed for its effect.
     Void,
     /// A branch target.
     Label,
@@ -38,18 +38,18 @@ pub enum Kind {
     Arg,
 }
 
-/// What an operator yields.
+/// The kind of an operator's result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Yields {
     /// A value of the operating type.
     Same,
-    /// A value of the type written as a parameter.
+    /// A value of the type that is written as a parameter.
     Param,
     /// An address.
     Ptr,
     /// A flag.
     Flag,
-    /// Nothing.
+    /// No value.
     Void,
     /// A branch target.
     Label,
@@ -59,14 +59,14 @@ pub enum Yields {
     Arg,
 }
 
-/// A constant that is written after the operands.
+/// A constant that is written behind the operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Param {
     /// The type of the result.
     Type,
     /// A byte offset that fits 32 bits.
     Offset,
-    /// A byte distance between elements; any positive constant.
+    /// A distance in bytes between elements; any positive constant.
     Scale,
     /// A constant of the result's type.
     Value,
@@ -78,30 +78,30 @@ pub enum Param {
     Name,
 }
 
-/// Which of a node's types decides what it does.
+/// The types of a node that its meaning depends on.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
-    /// The result's type; there is no other.
+    /// The result's type; the operands have no other.
     Result,
-    /// The operands' type; the result's is fixed.
+    /// The operands' type; the result's type is fixed.
     Operand,
-    /// Both, and `legal` says which pairs mean something.
+    /// Both types.
     Both {
-        /// Whether a node from the first type to the second means something.
+        /// Whether the operator is defined from the first type to the second.
         legal: fn(Type, Type) -> bool,
     },
-    /// Neither: there is one form only.
+    /// Neither type: the operator has one form only.
     None,
 }
 
-/// How an operator reads its operands. One that is narrower than its fellows is widened by its own sign.
+/// How an operator reads its operands. An operand that is narrower than the others is widened by its own sign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cast {
-    /// All of one width: a difference is an error.
+    /// All operands must have one width.
     None,
-    /// With a sign, if that makes a difference.
+    /// As signed, if the sign matters.
     Signed,
-    /// Without a sign, if that makes a difference.
+    /// As unsigned, if the sign matters.
     Unsigned,
 }
 
@@ -109,41 +109,41 @@ bitflags! {
     /// What passes may assume of an operator.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub struct Props: u32 {
-        /// The value depends on the operands alone; may be moved, shared and dropped.
+        /// The value depends on the operands alone. A node may be moved, shared and dropped.
         const PURE = 1;
         /// The two operands may be swapped.
         const COMMUTES = 1 << 1;
-        /// Depends on memory.
+        /// The operator reads memory.
         const READS = 1 << 2;
-        /// Changes memory.
+        /// The operator writes memory.
         const WRITES = 1 << 3;
-        /// Must not be executed unless its `checks` have passed: it stays in its block, below them.
+        /// A node must not be executed unless its `checks` have passed. It stays in its block, below them.
         const GUARDED = 1 << 4;
-        /// Ends a block.
+        /// The operator ends a block.
         const ENDS = 1 << 5;
-        /// May be written in a template.
+        /// Templates may use the operator.
         const TEMPLATE = 1 << 6;
-        /// May stand in a graph.
+        /// Graphs may contain the operator.
         const GRAPH = 1 << 7;
         /// The last operand kind stands for any number of operands.
         const VARIADIC = 1 << 8;
-        /// As `VARIADIC`, but one more operand of kind `Same` closes the list.
+        /// Like `VARIADIC`, but one more operand of kind `Same` ends the list.
         const LAST_VALUE = 1 << 9;
-        /// May stand only in the graph of a function that others of bytecode call by their own convention.
+        /// Only the graph of a function that other functions call directly may contain the operator.
         const CALLED = 1 << 11;
-        /// May stand in the graph of a stencil only; without `GRAPH`, only until what is open is closed.
+        /// Only the graph of a stencil may contain the operator; without `GRAPH`, only until its open operands are closed.
         const STENCIL = 1 << 10;
-        /// A node's constant says how it touches memory: an [`Access`](crate::ir::graph::Access). `READS` and `WRITES` say what
-        /// it does if that is nothing special.
+        /// A node's constant says how it accesses memory: an [`Access`](crate::ir::graph::Access). `READS` and `WRITES` say
+        /// what an ordinary access does.
         const ACCESS = 1 << 12;
-        /// A result that is a NaN may be any NaN. Which one it is differs from tier to tier.
+        /// A result that is a NaN may be any NaN. Each tier may compute another one.
         const ANY_NAN = 1 << 13;
-        /// The second operand is a count, whose sign says nothing of the result's.
+        /// The second operand is a count. Its sign does not affect the sign of the result.
         const COUNTS = 1 << 14;
     }
 }
 
-/// The set of operating types on which an operator means something.
+/// The set of operating types for which an operator is defined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Types(pub u8);
 
@@ -156,13 +156,13 @@ impl Types {
     pub const WIDE: Types = Types(0b0000_1110);
     /// Both floats.
     pub const FLOAT: Types = Types(0b0011_0000);
-    /// Everything that lives in a register.
+    /// All types of values that registers hold.
     pub const VALUE: Types = Types(0b0011_1111);
     /// 64 bits.
     pub const WORD: Types = Types(0b0000_1000);
-    /// What a register holds whole: the widest integer, and floats.
+    /// The types whose values fill a register or its float part: the widest integer, and floats.
     pub const HELD: Types = Types(0b0011_1000);
-    /// What is in the low bits of a register, too.
+    /// The types in `HELD`, and the 32-bit integer, which fills the low half of a register.
     pub const HANDED: Types = Types(0b0011_1100);
 
     /// Whether `ty` is in the set.
@@ -170,7 +170,7 @@ impl Types {
         self.0 & (1 << ty as u8) != 0
     }
 
-    /// The members, in order.
+    /// The members in order.
     pub fn iter(self) -> impl Iterator<Item = Type> {
         Type::ALL.into_iter().filter(move |ty| self.contains(*ty))
     }
@@ -179,23 +179,23 @@ impl Types {
 /// The two types of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct Sig {
-    /// The type of the operands, where the operator's key reads it; else `Void`.
+    /// The type of the operands if the operator's key depends on it, else `Void`.
     pub from: Type,
     /// The type of the result.
     pub ty: Type,
 }
 
-/// The reference meaning: operands as bits (params after them), result as bits.
+/// The reference meaning on bits. The arguments are the operands, then the params.
 pub type Reference = fn(Sig, &[u64]) -> Result<u64, Trap>;
 
 /// A condition under which a guarded operator traps, as template text over `$0 $1`.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
-    /// What happens then.
+    /// The trap that is raised.
     pub trap: Trap,
-    /// A flag expression in the template language. `%min` is the least integer of the operating type; of the floats
-    /// that have no integer of the result's type, `%below` and `%above` are the ones nearest to the signed ones, and
-    /// `%beyond` is the one above the unsigned ones.
+    /// A flag expression in the template language. `%min` is the least integer of the operating type. `%below` and `%above`
+    /// are the floats next to the range of the signed result type on either side; `%beyond` is the float next above the range
+    /// of the unsigned one.
     pub when: &'static str,
     /// The key types on which this check is needed.
     pub on: Types,
@@ -204,36 +204,36 @@ pub struct Check {
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct OpInfo {
-    /// How templates, patterns and dumps spell it.
+    /// The name in templates, patterns and dumps.
     pub name: &'static str,
     /// The operands in order.
     pub operands: &'static [Kind],
-    /// The constants after them.
+    /// The constants behind the operands.
     pub params: &'static [Param],
     /// The result.
     pub yields: Yields,
-    /// Which type decides.
+    /// The types that the meaning depends on.
     pub key: Key,
-    /// The operating types on which it means something.
+    /// The operating types for which it is defined.
     pub types: Types,
-    /// How it reads operands.
+    /// How it reads its operands.
     pub cast: Cast,
-    /// For an operator whose operands' sign counts: the one that does the same to unsigned operands. In templates the name of
-    /// the first stands for both.
+    /// For an operator that depends on its operands' sign, its counterpart on unsigned operands. In templates, the name of the
+    /// signed operator stands for both.
     pub unsigned: Option<Op>,
-    /// What passes may assume.
+    /// The properties that passes may assume.
     pub props: Props,
-    /// What it computes, if it computes anything.
+    /// The value that it computes, if it is an operator on values.
     pub reference: Option<Reference>,
-    /// What it makes of what is in memory at its first operand, if it does so at once for all threads. Its result is what was
-    /// there.
+    /// The new value that an atomic read-modify-write operator stores at the address in its first operand. Its result is the
+    /// old value.
     pub update: Option<Update>,
-    /// When it traps.
+    /// The conditions under which it traps.
     pub checks: &'static [Check],
 }
 
 impl OpInfo {
-    /// Whether a node of this operator with these types means something.
+    /// Whether the operator is defined for a node with these types.
     pub fn allows(&self, sig: Sig) -> bool {
         match self.key {
             Key::None => true,
@@ -243,7 +243,7 @@ impl OpInfo {
         }
     }
 
-    /// Every pair of types with which a node of this operator means something.
+    /// Every pair of types for which the operator is defined.
     pub fn sigs(&self) -> Vec<Sig> {
         let fixed = match self.yields {
             Yields::Flag => Type::Flag,
@@ -262,13 +262,13 @@ impl OpInfo {
         }
     }
 
-    /// Whether it calls: what it does is said by a [`CallData`](crate::ir::graph::CallData), and its operands follow a
-    /// convention.
+    /// Whether the operator is a call: a [`CallData`](crate::ir::graph::CallData) describes its effect, and its operands
+    /// follow a calling convention.
     pub const fn is_call(&self) -> bool {
         matches!(self.operands, [.., Kind::Args])
     }
 
-    /// Whether it calls what may be known only when the code runs.
+    /// Whether it is a call whose callee may be known only at run time.
     pub fn calls_addresses(&self) -> bool {
         self.is_call() && self.operands.contains(&Kind::Ptr)
     }
@@ -293,7 +293,7 @@ impl OpInfo {
     }
 }
 
-/// Calls a generic meaning at the type that `$ty` says.
+/// Evaluates an expression at the Rust type that corresponds to `$ty`.
 macro_rules! at {
     (int $ty:expr, $T:ident => $body:expr) => {
         match $ty {
@@ -360,7 +360,7 @@ macro_rules! at {
     };
 }
 
-/// A reference meaning on bits from a typed one: how many operands, over which types, plain or trapping.
+/// Makes a reference meaning on bits from a typed one, given the number of operands, their types, and whether it traps.
 macro_rules! reference {
     ($f:ident 1 $set:ident result) => { Some(|sig, a| Ok(at!($set sig.ty, T => m::Num::to_bits(m::$f::<T>(m::Num::from_bits(a[0])))))) };
     ($f:ident 2 $set:ident result) => { Some(|sig, a| Ok(at!($set sig.ty, T => m::Num::to_bits(m::$f::<T>(m::Num::from_bits(a[0]), m::Num::from_bits(a[1])))))) };
@@ -439,10 +439,10 @@ macro_rules! operator_table {
 const ZERO_DIVIDES: Check = Check { trap: Trap::DivideByZero, when: "(zr $1)", on: Types::INT };
 const LEAST_OVERFLOWS: Check =
     Check { trap: Trap::Overflow, when: "(all (eq $1 -1) (eq $0 %min))", on: Types::INT };
-/// The float is beyond the range of the signed result on either side, or NaN.
+/// The float does not fit the signed result, or is NaN.
 const OUT_OF_RANGE: Check =
     Check { trap: Trap::BadConversion, when: "(notf (all (gt $0 %below) (lt $0 %above)))", on: Types::FLOAT };
-/// As above, for an unsigned result.
+/// The float does not fit the unsigned result, or is NaN.
 const OUT_OF_UNSIGNED: Check =
     Check { trap: Trap::BadConversion, when: "(notf (all (gt $0 -1.0) (lt $0 %beyond)))", on: Types::FLOAT };
 
@@ -455,7 +455,7 @@ operator_table! {
     IDX "idx" (Ptr Word) [Scale] -> Ptr, Key::None, NONE, Unsigned, [PURE TEMPLATE GRAPH], (idx);
     COPY "copy" (Same) [] -> Same, Key::Result, VALUE, None, [PURE TEMPLATE GRAPH], (copy 1 value result);
 
-    // Memory that threads share. No pass moves what touches memory past one of these.
+    // Memory that threads share. No pass moves an access of memory past one of these operators.
     ATOMIC_LOAD "atomic_load" (Ptr) [Type Order] -> Param, Key::Result, INT, None, [READS WRITES TEMPLATE GRAPH], (none) updates keep;
     ATOMIC_STORE "atomic_store" (Ptr Same) [Type Order] -> Void, Key::Operand, INT, None, [READS WRITES TEMPLATE GRAPH], (none) updates put;
     ATOMIC_SWAP "atomic_swap" (Ptr Same) [Type Order] -> Param, Key::Result, INT, None, [READS WRITES TEMPLATE GRAPH], (none) updates put;
@@ -539,7 +539,7 @@ operator_table! {
     COPYSIGN "copysign" (Same Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (copysign 2 float result);
     CANONICAL_NAN "canonical_nan" (Same) [] -> Same, Key::Result, FLOAT, None, [PURE TEMPLATE GRAPH], (canonical_nan 1 float result);
 
-    // Choice. In a template both arms of a `select` are computed; only one arm of an `if` is.
+    // Choice. In a template both arms of a `select` are evaluated, but only one arm of an `if`.
     SELECT "select" (Flag Same Same) [] -> Same, Key::Result, VALUE, Signed, [PURE TEMPLATE GRAPH], (select);
 
     // Logic and control, which templates lower to blocks.
@@ -576,23 +576,23 @@ operator_table! {
     LOCAL "local" () [] -> Ptr, Key::None, NONE, None, [PURE TEMPLATE GRAPH], (none);
     STACK "stack" () [] -> Ptr, Key::None, NONE, None, [PURE TEMPLATE GRAPH], (none);
 
-    // What only graphs have.
+    // Operators that templates cannot use.
     PARAM "param" () [] -> Same, Key::Result, VALUE, None, [GRAPH], (none);
     JUMP "jump" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     BR "br" (Flag) [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     EXIT_AT "exit_at" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     RET "ret" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
-    // Another function of bytecode takes this one's place, as was noted before.
+    // Ends the function in favor of another function of bytecode, which was noted before.
     TAILED "tailed" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
-    // Words of the engine's at known addresses, which nothing in a graph reads or writes but these: one that another thread may
-    // change, read anew each time, where it stands; and one from which one is taken each time: what is left.
+    // Words of the engine at known addresses, which no other nodes access. `POLL` reads one that another thread may change;
+    // each node reads it anew, at its place. `SPEND` decrements one and returns the rest.
     POLL "poll" () [Code] -> Ptr, Key::None, NONE, None, [READS GRAPH], (none);
     SPEND "spend" () [Code] -> Ptr, Key::None, NONE, None, [READS GRAPH], (none);
-    // A call of a function of bytecode with arguments from memory.
+    // A call of a function of bytecode with its arguments in memory.
     INVOKE_SPREAD "invoke_spread" (Ptr Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
 
-    // What only functions have that others of bytecode call: their arguments, those that are on the stack by number; a
-    // frame of their own; the ends; and what goes on where they leave.
+    // Operators of functions that other functions of bytecode call directly: the arguments (those on the stack by number), a
+    // frame of their own, the ends, and the function that continues after an exit.
     ARGUMENT0 "argument0" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
     ARGUMENT1 "argument1" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
     ARGUMENT2 "argument2" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
@@ -604,8 +604,8 @@ operator_table! {
     FAIL "fail" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS CALLED], (none);
     HAND_OVER "hand_over" (Args) [] -> Void, Key::None, NONE, None, [READS WRITES GRAPH ENDS CALLED], (none);
 
-    // What only stencils have: one opcode's template with its operands left open. The machine's own pointers are kept
-    // in registers from bytecode to bytecode, and so is a value that the next bytecode may want.
+    // Operators of stencils, in which an opcode's operands are left open. The machine's own pointers are kept in registers
+    // from bytecode to bytecode, and so is a value that the next bytecode may need.
     OPEN "open" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     OPEN_ADDR "open_addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, None, [PURE STENCIL], (none);
     KEPT_TC "kept_tc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
@@ -618,11 +618,12 @@ operator_table! {
 }
 
 impl Op {
-    /// The arguments that a function of bytecode may get in registers when another calls it; how many do is the machine's business.
+    /// The arguments that a function of bytecode may receive in registers from another; the machine decides how many of them
+    /// do.
     pub const ARGUMENTS: [Op; 5] =
         [Op::ARGUMENT0, Op::ARGUMENT1, Op::ARGUMENT2, Op::ARGUMENT3, Op::ARGUMENT4];
 
-    /// How many operators are built in; a user's follow.
+    /// The number of built-in operators; a user's operators follow them.
     pub const BUILTINS: u16 = BUILTIN.len() as u16;
 }
 
@@ -635,7 +636,7 @@ impl fmt::Debug for Op {
     }
 }
 
-/// The built-in operators and those a user added.
+/// The built-in operators and those that a user added.
 #[derive(Clone, Copy, Debug)]
 pub struct Vocabulary {
     /// A user's rows; the first is operator number [`Op::BUILTINS`].
@@ -665,7 +666,7 @@ impl Vocabulary {
         BUILTIN.iter().chain(self.extra).enumerate().map(|(at, info)| (Op(at as u16), info))
     }
 
-    /// What a node computes from operands given as bits; `None` if it is not an operator on values.
+    /// Computes a node's value from operands given as bits; `None` if the operator is not one on values.
     pub fn evaluate(self, op: Op, sig: Sig, operands: &[u64]) -> Option<Result<u64, Trap>> {
         self.info(op).reference.map(|reference| reference(sig, operands))
     }

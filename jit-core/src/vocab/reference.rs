@@ -1,17 +1,17 @@
-//! What the reference says of each word of the template language, with examples.
+//! The text of the language reference on each word of the template language, with examples.
 //!
-//! `cargo xtask reference` makes docs/operators.md, the documents of `template!` and a test of these: what an operator
-//! takes, gives and traps on is read off its row. In examples `$a` is 7, `$b` is -2, `$u` is the greatest `u64`, `$x` is
-//! 2.5, `$p` is the address of the numbers 10, 20, 30 and 40 of type `i64`, `$k` is the constant 5, `$run` is two VM
-//! registers with 3 and 4, `$f` is the number of a function that adds its two arguments, and `$to` is where 99 is returned.
+//! `cargo xtask reference` makes docs/operators.md, the documentation of `template!` and a test from these texts. An
+//! operator's operands, result and traps come from its row. In examples `$a` is 7, `$b` is -2, `$u` is the greatest `u64`,
+//! `$x` is 2.5, `$p` is the address of the numbers 10, 20, 30 and 40 of type `i64`, `$k` is the constant 5, `$run` is two VM
+//! registers with 3 and 4, `$f` is the number of a function that adds its two arguments, and at `$to` the function returns 99.
 
 use super::op::{Kind, Param};
 use super::{Op, OpInfo, Vocabulary};
 
-/// Words that belong together.
+/// A group of related words.
 #[derive(Clone, Copy, Debug)]
 pub struct Section {
-    /// What they are about.
+    /// The heading.
     pub title: &'static str,
     /// The words.
     pub entries: &'static [Entry],
@@ -20,26 +20,26 @@ pub struct Section {
 /// A word of the template language.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// An operator's name, or another word with how it is written.
+    /// An operator's name, or another word of the language.
     pub word: &'static str,
-    /// How it is written, where no row says it.
+    /// The syntax, for a word that is no operator.
     pub form: Option<&'static str>,
-    /// What its row does not say of it.
+    /// The description: the facts that the operator's row does not tell.
     pub says: &'static str,
-    /// Expressions: the type of the output that takes the value, the expression, and the value. What traps has `!` and the
-    /// trap for a value.
+    /// Expressions: the type of the output that takes the value, the expression, and the value. For an expression that traps,
+    /// these are `!` and the trap.
     pub examples: &'static [(&'static str, &'static str, &'static str)],
 }
 
 impl Entry {
-    /// The row of an operator.
+    /// The row of the operator, if the word is one.
     pub fn row(&self) -> Option<(Op, &'static OpInfo)> {
         Vocabulary::BUILTIN.iter().find(|(_, info)| info.name == self.word)
     }
 }
 
 impl OpInfo {
-    /// How templates write it: `(load address type)`.
+    /// The syntax in templates: `(load address type)`.
     pub fn form(&self) -> String {
         let operands = self.operands.iter().map(|kind| match kind {
             Kind::Ptr => "address",
@@ -315,7 +315,7 @@ mod tests {
         }
         for entry in entries() {
             assert!(entry.row().is_some() || entry.form.is_some(), "`{}` is no operator", entry.word);
-            // `set` and `place` stand in templates that store outputs themselves, and have tests of their own.
+            // `set` and `place` occur in templates that store outputs themselves, which have tests of their own.
             let is_shown =
                 entry.examples.iter().any(|(_, code, _)| code.contains(&format!("({}", entry.word)));
             assert!(is_shown || ["set", "place"].contains(&entry.word), "`{}` has no example", entry.word);

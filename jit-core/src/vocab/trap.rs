@@ -1,4 +1,4 @@
-//! Why execution of a function stopped without a result.
+//! The reason why execution of a function stopped without a result.
 
 use core::fmt;
 
@@ -15,22 +15,21 @@ pub enum Trap {
     DivideByZero,
     /// The least integer divided by minus one.
     Overflow,
-    /// A float with no integer of the wanted kind.
+    /// A float that does not fit the integer type it is converted to.
     BadConversion,
-    /// Calls nest too deep: the stack of frames or the machine's own is used up.
+    /// Calls are nested too deeply: the stack of frames or the machine's stack is used up.
     StackOverflow,
-    /// A function of bytecode was to be called that is not there, or that has not as many registers as it was given
-    /// arguments.
+    /// The callee of a call between functions of bytecode does not exist, or has fewer registers than the call has arguments.
     BadCall,
     /// A trap that a template raised with `(trap code)`.
     User(u16),
 }
 
 impl Trap {
-    /// The first code that stands for [`Trap::User`].
+    /// The code of `Trap::User(0)`.
     const FIRST_USER: u32 = 16;
 
-    /// The number that stands for this trap in compiled code; never zero.
+    /// The number of this trap in compiled code; never zero.
     ///
     /// ```
     /// # use azulejo_core::vocab::Trap;
@@ -47,7 +46,7 @@ impl Trap {
         }
     }
 
-    /// The trap that `code` stands for.
+    /// The trap with this number.
     ///
     /// ```
     /// # use azulejo_core::vocab::Trap;

@@ -1,7 +1,7 @@
-//! The types that values have.
+//! The types of values.
 //!
-//! [`Scalar`] is what a user writes in a template: a Rust scalar with a sign. [`Type`] is what the passes and
-//! the machine see: a width and a register class. A scalar's sign decides only how a narrow value is widened.
+//! [`Scalar`] is the type that a user writes in a template: a Rust scalar with a sign. [`Type`] is the type that the passes
+//! and the machine see: a width and a register class. A scalar's sign only decides how a narrow value is widened.
 
 use core::fmt;
 
@@ -31,7 +31,7 @@ pub enum Type {
     F32,
     /// A 64-bit IEEE float.
     F64,
-    /// The outcome of a comparison. Lives in no register: it is consumed where it is made.
+    /// The outcome of a comparison. It lives in no register: it is consumed where it is produced.
     Flag,
     /// No value.
     Void,
@@ -82,7 +82,7 @@ impl Type {
         if self.is_float() { Class::Float } else { Class::Int }
     }
 
-    /// All ones in the bits this type has.
+    /// A number with ones in the bits of this type.
     pub const fn mask(self) -> u64 {
         match self.bits() {
             0 => 0,
@@ -92,12 +92,12 @@ impl Type {
         }
     }
 
-    /// The bits of `value` that this type has; the rest are zero. Every constant is kept in this form.
+    /// The bits of `value` that fit this type; the rest are zero. Every constant is kept in this form.
     pub const fn truncate(self, value: u64) -> u64 {
         value & self.mask()
     }
 
-    /// The bits of an integer of this type read as a signed number.
+    /// The value of an integer of this type, read as signed.
     pub const fn signed(self, bits: u64) -> i64 {
         let unused = 64 - self.bits();
         ((bits << unused) as i64) >> unused
@@ -129,7 +129,7 @@ impl fmt::Display for Type {
     }
 }
 
-/// A type as templates and opcode enums spell it.
+/// A type as it is spelled in templates and opcode enums.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "each variant is the Rust scalar of its own name")]
@@ -181,7 +181,7 @@ impl Scalar {
         matches!(self, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64)
     }
 
-    /// How templates spell it.
+    /// The name in templates.
     pub const fn name(self) -> &'static str {
         match self {
             Scalar::I8 => "i8",
@@ -198,7 +198,7 @@ impl Scalar {
         }
     }
 
-    /// The scalar that templates spell `name`.
+    /// The scalar that is spelled `name` in templates.
     pub fn from_name(name: &str) -> Option<Scalar> {
         Scalar::ALL.into_iter().find(|scalar| scalar.name() == name)
     }
