@@ -1,63 +1,63 @@
-//! The assignment: where every operand is, and what moves between.
+//! The assignment: the place of every operand, and the moves between places.
 
 use super::index::{InstId, LiveRange, Slot};
 use super::ranges::Segment;
 use crate::target::{Reg, RegSet};
 use crate::vocab::Type;
 
-/// Where a value is.
+/// The place of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub enum Loc {
     /// In a register.
     Reg(Reg),
     /// In a spill slot.
     Slot(Slot),
-    /// In this 8-byte unit of the outgoing argument area (only ever a move's destination).
+    /// In this 8-byte unit of the outgoing argument area. Moves only write there, never read.
     OutArg(u16),
 }
 
-/// Where a move takes its value from.
+/// The source of a move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// From where a value is.
+    /// The value in a place.
     Loc(Loc),
-    /// It is a constant.
+    /// A constant.
     Const(u64),
 }
 
 /// One move. Moves never change the CPU's flags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Move {
-    /// Before which instruction.
+    /// The instruction that the move precedes.
     pub before: InstId,
-    /// From where.
+    /// The source.
     pub from: Source,
-    /// To where.
+    /// The destination.
     pub to: Loc,
-    /// What is moved; the whole slot for slot to slot.
+    /// The type of the value. A move from slot to slot moves the whole slot.
     pub ty: Type,
 }
 
-/// Part of a live range that is in one place, for who wants to see what the allocator did with it.
+/// A part of a live range that is in one place. Observers use it to show the allocator's work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part<'a> {
-    /// Of which range.
+    /// The live range.
     pub range: LiveRange,
-    /// Where the part is live.
+    /// The positions at which the part is live.
     pub segments: &'a [Segment],
-    /// Where it is; a constant that is in no register is nowhere: it is made again.
+    /// The place; none for a constant that is in no register, since it is rematerialized.
     pub place: Option<Loc>,
 }
 
-/// The allocator's answer, beside the tile list it is about.
+/// The result of register allocation, which complements the tile list.
 #[derive(Clone, Debug, Default)]
 pub struct Assignment {
-    /// For each entry of `TileList::operands` its place. (`OutArg` for an operand that was stored there.)
+    /// The place of each entry of `TileList::operands`; `OutArg` for an operand that was stored there.
     pub locs: Vec<Loc>,
-    /// Sorted by instruction; those before one instruction are done in order. Moves on an edge stand before the
-    /// last instruction of its source (if that has one successor) or the first of its target.
+    /// The moves, sorted by instruction; those before one instruction are executed in order. Moves on an edge precede the last
+    /// instruction of its source (if the source has one successor) or the first instruction of its target.
     pub moves: Vec<Move>,
-    /// How many spill slots there are.
+    /// The number of spill slots.
     pub slots: u32,
     /// Every register that is written.
     pub used: RegSet,

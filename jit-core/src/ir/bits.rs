@@ -1,8 +1,8 @@
-//! A set of small numbers, a bit for each.
+//! A set of small numbers, with one bit for each.
 
 use core::fmt;
 
-/// A set of numbers below a length that it is made for. A number that it has no room for is not in it.
+/// A set of numbers below the length that it was made for. Other numbers are never in it.
 ///
 /// ```
 /// # use azulejo_core::ir::bits::BitSet;
@@ -19,12 +19,12 @@ pub struct BitSet {
     words: Vec<u64>,
 }
 
-/// How many words a set of so many numbers has.
+/// The number of words that hold the numbers below `len`.
 const fn n_words(len: usize) -> usize {
     len.div_ceil(u64::BITS as usize)
 }
 
-/// The word that a number's bit is in, and the bit.
+/// The index of the word that holds a number's bit, and the bit's mask.
 const fn place(number: usize) -> (usize, u64) {
     (number / u64::BITS as usize, 1 << (number % u64::BITS as usize))
 }
@@ -35,12 +35,12 @@ impl BitSet {
         BitSet { words: vec![0; n_words(len)] }
     }
 
-    /// All numbers below `len`, and perhaps some more.
+    /// The set of all numbers below `len`, and perhaps of some greater ones.
     pub fn full(len: usize) -> BitSet {
         BitSet { words: vec![u64::MAX; n_words(len)] }
     }
 
-    /// Takes all numbers out.
+    /// Removes all numbers.
     pub fn clear(&mut self) {
         self.words.fill(0);
     }
@@ -52,7 +52,7 @@ impl BitSet {
         self.words.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// Puts a number in, for which there is room. Tells whether it was not in it.
+    /// Inserts a number, which must be below the length. Returns whether it was new.
     #[inline]
     pub fn insert(&mut self, number: usize) -> bool {
         let (word, bit) = place(number);
@@ -61,19 +61,19 @@ impl BitSet {
         is_new
     }
 
-    /// Takes a number out, for which there is room.
+    /// Removes a number, which must be below the length.
     #[inline]
     pub fn remove(&mut self, number: usize) {
         let (word, bit) = place(number);
         self.words[word] &= !bit;
     }
 
-    /// Puts in all that another set of the same length has. Tells whether there was anything new.
+    /// Inserts all members of another set of the same length. Returns whether the set has changed.
     pub fn unite(&mut self, other: &BitSet) -> bool {
         self.change(other, |word, other| word | other)
     }
 
-    /// Takes out all that another set of the same length has not. Tells whether there was any.
+    /// Removes all numbers that are not in another set of the same length. Returns whether the set has changed.
     pub fn intersect(&mut self, other: &BitSet) -> bool {
         self.change(other, |word, other| word & other)
     }
@@ -87,7 +87,7 @@ impl BitSet {
         has_changed
     }
 
-    /// How many numbers are in it.
+    /// The number of members.
     #[allow(clippy::len_without_is_empty, reason = "nobody asks whether there are any")]
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()

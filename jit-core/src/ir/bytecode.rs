@@ -1,4 +1,4 @@
-//! Bytecode as azulejo sees it: what `derive(Bytecode)` tells of an opcode enum.
+//! Bytecode as azulejo sees it: the description of an opcode enum that `derive(Bytecode)` makes.
 
 use super::template::Template;
 use crate::vocab::{OpInfo, Scalar, Trap};
@@ -7,7 +7,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::AtomicU64;
 
-/// The most operands that one opcode may have.
+/// The greatest number of operands of one opcode.
 pub const MAX_OPERANDS: usize = 16;
 
 macro_rules! register_operand {
@@ -97,7 +97,7 @@ macro_rules! stack_operand {
         pub struct $name<T>(PhantomData<fn() -> T>);
 
         impl<T> $name<T> {
-            /// The operand; where it is follows from the depth of the stack.
+            /// The operand. Its slot follows from the height of the stack.
             ///
             /// ```
             /// # use azulejo_core::ir::bytecode as azulejo;
@@ -134,7 +134,7 @@ macro_rules! stack_operand {
 }
 
 stack_operand! {
-    /// A value taken from the operand stack. The last `Pop` of an opcode is the top.
+    /// A value popped from the operand stack. The last `Pop` of an opcode is the top.
     ///
     /// ```
     /// # use azulejo_core::ir::bytecode as azulejo;
@@ -146,7 +146,7 @@ stack_operand! {
     Pop
 }
 stack_operand! {
-    /// A value put on the operand stack, after everything was popped. The last `Push` is the new top.
+    /// A value pushed on the operand stack, after all pops. The last `Push` is the new top.
     ///
     /// ```
     /// # use azulejo_core::ir::bytecode as azulejo;
@@ -175,7 +175,7 @@ impl<T> From<T> for Imm<T> {
     }
 }
 
-/// A position in the same function's code.
+/// The index of a bytecode of the same function.
 ///
 /// ```
 /// # use azulejo_core::ir::bytecode as azulejo;
@@ -193,7 +193,7 @@ impl From<u32> for Label {
     }
 }
 
-/// A run of a function's label list; the last entry is where all other values go.
+/// A run of a function's label list. The last label is the default.
 ///
 /// ```
 /// # use azulejo_core::ir::bytecode as azulejo;
@@ -207,9 +207,9 @@ impl From<u32> for Label {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Labels {
-    /// The first entry.
+    /// The index of the first label.
     pub first: u32,
-    /// How many.
+    /// How many labels the run has.
     pub count: u32,
 }
 
@@ -227,7 +227,7 @@ pub struct Labels {
 pub struct Regs {
     /// The first register.
     pub first: u32,
-    /// How many.
+    /// How many registers the run has.
     pub count: u32,
 }
 
@@ -245,11 +245,11 @@ pub struct Regs {
 pub struct RegsMut {
     /// The first register.
     pub first: u32,
-    /// How many.
+    /// How many registers the run has.
     pub count: u32,
 }
 
-/// What kind of operand a field of an opcode is.
+/// The kind of operand that a field of an opcode is.
 ///
 /// ```
 /// # use azulejo_core::ir::bytecode as azulejo;
@@ -288,7 +288,7 @@ impl OperandKind {
         [In, Out, InOut, Pop, Push, Imm, Label, Labels, Regs, RegsMut]
     };
 
-    /// What the type of its fields is called.
+    /// The name of the type of such fields.
     ///
     /// ```
     /// # use azulejo_core::ir::bytecode as azulejo;
@@ -310,7 +310,7 @@ impl OperandKind {
         }
     }
 
-    /// The kind whose fields have a type of this name.
+    /// The kind of a field whose type has this name.
     ///
     /// ```
     /// # use azulejo_core::ir::bytecode as azulejo;
@@ -337,7 +337,7 @@ pub struct OperandInfo {
     pub name: &'static str,
     /// Its kind.
     pub kind: OperandKind,
-    /// The scalar, where the kind has one.
+    /// The operand's scalar, if its kind has one.
     pub scalar: Option<Scalar>,
 }
 
@@ -358,7 +358,7 @@ pub struct OpcodeInfo {
     pub operands: &'static [OperandInfo],
 }
 
-/// Where the registers are that a bytecode names one by one, if it names some and verification has nothing else to see to.
+/// The places of a bytecode's register operands, for an opcode whose operands need no other verification.
 ///
 /// ```
 /// # use azulejo_core::ir::bytecode::{Bytecode, Registers};
@@ -369,13 +369,13 @@ pub struct OpcodeInfo {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Registers {
-    /// How many bytes from the bytecode's start; some repeat if there are fewer.
+    /// The offset of each register operand from the bytecode's start, in bytes; some repeat if there are fewer than four.
     offsets: [u16; 4],
 }
 
 impl Registers {
-    /// Of an opcode whose operands are so many bytes from its start; nothing if not all are registers and immediates, or
-    /// if there is no register or too many.
+    /// The places of an opcode's registers, given its operands and their offsets in bytes. `None` if not all operands are
+    /// registers and immediates, or if there is no register or too many.
     ///
     /// ```
     /// # use azulejo_core::ir::bytecode::{OperandInfo, OperandKind, Registers};
@@ -408,7 +408,7 @@ impl Registers {
         Some(Registers { offsets: found })
     }
 
-    /// Of all opcodes of a bytecode.
+    /// The places for all opcodes of a bytecode.
     ///
     /// ```
     /// # use azulejo_core::ir::bytecode::{OpcodeInfo, OperandInfo, OperandKind, Registers};
@@ -429,7 +429,7 @@ impl Registers {
         all
     }
 
-    /// How many bytes from the bytecode's start they are; some may be there more than once.
+    /// The offsets of the registers from the bytecode's start, in bytes. Some may occur more than once.
     ///
     /// ```
     /// # use azulejo_core::ir::bytecode::{OperandInfo, OperandKind, Registers};
@@ -441,11 +441,11 @@ impl Registers {
     }
 }
 
-/// An operand's value. A register's number, an immediate's bits (extended to 64 by its own type), a label's
-/// position; for a run, the first in the low half and the count in the high half; zero for `Pop` and `Push`.
+/// An operand's value: a register's number, an immediate's bits (extended to 64 by its own type), or a label's position. For a
+/// run, the low half is the first entry and the high half the count. Zero for `Pop` and `Push`.
 pub type Raw = u64;
 
-/// Whether one of these holds.
+/// Whether one of the flags is set.
 #[doc(hidden)]
 pub const fn any(flags: &[bool]) -> bool {
     let mut at = 0;
@@ -458,36 +458,36 @@ pub const fn any(flags: &[bool]) -> bool {
     false
 }
 
-/// The registers or labels that an operand is a run of.
+/// The numbers of the registers or labels in a run, given the operand's value.
 pub(crate) fn run_of(raw: Raw) -> core::ops::Range<usize> {
     let (first, count) = (raw as u32 as usize, (raw >> 32) as usize);
     first..first + count
 }
 
-/// How one bytecode, or a whole run of the interpreter, ended.
+/// The outcome of one bytecode, or of a whole run of the interpreter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
-    /// Go on at the next bytecode.
+    /// Control continues at the next bytecode.
     Next,
-    /// Go on at this bytecode.
+    /// Control continues at this bytecode.
     Jump(u32),
-    /// The function is done; the bits of its result (zero if none).
+    /// The function has returned; the bits of its result (zero if it has none).
     Return(u64),
     /// The function failed.
     Trap(Trap),
-    /// Another function takes its place, which [`Functions::set_tail_call`] was told of.
+    /// Another function takes this one's place: the one that [`Functions::set_tail_call`] was given.
     Tail,
 }
 
 /// The functions that templates can call: those of the engine that runs them.
 pub trait Functions<C> {
-    /// Runs a function to its end with these bits in its first VM registers; the bits of its result.
+    /// Runs a function to its end with these bits in its first VM registers. Returns the bits of its result.
     fn invoke(&self, context: *mut C, function: u32, args: &[u64]) -> Result<u64, Trap>;
-    /// Notes which function is to run when the one that runs now has ended, and with what.
+    /// Records the function that runs next, when the current one has ended, and its arguments.
     fn set_tail_call(&self, context: *mut C, function: u32, args: &[u64]) -> Result<(), Trap>;
 }
 
-/// There are none.
+/// The absence of functions: every call fails.
 #[derive(Clone, Copy, Debug)]
 pub struct NoFunctions;
 
@@ -507,26 +507,26 @@ impl<C> fmt::Debug for dyn Functions<C> + '_ {
     }
 }
 
-/// What one bytecode's interpreter arm works on.
+/// The state that one bytecode's interpreter arm works on.
 #[derive(Debug)]
 pub struct Machine<'a, C> {
     /// The slots of the VM registers.
     pub frame: *mut u64,
-    /// What `(tc)` is.
+    /// The value of `(tc)`.
     pub context: *mut C,
-    /// What `(cu)` is.
+    /// The value of `(cu)`.
     pub unit: *const (),
-    /// What `Labels` operands point into.
+    /// The list that `Labels` operands point into.
     pub labels: &'a [u32],
-    /// How many more jumps back may be made before the interpreter stops to be asked whether it is to go on.
+    /// How many more backward jumps the interpreter may make before it stops and asks its caller whether to continue.
     pub budget: &'a Cell<i32>,
-    /// Not zero once the program is to stop: then it stops at the next jump back.
+    /// Nonzero once the program is to stop. The interpreter then stops at the next backward jump.
     pub stop: &'a AtomicU64,
     /// The functions that templates can call.
     pub functions: &'a dyn Functions<C>,
 }
 
-/// A word for programs that nobody stops.
+/// A stop word for programs that are never stopped.
 pub static NEVER: AtomicU64 = AtomicU64::new(0);
 
 /// An opcode enum. Implemented by `#[derive(Bytecode)]` only.
@@ -543,40 +543,40 @@ pub static NEVER: AtomicU64 = AtomicU64::new(0);
 ///
 /// # Safety
 ///
-/// `opcode` must be the number of a row of `OPCODES`; `operands` must give as many values as that says, in order, which
-/// must be where `OFFSETS` says; and `templates` must describe what `interpret` does. Compilers and what they compile
-/// trust all that.
+/// `opcode` must be the number of a row of `OPCODES`; `operands` must return the values that the row lists, in order, and they
+/// must be at the offsets in `OFFSETS`; and `templates` must describe what `interpret` does. The compilers and the compiled
+/// code trust all of this.
 pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
-    /// What `(tc)` points to.
+    /// The type that `(tc)` points to.
     type Context;
     /// Every opcode, by number.
     const OPCODES: &'static [OpcodeInfo];
-    /// The operators a user's crate added.
+    /// The operators that a user's crate added.
     const OPERATORS: &'static [OpInfo];
-    /// For each opcode, how many bytes from the start of a bytecode each operand is. `Pop` and `Push` take no room there.
+    /// For each opcode, the offset of each operand from the bytecode's start, in bytes. `Pop` and `Push` take no room.
     const OFFSETS: &'static [&'static [u16]];
-    /// For each opcode what [`Registers::of`] makes of that.
+    /// For each opcode, the result of [`Registers::of`].
     const REGISTERS: &'static [Option<Registers>];
 
-    /// For each opcode whether its template takes `(cu)`; empty if none does.
+    /// For each opcode, whether its template takes `(cu)`; empty if no template does.
     const TAKES_UNIT: &'static [bool];
 
     /// The opcode's number.
     fn opcode(&self) -> usize;
     /// The operands' values; those of `Pop` and `Push` are zero.
     fn operands(&self) -> [Raw; MAX_OPERANDS];
-    /// What each opcode means, by number.
+    /// The template of each opcode, by number.
     fn templates() -> &'static [&'static Template];
-    /// The same for code whose accesses in `(within …)` may fault.
+    /// The templates for code in which accesses in `(within …)` may fault.
     fn guarded_templates() -> &'static [&'static Template];
-    /// Runs `code` from `pc` until it returns or traps; also says at which bytecode that was. Ends with a `Jump` before a
-    /// jump back for which there is no budget. `depth` is the height of the operand stack at `pc`, whose first slot
-    /// is number `locals`.
+    /// Runs `code` from `pc` until it returns or traps; also returns the index of the last bytecode. Ends with a `Jump` before
+    /// a backward jump for which no budget is left. `depth` is the height of the operand stack at `pc`; the stack's first slot
+    /// has the number `locals`.
     ///
     /// # Safety
     ///
-    /// The code must have been verified, the frame must have as many slots as `verify` said, and the context
-    /// must be valid for as long as this runs.
+    /// The code must have been verified, the frame must have the number of slots that `verify` returned, and the context must
+    /// be valid for the whole run.
     unsafe fn interpret(
         code: &[Self],
         machine: &Machine<'_, Self::Context>,
@@ -586,33 +586,33 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     ) -> (Flow, u32);
 }
 
-/// Links an opcode's number to the type that stands for it in messages. Implemented by `#[derive(Bytecode)]` only.
+/// Links an opcode's number to a type that represents the opcode in error messages. Implemented by `#[derive(Bytecode)]` only.
 pub trait Opcode<const NUMBER: usize> {
-    /// Has the opcode's name.
+    /// A type with the opcode's name.
     type Marker;
 }
 
-/// What the opcode of a number means. Implemented by `template!` only.
+/// The meaning of the opcode with this number. Implemented by `template!` only.
 ///
-/// The number tells rustc two implementations apart without looking at either: an enum may have a thousand of them.
+/// By the number, rustc can tell that two implementations do not overlap without comparing them: an enum may have a thousand.
 ///
 /// # Safety
 ///
-/// `TEMPLATE` and `run` must mean the same: compiled code trusts the one, the interpreter runs the other.
+/// `TEMPLATE` and `run` must mean the same: compiled code is made from the former, the interpreter runs the latter.
 pub unsafe trait Semantics<const NUMBER: usize>: Bytecode {
-    /// For the compilers.
+    /// The template, for the compilers.
     const TEMPLATE: &'static Template;
 
-    /// For the interpreter: executes one bytecode. `at` is its index, `stack` the slot of the first value that
-    /// it pops, which is where its first push goes.
+    /// Executes one bytecode, for the interpreter. `at` is the bytecode's index. `stack` is the slot of the first value that
+    /// it pops, which is also the slot of its first push.
     ///
     /// # Safety
     ///
-    /// `op` must be of this opcode and verified, and `machine` must be as [`Bytecode::interpret`] asks.
+    /// `op` must have this opcode and be verified, and `machine` must meet the requirements of [`Bytecode::interpret`].
     unsafe fn run(op: &Self, machine: &Machine<'_, Self::Context>, at: u32, stack: *mut u64) -> Flow;
 }
 
-/// That [`Semantics`] there are, asked in the name of the opcode: so the opcode is named where there are none.
+/// [`Semantics`], required under the opcode's name, so that the error for a missing template names the opcode.
 #[diagnostic::on_unimplemented(
     message = "opcode `{Marker}` has no template",
     label = "what does this opcode mean?",
@@ -626,7 +626,7 @@ pub trait Means<Marker, const NUMBER: usize>: Bytecode {
     ///
     /// # Safety
     ///
-    /// The same.
+    /// The requirements of [`Semantics::run`].
     unsafe fn run(op: &Self, machine: &Machine<'_, Self::Context>, at: u32, stack: *mut u64) -> Flow;
 }
 
@@ -634,10 +634,10 @@ pub trait Means<Marker, const NUMBER: usize>: Bytecode {
 impl<B: Semantics<NUMBER>, Marker, const NUMBER: usize> Means<Marker, NUMBER> for B {
     const TEMPLATE: &'static Template = <B as Semantics<NUMBER>>::TEMPLATE;
 
-    // Without optimization each of an interpreter's arms would keep its arguments once more.
+    // In a build without optimization, inlining would keep the arguments a second time for each arm of the interpreter.
     #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn run(op: &Self, machine: &Machine<'_, Self::Context>, at: u32, stack: *mut u64) -> Flow {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller meets the requirements of `Semantics::run`.
         unsafe { <B as Semantics<NUMBER>>::run(op, machine, at, stack) }
     }
 }

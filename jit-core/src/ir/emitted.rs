@@ -1,29 +1,30 @@
-//! Machine code as the emitter hands it on, for who looks at it.
+//! Machine code as the emitter shows it to observers.
 
-/// A function's machine code, before it is put where it runs.
+/// A function's machine code before it is copied to its final place.
 #[derive(Clone, Copy, Debug)]
 pub struct Emitted<'a> {
     /// The code, without the constants behind it.
     pub code: &'a [u8],
-    /// Where each piece starts, in order, and what made it.
+    /// The start of each piece of code, in order, and its maker.
     pub pieces: &'a [(u32, Maker)],
-    /// Where four bytes will hold the distance from behind them to an address.
+    /// The positions of 32-bit distances that are filled in later, each with the address that it leads to. A distance counts
+    /// from the end of its four bytes.
     pub addresses: &'a [(u32, u64)],
 }
 
-/// What made a piece of code.
+/// The reason for a piece of code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Maker {
-    /// This instruction of the tile list.
+    /// It implements this instruction of the tile list.
     Inst(u32),
     /// The allocator's moves before this instruction.
     Moves(u32),
-    /// The function itself: what is needed to enter and to leave it.
+    /// It is part of the prologue or an epilogue.
     Frame,
 }
 
 impl Maker {
-    /// The instruction that it is made for.
+    /// The instruction that the piece belongs to.
     ///
     /// ```
     /// use azulejo_core::ir::emitted::Maker;

@@ -1,9 +1,9 @@
-//! The graph: what a function computes, before any machine is thought of.
+//! The graph: the computation of a function, independent of any machine.
 //!
-//! Blocks are there from the start. A *pinned* node (an effect, a guarded operator, a block parameter, a block's
-//! end) belongs to a block, and effects keep their order in it. A pure node floats: it has no block until
-//! `place` gives it one. A block parameter has one input for each predecessor edge, in the order of
-//! [`BlockData::preds`]. Constants are nodes; their bits are truncated to their type.
+//! Blocks exist from the start. A *pinned* node (an effect, a guarded operator, a block parameter, a block's end) belongs to a
+//! block, and effects keep their order in it. A pure node floats: it has no block until `place` assigns one. A block parameter
+//! has one input for each predecessor edge, in the order of [`BlockData::preds`]. Constants are nodes; their bits are
+//! truncated to their type.
 
 use super::index::{Block, List, Node};
 use super::template::Signature;
@@ -12,16 +12,16 @@ use crate::vocab::{Op, Props, Sig, Trap, Type, Vocabulary};
 /// A node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeData {
-    /// What it does.
+    /// Its operator.
     pub op: Op,
-    /// On which types.
+    /// Its types.
     pub sig: Sig,
     /// Its operands, in [`Graph::links`].
     pub inputs: List,
-    /// Its constant: the bits of a `const`, the offset of an `addr`, the scale of an `idx`, the index in
-    /// [`Graph::calls`] of a call, the code of a `trap`, the bytecode index of an `exit`, the [`Access`] of a load or store.
+    /// Its constant: the bits of a `const`, the offset of an `addr`, the scale of an `idx`, the index in [`Graph::calls`] of a
+    /// call, the code of a `trap`, the bytecode index of an `exit`, the [`Access`] of a load or store.
     pub imm: u64,
-    /// The block it is pinned in; `NONE` while it floats.
+    /// The block that it is pinned in; `NONE` while it floats.
     pub block: Block,
     /// The bytecode it came from.
     pub origin: u32,
@@ -34,21 +34,21 @@ impl NodeData {
     }
 }
 
-/// One way into a block: the block it comes from, and which of that block's successors it is.
+/// An edge into a block: its source, and its position among the source's successors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pred {
-    /// The block that jumps.
+    /// The source of the edge.
     pub block: Block,
-    /// The position in its [`BlockData::succs`].
+    /// The position in the source's [`BlockData::succs`].
     pub succ: u32,
 }
 
 /// How often a block is expected to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
 pub enum Heat {
-    /// Must not sit in the hot path.
+    /// The block must not be in the hot path.
     Cold,
-    /// Nothing is known.
+    /// Nothing is known of the block.
     #[default]
     Normal,
 }
@@ -58,14 +58,15 @@ pub enum Heat {
 pub struct BlockData {
     /// Block parameters (`param` nodes).
     pub params: Vec<Node>,
-    /// Pinned nodes in order, without parameters and end.
+    /// The pinned nodes in order, except parameters and the end.
     pub body: Vec<Node>,
-    /// The node that ends it; `NONE` only while the graph is built. Its kind says what `succs` means:
-    /// `jump` where to; `br` if so, if not; `switch` case 0, case 1, …, otherwise; the rest have none.
+    /// The node that ends the block; `NONE` only while the graph is built. Its operator determines the meaning of `succs`: the
+    /// target of a `jump`; the targets of a `br` if the flag holds and if not; case 0, case 1, … and the default of a
+    /// `switch`. The other ends have no successors.
     pub end: Node,
-    /// Where it may go on.
+    /// The blocks where control may continue.
     pub succs: Vec<Block>,
-    /// Where control comes from; a predecessor that goes here twice stands here twice.
+    /// The edges from predecessors. A predecessor with two edges to this block is listed twice.
     pub preds: Vec<Pred>,
     /// How often it is expected to run.
     pub heat: Heat,
@@ -96,21 +97,22 @@ impl BlockData {
     }
 }
 
-/// How a load or store touches memory: the constant of its node, so that tiles and rules need not tell such nodes apart.
+/// How a load or store accesses memory. This is the constant of the node, so that tiles and rules need not distinguish such
+/// nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Access {
-    /// It does not fault, and keeps its order with others.
+    /// The access does not fault, and keeps its order with others.
     #[default]
     Plain,
-    /// A load of what never changes while the function runs, from where it may be read at any time: a value like any
-    /// other.
+    /// A load of memory that never changes while the function runs and may be read at any time. It is a value like any other.
     Pure,
-    /// It may fault, which is a trap with this code. So it is an effect: it is done once, and in its order with others.
+    /// The access may fault, which raises the trap with this code. So it is an effect: it is done once, and in its order with
+    /// others.
     Within(u32),
 }
 
 impl Access {
-    /// The constant that says so.
+    /// The constant that encodes the access.
     pub const fn bits(self) -> u64 {
         match self {
             Access::Plain => 0,
@@ -119,7 +121,7 @@ impl Access {
         }
     }
 
-    /// What a constant says.
+    /// The access that a constant encodes.
     #[inline]
     pub const fn of(bits: u64) -> Access {
         match bits {
@@ -130,19 +132,19 @@ impl Access {
     }
 }
 
-/// What a call may do besides computing its result.
+/// The effects of a call besides computing its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Effect {
-    /// Nothing: equal arguments give equal results, and an unused call may be dropped.
+    /// The call has no effects: equal arguments give equal results, and an unused call may be dropped.
     Pure,
-    /// Reads and writes memory, but does not look at VM registers.
+    /// The call reads and writes memory, but does not access VM registers.
     #[default]
     Memory,
-    /// Also looks at and changes VM registers in their slots.
+    /// The call also reads and changes VM registers in their slots.
     Observes,
 }
 
-/// What is called.
+/// The callee of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// A function at a known address.
@@ -151,36 +153,36 @@ pub enum Target {
     Indirect,
 }
 
-/// What a call node's `imm` points at.
+/// The description of a call, which a call node's `imm` refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallData {
-    /// What is called.
+    /// The callee.
     pub target: Target,
-    /// Argument and result types and the convention.
+    /// The types of arguments and result, and the convention.
     pub signature: Signature,
-    /// What else it may do.
+    /// The effects.
     pub effect: Effect,
 }
 
 /// A function as a graph.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// The operators its nodes may be of.
+    /// The vocabulary of its operators.
     pub vocab: Vocabulary,
-    /// Every node, dead ones too.
+    /// Every node, including dead ones.
     pub nodes: Vec<NodeData>,
     /// Every block; the first is the entry and has no predecessors.
     pub blocks: Vec<BlockData>,
     /// The pool of operands.
     pub links: Vec<Node>,
-    /// What call nodes call.
+    /// The descriptions of calls.
     pub calls: Vec<CallData>,
-    /// Blocks of earlier functions, for their memory.
+    /// Blocks of earlier functions, kept for their memory.
     spare: Vec<BlockData>,
 }
 
 impl Graph {
-    /// Where execution begins.
+    /// The block where execution begins.
     pub const ENTRY: Block = Block(0);
 
     /// A graph without blocks.
@@ -193,7 +195,7 @@ impl Graph {
     pub fn clear(&mut self, vocab: Vocabulary) {
         self.vocab = vocab;
         self.nodes.clear();
-        // The next function gets each block as it was here, so that its lists have about the room they need.
+        // Each block is handed out again in this order, so that its lists already have about the capacity that they need.
         self.spare.extend(self.blocks.drain(..).rev());
         self.links.clear();
         self.calls.clear();
@@ -211,13 +213,13 @@ impl Graph {
         &self.nodes[node.at()]
     }
 
-    /// The block's data.
+    /// The data of a block.
     #[inline(always)]
     pub fn block(&self, block: Block) -> &BlockData {
         &self.blocks[block.at()]
     }
 
-    /// Adds a block without content.
+    /// Adds an empty block.
     pub fn add_block(&mut self) -> Block {
         let mut data = self.spare.pop().unwrap_or_default();
         data.clear();
@@ -225,13 +227,13 @@ impl Graph {
         Block::from(self.blocks.len() - 1)
     }
 
-    /// Adds a node that floats.
+    /// Adds a floating node.
     #[inline]
     pub fn add(&mut self, op: Op, sig: Sig, inputs: &[Node], imm: u64, origin: u32) -> Node {
         self.add_each(op, sig, inputs.iter().copied(), imm, origin)
     }
 
-    /// The same, with operands that stand nowhere yet.
+    /// Adds a floating node whose operands come from an iterator.
     #[inline]
     pub fn add_each(
         &mut self,
@@ -247,15 +249,15 @@ impl Graph {
         Node::from(self.nodes.len() - 1)
     }
 
-    /// Whether nodes of this operator are what [`add_normal`](Graph::add_normal) makes of them, whatever their constants.
+    /// Whether [`add_normal`](Graph::add_normal) leaves nodes of this operator unchanged, whatever their constants are.
     #[inline]
     pub const fn is_normal(op: Op) -> bool {
         !matches!(op, Op::ADDR | Op::IDX | Op::CONST)
     }
 
-    /// Adds a node that floats; an `addr` or `idx` whose constant no machine has becomes additions and
-    /// multiplications, so that passes and tiles see offsets of 32 bits and scales of 1, 2, 4 and 8 only; an `addr` of no
-    /// offset is what it is an offset from; a constant loses the bits that its type does not have.
+    /// Adds a floating node in normal form. An `addr` or `idx` whose constant no machine can encode becomes additions and
+    /// multiplications, so that passes and tiles only see offsets of 32 bits and scales of 1, 2, 4 and 8. An `addr` with
+    /// offset zero becomes its base. A constant is truncated to its type.
     pub fn add_normal(&mut self, op: Op, sig: Sig, inputs: &[Node], imm: u64, origin: u32) -> Node {
         const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
         if op == Op::ADDR && imm == 0 {
@@ -276,7 +278,7 @@ impl Graph {
         self.add(op, sig, inputs, imm, origin)
     }
 
-    /// Adds a constant; bits the type does not have are dropped.
+    /// Adds a constant, truncated to its type.
     pub fn constant(&mut self, ty: Type, bits: u64, origin: u32) -> Node {
         self.add(Op::CONST, Sig { from: Type::Void, ty }, &[], ty.truncate(bits), origin)
     }
@@ -288,14 +290,14 @@ impl Graph {
         node
     }
 
-    /// Puts a node that floats at the end of a block's body.
+    /// Appends a floating node to a block's body.
     #[inline]
     pub fn pin(&mut self, node: Node, block: Block) {
         self.nodes[node.at()].block = block;
         self.blocks[block.at()].body.push(node);
     }
 
-    /// Ends a block and tells the successors.
+    /// Ends a block and adds its edges to the successors.
     #[allow(clippy::too_many_arguments, reason = "a node's parts and where it goes")]
     pub fn end(
         &mut self,
@@ -327,7 +329,7 @@ impl Graph {
         node
     }
 
-    /// Gives a node other operands.
+    /// Replaces the operands of a node.
     pub fn set_inputs(&mut self, node: Node, inputs: &[Node]) {
         self.nodes[node.at()].inputs = List::push(&mut self.links, inputs);
     }
@@ -345,7 +347,7 @@ impl Graph {
         self.would_float(data.op, data.sig, data.imm)
     }
 
-    /// Whether a node of this operator with these types and this constant floats.
+    /// Whether a node with this operator, these types and this constant floats.
     #[inline]
     pub fn would_float(&self, op: Op, sig: Sig, imm: u64) -> bool {
         let info = self.vocab.info(op);
@@ -355,7 +357,7 @@ impl Graph {
         }
     }
 
-    /// How a node touches memory, if that is special.
+    /// How a load or store accesses memory; [`Access::Plain`] for all other nodes.
     #[inline]
     pub fn access(&self, node: Node) -> Access {
         let data = self.node(node);
@@ -370,7 +372,7 @@ impl Graph {
         matches!(self.access(node), Access::Within(_))
     }
 
-    /// What a node that calls does.
+    /// The description of a call node.
     pub fn call(&self, node: Node) -> Option<&CallData> {
         let data = self.node(node);
         self.vocab.info(data.op).is_call().then(|| &self.calls[data.imm as usize])
@@ -394,7 +396,7 @@ impl Graph {
         self.vocab.info(data.op).props.contains(what)
     }
 
-    /// Whether a pinned node whose value nobody uses may be dropped.
+    /// Whether a pinned node without uses may be dropped.
     pub fn is_removable(&self, node: Node) -> bool {
         let data = self.node(node);
         if self.vocab.info(data.op).is_call() {
@@ -410,7 +412,7 @@ impl Graph {
         if data.op == Op::TRAP { Trap::from_code(data.imm as u32) } else { None }
     }
 
-    /// Blocks in reverse postorder from the entry; unreachable ones are absent.
+    /// The blocks in reverse postorder from the entry, without unreachable ones.
     pub fn reverse_postorder(&self) -> Vec<Block> {
         let mut order = Vec::with_capacity(self.blocks.len());
         let mut seen = vec![false; self.blocks.len()];

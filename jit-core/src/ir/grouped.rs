@@ -1,9 +1,9 @@
-//! Lists of items by group, one behind the other in one pool.
+//! Lists of items by group, one after another in one pool.
 
 use super::index::List;
 
-/// For each group its items, in the order in which they were added. Filling it takes two walks over the same items: the
-/// first counts them, the second puts each in its place. So nothing is moved, and memory is kept from time to time.
+/// For each group, its items in the order in which they were added. It is filled in two walks over the same items: the first
+/// counts them, and the second puts each in its place. So no item is moved, and the memory is reused.
 ///
 /// ```
 /// # use azulejo_core::ir::grouped::Grouped;
@@ -19,10 +19,10 @@ use super::index::List;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Grouped<T> {
-    /// The items of all groups, in order. Others may be appended that are in no group.
+    /// The items of all groups, in order. Items that are in no group may be appended.
     pub pool: Vec<T>,
-    /// Where each group starts in the pool, and where the last one ends. While it is being filled, where the next item of
-    /// each goes.
+    /// Where each group starts in the pool, and where the last one ends. While items are added, where the next item of each
+    /// group goes.
     starts: Vec<u32>,
 }
 
@@ -33,20 +33,20 @@ impl<T> Default for Grouped<T> {
 }
 
 impl<T: Copy> Grouped<T> {
-    /// Empties it for so many groups. Then all items are counted.
+    /// Empties it and starts the first walk, which counts the items of `n_groups` groups.
     pub fn start(&mut self, n_groups: usize) {
         self.pool.clear();
         self.starts.clear();
         self.starts.resize(n_groups + 1, 0);
     }
 
-    /// There will be one item more in a group.
+    /// Counts an item of a group.
     #[inline(always)]
     pub fn count(&mut self, group: usize) {
         self.starts[group + 1] += 1;
     }
 
-    /// All were counted: makes room for them, which holds `filler` until they are added.
+    /// Ends the first walk: makes room for the counted items. The room holds `filler` until they are added.
     pub fn make_room(&mut self, filler: T) {
         for group in 1..self.starts.len() {
             self.starts[group] += self.starts[group - 1];
@@ -62,15 +62,15 @@ impl<T: Copy> Grouped<T> {
         *next += 1;
     }
 
-    /// All were added.
+    /// Ends the second walk.
     pub fn finish(&mut self) {
-        // Each group's next item would go where the group behind it starts.
+        // Each entry has become the end of its group, which is the start of the group behind it.
         self.starts.rotate_right(1);
         debug_assert_eq!(self.starts[0] as usize, self.pool.len(), "what was counted was added");
         self.starts[0] = 0;
     }
 
-    /// Where a group's items are in the pool.
+    /// The place of a group's items in the pool.
     #[inline(always)]
     pub fn list(&self, group: usize) -> List {
         let [start, end] = [self.starts[group], self.starts[group + 1]];
