@@ -1,6 +1,6 @@
 //! Typed indices into arenas.
 
-/// Defines an index type: a `u32` that names one kind of thing, printed behind a word of its own.
+/// Defines an index type: a `u32` that identifies one kind of item. It is printed with a prefix of its own.
 ///
 /// ```
 /// azulejo_core::ir::index::index! {
@@ -19,7 +19,7 @@ macro_rules! index {
 
         #[allow(dead_code, reason = "not every index can be absent, and some are only compared")]
         impl $name {
-            /// Stands for the absence of one.
+            /// The absence of an index.
             $vis const NONE: $name = $name(u32::MAX);
 
             /// The index as a position in an arena.
@@ -76,7 +76,7 @@ index! {
     pub Loop, "l"
 }
 index! {
-    /// A virtual register: what a tile reads or writes before registers are given.
+    /// A virtual register, which a tile reads or writes before register allocation.
     pub Vreg, "r"
 }
 index! {
@@ -109,7 +109,7 @@ impl From<Slot> for u32 {
 /// A run of entries in a pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct List {
-    /// Where it starts.
+    /// The position of its first entry.
     pub start: u32,
     /// How many entries it has.
     pub len: u32,
@@ -125,11 +125,11 @@ impl List {
         self.start as usize..(self.start + self.len) as usize
     }
 
-    /// Appends `items` to a pool and says where they stand.
+    /// Appends `items` to a pool and returns their place.
     #[inline]
     pub fn push<T: Copy>(pool: &mut Vec<T>, items: &[T]) -> List {
         let start = pool.len() as u32;
-        // Most are short, and copied quicker than a copying function is called.
+        // Most lists are short. Pushing their items one by one is faster than calling a copying function.
         match *items {
             [] => {}
             [only] => pool.push(only),

@@ -1,8 +1,8 @@
-//! Live ranges: where each set of joined values is live.
+//! Live ranges: the positions at which each set of joined values is live.
 //!
-//! An instruction has four positions ([`Pos`]): before it, where moves read and write; where it reads; where it writes; and
-//! behind it, where moves take its results elsewhere. Segments are half-open, sorted and disjoint; what lies between them
-//! is a hole.
+//! An instruction has four positions ([`Pos`]): the gap before it, where moves read and write; its reads; its writes; and the
+//! position behind it, where moves take its results elsewhere. Segments are half-open, sorted and disjoint; the space between
+//! two segments is a hole.
 
 use super::index::{InstId, List, LiveRange, Vreg};
 use super::tiles::TileList;
@@ -10,7 +10,7 @@ use crate::target::Reg;
 use crate::vocab::Class;
 use core::fmt;
 
-/// Positions for each instruction.
+/// The number of positions of each instruction.
 pub const STEP: u32 = 4;
 
 /// A position in the program.
@@ -27,9 +27,9 @@ pub const STEP: u32 = 4;
 pub struct Pos(pub u32);
 
 impl Pos {
-    /// The first of all.
+    /// The first position.
     pub const START: Pos = Pos(0);
-    /// Behind all others.
+    /// A position behind all others.
     pub const NEVER: Pos = Pos(u32::MAX);
 
     /// The instruction that it belongs to.
@@ -44,13 +44,13 @@ impl Pos {
         self.inst().gap()
     }
 
-    /// The one before.
+    /// The position before this one.
     #[inline(always)]
     pub const fn prev(self) -> Pos {
         Pos(self.0 - 1)
     }
 
-    /// The one behind.
+    /// The position behind this one.
     #[inline(always)]
     pub const fn next(self) -> Pos {
         Pos(self.0 + 1)
@@ -70,25 +70,25 @@ impl fmt::Debug for Pos {
 }
 
 impl InstId {
-    /// Where moves before it happen.
+    /// The position of the moves before it.
     #[inline(always)]
     pub const fn gap(self) -> Pos {
         Pos(self.0 * STEP)
     }
 
-    /// Where it reads.
+    /// The position of its reads.
     #[inline(always)]
     pub const fn early(self) -> Pos {
         Pos(self.0 * STEP + 1)
     }
 
-    /// Where it writes.
+    /// The position of its writes.
     #[inline(always)]
     pub const fn late(self) -> Pos {
         Pos(self.0 * STEP + 2)
     }
 
-    /// Where moves behind it read.
+    /// The position at which moves behind it read.
     #[inline(always)]
     pub const fn after(self) -> Pos {
         Pos(self.0 * STEP + 3)
@@ -101,7 +101,7 @@ impl InstId {
     }
 }
 
-/// From a position up to, not including, another.
+/// The positions from `start` up to, but not including, `end`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub struct Segment {
     /// The first position.
@@ -111,32 +111,32 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// No position: room in a pool.
+    /// No positions; reserves an entry in a pool.
     pub const EMPTY: Segment = Segment { start: Pos::START, end: Pos::START };
 
-    /// Whether a position is in it.
+    /// Whether it contains a position.
     #[inline(always)]
     pub fn contains(self, at: Pos) -> bool {
         self.start <= at && at < self.end
     }
 
-    /// How many positions it has.
+    /// The number of positions.
     #[inline(always)]
     pub const fn n_positions(self) -> u32 {
         self.end.0 - self.start.0
     }
 }
 
-/// Values that share one place.
+/// A live range: values that share one place.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LiveRangeData {
-    /// In [`Ranges::segments`].
+    /// Its segments, in [`Ranges::segments`].
     pub segments: List,
     /// One of the virtual registers in it.
     pub vreg: Vreg,
     /// The register class.
     pub class: Class,
-    /// A register that would save a move.
+    /// A register whose choice would save a move.
     pub hint: Option<Reg>,
 }
 
@@ -147,7 +147,7 @@ pub struct Ranges {
     pub ranges: Vec<LiveRangeData>,
     /// The pool of segments.
     pub segments: Vec<Segment>,
-    /// For each virtual register its range.
+    /// The range of each virtual register.
     pub of: Vec<LiveRange>,
 }
 
@@ -159,7 +159,7 @@ impl Ranges {
         self.of.clear();
     }
 
-    /// What is known of a range.
+    /// The data of a range.
     #[inline(always)]
     pub fn get(&self, range: LiveRange) -> &LiveRangeData {
         &self.ranges[range.at()]
@@ -171,7 +171,7 @@ impl Ranges {
         &self.segments[self.get(range).segments.range()]
     }
 
-    /// The constant that a range is; constants share no range with anything else.
+    /// The constant that a range holds, if any; a constant shares its range with no other value.
     #[inline]
     pub fn constant(&self, range: LiveRange, tiles: &TileList) -> Option<u64> {
         tiles.constant(self.get(range).vreg)

@@ -1,31 +1,30 @@
 //! The schedule: every live node of a graph in one order.
 //!
-//! Blocks stand in emission order: the entry first, loops contiguous, cold blocks behind all that are not. A
-//! block comes after its immediate dominator. Nodes stand so that each use is dominated by its definition; a
-//! pinned node keeps its place among those of its block, and a block's end is its last node. Block parameters
-//! are not listed: they are defined at the start of their block.
+//! Blocks are in emission order: the entry first, loops contiguous, cold blocks behind all others. A block comes after its
+//! immediate dominator. Each definition dominates its uses; pinned nodes of a block keep their order, and a block's end is its
+//! last node. Block parameters are not listed: they are defined at the start of their block.
 
 use super::index::{Block, List, Loop, Node};
 
 /// A loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoopData {
-    /// The loop right around it, or none.
+    /// The innermost loop around it, or none.
     pub around: Loop,
-    /// How many loops it is in, itself included.
+    /// The nesting depth: the number of loops it is in, itself included.
     pub depth: u16,
 }
 
-/// A block in its place.
+/// A block at its place in the order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScheduledBlock {
     /// The graph's block.
     pub block: Block,
-    /// In [`Schedule::nodes`]: its nodes without parameters, the end last.
+    /// In [`Schedule::nodes`]: its nodes, without parameters; the end is last.
     pub nodes: List,
-    /// The innermost loop it is in, or none.
+    /// The innermost loop that contains it, or none.
     pub inner: Loop,
-    /// Whether it is emitted behind all that is not cold.
+    /// Whether it is emitted behind all blocks that are not cold.
     pub cold: bool,
 }
 
@@ -38,9 +37,9 @@ pub struct Schedule {
     pub nodes: Vec<Node>,
     /// Every loop.
     pub loops: Vec<LoopData>,
-    /// Nodes that were made for cold blocks, and of which nodes they are copies.
+    /// Nodes that were made for cold blocks, each with the node that it is a copy of.
     pub copies: Vec<(Node, Node)>,
-    /// Position in `blocks` of each of the graph's blocks (`u32::MAX` if unreachable).
+    /// The position in `blocks` of each of the graph's blocks (`u32::MAX` if unreachable).
     pub position: Vec<u32>,
 }
 
@@ -60,7 +59,7 @@ impl Schedule {
         &self.nodes[block.nodes.range()]
     }
 
-    /// How many loops a block is in.
+    /// The nesting depth of a block: the number of loops that contain it.
     #[inline(always)]
     pub fn depth(&self, block: &ScheduledBlock) -> u16 {
         self.loops.get(block.inner.at()).map_or(0, |inner| inner.depth)

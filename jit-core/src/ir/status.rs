@@ -1,6 +1,6 @@
-//! Why compiled code was left: the first of the two words that it gives back.
+//! The reason why compiled code was left: the first of the two words that it returns.
 
-/// A reason; it is the upper half of the word.
+/// A reason, which is the upper half of the word.
 ///
 /// ```
 /// use azulejo_core::ir::status::Left;
@@ -12,15 +12,15 @@
 #[repr(u32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Left {
-    /// The function is done; the second word is its result.
+    /// The function has returned; the second word is its result.
     Returned = 0,
-    /// The interpreter is to resume, at the bytecode in the lower half.
+    /// The interpreter resumes at the bytecode in the lower half.
     Exited = 1,
-    /// The function failed, by the trap in the lower half. The second word is the bytecode.
+    /// The function failed with the trap in the lower half. The second word is the bytecode.
     Trapped = 2,
-    /// Another function takes its place: the one that its host knows of.
+    /// Another function takes this one's place: the one that the host was told.
     Tailed = 3,
-    /// As [`Exited`](Left::Exited), from code for an inner loop: control has reached the head of a loop around it.
+    /// Like [`Exited`](Left::Exited), from code for an inner loop: control has reached the head of a loop around it.
     MovedOn = 5,
 }
 
@@ -28,12 +28,12 @@ impl Left {
     /// All reasons.
     pub const ALL: [Left; 5] = [Left::Returned, Left::Exited, Left::Trapped, Left::Tailed, Left::MovedOn];
 
-    /// The word, with this in its lower half.
+    /// The word with this reason and `lower` as its lower half.
     pub const fn word(self, lower: u32) -> u64 {
         (self as u64) << 32 | lower as u64
     }
 
-    /// The reason that a word gives.
+    /// The reason that a word contains.
     pub fn of(word: u64) -> Option<Left> {
         Left::ALL.into_iter().find(|left| *left as u64 == word >> 32)
     }

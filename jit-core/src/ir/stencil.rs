@@ -1,65 +1,66 @@
-//! The holes of a stencil: values that are known only when bytecode is compiled with it.
+//! The holes of a stencil: values that become known only when bytecode is compiled with it.
 //!
-//! While the template goes through the passes, a number stands in each hole, its *placeholder*. No real constant is mistaken for a
-//! placeholder, and a placeholder has the sign and the width of the hole's values, so that a tile which fits it fits them all.
+//! While the template goes through the passes, a number stands in each hole, its *placeholder*. No real constant is mistaken
+//! for a placeholder. A placeholder has the sign and the width of the hole's values, so a tile that fits the placeholder fits
+//! all of them.
 
-/// Where a hole's value comes from.
+/// The source of a hole's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// The operand of this number.
+    /// The operand with this number.
     Operand(u8),
-    /// How many registers the run is that an operand names.
+    /// The length of the run of registers that this operand names.
     Count(u8),
-    /// The position of the last label of the run that an operand names.
+    /// The position of the last label in the run that this operand names.
     Last(u8),
-    /// The address of the call cell of the function that this operand numbers.
+    /// The address of the call cell of the function whose number this operand is.
     Cell(u8),
-    /// The address of the table that tells of all functions.
+    /// The address of the table of all functions.
     Functions,
-    /// The address of the table that this switch jumps by.
+    /// The address of the jump table of this switch.
     Table,
-    /// What `(cu)` is.
+    /// The value of `(cu)`.
     Unit,
     /// The index of the bytecode itself.
     Here,
 }
 
-/// Which numbers may stand in a hole.
+/// The range of a hole's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Range {
-    /// 32 bits, extended with the sign.
+    /// Numbers of 32 bits, sign-extended.
     Signed,
-    /// 32 bits, extended with zeros.
+    /// Numbers of 32 bits, zero-extended.
     Unsigned,
-    /// Any.
+    /// All numbers of 64 bits.
     Any,
 }
 
 /// The value of a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HoleValue {
-    /// Where it comes from.
+    /// The source of the value.
     pub source: Source,
-    /// What it is multiplied by.
+    /// The factor that the value is multiplied by.
     pub scale: u8,
-    /// Which numbers it may be.
+    /// The range of the product.
     pub range: Range,
 }
 
-/// How many times a stencil is emitted, each time with other placeholders: the differences show where the holes are.
+/// How many times a stencil is emitted, each time with other placeholders. The differences show where the holes are.
 pub const ROUNDS: usize = 3;
 
-/// A number that is this near to a placeholder is taken for the placeholder plus an offset.
+/// A number whose distance from a placeholder is less than this is taken for the placeholder plus an offset.
 pub const REACH: i64 = 1 << 14;
 
-/// The most holes of one template: so many placeholders differ in their low bits.
+/// The greatest number of holes in one template: this many placeholders differ in their low bits.
 pub const MAX_HOLES: usize = 28;
 
 /// The placeholder of the hole with this number.
 ///
-/// The passes see the first round's. The last round's has the opposite sign of the others, which shows code that depends on the
-/// sign. Each part that a machine's instructions may hold of a constant tells placeholders apart: all together if not in every
-/// round, however few bits it has. The low bits are never 0 or 1, which have shorter encodings.
+/// The passes see the placeholders of the first round. The last round's have the opposite sign, which reveals code that
+/// depends on the sign. An instruction may hold only some bits of a constant. Any such part distinguishes the placeholders, if
+/// not in each round, then in all rounds together. The low bits are never 0 or 1, which have shorter encodings.
 pub const fn placeholder(number: usize, range: Range, round: usize) -> i64 {
     debug_assert!(number < MAX_HOLES && round < ROUNDS);
     let low_bits = [2 + number, 0x20 | (29 - number), 0xc0 | (2 + (number + 11) % MAX_HOLES)][round] as u32;
@@ -70,7 +71,8 @@ pub const fn placeholder(number: usize, range: Range, round: usize) -> i64 {
         Range::Signed => low as i32 as i64,
         Range::Unsigned => low as i64,
         Range::Any => {
-            // The number stands where any twelve bits in a row have it; of the highest bits a round has a part of it.
+            // The hole's number is repeated, so that any twelve consecutive bits contain it. The highest bits contain a part
+            // of it, which differs by round.
             let number = number as u32;
             let highest = [number & 7, number >> 2, number & 7][round] << 28;
             let spread = (number << 4 | number << 14 | (number & 15) << 24) ^ highest;
@@ -88,18 +90,18 @@ pub struct HoleValues {
 }
 
 impl HoleValues {
-    /// Removes all.
+    /// Removes all holes.
     pub fn clear(&mut self) {
         self.list.clear();
         self.is_full = false;
     }
 
-    /// Whether more holes were asked for than [`MAX_HOLES`].
+    /// Whether more holes were requested than [`MAX_HOLES`].
     pub fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// All, by number.
+    /// The values of all holes, by number.
     pub fn list(&self) -> &[HoleValue] {
         &self.list
     }
@@ -115,7 +117,7 @@ impl HoleValues {
         placeholder(number.min(MAX_HOLES - 1), value.range, 0)
     }
 
-    /// The hole whose placeholder a number is, by number, and what is added to it.
+    /// Finds the hole that a number refers to. Returns the hole's number and the offset from its placeholder.
     pub fn find(&self, value: i64) -> Option<(usize, i64)> {
         self.list.iter().enumerate().find_map(|(number, open)| {
             let distance = value.wrapping_sub(placeholder(number, open.range, 0));
@@ -123,13 +125,13 @@ impl HoleValues {
         })
     }
 
-    /// The number in another round's code where this number is in the first round's.
+    /// The number that replaces `value`, from the code of the first round, in the code of another round.
     pub fn in_round(&self, value: i64, round: usize) -> i64 {
         let other = |value| {
             let (number, distance) = self.find(value)?;
             Some(placeholder(number, self.list[number].range, round) + distance)
         };
-        // A constant of 32 bits may be held with zeros above them.
+        // An instruction may hold a constant of 32 bits zero-extended.
         let held = u32::try_from(value).ok();
         let whole = || other(value);
         let short = || other(held? as i32 as i64).map(|other| other as u32 as i64);

@@ -1,22 +1,21 @@
-//! Templates as static data: what `template!` leaves behind for the graph builder.
+//! Templates as static data, which `template!` makes for the graph builder.
 //!
-//! A template is a list of steps in execution order. Steps that yield a value define value 0, 1, 2 … in order;
-//! later steps refer to them by number. Conditionals are blocks already: `Block` starts one, and every block
-//! but the last is closed by a step that leaves it. After the last step control falls through to the next
-//! bytecode, unless that step leaves.
+//! A template is a list of steps in execution order. Steps that yield a value define value 0, 1, 2 … in order; later steps
+//! refer to values by number. Conditionals are already blocks: `Block` starts one, and a step that leaves the block ends every
+//! block but the last. After the last step, control falls through to the next bytecode unless that step leaves the template.
 
 use super::graph::Effect;
 use crate::vocab::{Op, Sig, Type};
 
 /// A value of a template, by number.
 pub type Ref = u16;
-/// A block of a template, by number; block 0 is where it starts.
+/// A block of a template, by number; the template starts in block 0.
 pub type BlockRef = u16;
 
 /// A constant of a step.
 #[derive(Clone, Copy, Debug)]
 pub enum Imm {
-    /// Known when the user's crate was compiled.
+    /// A number that is known when the user's crate is compiled.
     Known(i64),
     /// The address of a static.
     Address(Address),
@@ -27,23 +26,23 @@ pub enum Imm {
 /// A calling convention.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Convention {
-    /// What `extern "C"` means on this system.
+    /// The meaning of `extern "C"` on this system.
     C,
     /// System V on x86-64.
     SysV64,
     /// Windows on x86-64.
     Win64,
-    /// How functions of bytecode call each other: the context, and each argument as the 64 bits that its slot would hold. The
-    /// result is such bits too.
+    /// The convention between functions of bytecode. They pass the context, and each argument as the 64 bits that its slot
+    /// would hold. The result is returned as 64 bits too.
     Bytecode,
 }
 
-/// What a called function takes and gives.
+/// The types of arguments and result, and the calling convention.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Signature {
-    /// How arguments travel.
+    /// The calling convention.
     pub convention: Convention,
-    /// The arguments' types; a narrow integer is passed extended by its own sign (the template does that).
+    /// The arguments' types. Narrow integers are passed extended by their own sign, which the template takes care of.
     pub args: &'static [Type],
     /// The result's type; `Void` for none.
     pub ret: Type,
@@ -53,7 +52,7 @@ pub struct Signature {
 #[derive(Clone, Copy, Debug)]
 pub struct Address(pub *const ());
 
-// SAFETY: the address is only ever read as a number.
+// SAFETY: the address is only used as a number.
 unsafe impl Sync for Address {}
 // SAFETY: as above.
 unsafe impl Send for Address {}
@@ -67,12 +66,12 @@ pub enum Callee {
     Value(Ref),
 }
 
-/// What a condition is expected to be.
+/// The expected value of a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Likelihood {
-    /// True nearly always: the other way is cold.
+    /// The condition is nearly always true: the other branch is cold.
     Likely,
-    /// False nearly always.
+    /// The condition is nearly always false.
     Unlikely,
     /// Nothing is known.
     #[default]
@@ -82,157 +81,157 @@ pub enum Likelihood {
 /// One step of a template.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// An operator on values. Yields a value unless the operator yields nothing.
+    /// An operator on values. Yields a value if the operator has a result.
     Node {
         /// The operator.
         op: Op,
-        /// On which types.
+        /// Its types.
         sig: Sig,
         /// Its operands.
         inputs: &'static [Ref],
         /// Its constant, if it has one (`Imm::Known(0)` otherwise).
         imm: Imm,
     },
-    /// The value of a VM register operand, the low bits of its slot. Yields a value.
+    /// Reads the low bits of the slot of a VM register operand. Yields a value.
     Read {
-        /// Which operand.
+        /// The operand's number.
         operand: u8,
-        /// As what.
+        /// The type to read it as.
         ty: Type,
     },
     /// The value of an `Imm` operand as a constant. Yields a value.
     Constant {
-        /// Which operand.
+        /// The operand's number.
         operand: u8,
-        /// As what.
+        /// The type of the constant.
         ty: Type,
     },
-    /// The address of the first slot of a register window; the registers in it are in their slots. Yields.
+    /// The address of the first slot of a register window, whose registers are stored in their slots. Yields a value.
     Window {
-        /// Which operand.
+        /// The operand's number.
         operand: u8,
     },
-    /// The number of registers in a window, as `I64`. Yields a value.
+    /// The number of registers in a window, as an `I64`. Yields a value.
     WindowLength {
-        /// Which operand.
+        /// The operand's number.
         operand: u8,
     },
-    /// A call. Yields a value unless it returns nothing.
+    /// A call. Yields a value if the callee has a result.
     Call {
-        /// The callee of a call.
+        /// The callee.
         callee: Callee,
-        /// With what.
+        /// The arguments.
         args: &'static [Ref],
         /// The convention and types.
         signature: Signature,
-        /// What it may do.
+        /// The effects.
         effect: Effect,
     },
-    /// A call of a function of bytecode. Yields a value unless it returns nothing.
+    /// A call of a function of bytecode. Yields a value if the callee has a result.
     Invoke {
         /// The function's number.
         function: Ref,
-        /// With what.
+        /// The arguments.
         args: Arguments,
-        /// As what the bits of the result are read; `Void` if they are not.
+        /// The type that the result is read as; `Void` if it is not read.
         ret: Type,
-        /// What it may do.
+        /// The effects.
         effect: Effect,
     },
-    /// Writes a VM register: the value's bits, zeros above them.
+    /// Writes a value to a VM register, zero-extended to the slot.
     Write {
-        /// Which operand.
+        /// The operand's number.
         operand: u8,
         /// The value.
         value: Ref,
     },
-    /// Starts a block. Yields one value for each parameter.
+    /// Starts a block. Yields a value for each parameter.
     Block {
         /// Its number.
         block: BlockRef,
         /// The types of its parameters.
         params: &'static [Type],
-        /// Whether it must not sit in the hot path.
+        /// Whether the block must not be in the hot path.
         cold: bool,
     },
-    /// Goes to a block.
+    /// Jumps to a block.
     Jump {
-        /// Where.
+        /// The block.
         block: BlockRef,
         /// The values of its parameters.
         args: &'static [Ref],
     },
-    /// Goes to one of two blocks (without parameters).
+    /// Branches to one of two blocks, which have no parameters.
     Branch {
         /// The condition.
         flag: Ref,
-        /// If it holds.
+        /// The block if the condition holds.
         then: BlockRef,
-        /// If not.
+        /// The block if it does not.
         otherwise: BlockRef,
-        /// What is expected.
+        /// The expected value of the condition.
         likelihood: Likelihood,
     },
-    /// Goes to the bytecode that a `Label` operand names.
+    /// Jumps to the bytecode that a `Label` operand names.
     Goto {
-        /// Which operand.
+        /// The operand's number.
         operand: u8,
     },
-    /// Goes to the bytecode that stands at this position in a list of labels; the last is for all others.
+    /// Jumps to the bytecode at this position in a list of labels; the last label is the default.
     Switch {
         /// The position, an unsigned `I64`.
         value: Ref,
         /// The label operands, or one `Labels` operand.
         operands: &'static [u8],
     },
-    /// Goes on at the next bytecode.
+    /// Continues at the next bytecode.
     Next,
     /// Leaves the function with a result, if it has one.
     Return {
         /// The result.
         value: Option<Ref>,
     },
-    /// Leaves the function; a function of bytecode takes its place, and gives its result.
+    /// Leaves the function. Another function of bytecode takes its place and returns the result.
     Tail {
         /// The function's number.
         function: Ref,
-        /// With what.
+        /// The arguments.
         args: Arguments,
     },
-    /// Leaves compiled code; the interpreter goes on where `to` says.
+    /// Leaves compiled code; the interpreter resumes.
     Exit {
-        /// Where the interpreter goes on.
+        /// Where the interpreter resumes.
         to: Resume,
     },
     /// Leaves the function with an error.
     Trap {
-        /// [`crate::vocab::Trap::code`].
+        /// The trap's [code](crate::vocab::Trap::code).
         code: u32,
     },
 }
 
-/// What a function of bytecode is given.
+/// The arguments of a call of a function of bytecode.
 #[derive(Clone, Copy, Debug)]
 pub enum Arguments {
     /// These values.
     Values(&'static [Ref]),
-    /// The registers of the run that an operand names.
+    /// The registers of the run that this operand names.
     Run(u8),
 }
 
-/// Where the interpreter goes on after an exit.
+/// The bytecode at which the interpreter resumes after an exit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Resume {
-    /// At this bytecode, from its start (a failed guard).
+    /// This bytecode, from its start (a failed guard).
     Here,
-    /// At the next bytecode.
+    /// The next bytecode.
     Next,
-    /// At the bytecode that a `Label` operand names.
+    /// The bytecode that this `Label` operand names.
     Label(u8),
 }
 
 impl Template {
-    /// Whether it lets others see all VM registers in their slots.
+    /// Whether other code may see the VM registers in their slots while the template runs.
     pub fn observes(&self) -> bool {
         self.steps.iter().any(|step| {
             matches!(
@@ -246,8 +245,8 @@ impl Template {
 }
 
 impl Template {
-    /// Goes over the steps with the operands that were surely written before each, a bit for each operand; nothing where
-    /// control cannot be. What is so behind the last step, for the next bytecode, is the result.
+    /// Visits the steps, each with the operands that were written on every path to it, as one bit for each operand; `None` for
+    /// a step that is unreachable. Returns those written on every path that falls through behind the last step.
     pub(crate) fn follow_writes(&self, mut look: impl FnMut(&Step, Option<u16>)) -> Option<u16> {
         let mut ways_in: Vec<Option<u16>> = vec![None; self.blocks as usize];
         let mut written = Some(0);
@@ -282,19 +281,20 @@ impl Template {
     }
 }
 
-/// What one opcode means.
+/// The meaning of one opcode.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
-    /// The steps in order. Block 0 is open at the start without a `Block` step.
+    /// The steps in order. Block 0 is open at the start, without a `Block` step.
     pub steps: &'static [Step],
-    /// How many blocks there are, block 0 included.
+    /// The number of blocks, including block 0.
     pub blocks: u16,
-    /// The same for code whose accesses in `(within …)` may fault, if there are any: without the comparisons.
+    /// The variant for code whose accesses in `(within …)` may fault: it lacks the comparisons. `None` if there are no such
+    /// accesses.
     pub guarded: Option<&'static Template>,
 }
 
 impl Template {
-    /// [`guarded`](Self::guarded) of each of these.
+    /// The [`guarded`](Self::guarded) variant of each template.
     pub const fn all_guarded<const N: usize>(templates: &[&'static Template; N]) -> [&'static Template; N] {
         let (mut all, mut at) = (*templates, 0);
         while at < N {
@@ -304,7 +304,7 @@ impl Template {
         all
     }
 
-    /// Of each of these whether it takes `(cu)`.
+    /// For each template, whether it takes `(cu)`.
     pub const fn takers_of_unit<const N: usize>(templates: &[&Template; N]) -> [bool; N] {
         let (mut takers, mut at) = ([false; N], 0);
         while at < N {
@@ -318,7 +318,7 @@ impl Template {
         takers
     }
 
-    /// What code is made from in which accesses may fault.
+    /// The template for code in which accesses may fault.
     pub const fn guarded(&'static self) -> &'static Template {
         match self.guarded {
             Some(guarded) => guarded,

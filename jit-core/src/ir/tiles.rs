@@ -1,8 +1,8 @@
-//! The tile list: machine instructions in order, before registers are given.
+//! The tile list: machine instructions in order, before register allocation.
 //!
-//! Blocks keep the graph's numbers but stand in emission order. Critical edges are split: where a block has
-//! several successors, each of those has one predecessor (a switch's and a branch's targets never have
-//! parameters). The positions at which an instruction reads and writes are those of [`super::ranges`].
+//! Blocks keep the graph's numbers but are in emission order. Critical edges are split: if a block has several successors,
+//! each of them has one predecessor. The targets of switches and branches never have parameters. The positions at which an
+//! instruction reads and writes are those of [`super::ranges`].
 
 use super::index::{Block, InstId, List, Loop, Node, Vreg};
 use super::schedule::LoopData;
@@ -10,37 +10,37 @@ use super::template::Convention;
 use crate::target::{Reg, RegSet};
 use crate::vocab::{Sig, Type};
 
-/// How an instruction touches an operand.
+/// How an instruction uses an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// Read at the start; the register may be given to a result.
+    /// Read at the start; a result may reuse the register.
     Use,
     /// Read until the end: never shares a register with a result.
     LateUse,
     /// Written at the end.
     Def,
-    /// Written before the operands were read: shares a register with none of them.
+    /// Written before the operands are read: shares a register with none of them.
     EarlyDef,
     /// Scratch: any content, free for the whole instruction. Its vreg occurs nowhere else.
     Temp,
 }
 
-/// Where an operand must be.
+/// The places in which an operand may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Constraint {
     /// In any register of the vreg's class.
     Reg,
     /// In a register, or in its spill slot.
     Any,
-    /// In this register. Several uses of one vreg at different registers are legal: it is copied.
+    /// In this register. Several uses of one vreg in different registers are legal: the vreg is copied.
     Fixed(Reg),
-    /// A result: in the same register as the use that is operand number this.
+    /// A result: in the register of the use with this operand number.
     Tied(u8),
-    /// A use: stored in this 8-byte unit of the outgoing argument area (the allocator puts it there).
+    /// A use: stored in this 8-byte unit of the outgoing argument area. The allocator stores it there.
     OutArg(Unit),
 }
 
-/// A unit of the outgoing argument area; in bytes, so that an operand takes eight.
+/// A unit of the outgoing argument area. It is an array of bytes, so that an operand takes eight bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unit([u8; 2]);
 
@@ -62,11 +62,11 @@ const _: () = assert!(size_of::<Operand>() == 8 && size_of::<VregData>() == 8);
 /// An operand of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operand {
-    /// Which value.
+    /// The value.
     pub vreg: Vreg,
-    /// Read or written.
+    /// How it is used.
     pub role: Role,
-    /// Where.
+    /// Where it must be.
     pub constraint: Constraint,
 }
 
@@ -74,19 +74,19 @@ pub struct Operand {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub struct TileId(pub u16);
 
-/// An instruction: a chosen tile and what it works on.
+/// An instruction: a selected tile and its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Inst {
-    /// Which tile.
+    /// The tile.
     pub tile: TileId,
     /// The types of the pattern's root.
     pub sig: Sig,
-    /// In [`TileList::operands`]: results, then uses in pattern order, then temporaries. For a call: the
-    /// result, the callee's address if it is a value, the arguments.
+    /// In [`TileList::operands`]: results, then uses in pattern order, then temporaries. For a call: the result, the callee's
+    /// address if it is a value, and the arguments.
     pub operands: List,
     /// In [`TileList::imms`]: the constants of the pattern, in pattern order.
     pub imms: List,
-    /// Registers whose content is lost, besides those of results.
+    /// The registers that it clobbers, besides those of results.
     pub clobbers: RegSet,
     /// The node at the pattern's root.
     pub node: Node,
@@ -94,12 +94,12 @@ pub struct Inst {
     pub origin: u32,
 }
 
-/// That an instruction may fault, and what that is then.
+/// An instruction that may fault, and the trap that the fault becomes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// Which instruction.
+    /// The instruction.
     pub inst: InstId,
-    /// The access in it.
+    /// The node of the access.
     pub node: Node,
     /// The trap's code.
     pub code: u32,
@@ -107,22 +107,22 @@ pub struct Fault {
     pub origin: u32,
 }
 
-/// A virtual register. Defined once (by an instruction or as a block parameter).
+/// A virtual register. It is defined once, by an instruction or as a block parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VregData {
-    /// Its type; never a flag or nothing.
+    /// Its type; never a flag or `Void`.
     pub ty: Type,
-    /// In [`TileList::constants`]: the constant that it is, which can be made again instead of being kept; `u32::MAX` if
-    /// it is none.
+    /// For a constant, which can be rematerialized instead of being kept: its index in [`TileList::constants`]. Otherwise
+    /// `u32::MAX`.
     pub constant: u32,
 }
 
-/// A way out of a block.
+/// An edge out of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edge {
-    /// To where.
+    /// The successor.
     pub to: Block,
-    /// In [`TileList::args`]: the values of that block's parameters.
+    /// In [`TileList::args`]: the arguments for the successor's parameters.
     pub args: List,
 }
 
@@ -131,15 +131,15 @@ pub struct Edge {
 pub struct TileBlock {
     /// The graph's block, or a new number for a split edge.
     pub block: Block,
-    /// Instructions, contiguous; the last one leaves the block.
+    /// Its instructions, which are contiguous; the last one leaves the block.
     pub insts: List,
     /// In [`TileList::args`]: the parameters.
     pub params: List,
-    /// In [`TileList::edges`]: the ways out, in the order of the graph's successors.
+    /// In [`TileList::edges`]: the edges out of it, in the order of the graph's successors.
     pub edges: List,
-    /// The innermost loop it is in, or none.
+    /// The innermost loop that contains it, or none.
     pub inner: Loop,
-    /// Whether it is emitted behind all that is not cold.
+    /// Whether it is emitted behind all blocks that are not cold.
     pub cold: bool,
 }
 
@@ -172,11 +172,11 @@ pub struct TileList {
     pub operands: Vec<Operand>,
     /// The pool of constants.
     pub imms: Vec<i64>,
-    /// Which instructions may fault, in order.
+    /// The instructions that may fault, in order.
     pub faults: Vec<Fault>,
     /// Blocks in emission order, the entry first.
     pub blocks: Vec<TileBlock>,
-    /// Position in `blocks` of each block number (`u32::MAX` if absent).
+    /// The position in `blocks` of each block number (`u32::MAX` if absent).
     pub position: Vec<u32>,
     /// Every loop.
     pub loops: Vec<LoopData>,
@@ -186,11 +186,11 @@ pub struct TileList {
     pub args: Vec<Vreg>,
     /// Every virtual register.
     pub vregs: Vec<VregData>,
-    /// The pool of constants that virtual registers are.
+    /// The pool of the constants that virtual registers stand for.
     pub constants: Vec<u64>,
-    /// Size in 8-byte units of the outgoing argument area, shadow space included.
+    /// The size of the outgoing argument area in 8-byte units, including the shadow space.
     pub out_args: u16,
-    /// Whether there is any call.
+    /// Whether there are calls.
     pub has_calls: bool,
 }
 
@@ -224,19 +224,19 @@ impl TileList {
         &self.imms[self.insts[inst].imms.range()]
     }
 
-    /// The ways out of a block.
+    /// The edges out of a block.
     #[inline(always)]
     pub fn edges(&self, block: &TileBlock) -> &[Edge] {
         &self.edges[block.edges.range()]
     }
 
-    /// How many loops a loop is in, itself included; none for no loop.
+    /// The nesting depth of a loop, itself included; 0 if there is no loop.
     #[inline(always)]
     pub fn depth(&self, inner: Loop) -> u16 {
         self.loops.get(inner.at()).map_or(0, |inner| inner.depth)
     }
 
-    /// The innermost loop that holds both.
+    /// The innermost loop that contains both loops.
     pub fn loop_around(&self, a: Loop, b: Loop) -> Loop {
         let (mut a, mut b) = (a, b);
         while a != b {
@@ -261,21 +261,21 @@ impl TileList {
         Vreg::from(self.vregs.len() - 1)
     }
 
-    /// Adds a virtual register that is a constant.
+    /// Adds a virtual register that stands for a constant.
     pub fn add_constant(&mut self, ty: Type, bits: u64) -> Vreg {
         self.vregs.push(VregData { ty, constant: self.constants.len() as u32 });
         self.constants.push(bits);
         Vreg::from(self.vregs.len() - 1)
     }
 
-    /// The constant that a virtual register is, if it is one.
+    /// The constant that a virtual register stands for, if any.
     #[inline(always)]
     pub fn constant(&self, vreg: Vreg) -> Option<u64> {
         self.constants.get(self.vregs[vreg.at()].constant as usize).copied()
     }
 }
 
-/// How arguments travel; the number of a [`Convention`] resolved for this system.
+/// The calling convention that [`Convention::C`] stands for on this system; all others unchanged.
 pub fn resolve(convention: Convention) -> Convention {
     match convention {
         Convention::C if cfg!(windows) => Convention::Win64,
