@@ -1,9 +1,9 @@
-//! What is refused about a tile set, with the place it is about.
+//! The faults in a tile set that make the macros refuse it, and their places.
 
 use super::pattern::Symbol;
 use core::fmt;
 
-/// What of a rule a refusal is about.
+/// The part of a rule that a refusal refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     /// The rule as a whole: its name.
@@ -17,79 +17,80 @@ pub enum Part {
 /// A mistake in a grammar.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// The rule, by position in the grammar; `None` if it is about the set.
+    /// The rule's position in the grammar; `None` if the refusal refers to the whole set.
     pub rule: Option<usize>,
-    /// Which part of it.
+    /// The part of the rule.
     pub part: Part,
-    /// What is wrong.
+    /// The fault.
     pub problem: Problem,
 }
 
-/// What can be wrong with a grammar.
+/// A fault in a grammar.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Problem {
     /// No operator has this name.
     UnknownOperator(String),
-    /// The operator never stands in a graph, so no tile can meet it.
+    /// The operator never occurs in a graph, so no tile can match it.
     NotInGraphs(String),
-    /// Another number of operands.
+    /// The number of operands is wrong.
     Arity {
-        /// Of which operator.
+        /// The operator.
         op: String,
-        /// How many there should be.
+        /// The number of operands that it has.
         expected: usize,
-        /// How many there are.
+        /// The number of operands in the pattern.
         found: usize,
     },
-    /// Another number of type suffixes than the operator has.
+    /// The number of type suffixes is wrong.
     Suffixes {
-        /// Of which operator.
+        /// The operator.
         op: String,
-        /// How many it may have besides none.
+        /// The number of suffixes that it may have; it may also have none.
         expected: usize,
     },
-    /// A constant is named where the operator has none.
+    /// A constant is named, but the operator has none.
     NoParameter(String),
-    /// A predicate on something else than a `const`.
+    /// A predicate is applied to something other than a `const`.
     PredicateOnParameter(String),
     /// No choice of types makes the pattern fit the operators and symbols.
     NoTypes,
-    /// `void` or a second `flag` as an operand, a bare symbol as a pattern with the wrong result.
+    /// The symbol may not occur here: `void` or a second `flag` as an operand, or a bare symbol as a pattern with another
+    /// result.
     Symbol(Symbol),
-    /// A result that the pattern cannot have.
+    /// The pattern cannot have this result.
     Result(Symbol),
-    /// More than one flag has to be alive at once.
+    /// More than one flag has to be live at once.
     TwoFlags,
     /// `$name` without a `$name@…` before it.
     Unbound(String),
-    /// More same-node conditions or CPU features on one operator than can be told apart.
+    /// One operator has more same-node conditions or CPU features than [`MAX_VARIANTS`].
     TooManyVariants(String),
-    /// Patterns may not be nested deeper.
+    /// The pattern is nested more deeply than [`MAX_DEPTH`].
     TooDeep,
-    /// A feature the machine does not have.
+    /// The machine does not have this feature.
     UnknownFeature(String),
-    /// A constant's tile may not depend on a feature.
+    /// The tile of a constant depends on a feature, which is not allowed.
     FeatureOnConstant,
-    /// A clause names an operand there is none of.
+    /// A clause names an operand that does not exist.
     NoSuchUse {
-        /// What the clause says.
+        /// The number in the clause.
         found: u8,
-        /// How many operands in registers the pattern has.
+        /// The number of operands that the pattern has in registers.
         uses: usize,
     },
     /// The clause contradicts another one or the pattern.
     Impossible(&'static str),
-    /// A tile that is never the cheapest.
+    /// The tile is never selected.
     NeverSelected {
-        /// Those that are cheaper wherever it fits, or as cheap and stand before it.
+        /// The tiles that are cheaper wherever it fits, or that cost the same and come first.
         beaten_by: Vec<String>,
     },
-    /// A form that templates may use and no tile covers.
+    /// No tile covers a form that templates may use.
     Uncovered {
-        /// As patterns spell it.
+        /// The form, as patterns spell it.
         form: String,
-        /// The CPU features that have to be there for it to be covered, if that is all.
+        /// The CPU features without which the form is not covered, if it is covered with them.
         without: Option<String>,
     },
     /// The relative costs of two symbols grow without bound.
@@ -167,7 +168,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// How many features, and how many same-node conditions, the tiles of one operator form may have.
+/// The greatest number of features, and of same-node conditions, in the tiles of one operator form.
 pub const MAX_VARIANTS: usize = 4;
-/// How deep patterns may nest.
+/// The greatest nesting depth of patterns.
 pub const MAX_DEPTH: usize = 5;

@@ -1,4 +1,4 @@
-//! Print a grammar's flat rules, symbols, states and sizes: what `cargo xtask tiles` shows.
+//! Prints a grammar's flat rules, symbols, states and sizes, for `cargo xtask tiles`.
 
 use super::flatten::{FIRST_SYNTHETIC, NO_TILE, SymbolId, Synthetic, unpack};
 use super::pattern::{Predicate, Symbol};
@@ -7,7 +7,7 @@ use super::tables::Tables;
 use crate::vocab::Type;
 use core::fmt::{self, Write as _};
 
-/// A tile set in full, from what built it.
+/// The full description of a tile set, made from the tables and their sources.
 pub struct Explained<'a>(pub &'a Tables);
 
 impl fmt::Display for Explained<'_> {
@@ -42,7 +42,7 @@ impl fmt::Display for Explained<'_> {
             writeln!(f)?;
         }
         writeln!(f, "\nconstants (type, predicates: state)")?;
-        // Masks differ in predicates that no tile asks for as well: one line for all of those.
+        // Masks may differ only in predicates that no tile uses. They share one line.
         let mut lines = Vec::new();
         for (&(ty, mask), state) in &tables.states.constants {
             let holds = |predicate: &&Predicate| mask >> **predicate as u8 & 1 != 0;
@@ -62,7 +62,7 @@ impl fmt::Display for Explained<'_> {
     }
 }
 
-/// What a symbol stands for.
+/// The meaning of a symbol.
 pub fn symbol_name(tables: &Tables, symbol: SymbolId) -> String {
     if let Some(symbol) = Symbol::ALL.get(symbol as usize) {
         return symbol.name().to_string();
@@ -105,7 +105,7 @@ pub fn rule_text(tables: &Tables, at: usize) -> String {
     text
 }
 
-/// The line of sums.
+/// The line of totals.
 pub fn summary(set: &TileSet) -> String {
     format!(
         "tables: {} tiles, {} flat rules, {} symbols, {} states, {} bytes",

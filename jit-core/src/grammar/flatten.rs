@@ -1,14 +1,14 @@
-//! Flatten nested patterns into rules over symbols.
+//! Flattens nested patterns into rules over symbols.
 //!
-//! Each operator below a pattern's root gets a symbol of its own, shared by all equal sub-patterns. The type
-//! of a sub-pattern's result is not part of its symbol: it follows from the operator above, so
-//! `(load (addr reg))` under an `add` of any width is one symbol. The operands' type is part of it where the
-//! result does not tell it (comparisons, conversions). A commuting operator gives two flat rules, the second
-//! with its operands swapped. Rules that differ in types alone become one flat rule too, and forms of an operator
-//! with the same flat rules become one *shape*: tables are made for shapes.
+//! Each operator below a pattern's root gets a symbol of its own, shared by all equal sub-patterns. The type of a
+//! sub-pattern's result is not part of its symbol, since it follows from the operator above: `(load (addr reg))` under an
+//! `add` of any width is one symbol. The operands' type is part of the symbol if the result does not determine it
+//! (comparisons, conversions). A commuting operator yields two flat rules, the second with its operands swapped. Rules that
+//! differ only in types become one flat rule too. Forms of operators with the same flat rules become one *shape*, and tables
+//! are made for shapes.
 //!
-//! `$p@… $p`: the second place becomes the symbol `any`, which every node has, and the rule holds
-//! only in a variant of the root's operator: the one for nodes where both paths end at the same node.
+//! In `$p@… $p`, the second place becomes the symbol `any`, which every node has. The rule holds only in a variant of the
+//! root's operator: the one for nodes in which both paths end at the same node.
 
 use super::error::{MAX_VARIANTS, Part, Problem, Refusal};
 use super::pattern::{Clause, Concrete, Grammar, Predicate, Symbol, concrete, has_imm, is_const};
@@ -17,80 +17,80 @@ use std::collections::BTreeMap;
 
 /// A symbol by number: the four of [`Symbol`], `any`, then one for each distinct sub-pattern.
 pub type SymbolId = u16;
-/// Matches every node.
+/// The symbol that matches every node.
 pub const ANY: SymbolId = 4;
-/// The first symbol that stands for a sub-pattern.
+/// The first symbol that represents a sub-pattern.
 pub const FIRST_SYNTHETIC: SymbolId = 5;
-/// In place of a tile's number: the rule only makes a sub-pattern's symbol.
+/// Replaces a tile's number in a rule that only derives a sub-pattern's symbol.
 pub const NO_TILE: u16 = u16::MAX;
-/// The most operands that patterns match.
+/// The greatest number of operands that patterns match.
 pub const MAX_ARITY: usize = 3;
 
-/// How the constant of a node is handed to the emitter.
+/// The form in which the emit function receives the constant of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum ImmKind {
-    /// There is none.
+    /// The node has no constant.
     None,
-    /// As it is.
+    /// Unchanged.
     Plain,
     /// As a signed number of the node's type.
     Signed,
-    /// The address of the function that is called.
+    /// As the address of the function that is called.
     Callee,
 }
 
 /// A rule over symbols.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub struct FlatRule {
-    /// What it makes.
+    /// The symbol that it derives.
     pub result: SymbolId,
-    /// The tile it belongs to, or [`NO_TILE`].
+    /// The tile that it belongs to, or [`NO_TILE`].
     pub tile: u16,
-    /// What it costs besides its operands.
+    /// Its cost without its operands.
     pub cost: u16,
-    /// How many operands it has.
+    /// The number of operands.
     pub arity: u8,
-    /// What each of the node's operands must be, in the node's order.
+    /// The symbols of the node's operands, in the node's order.
     pub children: [SymbolId; MAX_ARITY],
     /// The node's operands in the pattern's order.
     pub order: [u8; MAX_ARITY],
-    /// The node's constant.
+    /// The form of the node's constant.
     pub imm: ImmKind,
 }
 
-/// The two places of a `$p@… $p`, as paths of operand numbers from the root; [`Same::END`] after the last.
+/// The two places of a `$p@… $p`, as paths of operand numbers from the root, terminated by [`Same::END`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub struct Same {
-    /// Where the node is bound.
+    /// The place that binds the node.
     pub bound: [u8; Same::LENGTH],
-    /// Where it stands again.
+    /// The place that must be the same node.
     pub again: [u8; Same::LENGTH],
 }
 
 impl Same {
-    /// Closes a path.
+    /// Terminates a path.
     pub const END: u8 = u8::MAX;
-    /// The most steps of a path, its end included.
+    /// The greatest length of a path, including its end.
     pub const LENGTH: usize = 6;
 }
 
-/// What a symbol stands for, for dumps and for finding it again.
+/// The sub-pattern that a symbol represents, for dumps and to find the symbol of an equal sub-pattern.
 #[derive(Clone, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub struct Synthetic {
     /// The operator.
     pub op: Op,
-    /// The operands' type, where the operator is keyed by it.
+    /// The operands' type, if the operator's key depends on it.
     pub from: Type,
     /// The operands, in pattern order.
     pub children: Vec<SymbolId>,
-    /// The operands' places; only where they may not be swapped.
+    /// The operands' places; only if they may not be swapped.
     pub order: Option<Vec<u8>>,
-    /// What a constant's value must be.
+    /// The predicate on a constant's value.
     pub predicate: Option<Predicate>,
 }
 
-/// A rule of one operator form and when it holds.
+/// A rule of one operator form, and its conditions.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// In [`Flat::rules`].
@@ -99,7 +99,7 @@ pub struct Entry {
     pub needs: u32,
     /// The same-node conditions it needs, in [`Form::sames`].
     pub sames: u32,
-    /// What a constant's value must be.
+    /// The predicate on a constant's value.
     pub predicate: Option<Predicate>,
 }
 
@@ -108,20 +108,20 @@ pub struct Entry {
 pub struct Form {
     /// The rules with this operator at their head.
     pub entries: Vec<Entry>,
-    /// The same-node conditions that some of them need.
+    /// The same-node conditions that some of the rules need.
     pub sames: Vec<Same>,
-    /// The features that some of them need.
+    /// The CPU features that some of the rules need.
     pub features: u32,
-    /// How many operands are matched.
+    /// The number of operands that are matched.
     pub arity: u8,
 }
 
-/// A grammar flattened.
+/// A flattened grammar.
 #[derive(Clone, Debug)]
 pub struct Flat {
-    /// What the symbols from [`FIRST_SYNTHETIC`] on stand for.
+    /// The sub-patterns that the symbols from [`FIRST_SYNTHETIC`] on represent.
     pub symbols: Vec<Synthetic>,
-    /// Every flat rule. Rules that make a tile's result are in the order of the tiles.
+    /// Every flat rule. Rules that derive a tile's result are in the order of the tiles.
     pub rules: Vec<FlatRule>,
     /// The operator of each rule, for dumps.
     pub heads: Vec<Op>,
@@ -132,24 +132,24 @@ pub struct Flat {
 }
 
 impl Flat {
-    /// How many symbols there are.
+    /// The number of symbols.
     pub fn symbol_count(&self) -> usize {
         FIRST_SYNTHETIC as usize + self.symbols.len()
     }
 }
 
-/// Both types of a signature in one number.
+/// Packs both types of a signature into one number.
 #[inline]
 pub const fn pack(sig: Sig) -> u8 {
     (sig.from as u8) << 3 | sig.ty as u8
 }
 
-/// The signature that [`pack`] made a number of.
+/// The signature that [`pack`] packed.
 pub const fn unpack(packed: u8) -> Sig {
     Sig { from: Type::ALL[(packed >> 3) as usize], ty: Type::ALL[(packed & 7) as usize] }
 }
 
-/// Flattens every rule of a grammar, or says all that is wrong with their patterns.
+/// Flattens every rule of a grammar, or returns all refusals of their patterns.
 pub fn flatten(grammar: &Grammar) -> Result<Flat, Vec<Refusal>> {
     let mut flattener = Flattener {
         grammar,
@@ -178,9 +178,9 @@ struct Placed<'a> {
     sig: Sig,
     predicate: Option<Predicate>,
     children: Vec<(Option<&'a str>, Tree<'a>)>,
-    /// The node's operand that each child is, in pattern order.
+    /// For each child, in pattern order, the number of the node's operand that it matches.
     order: Vec<u8>,
-    /// Whether the operands may be swapped freely: no same-node path leads through here.
+    /// Whether the operands may be swapped: no same-node path leads through this node.
     free: bool,
 }
 
@@ -219,7 +219,7 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    /// A tree with the order of operands fixed wherever a same-node path leads through; one for each order.
+    /// The trees that result from fixing the order of operands wherever a same-node path leads through, one for each order.
     fn placements<'t>(&self, tree: &'t Concrete) -> Vec<Tree<'t>> {
         match tree {
             Concrete::Symbol(symbol) => vec![Tree::Symbol(*symbol)],
@@ -228,7 +228,7 @@ impl Flattener<'_> {
                 let special = children.iter().any(|(bind, child)| bind.is_some() || has_same(child));
                 let mut lists: Vec<Vec<(Option<&str>, Tree)>> = vec![Vec::new()];
                 for (bind, child) in children {
-                    // Trees are small: making each choice anew is simpler than sharing them.
+                    // Trees are small: recomputing each choice is simpler than sharing them.
                     let choices = self.placements(child).len();
                     let mut longer = Vec::with_capacity(lists.len() * choices);
                     for choice in 0..choices {
@@ -297,7 +297,7 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    /// The flat rules that make `result` of a node: one, or two if the operands may be swapped.
+    /// The flat rules that derive `result` from a node: one rule, or two if the operands may be swapped.
     fn node(&mut self, node: &Placed, result: SymbolId, tile: u16, cost: u16) -> Vec<u16> {
         let info = self.grammar.vocab.info(node.op);
         let symbols: Vec<SymbolId> = node.children.iter().map(|(_, child)| self.symbol(child)).collect();
@@ -333,7 +333,7 @@ impl Flattener<'_> {
         rules
     }
 
-    /// The symbol of a sub-pattern; makes its rules for the types it has here if there are none yet.
+    /// The symbol of a sub-pattern. Adds its rules for the types that it has here, if they are new.
     fn symbol(&mut self, tree: &Tree) -> SymbolId {
         let node = match tree {
             Tree::Symbol(symbol) => return *symbol as SymbolId,
@@ -417,7 +417,7 @@ fn find_sames<'t>(
     for ((bind, child), place) in node.children.iter().zip(&node.order) {
         path.push(*place);
         let mut closed = [Same::END; Same::LENGTH];
-        // Patterns are checked to be shallower than paths are long.
+        // Patterns are checked to be less deep than the greatest length of a path.
         closed[..path.len().min(Same::LENGTH - 1)].copy_from_slice(&path[..path.len().min(Same::LENGTH - 1)]);
         bound.extend(bind.map(|name| (name, closed)));
         match child {

@@ -7,8 +7,8 @@
 //!                          -- tables            -->  TileSet: packed, static
 //! ```
 //!
-//! No syntax trees of the compiler are known here: the macros, the tests, fuzzers and `cargo xtask tiles` call
-//! the same functions.
+//! This module knows nothing of the compiler's syntax trees: the macros, the tests, fuzzers and `cargo xtask tiles` call the
+//! same functions.
 
 pub mod error;
 pub mod explain;

@@ -1,15 +1,15 @@
 //! Patterns and rules as plain data, and their expansion into concrete trees.
 //!
-//! A [`Rule`] may leave types open: classes, alternatives, variables, no suffix at all. [`concrete`] lists
-//! every choice that fits the operator table and the symbols: a child's type follows from its parent's, so most
-//! patterns need one suffix at their root.
+//! A [`Rule`] may leave types open, by classes, alternatives, variables, or no suffix at all. [`concrete`] lists every choice
+//! that fits the operator table and the symbols. A child's type follows from its parent's, so most patterns need only one
+//! suffix, at their root.
 
 use super::error::{MAX_DEPTH, Part, Problem, Refusal};
 use crate::vocab::op::{Key, Kind, Param};
 use crate::vocab::{Class, Op, OpInfo, Props, Sig, Type, Vocabulary};
 use core::fmt;
 
-/// What a pattern's leaf or result is.
+/// The kind of a pattern's leaf or result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Symbol {
@@ -19,7 +19,7 @@ pub enum Symbol {
     Num,
     /// The CPU's flags.
     Flag,
-    /// Nothing.
+    /// No value.
     Void,
 }
 
@@ -27,7 +27,7 @@ impl Symbol {
     /// Every symbol, in the order of the discriminants.
     pub const ALL: [Symbol; 4] = [Symbol::Reg, Symbol::Num, Symbol::Flag, Symbol::Void];
 
-    /// How patterns spell it.
+    /// The name in patterns.
     pub const fn name(self) -> &'static str {
         match self {
             Symbol::Reg => "reg",
@@ -37,12 +37,12 @@ impl Symbol {
         }
     }
 
-    /// The symbol that patterns spell `name`.
+    /// The symbol that is spelled `name` in patterns.
     pub fn from_name(name: &str) -> Option<Symbol> {
         Symbol::ALL.into_iter().find(|symbol| symbol.name() == name)
     }
 
-    /// What holds a value of this type.
+    /// The symbol of a value of this type.
     pub const fn of(ty: Type) -> Symbol {
         match ty {
             Type::Flag => Symbol::Flag,
@@ -52,7 +52,7 @@ impl Symbol {
         }
     }
 
-    /// The class of register it stands for.
+    /// The class of registers that it represents.
     pub const fn class(self) -> Option<Class> {
         match self {
             Symbol::Reg => Some(Class::Int),
@@ -68,15 +68,15 @@ impl fmt::Display for Symbol {
     }
 }
 
-/// What a pattern may ask of a constant: its value as a signed number of its own type.
+/// A condition on a constant's value, as a signed number of its own type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Predicate {
-    /// Fits 8 bits with sign.
+    /// It fits 8 bits, signed.
     Imm8,
-    /// Fits 32 bits with sign.
+    /// It fits 32 bits, signed.
     Imm32,
-    /// Fits 32 bits without sign.
+    /// It fits 32 bits, unsigned.
     Uimm32,
     /// 0.
     Zero,
@@ -84,11 +84,11 @@ pub enum Predicate {
     One,
     /// -1.
     MinusOne,
-    /// A power of two as an unsigned number.
+    /// It is a power of two as an unsigned number.
     Pow2,
     /// 1, 2, 4 or 8.
     Scale,
-    /// 3, 5 or 9: a scale and one more.
+    /// 3, 5 or 9: a scale plus one.
     Factor,
 }
 
@@ -106,7 +106,7 @@ impl Predicate {
         Predicate::Factor,
     ];
 
-    /// How patterns spell it.
+    /// The name in patterns.
     pub const fn name(self) -> &'static str {
         match self {
             Predicate::Imm8 => "imm8",
@@ -121,7 +121,7 @@ impl Predicate {
         }
     }
 
-    /// The predicate that patterns spell `name`.
+    /// The predicate that is spelled `name` in patterns.
     pub fn from_name(name: &str) -> Option<Predicate> {
         Predicate::ALL.into_iter().find(|predicate| predicate.name() == name)
     }
@@ -142,9 +142,9 @@ impl Predicate {
             | (matches!(value, 3 | 5 | 9) as u16) << 8
     }
 
-    /// Every mask that some constant of type `ty` has.
+    /// The masks of all constants of type `ty`.
     ///
-    /// The masks change only at the bounds of the predicates, at powers of two and next to both.
+    /// The mask changes only at the bounds of the predicates, at powers of two, and next to both.
     pub fn masks(ty: Type) -> Vec<u16> {
         let mut masks: Vec<u16> = (0..64)
             .map(|bit| 1u64 << bit)
@@ -164,12 +164,12 @@ impl Predicate {
 pub struct TypeSpec {
     /// The variable it binds or repeats.
     pub var: Option<String>,
-    /// The types it allows, as bits by discriminant.
+    /// The types that it allows, as bits by discriminant.
     pub types: u8,
 }
 
 impl TypeSpec {
-    /// The types a class name or a type name stands for.
+    /// The types that a class name or a type name represents.
     pub fn named(name: &str) -> Option<u8> {
         Some(match name {
             "int" => 0b0000_1111,
@@ -184,20 +184,20 @@ impl TypeSpec {
 /// A pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pattern {
-    /// Numbers the sub-patterns of a rule, so that an error finds its token.
+    /// The sub-pattern's number in its rule, by which an error finds its token.
     pub id: u32,
-    /// The `$name@` before it.
+    /// The name in the `$name@` before it.
     pub bind: Option<String>,
-    /// What it matches.
+    /// The nodes that it matches.
     pub shape: Shape,
 }
 
-/// What a pattern matches.
+/// The nodes that a pattern matches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Shape {
-    /// Whatever can be brought into this form.
+    /// Any node from which this symbol can be derived.
     Symbol(Symbol),
-    /// The very node that `$name@` matched.
+    /// The same node that `$name@` matched.
     Same(String),
     /// An operator.
     Node {
@@ -207,14 +207,14 @@ pub enum Shape {
         types: Vec<TypeSpec>,
         /// The operands.
         children: Vec<Pattern>,
-        /// The names of constants after them.
+        /// The names of the constants behind the operands.
         params: Vec<String>,
-        /// What a constant's value must be.
+        /// The predicate on a constant's value.
         predicate: Option<Predicate>,
     },
 }
 
-/// Which operand of a tile a clause is about.
+/// The operand of a tile that a clause constrains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// The result.
@@ -223,26 +223,26 @@ pub enum Place {
     Use(u8),
 }
 
-/// What a tile asks of the allocator or the CPU. Registers are names: what they mean is the machine's affair.
+/// A requirement of a tile on the allocator or the CPU. Registers are names, whose meaning the machine defines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Clause {
     /// The result shares a register with this operand.
     Tied(u8),
-    /// An operand or the result has to be in a register.
+    /// An operand or the result must be in this register.
     Fixed(Place, String),
-    /// The content of these registers is lost.
+    /// These registers are clobbered.
     Clobber(Vec<String>),
     /// A scratch register.
     Temp(Class),
-    /// The result is written before the operands were read.
+    /// The result is written before the operands are read.
     Early,
-    /// The operand is read after the result was written.
+    /// The operand is read after the result is written.
     Late(u8),
     /// The operand may be in its spill slot.
     Any(u8),
-    /// Only on CPUs that have this.
+    /// The tile needs a CPU with this feature.
     Needs(String),
-    /// The result is there when the function is entered; nothing is emitted.
+    /// The result exists when the function is entered; nothing is emitted.
     Entry,
 }
 
@@ -251,13 +251,13 @@ pub enum Clause {
 pub struct Rule {
     /// Its name.
     pub name: String,
-    /// What it covers.
+    /// The pattern that it covers.
     pub pattern: Pattern,
-    /// What it yields.
+    /// The symbol that it yields.
     pub result: Symbol,
-    /// What it costs.
+    /// Its cost.
     pub cost: u16,
-    /// What it asks for.
+    /// Its requirements.
     pub clauses: Vec<Clause>,
 }
 
@@ -268,16 +268,16 @@ pub struct Grammar {
     pub vocab: Vocabulary,
     /// The names of CPU features; a feature's bit is its position.
     pub features: Vec<String>,
-    /// The tiles in order; of two equally cheap ones the first is taken.
+    /// The tiles in order. Of tiles with equal cost, the first is selected.
     pub rules: Vec<Rule>,
-    /// Whether every form that graphs may hold must be covered.
+    /// Whether every form that graphs may contain must be covered.
     pub complete: bool,
-    /// How many rules, from the first, must all be of use. Those behind come from a set that is extended: they may
-    /// lose to the others.
+    /// How many of the first rules must all be selectable. The rules behind them come from a set that is extended, and may
+    /// never win against the new ones.
     pub own: usize,
 }
 
-/// A pattern with its operators found and its types chosen.
+/// A pattern with its operators resolved and its types chosen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Concrete {
     /// A leaf.
@@ -286,13 +286,13 @@ pub enum Concrete {
     Same(String),
     /// An operator.
     Node {
-        /// Which.
+        /// The operator.
         op: Op,
-        /// On which types, as tables are keyed: see [`key`].
+        /// The types by which tables are indexed: see [`key`].
         sig: Sig,
         /// Operands in pattern order.
         children: Vec<(Option<String>, Concrete)>,
-        /// What a constant's value must be.
+        /// The predicate on a constant's value.
         predicate: Option<Predicate>,
     },
 }
@@ -302,12 +302,12 @@ pub fn is_const(info: &OpInfo) -> bool {
     info.params.contains(&Param::Value)
 }
 
-/// Whether a node of this operator has a constant for the emitter.
+/// Whether a node of this operator has a constant that the emit function needs.
 pub fn has_imm(info: &OpInfo) -> bool {
     info.params.iter().any(|param| *param != Param::Type)
 }
 
-/// The operands that patterns match.
+/// The kinds of the operands that patterns match.
 pub fn matched(info: &OpInfo) -> impl Iterator<Item = Kind> {
     let call = info.is_call();
     info.operands
@@ -316,13 +316,13 @@ pub fn matched(info: &OpInfo) -> impl Iterator<Item = Kind> {
         .filter(move |kind| !matches!(kind, Kind::Label | Kind::Args) || call && *kind == Kind::Ptr)
 }
 
-/// The signature that tables are keyed by. Tells a call of a computed address from one of a known function.
+/// The signature by which tables are indexed. It distinguishes a call of a computed address from a call of a known function.
 #[inline]
 pub const fn key(sig: Sig, indirect: bool) -> Sig {
     if indirect { Sig { from: Type::I64, ty: sig.ty } } else { sig }
 }
 
-/// The type that an operand of this kind has.
+/// The type of an operand of this kind.
 pub fn operand_type(info: &OpInfo, kind: Kind, sig: Sig) -> Type {
     match kind {
         Kind::Ptr | Kind::Word => Type::I64,
@@ -337,7 +337,7 @@ pub fn operand_type(info: &OpInfo, kind: Kind, sig: Sig) -> Type {
 
 type Vars = Vec<(String, Type)>;
 
-/// Every concrete tree of a rule, in a fixed order.
+/// All concrete trees of a rule, in a fixed order.
 pub fn concrete(grammar: &Grammar, at: usize) -> Result<Vec<(Sig, Concrete)>, Refusal> {
     let rule = &grammar.rules[at];
     let expander = Expander { vocab: grammar.vocab, rule: at };
@@ -369,7 +369,7 @@ impl Expander {
         Refusal { rule: Some(self.rule), part: Part::Pattern(pattern.id), problem }
     }
 
-    /// What does not depend on types.
+    /// The checks that do not depend on types.
     fn check(&self, pattern: &Pattern, depth: usize, bound: &mut Vec<String>) -> Result<(), Refusal> {
         if depth > MAX_DEPTH {
             return Err(self.refuse(pattern, Problem::TooDeep));
@@ -417,7 +417,7 @@ impl Expander {
         }
     }
 
-    /// Every tree this pattern stands for, where its parent wants `expected` (if it has one).
+    /// All trees that a pattern represents, if its parent expects a result of type `expected` (`None` at the root).
     fn expand(&self, pattern: &Pattern, expected: Option<Type>, vars: &Vars) -> Vec<(Concrete, Type, Vars)> {
         match &pattern.shape {
             Shape::Symbol(symbol) => match expected {
@@ -467,7 +467,7 @@ impl Expander {
         }
     }
 
-    /// Whether the suffixes allow a signature; binds variables.
+    /// Whether the suffixes allow a signature. Binds their variables.
     fn agrees(&self, info: &OpInfo, types: &[TypeSpec], sig: Sig, vars: &mut Vars) -> bool {
         let chosen = match info.key {
             Key::Result => [sig.ty, Type::Void],
@@ -513,7 +513,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// As a row of [`super::text`].
+/// Prints a row of [`super::text`].
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} -> {}, {}", self.name, self.pattern, self.result, self.cost)?;

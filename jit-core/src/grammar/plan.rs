@@ -1,10 +1,10 @@
-//! Check the clauses of tiles and put them in the form the tables' users read.
+//! Checks the clauses of tiles and converts them to the form that the users of the tables read.
 
 use super::error::{Part, Problem, Refusal};
 use super::pattern::{Clause, Grammar, Pattern, Place, Rule, Shape, Symbol, has_imm};
 use crate::vocab::{Class, Vocabulary};
 
-/// Where an operand or a result must be; registers are still names.
+/// The constraint on an operand or a result; registers are still names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Where {
     /// In any register.
@@ -13,7 +13,7 @@ pub enum Where {
     Any,
     /// In this register.
     Fixed(String),
-    /// A result: in the register of this operand.
+    /// A result: in the register of the operand with this number.
     Tied(u8),
 }
 

@@ -1,4 +1,4 @@
-//! A machine's tiles as static data: what `tileset!` leaves behind for the `tile` pass.
+//! A machine's tiles as static data, which `tileset!` makes for the `tile` pass.
 
 use super::flatten::{FlatRule, MAX_ARITY, Same};
 use super::pattern::{Predicate, Symbol};
@@ -11,76 +11,76 @@ use crate::vocab::{Class, Op, Sig, Vocabulary};
 pub struct Use {
     /// The class of register.
     pub class: Class,
-    /// How it is read.
+    /// How it is used.
     pub role: Role,
     /// Where it must be.
     pub constraint: Constraint,
 }
 
-/// A tile: everything but how it is emitted.
+/// A tile, except for its emit function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TileInfo {
     /// Its name.
     pub name: &'static str,
-    /// What it covers, as it is written.
+    /// The pattern that it covers, as it is written.
     pub pattern: &'static str,
-    /// What it costs.
+    /// Its cost.
     pub cost: u16,
-    /// What it yields.
+    /// The symbol that it yields.
     pub result: Symbol,
     /// Its result's role, if that is a register.
     pub role: Role,
-    /// Where its result comes.
+    /// The constraint on its result.
     pub out: Constraint,
-    /// What it reads from registers, in pattern order.
+    /// The operands that it reads from registers, in pattern order.
     pub uses: &'static [Use],
-    /// How many constants it is handed.
+    /// The number of constants that its emit function is passed.
     pub imms: u8,
-    /// Whether it consumes a flag, and so stands directly behind the tile that makes that.
+    /// Whether it consumes a flag, and so must directly follow the tile that produces the flag.
     pub takes_flag: bool,
     /// Its scratch registers.
     pub temps: &'static [Class],
-    /// What it overwrites besides its result.
+    /// The registers that it clobbers besides its result.
     pub clobbers: RegSet,
-    /// Whether its result is there when the function is entered.
+    /// Whether its result exists when the function is entered.
     pub entry: bool,
 }
 
-/// How to find the state of a node from those of its operands.
+/// A table that maps the states of a node's operands to the node's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpTable {
-    /// How many operands are matched.
+    /// The number of operands that are matched.
     pub arity: u8,
-    /// Where its cells start in [`TileSet::cells`].
+    /// The start of its cells in [`TileSet::cells`].
     pub base: u32,
-    /// For each operand, where the classes of views start in [`TileSet::classes`].
+    /// For each operand, the start of the classes of views in [`TileSet::classes`].
     pub maps: [u32; MAX_ARITY],
-    /// For each operand, how far apart the cells of two neighboring classes are.
+    /// For each operand, the distance between the cells of two consecutive classes.
     pub strides: [u16; MAX_ARITY],
 }
 
-/// An operator on certain types, and the tables it has under which conditions.
+/// An operator on certain types, and its tables under each set of conditions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Head {
     /// The operator.
     pub op: Op,
-    /// Its types, as [`super::pattern::key`] gives them.
+    /// Its types, as [`super::pattern::key`] returns them.
     pub sig: Sig,
-    /// The CPU features that matter to it.
+    /// The CPU features that its rules depend on.
     pub features: u32,
     /// The first of its same-node conditions in [`TileSet::sames`].
     pub same: u16,
-    /// How many of them there are.
+    /// The number of its same-node conditions.
     pub sames: u8,
-    /// The first of its tables' numbers in [`TileSet::variants`], of which there is one for each subset of
-    /// features and conditions: the conditions are the low bits of the position.
+    /// The first of its tables' numbers in [`TileSet::variants`]. There is one for each subset of features and conditions; the
+    /// conditions are the low bits of the position.
     pub variants: u16,
 }
 
-/// A machine's tiles with the tables to choose among them.
+/// A machine's tiles and the tables to select among them.
 #[derive(Clone, Copy, Debug)]
 pub struct TileSet {
-    /// The operators it knows.
+    /// The operators that it was made for.
     pub vocab: Vocabulary,
     /// The names of CPU features, by bit.
     pub features: &'static [&'static str],
@@ -90,27 +90,27 @@ pub struct TileSet {
     pub rules: &'static [FlatRule],
     /// The tables of operators.
     pub ops: &'static [OpTable],
-    /// The states that the tables lead to.
+    /// The states in the tables of operators.
     pub cells: &'static [u16],
-    /// For each state its view: states whose costs are the same look alike to operators above.
+    /// The view of each state. States with equal costs have one view: the operators above cannot distinguish them.
     pub views: &'static [u16],
-    /// For each distinct way to group views, the class of each.
+    /// For each distinct way to group views, the class of each view.
     pub classes: &'static [u8],
-    /// The operators' forms, in order.
+    /// The forms of operators, in order.
     pub heads: &'static [Head],
-    /// Which table a form has.
+    /// The tables of the forms.
     pub variants: &'static [u16],
     /// The same-node conditions of forms.
     pub sames: &'static [Same],
-    /// The predicates that matter, by the bits of a compact mask.
+    /// The predicates that tiles use, in the order of the bits of a compact mask.
     pub predicates: &'static [Predicate],
-    /// For each type and each compact mask the state of a constant.
+    /// The state of a constant, for each type and each compact mask.
     pub constants: &'static [u16],
-    /// The rule that makes a symbol in a state, at the symbol's offset plus the state.
+    /// The rule that derives a symbol in a state, at the symbol's offset plus the state.
     pub select: &'static [u16],
     /// The offset of each symbol in `select`.
     pub offsets: &'static [u16],
-    /// How many states there are.
+    /// The number of states.
     pub states: u16,
 }
 
@@ -133,7 +133,7 @@ impl TileSet {
         self.cells[cell]
     }
 
-    /// The state of a constant.
+    /// The state of a constant of this type.
     #[inline]
     pub fn constant(&self, ty: crate::vocab::Type, bits: u64) -> u16 {
         let mask = Predicate::mask(ty, bits);
@@ -144,7 +144,7 @@ impl TileSet {
         self.constants[(ty as usize) << self.predicates.len() | compact]
     }
 
-    /// The number of the rule that makes `symbol` in `state`; nonsense if that is impossible.
+    /// The number of the rule that derives `symbol` in `state`. If no rule does, the result is meaningless.
     #[inline]
     pub fn rule(&self, state: u16, symbol: u16) -> u16 {
         self.select[self.offsets[symbol as usize] as usize + state as usize]
@@ -157,7 +157,7 @@ impl TileSet {
         Some(&self.heads[at])
     }
 
-    /// The first operator of a vocabulary that this set was not made for, if there is one.
+    /// The name of the first operator of a vocabulary that this set was not made for, if any.
     pub fn stranger(&self, vocab: Vocabulary) -> Option<&'static str> {
         let known = self.vocab.extra.iter().map(|info| Some(info.name)).chain(core::iter::repeat(None));
         let mut names = vocab.extra.iter().map(|info| info.name).zip(known);
@@ -182,7 +182,7 @@ impl TileSet {
 }
 
 impl Head {
-    /// Where the tables for a CPU with these features start in [`TileSet::variants`].
+    /// The position in [`TileSet::variants`] of the first table for a CPU with these features.
     pub const fn variant(&self, features: u32) -> u16 {
         let mut subset = 0;
         let mut position = 0;

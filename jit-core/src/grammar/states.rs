@@ -1,18 +1,18 @@
-//! Find every state that a node can have.
+//! Finds every state that a node can have.
 //!
-//! A state is what a whole subtree offers: for each symbol the cost of the cheapest way to make it, less the
-//! cost of the cheapest symbol (Pelegrí-Llopart and Graham's delta costs), and the rule that does it. Since the
-//! differences are exact, choosing by states is choosing the cheapest cover of the whole tree. The states of an
-//! operator depend on its operands' states only through the symbols its rules name, so operand states are
-//! grouped into *classes* first (Chase): an operator's table has a cell for each combination of classes.
+//! A state summarizes what can be derived from a subtree: for each symbol, the cost of the cheapest derivation, minus the cost
+//! of the cheapest symbol (Pelegrí-Llopart and Graham's delta costs), and the rule of that derivation. Since the differences
+//! are exact, selecting by states selects the cheapest cover of the whole tree. The states of an operator depend on its
+//! operands' states only through the symbols that its rules name. So operand states are grouped into *classes* first (Chase),
+//! and an operator's table has a cell for each combination of classes.
 //!
-//! Forms of operators with the same rules share one *shape*. CPU features and same-node conditions make
-//! further shapes of a form, one for each combination.
+//! Forms of operators with the same rules share one *shape*. CPU features and same-node conditions lead to further shapes of a
+//! form, one for each combination.
 //!
-//! `any`, the second place of a same-node pattern, costs what the node costs in a register. That is an upper bound
-//! (the first place pays for the node, in a cheaper form perhaps), but one that keeps differences small: were it
-//! free, a chain of such sub-patterns would be ever cheaper than the same chain in registers, and there would be no
-//! end of states.
+//! The symbol `any`, the second place of a same-node pattern, costs as much as the node in a register. That is an upper bound,
+//! since the first place already pays for the node, perhaps in a cheaper form. But this bound keeps differences small. If
+//! `any` were free, a chain of such sub-patterns would become ever cheaper than the same chain in registers, and there would
+//! be infinitely many states.
 
 use super::error::{Part, Problem, Refusal};
 use super::flatten::{ANY, Flat, FlatRule, Form, MAX_ARITY, NO_TILE, SymbolId};
@@ -20,31 +20,31 @@ use super::pattern::{Predicate, Symbol, is_const};
 use crate::vocab::{Op, Vocabulary};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The cost of what is impossible.
+/// The cost of a symbol that cannot be derived.
 pub const NEVER: u16 = u16::MAX;
 /// No rule.
 pub const NO_RULE: u16 = u16::MAX;
-/// Larger differences of cost than any sound set has.
+/// A difference of costs that is larger than in any sound set.
 const LIMIT: u32 = 10_000;
-/// More states than any sound set has.
+/// The greatest number of states; no sound set needs as many.
 const MAX_STATES: usize = 4096;
 
 /// A state by number.
 pub type StateId = u16;
 
-/// What a subtree offers.
+/// The symbols that can be derived from a subtree.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct State {
-    /// For each symbol its cost above the cheapest one's; [`NEVER`] if it cannot be made.
+    /// For each symbol, its cost above that of the cheapest one; [`NEVER`] if it cannot be derived.
     pub costs: Vec<u16>,
-    /// For each symbol the rule that makes it.
+    /// For each symbol, the rule that derives it.
     pub rules: Vec<u16>,
 }
 
-/// Operand states as the rules of some operand place see them.
+/// A grouping of operand states by the symbols that rules name at an operand's place.
 #[derive(Clone, Debug)]
 pub struct Projection {
-    /// The symbols that the rules name there, ascending.
+    /// The symbols that the rules name at the place, in ascending order.
     pub symbols: Vec<SymbolId>,
     /// The class of each state.
     pub class_of: Vec<u16>,
@@ -52,26 +52,26 @@ pub struct Projection {
     pub classes: Vec<Vec<u16>>,
 }
 
-/// Forms with the same rules.
+/// A set of forms with the same rules.
 #[derive(Clone, Debug)]
 pub struct OpShape {
     /// The rules, in order of preference.
     pub rules: Vec<u16>,
-    /// How many operands are matched.
+    /// The number of operands that are matched.
     pub arity: usize,
-    /// For each operand in [`States::projections`].
+    /// The index in [`States::projections`] for each operand.
     pub operands: [usize; MAX_ARITY],
     /// The state for each combination of classes.
     pub cells: HashMap<[u16; MAX_ARITY], StateId>,
     done: [usize; MAX_ARITY],
 }
 
-/// Which shape a form has under which conditions.
+/// The shapes of a form under each set of conditions.
 #[derive(Clone, Debug)]
 pub struct Variants {
-    /// The features that matter, lowest first, as bits.
+    /// The CPU features that the form depends on, as bits. The lowest one is bit 0 of a subset.
     pub features: u32,
-    /// How many same-node conditions matter.
+    /// The number of same-node conditions that the form depends on.
     pub sames: u32,
     /// In [`States::shapes`], at `subset of features << sames | subset of conditions`.
     pub shapes: Vec<usize>,
@@ -80,30 +80,30 @@ pub struct Variants {
 /// All states of a grammar.
 #[derive(Clone, Debug)]
 pub struct States {
-    /// The states; the first offers nothing, then come [`LEAVES`].
+    /// The states. Nothing can be derived in the first one; then come [`LEAVES`].
     pub states: Vec<State>,
-    /// Groups of operand states.
+    /// The groupings of operand states.
     pub projections: Vec<Projection>,
     /// Every shape.
     pub shapes: Vec<OpShape>,
     /// The shapes of each form that is no constant.
     pub variants: BTreeMap<(Op, u8), Variants>,
-    /// For each type and mask of predicates the state of such a constant.
+    /// The state of a constant, for each type and mask of predicates.
     pub constants: BTreeMap<(u8, u16), StateId>,
-    /// For each rule: whether it is the best one in some state, and what beats it.
+    /// For each rule, whether it is the best one in some state, and the rules that beat it.
     pub fates: Vec<Fate>,
 }
 
-/// What became of a rule.
+/// The outcome of a rule.
 #[derive(Clone, Debug, Default)]
 pub struct Fate {
-    /// It is the best one somewhere.
+    /// Whether it is the best one in some state.
     pub wins: bool,
-    /// The tiles that were chosen where it would have fit.
+    /// The tiles that were selected where the rule would have fit.
     pub beaten_by: BTreeSet<u16>,
 }
 
-/// The states of what is in a register or in the flags already.
+/// The states of values that are already in a register or in the flags.
 pub const LEAVES: [(StateId, Symbol); 3] = [(1, Symbol::Reg), (2, Symbol::Num), (3, Symbol::Flag)];
 
 /// Closes the states of a flattened grammar under all operators.
@@ -253,7 +253,7 @@ impl<'a> Closer<'a> {
         self.all.projections.len() - 1
     }
 
-    /// How many classes each operand of a shape has; one where there is no operand.
+    /// The number of classes of each operand of a shape; one for a missing operand.
     fn class_counts(&self, shape: usize) -> [usize; MAX_ARITY] {
         let shape = &self.all.shapes[shape];
         let mut counts = [1; MAX_ARITY];
@@ -267,7 +267,7 @@ impl<'a> Closer<'a> {
         (0..self.all.shapes.len()).all(|shape| self.class_counts(shape) == self.all.shapes[shape].done)
     }
 
-    /// Fills the cells of combinations that were not there before.
+    /// Fills the cells of new combinations of classes.
     fn shape(&mut self, at: usize) {
         let counts = self.class_counts(at);
         let done = self.all.shapes[at].done;

@@ -1,6 +1,6 @@
-//! Pack states into tables, and refuse grammars with dead tiles or uncovered forms.
+//! Packs states into tables, and refuses grammars with dead tiles or uncovered forms.
 //!
-//! The result has nothing in it that depends on hashing or addresses: the same grammar gives the same bytes.
+//! The result does not depend on hashing or addresses: the same grammar always yields the same bytes.
 
 use super::error::{Part, Problem, Refusal};
 use super::flatten::{ANY, Flat, FlatRule, MAX_ARITY, NO_TILE, Same, flatten, unpack};
@@ -46,13 +46,13 @@ pub struct Tables {
     pub select: Vec<u16>,
     /// See [`TileSet::offsets`].
     pub offsets: Vec<u16>,
-    /// What was flattened, for dumps.
+    /// The flattened grammar, for dumps.
     pub flat: Flat,
     /// The states, for dumps.
     pub states: States,
 }
 
-/// Builds the tables of a grammar, or says all that is wrong with it.
+/// Builds the tables of a grammar, or returns all its refusals.
 pub fn build(grammar: &Grammar) -> Result<Tables, Vec<Refusal>> {
     let plans = plan(grammar);
     let flat = flatten(grammar);
@@ -131,7 +131,8 @@ struct Packer {
 
 impl Packer {
     fn pack(&mut self, flat: &Flat, states: &States) {
-        // Of states that cost the same the first stands for all: rules make no difference to what is above.
+        // The first of the states with equal costs represents all of them: their rules make no difference to the operators
+        // above.
         let mut first = Vec::new();
         let mut by_costs: BTreeMap<&[u16], u16> = BTreeMap::new();
         for (at, state) in states.states.iter().enumerate() {
@@ -203,7 +204,7 @@ impl Packer {
             let bit = |(at, predicate): (usize, &Predicate)| (mask as usize >> *predicate as usize & 1) << at;
             self.predicates.iter().enumerate().map(bit).sum::<usize>()
         };
-        // ORDER TYPES: values come first among the types, so that six rows are enough.
+        // ORDER TYPES: the types of values come first, so six rows are enough.
         let mut constants = vec![0; 6 << self.predicates.len()];
         for (&(ty, mask), &state) in &states.constants {
             constants[(ty as usize) << self.predicates.len() | compact(mask)] = state;
@@ -211,8 +212,8 @@ impl Packer {
         self.constants = constants;
     }
 
-    /// Lays the rows of symbols (which rule makes it in each state) over one another, wherever they have no
-    /// entry in common. No check of the row is needed: only symbols that a state has are ever looked up.
+    /// Overlays the rows of the symbols (for each state, the rule that derives the symbol) wherever they have no entry in
+    /// common. A look-up need not check whose entry it found: only symbols that a state has are ever looked up.
     fn selection(&mut self, flat: &Flat, states: &States) {
         for symbol in 0..flat.symbol_count() {
             let row: Vec<(usize, u16)> = states
@@ -236,18 +237,18 @@ impl Packer {
             }
             self.offsets.push(offset as u16);
         }
-        // So that a lookup of what a state does not have is wrong, but never outside the table.
+        // A look-up of a symbol that a state does not have is wrong, but must stay inside the table.
         let most = self.offsets.iter().copied().max().unwrap_or(0) as usize + states.states.len();
         self.select.resize(self.select.len().max(most), NO_RULE);
     }
 }
 
 impl Tables {
-    /// Every form that a graph may hold and that has no tile, alone or without some feature.
+    /// A refusal for every form that a graph may contain and that has no tile, or none without some feature.
     fn uncovered(&self) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         for (op, info) in self.vocab.iter() {
-            // Parameters of blocks are no instructions.
+            // Block parameters are no instructions.
             if !info.props.contains(Props::GRAPH) || op == Op::PARAM {
                 continue;
             }
@@ -268,7 +269,7 @@ impl Tables {
         refusals
     }
 
-    /// The features without which a form with operands in registers has no tile.
+    /// The CPU features whose lack leaves a form with operands in registers without a tile; `None` if it always has one.
     fn gap(&self, op: Op, sig: Sig, indirect: bool) -> Option<Vec<&str>> {
         let info = self.vocab.info(op);
         let result = Symbol::of(sig.ty) as usize;
@@ -304,7 +305,7 @@ impl Tables {
         None
     }
 
-    /// As static data. The memory is never given back: for tests and tools.
+    /// Converts the tables to static data. The memory is leaked: this is for tests and tools.
     pub fn leak(&self, register: &dyn Fn(&str) -> Reg) -> TileSet {
         fn keep<T: Clone>(items: &[T]) -> &'static [T] {
             Vec::leak(items.to_vec())
@@ -332,7 +333,7 @@ impl Tables {
         }
     }
 
-    /// Which symbols a state has besides `any`, with their costs above the cheapest.
+    /// The symbols that can be derived in a state, except `any`, with their costs above the cheapest.
     pub fn offers(&self, state: usize) -> impl Iterator<Item = (u16, u16)> {
         let costs = self.states.states[state].costs.iter().enumerate();
         costs
@@ -371,7 +372,7 @@ fn tile_info(plan: &Plan, register: &dyn Fn(&str) -> Reg) -> TileInfo {
     }
 }
 
-/// A form as patterns spell it.
+/// A form as it is spelled in patterns.
 pub fn form(vocab: Vocabulary, op: Op, sig: Sig, indirect: bool) -> String {
     use crate::vocab::op::Key;
     let info = vocab.info(op);

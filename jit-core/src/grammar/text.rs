@@ -1,7 +1,7 @@
-//! Read tiles from text: `name: pattern -> result, cost, clauses`, a line each.
+//! Reads tiles from text: `name: pattern -> result, cost, clauses`, one line each.
 //!
-//! In: what stands before the arrow of a row of `tile!`. Out: rules. For tests, tools and fuzzers; the macro
-//! reads tokens instead, to know their places.
+//! In: rows of `tile!` without their emit functions. Out: rules. This is for tests, tools and fuzzers; the macro reads tokens
+//! instead, since it needs their positions.
 
 use super::pattern::{Clause, Pattern, Place, Predicate, Rule, Shape, Symbol, TypeSpec};
 use crate::vocab::Class;
@@ -27,7 +27,7 @@ fn rule(line: &str) -> Option<Rule> {
     Some(Rule { name: name.trim().to_string(), pattern, result, cost, clauses })
 }
 
-/// The parts between commas that stand in no parentheses.
+/// The parts between commas that are outside of parentheses.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0;
     text.split(move |letter| {

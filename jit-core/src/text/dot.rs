@@ -1,7 +1,7 @@
-//! Print graphs for Graphviz, which draws them.
+//! Prints graphs for Graphviz.
 //!
-//! In: a graph. Out: its text in the language `dot`: a box for each block with its nodes, an arrow for each way from one to
-//! the next. Values are not drawn as arrows, since few graphs can be read then; they have their numbers.
+//! In: a graph. Out: its text in the language `dot`: a box for each block with its nodes, and an arrow for each edge between
+//! blocks. Values are not drawn as arrows, since few graphs would be readable then; they are referred to by number.
 
 use super::print;
 use crate::ir::graph::{Graph, Heat};
@@ -21,7 +21,7 @@ use core::fmt::Write;
 /// ```
 pub fn graph(graph: &Graph) -> String {
     let mut out = String::from("digraph {\n  node [shape=box fontname=monospace fontsize=10];\n");
-    // The text of the whole graph tells in which block each floating node is shown.
+    // The text of the whole graph determines the block in which each floating node is shown.
     let text = print::graph(graph);
     let mut label = String::new();
     let mut block: Option<&str> = None;
@@ -46,7 +46,7 @@ pub fn graph(graph: &Graph) -> String {
     for at in 0..graph.blocks.len() {
         let from = Block::from(at);
         if !graph.block(from).end.is_some() {
-            // It was thrown away.
+            // The block was removed.
             continue;
         }
         for (way, to) in graph.block(from).succs.iter().enumerate() {
@@ -60,7 +60,7 @@ pub fn graph(graph: &Graph) -> String {
     out
 }
 
-/// Text between quotation marks.
+/// Text that may stand between quotation marks.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }

@@ -1,8 +1,8 @@
-//! Read graphs and tile lists that [`super::print`] wrote, or that a test's author did.
+//! Reads graphs and tile lists that [`super::print`] or the author of a test wrote.
 //!
-//! In: text. Out: the graph or tile list, or the line that makes no sense and why. Numbers are kept: a number the
-//! text skips is a dead node, an unreachable block. Ways into a block may be left out; they are then in the order
-//! in which blocks stand. Argument types of calls are leaked, which is why this is for tests and tools only.
+//! In: text. Out: the graph or tile list, or the first wrong line and the reason. Numbers are kept: a number that the text
+//! skips becomes a dead node or an unreachable block. The edges into a block may be left out; they are then in the order of
+//! the blocks. Argument types of calls are leaked, so this is for tests and tools only.
 
 use crate::ir::graph::{Access, BlockData, CallData, Effect, Graph, Heat, NodeData, Pred, Target};
 use crate::ir::index::{Block, InstId, List, Loop, Node, Vreg};
@@ -14,7 +14,7 @@ use crate::vocab::op::{Key, Yields};
 use crate::vocab::{Op, Props, Sig, Type, Vocabulary};
 use core::fmt;
 
-/// Text that is no graph and no tile list.
+/// The reason why a text is no graph or tile list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseError {
     /// The line, counted from 1.
@@ -36,7 +36,7 @@ type Parsed<T> = Result<T, String>;
 /// Reads a graph.
 pub fn graph(vocab: Vocabulary, text: &str) -> Result<Graph, ParseError> {
     let mut parser = GraphParser { graph: Graph::new(vocab), block: Block::NONE, has_preds: Vec::new() };
-    // Nodes without a value have no number in the text: they get those behind all that occur.
+    // Nodes without a value have no number in the text. They get the numbers behind all that occur.
     let numbers = lines(text).filter_map(|(_, line)| node(line.split_once('=')?.0.trim()).ok());
     if let Some(last) = numbers.max() {
         parser.graph.nodes.resize(last.at() + 1, DEAD);
@@ -47,7 +47,7 @@ pub fn graph(vocab: Vocabulary, text: &str) -> Result<Graph, ParseError> {
     parser.finish().map_err(|message| ParseError { line: text.lines().count(), message })
 }
 
-/// What names in a tile list stand for.
+/// The meaning of names in a tile list.
 #[derive(Clone, Copy)]
 pub struct Names<'a> {
     /// The tile with a name.
@@ -84,13 +84,13 @@ pub fn tiles(text: &str, names: Names<'_>) -> Result<TileList, ParseError> {
     Ok(parser.list)
 }
 
-/// Lines that say something, without comments.
+/// The lines that are not empty, without comments.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.split('#').next().unwrap_or("")));
     lines.filter(|(_, line)| !line.trim().is_empty())
 }
 
-/// Names are positions: greater numbers than a function has things would cost memory for nothing.
+/// The greatest number in a name, plus one. Names are positions, so a greater number would only waste memory.
 const MAX_NUMBER: u32 = 1 << 20;
 
 fn number(word: &str, prefix: &str, what: &str) -> Parsed<u32> {
@@ -137,7 +137,7 @@ struct GraphParser {
     has_preds: Vec<Block>,
 }
 
-/// An operator with its types, and the parts of a node that its line gives.
+/// An operator with its types, and the parts of a node that are in its line.
 #[derive(Default)]
 struct Parts {
     inputs: Vec<Node>,
@@ -326,7 +326,7 @@ impl GraphParser {
     }
 }
 
-/// What stands where the text has no node.
+/// The node for a number that the text skips.
 const DEAD: NodeData = NodeData {
     op: Op::JUMP,
     sig: Sig { from: Type::Void, ty: Type::Void },
@@ -374,7 +374,7 @@ impl TileParser<'_> {
         let mut words = trimmed.split_whitespace();
         let mut first = words.next().unwrap_or("");
         if let Some(number) = first.strip_suffix(':') {
-            // Instructions may be numbered; they count from zero.
+            // Instructions may be numbered, in order from zero.
             if number != self.list.insts.len().to_string() {
                 return Err(format!("expected `{}:`, found `{first}`", self.list.insts.len()));
             }
@@ -411,7 +411,7 @@ impl TileParser<'_> {
         self.inst(first, words)
     }
 
-    /// A loop and the one around it. Inner loops stand before those around them.
+    /// A loop and the loop around it. Inner loops come before outer ones.
     fn a_loop(&mut self, line: &str) -> Parsed<()> {
         let (this, around) = line.split_once(" in ").unwrap_or((line, "-"));
         let this = Loop(number(this, "l", "a loop")?);
@@ -523,7 +523,7 @@ impl TileParser<'_> {
     }
 }
 
-/// `v7:17:3`: the access, the trap's code, the bytecode.
+/// `v7:17:3`: the node of the access, the trap's code, the bytecode.
 fn a_fault(inst: InstId, word: &str) -> Parsed<Fault> {
     let parts: Vec<&str> = word.split(':').collect();
     let [access, code, origin] = parts[..] else { return Err(format!("expected a fault, found `{word}`")) };

@@ -1,15 +1,15 @@
-//! Print what passes hand on.
+//! Prints the results of passes.
 //!
-//! In: a graph, schedule, tile list or assignment. Out: its text. Graphs and tile lists are read back by
-//! [`super::parse`]; dead nodes are left out, and all numbers are kept, so what is read prints the same.
+//! In: a graph, schedule, tile list or assignment. Out: its text. [`super::parse`] reads graphs and tile lists back. Dead
+//! nodes are left out and all numbers are kept, so a graph that was read prints as the same text.
 //!
-//! A graph, block by block: `b2 cold <- b0.1 b1` names the ways in, each with the number of its source's
-//! successor unless that is 0. A node is `v3 = add.i32 v1 v2 @7`: its types as the operator's key has them, its
-//! operands, its constant, its successors, its bytecode unless that is 0. A parameter has one operand for each
-//! way in. A floating node stands in the first block that needs it, which says nothing of where it will go.
+//! A graph is printed block by block. `b2 cold <- b0.1 b1` lists the edges into the block, each with the position among its
+//! source's successors unless that is 0. A node is `v3 = add.i32 v1 v2 @7`: the types by the operator's key, the operands, the
+//! constant, the successors, and the bytecode unless that is 0. A parameter has one operand for each edge into the block. A
+//! floating node is shown in the first block that needs it, which does not determine where it will be placed.
 //!
-//! Instructions are numbered, and positions in live ranges are written with these numbers: `12g` is before instruction
-//! 12, where moves happen, `12e` where it reads, `12l` where it writes, `12a` behind it.
+//! Instructions are numbered, and positions in live ranges refer to these numbers: `12g` is the gap before instruction 12,
+//! where moves happen; `12e` its reads, `12l` its writes, and `12a` the position behind it.
 
 use crate::ir::assignment::{Assignment, Loc, Part, Source};
 use crate::ir::graph::{Access, CallData, Effect, Graph, Heat, Target};
@@ -41,7 +41,7 @@ pub fn graph_with_notes(graph: &Graph, note: &dyn Fn(Node) -> Option<String>) ->
     out
 }
 
-/// The text of a schedule, with every node as it stands.
+/// The text of a schedule, with every node at its place.
 pub fn schedule(graph: &Graph, schedule: &Schedule) -> String {
     schedule_with_notes(graph, schedule, &|_| None)
 }
@@ -72,7 +72,7 @@ pub fn schedule_with_notes(
     out
 }
 
-/// What tiles and registers are called.
+/// The names of tiles and registers.
 #[derive(Clone, Copy)]
 pub struct Names<'a> {
     /// The name of a tile.
@@ -93,8 +93,8 @@ impl fmt::Debug for Names<'_> {
     }
 }
 
-/// The text of live ranges, one line each: the virtual registers in it, its class, where it is live, what it would like
-/// to be in, and of a constant which one it is.
+/// The text of live ranges, one line each: the virtual registers in it, its class, its segments, its hint, and its constant if
+/// it is one.
 pub fn ranges(tiles: &TileList, ranges: &Ranges, names: Names<'_>) -> String {
     let mut out = String::new();
     for (range, members) in ranges.ranges.iter().zip(members(ranges)) {
@@ -115,8 +115,8 @@ pub fn ranges(tiles: &TileList, ranges: &Ranges, names: Names<'_>) -> String {
     out
 }
 
-/// The text of what live ranges were cut into, one line each: a virtual register of the range, where the part is live, and
-/// its place.
+/// The text of the parts that live ranges were split into, one line each: a virtual register of the range, where the part is
+/// live, and its place.
 pub fn parts<'a>(ranges: &Ranges, parts: impl Iterator<Item = Part<'a>>, names: Names<'_>) -> String {
     let mut parts: Vec<Part<'a>> = parts.collect();
     parts.sort_by_key(|part| (part.range, part.segments.first().copied()));
@@ -168,12 +168,12 @@ pub fn assignment(list: &TileList, assignment: &Assignment, names: Names<'_>) ->
     out
 }
 
-/// Writing to a string does not fail.
+/// Discards the result of writing to a string, which cannot fail.
 fn infallible(result: fmt::Result) {
     result.expect("a string takes any text");
 }
 
-/// A graph, and the comments behind its nodes.
+/// A graph, and a function that returns the comment behind a node.
 type Noted<'a> = (&'a Graph, &'a dyn Fn(Node) -> Option<String>);
 
 fn block_of_graph(out: &mut String, noted: Noted<'_>, block: Block, is_shown: &mut [bool]) -> fmt::Result {
@@ -290,12 +290,12 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
     Ok(())
 }
 
-/// Whether a node's `imm` is written behind its operands.
+/// Whether a node's `imm` is printed behind its operands.
 pub(super) fn has_constant(info: &OpInfo) -> bool {
     info.params.iter().any(|param| *param != Param::Type)
 }
 
-/// Writes the types by which an operator is keyed.
+/// Writes the types that the operator's key depends on.
 fn suffix(out: &mut String, info: &OpInfo, sig: Sig) -> fmt::Result {
     let is_plain = info.sigs().contains(&sig);
     match info.key {
@@ -442,8 +442,9 @@ fn inst(
     Ok(())
 }
 
-/// `r1` a use, `late:r1` a late one, `def:r1`, `early:r1`, `temp:r1`; then where: nothing for any register,
-/// `?` for any place, `%name` for that register, `/0` for that of operand 0, `[2]` for that argument unit.
+/// The role: `r1` for a use, `late:r1` for a late use, `def:r1`, `early:r1`, `temp:r1`. Then the constraint: nothing for any
+/// register, `?` for any place, `%name` for that register, `/0` for the register of operand 0, `[2]` for that unit of the
+/// argument area.
 fn operand(out: &mut String, operand: Operand, names: Names<'_>) -> fmt::Result {
     out.push_str(match operand.role {
         Role::Use => "",
