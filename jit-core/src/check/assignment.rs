@@ -1,10 +1,10 @@
-//! Judge of assignments: follows every value through every way and looks whether each instruction finds what it
-//! reads where it looks.
+//! Judge of assignments: follows every value along every path and checks that each instruction finds its operands in the
+//! places that it reads.
 //!
-//! In: a tile list and an assignment. Out: violations. Knows nothing of live ranges or of how places were chosen:
-//! at each point it has, for each register, spill slot and outgoing argument, the set of values it is sure to hold.
-//! Instructions and moves change that; where ways meet, only what all of them agree on is left. It goes around
-//! loops until nothing changes. (The idea is that of regalloc2's checker.)
+//! In: a tile list and an assignment. Out: violations. The judge knows nothing of live ranges or of the reasons for places. At
+//! each point it knows, for each register, spill slot and outgoing argument, the set of values that the place certainly holds.
+//! Instructions and moves change the sets. Where paths meet, the sets are intersected. Loops are iterated to a fixed point.
+//! (The idea is that of regalloc2's checker.)
 
 use super::Violation;
 use crate::ir::assignment::{Assignment, Loc, Source};
@@ -13,16 +13,16 @@ use crate::ir::tiles::{Constraint, Edge, Operand, Role, TileBlock, TileList};
 use crate::target::Reg;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What each place is sure to hold, by [`Judge::number`]: a set in [`Sets`].
+/// The set of values that each place certainly holds, by [`Judge::number`]; an entry is a set in [`Sets`].
 type Held = Vec<Set>;
 
-/// Number of a set of values. Most places hold one value or nothing, and the same few sets come again and again.
+/// The number of a set of values. Most places hold one value or none, and the same few sets recur.
 type Set = u32;
 
-/// The set of nothing.
+/// The empty set.
 const NOTHING: Set = 0;
 
-/// Every set of values that was met: nothing, then one for each value alone, then others.
+/// Every set that has occurred: the empty one, then one for each single value, then others.
 struct Sets {
     lists: Vec<Box<[u32]>>,
     numbers: HashMap<Box<[u32]>, Set>,
@@ -40,7 +40,7 @@ impl Sets {
         value.0 + 1
     }
 
-    /// The set of these, which are in order.
+    /// The set of these values, which must be sorted.
     fn of(&mut self, values: &[u32]) -> Set {
         debug_assert!(values.is_sorted());
         match values {
@@ -64,7 +64,7 @@ impl Sets {
         self.values(set).binary_search(&value.0).is_ok()
     }
 
-    /// What is in both.
+    /// The values that are in both sets.
     fn intersection(&mut self, a: Set, b: Set) -> Set {
         if a == b || a == NOTHING {
             return a;
@@ -80,7 +80,7 @@ impl Sets {
     }
 }
 
-/// All that is wrong with an assignment.
+/// All violations in an assignment.
 pub fn assignment(tiles: &TileList, assignment: &Assignment) -> Vec<Violation> {
     let mut judge = Judge::new(tiles, assignment);
     if assignment.locs.len() != tiles.operands.len() {
@@ -93,7 +93,7 @@ pub fn assignment(tiles: &TileList, assignment: &Assignment) -> Vec<Violation> {
     }
     let mut entries: Vec<Option<Held>> = vec![None; tiles.blocks.len()];
     entries[0] = Some(vec![NOTHING; judge.n_places]);
-    // Earlier blocks first: what leads to a block is mostly settled when its turn comes.
+    // Earlier blocks come first: most of a block's predecessors are settled before its turn.
     let mut open = BTreeSet::from([0]);
     while let Some(at) = open.pop_first() {
         let block = &tiles.blocks[at];
@@ -126,9 +126,9 @@ struct Judge<'a> {
     assignment: &'a Assignment,
     violations: Vec<Violation>,
     sets: Sets,
-    /// The values that are a constant.
+    /// For each constant, the set of the values that are equal to it.
     constants: HashMap<u64, Set>,
-    /// For each value whether some place held it where the block at hand starts.
+    /// For each value, whether some place held it at the start of the current block.
     is_around: Vec<bool>,
     n_out_args: usize,
     n_places: usize,
@@ -169,7 +169,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Where in [`Held`] a place is.
+    /// The index of a place in [`Held`].
     fn number(&self, loc: Loc) -> usize {
         match loc {
             Loc::Reg(reg) => reg.0 as usize,
@@ -182,7 +182,7 @@ impl<'a> Judge<'a> {
         self.violations.push(Violation { place, problem: problem.into() });
     }
 
-    /// What is held at a block's end; what is wrong in it is reported in the last round only.
+    /// The values that each place holds at a block's end. Violations are reported in the last round only.
     fn block(&mut self, block: &TileBlock, mut held: Held, last_round: bool) -> Held {
         self.is_around.fill(false);
         for set in &held {
@@ -227,7 +227,7 @@ impl<'a> Judge<'a> {
         for (operand, loc) in core::iter::zip(operands, locs) {
             match operand.role {
                 Role::Def | Role::EarlyDef => {
-                    // A value is defined once; so what is left of it is of an earlier turn of a loop.
+                    // A value is defined once. So places that still hold it have it from an earlier iteration of a loop.
                     if self.is_around[operand.vreg.at()] {
                         self.forget(operand.vreg, held);
                     }
@@ -252,7 +252,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Each operand is where its constraint wants it, and holds the value.
+    /// Checks that each operand is in a place that its constraint allows, and that the place holds the value.
     fn reads(&mut self, inst: usize, operands: &[Operand], locs: &[Loc], held: &Held) {
         for (number, (operand, loc)) in core::iter::zip(operands, locs).enumerate() {
             let place = format!("operand {number} of {inst}");
@@ -297,7 +297,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// No two operands that are in use at once share a register, unless they are the same value read.
+    /// Checks that no two operands that are live at the same time share a register, unless both read the same value.
     fn overlaps(&mut self, inst: usize, operands: &[Operand], locs: &[Loc]) {
         let clobbers = self.tiles.insts[inst].clobbers;
         for (number, operand) in operands.iter().enumerate() {
@@ -326,7 +326,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Over an edge arguments become parameters.
+    /// Renames arguments to parameters along an edge.
     fn rename(&mut self, edge: &Edge, held: &Held) -> Held {
         let params = &self.tiles.args[self.tiles.block(edge.to).params.range()];
         let args = &self.tiles.args[edge.args.range()];

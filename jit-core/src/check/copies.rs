@@ -1,23 +1,23 @@
-//! Judge what placing changes in a graph: cold code gets copies of values.
+//! Judge of the changes that placing makes to a graph: cold code gets copies of values.
 //!
-//! In: a graph before and after, and its schedule. Out: everything that is wrong: a copy that is not what its original is,
-//! of the same operands or copies of them; one of what does not float, or in a hot block; anything else that is not what it
-//! was.
+//! In: a graph before and after placing, and its schedule. Out: all violations: a copy that differs from its original, or
+//! whose operands are neither the original's nor copies of them; a copy of a node that does not float; a copy in a hot block;
+//! any other change.
 
 use super::Violation;
 use crate::ir::graph::{Graph, NodeData};
 use crate::ir::index::{List, Node};
 use crate::ir::schedule::Schedule;
 
-/// Everything that is wrong with what placing has made of a graph: but for copies of floating values in cold blocks, which
-/// stand for the values that they are copies of, it is the graph that it was.
+/// All violations in a graph after placing. It may only differ from the graph before by copies of floating values in cold
+/// blocks, which replace the originals there.
 pub fn copies(before: &Graph, after: &Graph, schedule: &Schedule) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut wrong = |node: Node, problem: &str| {
         found.push(Violation { place: node.to_string(), problem: problem.into() })
     };
     let n_before = before.nodes.len();
-    // What each node after placing was before.
+    // For each node after placing, the node before that it is or copies.
     let mut was: Vec<Node> = (0..n_before).map(Node::from).collect();
     for &(copy, of) in &schedule.copies {
         if copy.at() != was.len() || of.at() >= n_before || !before.floats(of) {

@@ -1,12 +1,12 @@
-//! Which definition comes before which use, the simple way: sets of dominating blocks, iterated.
+//! Decides which definition dominates which use, in a simple way: sets of dominating blocks, iterated to a fixed point.
 //!
-//! In: a graph whose edges are sound. Slower than what passes use, and shares nothing with it.
+//! In: a graph whose edges are sound. This is slower than the dominator tree of the passes, and shares no code with it.
 
 use crate::ir::bits::BitSet;
 use crate::ir::graph::Graph;
 use crate::ir::index::Block;
 
-/// For each block the set of blocks that dominate it.
+/// For each block, the set of blocks that dominate it.
 #[derive(Debug)]
 pub(crate) struct Dominance {
     sets: Vec<BitSet>,
@@ -42,13 +42,13 @@ impl Dominance {
         self.is_reached.contains(block.at())
     }
 
-    /// Whether each way to `b` passes through `a`.
+    /// Whether `a` dominates `b`: each path to `b` passes through `a`.
     pub(crate) fn dominates(&self, a: Block, b: Block) -> bool {
         self.sets[b.at()].contains(a.at())
     }
 }
 
-/// A place in a block: 0 for its parameters, then its nodes in order.
+/// A point in a block: 0 for its parameters, then its nodes in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Point {
     pub(crate) block: Block,
@@ -56,10 +56,10 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    /// Before everything.
+    /// The point before all others.
     pub(crate) const START: Point = Point { block: Graph::ENTRY, index: 0 };
 
-    /// Whether whatever is defined here is there at `other`.
+    /// Whether a value that is defined here is available at `other`.
     pub(crate) fn is_before(self, other: Point, dominance: &Dominance) -> bool {
         match self.block == other.block {
             true => self.index < other.index || self.index == 0,

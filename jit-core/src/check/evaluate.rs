@@ -1,8 +1,8 @@
-//! Evaluate a graph: the reference that passes are judged by.
+//! Evaluates a graph: the reference by which passes are judged.
 //!
-//! In: a graph, the machine's pointers, a memory of bytes, and what calls do. Out: how the function ended, and the
-//! memory as it then is; or the violation that made going on pointless. A floating value is computed anew for each
-//! pinned node that needs it, so nothing depends on where `place` would put it.
+//! In: a graph, the machine's pointers, a memory of bytes, and the behavior of calls. Out: the way the function ended, and the
+//! memory at that time; or the violation at which evaluation stopped. A floating value is recomputed for each pinned node that
+//! needs it, so the result does not depend on where `place` would put it.
 
 use super::Violation;
 use crate::ir::graph::{Access, CallData, Graph, Target};
@@ -12,25 +12,25 @@ use crate::vocab::op::Param;
 use crate::vocab::{Op, Props, Sig, Type};
 use std::collections::BTreeMap;
 
-/// How a function ended.
+/// The way a function ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// It returned these bits, zero if it has no result.
+    /// The function returned these bits, zero if it has no result.
     Returned(u64),
-    /// The interpreter goes on at this bytecode.
+    /// The interpreter resumes at this bytecode.
     Exited(u64),
-    /// It trapped.
+    /// The function trapped.
     Trapped {
         /// The trap's code.
         code: u64,
         /// The bytecode that trapped.
         origin: u32,
     },
-    /// It had not ended after the steps it was given.
+    /// The function did not end within the given number of steps.
     OutOfSteps,
 }
 
-/// Bytes at 64-bit addresses; what was never written is arbitrary, but always the same.
+/// Bytes at 64-bit addresses. A byte that was never written has an arbitrary value, which is always the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     bytes: BTreeMap<u64, u8>,
@@ -38,7 +38,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// One in which accesses that may fault do so from this address on.
+    /// A memory in which an access that may fault does so if it reaches beyond `edge`.
     pub fn ending_at(edge: u64) -> Memory {
         Memory { edge: Some(edge), ..Memory::default() }
     }
@@ -49,24 +49,24 @@ impl Memory {
         self.bytes.get(&address).copied().unwrap_or_else(arbitrary)
     }
 
-    /// Whether an access of so many bytes faults, if it may.
+    /// Whether an access of this many bytes faults, if it is one that may fault.
     pub fn faults(&self, address: u64, bytes: u32) -> bool {
         self.edge.is_some_and(|edge| address.wrapping_add(bytes as u64) > edge)
     }
 
-    /// A little-endian value of so many bytes.
+    /// Reads a little-endian value of this many bytes.
     pub fn read(&self, address: u64, bytes: u32) -> u64 {
         (0..bytes as u64).rev().fold(0, |value, at| value << 8 | self.byte(address.wrapping_add(at)) as u64)
     }
 
-    /// Writes a little-endian value of so many bytes.
+    /// Writes a little-endian value of this many bytes.
     pub fn write(&mut self, address: u64, bytes: u32, value: u64) {
         for at in 0..bytes as u64 {
             self.bytes.insert(address.wrapping_add(at), (value >> (8 * at)) as u8);
         }
     }
 
-    /// Does what an atomic operator does; what was there.
+    /// Executes an atomic read-modify-write operator. Returns the old value.
     pub fn update(&mut self, update: Update, sig: Sig, operands: &[u64]) -> u64 {
         let (address, ty) = (operands[0], atomic::place(sig));
         let mut bits = operands.to_vec();
@@ -75,27 +75,28 @@ impl Memory {
         sig.ty.truncate(bits[0])
     }
 
-    /// Every byte that was written and differs from what an unwritten one would be, by address.
+    /// Every byte whose value differs from that of an unwritten one, by address.
     pub fn written(&self) -> impl Iterator<Item = (u64, u8)> {
         let fresh = Memory::default();
         self.bytes.iter().map(|(at, byte)| (*at, *byte)).filter(move |(at, byte)| fresh.byte(*at) != *byte)
     }
 }
 
-/// What a call does: what is called, its address, the arguments, and the memory; gives the result's bits.
+/// The behavior of calls. It gets the call's description, the callee's address, the arguments and the memory, and returns the
+/// bits of the result.
 pub type Callee<'a> = dyn FnMut(&CallData, u64, &[u64], &mut Memory) -> u64 + 'a;
 
-/// What a graph runs on.
+/// The environment in which a graph runs.
 pub struct Machine<'a> {
-    /// What `tc` is.
+    /// The value of `tc`.
     pub context: u64,
-    /// What `cu` is.
+    /// The value of `cu`.
     pub unit: u64,
-    /// What `local` is, the address of VM register 0.
+    /// The value of `local`: the address of VM register 0.
     pub frame: u64,
-    /// The memory, frame included.
+    /// The memory, including the frame.
     pub memory: Memory,
-    /// What calls do.
+    /// The behavior of calls.
     pub callee: &'a mut Callee<'a>,
 }
 
@@ -105,7 +106,7 @@ impl core::fmt::Debug for Machine<'_> {
     }
 }
 
-/// Runs a graph for at most so many pinned nodes.
+/// Runs a graph until it ends or has executed more than `max_steps` pinned nodes.
 pub fn evaluate(graph: &Graph, machine: &mut Machine<'_>, max_steps: usize) -> Result<Outcome, Violation> {
     let values = vec![None; graph.nodes.len()];
     let known = vec![(0, 0); graph.nodes.len()];
@@ -141,11 +142,11 @@ struct Run<'a, 'm> {
     machine: &'a mut Machine<'m>,
     /// The values of pinned nodes.
     values: Vec<Option<u64>>,
-    /// The values of floating nodes, and when they were computed.
+    /// The values of floating nodes, and the times at which they were computed.
     known: Vec<(u64, u64)>,
     now: u64,
     stack: Vec<Node>,
-    /// The trap that an access was.
+    /// The trap of an access that faulted.
     fault: Option<Outcome>,
 }
 
@@ -179,7 +180,8 @@ impl Run<'_, '_> {
             } else if let Some(update) = info.update {
                 self.machine.memory.update(update, data.sig, &operands)
             } else if props.contains(Props::READS) {
-                // What stops a program is at an address that is a constant; here nobody changes it.
+                // An operator without operands reads the word at the address in its constant, such as the stop word. It never
+                // changes here.
                 let address = operands.first().copied().unwrap_or(data.imm);
                 self.machine.memory.read(address, data.ty().bytes())
             } else if props.contains(Props::WRITES) {
@@ -213,7 +215,7 @@ impl Run<'_, '_> {
         let Some(way) = target.preds.iter().position(|p| (p.block, p.succ as usize) == (block, succ)) else {
             return self.violation(end, format!("goes to {to}, which does not know it"));
         };
-        // All parameters change at once.
+        // All parameters change at the same time.
         self.now += 1;
         let values = target.params.iter().map(|&param| self.value(self.graph.inputs(param)[way]));
         let values: Vec<u64> = values.collect::<Result<_, _>>()?;
@@ -223,7 +225,7 @@ impl Run<'_, '_> {
         Ok(Next::Block(to))
     }
 
-    /// The value of a node now.
+    /// The current value of a node.
     fn value(&mut self, root: Node) -> Result<u64, Violation> {
         self.stack.push(root);
         while let Some(&node) = self.stack.last() {

@@ -1,9 +1,9 @@
-//! Execute a tile list by what its tiles' patterns mean: the judge of what `tile` chose.
+//! Executes a tile list by the meaning of its tiles' patterns: the judge of the selection by `tile`.
 //!
-//! In: a tile list, the graph it was made of (for the types inside patterns), the tile set, and a machine as
-//! [`super::evaluate`] has it. Out: how the function ended. Registers hold whatever was written last, memory is
-//! touched when an instruction comes to it, a flag lives until the next instruction: so a value read too early, a
-//! load that slid past a store, or a flag that is not there shows.
+//! In: a tile list, the graph that it was made from (for the types inside patterns), the tile set, and a machine as in
+//! [`super::evaluate`]. Out: the way the function ended. A register holds the value that was written last, memory is accessed
+//! when an instruction is executed, and a flag lives until the next instruction. So a value that is read too early, a load
+//! that was moved past a store, or a missing flag changes the outcome.
 
 use super::Violation;
 use super::evaluate::{Machine, Outcome};
@@ -15,12 +15,12 @@ use crate::ir::tiles::{Edge, Role, TileBlock, TileList};
 use crate::vocab::op::{Param, Props};
 use crate::vocab::{Op, Sig, Type};
 
-/// The patterns of a set, read once for many executions.
+/// The patterns of a tile set, parsed once for many executions.
 #[derive(Debug)]
 pub struct Patterns(Vec<Pattern>);
 
 impl Patterns {
-    /// The patterns of all tiles.
+    /// Parses the patterns of all tiles.
     pub fn of(set: &TileSet) -> Patterns {
         let read = |pattern: &str| {
             let rules = text::rules(&format!("tile: {pattern} -> void, 0")).ok()?;
@@ -35,7 +35,7 @@ impl Patterns {
     }
 }
 
-/// Executes at most so many instructions.
+/// Executes a tile list until it ends or has executed more than `max_steps` instructions.
 pub fn execute(
     graph: &Graph,
     list: &TileList,
@@ -72,7 +72,7 @@ enum Next {
     Ended(Outcome),
 }
 
-/// What the last instruction of a block decided.
+/// The outcome of the last instruction of a block.
 #[derive(Clone, Copy, Default)]
 struct End {
     op: Option<Op>,
@@ -89,11 +89,11 @@ struct Run<'a, 'm> {
     machine: &'a mut Machine<'m>,
     values: Vec<Option<u64>>,
     flag: Option<u64>,
-    /// The trap that an access was.
+    /// The trap of an access that faulted.
     fault: Option<Outcome>,
 }
 
-/// What an instruction still has to read, in pattern order.
+/// The operands that an instruction has not read yet, in pattern order.
 struct Operands {
     uses: Vec<u64>,
     n_used: usize,
@@ -163,7 +163,7 @@ impl<'a> Run<'a, '_> {
         Ok(end)
     }
 
-    /// Gives what is there at entry to the registers it is in.
+    /// Writes the values that exist at entry to their registers.
     fn entry(&mut self, at: usize) {
         for operand in self.list.operands(at) {
             let tile = self.set.tiles.iter().position(|tile| tile.entry && tile.out == operand.constraint);
@@ -176,7 +176,7 @@ impl<'a> Run<'a, '_> {
         }
     }
 
-    /// The value of a pattern; `node` tells the types of its operators.
+    /// The value of a pattern. The types of its operators are those of `node` and the nodes below it.
     fn pattern(
         &mut self,
         at: usize,
@@ -202,7 +202,7 @@ impl<'a> Run<'a, '_> {
                 let fits = |inputs: &[Node]| {
                     children.iter().zip(inputs).all(|(child, input)| fits(self.graph, child, *input))
                 };
-                // Values come in pattern order, so that it is enough to find nodes of the right types.
+                // The values are in pattern order, so it is enough to find nodes with the right operators.
                 if commutes && !fits(&inputs) {
                     inputs.swap(0, 1);
                 }
@@ -253,13 +253,14 @@ impl<'a> Run<'a, '_> {
             return Ok(0);
         }
         if let Some(update) = info.update {
-            // The order is of no account where there is one thread.
+            // The ordering makes no difference with a single thread.
             operands.imm();
             let sig = Sig { from: data.sig.from, ty: data.sig.ty };
             return Ok(self.machine.memory.update(update, sig, &values));
         }
         if info.props.contains(Props::READS) {
-            // What stops a program is at an address that is a constant; here nobody changes it.
+            // An operator without operands reads the word at the address in its constant, such as the stop word. It never
+            // changes here.
             let address = match values.first() {
                 Some(address) => *address,
                 None => operands.imm() as u64,
@@ -307,7 +308,7 @@ impl<'a> Run<'a, '_> {
         Ok(Next::Edge(edges[way]))
     }
 
-    /// Goes to a block; all its parameters change at once.
+    /// Follows an edge to its block. All parameters of the block change at the same time.
     fn follow(&mut self, edge: Edge) -> Result<&'a TileBlock, Violation> {
         let list = self.list;
         let block = list.block(edge.to);
@@ -323,7 +324,7 @@ impl<'a> Run<'a, '_> {
     }
 }
 
-/// Whether a node has the operators of a pattern.
+/// Whether a node and those below it have the operators of a pattern.
 fn fits(graph: &Graph, pattern: &Pattern, node: Node) -> bool {
     let Shape::Node { op, children, .. } = &pattern.shape else { return true };
     let info = graph.vocab.info(graph.node(node).op);

@@ -1,16 +1,17 @@
-//! Judge the order of effects in a tile list.
+//! Judge of the order of effects in a tile list.
 //!
-//! In: a tile list and the graph it was made of. Out: where a block's instructions do not do what its nodes do to memory: each
-//! write and each access that may fault once, in the order of the graph, under the trap that the graph says.
+//! In: a tile list and the graph that it was made from. Out: a violation for each block whose instructions do not access
+//! memory as its nodes do. Each write and each access that may fault must be done once, in the order of the graph, with the
+//! trap that the graph specifies.
 //!
-//! An instruction does what the node at its root does, and before that what it says in [`TileList::faults`].
+//! An instruction does the effect of the node at its root and, before that, the access that [`TileList::faults`] lists for it.
 
 use super::Violation;
 use crate::ir::graph::{Access, Graph};
 use crate::ir::index::Node;
 use crate::ir::tiles::TileList;
 
-/// Adds everything that is wrong.
+/// Adds all violations to `found`.
 pub(super) fn faults(graph: &Graph, list: &TileList, found: &mut Vec<Violation>) {
     let mut wrong = |place: String, problem: String| found.push(Violation { place, problem });
     for fault in &list.faults {
@@ -25,7 +26,7 @@ pub(super) fn faults(graph: &Graph, list: &TileList, found: &mut Vec<Violation>)
     }
     let is_effect = |node: &Node| graph.writes(*node) || graph.may_fault(*node);
     for block in &list.blocks {
-        // A block on a split edge is none of the graph's.
+        // The block of a split edge is not in the graph.
         let Some(data) = graph.blocks.get(block.block.at()) else { continue };
         let expected: Vec<Node> = data.body.iter().copied().filter(is_effect).collect();
         let mut done = Vec::new();

@@ -1,9 +1,8 @@
-//! Judge a graph.
+//! Judge of graphs.
 //!
-//! In: a graph. Out: everything that is wrong with it. Edges are judged first, since dominance means nothing
-//! without them; then each live node's types, operands and constant; then that each definition comes before its
-//! uses. A floating value is there from the latest of its operands on, which therefore must stand on one path of
-//! the dominator tree.
+//! In: a graph. Out: all violations in it. Edges are judged first, since dominance depends on them; then the types, operands
+//! and constant of each live node; then whether each definition dominates its uses. A floating value is available from the
+//! latest of its operands on, so its operands must be on one path of the dominator tree.
 
 use super::Violation;
 use super::dominance::{Dominance, Point};
@@ -12,7 +11,7 @@ use crate::ir::index::{Block, Node};
 use crate::vocab::op::{Key, Kind};
 use crate::vocab::{Op, Props, Trap, Type};
 
-/// Everything that is wrong with a graph.
+/// All violations in a graph.
 pub fn graph(graph: &Graph) -> Vec<Violation> {
     let mut judge = Judge { graph, found: Vec::new() };
     judge.edges();
@@ -94,7 +93,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Pinned nodes stand once, where they say they do, and are what may stand there.
+    /// Checks that each pinned node occurs once, in its own block, and in a part of the block that it belongs to.
     fn members(&mut self) {
         let mut seen = vec![false; self.graph.nodes.len()];
         for block in self.ended_blocks() {
@@ -161,7 +160,7 @@ impl Judge<'_> {
         }
     }
 
-    /// From where on a value is there.
+    /// The point from which a value is available.
     fn point(&mut self, root: Node, states: &mut [State], dominance: &Dominance) -> Option<Point> {
         let mut stack = vec![(root, 0)];
         while let Some((node, next)) = stack.last_mut() {
@@ -174,7 +173,7 @@ impl Judge<'_> {
                     }
                     State::Open => {
                         self.wrong(node, "is computed from itself");
-                        // Said once is enough.
+                        // One report is enough.
                         stack.iter().for_each(|(node, _)| states[node.at()] = State::Known(Point::START));
                         return None;
                     }
@@ -245,7 +244,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Compares a node's operands with what it takes: a type, or anything.
+    /// Compares a node's operands with the expected ones: a type for each, or `None` for any type.
     fn operands(&mut self, node: Node, expected: impl Iterator<Item = Option<Type>> + Clone) {
         let graph = self.graph;
         let inputs = graph.inputs(node);

@@ -1,4 +1,4 @@
-//! Judges: each simpler than the pass whose result it judges.
+//! Judges, each of which is simpler than the pass whose result it judges.
 
 pub mod assignment;
 pub mod closed;
@@ -16,12 +16,12 @@ pub mod tiles;
 
 use core::fmt;
 
-/// Something that must hold and does not.
+/// A condition that must hold but does not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// The node, block or instruction it is about, as the text form names it.
+    /// The node, block or instruction in question, as the text form names it.
     pub place: String,
-    /// What is wrong there.
+    /// The fault.
     pub problem: String,
 }
 

@@ -1,9 +1,9 @@
-//! Judge a rewrite rule: both of its sides must be equal.
+//! Judge of rewrite rules: both sides of a rule must be equal.
 //!
-//! In: a rule as `rewrite!` exposes it, and a source of random numbers. Out: how often it matched, or the operands
-//! for which its sides differ. For each assignment of types, constants that lie on edges or are random are put
-//! into its left side; if the rule then matches, both sides are evaluated on values of the same kind. Where the
-//! left side would trap it is not executed, so anything may stand in its place.
+//! In: a rule as `rewrite!` exposes it, and a source of random numbers. Out: for how many choices of types it matched, or the
+//! operands for which its sides differ. For each choice of types, constants at edges of ranges and random ones are put into
+//! the left side. If the rule then matches, both sides are evaluated on values that are chosen the same way. If the left side
+//! would trap, it would not be executed, so the right side may be anything.
 
 use super::Violation;
 use crate::ir::graph::Graph;
@@ -12,10 +12,10 @@ use crate::pass::rewrite::{Case, CaseConstant};
 use crate::vocab::op::Param;
 use crate::vocab::{Op, Props, Sig, Trap, Type, Vocabulary};
 
-/// How many combinations of constants are tried, and of values for each.
+/// The number of combinations of values for each combination of constants. A multiple of it is the number of the latter.
 const TRIES: usize = 48;
 
-/// Tries one rule on all its types; gives for how many of them it ever matched.
+/// Tries a rule on all its types. Returns for how many choices of types it ever matched.
 pub fn rule(vocab: Vocabulary, case: &Case, random: &mut dyn FnMut() -> u64) -> Result<usize, Violation> {
     let mut n_matched = 0;
     for types in case.types {
@@ -40,7 +40,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// One choice of constants; whether the rule matched.
+    /// Tries one choice of constants. Returns whether the rule matched.
     fn round(&mut self, round: usize, random: &mut dyn FnMut() -> u64) -> Result<bool, Violation> {
         self.graph.clear(self.graph.vocab);
         self.leaves.clear();
@@ -73,7 +73,8 @@ impl Trial<'_> {
         Ok(true)
     }
 
-    /// An operand may be of another type, but what an effect does with it must be to as many bits.
+    /// Checks that an operand that replaces another has the same width. Its type may differ, since the effect uses only its
+    /// bits.
     fn same_width(&self, old: Node, new: Node) -> Result<(), Violation> {
         let [old, new] = [old, new].map(|node| self.graph.node(node).ty());
         if old.bits() == new.bits() {
@@ -109,7 +110,7 @@ impl Trial<'_> {
         })
     }
 
-    /// Whether a value comes from an operator that does not say which NaN it gives.
+    /// Whether a value depends on an operator that may return any NaN.
     fn may_be_any_nan(&self, node: Node) -> bool {
         let is_open = |node| self.graph.vocab.info(self.graph.node(node).op).props.contains(Props::ANY_NAN);
         is_open(node) || self.graph.inputs(node).iter().any(|input| self.may_be_any_nan(*input))
@@ -146,7 +147,7 @@ fn is_nan(ty: Type, bits: u64) -> bool {
     }
 }
 
-/// A value of a type: on an edge of its range, or random with random width.
+/// A value of a type: at an edge of its range, or random with a random width.
 fn edge(ty: Type, round: usize, random: &mut dyn FnMut() -> u64) -> u64 {
     const INTS: [i64; 12] = [0, 1, -1, 2, -2, 3, 5, 7, 10, i64::MIN, i64::MAX, 0x5555_5555_5555_5555];
     const FLOATS: [f64; 16] = [
@@ -157,7 +158,7 @@ fn edge(ty: Type, round: usize, random: &mut dyn FnMut() -> u64) -> u64 {
         0.5,
         2.0,
         f64::NAN,
-        // Quiet and signaling ones that are not the one.
+        // A quiet and a signaling NaN, both different from the canonical one.
         f64::from_bits(0xfffc_0000_2000_0000),
         f64::from_bits(0x7ff4_0000_2000_0000),
         f64::INFINITY,
@@ -169,7 +170,7 @@ fn edge(ty: Type, round: usize, random: &mut dyn FnMut() -> u64) -> u64 {
         -1.5,
     ];
     let choice = random();
-    // The first rounds go through the edges in order, so that each is sure to be tried.
+    // The first rounds take the edges in order, so that each edge is certainly tried.
     let pick = |n: usize| if round < n { round } else { choice as usize / 8 % n };
     let bits = match ty {
         Type::F32 if choice & 3 != 0 => (FLOATS[pick(FLOATS.len())] as f32).to_bits() as u64,
@@ -179,7 +180,7 @@ fn edge(ty: Type, round: usize, random: &mut dyn FnMut() -> u64) -> u64 {
         _ if round < INTS.len() => ty.truncate(INTS[round] as u64),
         _ => match choice % 6 {
             0 => INTS[choice as usize / 8 % INTS.len()] as u64,
-            // The edges of the type itself, and powers of two with their neighbours.
+            // The edges of the type's range, and powers of two and their neighbors.
             1 => (ty.mask() >> 1).wrapping_add(choice >> 8 & 1),
             2 => 1 << (choice >> 8 & 63),
             3 => (1u64 << (choice >> 8 & 63)).wrapping_add((choice >> 16) % 3).wrapping_sub(1),

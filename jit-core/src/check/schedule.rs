@@ -1,8 +1,8 @@
-//! Judge a schedule.
+//! Judge of schedules.
 //!
-//! In: a graph and its schedule. Out: everything that is wrong: a reachable block not there once, cold before
-//! hot, a node missing, doubled or dead, pinned nodes out of order, a use that its definition does not dominate
-//! in the order given.
+//! In: a graph and its schedule. Out: all violations: a reachable block that is missing or occurs twice, a cold block before a
+//! hot one, a node that is missing, occurs twice or is dead, pinned nodes out of order, a use that its definition does not
+//! dominate in the given order.
 
 use super::Violation;
 use super::dominance::{Dominance, Point};
@@ -11,7 +11,7 @@ use crate::ir::index::Node;
 use crate::ir::schedule::Schedule;
 use crate::vocab::Op;
 
-/// Everything that is wrong with the schedule of a graph.
+/// All violations in the schedule of a graph.
 pub fn schedule(graph: &Graph, schedule: &Schedule) -> Vec<Violation> {
     let mut judge = Judge { graph, schedule, found: Vec::new() };
     judge.blocks();

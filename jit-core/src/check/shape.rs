@@ -1,14 +1,15 @@
-//! Whether what verification learned of a function is true.
+//! Judge of the result of verification.
 //!
-//! In: bytecode, its lists of labels, how many VM registers it has, and its [`Shape`]. Out: all that is wrong with the shape.
-//! Verification follows the ways through the code; here each bytecode is looked at alone: the operand stack has one height at
-//! each if, wherever control goes from one to another, the heights at the two differ by what the first pops and pushes.
+//! In: bytecode, its lists of labels, the number of its VM registers, and its [`Shape`]. Out: all violations in the shape.
+//! Verification follows paths through the code; here each bytecode is checked on its own. The operand stack has one height at
+//! each bytecode if, for each step of control from one bytecode to another, the two heights differ by the number of values
+//! that the first one pops and pushes.
 
 use super::Violation;
 use crate::ir::bytecode::{Bytecode, OperandKind};
 use crate::verify::{Shape, falls_through, targets};
 
-/// Looks at all of a shape.
+/// All violations in a shape.
 ///
 /// ```
 /// # use azulejo_core::{ir::bytecode::Bytecode, check::shape::shape, verify::verify};

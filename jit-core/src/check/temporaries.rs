@@ -1,10 +1,10 @@
-//! Whether what a function says of its temporaries is true.
+//! Checks the promise of a function about its temporaries.
 //!
-//! In: verified bytecode, and the first VM register that is said to be a temporary. Out: whether it is true, or the first bytecode
-//! found that may read a temporary again: one whose value another operand has read, on some way there, and that was not surely
-//! written since. A run of registers that is there to be written counts as written. Cost: a set of temporaries for each place
-//! that is jumped to; what lies between two of them is gone through again whenever the set there grows. Of a function for which
-//! that is too much nothing is known.
+//! In: verified bytecode, and the first VM register that is promised to be a temporary. Out: whether the promise was checked,
+//! or the first bytecode found that may read a temporary again. That is a temporary whose value another operand has read on
+//! some path there, and which was not written since on every path. A run of registers that may be written counts as written.
+//! Cost: a set of temporaries for each jump target. The code between two targets is visited again whenever the set at the
+//! first one grows. Functions for which that is too expensive are not checked.
 
 use crate::ir::bits::BitSet;
 use crate::ir::bytecode::{Bytecode, OperandKind, run_of};
@@ -12,10 +12,10 @@ use crate::ir::template::{Resume, Step, Template};
 use crate::verify::{Fault, Shape, VerifyError, falls_through, targets};
 use core::ops::Range;
 
-/// How many words all sets may have.
+/// The greatest number of words in all sets together.
 const MAX_WORDS: usize = 1 << 20;
 
-/// Looks at all that a function reads of its temporaries. Whether that was done: it is not where it would be too much.
+/// Checks all reads of temporaries in a function. Returns whether it did: it does not if that would be too expensive.
 ///
 /// ```
 /// # use azulejo_core::{ir::bytecode::Bytecode, check::temporaries::temporaries, verify::{VerifyError, verify}};
@@ -59,16 +59,16 @@ struct Judge<'a, B> {
     code: &'a [B],
     labels: &'a [u32],
     first: u32,
-    /// By opcode: the operands that are surely written, a bit each, once it was met.
+    /// For each opcode that was met, the operands that are written on every path, as one bit each.
     written: Vec<Option<u16>>,
     ways: Ways,
 }
 
 struct Ways {
-    /// For the first bytecode and those that are jumped to: the temporaries whose value was read on some way there.
-    /// Nothing where no way was found yet.
+    /// For the first bytecode and the jump targets, the temporaries whose value was read on some path there; `None` if no path
+    /// was found yet.
     before: Vec<Option<BitSet>>,
-    /// Those for which there is something new.
+    /// The bytecodes in `before` whose sets have changed since they were visited.
     open: Vec<usize>,
 }
 
@@ -85,7 +85,7 @@ impl Ways {
 }
 
 impl<B: Bytecode> Judge<'_, B> {
-    /// Goes over a bytecode; whether control goes on at the next.
+    /// Visits a bytecode. Returns whether control can continue at the next one.
     fn pass(&mut self, at: usize, read: &mut BitSet) -> Result<bool, VerifyError> {
         let op = &self.code[at];
         let (opcode, operands) = (op.opcode(), op.operands());
@@ -120,17 +120,17 @@ impl<B: Bytecode> Judge<'_, B> {
         Ok(falls_through(template))
     }
 
-    /// Which of some registers are temporaries.
+    /// The temporaries among some registers.
     fn temporaries(&self, registers: Range<usize>) -> Range<usize> {
         registers.start.max(self.first as usize)..registers.end
     }
 }
 
-/// The operands that are written whichever way control goes on; a bit each.
+/// The operands that are written on every path to another bytecode, as one bit each.
 fn surely_written(template: &Template) -> u16 {
     let mut on_all_ways = u16::MAX;
     let at_end = template.follow_writes(|step, written| match step {
-        // All of it is done again.
+        // The bytecode is executed again from its start.
         Step::Exit { to: Resume::Here } => {}
         Step::Goto { .. } | Step::Switch { .. } | Step::Next | Step::Exit { .. } => {
             on_all_ways &= written.unwrap_or(u16::MAX);

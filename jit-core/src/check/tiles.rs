@@ -1,13 +1,14 @@
-//! Judge a tile list.
+//! Judge of tile lists.
 //!
-//! In: a tile list, the graph it was made of and the tile set. Out: everything that is wrong: operands that are
-//! not as their tile describes them, a flag that is not consumed by the very next instruction, a register read
-//! where it may not have been written, written twice, or of another class, edges whose arguments do not fit,
-//! critical edges, a block that stands nowhere or twice; an access that may fault and is done by no instruction, by several, or
+//! In: a tile list, the graph that it was made from, and the tile set. Out: all violations: operands that differ from the
+//! description of their tile; a flag that the next instruction does not consume; a register that is read where it may not have
+//! been written, is written twice, or has the wrong class; edges whose arguments do not fit; critical edges; a block that is
+//! missing or occurs twice; an access that may fault and is done by no instruction, by several, or out of order with other
+//! effects.
 //! not in its order with what else has an effect.
 //!
-//! That a register has been written on every way to its use is found by the usual equations (what is written
-//! before a block is what is written at the end of *all* its predecessors), not by dominance as the passes do.
+//! The usual data-flow equations decide whether a register is written on every path to its use: the registers written before a
+//! block are those written at the end of *all* its predecessors. The passes use dominance instead.
 
 use super::Violation;
 use crate::grammar::error::MAX_DEPTH;
@@ -18,7 +19,7 @@ use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Vreg};
 use crate::ir::tiles::{Constraint, Operand, Role, TileBlock, TileList};
 
-/// Everything that is wrong with the tiles of a graph.
+/// All violations in the tiles of a graph.
 pub fn tiles(graph: &Graph, list: &TileList, set: &TileSet) -> Vec<Violation> {
     let mut judge = Judge { graph, list, set, found: Vec::new() };
     judge.blocks();
@@ -145,7 +146,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Compares an instruction's operands with what its tile describes.
+    /// Compares an instruction's operands with the description of its tile.
     fn operands(&mut self, block: &TileBlock, at: usize, info: &TileInfo) {
         let inst = &self.list.insts[at];
         let place = || format!("{}: {at} {}", block.block, info.name);
@@ -155,7 +156,7 @@ impl Judge<'_> {
             self.wrong(place(), format!("has {imms} constants, its tile takes {}", info.imms));
         }
         if info.entry {
-            // One instruction stands for all that is there at entry.
+            // One instruction defines all values that exist at entry.
             let first = block.block == Graph::ENTRY && at == block.insts.range().start;
             let fixed = |operand: &Operand| {
                 operand.role == Role::Def && matches!(operand.constraint, Constraint::Fixed(_))
@@ -209,10 +210,10 @@ impl Judge<'_> {
         problems.into_iter().for_each(|problem| self.wrong(place(), problem));
     }
 
-    /// Whether an instruction consumes, in the graph, the flag that the one before it makes.
+    /// Whether, in the graph, an instruction consumes the flag that the instruction before it produces.
     fn is_fed(&self, at: usize) -> bool {
         let (maker, user) = (self.list.insts[at - 1].node, self.list.insts[at].node);
-        // What lies between them is covered by the consumer's pattern.
+        // The consumer's pattern covers the nodes in between.
         let mut below = vec![user];
         for _ in 0..=MAX_DEPTH {
             below = below.iter().flat_map(|node| self.graph.inputs(*node)).copied().collect();
@@ -225,8 +226,8 @@ impl Judge<'_> {
         false
     }
 
-    /// Some choice of registers meets the constraints: those that are fixed are of the operand's class, of no other operand at
-    /// the same time, and not destroyed meanwhile.
+    /// Checks that some choice of registers meets the constraints: fixed registers have the operand's class, belong to no
+    /// other operand at the same time, and are not clobbered while they are needed.
     fn satisfiable(&mut self, block: &TileBlock, at: usize, info: &TileInfo) {
         let operands = self.list.operands(at);
         let clobbers = self.list.insts[at].clobbers;
@@ -253,7 +254,7 @@ impl Judge<'_> {
                             && !same_value
                             && overlap(other.role, operand.role)
                     };
-                    // What is there at entry may have several names.
+                    // A value that exists at entry may be in several virtual registers.
                     if !info.entry && operands[number + 1..].iter().any(|other| collides(&other)) {
                         self.wrong(place(), format!("{} is fixed where another operand is", operand.vreg));
                     }
@@ -270,7 +271,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Each register is written once, and before each use on every way to it.
+    /// Checks that each virtual register is written once, and before each use on every path to it.
     fn registers(&mut self) {
         let list = self.list;
         let (n_vregs, n_blocks) = (list.vregs.len(), list.blocks.len());

@@ -28,36 +28,36 @@ pub struct PlannedUse {
     pub place: Where,
 }
 
-/// A tile as [`super::TileInfo`] describes it, with owned parts and registers as names.
+/// A tile with the content of [`super::TileInfo`], but with owned parts, and with registers as names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// Its name.
     pub name: String,
-    /// What it covers, as text.
+    /// The pattern that it covers, as text.
     pub pattern: String,
-    /// What it costs.
+    /// Its cost.
     pub cost: u16,
-    /// What it yields.
+    /// The symbol that it yields.
     pub result: Symbol,
-    /// Whether the result is written before the operands were read.
+    /// Whether the result is written before the operands are read.
     pub early: bool,
-    /// Where the result comes.
+    /// The constraint on the result.
     pub out: Where,
-    /// What it reads, in pattern order.
+    /// The operands that it reads from registers, in pattern order.
     pub uses: Vec<PlannedUse>,
-    /// How many constants it is handed.
+    /// The number of constants that its emit function is passed.
     pub imms: u8,
     /// Whether it consumes a flag.
     pub takes_flag: bool,
     /// Scratch registers.
     pub temps: Vec<Class>,
-    /// What it overwrites.
+    /// The registers that it clobbers besides its result.
     pub clobbers: Vec<String>,
-    /// Whether the result is there at entry.
+    /// Whether the result exists when the function is entered.
     pub entry: bool,
 }
 
-/// The plan of every tile, or all that is wrong with their clauses.
+/// The plan of every tile, or all refusals of their clauses.
 pub fn plan(grammar: &Grammar) -> Result<Vec<Plan>, Vec<Refusal>> {
     let mut refusals = Vec::new();
     let mut plans: Vec<Plan> = Vec::new();
@@ -110,7 +110,7 @@ fn tile(vocab: Vocabulary, rule: &Rule, refuse: &mut impl FnMut(Part, Problem)) 
     plan
 }
 
-/// Counts what the pattern reads, in the order in which the emitter is handed it.
+/// Collects the operands and constants of a pattern, in the order in which the emit function receives them.
 fn walk(vocab: Vocabulary, pattern: &Pattern, plan: &mut Plan, refuse: &mut impl FnMut(Part, Problem)) {
     match &pattern.shape {
         Shape::Symbol(Symbol::Flag) if plan.takes_flag => {
@@ -178,7 +178,7 @@ fn apply(clause: &Clause, plan: &mut Plan) -> Result<(), &'static str> {
     }
 }
 
-/// What a clause asks that another one makes impossible.
+/// The reason why a clause contradicts another clause or the pattern, if it does.
 fn contradiction(clause: &Clause, plan: &Plan) -> Option<&'static str> {
     match clause {
         Clause::Tied(at) => {
