@@ -1,4 +1,4 @@
-//! What `build` makes of bytecode: VM registers become values, loops get parameters, exits store registers.
+//! The graphs that `build` makes from bytecode: VM registers become values, loops get parameters, exits store registers.
 
 use azulejo_core::check;
 use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
@@ -171,7 +171,7 @@ fn built(code: &[&[Raw]], locals: u32, slots: u32, depths: &[u32]) -> String {
     built_for(code, locals, slots, depths, 0, Functions::default())
 }
 
-/// With an entry, and what a program is stopped by.
+/// Builds the graph for an entry, with the words that stop a program.
 fn built_for(
     code: &[&[Raw]],
     locals: u32,
@@ -228,8 +228,7 @@ fn a_loop_carries_what_it_changes_and_nothing_else() {
 
 #[test]
 fn a_loop_entered_aside_of_its_head_carries_what_it_does_not_write() {
-    // Nothing in the loop from 3 to 5 writes r0, but it has one value for those who come through 3 and another for
-    // those who come through 4.
+    // Nothing in the loop from 3 to 5 writes r0, but its value on the way in through 3 differs from that through 4.
     let code: &[&[Raw]] = &[
         &[SET, 0, 5],
         &[JUMP_LESS, 1, 2, 4],
@@ -279,8 +278,8 @@ fn a_guard_stores_what_was_written_and_only_that() {
     assert_eq!(count(&text, "cold"), 1, "{text}");
 }
 
-/// Two loops, one in the other, in which r0 (limit), r1 and r2 (counters) and r3 (one) are read. What r4 to r6 have is read where
-/// it is written, and never again.
+/// Two nested loops that read r0 (limit), r1 and r2 (counters) and r3 (one). The values of r4 to r6 are read right behind
+/// their writes, and never again.
 const NESTED: &[&[Raw]] = &[
     &[SET, 3, 1],
     &[ADD, 4, 1, 3],
@@ -296,12 +295,13 @@ const NESTED: &[&[Raw]] = &[
 
 #[test]
 fn where_a_program_may_be_stopped_it_stores_what_is_read_afterwards() {
-    // One is stored at both heads, the counters where they are read: r1 and r3 at the outer one, r2 as well at the inner one.
+    // r3 is stored at both heads, and each counter where it is read afterwards: r1 and r3 at the outer head, r1, r2 and r3 at
+    // the inner one.
     let stop = Functions { stop: Some(0x1000), ..Functions::default() };
     let text = built_for(NESTED, 7, 7, &[], 0, stop);
     assert_eq!(count(&text, "store."), 5, "{text}");
     assert_eq!(count(&text, "= param."), 2, "{text}");
-    // Fuel is taken where the function starts, and at the heads.
+    // Fuel is taken at the function's start and at the loop heads.
     let fuel = Functions { fuel: Some(0x1000), ..Functions::default() };
     let text = built_for(NESTED, 7, 7, &[], 0, fuel);
     assert_eq!((count(&text, "spend"), count(&text, "store.")), (3, 5), "{text}");
@@ -309,7 +309,7 @@ fn where_a_program_may_be_stopped_it_stores_what_is_read_afterwards() {
 
 #[test]
 fn where_code_for_an_inner_loop_moves_on_it_stores_what_is_read_afterwards() {
-    // Entered at the inner loop, it is left where the outer one begins: r1 and r3 are stored there.
+    // The code is entered at the inner loop and left at the outer loop's head, where r1 and r3 are stored.
     let text = built_for(NESTED, 7, 7, &[], 3, Functions::default());
     assert_eq!(count(&text, "exit_at"), 1, "{text}");
     assert_eq!(count(&text, "store."), 2, "{text}");
@@ -325,7 +325,7 @@ fn a_narrow_value_goes_from_opcode_to_opcode_without_casts() {
 
 #[test]
 fn a_register_that_is_only_narrow_lives_as_that() {
-    // Round the loop as well: for (;; r1 += r2) until r1 leaves through the interpreter, which finds whole slots.
+    // In a loop too: for (;; r1 += r2), until the code is left for the interpreter, which needs r1 as a whole slot.
     let code: &[&[Raw]] = &[&[ADD_I32, 1, 1, 2], &[GUARD, 0], &[GOTO, 0]];
     let text = built(code, 3, 3, &[]);
     assert_eq!((count(&text, "load.i32"), count(&text, "= param.i32")), (2, 1), "{text}");
@@ -348,7 +348,7 @@ fn operand_stack_slots_are_values_too() {
 
 #[test]
 fn code_that_nothing_reaches_is_no_way_into_code_that_something_reaches() {
-    // 2 jumps into the loop, but nothing leads to 2.
+    // Bytecode 2 jumps into the loop, but is unreachable.
     let code: &[&[Raw]] =
         &[&[SET, 1, 1], &[GOTO, 3], &[GOTO, 3], &[ADD, 0, 0, 1], &[JUMP_LESS, 0, 1, 3], &[RETURN, 0]];
     let text = built(code, 2, 2, &[]);
@@ -358,7 +358,7 @@ fn code_that_nothing_reaches_is_no_way_into_code_that_something_reaches() {
 #[test]
 fn a_long_chain_of_joins_needs_no_stack() {
     let mut code: Vec<Vec<Raw>> = vec![vec![SET, 1, 1]];
-    // Miri takes a thousand times as long.
+    // Miri is a thousand times slower.
     let joins = if cfg!(miri) { 50 } else { 50_000 };
     for at in 0..joins {
         code.push(vec![JUMP_LESS, 0, 1, at + 2]);
@@ -402,8 +402,8 @@ fn random_program(random: &mut Random) -> Vec<Vec<Raw>> {
     code
 }
 
-/// What the program does from a bytecode on, in plain Rust: how it ends and the registers as they then are. `None` if it goes
-/// on.
+/// Runs the program from a bytecode on, in plain Rust. Returns how it ends, and leaves the registers in `frame`. `None` if it
+/// does not end in time.
 fn interpret(code: &[Vec<Raw>], mut at: usize, frame: &mut [u64]) -> Option<Outcome> {
     for _ in 0..500 {
         let bytecode = &code[at];
@@ -426,7 +426,7 @@ fn interpret(code: &[Vec<Raw>], mut at: usize, frame: &mut [u64]) -> Option<Outc
     None
 }
 
-/// What the program does with these registers behind the guard where it was left, and behind all others that fail.
+/// Resumes the program with these registers behind the guard at which it was left, and behind each guard that fails later.
 fn go_on(code: &[Vec<Raw>], mut left_at: u64, mut frame: Vec<u64>) -> Vec<Option<Outcome>> {
     let mut outcomes = Vec::new();
     for _ in 0..20 {
@@ -456,7 +456,7 @@ fn assert_behaves(
         .unwrap_or_else(|violation| panic!("{violation} in\n{what}\n{}", print::graph(graph)));
     assert_eq!(outcome, expected, "{what}\n{}", print::graph(graph));
     if let Outcome::Exited(at) = outcome {
-        // What is not in its slot is not read any more.
+        // A value that is not stored in its slot must not be read again.
         let registers: Vec<u64> =
             (0..after.len()).map(|at| machine.memory.read(FRAME + at as u64 * 8, 8)).collect();
         let found = go_on(code, at, registers);
@@ -472,11 +472,11 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
     let mut dead_scratch = dead::Scratch::default();
     let mut graph = Graph::new(Vocabulary::BUILTIN);
     let (mut returned, mut exited) = (0, 0);
-    // Miri takes a thousand times as long.
+    // Miri is a thousand times slower.
     let rounds = if cfg!(miri) { 6 } else { 6000 };
     for _ in 0..rounds {
         let code = random_program(&mut random);
-        // What is narrow has zeros above it.
+        // A narrow value has zeros above it in its slot.
         let is_narrow = |register| code.iter().any(|at| at[0] == ADD_I32 && at[1..].contains(&register));
         let slot = |register| (random.below(12) as u64).wrapping_sub(if is_narrow(register) { 0 } else { 4 });
         let frame: Vec<u64> = (0..N_REGISTERS).map(slot).collect();

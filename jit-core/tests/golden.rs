@@ -1,6 +1,6 @@
-//! Golden tests: each `tests/golden/<pass>/*.txt` is a graph, a line of dashes, and what the pass makes of it.
+//! Golden tests: each `tests/golden/<pass>/*.txt` is a graph, a line of dashes, and the result of the pass.
 //!
-//! `UPDATE_EXPECT=1 cargo test` writes what the passes make of them into the files.
+//! `UPDATE_EXPECT=1 cargo test` writes the current results into the files.
 
 use azulejo_core::check;
 use azulejo_core::ir::graph::Graph;
@@ -13,7 +13,7 @@ use std::path::Path;
 
 const DIVIDER: &str = "----\n";
 
-/// Runs a pass over every case of its folder. The pass keeps its scratch memory between cases, as it does in use.
+/// Runs a pass on every case in its folder. The pass keeps its scratch memory between cases, as it does in a compiler.
 fn golden(folder: &str, mut pass: impl FnMut(Graph) -> String) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(folder);
     let mut paths: Vec<_> = fs::read_dir(&folder)
@@ -88,7 +88,7 @@ fn represent() {
     });
 }
 
-/// Folding and control flow, without rules; those are tested where they stand.
+/// Folding and control flow, without rules. The rules have tests beside them.
 #[test]
 fn rewrite() {
     let mut scratch = pass::rewrite::Scratch::default();
@@ -98,7 +98,7 @@ fn rewrite() {
     });
 }
 
-/// What is printed reads back to what prints the same.
+/// The text of a graph parses to a graph with the same text.
 #[test]
 fn text() {
     golden("text", |graph| {

@@ -1,6 +1,6 @@
-//! Tile sets: flattening, exact costs, determinism, and what is refused.
+//! Tile sets: flattening, exact costs, determinism, and refusals.
 
-// Building tables takes Miri minutes, and there is nothing unsafe in it.
+// Miri takes minutes to build tables, which need no unsafe code.
 #![cfg(not(miri))]
 
 use azulejo_core::grammar::explain::{self, Explained};
@@ -77,7 +77,7 @@ fn tables_are_the_same_bytes_each_time() {
     assert_eq!(Explained(&tables(MACHINE)).to_string(), Explained(&tables(MACHINE)).to_string());
 }
 
-/// Enough overlap that a greedy choice is often wrong.
+/// The tiles overlap so much that a greedy choice is often wrong.
 const MACHINE: &str = "
     const:   (const.$t:int $c) -> reg, 3
     constz:  (const.$t:int $c:zero) -> reg, 1
@@ -170,7 +170,7 @@ fn random_flag(random: &mut Random, ty: Type, depth: usize) -> Tree {
     Tree::Node { op: Op::LT, sig, value: 0, children: vec![one, random_tree(random, ty, depth)] }
 }
 
-/// The least cost at which any choice of tiles makes `symbol` of a tree, found by trying all of them.
+/// The least cost of deriving `symbol` from a tree, found by trying all choices of tiles.
 fn brute_force(trees: &[(u16, Symbol, u32, Concrete)], tree: &Tree, symbol: Symbol, has: u32) -> Option<u32> {
     let Tree::Node { .. } = tree else { return (symbol == Symbol::Reg).then_some(0) };
     let fitting = trees.iter().filter(|(_, result, needs, _)| *result == symbol && needs & !has == 0);
@@ -198,7 +198,7 @@ fn cover(trees: &[(u16, Symbol, u32, Concrete)], tree: &Tree, pattern: &Concrete
     straight.into_iter().chain(swapped).min()
 }
 
-/// The cost of what the tables choose, summed tile by tile.
+/// The cost of the tiles that the tables select, summed tile by tile.
 fn table_cost(set: &azulejo_core::grammar::TileSet, tree: &Tree, features: u32) -> (u16, Vec<StateTree>) {
     let Tree::Node { op, sig, value, children } = tree else { return (LEAVES[0].0, Vec::new()) };
     let below: Vec<StateTree> = children

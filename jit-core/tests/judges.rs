@@ -1,4 +1,4 @@
-//! The judges notice damage: each entry of a table breaks a right input in one way.
+//! The judges notice damage: each entry of a table damages a correct input in one way.
 
 mod messages;
 
@@ -69,7 +69,7 @@ const EDGES: [Damage<Graph>; 7] = [
 ];
 
 const MEMBERS: [Damage<Graph>; 4] = [
-    // A load of what never changes has no place of its own.
+    // A load of memory that never changes floats, so it must not be pinned.
     ("may not stand here", |graph| graph.nodes[7].imm = Access::Pure.bits()),
     ("stands twice", |graph| {
         let twice = graph.blocks[2].body[0];
@@ -95,7 +95,7 @@ const TYPES: [Damage<Graph>; 6] = [
 ];
 
 const ORDER: [Damage<Graph>; 5] = [
-    // A use before its definition in the same block, and one that a branch may go around.
+    // A use before its definition in the same block, and a use whose definition a branch may bypass.
     ("not there yet", |graph| graph.blocks[2].body.swap(1, 2)),
     ("not there yet", |graph| {
         let end = graph.blocks[3].end;
@@ -115,7 +115,7 @@ const ORDER: [Damage<Graph>; 5] = [
     }),
 ];
 
-/// Each damage is noticed for what it is, and nothing else is; and nothing that the judge can say is left out.
+/// Each damage leads to its own message and no other. Together they lead to all messages that the judge has.
 #[test]
 fn graphs() {
     let mut said = Vec::new();
@@ -133,7 +133,7 @@ fn at(schedule: &Schedule, node: u32) -> usize {
     schedule.nodes.iter().position(|listed| *listed == Node(node)).expect("it is listed")
 }
 
-/// Puts a node into the block of the one at a position, behind that.
+/// Inserts a node behind the one at a position, into the same block.
 fn insert(schedule: &mut Schedule, at: usize, node: Node) {
     schedule.nodes.insert(at + 1, node);
     for block in &mut schedule.blocks {
@@ -228,7 +228,7 @@ b4 <- b2.1:
     ret
 ";
 
-/// What placing does to a graph, and its schedule.
+/// A graph after placing, and its schedule.
 type Placed = (Graph, Schedule);
 
 const COPIES: [Damage<Placed>; 6] = [
@@ -263,7 +263,8 @@ fn copies() {
     all_were_said(include_str!("../src/check/copies.rs"), &said);
 }
 
-/// What each instruction does to values, and no more: a result in its operand's register, a call's arguments, scratch.
+/// A list with the effects on values that instructions can have: a result in its operand's register, a call's arguments,
+/// scratch.
 const TILES: &str = "\
 out_args 1 calls
 r0 i64
@@ -300,11 +301,11 @@ const ASSIGNMENTS: [Damage<Assignment>; 10] = [
     ("not every operand has a place", |wrong| wrong.locs.truncate(7)),
     ("are not in the order of the instructions", |wrong| wrong.moves.swap(0, 3)),
     ("a move takes what nothing is known of", |wrong| {
-        // To where nobody looks.
+        // To a register that is never read.
         let (from, to) = (Source::Loc(Loc::Slot(Slot(7))), Loc::Reg(X[5]));
         wrong.moves.insert(0, Move { before: InstId(1), from, to, ty: Type::I64 });
     }),
-    // The value is there too, but the instruction takes it from elsewhere.
+    // The place holds the value too, but the instruction reads another one.
     ("operand 0 of 2: is not where it must be", |wrong| wrong.locs[4] = Loc::Reg(X[0])),
     ("is in a register of the other class", |wrong| {
         wrong.locs[6] = Loc::Reg(Reg::float(0));

@@ -1,4 +1,4 @@
-//! The text form of tile lists, and what is refused.
+//! The text form of tile lists, and refusals.
 
 use azulejo_core::text::{parse, print};
 use azulejo_core::vocab::Vocabulary;
@@ -32,7 +32,7 @@ fn tile_lists_read_back() {
     assert_eq!(list.edges(&list.blocks[0]).len(), 2);
 }
 
-/// Numbers of instructions may be left out, and are not believed if they are wrong.
+/// Numbers of instructions may be left out, and are refused if they are wrong.
 #[test]
 fn instructions_count_from_zero() {
     let without: String = TILES
@@ -50,7 +50,7 @@ fn instructions_count_from_zero() {
     assert_eq!((error.line, error.message.as_str()), (11, "expected `2:`, found `3:`"));
 }
 
-/// Each text has one mistake, in the last line, and the message names it.
+/// Each text has one mistake, in its last line, and the message names the mistake.
 #[test]
 fn mistakes_have_a_line() {
     for (text, message) in [

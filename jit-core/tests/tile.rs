@@ -1,6 +1,6 @@
-//! The tile pass on a small machine: golden tile lists, judged each; and the judge itself is judged.
+//! The tile pass on a small machine: golden tile lists, each judged, and tests of the judge itself.
 
-// Building the machine's tables takes Miri an hour, and there is nothing unsafe in it.
+// Miri takes an hour to build the machine's tables, which need no unsafe code.
 #![cfg(not(miri))]
 
 mod messages;
@@ -68,7 +68,7 @@ fn machine() -> TileSet {
     })
 }
 
-/// Tiles for each form that the machine's own ones leave out.
+/// Tiles for each form that the rules of the small machine do not cover.
 fn rest(rules: &[Rule]) -> String {
     let vocab = Vocabulary::BUILTIN;
     let grammar = Grammar {
@@ -102,7 +102,7 @@ fn rest(rules: &[Rule]) -> String {
     for (at, form) in uncovered.enumerate() {
         let result = result(form);
         rows.push_str(&format!("rest{at}: {form} -> {result}, 9\n"));
-        // With an operand from memory as well, so that most loads have somewhere to slide to.
+        // A variant with an operand in memory, so that most loads have an instruction into which they could be folded.
         if let Some(start) = form.strip_suffix(" reg)") {
             rows.push_str(&format!("load{at}: {start} (load (addr reg $o))) -> {result}, 12\n"));
         }
@@ -110,7 +110,7 @@ fn rest(rules: &[Rule]) -> String {
     rows
 }
 
-/// Everything that is kept between functions, as it is in use.
+/// The state that is kept between functions, as in a compiler.
 struct Bench {
     set: TileSet,
     number: pass::number::Scratch,
@@ -136,7 +136,7 @@ impl Bench {
         pass::number::number(&mut self.number, graph);
     }
 
-    /// Gives the graph back as placing leaves it.
+    /// Runs `place` and `tile`. Returns the graph after placing.
     fn tile(&mut self, graph: &Graph, features: u32) -> Graph {
         let mut graph = graph.clone();
         pass::place::place(&mut self.place, &mut graph, &mut self.schedule);
@@ -199,10 +199,10 @@ fn the_cpu_decides_which_tile() {
 }
 
 const FRAME: u64 = 0x10_0000;
-/// Nothing else is near.
+/// No other memory is near this address.
 const UNIT: u64 = 0x7654_3210_0000;
 
-/// What a function did: how it ended, what memory then was, and which calls saw what.
+/// The behavior of a function: how it ended, the memory at that time, and what its calls saw.
 #[derive(PartialEq, Debug)]
 struct Trace {
     outcome: Outcome,
@@ -210,7 +210,7 @@ struct Trace {
     calls: Vec<(u64, Vec<u64>, u64)>,
 }
 
-/// Runs something on a machine whose context lies in the frame, so that two bases name the same bytes.
+/// Runs a function on a machine whose context is in the frame, so that two base addresses lead to the same bytes.
 fn trace(run: impl FnOnce(&mut Machine<'_>) -> Result<Outcome, Violation>) -> Result<Trace, Violation> {
     let mut calls = Vec::new();
     let mut callee = |call: &CallData, callee: u64, args: &[u64], memory: &mut Memory| {
@@ -230,7 +230,7 @@ fn trace(run: impl FnOnce(&mut Machine<'_>) -> Result<Outcome, Violation>) -> Re
     Ok(Trace { outcome, memory, calls })
 }
 
-/// Tiles do what the graph says: the same memory, the same calls in the same order, the same end.
+/// Tiles behave like the graph: the same memory, the same calls in the same order, the same end.
 #[test]
 fn tiles_of_random_graphs_mean_what_the_graphs_mean() {
     let mut bench = Bench::new();
@@ -239,7 +239,7 @@ fn tiles_of_random_graphs_mean_what_the_graphs_mean() {
     for seed in 0..3000 {
         let options = Options { max_nodes: 8 + seed as usize % 3 * 8, ..Options::SMALL };
         let mut graph = fuzzing::graph(&mut Random::new(seed), &options);
-        // Equal addresses become one node, as they are when tiles are chosen.
+        // Equal addresses become one node, as in a compiler, where numbering precedes the selection of tiles.
         bench.number(&mut graph);
         let placed = bench.tile(&graph, seed as u32 & 1);
         let report = || format!("seed {seed}\n{}----\n{}", print::graph(&graph), bench.print());
@@ -262,7 +262,7 @@ fn named(set: &TileSet, name: &str) -> TileId {
     TileId(set.tiles.iter().position(|tile| tile.name == name).expect("the machine has it") as u16)
 }
 
-/// The operand of an instruction at a position.
+/// An operand of an instruction, by position.
 fn operand(list: &mut TileList, inst: usize, number: usize) -> &mut Operand {
     &mut list.operands[list.insts[inst].operands.range().start + number]
 }
@@ -309,7 +309,7 @@ const FLAGS: [Damage; 5] = [
         &["does not consume the flag before it"],
     ),
     ("flags.txt", |list, set| list.insts[10].tile = named(set, "store"), &["has no flag before it"]),
-    // The flag that another select than this consumes.
+    // The instruction gets the flag of another `select`.
     ("flags.txt", |list, _| list.insts[2].node = Node(12), &["is not fed by the flag before it"]),
     ("flags.txt", |list, set| list.insts[12].tile = named(set, "notf"), &["closes with a flag"]),
 ];
@@ -349,7 +349,7 @@ const CONSTRAINTS: [Damage; 7] = [
         |list, _| operand(list, 3, 3).constraint = Constraint::Fixed(A),
         &["r1 is fixed where another operand is"],
     ),
-    // These two are not as described either.
+    // The next two damages also contradict the tile's description.
     (
         "constraints.txt",
         |list, _| operand(list, 2, 2).constraint = Constraint::Fixed(D),
@@ -369,10 +369,10 @@ const CONSTRAINTS: [Damage; 7] = [
 ];
 
 const FAULTS: [Damage; 6] = [
-    // A store that is done again.
+    // A store is done twice.
     ("faults.txt", |list, _| list.insts[8].node = list.insts[7].node, &["to memory, and not"]),
     ("faults.txt", |list, _| _ = list.faults.remove(3), &["to memory, and not"]),
-    // One that is done behind a store, and behind another one.
+    // An access that may fault is done behind the store that should follow it.
     (
         "faults.txt",
         |list, _| {
@@ -386,7 +386,8 @@ const FAULTS: [Damage; 6] = [
     ("faults.txt", |list, _| list.faults.swap(6, 7), &["does not have what may fault in order"]),
 ];
 
-/// Damages a right tile list in each way the judge claims to notice: it notices that, and nothing else.
+/// Damages a correct tile list in each way that the judge claims to notice. The judge must notice that damage and nothing
+/// else.
 #[test]
 fn the_judge_notices() {
     let mut bench = Bench::new();

@@ -90,7 +90,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.trim().is_empty())
 }
 
-/// The greatest number in a name, plus one. Names are positions, so a greater number would only waste memory.
+/// The greatest number in a name. Names are positions, so a greater number would only waste memory.
 const MAX_NUMBER: u32 = 1 << 20;
 
 fn number(word: &str, prefix: &str, what: &str) -> Parsed<u32> {

@@ -1,9 +1,9 @@
-//! What a judge can say, and whether tests made it say all of it.
+//! The messages that a judge has, and whether tests made it use all of them.
 //!
-//! In: a judge's source, and what it said to damages. Every text of two words or more in the source is something it can say, with
-//! places for values in braces.
+//! In: a judge's source, and its messages on damages. Every string literal of two words or more in the source is a message,
+//! with values in braces.
 
-/// Fails unless exactly these things were said, in some order.
+/// Fails unless the messages are exactly the expected ones, in any order.
 #[track_caller]
 pub(crate) fn exactly(found: &[String], expected: &[&str], about: impl FnOnce() -> String) {
     let is_said = |words: &&str| {
@@ -14,7 +14,7 @@ pub(crate) fn exactly(found: &[String], expected: &[&str], about: impl FnOnce() 
     assert!(is_exact, "{expected:?}: {found:?}\n{}", about());
 }
 
-/// Fails unless all that the source can say was said.
+/// Fails unless every message in the source was used.
 #[track_caller]
 pub(crate) fn all_were_said(source: &str, said: &[String]) {
     let never: Vec<&str> =
@@ -25,7 +25,7 @@ pub(crate) fn all_were_said(source: &str, said: &[String]) {
     );
 }
 
-/// The texts between quotes that have blanks in them.
+/// The string literals that contain spaces.
 fn texts(source: &str) -> Vec<&str> {
     let mut texts = Vec::new();
     for line in source.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
@@ -39,7 +39,7 @@ fn texts(source: &str) -> Vec<&str> {
     texts
 }
 
-/// Whether a text with values in its braces is this.
+/// Whether a message is an instance of a text with values in braces.
 fn is_of(said: &str, text: &str) -> bool {
     let mut rest = said;
     text.split('{').enumerate().all(|(at, part)| {
