@@ -60,7 +60,7 @@ pub enum Error {
         /// The size of that frame.
         bytes: usize,
     },
-    /// The limit on compiled functions is reached, which is set while a fault is searched; the function can still be
+    /// The limit on compiled functions is reached, which is only set to search for a fault; the function can still be
     /// interpreted.
     Limited,
     /// The set of tiles lacks an operator of the bytecode's vocabulary; the function can still be interpreted.

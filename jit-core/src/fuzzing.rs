@@ -44,7 +44,7 @@ impl Options {
 const VOID: Sig = Sig { from: Type::Void, ty: Type::Void };
 const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
 
-/// Makes a graph.
+/// Makes a random graph.
 pub fn graph(random: &mut Random, options: &Options) -> Graph {
     let mut graph = Graph::new(Vocabulary::BUILTIN);
     let wired = wire(&mut graph, random, options);
@@ -335,7 +335,7 @@ impl Maker<'_> {
         self.values[self.block.at()].push(node);
     }
 
-    /// A division by an odd number from 1 to 127, or by a constant.
+    /// Adds a division by an odd number from 1 to 127, or by a constant.
     fn divide(&mut self) {
         let ty = [Type::I64, Type::I32, Type::I16, Type::I8][self.random.below(4)];
         let op = [Op::DIV, Op::UDIV, Op::REM, Op::UREM][self.random.below(4)];

@@ -63,7 +63,7 @@ use access::{Exclusive, Made, Never, Nothing, Shared};
 
 /// The kind of a passed value: a scalar, or an address whose target is known.
 pub trait Kind {
-    /// The Rust type in which a template has such a value.
+    /// The Rust type that holds such a value in a template.
     type Held;
 }
 
@@ -81,7 +81,7 @@ pub struct Call;
 pub trait Argument<'call, K: Kind>: Sized {
     /// One of the types in [`access`].
     type Access;
-    /// Converts the value that the template passes to the argument.
+    /// Makes the argument from the value that the template passes.
     ///
     /// # Safety
     ///
@@ -96,7 +96,7 @@ pub trait Argument<'call, K: Kind>: Sized {
     note = "write the type that the function returns behind the `(arglist …)`"
 )]
 pub trait Returned<K: Kind> {
-    /// Converts the result to the value that the template takes.
+    /// Makes the value that the template takes from the result.
     fn take(self) -> K::Held;
 }
 
@@ -413,7 +413,7 @@ impl Void for () {}
 /// The never type, which has no stable name.
 impl Void for <fn() -> ! as Function>::Result {}
 
-/// A function pointer, to name its return type.
+/// Names the return type of a function pointer.
 #[doc(hidden)]
 pub trait Function {
     #[doc(hidden)]

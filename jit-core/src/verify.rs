@@ -60,7 +60,7 @@ pub struct Function<'a, B> {
 pub struct VerifyError {
     /// The index of the bytecode.
     pub at: u32,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: Fault,
 }
 

@@ -12,7 +12,8 @@ use crate::pass::rewrite::{Case, CaseConstant};
 use crate::vocab::op::Param;
 use crate::vocab::{Op, Props, Sig, Trap, Type, Vocabulary};
 
-/// The number of combinations of values for each combination of constants. A multiple of it is the number of the latter.
+/// The number of combinations of values that are tried for each combination of constants. The number of the latter is a
+/// multiple of it.
 const TRIES: usize = 48;
 
 /// Tries a rule on all its types. Returns for how many choices of types it ever matched.

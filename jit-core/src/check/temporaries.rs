@@ -15,7 +15,7 @@ use core::ops::Range;
 /// The greatest number of words in all sets together.
 const MAX_WORDS: usize = 1 << 20;
 
-/// Checks all reads of temporaries in a function. Returns whether it did: it does not if that would be too expensive.
+/// Checks all reads of temporaries in a function. Returns `false` if that is too expensive and was not done.
 ///
 /// ```
 /// # use azulejo_core::{ir::bytecode::Bytecode, check::temporaries::temporaries, verify::{VerifyError, verify}};

@@ -5,7 +5,6 @@
 //! been written, is written twice, or has the wrong class; edges whose arguments do not fit; critical edges; a block that is
 //! missing or occurs twice; an access that may fault and is done by no instruction, by several, or out of order with other
 //! effects.
-//! not in its order with what else has an effect.
 //!
 //! The usual data-flow equations decide whether a register is written on every path to its use: the registers written before a
 //! block are those written at the end of *all* its predecessors. The passes use dominance instead.

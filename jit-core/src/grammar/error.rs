@@ -1,4 +1,4 @@
-//! The faults in a tile set that make the macros refuse it, and their places.
+//! Faults for which a tile set is refused, with their places.
 
 use super::pattern::Symbol;
 use core::fmt;

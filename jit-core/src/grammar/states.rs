@@ -90,7 +90,7 @@ pub struct States {
     pub variants: BTreeMap<(Op, u8), Variants>,
     /// The state of a constant, for each type and mask of predicates.
     pub constants: BTreeMap<(u8, u16), StateId>,
-    /// For each rule, whether it is the best one in some state, and the rules that beat it.
+    /// For each rule, whether it is the best one in some state, and the tiles that beat it.
     pub fates: Vec<Fate>,
 }
 

@@ -594,7 +594,7 @@ pub trait Opcode<const NUMBER: usize> {
 
 /// The meaning of the opcode with this number. Implemented by `template!` only.
 ///
-/// By the number, rustc can tell that two implementations do not overlap without comparing them: an enum may have a thousand.
+/// The number shows rustc that two implementations do not overlap, without a comparison of them: an enum may have a thousand.
 ///
 /// # Safety
 ///

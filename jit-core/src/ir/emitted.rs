@@ -5,14 +5,14 @@
 pub struct Emitted<'a> {
     /// The code, without the constants behind it.
     pub code: &'a [u8],
-    /// The start of each piece of code, in order, and its maker.
+    /// The start of each piece of code, in order, and its origin.
     pub pieces: &'a [(u32, Maker)],
     /// The positions of 32-bit distances that are filled in later, each with the address that it leads to. A distance counts
     /// from the end of its four bytes.
     pub addresses: &'a [(u32, u64)],
 }
 
-/// The reason for a piece of code.
+/// The origin of a piece of code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Maker {
     /// It implements this instruction of the tile list.

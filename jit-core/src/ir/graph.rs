@@ -19,7 +19,7 @@ pub struct NodeData {
     /// Its operands, in [`Graph::links`].
     pub inputs: List,
     /// Its constant: the bits of a `const`, the offset of an `addr`, the scale of an `idx`, the index in [`Graph::calls`] of a
-    /// call, the code of a `trap`, the bytecode index of an `exit`, the [`Access`] of a load or store.
+    /// call, the code of a `trap`, the bytecode index of an `exit_at`, the [`Access`] of a load or store.
     pub imm: u64,
     /// The block that it is pinned in; `NONE` while it floats.
     pub block: Block,

@@ -18,7 +18,7 @@ pub enum Left {
     Exited = 1,
     /// The function failed with the trap in the lower half. The second word is the bytecode.
     Trapped = 2,
-    /// Another function takes this one's place: the one that the host was told.
+    /// Another function takes this one's place: the one that is recorded in the engine's `Host`.
     Tailed = 3,
     /// Like [`Exited`](Left::Exited), from code for an inner loop: control has reached the head of a loop around it.
     MovedOn = 5,

@@ -19,7 +19,7 @@ use core::fmt;
 pub struct ParseError {
     /// The line, counted from 1.
     pub line: usize,
-    /// What was expected there.
+    /// The description of the fault.
     pub message: String,
 }
 

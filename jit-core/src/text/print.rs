@@ -1,7 +1,7 @@
 //! Prints the results of passes.
 //!
 //! In: a graph, schedule, tile list or assignment. Out: its text. [`super::parse`] reads graphs and tile lists back. Dead
-//! nodes are left out and all numbers are kept, so a graph that was read prints as the same text.
+//! nodes are left out and all numbers are kept, so printing a parsed graph yields the same text.
 //!
 //! A graph is printed block by block. `b2 cold <- b0.1 b1` lists the edges into the block, each with the position among its
 //! source's successors unless that is 0. A node is `v3 = add.i32 v1 v2 @7`: the types by the operator's key, the operands, the
@@ -254,7 +254,7 @@ fn line(out: &mut String, (graph, note): Noted<'_>, node: Node) -> fmt::Result {
     Ok(())
 }
 
-/// Writes one node without the line's end.
+/// Writes one node without a line break.
 pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
     let data = graph.node(node);
     let info = graph.vocab.info(data.op);

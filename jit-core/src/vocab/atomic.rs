@@ -59,7 +59,7 @@ impl Order {
         Order::ALL[number as usize]
     }
 
-    /// Rust's name of the ordering.
+    /// The corresponding ordering of Rust.
     pub const fn rust(self) -> Ordering {
         match self {
             Order::Relaxed => Ordering::Relaxed,
@@ -95,11 +95,11 @@ pub unsafe trait Atomic: Sized {
     unsafe fn swap(address: i64, value: Self, order: Order) -> Self;
     /// Adds to the value. Returns the old one.
     unsafe fn fetch_add(address: i64, value: Self, order: Order) -> Self;
-    /// Replaces the value by its bitwise and with another. Returns the old one.
+    /// Stores the bitwise and of the old value and another. Returns the old one.
     unsafe fn fetch_and(address: i64, value: Self, order: Order) -> Self;
-    /// Replaces the value by its bitwise or with another. Returns the old one.
+    /// Stores the bitwise or of the old value and another. Returns the old one.
     unsafe fn fetch_or(address: i64, value: Self, order: Order) -> Self;
-    /// Replaces the value by its exclusive or with another. Returns the old one.
+    /// Stores the exclusive or of the old value and another. Returns the old one.
     unsafe fn fetch_xor(address: i64, value: Self, order: Order) -> Self;
     /// Stores a value if the old one is the expected one. Returns the old one.
     unsafe fn compare_exchange(address: i64, expected: Self, value: Self, order: Order) -> Self;
@@ -172,11 +172,11 @@ operators! {
     atomic_swap swap(value) -> T;
     /// Adds to the value. Returns the old one.
     atomic_add fetch_add(value) -> T;
-    /// Replaces the value by its bitwise and with another. Returns the old one.
+    /// Stores the bitwise and of the old value and another. Returns the old one.
     atomic_and fetch_and(value) -> T;
-    /// Replaces the value by its bitwise or with another. Returns the old one.
+    /// Stores the bitwise or of the old value and another. Returns the old one.
     atomic_or fetch_or(value) -> T;
-    /// Replaces the value by its exclusive or with another. Returns the old one.
+    /// Stores the exclusive or of the old value and another. Returns the old one.
     atomic_xor fetch_xor(value) -> T;
     /// Stores a value if the old one is the expected one. Returns the old one.
     atomic_cas compare_exchange(expected, value) -> T;

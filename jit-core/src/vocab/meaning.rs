@@ -201,7 +201,7 @@ meanings! {
     ucast<F: Int, T: Int>(a: F) -> T = T::from_bits(a.unsigned());
     /// One if the flag holds, else zero.
     flagval<T: Int>(a: bool) -> T = T::from_bits(a as u64);
-    /// Nothing: the operand is evaluated and forgotten.
+    /// No value: the operand is evaluated and dropped.
     discard<T: Num>(_a: T) -> () = ();
     /// A signed integer as a float, rounded to nearest.
     stof<F: Int, T: Float>(a: F) -> T = T::from_i64(a.signed());

@@ -1,4 +1,4 @@
-//! The vocabulary: types, operators and what they mean.
+//! The vocabulary: types, operators and their meanings.
 
 pub mod atomic;
 pub mod meaning;

@@ -106,7 +106,7 @@ pub enum Cast {
 }
 
 bitflags! {
-    /// What passes may assume of an operator.
+    /// The properties of an operator on which passes rely.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub struct Props: u32 {
         /// The value depends on the operands alone. A node may be moved, shared and dropped.
@@ -136,7 +136,7 @@ bitflags! {
         /// A node's constant says how it accesses memory: an [`Access`](crate::ir::graph::Access). `READS` and `WRITES` say
         /// what an ordinary access does.
         const ACCESS = 1 << 12;
-        /// A result that is a NaN may be any NaN. Each tier may compute another one.
+        /// A result that is a NaN may be any NaN. Which one it is may differ from tier to tier.
         const ANY_NAN = 1 << 13;
         /// The second operand is a count. Its sign does not affect the sign of the result.
         const COUNTS = 1 << 14;
