@@ -25,7 +25,7 @@ pub struct Options {
     /// real memory.
     pub own_memory: bool,
     /// Whether there are accesses that may fault, and loads of memory that never changes. The former access the [`AT_EDGE`]
-    /// bytes from `cu` on, and the bytes behind them, where they fault. The latter read the [`AT_EDGE`] bytes before `cu`.
+    /// bytes from `cu` on, and the bytes after them, where they fault. The latter read the [`AT_EDGE`] bytes before `cu`.
     pub edge: bool,
 }
 

@@ -56,7 +56,7 @@ pub mod access {
     pub enum Shared {}
     /// The argument is a `&mut T`.
     pub enum Exclusive {}
-    /// No argument has this access. It is a second partner of `Exclusive` in [`Apart`], so rustc does not infer the only one.
+    /// No argument has this access. It is a further partner of `Exclusive` in `Apart`, so that rustc does not infer one.
     pub enum Never {}
 }
 use access::{Exclusive, Made, Never, Nothing, Shared};

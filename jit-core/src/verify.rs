@@ -36,7 +36,7 @@ pub struct Function<'a, B> {
     pub code: &'a [B],
     /// The list that `Labels` operands point into.
     pub labels: &'a [u32],
-    /// The number of VM registers; the operand stack lies behind them.
+    /// The number of VM registers; the operand stack follows them.
     pub registers: u32,
     /// The result of verification.
     pub shape: &'a Shape,
@@ -88,7 +88,7 @@ pub enum Fault {
         /// How many registers the frame has.
         registers: u32,
     },
-    /// A run of registers ends behind the frame.
+    /// A run of registers reaches past the end of the frame.
     Window {
         /// The operand's number.
         operand: u8,
@@ -99,14 +99,14 @@ pub enum Fault {
         /// How many registers the frame has.
         registers: u32,
     },
-    /// A label names a position behind the code.
+    /// A label names a position past the end of the code.
     Target {
         /// The operand's number.
         operand: u8,
         /// The position.
         target: u32,
     },
-    /// A run of labels ends behind the function's list, or is empty.
+    /// A run of labels reaches past the end of the function's list, or is empty.
     Labels {
         /// The operand's number.
         operand: u8,
@@ -241,7 +241,7 @@ impl Targets {
     }
 }
 
-/// Whether control can continue at the next bytecode behind an opcode.
+/// Whether control can continue at the bytecode after an opcode.
 pub(crate) fn falls_through(template: &Template) -> bool {
     let mut open = true;
     for step in template.steps {
@@ -312,8 +312,8 @@ impl<B: Bytecode> Verifier<'_, B> {
         B::templates()[self.code[at].opcode()]
     }
 
-    /// Whether all operands of a bytecode are valid registers or need no check. [`Registers`] tells for most opcodes where to
-    /// look.
+    /// Whether all operands of a bytecode are valid registers or need no check. `Bytecode::REGISTERS` tells for most opcodes
+    /// where to look.
     #[inline(always)]
     fn has_registers(&self, at: usize) -> bool {
         let op = &self.code[at];

@@ -278,7 +278,7 @@ fn a_guard_stores_what_was_written_and_only_that() {
     assert_eq!(count(&text, "cold"), 1, "{text}");
 }
 
-/// Two nested loops that read r0 (limit), r1 and r2 (counters) and r3 (one). The values of r4 to r6 are read right behind
+/// Two nested loops that read r0 (limit), r1 and r2 (counters) and r3 (one). The values of r4 to r6 are read right after
 /// their writes, and never again.
 const NESTED: &[&[Raw]] = &[
     &[SET, 3, 1],
@@ -426,7 +426,7 @@ fn interpret(code: &[Vec<Raw>], mut at: usize, frame: &mut [u64]) -> Option<Outc
     None
 }
 
-/// Resumes the program with these registers behind the guard at which it was left, and behind each guard that fails later.
+/// Resumes the program with these registers after the guard at which it was left, and after each guard that fails later.
 fn go_on(code: &[Vec<Raw>], mut left_at: u64, mut frame: Vec<u64>) -> Vec<Option<Outcome>> {
     let mut outcomes = Vec::new();
     for _ in 0..20 {

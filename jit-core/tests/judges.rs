@@ -133,7 +133,7 @@ fn at(schedule: &Schedule, node: u32) -> usize {
     schedule.nodes.iter().position(|listed| *listed == Node(node)).expect("it is listed")
 }
 
-/// Inserts a node behind the one at a position, into the same block.
+/// Inserts a node after the one at a position, into the same block.
 fn insert(schedule: &mut Schedule, at: usize, node: Node) {
     schedule.nodes.insert(at + 1, node);
     for block in &mut schedule.blocks {

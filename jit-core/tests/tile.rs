@@ -372,7 +372,7 @@ const FAULTS: [Damage; 6] = [
     // A store is done twice.
     ("faults.txt", |list, _| list.insts[8].node = list.insts[7].node, &["to memory, and not"]),
     ("faults.txt", |list, _| _ = list.faults.remove(3), &["to memory, and not"]),
-    // An access that may fault is done behind the store that should follow it.
+    // An access that may fault is done after the store that should follow it.
     (
         "faults.txt",
         |list, _| {

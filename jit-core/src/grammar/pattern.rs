@@ -207,7 +207,7 @@ pub enum Shape {
         types: Vec<TypeSpec>,
         /// The operands.
         children: Vec<Pattern>,
-        /// The names of the constants behind the operands.
+        /// The names of the constants after the operands.
         params: Vec<String>,
         /// The predicate on a constant's value.
         predicate: Option<Predicate>,
@@ -272,8 +272,8 @@ pub struct Grammar {
     pub rules: Vec<Rule>,
     /// Whether every form that graphs may contain must be covered.
     pub complete: bool,
-    /// How many of the first rules must all be selectable. The rules behind them come from a set that is extended, and may
-    /// never win against the new ones.
+    /// The number of leading rules, each of which must be selectable. The other rules come from a set that is extended, and
+    /// may always lose to the leading ones.
     pub own: usize,
 }
 

@@ -3,7 +3,7 @@
 /// A function's machine code before it is copied to its final place.
 #[derive(Clone, Copy, Debug)]
 pub struct Emitted<'a> {
-    /// The code, without the constants behind it.
+    /// The code, without the constants after it.
     pub code: &'a [u8],
     /// The start of each piece of code, in order, and its origin.
     pub pieces: &'a [(u32, Maker)],

@@ -64,7 +64,7 @@ impl<T: Copy> Grouped<T> {
 
     /// Ends the second walk.
     pub fn finish(&mut self) {
-        // Each entry has become the end of its group, which is the start of the group behind it.
+        // Each entry has become the end of its group, which is the start of the group after it.
         self.starts.rotate_right(1);
         debug_assert_eq!(self.starts[0] as usize, self.pool.len(), "what was counted was added");
         self.starts[0] = 0;

@@ -93,7 +93,7 @@ index! {
 }
 
 impl InstId {
-    /// The instruction behind this one.
+    /// The instruction after this one.
     #[inline(always)]
     pub const fn next(self) -> InstId {
         InstId(self.0 + 1)

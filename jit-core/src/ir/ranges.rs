@@ -1,7 +1,7 @@
 //! Live ranges: the positions at which each set of joined values is live.
 //!
 //! An instruction has four positions ([`Pos`]): the gap before it, where moves read and write; its reads; its writes; and the
-//! position behind it, where moves take its results elsewhere. Segments are half-open, sorted and disjoint; the space between
+//! position after it, where moves take its results elsewhere. Segments are half-open, sorted and disjoint; the space between
 //! two segments is a hole.
 
 use super::index::{InstId, List, LiveRange, Vreg};
@@ -29,7 +29,7 @@ pub struct Pos(pub u32);
 impl Pos {
     /// The first position.
     pub const START: Pos = Pos(0);
-    /// A position behind all others.
+    /// A position after all others.
     pub const NEVER: Pos = Pos(u32::MAX);
 
     /// The instruction that it belongs to.
@@ -50,7 +50,7 @@ impl Pos {
         Pos(self.0 - 1)
     }
 
-    /// The position behind this one.
+    /// The position after this one.
     #[inline(always)]
     pub const fn next(self) -> Pos {
         Pos(self.0 + 1)
@@ -88,13 +88,13 @@ impl InstId {
         Pos(self.0 * STEP + 2)
     }
 
-    /// The position at which moves behind it read.
+    /// The position at which moves after it read.
     #[inline(always)]
     pub const fn after(self) -> Pos {
         Pos(self.0 * STEP + 3)
     }
 
-    /// The first position behind it.
+    /// The first position after it.
     #[inline(always)]
     pub const fn end(self) -> Pos {
         self.next().gap()
@@ -106,7 +106,7 @@ impl InstId {
 pub struct Segment {
     /// The first position.
     pub start: Pos,
-    /// The position behind the last.
+    /// The position after the last.
     pub end: Pos,
 }
 

@@ -1,6 +1,6 @@
 //! The schedule: every live node of a graph in one order.
 //!
-//! Blocks are in emission order: the entry first, loops contiguous, cold blocks behind all others. A block comes after its
+//! Blocks are in emission order: the entry first, loops contiguous, cold blocks after all others. A block comes after its
 //! immediate dominator. Each definition dominates its uses; pinned nodes of a block keep their order, and a block's end is its
 //! last node. Block parameters are not listed: they are defined at the start of their block.
 
@@ -24,7 +24,7 @@ pub struct ScheduledBlock {
     pub nodes: List,
     /// The innermost loop that contains it, or none.
     pub inner: Loop,
-    /// Whether it is emitted behind all blocks that are not cold.
+    /// Whether it is emitted after all blocks that are not cold.
     pub cold: bool,
 }
 

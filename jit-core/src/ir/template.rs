@@ -246,7 +246,7 @@ impl Template {
 
 impl Template {
     /// Visits the steps, each with the operands that were written on every path to it, as one bit for each operand; `None` for
-    /// a step that is unreachable. Returns those written on every path that falls through behind the last step.
+    /// a step that is unreachable. Returns those written on every path that falls through after the last step.
     pub(crate) fn follow_writes(&self, mut look: impl FnMut(&Step, Option<u16>)) -> Option<u16> {
         let mut ways_in: Vec<Option<u16>> = vec![None; self.blocks as usize];
         let mut written = Some(0);

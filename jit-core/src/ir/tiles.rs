@@ -139,7 +139,7 @@ pub struct TileBlock {
     pub edges: List,
     /// The innermost loop that contains it, or none.
     pub inner: Loop,
-    /// Whether it is emitted behind all blocks that are not cold.
+    /// Whether it is emitted after all blocks that are not cold.
     pub cold: bool,
 }
 

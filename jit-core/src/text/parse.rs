@@ -36,7 +36,7 @@ type Parsed<T> = Result<T, String>;
 /// Reads a graph.
 pub fn graph(vocab: Vocabulary, text: &str) -> Result<Graph, ParseError> {
     let mut parser = GraphParser { graph: Graph::new(vocab), block: Block::NONE, has_preds: Vec::new() };
-    // Nodes without a value have no number in the text. They get the numbers behind all that occur.
+    // Nodes without a value have no number in the text. They get numbers above the greatest one there.
     let numbers = lines(text).filter_map(|(_, line)| node(line.split_once('=')?.0.trim()).ok());
     if let Some(last) = numbers.max() {
         parser.graph.nodes.resize(last.at() + 1, DEAD);

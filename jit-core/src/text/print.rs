@@ -9,7 +9,7 @@
 //! floating node is shown in the first block that needs it, which does not determine where it will be placed.
 //!
 //! Instructions are numbered, and positions in live ranges refer to these numbers: `12g` is the gap before instruction 12,
-//! where moves happen; `12e` its reads, `12l` its writes, and `12a` the position behind it.
+//! where moves happen; `12e` its reads, `12l` its writes, and `12a` the position after it.
 
 use crate::ir::assignment::{Assignment, Loc, Part, Source};
 use crate::ir::graph::{Access, CallData, Effect, Graph, Heat, Target};
@@ -28,7 +28,7 @@ pub fn graph(graph: &Graph) -> String {
     graph_with_notes(graph, &|_| None)
 }
 
-/// The text of a graph, with comments behind nodes.
+/// The text of a graph, with comments after nodes.
 pub fn graph_with_notes(graph: &Graph, note: &dyn Fn(Node) -> Option<String>) -> String {
     let mut out = String::new();
     let mut is_shown = vec![false; graph.nodes.len()];
@@ -46,7 +46,7 @@ pub fn schedule(graph: &Graph, schedule: &Schedule) -> String {
     schedule_with_notes(graph, schedule, &|_| None)
 }
 
-/// The text of a schedule, with comments behind nodes.
+/// The text of a schedule, with comments after nodes.
 pub fn schedule_with_notes(
     graph: &Graph,
     schedule: &Schedule,
@@ -173,7 +173,7 @@ fn infallible(result: fmt::Result) {
     result.expect("a string takes any text");
 }
 
-/// A graph, and a function that returns the comment behind a node.
+/// A graph, and a function that returns the comment after a node.
 type Noted<'a> = (&'a Graph, &'a dyn Fn(Node) -> Option<String>);
 
 fn block_of_graph(out: &mut String, noted: Noted<'_>, block: Block, is_shown: &mut [bool]) -> fmt::Result {
@@ -290,7 +290,7 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
     Ok(())
 }
 
-/// Whether a node's `imm` is printed behind its operands.
+/// Whether a node's `imm` is printed after its operands.
 pub(super) fn has_constant(info: &OpInfo) -> bool {
     info.params.iter().any(|param| *param != Param::Type)
 }

@@ -8,7 +8,7 @@ use super::op::{Kind, OpInfo, Sig, Yields};
 use super::ty::Type;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-/// Computes the bits that an atomic operator stores. The first argument is the old value; the operands behind the address
+/// Computes the bits that an atomic operator stores. The first argument is the old value; the operands after the address
 /// follow.
 pub type Update = fn(&[u64]) -> u64;
 

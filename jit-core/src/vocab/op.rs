@@ -59,7 +59,7 @@ pub enum Yields {
     Arg,
 }
 
-/// A constant that is written behind the operands.
+/// A constant that is written after the operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Param {
     /// The type of the result.
@@ -208,7 +208,7 @@ pub struct OpInfo {
     pub name: &'static str,
     /// The operands in order.
     pub operands: &'static [Kind],
-    /// The constants behind the operands.
+    /// The constants after the operands.
     pub params: &'static [Param],
     /// The result.
     pub yields: Yields,
