@@ -1,10 +1,11 @@
-//! The languages in which azulejo's rows are written, without tokens: what is checked and compiled while the user's crate compiles.
+//! The languages in which azulejo's rows are written, independent of rustc's tokens. Rows are checked and compiled while the
+//! user's crate compiles.
 //!
-//! In: rows as tokens ([`Token`]), in which a [`Place`] says where each was written. Out: compiled rows as plain data, or
-//! [`Error`]s at places. The macros make such tokens of rustc's, print the data as Rust, and show errors at the places; tests make the
-//! tokens of text, and need neither rustc nor a macro.
+//! In: rows as tokens ([`Token`]), each with the [`Place`] where it was written. Out: compiled rows as plain data, or [`Error`]s
+//! at places. The macros convert rustc's tokens to these tokens, print the data as Rust, and report errors at the places. Tests
+//! lex text instead, and need neither rustc nor a macro.
 //!
-//! Tiles are the third language; what a row of `tile!` says is compiled by [`azulejo_core::grammar`].
+//! Tiles are the third language; [`azulejo_core::grammar`] compiles the rows of `tile!`.
 //!
 //! **Invariant:** nothing here depends on where tokens come from.
 

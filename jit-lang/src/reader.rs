@@ -1,4 +1,4 @@
-//! Reading tokens one after the other.
+//! A cursor over a list of tokens.
 
 use crate::place::Place;
 use crate::token::{Delimiter, Group, Leaf, Token};
@@ -6,12 +6,12 @@ use crate::token::{Delimiter, Group, Leaf, Token};
 /// A reader of tokens.
 pub struct Reader {
     tokens: std::iter::Peekable<std::vec::IntoIter<Token>>,
-    /// Where the last token was, for what is missing behind it.
+    /// The place of the last token read, for errors about a missing token.
     last: Place,
 }
 
 impl Reader {
-    /// A reader of these tokens, which stand behind a place.
+    /// A reader of the tokens that follow the given place.
     pub fn behind(place: Place, tokens: Vec<Token>) -> Reader {
         Reader { tokens: tokens.into_iter().peekable(), last: place }
     }
@@ -21,17 +21,17 @@ impl Reader {
         Reader::behind(Place::NOWHERE, tokens)
     }
 
-    /// Whether all was read.
+    /// Whether all tokens were read.
     pub fn is_empty(&mut self) -> bool {
         self.tokens.peek().is_none()
     }
 
-    /// The next token.
+    /// The next token, without consuming it.
     pub fn peek(&mut self) -> Option<&Token> {
         self.tokens.peek()
     }
 
-    /// Reads a token.
+    /// Consumes the next token.
     #[expect(clippy::should_implement_trait, reason = "it is no iterator: it knows where it is")]
     pub fn next(&mut self) -> Option<Token> {
         let token = self.tokens.next();
@@ -41,24 +41,24 @@ impl Reader {
         token
     }
 
-    /// Passes over tokens until those that follow are wanted.
+    /// Skips tokens until the remaining ones satisfy the predicate.
     pub fn skip_until(&mut self, is_wanted: impl Fn(&[Token]) -> bool) {
         let mut rest: Vec<Token> = self.tokens.by_ref().collect();
         let start = (0..rest.len()).find(|at| is_wanted(&rest[*at..])).unwrap_or(rest.len());
         self.tokens = rest.split_off(start).into_iter().peekable();
     }
 
-    /// All that was not read.
+    /// The tokens not read yet.
     pub fn rest(self) -> Vec<Token> {
         self.tokens.collect()
     }
 
-    /// Where the token that was read last stands.
+    /// The place of the last token read.
     pub fn last(&self) -> Place {
         self.last
     }
 
-    /// Reads a sign if it is the next token.
+    /// Consumes the next token if it is this punctuation character.
     pub fn takes_punct(&mut self, wanted: char) -> bool {
         let found = self.peek().is_some_and(|token| token.is_punct(wanted));
         if found {
@@ -67,12 +67,12 @@ impl Reader {
         found
     }
 
-    /// Reads `=>` if that comes next.
+    /// Consumes `=>` if it comes next.
     pub fn takes_arrow(&mut self) -> bool {
         self.takes_punct('=') && self.takes_punct('>')
     }
 
-    /// Reads a word if it is the next token.
+    /// Consumes the next token if it is this word.
     pub fn takes_word(&mut self, wanted: &str) -> bool {
         let found = self.peek().is_some_and(|token| token.is_word(wanted));
         if found {
@@ -81,7 +81,7 @@ impl Reader {
         found
     }
 
-    /// Reads a group if one comes next.
+    /// Consumes the next token if it is a group with this delimiter.
     pub fn group(&mut self, wanted: Delimiter) -> Option<Group> {
         match self
             .tokens
@@ -95,7 +95,7 @@ impl Reader {
         }
     }
 
-    /// Reads a Rust path without generic arguments: its tokens, and its words.
+    /// Reads a Rust path without generic arguments. Returns its tokens and its words.
     pub fn path(&mut self) -> Option<(Vec<Token>, Vec<Leaf>)> {
         let (mut tokens, mut words) = (Vec::new(), Vec::new());
         loop {

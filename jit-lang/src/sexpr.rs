@@ -1,23 +1,23 @@
-//! Tokens to s-expressions, with the place of each.
+//! Parses tokens into s-expressions with places.
 //!
-//! In: tokens. Out: [`Sexpr`]s. Knows nothing of what they mean; what belongs to Rust (the arguments of
+//! In: tokens. Out: [`Sexpr`]s, without any meaning attached. Rust inside them (the arguments of
 //! `(&sizeof T)`, paths, literals) is kept as tokens.
 
 use crate::place::{Error, Place};
 use crate::reader::Reader;
 use crate::token::{Delimiter, Group, Leaf, Token, text};
 
-/// A name, and whose it is: names that are spelled alike are the same only if one writer wrote them.
+/// A hygienic name: two names are equal only if spelling and writer agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// How it is spelled.
+    /// The spelling.
     pub text: String,
-    /// Zero where it stands in the source; else the number of the macro's use whose body it comes from.
+    /// Zero for a name in the source; otherwise the number of the macro expansion that introduced the name.
     pub writer: u32,
 }
 
 impl Name {
-    /// A name as it stands in the source.
+    /// A name from the source.
     pub fn written(text: impl Into<String>) -> Name {
         Name { text: text.into(), writer: 0 }
     }
@@ -38,12 +38,12 @@ pub enum Sexpr {
     Macro(String, Place),
     /// `(&sizeof T)`, `(&path args)` or `&NAME`: the name and, in parentheses, the Rust tokens behind it.
     Constant(Vec<Token>, Option<Vec<Token>>, Place),
-    /// A literal, perhaps negative.
+    /// A literal, possibly negative.
     Literal(Vec<Token>, Place),
 }
 
 impl Sexpr {
-    /// Where it stands.
+    /// The expression's place.
     pub fn place(&self) -> Place {
         match self {
             Sexpr::List(_, place)
@@ -56,7 +56,7 @@ impl Sexpr {
         }
     }
 
-    /// The word, if it is one.
+    /// The word, if the expression is one.
     pub fn word(&self) -> Option<&str> {
         match self {
             Sexpr::Word(_, name, _) => Some(&name.text),
@@ -66,7 +66,7 @@ impl Sexpr {
 }
 
 impl Reader {
-    /// One s-expression.
+    /// Reads one s-expression.
     pub fn sexpr(&mut self) -> Result<Sexpr, Error> {
         let Some(token) = self.peek().cloned() else {
             return Err(Error::new(self.last(), "an expression is missing behind this"));
@@ -99,7 +99,7 @@ impl Reader {
 
     fn sigil(&mut self, punct: Token) -> Result<Sexpr, Error> {
         let place = punct.place();
-        // Handed on by a Rust macro, where `$` has a meaning of its own.
+        // A Rust macro passes `$` on as `~`, since `$` has a meaning of its own there.
         let sigil = if punct.is_punct('~') { "$".to_string() } else { punct.to_string() };
         let sigil = sigil.as_str();
         if sigil == "-" && matches!(self.peek(), Some(Token::Literal(_))) {

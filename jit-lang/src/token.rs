@@ -1,7 +1,7 @@
-//! Tokens, as rustc has them and as text has them.
+//! Tokens, whether they come from rustc or from text.
 //!
-//! The macros make them of rustc's tokens and, because each has a number, print Rust that a row contains exactly as it was written.
-//! [`lex`] makes them of text, for tests and for what the languages themselves are defined by.
+//! The macros convert rustc's tokens to these. Each keeps its number, so Rust inside a row is printed exactly as it was written.
+//! [`lex`] makes tokens of text, for tests and for the definitions that the languages themselves contain.
 
 use crate::place::{Error, Place};
 use core::fmt;
@@ -9,15 +9,15 @@ use core::fmt;
 /// A token that has no tokens in it.
 #[derive(Clone, Debug)]
 pub struct Leaf {
-    /// As it is written.
+    /// The token's text.
     pub text: String,
-    /// Where it stands.
+    /// The token's place.
     pub place: Place,
-    /// The number under which whoever made it finds it again. There is none for what was made here.
+    /// The number by which the producer finds the original token. `None` for a token made in this crate.
     pub number: Option<u32>,
 }
 
-/// What stands around tokens.
+/// The delimiters of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Delimiter {
     /// `( … )`
@@ -26,29 +26,29 @@ pub enum Delimiter {
     Brace,
     /// `[ … ]`
     Bracket,
-    /// Nothing that one sees: around what a Rust macro hands on.
+    /// Invisible delimiters, as around a fragment that a Rust macro passes on.
     None,
 }
 
 /// Tokens between delimiters.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// What stands around them.
+    /// The delimiters.
     pub delimiter: Delimiter,
-    /// What stands in it.
+    /// The tokens between the delimiters.
     pub tokens: Vec<Token>,
-    /// Where all of it stands.
+    /// The place of the whole group.
     pub place: Place,
-    /// Where it opens.
+    /// The place of the opening delimiter.
     pub open: Place,
-    /// Where it closes.
+    /// The place of the closing delimiter.
     pub close: Place,
-    /// As for a [`Leaf`]; there is none if something in it was replaced.
+    /// As in a [`Leaf`]; `None` if a token inside was replaced.
     pub number: Option<u32>,
 }
 
 impl Group {
-    /// One that stands in no source.
+    /// A group that comes from no source.
     pub fn made(delimiter: Delimiter, tokens: Vec<Token>) -> Group {
         let place = Place::NOWHERE;
         Group { delimiter, tokens, place, open: place, close: place, number: None }
@@ -60,7 +60,7 @@ impl Group {
 pub enum Token {
     /// A word.
     Word(Leaf),
-    /// One sign, and whether another one stands right behind it.
+    /// One punctuation character, and whether another follows without a space.
     Punct(Leaf, bool),
     /// A number or a string.
     Literal(Leaf),
@@ -69,7 +69,7 @@ pub enum Token {
 }
 
 impl Token {
-    /// Where it stands.
+    /// The token's place.
     pub fn place(&self) -> Place {
         match self {
             Token::Word(leaf) | Token::Punct(leaf, _) | Token::Literal(leaf) => leaf.place,
@@ -77,12 +77,12 @@ impl Token {
         }
     }
 
-    /// Whether it is this sign.
+    /// Whether the token is this punctuation character.
     pub fn is_punct(&self, wanted: char) -> bool {
         matches!(self, Token::Punct(leaf, _) if leaf.text.starts_with(wanted))
     }
 
-    /// Whether it is this word.
+    /// Whether the token is this word.
     pub fn is_word(&self, wanted: &str) -> bool {
         matches!(self, Token::Word(leaf) if leaf.text == wanted)
     }
@@ -94,7 +94,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// Tokens as text, with blanks only where two words would be one without.
+/// Tokens as text, with spaces only where two words would otherwise merge.
 pub fn text(tokens: &[Token]) -> String {
     let mut out = String::new();
     write(tokens, &mut out);
@@ -126,7 +126,7 @@ fn write(tokens: &[Token], out: &mut String) {
     }
 }
 
-/// The tokens of a text. Their places are the bytes at which they begin.
+/// Lexes a text. The place of a token is the byte offset at which it begins.
 pub fn lex(text: &str) -> Result<Vec<Token>, Error> {
     let mut lexer = Lexer { text, at: 0 };
     let tokens = lexer.tokens()?;
@@ -136,11 +136,11 @@ pub fn lex(text: &str) -> Result<Vec<Token>, Error> {
     }
 }
 
-/// Rust that a language itself writes.
+/// Lexes Rust that this crate itself writes.
 ///
 /// # Panics
 ///
-/// If it is none.
+/// If the text does not lex.
 pub fn made(text: &str) -> Vec<Token> {
     let mut tokens = lex(text).expect("what a language itself writes is well-formed");
     nowhere(&mut tokens);
@@ -173,7 +173,7 @@ impl Lexer<'_> {
         Place::at(self.at as u32)
     }
 
-    /// The next character that is no blank and in no comment.
+    /// The next character after blanks and comments.
     fn peek(&mut self) -> Option<char> {
         loop {
             let rest = self.rest();
@@ -246,7 +246,7 @@ impl Lexer<'_> {
     }
 }
 
-/// How long the number is with which a text begins.
+/// The length of the number at the start of a text.
 fn number(text: &str) -> usize {
     let letters =
         |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
@@ -264,7 +264,7 @@ fn number(text: &str) -> usize {
     length
 }
 
-/// The value of an integer as Rust writes it, without what says its type.
+/// The value of an integer literal of Rust without its type suffix.
 pub fn integer(text: &str) -> Option<u128> {
     let text = text.replace('_', "");
     let (radix, digits) = match text.get(..2) {
@@ -281,7 +281,7 @@ pub fn integer(text: &str) -> Option<u128> {
     is_type(&digits[end..]).then(|| u128::from_str_radix(&digits[..end], radix).ok()).flatten()
 }
 
-/// The value of a float as Rust writes it, without what says its type; an integer that says it is a float is one, too.
+/// The value of a float literal of Rust without its type suffix. An integer with a float suffix counts as a float.
 pub fn float(text: &str) -> Option<f64> {
     let text = text.replace('_', "");
     let digits = text.strip_suffix("f64").or_else(|| text.strip_suffix("f32"));

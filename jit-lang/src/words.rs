@@ -1,6 +1,6 @@
-//! How alike two words are, for guessing what was meant.
+//! Edit distance between words, for "did you mean" hints.
 
-/// How many letters must be inserted, dropped or changed.
+/// The number of letters to insert, drop or change.
 pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -10,7 +10,7 @@ use crate::place::Place;
 use crate::token::Token;
 use core::fmt;
 
-/// One invocation.
+/// One invocation of `rewrite!`.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// Attributes of the static.
@@ -28,20 +28,20 @@ pub struct Rules {
 pub struct Row {
     /// The pattern.
     pub left: Node,
-    /// What replaces it.
+    /// The replacement.
     pub right: Term,
-    /// What must hold besides.
+    /// Additional conditions on the match.
     pub conditions: Vec<Call>,
-    /// As it is written, for reports.
+    /// The rule's text, for reports.
     pub text: String,
 }
 
-/// A name and where it stands.
+/// A name and its place.
 #[derive(Clone, Debug)]
 pub struct Name {
     /// The name.
     pub text: String,
-    /// Where it stands.
+    /// The name's place.
     pub place: Place,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// Anything that may stand as an operand.
+/// An operand.
 #[derive(Clone, Debug)]
 pub enum Term {
     /// `_`
@@ -60,16 +60,16 @@ pub enum Term {
     Variable {
         /// The name.
         name: Name,
-        /// What is asked of it.
+        /// The predicate that the value must satisfy.
         predicate: Option<Name>,
-        /// The node that has the name.
+        /// The node that the name is bound to.
         node: Option<Node>,
     },
     /// `1`, `-1.5`
     Literal {
         /// The number.
         value: Literal,
-        /// Where it stands.
+        /// The literal's place.
         place: Place,
     },
     /// `(operator …)`
@@ -78,10 +78,10 @@ pub enum Term {
     Call(Call),
 }
 
-/// A constant as it is written.
+/// A literal.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Literal {
-    /// An integer; as bits if it is larger than an `i64`.
+    /// An integer. One larger than an `i64` is stored as its bits.
     Int(i64),
     /// A float.
     Float(f64),
@@ -92,7 +92,7 @@ pub enum Literal {
 pub struct Node {
     /// The operator's name.
     pub operator: Name,
-    /// The types that stand behind it.
+    /// The types written after the operator.
     pub types: Vec<TypeTerm>,
     /// Its operands, then its constants.
     pub operands: Vec<Term>,
@@ -103,7 +103,7 @@ pub struct Node {
 pub struct TypeTerm {
     /// The type variable.
     pub variable: Option<Name>,
-    /// The types and classes of types that it may be.
+    /// The types and type classes that are allowed.
     pub names: Vec<Name>,
 }
 
@@ -112,14 +112,14 @@ pub struct TypeTerm {
 pub struct Call {
     /// The Rust function.
     pub path: Vec<Token>,
-    /// What it takes.
+    /// The arguments.
     pub arguments: Vec<Term>,
-    /// Where it stands.
+    /// The call's place.
     pub place: Place,
 }
 
 impl Term {
-    /// Where it stands.
+    /// The term's place.
     pub fn place(&self) -> Place {
         match self {
             Term::Any(place) | Term::Literal { place, .. } => *place,

@@ -1,7 +1,7 @@
-//! Types of a rule, and everything that can be wrong with one.
+//! Type inference and all checks for a rewrite rule.
 //!
 //! In: a row as written. Out: a [`Rule`] in which every node has its two types, as terms over the rule's type
-//! variables, and the list of type assignments under which both sides mean something. Operators, their operands
+//! variables, and the list of type assignments under which both sides are legal. Operators, their operands
 //! and legal types come from the vocabulary's table.
 
 use super::ast::{Call, Literal, Name, Node, Row, Term, TypeTerm};
@@ -12,29 +12,29 @@ use azulejo_core::grammar::Predicate;
 use azulejo_core::vocab::op::{Key, Kind, Param, Props, Yields};
 use azulejo_core::vocab::{Op, OpInfo, Sig, Type, Vocabulary};
 
-/// A type variable, by number.
+/// The number of a type variable.
 pub type TypeVar = usize;
 
-/// A rule that can be expanded.
+/// A checked and typed rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// As it is written, for reports.
+    /// The rule's text, for reports.
     pub text: String,
-    /// The pattern, and after it its forms with operands that commute swapped.
+    /// The pattern, followed by the variants of it in which operands of commutative operators are swapped.
     pub forms: Vec<Matched>,
-    /// What replaces it.
+    /// The replacement.
     pub right: Built,
-    /// What must hold besides.
+    /// Additional conditions on the match.
     pub conditions: Vec<Value>,
-    /// The type variables that the pattern binds: what each stands for in an assignment.
+    /// The number of type variables that the pattern binds. Each assignment has a type for each of them.
     pub n_types: usize,
     /// Every assignment of types under which the rule holds.
     pub assignments: Vec<Vec<Type>>,
-    /// The types of leaves.
+    /// The type of each leaf.
     pub leaves: Vec<TypeVar>,
     /// The constants that the pattern binds.
     pub constants: Vec<Constant>,
-    /// Whether the root is replaced by giving it other operands.
+    /// Whether the root is updated in place, with new operands.
     pub in_place: bool,
 }
 
@@ -50,18 +50,18 @@ pub struct Constant {
 /// A part of a pattern.
 #[derive(Clone, Debug)]
 pub enum Matched {
-    /// Any node; the same number means the same node.
+    /// Any node. Leaves with equal numbers must match the same node.
     Leaf {
-        /// Which of the rule's leaves.
+        /// The leaf's number within the rule.
         number: usize,
-        /// Whether it must not be a constant.
+        /// Whether a constant is rejected.
         must_vary: bool,
     },
-    /// A node of one operator.
+    /// A node with a given operator.
     Node(MatchedNode),
 }
 
-/// A node that a pattern wants.
+/// A node of a pattern.
 #[derive(Clone, Debug)]
 pub struct MatchedNode {
     /// Its operator.
@@ -70,36 +70,36 @@ pub struct MatchedNode {
     pub from: TypeVar,
     /// The type of its result.
     pub ty: TypeVar,
-    /// What its operands must be.
+    /// The patterns of its operands.
     pub operands: Vec<Matched>,
-    /// What its constant must be.
+    /// The pattern of its constant.
     pub imm: Option<MatchedConstant>,
-    /// The number under which the right side may name this node.
+    /// The number by which the right side may name this node.
     pub capture: Option<usize>,
 }
 
-/// What a pattern says of a constant.
+/// The pattern of a constant.
 #[derive(Clone, Debug)]
 pub enum MatchedConstant {
-    /// It has a name; the same number means the same value.
+    /// Binds a name. Constants with equal numbers must have the same value.
     Bind {
-        /// Which of the rule's constants.
+        /// The constant's number within the rule.
         number: usize,
-        /// What is asked of it.
+        /// The predicate that the constant must satisfy.
         predicate: Option<Predicate>,
     },
-    /// It is this one.
+    /// Matches this literal only.
     Is(Literal),
-    /// It may be any, and is one of the rule's constants.
+    /// Matches any constant, and binds it to this number of the rule's constants.
     Any(usize),
 }
 
 /// A part of a right side.
 #[derive(Clone, Debug)]
 pub enum Built {
-    /// A leaf of the pattern.
+    /// A leaf that the pattern matched.
     Leaf(usize),
-    /// A node of the pattern.
+    /// A node that the pattern captured.
     Capture(usize),
     /// A constant.
     Constant {
@@ -128,15 +128,15 @@ pub enum Built {
 pub enum Value {
     /// A number.
     Literal(Literal),
-    /// A constant of the pattern.
+    /// A constant that the pattern bound.
     Constant(usize),
-    /// What a type variable stands for.
+    /// The type that a type variable stands for.
     Type(TypeVar),
-    /// What a Rust function returns.
+    /// The result of a Rust function.
     Call {
         /// The function.
         path: Vec<Token>,
-        /// What it takes.
+        /// The arguments.
         arguments: Vec<Value>,
     },
 }
@@ -148,7 +148,7 @@ const FLOATS: u8 = 0b11_0000;
 const VALUES: u8 = INTS | FLOATS;
 const CLASSES: [(&str, u8); 5] =
     [("int", INTS), ("wide", 0b1110), ("float", FLOATS), ("value", VALUES), ("flag", FLAG)];
-/// What a pattern may ask of a constant.
+/// The predicates that a pattern may apply to a constant.
 const PREDICATES: [Predicate; 8] = [
     Predicate::Zero,
     Predicate::One,
@@ -163,18 +163,18 @@ const PREDICATES: [Predicate; 8] = [
 struct Checker<'a> {
     errors: &'a mut Errors,
     n_errors: usize,
-    /// For each type variable the types it may be, or the variable it was unified with.
+    /// For each type variable, the set of types it may be, or the variable it was unified with.
     types: Vec<Result<u8, TypeVar>>,
     named_types: Vec<(String, TypeVar)>,
     leaves: Vec<(String, TypeVar)>,
     constants: Vec<(String, Constant)>,
     captures: Vec<(String, TypeVar)>,
-    /// Which signatures must be legal: of the left side, of the right side.
+    /// The signatures that must be legal: those of the left side, and those of the right side.
     nodes: [Vec<(Op, TypeVar, TypeVar)>; 2],
     is_right: bool,
 }
 
-/// Checks a row; nothing if there is a mistake in it.
+/// Checks a row. Returns `None` if it has an error.
 pub fn check(row: &Row, errors: &mut Errors) -> Option<Rule> {
     let n_errors = errors.0.len();
     let mut checker = Checker {
@@ -230,13 +230,13 @@ impl Checker<'_> {
         conditions: Vec<Value>,
         in_place: bool,
     ) -> Option<Rule> {
-        // Only variables that stand for themselves are left; they get numbers in order.
+        // Only representatives remain after unification; they are renumbered in order.
         let roots: Vec<TypeVar> = (0..self.types.len()).filter(|var| self.types[*var].is_ok()).collect();
         let number = |var: TypeVar| roots.binary_search(&var).expect("every variable has a root");
         let renumber: Vec<usize> = (0..self.types.len()).map(|var| number(self.root(var))).collect();
         let used: Vec<bool> = self.used_types(&roots, &renumber);
         for (at, _) in used.iter().enumerate().filter(|(_, used)| !**used) {
-            // A variable of the right side that nothing binds.
+            // A type variable of the right side that the pattern does not bind.
             if !is_single(self.types[roots[at]].unwrap_or(0)) {
                 let message =
                     "the types of the right side do not follow from the pattern: write them, `(op.type …)`";
@@ -271,7 +271,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Which type variables the left side binds.
+    /// For each type variable, whether the left side binds it.
     fn used_types(&self, roots: &[TypeVar], renumber: &[usize]) -> Vec<bool> {
         let mut used = vec![false; roots.len()];
         for (_, from, ty) in &self.nodes[0] {
@@ -332,7 +332,7 @@ impl Checker<'_> {
             self.errors.add(place, message);
             return;
         }
-        // The older variable stays, so that those of the pattern keep their order.
+        // The older variable becomes the representative, so that those of the pattern keep their order.
         let (kept, gone) = (a.min(b), a.max(b));
         self.types[gone] = Err(kept);
         self.types[kept] = Ok(both);
@@ -373,7 +373,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An operator with its two types and the type of each of its operands.
+    /// Resolves an operator. Returns its two types and the type of each operand.
     fn operator(&mut self, node: &Node, result: TypeVar) -> Option<(Op, TypeVar, TypeVar, Vec<TypeVar>)> {
         let place = node.operator.place;
         let name = &node.operator.text;
@@ -463,7 +463,7 @@ impl Checker<'_> {
             && is_const(a)
             && !is_const(b)
         {
-            // Where operands commute, the pass puts constants on the right.
+            // The pass puts the constants of commutative operators on the right.
             operands.swap(0, 1);
         }
         Some(MatchedNode { op, from, ty, operands, imm, capture: None })
@@ -544,7 +544,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A number means something else in each class of types, so it decides the class.
+    /// A literal denotes different values in different type classes, so it fixes the class.
     fn literal(&mut self, value: Literal, ty: TypeVar, place: Place) {
         let set = if matches!(value, Literal::Float(_)) { FLOATS } else { INTS | FLAG };
         let class = self.fresh(set);
@@ -654,7 +654,7 @@ fn describe(set: u8) -> String {
     members.join(" or ")
 }
 
-/// How often each leaf stands in a pattern.
+/// The number of times that each leaf occurs in a pattern.
 fn count_leaves(pattern: &Matched, n_leaves: usize) -> Vec<usize> {
     fn count(pattern: &Matched, counts: &mut [usize]) {
         match pattern {
@@ -667,7 +667,7 @@ fn count_leaves(pattern: &Matched, n_leaves: usize) -> Vec<usize> {
     counts
 }
 
-/// A pattern, and its forms with operands that commute swapped where that matches something else.
+/// The pattern, and its variants with operands of commutative operators swapped, where such a variant matches something else.
 fn forms(pattern: &Matched, counts: &[usize]) -> Vec<Matched> {
     let Matched::Node(node) = pattern else { return vec![pattern.clone()] };
     let mut all = vec![Vec::new()];

@@ -1,32 +1,32 @@
-//! Which rules are to be tried at a node.
+//! Decision trees that select the rules to try at a node.
 //!
-//! In: checked rules. Out: for each operator that roots have a tree that branches on the operators of the operands, so that only
-//! rules whose two upper levels agree with the graph are tried, in the order in which they are written.
+//! In: checked rules. Out: for each operator that is the root of a rule, a tree that branches on the operators of the operands.
+//! Only rules whose two upper levels match the graph are tried, in source order.
 
 use super::check::{Matched, MatchedNode, Rule};
 use azulejo_core::vocab::Op;
 use std::collections::BTreeMap;
 
-/// A form of a rule: the rule's number, and the form's among those of the rule.
+/// A form of a rule: the rule's index, and the form's index within the rule.
 pub type Form = (usize, usize);
 
-/// What is tried where the root's operator is known.
+/// The decision tree below a root whose operator is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Dispatch {
-    /// These forms, one after the other.
+    /// Tries these forms in order.
     Try(Vec<Form>),
-    /// What the operator of an operand says.
+    /// Branches on the operator of an operand.
     Branch {
-        /// Which operand.
+        /// The operand's index.
         operand: usize,
-        /// What is tried if it has one of these operators.
+        /// The subtrees, each for one operator.
         arms: Vec<(Op, Dispatch)>,
-        /// What is tried if it has another one.
+        /// The subtree for all other operators.
         otherwise: Box<Dispatch>,
     },
 }
 
-/// What is tried at the nodes of each operator, in the order of the operators' numbers.
+/// The decision trees, sorted by the number of the root's operator.
 pub fn dispatch(rules: &[Rule]) -> Vec<(Op, Dispatch)> {
     let mut groups: BTreeMap<Op, Vec<(Form, &MatchedNode)>> = BTreeMap::new();
     for (number, rule) in rules.iter().enumerate() {

@@ -1,7 +1,8 @@
 //! Rewrite rules: rows of patterns, checked and typed.
 //!
-//! In: tokens, which [`parse()`] makes a [`Row`] as it is written ([`ast`]). Out: a [`Rule`] with a type for every part and with all its forms ([`check()`]), and for
-//! many rules a [`Dispatch`] that says which are to be tried at a node ([`dispatch()`]).
+//! In: tokens, which [`parse()`] turns into [`Row`]s as they are written ([`ast`]). Out: for each row a [`Rule`] that has a type
+//! for every part and lists all its forms ([`check()`]); for a set of rules a [`Dispatch`] that selects the ones to try at a node
+//! ([`dispatch()`]).
 
 pub mod ast;
 pub mod check;

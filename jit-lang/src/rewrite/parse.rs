@@ -1,7 +1,7 @@
-//! Tokens of `rewrite!` to rows.
+//! Parses the tokens of `rewrite!` into rows.
 //!
-//! In: `pub static NAME;` and rows. Out: the same as trees, up to the first mistake, which is one of the tokens; what is wrong with
-//! rows that can be read, [`super::check()`] finds.
+//! In: `pub static NAME;` and rows. Out: syntax trees, up to the first syntax error. [`super::check()`] finds the mistakes in
+//! rows that parse.
 
 use super::ast::{Call, Literal, Name, Node, Row, Rules, Term, TypeTerm};
 use crate::place::{Error, Place};
@@ -15,7 +15,7 @@ struct Tokens {
     end: Place,
 }
 
-/// Reads an invocation up to the first mistake; nothing if not even its name can be read.
+/// Parses an invocation up to the first error. Returns no rules if even the name cannot be read.
 pub fn parse(tokens: Vec<Token>) -> (Option<Rules>, Option<Error>) {
     let mut tokens = Tokens { rest: tokens.into_iter().peekable(), end: Place::NOWHERE };
     let mut rules = match head(&mut tokens) {
@@ -25,7 +25,7 @@ pub fn parse(tokens: Vec<Token>) -> (Option<Rules>, Option<Error>) {
     while tokens.rest.peek().is_some() {
         match row(&mut tokens) {
             Ok(row) => rules.rows.push(row),
-            // Rows have no separator: only what follows the next arrow would be known to be a row.
+            // Rows have no separator, so the parser could not resynchronize before the row after the next arrow.
             Err(error) => return (Some(rules), Some(error)),
         }
     }

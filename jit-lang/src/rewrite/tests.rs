@@ -1,11 +1,11 @@
-//! Rules of text: what they are compiled to, and what is wrong with them.
+//! Rules lexed from text: their compiled form, and the errors in wrong ones.
 
 use super::{Dispatch, Rule, check, dispatch, parse};
 use crate::place::Errors;
 use crate::token::lex;
 use azulejo_core::vocab::{Op, Type};
 
-/// The rules of a text, and what is wrong: where in the text, and what.
+/// Compiles the rules of a text. Returns the rules, and each error with its offset in the text.
 fn rules(text: &str) -> (Vec<Rule>, Vec<(u32, String)>) {
     let tokens = lex(text).unwrap_or_else(|error| panic!("{text}: {}", error.message));
     let (rules, unread) = parse(tokens);
@@ -29,7 +29,7 @@ fn a_rule_holds_for_the_types_on_which_both_sides_mean_something() {
     };
     assert_eq!(types("(xor.$t:int (xor $x $y) $y) => $x"), Type::INTS);
     assert_eq!(types("(add.$t:float $x $y) => (add $y $x)"), Type::FLOATS);
-    // A division by what may be zero traps, and a right side must not.
+    // A division traps if its divisor may be zero, and a right side must not trap.
     let (_, errors) = rules("static SOME; (mul.i64 $x $y) => (div $x $y)");
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert_eq!(types("(add.i8|i64 $x (neg $y)) => (sub $x $y)"), [Type::I8, Type::I64]);

@@ -1,28 +1,28 @@
-//! Inputs that are read behind a store to an output: the two may be one VM register, and then what was stored is read.
+//! Warns of inputs that are read after a store to an output: if both are the same VM register, the read sees the stored value.
 //!
-//! In: a checked template. Out: a warning for each such input, at the place where it is read. Every tier does the same there, so it is no
-//! error; but seldom is it what was meant, and tests with different registers do not show it. An input that has a name by `let:` is
-//! read before.
+//! In: a checked template. Out: a warning for each such input, at the place of the read. It is no error, since all tiers agree on
+//! the result. But it is rarely intended, and tests that use different registers do not reveal it. An input bound by `let:` is
+//! read earlier.
 //!
-//! Ways back are not followed: what a loop reads it may well have stored.
+//! Back edges are ignored: a loop may well intend to read the values it stored.
 
 use super::ast::{Arguments, Callee, Kind, Opcode, Typed};
 use crate::place::Place;
 use azulejo_core::ir::bytecode::OperandKind;
 
-/// An input that is read behind a store.
+/// A read of an input after a store to an output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Warning {
     /// The input, by its number.
     pub read: usize,
-    /// The output that was stored before.
+    /// The output that was stored earlier.
     pub stored: usize,
-    /// Where it is read.
+    /// The place of the read.
     pub place: Place,
 }
 
 impl Warning {
-    /// What is to be told.
+    /// The text of the warning.
     pub fn message(&self, opcode: &Opcode) -> String {
         let [read, stored] = [self.read, self.stored].map(|at| &opcode.operands[at].name);
         format!(
@@ -41,15 +41,16 @@ pub fn warnings(opcode: &Opcode, body: &Typed) -> Vec<Warning> {
 
 struct Look<'a> {
     opcode: &'a Opcode,
-    /// The first place of each input.
+    /// The first warning for each input.
     found: Vec<Warning>,
 }
 
-/// The outputs that may have been stored, a bit for each operand.
+/// A bit set of outputs that may have been stored, indexed by operand.
 type Stored = u32;
 
 impl Look<'_> {
-    /// Looks at an expression behind these stores; what may have been stored behind it.
+    /// Visits an expression, given the outputs that may have been stored before it. Returns those that may have been stored after
+    /// it.
     fn at(&mut self, typed: &Typed, before: Stored) -> Stored {
         let mut stored = before;
         match &typed.kind {
@@ -117,7 +118,7 @@ impl Look<'_> {
 
     fn read(&mut self, at: usize, stored: Stored, place: Place) {
         let is_input = matches!(self.opcode.operands[at].kind, OperandKind::In | OperandKind::InOut);
-        // What was stored to the operand itself is meant to be read.
+        // A read of an operand that was itself stored is intended.
         let is_own = stored & 1 << at != 0;
         let other = (0..self.opcode.operands.len()).find(|other| stored & 1 << other != 0);
         if let (true, false, Some(other)) = (is_input, is_own, other)

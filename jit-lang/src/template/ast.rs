@@ -1,4 +1,4 @@
-//! A template after its types were checked: what both the lowering and the interpreter's generator read.
+//! A template after type checking, as both the lowering and the generator of the interpreter read it.
 
 use super::signs::Sign;
 use crate::place::Place;
@@ -11,34 +11,34 @@ use azulejo_core::vocab::{Op, Scalar, Sig, Type};
 /// An expression with its type.
 #[derive(Clone, Debug)]
 pub struct Typed {
-    /// What it does.
+    /// The operation.
     pub kind: Kind,
     /// The type of its value.
     pub ty: Type,
-    /// How a narrow value is widened, and which of two operators it means.
+    /// How a narrow value is extended, and which of two operators is meant (`div` with or without a sign).
     pub sign: Sign,
-    /// Whether control does not come back from it: it fits wherever a value is wanted.
+    /// Whether control never returns from it. A diverging expression fits wherever a value is needed.
     pub leaves: bool,
-    /// Whether it is a constant that takes the type and sign of what stands beside it.
+    /// Whether it is a constant that adopts the type and sign of the operand beside it.
     pub is_loose: bool,
-    /// Where it stands.
+    /// The expression's place.
     pub place: Place,
 }
 
-/// What an expression does.
+/// The operation of an expression.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// An operator; `imm` is its constant, if it has one.
     Op {
-        /// Which.
+        /// The operator.
         op: Op,
-        /// On which types.
+        /// The types it operates on.
         sig: Sig,
         /// Its operands.
         args: Vec<Typed>,
         /// Its constant.
         imm: Option<Constant>,
-        /// The flags with which it traps, and the codes of these traps.
+        /// The conditions under which it traps, and the code of each trap.
         checks: Vec<(Typed, u32)>,
     },
     /// The value of a VM register operand.
@@ -47,117 +47,117 @@ pub enum Kind {
     Constant(Constant),
     /// The value of a `let:` name.
     Variable(usize),
-    /// Names for values, then what is done with them.
+    /// Binds names to values, then evaluates the body.
     Let(Vec<(usize, Typed)>, Box<Typed>),
-    /// What is done in order; the last one's value counts.
+    /// Expressions evaluated in order; the value is that of the last one.
     Sequence(Vec<Typed>),
-    /// What is done in order, with marks that can be gone to: the first run of steps, then one for each mark.
+    /// The number of a sequence with marks, and its runs of steps: the first one, then one for each mark.
     Marked(usize, Vec<Vec<Typed>>),
-    /// Goes to a mark of this number of a sequence of this number.
+    /// Jumps to a mark: the number of the sequence, and the number of the mark in it.
     GoTo(usize, usize),
-    /// A flag, and what is done with and without it.
+    /// A conditional: the flag, and the expressions for true and false.
     If(Box<Typed>, Box<Typed>, Box<Typed>),
-    /// A flag that holds if all of these do.
+    /// The conjunction of flags.
     All(Vec<Typed>),
-    /// A flag that holds if one of these does.
+    /// The disjunction of flags.
     Any(Vec<Typed>),
-    /// A flag that holds if this one does not.
+    /// The negation of a flag.
     Not(Box<Typed>),
-    /// A flag, and whether it is likely to hold.
+    /// A flag, and whether it is expected to be true or false.
     Likely(Box<Typed>, bool),
-    /// What is seldom done.
+    /// An expression that is rarely evaluated.
     Cold(Box<Typed>),
-    /// Stores an output.
+    /// Writes an output.
     Set(usize, Box<Typed>),
-    /// Goes to a label operand.
+    /// Jumps to a label operand.
     Goto(usize),
-    /// Goes to one of these label operands.
+    /// Jumps to one of these label operands, selected by a value.
     Switch(Box<Typed>, Vec<usize>),
-    /// Ends the function.
+    /// Returns from the function.
     Return(Option<Box<Typed>>),
-    /// To a label operand, or to the next bytecode.
+    /// Leaves compiled code. The interpreter resumes at a label operand, or at the next bytecode.
     Exit(Option<usize>),
-    /// A flag, and what the interpreter does without it.
+    /// A guard: its flag, and the expression that the interpreter evaluates if the flag is false.
     Guard(Box<Typed>, Box<Typed>),
-    /// Ends the function with an error of this code.
+    /// Ends the function with a trap of this code.
     Trap(Vec<Token>),
-    /// A flag, the code of the trap that there is without it, and an expression with an access ([`Constant::Within`]) that
+    /// A flag, the code of the trap if the flag is false, and an expression with an access ([`Constant::Within`]) that
     /// may fault instead.
     Within(Box<Typed>, Vec<Token>, Box<Typed>),
     /// A call of a Rust function or an address.
     Call(Box<Call>),
     /// A call of a function of bytecode.
     Invoke(Box<Invoke>),
-    /// As `Invoke`, in this function's place.
+    /// A tail call: like `Invoke`, but it replaces the calling function.
     Tail(Box<Invoke>),
     /// The address of a run of registers.
     Window(usize),
-    /// How many registers a run has.
+    /// The number of registers in a run.
     WindowLength(usize),
-    /// The address of an output, which is stored.
+    /// The address of an output's slot. The output is written to the slot first.
     Place(usize),
 }
 
 /// A constant: Rust tokens, or an operand of the bytecode.
 #[derive(Clone, Debug)]
 pub enum Constant {
-    /// What these tokens are in Rust.
+    /// The value of these Rust tokens.
     Tokens(Vec<Token>),
     /// The address of a static.
     Address(Vec<Token>),
     /// An operand of the bytecode.
     Operand(usize),
-    /// Of a load: nothing ever changes there.
+    /// On a load: the memory there never changes.
     Pure,
-    /// Of a load or store: it is what a `(within …)` is about, with this code.
+    /// On a load or store: it is the access of a `(within …)` with this trap code.
     Within(Vec<Token>),
 }
 
 /// A call of a Rust function or of an address.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What is called.
+    /// The callee.
     pub callee: Callee,
     /// Each argument and the scalar it is passed as.
     pub args: Vec<(Typed, Scalar)>,
-    /// The same as rustc is to look at them.
+    /// The arguments as rustc checks them.
     pub given: Vec<Argument>,
-    /// The scalar that is returned.
+    /// The scalar type of the result.
     pub ret: Option<Scalar>,
-    /// What the function says that is.
+    /// The type that the Rust function returns it as.
     pub returns: Option<Passing>,
-    /// The convention that the template states.
+    /// The calling convention that the template states.
     pub abi: Abi,
-    /// What it may do.
+    /// The effects that the call may have.
     pub effect: Effect,
     /// Whether the template vouches for addresses, and may call unsafe functions.
     pub is_unsafe: bool,
 }
 
-/// As what a Rust function takes or returns a value.
+/// How a value is passed to or returned by a Rust function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Passing {
     /// As a number or an address.
     Scalar(Scalar),
-    /// As a `bool`, which is a byte on its way.
+    /// As a `bool`, which is passed as a byte.
     Bool,
 }
 
-/// What is passed for one parameter of a Rust function.
+/// The argument for one parameter of a Rust function.
 #[derive(Clone, Debug)]
 pub struct Argument {
-    /// As what it is passed.
+    /// How it is passed.
     pub passing: Passing,
-    /// Whether the context can be reached by it.
+    /// Whether the callee can reach the context by it.
     pub leads: Leads,
-    /// Where it stands.
+    /// The argument's place.
     pub place: Place,
 }
 
-/// Whether a value is an address by which the context can be reached, as far as the template shows it.
+/// What is statically known of a value as an address, in particular whether the context can be reached by it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Leads {
-    /// It is not known to be one.
+    /// It is not known to point into the context.
     Elsewhere,
     /// It is computed from the context's address.
     Into,
@@ -167,16 +167,16 @@ pub enum Leads {
     Slot(Scalar),
 }
 
-/// A call to be made by a function of its own.
+/// A call that is made through a native function.
 #[derive(Clone, Debug)]
 pub struct Native {
     /// The Rust function.
     pub path: Vec<Token>,
-    /// What it is given.
+    /// The arguments.
     pub args: Vec<Argument>,
     /// The result's scalar.
     pub ret: Option<Scalar>,
-    /// What the function says it is.
+    /// The type that the Rust function returns it as.
     pub returns: Option<Passing>,
     /// Whether the template vouches for addresses, and may call unsafe functions.
     pub is_unsafe: bool,
@@ -184,17 +184,17 @@ pub struct Native {
     pub place: Place,
 }
 
-/// A convention that a call may state.
+/// A calling convention that a template may state for a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Abi {
-    /// Where arguments and the result are.
+    /// The locations of arguments and result.
     pub convention: Convention,
-    /// Whether a panic may pass.
+    /// Whether a panic may unwind through the call.
     pub unwinds: bool,
 }
 
 impl Abi {
-    /// All of them.
+    /// All conventions that a template may state.
     pub const ALL: [Abi; 6] = [
         Abi::new(Convention::C, false),
         Abi::new(Convention::SysV64, false),
@@ -208,11 +208,11 @@ impl Abi {
         Abi { convention, unwinds }
     }
 
-    /// How Rust spells it.
+    /// The name of the ABI in Rust.
     ///
     /// # Panics
     ///
-    /// If it is a convention of bytecode, which Rust does not know.
+    /// If the convention is that of bytecode functions, which Rust does not know.
     pub fn name(self) -> &'static str {
         match (self.convention, self.unwinds) {
             (Convention::C, false) => "C",
@@ -225,7 +225,7 @@ impl Abi {
         }
     }
 
-    /// The convention that Rust spells so.
+    /// The convention with this ABI name in Rust.
     pub fn from_name(name: &str) -> Option<Abi> {
         Abi::ALL.into_iter().find(|abi| abi.name() == name)
     }
@@ -234,15 +234,15 @@ impl Abi {
 /// A call of a function of bytecode.
 #[derive(Clone, Debug)]
 pub struct Invoke {
-    /// Its number.
+    /// The callee's number.
     pub function: Typed,
-    /// What it is given.
+    /// The arguments.
     pub args: Arguments,
-    /// What it may do.
+    /// The effects that the call may have.
     pub effect: Effect,
 }
 
-/// What a function of bytecode is given.
+/// The arguments of a call of a bytecode function.
 #[derive(Clone, Debug)]
 pub enum Arguments {
     /// These values.
@@ -251,12 +251,12 @@ pub enum Arguments {
     Run(usize),
 }
 
-/// What a [`Call`] calls.
+/// The callee of a [`Call`].
 #[derive(Clone, Debug)]
 pub enum Callee {
-    /// A Rust function, by way of the template's native function of this number.
+    /// A Rust function, called through the template's native function of this number.
     Native(usize),
-    /// A Rust function of the stated convention.
+    /// A Rust function of the stated convention, called directly.
     Path(Vec<Token>),
     /// An address.
     Value(Typed),
@@ -273,12 +273,12 @@ pub struct Operand {
     pub scalar: Option<Scalar>,
 }
 
-/// An opcode as its enum describes it.
+/// An opcode, as its enum declares it.
 #[derive(Clone, Debug)]
 pub struct Opcode {
     /// Its name.
     pub name: String,
-    /// Where the row names it.
+    /// The place where the row names it.
     pub place: Place,
     /// Its operands.
     pub operands: Vec<Operand>,

@@ -1,8 +1,8 @@
 //! Calls of Rust functions, of addresses, and of functions of bytecode.
 //!
-//! In: `(call pure f (arglist (carg value type) …) type)`. Out: the call with arguments of the types that it states.
-//! Whether the function agrees is for rustc to say: a function that is written for the call calls it
-//! ([`Native`]), or, where a convention is stated, the interpreter calls it by a pointer of that type.
+//! In: `(call pure f (arglist (carg value type) …) type)`. Out: the call, with arguments of the types that it states.
+//! Whether the function has that signature is left to rustc: either a native function ([`Native`]) contains the call, or,
+//! where a convention is stated, the interpreter calls through a function pointer of that type.
 
 use super::ast::{Abi, Argument, Arguments, Call, Callee, Invoke, Kind, Leads, Native, Passing, Typed};
 use super::check::{Checked, Checker, fail, leaving, wrong_count};
@@ -15,14 +15,14 @@ use azulejo_core::ir::graph::Effect;
 use azulejo_core::pass::build::MAX_ARGUMENTS;
 use azulejo_core::vocab::{Op, Props, Scalar, Sig, Type};
 
-/// The kinds of operands that are runs of registers.
+/// The operand kinds that are runs of registers.
 pub(super) const RUNS: [OperandKind; 2] = [OperandKind::Regs, OperandKind::RegsMut];
 
-/// A call's word, what stands behind it, and where.
+/// The word of a call, the expressions after it, and the call's place.
 type Written<'a> = (&'a str, &'a [Sexpr], Place);
 
 impl Checker<'_> {
-    /// What every call has: who is called, the arguments, and the result's type, unless the word ends with `v`.
+    /// Splits a call into callee, arguments and result type. There is no result type if the word ends with `v`.
     fn parts<'a>(
         &self,
         (word, rest, place): Written<'a>,
@@ -43,7 +43,7 @@ impl Checker<'_> {
         }
     }
 
-    /// `(invoke observes function (arglist value …) type)`, and `invokev` without a type.
+    /// Checks `(invoke observes function (arglist value …) type)`, or `invokev` without a type.
     pub(super) fn invoke(&mut self, word: &str, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let usage = "a function's number, `(arglist value …)`, and for `invoke` the result's type";
         let (effect, rest) = match rest.split_first() {
@@ -60,7 +60,7 @@ impl Checker<'_> {
         Ok(Typed { kind, ty, sign, leaves: false, is_loose: false, place })
     }
 
-    /// `(tail function (arglist value …))`.
+    /// Checks `(tail function (arglist value …))`.
     pub(super) fn tail(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let [function, Sexpr::List(list, list_span)] = rest else {
             return wrong_count(place, "tail", "a function's number and `(arglist value …)`", rest);
@@ -76,7 +76,7 @@ impl Checker<'_> {
         Ok(leaving(Kind::Tail(Box::new(Invoke { function, args, effect: Effect::Memory })), place))
     }
 
-    /// What a function of bytecode is given: values, or the registers of one run.
+    /// The arguments of a call of a bytecode function: values, or the registers of one run.
     fn arguments(&mut self, values: &[Sexpr], place: Place) -> Checked<Arguments> {
         let run = values.iter().position(|value| self.is_run(value));
         if let Some(run) = run {
@@ -125,7 +125,7 @@ impl Checker<'_> {
             rest = others;
         }
         let usage = "a function, `(arglist (carg value type) …)`, and for `call` the result's type";
-        // A `bool` is a byte on its way, and a flag in the template.
+        // A `bool` is passed as a byte, and is a flag in the template.
         let is_flag = rest.len() == 3 && is_bool(&rest[2]);
         let as_byte =
             [&rest[..rest.len().min(2)], &[Sexpr::Word(made("u8"), Name::written("u8"), place)]].concat();
@@ -184,7 +184,7 @@ impl Checker<'_> {
         Ok(if is_flag { as_flag(result) } else { result })
     }
 
-    /// Whether a value is an address by which the context can be reached.
+    /// Whether a value is an address through which the context can be reached.
     pub(super) fn leads(&self, value: &Typed) -> Leads {
         let part_of = |parts: &[&Typed]| match parts.iter().any(|part| self.leads(part) != Leads::Elsewhere) {
             true => Leads::Into,
@@ -196,7 +196,7 @@ impl Checker<'_> {
                 Scalar::Ptr => Leads::Elsewhere,
                 scalar => Leads::Slot(scalar),
             },
-            // What is loaded is another address.
+            // An address loaded from memory is unrelated to the address it was loaded from.
             Kind::Op { op, args, .. } if !self.vocab.info(*op).props.contains(Props::READS) => {
                 part_of(&args.iter().collect::<Vec<_>>())
             }
@@ -213,14 +213,14 @@ fn is_bool(ty: &Sexpr) -> bool {
     ty.word() == Some("bool")
 }
 
-/// One for a flag that holds, and zero for one that does not.
+/// Converts a flag to 1 or 0.
 pub(super) fn as_number(flag: Typed) -> Typed {
     let (place, sig) = (flag.place, Sig { from: Type::Void, ty: Type::I8 });
     let kind = Kind::Op { op: Op::FLAGVAL, sig, args: vec![flag], imm: None, checks: Vec::new() };
     Typed { kind, ty: Type::I8, sign: Sign::Unsigned, leaves: false, is_loose: false, place }
 }
 
-/// The flag that a number was made of.
+/// Converts the number that a flag was converted to back to a flag.
 fn as_flag(number: Typed) -> Typed {
     let (place, sig) = (number.place, Sig { from: Type::I8, ty: Type::Flag });
     let kind = Kind::Op { op: Op::NZ, sig, args: vec![number], imm: None, checks: Vec::new() };

@@ -1,8 +1,8 @@
-//! Find out what a template's expressions are: operators, types, operands, names.
+//! Resolves a template's expressions: operators, types, operands and names.
 //!
-//! In: an s-expression and the opcode it is for. Out: a [`Typed`] tree, or the first thing that is wrong with it,
-//! on the token that is wrong. Here are names, operands and constants; [`super::control`] has the forms that decide
-//! what is done, [`super::values`] the operators.
+//! In: an s-expression and the opcode it is for. Out: a [`Typed`] tree, or the first error, on the token
+//! at fault. This file handles names, operands and constants, [`super::control`] the forms of control flow, and
+//! [`super::values`] the operators.
 
 use super::Source;
 use super::ast::{Constant, Kind, Leads, Native, Opcode, Typed};
@@ -20,7 +20,7 @@ use std::collections::HashMap;
 
 pub(super) type Checked<T> = Result<T, Error>;
 
-/// What one template is checked against.
+/// The state of checking one template.
 pub(super) struct Checker<'a> {
     pub(super) opcode: &'a Opcode,
     pub(super) vocab: Vocabulary,
@@ -32,29 +32,29 @@ pub(super) struct Checker<'a> {
     pub(super) stores_itself: bool,
     scopes: Vec<(Name, usize, Typed)>,
     pub(super) variables: Vec<Variable>,
-    /// What is popped and has its value in a variable, since what is pushed takes its place: the operand, and the variable.
+    /// Operands that are popped before the body, since pushes reuse their slots: each operand, and the variable with its value.
     popped: Vec<(usize, usize)>,
-    /// The outputs that are set.
+    /// The outputs that are stored on some path.
     pub(super) stored: Vec<usize>,
-    /// Those that are set on every way to what is being looked at.
+    /// The outputs that are stored on every path to the current point.
     pub(super) surely_stored: Vec<usize>,
-    /// Operands of the check of a trapping operator.
+    /// The operands of the trapping operator whose checks are being read.
     pub(super) check_operands: Vec<Typed>,
     depth: usize,
-    /// How many uses of macros were expanded: the number of each is the writer of its names.
+    /// The number of macro expansions so far. The number of an expansion is the writer of its names.
     pub(super) n_expansions: u32,
-    /// The macros whose bodies are being looked at.
+    /// The macros under expansion.
     pub(super) expanding: Vec<String>,
-    /// The marks of the sequences around.
+    /// The marks of the enclosing sequences.
     pub(super) marks: Vec<Mark>,
     pub(super) n_sequences: usize,
-    /// Whether something was done that a guard's exit would do again.
+    /// Whether an effect has occurred that a guard's exit would repeat.
     pub(super) has_effect: bool,
-    /// The calls that are made by functions of their own.
+    /// The calls that are made through native functions.
     pub(super) natives: Vec<Native>,
 }
 
-/// A `let:` name, or what stands for something that is computed once.
+/// A `let:` name, or a value that is computed once.
 pub(super) struct Variable {
     is_used: bool,
     pub(super) leads: Leads,
@@ -97,7 +97,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The whole body of a template; its value goes to the output, if there is one and it is not stored already.
+    /// Checks the body of a template. Its value is written to the output, if there is one that the body does not store itself.
     pub(super) fn template(&mut self, body: &Sexpr) -> Checked<Typed> {
         let outputs: Vec<usize> = (0..self.opcode.operands.len())
             .filter(|&at| {
@@ -154,7 +154,7 @@ impl<'a> Checker<'a> {
         Ok(void(Kind::Set(output, Box::new(value)), place))
     }
 
-    /// Pops before anything is done.
+    /// Binds the popped operands to variables in front of the body.
     fn popped_first(&self, body: Typed) -> Typed {
         if self.popped.is_empty() {
             return body;
@@ -163,14 +163,14 @@ impl<'a> Checker<'a> {
         Typed { kind: Kind::Let(bound, Box::new(body.clone())), ..body }
     }
 
-    /// The value of a register or of a place on the operand stack.
+    /// The value of a VM register, or of an entry of the operand stack.
     fn read(&self, at: usize, place: Place) -> Typed {
         let scalar = self.scalar_of(at);
         let (ty, sign) = (scalar.ty(), Sign::of(scalar));
         Typed { kind: Kind::Read(at), ty, sign, leaves: false, is_loose: false, place }
     }
 
-    /// The variable with the value of what is popped.
+    /// The variable that holds the value of a popped operand.
     fn popped(&mut self, at: usize) -> usize {
         let known = self.popped.iter().find(|(operand, _)| *operand == at);
         known.map(|(_, variable)| *variable).unwrap_or_else(|| {
@@ -216,12 +216,12 @@ impl<'a> Checker<'a> {
     }
 
     fn operand(&mut self, name: &Name, place: Place) -> Checked<Typed> {
-        // While an operator's checks are looked at, numbers are its operands and nothing else.
+        // In the checks of an operator, numbers are the operator's operands and nothing else.
         if let (Ok(at), false) = (name.text.parse::<usize>(), self.check_operands.is_empty()) {
             return Ok(self.check_operands[at].clone());
         }
         if let Some((_, variable, value)) = self.scopes.iter().rev().find(|(known, ..)| known == name) {
-            // A constant that has a name still takes the type of what stands beside it.
+            // A constant with a name still adopts the type of the operand beside it.
             let kind = if value.is_loose { value.kind.clone() } else { Kind::Variable(*variable) };
             self.variables[*variable].is_used = true;
             return Ok(Typed { kind, place, ..value.clone() });
@@ -248,7 +248,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// An operand of the opcode, which all macros see.
+    /// Finds an operand of the opcode. Operands are visible to all macros.
     pub(super) fn find_operand(&self, name: &Name, place: Place) -> Checked<usize> {
         let operands = &self.opcode.operands;
         let Name { text: name, writer } = name;
@@ -278,7 +278,7 @@ impl<'a> Checker<'a> {
         )
     }
 
-    /// An operand that must be of one of some kinds.
+    /// An operand that must be of one of the given kinds.
     pub(super) fn operand_of(
         &self,
         expr: Option<&Sexpr>,
@@ -372,7 +372,7 @@ impl<'a> Checker<'a> {
         Ok(Typed { kind: Kind::Let(bound, Box::new(body)), ty, sign, leaves, is_loose: false, place })
     }
 
-    /// Gives a value a name: the variable, with the value.
+    /// Binds a name to a value. Returns the variable, with the value.
     pub(super) fn declare(&mut self, name: Name, value: Typed) -> (usize, Typed) {
         let variable = self.variables.len();
         self.variables.push(Variable { is_used: false, leads: self.leads(&value) });
@@ -380,7 +380,7 @@ impl<'a> Checker<'a> {
         (variable, value)
     }
 
-    /// Looks at something that may not be done: what it stores is not surely stored behind it.
+    /// Checks an expression that may not be evaluated. Stores in it are not known to have happened after it.
     pub(super) fn perhaps<T>(&mut self, look: impl FnOnce(&mut Self) -> Checked<T>) -> Checked<T> {
         let before = self.surely_stored.len();
         let result = look(self);
@@ -388,12 +388,12 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// How many names there are.
+    /// The number of names in scope.
     pub(super) fn n_names(&self) -> usize {
         self.scopes.len()
     }
 
-    /// Forgets all names but the first.
+    /// Drops all but the first `but` names from the scope.
     pub(super) fn forget(&mut self, but: usize) {
         self.scopes.truncate(but);
     }
@@ -434,7 +434,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A type, as a parameter.
+    /// Parses a type parameter.
     pub(super) fn scalar(&self, written: &Sexpr) -> Checked<Scalar> {
         let found = written.word().and_then(Scalar::from_name);
         found.map_or_else(
@@ -446,7 +446,7 @@ impl<'a> Checker<'a> {
         )
     }
 
-    /// A constant, as a parameter.
+    /// Parses a constant parameter.
     pub(super) fn number(&self, written: &Sexpr) -> Checked<Vec<Token>> {
         match written {
             Sexpr::Literal(tokens, _) => Ok(tokens.clone()),

@@ -1,7 +1,7 @@
-//! Forms of control: what is done in order, under a condition, and what leaves.
+//! Forms of control flow: sequences, conditionals, and exits from the template.
 //!
-//! In: the words after the form's name. Out: a [`Typed`] tree, or what is wrong with it. Marks belong to the sequence
-//! they stand in, so that the interpreter can be written with loops and without a jump into the middle of anything.
+//! In: the words after the form's name. Out: a [`Typed`] tree, or an error. A mark belongs to the sequence that
+//! contains it, so that the interpreter can be written with loops and needs no jump into the middle of an expression.
 
 use super::ast::{Kind, Typed};
 use super::check::{Checked, Checker, fail, flag, leaving, void, wrong_count};
@@ -22,7 +22,7 @@ pub(super) struct Mark {
 }
 
 impl Checker<'_> {
-    /// A form of control; `None` if the word is none.
+    /// Checks a form of control flow. `None` if the word names none.
     pub(super) fn control(
         &mut self,
         word: &str,
@@ -150,7 +150,7 @@ impl Checker<'_> {
         Ok(leaving(Kind::Trap(tokens), place))
     }
 
-    /// Whether the template may store an output.
+    /// Checks that the template may store an output.
     fn stores(&self, place: Place) -> Checked<()> {
         if self.stores_itself {
             return Ok(());
@@ -159,7 +159,7 @@ impl Checker<'_> {
         fail(place, format!("only a template written `{name}! => …` stores its outputs itself"))
     }
 
-    /// `(place $output)`
+    /// Checks `(place $output)`.
     pub(super) fn place(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let [operand] = rest else {
             return wrong_count(place, "place", "an output", rest);
@@ -240,9 +240,9 @@ impl Checker<'_> {
         let mut runs: Vec<Vec<Typed>> = vec![Vec::new()];
         for step in rest {
             if mark(step)?.is_some() {
-                // What follows may be done again.
+                // A jump back to the mark may repeat the steps that follow it.
                 self.has_effect = true;
-                // Who comes here from elsewhere may have stored nothing.
+                // A jump to the mark may come from a point where nothing was stored yet.
                 self.surely_stored.truncate(stored_before);
                 runs.push(Vec::new());
                 continue;
@@ -345,7 +345,7 @@ impl Checker<'_> {
     }
 }
 
-/// The name of a mark, if a step is one.
+/// The name of the mark, if a step is one.
 fn mark(step: &Sexpr) -> Checked<Option<(&Name, Place)>> {
     let Sexpr::List(items, place) = step else { return Ok(None) };
     match &items[..] {

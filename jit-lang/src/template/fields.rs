@@ -1,6 +1,6 @@
-//! `(&field Struct, name)`: where a field is, and of which type, said at once.
+//! `(&field Struct, name)`: the offset of a field together with its type.
 //!
-//! In: what structs tell of their fields, which stands in front of the rows. Out: a field's scalar.
+//! In: descriptions of structs, which precede the rows. Out: a field's scalar type.
 
 use super::check::{Checked, Checker, fail};
 use super::words::closest;
@@ -13,11 +13,11 @@ use std::collections::HashMap;
 
 const USAGE: &str = "`(&field Struct, name)` stands where the type of a load or store stands";
 
-/// A field as its struct tells it.
+/// The type of a field, as its struct declares it.
 #[derive(Clone, Debug)]
 enum Told {
     Scalar(Scalar),
-    /// What it is called that is none.
+    /// The name of a type that is no scalar.
     Other(String),
 }
 
@@ -26,12 +26,12 @@ enum Told {
 pub struct Structs(HashMap<String, Vec<(String, Told)>>);
 
 impl Structs {
-    /// Whether the struct of this path has told its fields.
+    /// Whether the fields of the struct with this path are known.
     pub fn know(&self, path: &str) -> bool {
         self.0.contains_key(path)
     }
 
-    /// Takes what structs have told off the rows.
+    /// Reads the descriptions of structs that precede the rows.
     pub fn read(reader: &mut Reader) -> Structs {
         let mut structs = Structs::default();
         while reader.takes_word("struct") {
@@ -57,7 +57,7 @@ impl Structs {
 }
 
 impl Checker<'_> {
-    /// The scalar that stands in a type's place, if it is a field's, with the field as `offset_of!` names it.
+    /// The scalar type and the `offset_of!` arguments of a field, if an expression in the position of a type is `(&field …)`.
     pub(super) fn field<'a>(&self, written: &'a Sexpr) -> Checked<Option<(Scalar, &'a [Token])>> {
         let Sexpr::Constant(word, Some(args), place) = written else { return Ok(None) };
         if text(word) != "field" {
@@ -94,13 +94,13 @@ impl Checker<'_> {
     }
 }
 
-/// The address of a field of what is at an address.
+/// The address of a field, given the address of its struct.
 pub(super) fn address(of: &Sexpr, field: &[Token], place: Place) -> Sexpr {
     let offset = Sexpr::Constant(made("offset_of"), Some(field.to_vec()), place);
     Sexpr::List(vec![Sexpr::Word(made("addr"), Name::written("addr"), place), of.clone(), offset], place)
 }
 
-/// What is wrong with a field that stands where no type does.
+/// The error for a `(&field …)` that is not in the position of a type.
 pub(super) fn misplaced<T>(place: Place) -> Checked<T> {
     fail(place, USAGE)
 }

@@ -1,7 +1,7 @@
-//! Lower a checked template to steps: conditionals become blocks, operators that trap get their checks.
+//! Lowers a checked template to steps: conditionals become blocks, and trapping operators get explicit checks.
 //!
-//! In: a [`Typed`] tree. Out: a [`Template`]. Values are numbered as the steps yield them;
-//! blocks are numbered as they are opened, block 0 being where the template starts.
+//! In: a [`Typed`] tree. Out: a [`Template`]. Values are numbered in the order in which steps yield them,
+//! blocks in the order in which they are created. Block 0 is the entry.
 
 use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Operand, Typed};
 use super::steps::{self, Access, Code, Imm, Step, Template};
@@ -11,14 +11,14 @@ use azulejo_core::ir::template::{Likelihood, Resume};
 use azulejo_core::vocab::{Op, Scalar, Sig, Type};
 use std::collections::HashMap;
 
-/// A template, with what is made from it where accesses may fault.
+/// Lowers a template, and its variant for code in which accesses may fault.
 pub(super) fn lower(body: &Typed, operands: &[Operand]) -> Template {
     let (mut compares, has_within) = form(body, operands, false);
     compares.guarded = has_within.then(|| Box::new(form(body, operands, true).0));
     compares
 }
 
-/// A template in one of its two forms, and whether there are two.
+/// Lowers one of the two variants of a template. Also returns whether the template has two.
 fn form(body: &Typed, operands: &[Operand], faults: bool) -> (Template, bool) {
     let mut lowering = Lowering {
         operands,
@@ -38,16 +38,16 @@ fn form(body: &Typed, operands: &[Operand], faults: bool) -> (Template, bool) {
 
 struct Lowering<'a> {
     operands: &'a [Operand],
-    /// Whether the accesses of `(within …)` may fault, so that nothing is compared.
+    /// Whether the accesses of `(within …)` may fault, so that their flags are not computed.
     faults: bool,
     has_within: bool,
     steps: Vec<Step>,
     n_values: u16,
     n_blocks: u16,
-    /// Whether control can be here.
+    /// Whether the current point is reachable.
     open: bool,
     variables: HashMap<usize, u16>,
-    /// The block of each mark, by the number of its sequence and its own.
+    /// The block of each mark, by the number of its sequence and the number of the mark.
     marks: HashMap<(usize, usize), u16>,
 }
 
@@ -67,13 +67,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// A step that leaves: nothing can follow before a block starts.
+    /// Emits a step that leaves. Nothing can follow it before the next block starts.
     fn leave(&mut self, step: Step) {
         self.step(step);
         self.open = false;
     }
 
-    /// A step that yields a value; its number.
+    /// Emits a step that yields a value. Returns the value's number.
     fn yields(&mut self, step: Step) -> u16 {
         self.step(step);
         self.n_values += self.open as u16;
@@ -93,7 +93,7 @@ impl Lowering<'_> {
         self.n_blocks - 1
     }
 
-    /// Starts a block; the first of the values it yields.
+    /// Starts a block. Returns the number of its first parameter.
     fn start(&mut self, block: u16, params: &[Type], cold: bool) -> u16 {
         self.open = true;
         let first = self.n_values;
@@ -115,7 +115,7 @@ impl Lowering<'_> {
         self.leave(Step::Branch { flag, then, otherwise, likelihood });
     }
 
-    /// Goes to one of two blocks; the second part of `all` and `any` is not computed if the first decides.
+    /// Branches to one of two blocks on a flag. `all` and `any` short-circuit.
     fn decide(&mut self, flag: &Typed, then: u16, otherwise: u16, likelihood: Option<bool>) {
         match &flag.kind {
             Kind::Not(inner) => self.decide(inner, otherwise, then, likelihood.map(|likely| !likely)),
@@ -149,14 +149,14 @@ impl Lowering<'_> {
         }
     }
 
-    /// A flag as a value: what only branches can express is made a number first.
+    /// The value of a flag. A flag that only branches can express is converted to a number first.
     fn flag(&mut self, flag: &Typed) -> u16 {
         let number = self.one_or_zero(flag, Type::I8);
         let of = Sig { from: Type::I8, ty: Type::Flag };
         self.node(Op::NZ, of, &[number], Imm::Known(0))
     }
 
-    /// What only branches can express, as one or zero of a type: each way brings its number.
+    /// Materializes a flag that only branches can express as 1 or 0, through a block parameter.
     fn one_or_zero(&mut self, flag: &Typed, of: Type) -> u16 {
         let (so, not, join) = (self.block(), self.block(), self.block());
         self.decide(flag, so, not, None);
@@ -169,7 +169,7 @@ impl Lowering<'_> {
         self.start(join, &[of], false)
     }
 
-    /// Emits what computes an expression; the number of its value, if it has one.
+    /// Emits the steps of an expression. Returns the number of its value, if it has one.
     fn value(&mut self, typed: &Typed) -> u16 {
         match &typed.kind {
             Kind::Op { op: Op::FLAGVAL, sig, args, .. } if needs_branches(&args[0]) => {
@@ -266,8 +266,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The address of an output's slot, which has the output as it is there: above a narrow value are zeros, also when somebody has
-    /// written one there.
+    /// The address of an output's slot. The slot is written first, with the operand's value if it is also an input and with zero
+    /// otherwise, so the bits above a narrow value are zero whatever the slot held before.
     fn place(&mut self, at: usize) -> u16 {
         let (of, is_input) = (
             self.operands[at].scalar.unwrap_or(Scalar::I64).ty(),
@@ -370,7 +370,7 @@ impl Lowering<'_> {
         if joined { self.start(join, params, false) } else { 0 }
     }
 
-    /// A step that calls; the number of its value, if it has one.
+    /// Emits a call. Returns the number of its result, if it has one.
     fn call_step(&mut self, step: Step, ret: Type) -> u16 {
         if ret == Type::Void {
             self.step(step);
@@ -404,7 +404,7 @@ impl Lowering<'_> {
         let mut args = Vec::new();
         for (arg, scalar) in &call.args {
             let value = self.value(arg);
-            // A function of these conventions may expect narrow arguments to fill 32 bits.
+            // In these conventions the callee may expect narrow arguments to be extended to 32 bits.
             args.push(match scalar.ty().bits() < 32 && !is_native {
                 true => {
                     let op = if scalar.is_signed() { Op::SCAST } else { Op::UCAST };

@@ -1,10 +1,11 @@
-//! Macros of the template language: parameters are replaced by what stands for them.
+//! Macros of the template language: substitution of arguments for parameters.
 //!
 //! In: a macro and the arguments of one use. Out: an expression without parameters, checked like any other. An
-//! argument that is used more than once is computed once.
+//! argument that is used more than once is evaluated once.
 //!
-//! **Invariant:** what a macro declares (`let:` names and marks) nobody else sees, and it sees what nobody else declares but its
-//! arguments. A name knows its writer for that: each use of a macro is another one. Operands of the opcode are everybody's.
+//! **Invariant:** macros are hygienic. A macro's own declarations (`let:` names and marks) are visible nowhere else, and of the
+//! outer declarations it sees only its arguments. To that end each expansion is a new writer of names. The opcode's operands are
+//! visible to all.
 
 use super::ast::{Kind, Typed};
 use super::calls::as_number;
@@ -19,14 +20,14 @@ use std::collections::HashMap;
 /// A macro of the template language.
 #[derive(Clone, Debug)]
 pub struct Macro {
-    /// What its parameters are called.
+    /// The names of the parameters.
     pub params: Vec<String>,
-    /// What stands for its use.
+    /// The expression that replaces a use of the macro.
     pub body: Sexpr,
 }
 
 impl Checker<'_> {
-    /// Expands a macro: parameters are replaced by what stands for them.
+    /// Expands a use of a macro.
     pub(super) fn expand(
         &mut self,
         name: &str,
@@ -72,7 +73,8 @@ impl Checker<'_> {
         Ok(Typed { kind: Kind::Let(bound, Box::new(expanded)), ty, sign, leaves, is_loose: false, place })
     }
 
-    /// Gives an argument that a macro uses more than once a name, which nobody can write: what stands for the argument.
+    /// Binds an argument that a macro uses more than once to a name that cannot be written in source. Returns the reference to
+    /// it.
     fn compute_once(
         &mut self,
         name: &str,
@@ -95,7 +97,7 @@ impl Checker<'_> {
             );
             return fail(place, message);
         }
-        // A flag cannot be kept; the number that is made of it can.
+        // A flag cannot be bound to a name; the number it is converted to can.
         bound.push(self.declare(inner, as_number(value)));
         let is_set = Sexpr::Word(made("nz"), Name::written("nz"), arg.place());
         Ok(Sexpr::List(vec![is_set, stands_for_it], arg.place()))
@@ -103,7 +105,7 @@ impl Checker<'_> {
 }
 
 impl Checker<'_> {
-    /// A mistake in a row, which says in which macros of which row it is.
+    /// An error in a row, extended with the row and the macros under expansion.
     pub(super) fn in_row(&self, error: Error, row: &str) -> Error {
         if self.expanding.is_empty() {
             return error;
@@ -113,7 +115,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether an argument is computed, and not a name, a constant, or a part of a form.
+/// Whether evaluating an argument takes a computation; names, constants and parts of forms take none.
 fn is_computed(arg: &Sexpr) -> bool {
     let Sexpr::List(items, _) = arg else { return matches!(arg, Sexpr::Macro(..)) };
     match items.first() {
@@ -122,7 +124,7 @@ fn is_computed(arg: &Sexpr) -> bool {
     }
 }
 
-/// Each macro that uses itself, directly or by way of others.
+/// An error for each macro that uses itself, directly or through others.
 pub fn circles(macros: &HashMap<String, Macro>) -> Vec<Error> {
     let mut names: Vec<&String> = macros.keys().collect();
     names.sort();
@@ -168,7 +170,7 @@ fn uses(body: &Sexpr, param: &str) -> usize {
     }
 }
 
-/// A macro's body with arguments for parameters. All names in it are of this writer, but those in arguments are not.
+/// Substitutes arguments into a macro's body. All names in the body get this writer; names in arguments keep theirs.
 fn substitute(body: &Sexpr, by: &HashMap<&str, Sexpr>, writer: u32) -> Checked<Sexpr> {
     let own = |name: &Name| Name { text: name.text.clone(), writer };
     Ok(match body {
@@ -186,12 +188,12 @@ fn substitute(body: &Sexpr, by: &HashMap<&str, Sexpr>, writer: u32) -> Checked<S
     })
 }
 
-/// The same in the Rust tokens of a constant. A comma where something is to follow, as at the start or behind another comma,
-/// begins a parameter; all others stand between things.
+/// Substitutes arguments into the Rust tokens of a constant. A comma begins a parameter where an operand is expected, as at the
+/// start or after another comma. All other commas are separators.
 fn substitute_tokens(tokens: Vec<Token>, by: &HashMap<&str, Sexpr>) -> Checked<Vec<Token>> {
     let mut output = Vec::new();
     let mut tokens = tokens.into_iter().peekable();
-    // Whether what stands before wants something behind it.
+    // Whether the tokens so far must be followed by an operand.
     let mut is_wanted = true;
     while let Some(token) = tokens.next() {
         if let (true, true, Some(Token::Word(name))) = (token.is_punct(','), is_wanted, tokens.peek()) {
@@ -216,7 +218,7 @@ fn substitute_tokens(tokens: Vec<Token>, by: &HashMap<&str, Sexpr>) -> Checked<V
     Ok(output)
 }
 
-/// An argument as Rust writes it, if it is the same there.
+/// The Rust tokens of an argument, if it means the same in Rust.
 fn rust_tokens(arg: &Sexpr) -> Checked<Vec<Token>> {
     match arg {
         Sexpr::Word(tokens, ..) | Sexpr::Literal(tokens, _) => Ok(tokens.clone()),

@@ -1,8 +1,8 @@
-//! Templates: what opcodes mean.
+//! Templates: the meanings of opcodes.
 //!
-//! In: the tokens of a `template!`, which [`Source::read`] makes rows, macros and what structs told of their fields; and an opcode for each
-//! row. Out of [`compile`]: the row as a tree with types, for whoever prints the interpreter, and as steps for the compilers; or what is
-//! wrong.
+//! In: the tokens of a `template!`, which [`Source::read`] turns into rows, macros and descriptions of structs; and an opcode for
+//! each row. Out of [`compile`]: the row as a typed tree, from which the interpreter is printed, and as steps for the compilers;
+//! or an error.
 
 pub mod aliasing;
 pub mod ast;
@@ -33,24 +33,24 @@ use azulejo_core::vocab::Vocabulary;
 use check::Checker;
 use steps::Template;
 
-/// A row after it was compiled.
+/// A compiled row.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The row with types.
+    /// The row as a typed tree.
     pub body: Typed,
-    /// The Rust functions that it calls by way of one of its own.
+    /// The Rust functions that it calls through native functions.
     pub natives: Vec<Native>,
     /// The row as steps.
     pub template: Template,
-    /// What its author may not have meant.
+    /// Constructs that are legal, but probably not intended.
     pub warnings: Vec<Warning>,
 }
 
-/// Compiles a row for its opcode; nothing if the row could not be read, which has been told.
+/// Compiles a row for its opcode. Returns `None` for a row that did not parse, since that error was reported already.
 ///
 /// # Errors
 ///
-/// The first thing that is wrong with the row.
+/// The first error in the row.
 pub fn compile(
     row: &Row,
     opcode: &Opcode,

@@ -1,7 +1,7 @@
-//! Signs: how an integer is widened, and which of two operators its operands mean.
+//! Signs of integers: they decide how a value is extended, and which of two operators is meant.
 //!
-//! In: checked operands. Out: the sign that they have together, and what is wrong if they have none and it matters.
-//! An unsigned integer fits a wider signed one. Apart from that, two signs of one operator are neither.
+//! In: checked operands. Out: their common sign, or an error if they have none and the operator depends on it.
+//! An unsigned integer fits a wider signed one. Any other combination of signs is [`Sign::Mixed`].
 
 use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, fail};
@@ -9,14 +9,14 @@ use crate::place::Place;
 use crate::token::Token;
 use azulejo_core::vocab::{Op, OpInfo, Scalar, Type, Vocabulary};
 
-/// Whether an integer has a sign. What is no integer is unsigned.
+/// The sign of an integer type. All other types are unsigned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sign {
-    /// It has one.
+    /// Signed.
     Signed,
-    /// It has none.
+    /// Unsigned.
     Unsigned,
-    /// It was computed from one with a sign and one without.
+    /// The result of mixing signed and unsigned operands.
     Mixed,
 }
 
@@ -26,7 +26,7 @@ impl Sign {
         if scalar.is_signed() { Sign::Signed } else { Sign::Unsigned }
     }
 
-    /// What values of these types and signs have in common.
+    /// The common sign of values.
     pub(super) fn common<'a>(values: impl Iterator<Item = &'a Typed>) -> Option<Sign> {
         values.map(|value| (value.ty.bits(), value.sign)).reduce(join).map(|(_, sign)| sign)
     }
@@ -42,7 +42,7 @@ fn join(a: (u32, Sign), b: (u32, Sign)) -> (u32, Sign) {
     (a.0.max(b.0), sign)
 }
 
-/// What a type is called that has this sign: `u32`, or `i32 or u32`.
+/// The name of a type with this sign: `u32`, or `i32 or u32`.
 pub(super) fn name(ty: Type, sign: Sign) -> String {
     let signed = ty.name();
     match sign {
@@ -53,8 +53,8 @@ pub(super) fn name(ty: Type, sign: Sign) -> String {
     }
 }
 
-/// The operator that is meant, where the operands' sign decides: `written` are the operands as they stand there, `common`
-/// has the type and sign that they were given.
+/// The operator that is meant, if it depends on the sign of the operands. `written` are the operands as written, `common` are the
+/// operands converted to their common type and sign.
 pub(super) fn meant(
     vocab: Vocabulary,
     op: Op,
@@ -100,7 +100,7 @@ fn is_negative(constant: &Typed) -> bool {
     matches!(&constant.kind, Kind::Constant(Constant::Tokens(tokens)) if has_minus(tokens))
 }
 
-/// Whether a constant is written with a minus.
+/// Whether a constant has a minus sign.
 pub fn has_minus(tokens: &[Token]) -> bool {
     tokens.first().is_some_and(|token| token.is_punct('-'))
 }

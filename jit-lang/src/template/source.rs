@@ -1,6 +1,6 @@
-//! What stands in a `template!`: rows and macros.
+//! The contents of a `template!`: rows and macros.
 //!
-//! In: tokens. Out: a [`Source`], and all that could not be read.
+//! In: tokens. Out: a [`Source`], and the syntax errors.
 
 use super::fields::Structs;
 use super::macros::Macro;
@@ -18,11 +18,11 @@ pub struct Row {
     pub path: Vec<Token>,
     /// The opcode.
     pub name: Leaf,
-    /// Whether there is the `!`.
+    /// Whether the `!` is present.
     pub stores_itself: bool,
-    /// Where it says `unsafe`, if it does.
+    /// The place of the word `unsafe`, if it is present.
     pub is_unsafe: Option<Place>,
-    /// Nothing if it could not be read.
+    /// `None` if the body could not be parsed.
     pub body: Option<Sexpr>,
 }
 
@@ -32,19 +32,19 @@ impl fmt::Display for Row {
     }
 }
 
-/// Rows and macros as they are written.
+/// The rows and macros of a `template!`.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// What structs have told of their fields.
+    /// The fields of the structs that the rows use.
     pub structs: Structs,
     /// The rows.
     pub rows: Vec<Row>,
-    /// The macros, by their names.
+    /// The macros by name.
     pub macros: HashMap<String, Macro>,
 }
 
 impl Source {
-    /// Reads all that can be read.
+    /// Reads everything that parses.
     pub fn read(tokens: Vec<Token>, errors: &mut Errors) -> Source {
         let mut reader = Reader::new(tokens);
         let mut source = Source { structs: Structs::read(&mut reader), ..Source::default() };
@@ -58,7 +58,7 @@ impl Source {
             };
             if let Err(error) = item {
                 errors.0.push(error);
-                // The rest of a row that cannot be read is passed over.
+                // Skips the rest of a row that does not parse.
                 reader.skip_until(starts_row);
             }
         }
@@ -123,7 +123,7 @@ fn read_macro(reader: &mut Reader, source: &mut Source) -> Result<(), Error> {
     Ok(())
 }
 
-/// These words as a path.
+/// The words of a path, joined to tokens.
 fn path_of(words: &[Leaf]) -> Vec<Token> {
     let mut path = Vec::new();
     for (at, word) in words.iter().enumerate() {

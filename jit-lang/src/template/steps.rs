@@ -1,4 +1,5 @@
-//! A template as it is compiled: the steps of [`azulejo_core::ir::template`], where constants may be Rust that only rustc knows.
+//! A compiled template: the steps of [`azulejo_core::ir::template`], except that constants may be Rust that only rustc can
+//! evaluate.
 
 use super::signs::Sign;
 use crate::token::Token;
@@ -8,14 +9,15 @@ use azulejo_core::vocab::{Op, Sig, Type};
 
 pub use azulejo_core::ir::template::{BlockRef, Ref};
 
-/// What one opcode means.
+/// The meaning of one opcode.
 #[derive(Clone, Debug)]
 pub struct Template {
     /// The steps in order.
     pub steps: Vec<Step>,
-    /// How many blocks there are.
+    /// The number of blocks.
     pub blocks: u16,
-    /// The same for code whose accesses in `(within …)` may fault, if there are any: without the comparisons.
+    /// The variant for code in which accesses of `(within …)` may fault, without the comparisons. `None` if the template has no
+    /// such access.
     pub guarded: Option<Box<Template>>,
 }
 
@@ -24,9 +26,9 @@ pub struct Template {
 pub enum Imm {
     /// A number.
     Known(i64),
-    /// What these tokens are in Rust.
+    /// The value of these Rust tokens.
     Rust(Vec<Token>),
-    /// The bits of what these tokens are in Rust as a value.
+    /// The bits of these Rust tokens as a value of a type.
     Value {
         /// The tokens.
         tokens: Vec<Token>,
@@ -46,24 +48,24 @@ pub enum Imm {
 /// How a load or store touches memory.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Like any other.
+    /// An ordinary access.
     Plain,
-    /// What is there never changes.
+    /// The memory never changes.
     Pure,
-    /// It may fault, and that is a trap with this code.
+    /// The access may fault, which is a trap with this code.
     Within(Vec<Token>),
 }
 
 /// The code of a trap.
 #[derive(Clone, Debug)]
 pub enum Code {
-    /// What the template says.
+    /// The code that the template states.
     User(Vec<Token>),
-    /// That of an operator.
+    /// The code that an operator defines.
     Known(u32),
 }
 
-/// What a call calls.
+/// The callee of a call.
 #[derive(Clone, Debug)]
 pub enum Callee {
     /// The template's native function of this number.
@@ -74,7 +76,7 @@ pub enum Callee {
     Value(Ref),
 }
 
-/// What a function of bytecode is given.
+/// The arguments of a call of a bytecode function.
 #[derive(Clone, Debug)]
 pub enum Arguments {
     /// These values.
@@ -83,7 +85,7 @@ pub enum Arguments {
     Run(usize),
 }
 
-/// One step of a template; what each does, [`azulejo_core::ir::template::Step`] says.
+/// One step of a template; [`azulejo_core::ir::template::Step`] defines the meaning of each.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "fields are called as those of the step that is meant")]
 pub enum Step {
@@ -95,7 +97,7 @@ pub enum Step {
     Constant { operand: usize, ty: Type },
     /// The address of a run of registers.
     Window { operand: usize },
-    /// How many registers a run has.
+    /// The number of registers in a run.
     WindowLength { operand: usize },
     /// A call.
     Call { callee: Callee, convention: Convention, args: Vec<(Ref, Type)>, ret: Type, effect: Effect },
@@ -105,20 +107,20 @@ pub enum Step {
     Write { operand: usize, value: Ref },
     /// Starts a block.
     Block { block: BlockRef, params: Vec<Type>, cold: bool },
-    /// Goes to a block.
+    /// Jumps to a block.
     Jump { block: BlockRef, args: Vec<Ref> },
-    /// Goes to one of two blocks.
+    /// Branches to one of two blocks.
     Branch { flag: Ref, then: BlockRef, otherwise: BlockRef, likelihood: Likelihood },
-    /// Goes to where a `Label` operand says.
+    /// Jumps to the target of a `Label` operand.
     Goto { operand: usize },
-    /// Goes to one of many.
+    /// Jumps to one of several label operands.
     Switch { value: Ref, operands: Vec<usize> },
-    /// Leaves the function with a result.
+    /// Returns from the function.
     Return { value: Option<Ref> },
-    /// Leaves the function for another one.
+    /// Ends the function with a tail call.
     Tail { function: Ref, args: Arguments },
     /// Leaves compiled code.
     Exit { to: Resume },
-    /// Leaves the function with an error.
+    /// Ends the function with a trap.
     Trap { code: Code },
 }

@@ -1,4 +1,4 @@
-//! Templates of text: what they are compiled to, and what is wrong with them.
+//! Templates lexed from text: their compiled form, and the errors in wrong ones.
 
 use super::ast::{Opcode, Operand};
 use super::steps::{Arguments, Callee, Imm, Step, Template};
@@ -12,7 +12,7 @@ use azulejo_core::vocab::{Op, Scalar, Type, Vocabulary};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// An opcode as `tests/rig/src/opcodes.txt` writes it, `Name! { field: In<i64> }`, and whether there is the `!`.
+/// Parses an opcode as `tests/rig/src/opcodes.txt` writes it, `Name! { field: In<i64> }`. Also returns whether it has the `!`.
 fn opcode(written: &str) -> (Opcode, bool) {
     let mut reader = Reader::new(lex(written).expect("an opcode is tokens"));
     let Some(Token::Word(name)) = reader.next() else { panic!("{written}: the name comes first") };
@@ -31,7 +31,7 @@ fn opcode(written: &str) -> (Opcode, bool) {
     (Opcode { name: name.text, place: Place::NOWHERE, operands }, stores_itself)
 }
 
-/// Compiles the row of an opcode, and macros if there are any behind it.
+/// Compiles the row of an opcode; macros may follow the row.
 fn compiled(written: &str, row: &str) -> Result<Compiled, Error> {
     let (mut opcode, stores_itself) = opcode(written);
     let head = format!("Op::{}{} => ", opcode.name, if stores_itself { "!" } else { "" });
@@ -63,8 +63,8 @@ fn operators(template: &Template) -> Vec<Op> {
     template.steps.iter().filter_map(op).collect()
 }
 
-/// What holds for steps: values are there before they are used, blocks are begun once and where control is not, and whoever goes
-/// to one brings what it takes.
+/// Checks the invariants of steps: values are defined before their uses, each block starts once, where the
+/// one before it has ended, and each jump passes as many arguments as its block has parameters.
 fn check(template: &Template, n_operands: usize) {
     let mut params = HashMap::new();
     for step in &template.steps {
@@ -262,7 +262,7 @@ fn mistakes_are_told_where_they_are() {
     }
 }
 
-/// The opcodes of the rig: what each is called and takes, and its row.
+/// The opcodes of the rig, each with its declaration and its row.
 fn of_rig() -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rig/src/opcodes.txt");
     let all = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -1,7 +1,7 @@
-//! Operators and the types of their operands.
+//! Type checking of operators and their operands.
 //!
-//! In: the words after an operator's name. Out: a [`Typed`] tree, or what is wrong with it. Operands of different widths
-//! are widened here, by their own signs, which also say whether `div` is a division with a sign or without one.
+//! In: the words after an operator's name. Out: a [`Typed`] tree, or an error. Operands of different widths
+//! are extended here, according to their own signs. The signs also select signed or unsigned operators, as for `div`.
 
 use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, Checker, fail};
@@ -17,11 +17,11 @@ use azulejo_core::vocab::atomic::Order;
 use azulejo_core::vocab::op::{Cast, Key, Kind as OperandKind, Param, Yields};
 use azulejo_core::vocab::{Op, OpInfo, Props, Scalar, Sig, Type};
 
-/// What operators of integers mean for floats.
+/// The meaning of integer operators on floats.
 const OF_FLOATS: [(Op, &str); 2] = [(Op::NZ, "(ne $0 0.0)"), (Op::ZR, "(eq $0 0.0)")];
 
 impl Checker<'_> {
-    /// An operator of the vocabulary.
+    /// Checks a use of an operator from the vocabulary.
     pub(super) fn operator(
         &mut self,
         word: &str,
@@ -81,7 +81,7 @@ impl Checker<'_> {
     ) -> Checked<Typed> {
         let mut target = None;
         let (mut imm, mut order) = (None, None);
-        // The address of a field, in place of that of its struct.
+        // The address of a field, if one is accessed; it replaces that of the struct.
         let mut field = None;
         for (param, written) in std::iter::zip(info.params, params) {
             match param {
@@ -97,7 +97,7 @@ impl Checker<'_> {
                 _ => imm = Some(written),
             }
         }
-        // What is expected of the result is expected of operands of its type.
+        // The type expected of the result is also expected of operands that share it.
         let inner = match (info.key, info.yields) {
             (Key::Result, Yields::Same) => expect,
             (_, Yields::Void | Yields::Param) if info.operands.contains(&OperandKind::Same) => target,
@@ -159,7 +159,7 @@ impl Checker<'_> {
             Key::Operand | Key::Both { .. } => Sig { from, ty },
         };
         if matches!(info.key, Key::Both { .. }) && from == ty && from.is_int() {
-            // A conversion to the type it has: only the sign by which it is widened changes.
+            // A conversion between equal types only changes the sign, by which the value is extended later.
             let value = args.pop().expect("a conversion has an operand");
             return Ok(Typed { sign, place, is_loose: false, ..value });
         }
@@ -214,7 +214,7 @@ impl Checker<'_> {
         let mut checks = Vec::new();
         for check in info.checks.iter().filter(|check| check.on.contains(key)) {
             let when = Reader::new(made(&super::words::fill(check.when, sig))).sexpr()?;
-            // The operands stand for themselves: the lowering binds them before it asks.
+            // The operands stand for themselves. The lowering evaluates them before it emits the checks.
             let outer = std::mem::take(&mut self.check_operands);
             self.check_operands = args
                 .iter()
@@ -232,7 +232,7 @@ impl Checker<'_> {
         Ok(checks)
     }
 
-    /// Gives values one type and sign: the widest type of their class. Constants without a type take both over.
+    /// Converts values to one type and sign: the widest type of their class. Constants without a type adopt both.
     pub(super) fn agree(
         &mut self,
         values: Vec<Typed>,
@@ -268,7 +268,7 @@ impl Checker<'_> {
         unified.collect()
     }
 
-    /// Makes a value what a scalar holds: a narrower integer is widened, a wider one refused.
+    /// Converts a value to a scalar type: a narrower integer is extended, a wider one is an error.
     pub(super) fn coerce(&mut self, value: Typed, scalar: Scalar) -> Checked<Typed> {
         let ty = scalar.ty();
         if let Kind::Constant(Constant::Tokens(_)) = value.kind
@@ -319,7 +319,7 @@ impl Checker<'_> {
     }
 }
 
-/// The number of an ordering.
+/// The number that encodes an atomic ordering.
 fn order_of(info: &OpInfo, written: &Sexpr) -> Checked<Vec<Token>> {
     let fitting = || Order::ALL.into_iter().filter(|order| order.fits(info));
     match fitting().find(|order| written.word() == Some(order.name())) {
@@ -331,7 +331,7 @@ fn order_of(info: &OpInfo, written: &Sexpr) -> Checked<Vec<Token>> {
     }
 }
 
-/// The operand that makes an operator's result as wide as it is, because the other one is widened to it.
+/// The place of the operand that determines the width of an operator's result, if the other operand is extended to it.
 fn widest(value: &Typed) -> Option<Place> {
     let Kind::Op { args, .. } = &value.kind else { return None };
     let is_widened = |arg: &&Typed| match &arg.kind {
@@ -345,7 +345,7 @@ fn widest(value: &Typed) -> Option<Place> {
     }
 }
 
-/// Whether it is a constant that says nothing of its type.
+/// Whether an expression is a constant without a type.
 fn is_untyped(expr: &Sexpr) -> bool {
     matches!(expr, Sexpr::Literal(..) | Sexpr::Constant(..))
 }

@@ -1,8 +1,8 @@
-//! `(within flag code access)`: what traps unless the flag holds, and what may fault instead.
+//! `(within flag code access)`: an access that traps if the flag is false, or that may fault instead of testing the flag.
 //!
-//! In: the words after `within`. Out: a [`Typed`] tree in which the access that it is about is marked, or what is wrong.
-//! Code in which accesses may fault does not compute the flag and does all else in the same order. So besides the access
-//! there is nothing in here whose order or absence anyone could notice.
+//! In: the words after `within`. Out: a [`Typed`] tree in which the access is marked, or an error.
+//! Code in which accesses may fault does not compute the flag, and evaluates all else in the same order. So nothing besides the
+//! access may have effects: neither its absence nor its order would go unnoticed.
 
 use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, Checker, fail, wrong_count};
@@ -33,7 +33,7 @@ impl Checker<'_> {
     }
 }
 
-/// Marks the outermost access, of which there must be one.
+/// Marks the outermost access. Exactly one must exist.
 fn mark(typed: &mut Typed, code: &[Token], vocab: Vocabulary) -> Checked<()> {
     let place = typed.place;
     match &mut typed.kind {
@@ -54,7 +54,7 @@ fn mark(typed: &mut Typed, code: &[Token], vocab: Vocabulary) -> Checked<()> {
     }
 }
 
-/// Marks the access in one of these, which is the only one with an access.
+/// Marks the access in one of these expressions, of which only one may contain an access.
 fn one_of<'a>(
     parts: impl Iterator<Item = &'a mut Typed>,
     place: Place,
@@ -73,7 +73,7 @@ fn one_of<'a>(
     }
 }
 
-/// Whether there is an access in an expression.
+/// Whether an expression contains an access.
 fn touches(typed: &Typed, vocab: Vocabulary) -> bool {
     let is_access = |typed: &Typed| match &typed.kind {
         Kind::Op { op, imm, .. } => {
@@ -85,7 +85,7 @@ fn touches(typed: &Typed, vocab: Vocabulary) -> bool {
     is_access(typed) || parts(typed).iter().any(|part| touches(part, vocab))
 }
 
-/// Where an expression does more than compute.
+/// The place of the first part of an expression that has an effect, if any.
 fn noise(typed: &Typed, vocab: Vocabulary) -> Option<Place> {
     let is_quiet = match &typed.kind {
         Kind::Op { op, checks, .. } => checks.is_empty() && !vocab.info(*op).props.contains(Props::WRITES),
@@ -102,7 +102,7 @@ fn noise(typed: &Typed, vocab: Vocabulary) -> Option<Place> {
     }
 }
 
-/// What an expression that computes is computed from.
+/// The operands of an expression without effects.
 fn parts(typed: &Typed) -> Vec<&Typed> {
     match &typed.kind {
         Kind::Op { args, .. } | Kind::All(args) | Kind::Any(args) => args.iter().collect(),

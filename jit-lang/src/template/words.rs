@@ -1,4 +1,4 @@
-//! Words: what may have been meant, and the names in the checks of trapping operators.
+//! Hints for unknown words, and the placeholders in the checks of trapping operators.
 
 use azulejo_core::vocab::{Sig, Type};
 
@@ -11,7 +11,7 @@ pub fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// What other languages and compilers call an operator of this one.
+/// The names that other languages and compilers use for an operator.
 const SYNONYMS: &[(&str, &[&str])] = &[
     ("branch", &["goto", "jump", "jmp", "br", "b"]),
     ("return", &["ret"]),
@@ -40,7 +40,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("nz", &["nez"]),
 ];
 
-/// `; …` with what this language calls something that has another name elsewhere, or a name close to what was written.
+/// A hint that starts with `; `: the name that this language uses for a synonym, or a known name close to the one written.
 pub(super) fn meant<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
     match SYNONYMS.iter().find(|(_, others)| others.contains(&word)) {
         Some((name, _)) => format!("; `{name}` is what it is called here"),
@@ -48,7 +48,7 @@ pub(super) fn meant<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Str
     }
 }
 
-/// How many letters must be changed, added, dropped, or swapped with their neighbor.
+/// The edit distance, in which swapping two neighboring letters counts as one change.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let (mut before, mut row): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=b.len()).collect());
@@ -67,7 +67,7 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// The text of a check with its numbers: the least integer, and the floats just beyond the range of the result.
+/// Fills the numbers into the text of a check: the least integer, and the floats just outside the range of the result.
 pub(super) fn fill(when: &str, sig: Sig) -> String {
     let mut text = when.to_string();
     if text.contains("%min") {
@@ -88,7 +88,7 @@ fn float(value: f64) -> String {
     if text.contains(['.', 'e']) { text } else { format!("{text}.0") }
 }
 
-/// The nearest floats of a type that have no signed integer of another.
+/// The floats of one type that are nearest to the range of a signed integer type without being in it.
 fn limits(from: Type, to: Type) -> (f64, f64) {
     let above = 2f64.powi(to.bits() as i32 - 1);
     let below = -above - 1.0;
