@@ -1,10 +1,10 @@
-//! `#[derive(Bytecode)]`: an opcode enum told to azulejo.
+//! `#[derive(Bytecode)]`: describes an opcode enum to azulejo.
 //!
 //! In: an enum whose fields are operands (`In<i64>`, `Label`, …). Out: the implementation of `Bytecode` with the
-//! interpreter's loop; for each opcode a marker type, which messages name; the meaning that `template!` gives is `Semantics` of the enum and the
-//! opcode's number, so that a missing one is an unsatisfied bound and a second one a conflicting implementation, wherever
-//! they stand; and a macro of
-//! the enum's own name that hands the description on to `template!`, so that importing one imports the other.
+//! interpreter's loop; a marker type for each opcode, named in error messages; and a macro with the enum's
+//! name that passes the description on to `template!`, so that importing one imports the other. The meaning that `template!`
+//! defines is an implementation of `Semantics` for the enum and the opcode's number. So a missing meaning is an unsatisfied bound
+//! and a second one a conflicting implementation, wherever the rows are.
 
 use azulejo_core::ir::bytecode::OperandKind;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -20,12 +20,12 @@ const MAX_OPERANDS: usize = azulejo_core::ir::bytecode::MAX_OPERANDS;
 
 /// An operand of an opcode.
 struct Operand {
-    /// The field, as a pattern and an expression name it.
+    /// The field, for use in patterns and expressions.
     member: syn::Member,
     kind: OperandKind,
-    /// As templates spell it; `None` for kinds without one.
+    /// The name of its type in templates; `None` for kinds without a type.
     scalar: Option<Ident>,
-    /// The same as it stands in the enum.
+    /// The type as written in the enum.
     ty: Option<Type>,
 }
 
@@ -35,13 +35,13 @@ struct Opcode<'a> {
     operands: Vec<Operand>,
 }
 
-/// What `#[bytecode(…)]` says.
+/// The arguments of `#[bytecode(…)]`.
 struct Attributes {
     context: Type,
     operators: Option<Path>,
 }
 
-/// Expands the derive; everything wrong with the enum is reported at once.
+/// Expands the derive. All errors in the enum are reported together.
 pub(crate) fn derive(input: TokenStream) -> TokenStream {
     let input: DeriveInput = match syn::parse2(input) {
         Ok(input) => input,
@@ -164,7 +164,7 @@ fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
     Ok(Operand { member, kind, scalar, ty })
 }
 
-/// A type without what is around it where it comes from a fragment of a Rust macro.
+/// A type without the invisible group around a fragment of a Rust macro.
 fn written(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => written(&group.elem),
@@ -173,7 +173,7 @@ fn written(ty: &Type) -> &Type {
     }
 }
 
-/// The word by which templates call a field's type.
+/// The name of a field's type in templates.
 fn scalar(ty: &Type) -> syn::Result<Ident> {
     let refused =
         || Error::new(ty.span(), format!("no VM register holds this; an operand's type is {SCALARS}"));
@@ -217,7 +217,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     let templates = opcodes.iter().enumerate().map(template);
     let markers = opcodes.iter().enumerate().map(|(number, opcode)| {
         let variant = &opcode.variant.ident;
-        // An opcode called like the enum must not hide it.
+        // The marker of an opcode with the enum's name must not shadow the enum.
         let marker = if variant == name { format_ident!("{}_", variant) } else { variant.clone() };
         quote! {
             #[allow(missing_docs, missing_debug_implementations, reason = "stands for an opcode in trait bounds")]
@@ -225,18 +225,18 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
             impl __bytecode::Opcode<#number> for #name { type Marker = #marker; }
         }
     });
-    // What the enum may be called, its markers may be called too.
+    // Lints that are allowed on the enum are also allowed on its markers.
     let allowed =
         input.attrs.iter().chain(opcodes.iter().flat_map(|opcode| &opcode.variant.attrs)).filter_map(allowed);
     let hand_on = hand_on(input, attributes, opcodes);
-    // Where a bytecode is in its code is said by its address.
+    // The index of a bytecode is computed from its address.
     let has_size = quote_spanned! {name.span()=>
         const _: () = ::core::assert!(
             ::core::mem::size_of::<#name>() != 0,
             "an enum with one opcode and no operands takes no space, and code of it has no positions: add `#[repr(u8)]`"
         );
     };
-    // The markers have the opcodes' names, so they live in a block of their own, away from the user's types.
+    // The markers have the opcodes' names, so a block of their own keeps them apart from the user's types.
     quote! {
         #(#allowed)*
         const _: () = {
@@ -292,19 +292,19 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                     locals: u32,
                     depth: u32,
                 ) -> (__bytecode::Flow, u32) {
-                    // A copy that nothing else can point to: it stays in registers whatever the code writes.
+                    // A copy to which no other pointer exists: it stays in registers whatever the code writes.
                     let machine = &__bytecode::Machine { ..*machine };
-                    // A pointer, and no index: rustc then ends each arm with a dispatch of its own.
+                    // A pointer instead of an index makes rustc end each arm with its own dispatch.
                     let start = code.as_ptr();
-                    // SAFETY: whoever calls begins within the code.
+                    // SAFETY: the caller starts within the code.
                     let mut op = unsafe { start.add(pc as usize) };
-                    // SAFETY: verification made the frame as large as locals and the highest stack together.
+                    // SAFETY: verification made the frame large enough for the locals and the maximum stack depth together.
                     let mut stack = unsafe { machine.frame.add(locals as usize + depth as usize) };
                     loop {
                         debug_assert!(code.as_ptr_range().contains(&op), "verified code stays within itself");
-                        // SAFETY: verification saw to it that no way leads out of the code.
+                        // SAFETY: verification ensured that no control transfer leaves the code.
                         let to = match unsafe { &*op } { #(#arms)* };
-                        // Jumps meet here, so that little code is what all bytecodes go through.
+                        // Jumps meet here, which keeps the code that every bytecode runs small.
                         // SAFETY: as above.
                         let next = unsafe { start.add(to as usize) };
                         if next <= op {
@@ -324,15 +324,15 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     }
 }
 
-/// The lints that an attribute allows, or expects and so allows.
+/// The lints that an attribute allows, or allows by expecting them.
 fn allowed(attribute: &Attribute) -> Option<TokenStream> {
     let Meta::List(list) = &attribute.meta else { return None };
     let lints = &list.tokens;
     (list.path.is_ident("allow") || list.path.is_ident("expect")).then(|| quote!(#[allow(#lints)]))
 }
 
-/// The trait that an opcode's meaning is asked of. All of it is shown at the variant, so that it is reported there, and once, if there is
-/// none; but it is of this macro's making, for variants may come from another macro than the derive does.
+/// The trait bound that requires an opcode's meaning. All its tokens are located at the variant, so that a missing meaning is
+/// reported there, and once. They have this macro's hygiene, because the variants may come from another macro than the derive.
 fn meaning_of(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStream {
     let place = opcode.variant.ident.span();
     let mut name = name.clone();
@@ -365,7 +365,7 @@ fn info(core: &TokenStream, opcode: &Opcode<'_>) -> TokenStream {
     quote!(__bytecode::OpcodeInfo { name: #name, operands: &[#(#operands),*] })
 }
 
-/// Stores an opcode's operands as bits; those on the operand stack are not in the bytecode.
+/// Stores an opcode's operands as bits. Operands on the operand stack are not part of the bytecode.
 fn raw_arm(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
     let variant = &opcode.variant.ident;
     let mut fields = Vec::new();
@@ -394,7 +394,8 @@ fn raw_arm(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
     quote!(#name::#variant { #(#fields,)* .. } => { #(#stores)* })
 }
 
-/// Where an opcode's operands are in the enum. An example is asked, for there is no other way to learn it.
+/// The offsets of an opcode's operands in the enum. They are measured on an example value, since there is no other way to get
+/// them.
 fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
     let variant = &opcode.variant.ident;
     if opcode.operands.is_empty() {
@@ -432,7 +433,7 @@ fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
     }
 }
 
-/// Runs one opcode and goes where it says.
+/// The arm that runs one opcode and transfers control.
 fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStream {
     let variant = &opcode.variant.ident;
     let meaning = meaning_of(name, number, opcode);
@@ -443,7 +444,7 @@ fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStr
     let push = (pushes > 0).then(|| quote!(stack = unsafe { stack.add(#pushes) };));
     quote! {
         #name::#variant { .. } => {
-            // SAFETY: verification knows how high the stack is before and after, and that no way leads out of the
+            // SAFETY: verification established the stack depth before and after, and that no control transfer leaves the
             // code; the rest is the caller's promise.
             #pop
             let flow = unsafe { #run };
@@ -460,8 +461,8 @@ fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStr
     }
 }
 
-/// What an enum with mistakes becomes, so that nothing that uses it is reported as well: a bytecode that nobody runs, and a
-/// macro that tells `template!` nothing.
+/// The expansion for an enum with errors, so that its users do not report further errors: a bytecode that is never run, and a
+/// macro that passes no opcodes to `template!`.
 fn stand_in(name: &Ident, context: &Type) -> TokenStream {
     let core = quote!(::azulejo::__private::core);
     let hidden = format_ident!("__azulejo_describe_{}", name);
@@ -510,11 +511,11 @@ fn stand_in(name: &Ident, context: &Type) -> TokenStream {
     }
 }
 
-/// The macro that tells `template!` what the opcodes are.
+/// The macro that describes the opcodes to `template!`.
 fn hand_on(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) -> TokenStream {
     let name = &input.ident;
     let operators = attributes.operators.as_ref().map(|path| {
-        // Wherever the macro is used, the path starts from the enum's crate.
+        // The path starts from the enum's crate, wherever the macro is used.
         let from_crate = path.segments.first().is_some_and(|first| first.ident == "crate");
         let rest = path.segments.iter().skip(from_crate as usize);
         let start = from_crate.then(|| quote!($crate::));

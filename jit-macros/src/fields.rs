@@ -1,8 +1,8 @@
-//! `#[derive(Fields)]`: the types of a struct's fields, told to templates.
+//! `#[derive(Fields)]`: describes the fields of a struct to templates.
 //!
-//! In: a struct. Out: a macro of the struct's own name that hands on what its fields are, so that importing one imports the other.
-//! `template!` asks it for `(&field Struct, name)`. It knows types by what they are called, so rustc is made to find that what is
-//! called like a scalar is that one.
+//! In: a struct. Out: a macro with the struct's name that passes on the fields and their types, so that importing one imports the
+//! other. `template!` uses it for `(&field Struct, name)`. Macros see only the names of types, so the expansion makes rustc check
+//! that a type named like a scalar is that scalar.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -26,7 +26,7 @@ fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         };
         let (scalar, check) = match scalar(&field.ty) {
             Some((scalar, check)) => (format_ident!("{scalar}").into_token_stream(), check),
-            // What it is called stands there for the message.
+            // The type's name takes its place, for the error message.
             None => (field.ty.to_token_stream().to_string().to_token_stream(), TokenStream::new()),
         };
         told.push(quote!(#member: #scalar,));
@@ -46,7 +46,8 @@ fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     })
 }
 
-/// The scalar that templates read a field as, and a statement that does not compile if its type is another than it is called.
+/// The scalar type of a field in templates, and a statement that fails to compile if the field's type only has that scalar's
+/// name.
 fn scalar(ty: &Type) -> Option<(String, TokenStream)> {
     let path = match ty {
         Type::Group(group) => return scalar(&group.elem),

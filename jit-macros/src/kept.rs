@@ -1,7 +1,7 @@
-//! rustc's tokens as `azulejo-lang` reads them, and back.
+//! Converts rustc's tokens to those of `azulejo-lang`, and back.
 //!
-//! In: tokens and their spans, which are kept, each under a number. Out: tokens with these numbers; and for such tokens the kept ones,
-//! so that Rust in a row is printed as it was written, and errors are shown where they belong.
+//! In: rustc's tokens, which are kept, with their spans, under numbers. Out: `azulejo-lang`'s tokens with these numbers, and for
+//! such tokens the original ones, so that Rust in a row is printed as it was written and errors have the right spans.
 
 use azulejo_lang::token::{Delimiter, Group, Leaf, Token};
 use azulejo_lang::{Error, Errors, Place};
@@ -9,7 +9,7 @@ use proc_macro2::{Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 use std::cell::RefCell;
 use std::str::FromStr;
 
-/// The tokens of one expansion, and where they are.
+/// The tokens and spans of one expansion.
 #[derive(Default)]
 pub(crate) struct Kept {
     spans: RefCell<Vec<Span>>,
@@ -17,7 +17,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// A place for a span.
+    /// The place that stands for a span.
     pub(crate) fn place(&self, span: Span) -> Place {
         let mut spans = self.spans.borrow_mut();
         spans.push(span);
@@ -34,7 +34,7 @@ impl Kept {
         if place.first == place.last { first } else { first.join(last).unwrap_or(first) }
     }
 
-    /// Keeps tokens.
+    /// Converts tokens and keeps the originals.
     pub(crate) fn read(&self, tokens: TokenStream) -> Vec<Token> {
         tokens.into_iter().map(|token| self.token(token)).collect()
     }
@@ -67,7 +67,7 @@ impl Kept {
         }
     }
 
-    /// A word as rustc has it.
+    /// A word as an identifier of rustc.
     pub(crate) fn word(&self, word: &Leaf) -> Ident {
         match self.print_token(&Token::Word(word.clone())) {
             TokenTree::Ident(word) => word,
@@ -75,7 +75,7 @@ impl Kept {
         }
     }
 
-    /// Tokens as rustc has them.
+    /// Converts tokens back to rustc's.
     pub(crate) fn print(&self, tokens: &[Token]) -> TokenStream {
         tokens.iter().map(|token| self.print_token(token)).collect()
     }
@@ -109,12 +109,12 @@ impl Kept {
         made
     }
 
-    /// Mistakes as Rust.
+    /// The errors as `compile_error!`s.
     pub(crate) fn complaints(&self, errors: &Errors) -> TokenStream {
         errors.0.iter().map(|error| self.error(error).into_compile_error()).collect()
     }
 
-    /// A mistake, to be shown at its span.
+    /// An error with its span.
     pub(crate) fn error(&self, Error { place, message }: &Error) -> syn::Error {
         syn::Error::new(self.span(*place), message)
     }

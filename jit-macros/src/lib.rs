@@ -1,4 +1,4 @@
-//! The macros of azulejo.
+//! The procedural macros of azulejo.
 
 mod bytecode;
 mod fields;
@@ -13,13 +13,13 @@ mod tile;
 
 use proc_macro::TokenStream;
 
-/// Tells azulejo about an enum of opcodes.
+/// Declares an enum of opcodes.
 ///
 /// Each variant is an opcode, each field an operand: `In<T>`, `Out<T>` and `InOut<T>` VM registers, `Pop<T>` and
 /// `Push<T>` on the operand stack, `Imm<T>` constants, `Label` and `Labels` to jump to, `Regs` and `RegsMut` for
 /// runs of registers. `T` is an integer or float of up to 64 bits or a raw pointer.
-/// `#[bytecode(context = Vm)]` says what `(tc)` points to, `#[bytecode(operators = my_ops)]` which operators of
-/// `operators!` the templates use.
+/// `#[bytecode(context = Vm)]` sets the type that `(tc)` points to, and `#[bytecode(operators = my_ops)]` selects the operators
+/// of `operators!` that the templates use.
 ///
 /// ```
 /// use azulejo::prelude::*;
@@ -52,11 +52,11 @@ pub fn derive_bytecode(input: TokenStream) -> TokenStream {
     bytecode::derive(input.into()).into()
 }
 
-/// Lets Rust functions that templates call take and return an enum: its variants are numbers, of the type that `#[repr(…)]` says.
+/// Lets Rust functions that templates call take and return an enum. Its variants are passed as numbers of the `#[repr(…)]` type.
 ///
-/// A function may return the enum itself. A number that a template passes may be none of its variants: what takes one is an
-/// `Option`, which is `None` then. Or one variant is marked `#[scalar(other)]`: that is what all other numbers are, and the function
-/// may take the enum itself.
+/// A function may return the enum itself. A number that a template passes may match no variant. So the parameter's type is an
+/// `Option` of the enum, with `None` for such numbers; or one variant is marked `#[scalar(other)]` and stands for all such
+/// numbers, and the parameter's type is the enum itself.
 ///
 /// ```
 /// use azulejo::prelude::*;
@@ -122,9 +122,10 @@ pub fn derive_scalar(input: TokenStream) -> TokenStream {
     scalar::derive(input.into()).into()
 }
 
-/// Tells templates what the fields of a struct are, so that `(&field Struct, name)` says both where a field is and of which type.
+/// Describes the fields of a struct to templates, so that `(&field Struct, name)` stands for both the offset and the type of a
+/// field.
 ///
-/// Fields that templates can read are integers, floats, raw pointers and atomics of these.
+/// Templates can access fields that are integers, floats, raw pointers, or atomics of these.
 ///
 /// ```
 /// use azulejo::prelude::*;
@@ -163,7 +164,7 @@ pub fn derive_fields(input: TokenStream) -> TokenStream {
     fields::derive(input.into()).into()
 }
 
-/// Says how a machine does things: rows of patterns with costs, constraints and emitters.
+/// Defines how a machine implements operators: rows of patterns with costs, constraints and emitters.
 ///
 /// ```
 /// # fn main() {}
@@ -181,7 +182,7 @@ pub fn derive_fields(input: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// A row stands for several tiles if one of its operands is a form, or if it stands in a list of operators:
+/// A row stands for several tiles if one of its operands is a form, or if it belongs to a list of operators:
 ///
 /// ```
 /// # fn main() {}
@@ -220,14 +221,14 @@ pub fn tile(input: TokenStream) -> TokenStream {
     tile::tile(input.into()).into()
 }
 
-/// What shared forms call to tell `tile!` what they are; not for users.
+/// Called by shared forms to pass themselves on to `tile!`; not for users.
 #[doc(hidden)]
 #[proc_macro]
 pub fn tile_step(input: TokenStream) -> TokenStream {
     tile::told(input.into()).into()
 }
 
-/// Makes a machine's tile set out of groups of tiles, with the tables to choose among them.
+/// Combines groups of tiles into a machine's tile set, with the tables for instruction selection.
 ///
 /// ```
 /// # fn main() {}
@@ -256,14 +257,15 @@ pub fn tileset(input: TokenStream) -> TokenStream {
     tile::tileset(input.into()).into()
 }
 
-/// What groups call to hand their patterns on; not for users.
+/// Called by groups to pass their patterns on; not for users.
 #[doc(hidden)]
 #[proc_macro]
 pub fn tileset_step(input: TokenStream) -> TokenStream {
     tile::step(input.into()).into()
 }
 
-/// Adds operators to the vocabulary: what they take, give and mean. The module it stands in names them elsewhere.
+/// Adds operators to the vocabulary: their operands, results and meanings. Other macros refer to them by the path of the module
+/// that contains the invocation.
 ///
 /// ```
 /// use azulejo::prelude::*;
@@ -303,7 +305,7 @@ pub fn operators(input: TokenStream) -> TokenStream {
     operators::operators(input.into()).into()
 }
 
-/// Makes rewrite rules from rows of patterns. See the head of `src/rules/mod.rs` of the package `azulejo`.
+/// Defines rewrite rules by rows of patterns. See the head of `src/rules/mod.rs` of the package `azulejo`.
 ///
 /// ```
 /// use azulejo::prelude::*;
@@ -344,9 +346,9 @@ pub fn rewrite(input: TokenStream) -> TokenStream {
     rewrite::rewrite(input.into()).into()
 }
 
-/// Says what opcodes mean, in a small typed language; see the template book.
+/// Defines the meanings of opcodes in a small typed language; see the template book.
 ///
-/// Each row is `Enum::Opcode => expression`. The value of the expression goes to the opcode's output.
+/// Each row is `Enum::Opcode => expression`. The value of the expression is written to the opcode's output.
 ///
 /// ```
 /// use azulejo::prelude::*;
@@ -377,7 +379,7 @@ pub fn template(input: TokenStream) -> TokenStream {
     template::template(input.into()).into()
 }
 
-/// Macros of the template language that several `template!` share.
+/// Defines macros of the template language that several `template!`s share.
 ///
 /// ```
 /// use azulejo::prelude::*;
@@ -410,27 +412,27 @@ pub fn template(input: TokenStream) -> TokenStream {
 /// # }
 /// ```
 ///
-/// `use path::object_model;` at the start of a `template!` brings them there; `pub` ones into other crates too.
+/// `use path::object_model;` at the start of a `template!` imports them. Those marked `pub` can be imported by other crates, too.
 #[proc_macro]
 pub fn template_macros(input: TokenStream) -> TokenStream {
     template::shared::template_macros(input.into()).into()
 }
 
-/// What shared macros call to tell `template!` what they are; not for users.
+/// Called by shared macros to pass themselves on to `template!`; not for users.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __template_macros(input: TokenStream) -> TokenStream {
     template::shared::with_macros(input.into()).into()
 }
 
-/// What a struct's macro calls to tell `template!` its fields; not for users.
+/// Called by a struct's macro to describe its fields to `template!`; not for users.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __template_fields(input: TokenStream) -> TokenStream {
     template::fields::told(input.into()).into()
 }
 
-/// What an enum's macro calls to tell `template!` its opcodes; not for users.
+/// Called by an enum's macro to describe its opcodes to `template!`; not for users.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __template(input: TokenStream) -> TokenStream {

@@ -1,8 +1,8 @@
-//! `operators!`: rows of a user's own operators.
+//! `operators!`: rows that define a user's own operators.
 //!
-//! In: rows `name: (operands) [constants] -> result, types, properties => meaning`. Out: `ROWS`, the rows as the
-//! vocabulary holds them, and a macro that hands the rows on: `tileset!` and other macros have to know, while
-//! they run, what the operators take. Both live in the module the macro stands in, which stands for the rows:
+//! In: rows `name: (operands) [constants] -> result, types, properties => meaning`. Out: `ROWS`, the rows in the
+//! vocabulary's form, and a macro that passes the rows on, because `tileset!` and other macros need the operators' signatures at
+//! expansion time. Both are items of the module that contains the invocation, and the path of that module denotes the rows:
 //! `operators = crate::my_ops`.
 
 use azulejo_core::grammar::TypeSpec;
@@ -14,7 +14,7 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser, Result};
 use syn::{Attribute, Error, Expr, Token, bracketed, parenthesized};
 
-/// A row as it is written.
+/// One parsed row.
 pub(crate) struct Row {
     docs: Vec<Attribute>,
     name: Ident,
@@ -24,7 +24,7 @@ pub(crate) struct Row {
     types: u8,
     cast: Cast,
     props: Props,
-    /// All before the arrow to the meaning.
+    /// The tokens before the arrow to the meaning.
     head: TokenStream,
     meaning: Option<Expr>,
 }
@@ -37,7 +37,7 @@ pub(crate) fn operators(input: TokenStream) -> TokenStream {
     }
 }
 
-/// Rows with meanings, separated by commas; or rows that were handed on, closed by semicolons.
+/// Rows with meanings, separated by commas; or rows passed on by a macro, each terminated by a semicolon.
 pub(crate) fn rows(input: ParseStream) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     while !input.is_empty() {
@@ -139,7 +139,7 @@ fn param(name: &Ident) -> Result<Param> {
     })
 }
 
-/// `i32|i64`, `signed`, `pure`, … in any order.
+/// Parses one of `i32|i64`, `signed`, `pure`, …; their order is free.
 fn property(input: ParseStream, row: &mut Row) -> Result<()> {
     let name: Ident = input.parse()?;
     match name.to_string().as_str() {
@@ -218,7 +218,7 @@ impl Row {
         }
     }
 
-    /// The row as the grammar reads it; without a meaning. The memory is kept until the compiler exits.
+    /// The row as the grammar needs it, without the meaning. Its memory is leaked.
     pub(crate) fn info(&self) -> OpInfo {
         OpInfo {
             name: String::leak(self.name.to_string()),

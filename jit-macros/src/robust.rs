@@ -1,6 +1,6 @@
-//! Whatever tokens a macro is given, it answers with tokens: code, or errors. It never panics.
+//! Every macro answers arbitrary tokens with tokens: code, or errors. It never panics.
 //!
-//! Tokens are changed at random in what this repository really hands to the macros, since tokens without any sense are
+//! The inputs are random mutations of this repository's own invocations of the macros, since entirely random tokens are
 //! refused at the first one.
 
 use azulejo_core::fuzzing::Random;
@@ -8,7 +8,7 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenS
 use std::path::Path;
 use std::str::FromStr;
 
-/// What each macro is tried with.
+/// The number of inputs for each macro.
 const ROUNDS: u64 = 1500;
 
 const WORDS: [&str; 50] = [
@@ -37,7 +37,7 @@ fn token(random: &mut Random, depth: usize) -> TokenTree {
 }
 
 fn delimiter(random: &mut Random) -> Delimiter {
-    // The last is what a macro's argument comes in.
+    // The last is the delimiter of a fragment that `macro_rules!` substitutes.
     [Delimiter::Parenthesis, Delimiter::Brace, Delimiter::Bracket, Delimiter::None][random.below(4)]
 }
 
@@ -49,7 +49,7 @@ fn count(tokens: &TokenStream) -> usize {
     tokens.clone().into_iter().map(inside).sum()
 }
 
-/// Changes about one token in `n`.
+/// Mutates about one token in `n`.
 fn mutate(random: &mut Random, tokens: TokenStream, n: usize) -> TokenStream {
     let mut out: Vec<TokenTree> = Vec::new();
     for mut tree in tokens {
@@ -73,8 +73,8 @@ fn mutate(random: &mut Random, tokens: TokenStream, n: usize) -> TokenStream {
     out.into_iter().collect()
 }
 
-/// Tries a macro with changed tokens of each seed, and with senseless ones. Some are refused and some are not, or
-/// this would try nothing but the first few checks.
+/// Expands a macro on mutations of seeds, and on random tokens. Some inputs must be refused and some accepted; otherwise
+/// the test would exercise only the first few checks.
 fn try_all(seed: impl Fn(&mut Random) -> TokenStream, expand: fn(TokenStream) -> TokenStream) {
     let mut n_right = 0;
     for round in 0..ROUNDS {
@@ -100,7 +100,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What stands inside the first `name! {` of a file.
+/// The text inside the first `name! {` of a file.
 fn inside(path: &str, name: &str) -> String {
     let text = read(path);
     let tokens = TokenStream::from_str(&text).expect("a file of ours is tokens");
@@ -121,7 +121,7 @@ fn find(tokens: TokenStream, name: &str) -> Option<TokenStream> {
     None
 }
 
-/// Some of the lines of a macro's body that look like rows, between what must stand around them.
+/// Some of the lines of a macro's body that look like rows, wrapped in the tokens that they need around them.
 fn rows(random: &mut Random, text: &str, head: &str, is_row: fn(&str) -> bool) -> TokenStream {
     let rows: Vec<&str> = text.lines().map(str::trim).filter(|line| is_row(line)).collect();
     let chosen: Vec<&str> = (0..1 + random.below(4)).map(|_| rows[random.below(rows.len())]).collect();
@@ -131,10 +131,10 @@ fn rows(random: &mut Random, text: &str, head: &str, is_row: fn(&str) -> bool) -
 #[test]
 fn tile() {
     let text = read("jit-x64/src/tiles/int.rs") + &read("jit-x64/src/tiles/divide.rs");
-    // What an operator of a list stands for is not in the row.
+    // Rows of operator lists are left out, since the operators are not part of the row.
     let is_row = |line: &str| line.contains("=> |cx, t|") && line.ends_with(',') && !line.starts_with('_');
     try_all(|random| rows(random, &text, "pub group some;", is_row), crate::tile::tile);
-    // Groups hand patterns on without what emits them.
+    // Groups pass patterns on without their emitters.
     let patterns: Vec<&str> = text.lines().filter(|line| is_row(line.trim())).collect();
     let patterns: Vec<String> = patterns
         .iter()
@@ -249,7 +249,7 @@ fn template() {
     let text = read("tests/rig/src/opcodes.txt");
     let opcodes: Vec<&str> =
         text.lines().filter(|line| line.contains("=>") && !line.starts_with('#')).collect();
-    // As the enum's own macro hands it on.
+    // The form in which the enum's own macro passes it on.
     let described = |random: &mut Random| {
         let (mut enumeration, mut rows) = (String::new(), String::new());
         for _ in 0..1 + random.below(4) {

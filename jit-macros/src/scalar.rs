@@ -1,7 +1,7 @@
-//! `#[derive(Scalar)]`: an enum whose variants are numbers, as Rust functions take and return it that templates call.
+//! `#[derive(Scalar)]`: fieldless enums as parameters and results of Rust functions that templates call.
 //!
-//! In: an enum without fields and with `#[repr(u8)]` or another integer. Out: what makes a variant of a number, by comparing, and a
-//! number of a variant.
+//! In: an enum without fields and with `#[repr(u8)]` or another integer type. Out: the conversions from a number to a variant, by
+//! comparison, and from a variant to its number.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -23,7 +23,7 @@ fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         return Err(Error::new_spanned(&input.generics, "an enum of numbers has no parameters"));
     }
     let repr = repr(input)?;
-    // The scalar that templates call it, and what they hold it in.
+    // The name of the scalar type in templates, and the Rust type that holds it.
     let scalar = match repr.to_string().as_str() {
         "usize" => "u64".to_string(),
         "isize" => "i64".to_string(),
@@ -40,7 +40,7 @@ fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         }
     }
     let variants: Vec<&Ident> = data.variants.iter().map(|variant| &variant.ident).collect();
-    // Numbers that are compared: constants of Rust are no patterns where they are expressions.
+    // The arms compare in guards, since a variant cast to an integer is an expression and cannot be a pattern.
     let arms = variants.iter().map(|variant| {
         quote!(number if number == #name::#variant as #repr => ::core::option::Option::Some(#name::#variant),)
     });
@@ -79,7 +79,7 @@ fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     })
 }
 
-/// The integer that the enum is represented as.
+/// The integer type of the enum's `#[repr]`.
 fn repr(input: &DeriveInput) -> syn::Result<Ident> {
     let mut found = None;
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {

@@ -1,7 +1,7 @@
-//! Checked rules as Rust.
+//! Generates Rust for checked rules.
 //!
-//! Each form of a rule is a function that matches from the root down and builds the right side. They are called
-//! from one function for each root operator, which branches as a [`Dispatch`] says.
+//! Each form of a rule becomes a function that matches from the root down and builds the right side. One function for each root
+//! operator calls them, branching as the [`Dispatch`] says.
 
 use crate::kept::Kept;
 use azulejo_core::vocab::op::Param;
@@ -12,7 +12,7 @@ use azulejo_lang::rewrite::{Dispatch, Rule, dispatch};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 
-/// The rules as a static.
+/// The static that holds the rules.
 pub(crate) fn expand(rules: &Rules, checked: &[Rule], kept: &Kept) -> TokenStream {
     let [attributes, visibility] = [&rules.attributes, &rules.visibility].map(|tokens| kept.print(tokens));
     let name = kept.print(std::slice::from_ref(&rules.name));
@@ -62,12 +62,12 @@ fn ty(ty: Type) -> TokenStream {
     quote!(Type::#name)
 }
 
-/// The function that tries a form of a rule.
+/// The name of the function for a form of a rule.
 fn form_name((rule, form): (usize, usize)) -> Ident {
     format_ident!("rule_{rule}_{form}")
 }
 
-/// Tries what a tree says.
+/// The branches for a decision tree.
 fn branch(tree: &Dispatch) -> TokenStream {
     match tree {
         Dispatch::Try(forms) => {
@@ -91,7 +91,7 @@ fn branch(tree: &Dispatch) -> TokenStream {
     }
 }
 
-/// The state of making one form's function.
+/// The state of generating the function for one form.
 struct Matching<'a> {
     rule: &'a Rule,
     kept: &'a Kept,
@@ -159,7 +159,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// The one type a variable always has, if it has.
+    /// The type of a variable, if it is the same in all assignments.
     fn only_type(&self, var: usize) -> Option<Type> {
         only_type(self.rule, var)
     }
@@ -252,7 +252,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// The types must be among those for which both sides mean something.
+    /// Emits the check that the types are one of the legal assignments.
     fn assignment(&mut self) {
         let free: Vec<usize> = (0..self.rule.n_types).filter(|var| self.only_type(*var).is_none()).collect();
         if free.is_empty() {
@@ -317,7 +317,7 @@ fn type_of(rule: &Rule, var: usize) -> TokenStream {
     }
 }
 
-/// A constant expression as an `i64`, or what a function takes.
+/// A constant expression, as an `i64` or as an argument of a function.
 fn value(rule: &Rule, expression: &Value, kept: &Kept) -> TokenStream {
     match expression {
         Value::Literal(Literal::Int(value)) => quote!(#value),
@@ -347,7 +347,7 @@ fn bits(rule: &Rule, var: usize, expression: &Value, kept: &Kept) -> TokenStream
     }
 }
 
-/// What a test needs to try a rule: a function that builds the left side, and the row that names it.
+/// The data for testing a rule: a function that builds the left side, and the table row that refers to it.
 fn case(rule: &Rule, number: usize) -> (TokenStream, TokenStream) {
     let (left, apply) = (format_ident!("left_{number}"), format_ident!("apply_{number}"));
     let Matched::Node(root) = &rule.forms[0] else { unreachable!("a rule's root is a node") };

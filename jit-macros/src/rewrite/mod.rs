@@ -1,7 +1,8 @@
-//! `rewrite!`: rows of patterns become one matcher.
+//! `rewrite!`: compiles rows of patterns into a matcher.
 //!
-//! [`azulejo_lang::rewrite`] makes typed rules of tokens. [`expand`] makes of these a function grouped by the root's operator and by its
-//! operands' operators, and the data that lets a test build each rule's left side. All mistakes are reported at once, each on its token.
+//! [`azulejo_lang::rewrite`] turns tokens into typed rules. From these [`expand`] generates a matcher that dispatches on the
+//! operators of the root and of its operands, and the data with which a test builds each rule's left side. All errors are
+//! reported together, each at its token.
 
 mod expand;
 
@@ -10,7 +11,7 @@ use azulejo_lang::Errors;
 use azulejo_lang::rewrite::{Rule, check, parse};
 use proc_macro2::TokenStream;
 
-/// What `rewrite!` expands to.
+/// Expands `rewrite!`.
 pub(crate) fn rewrite(input: TokenStream) -> TokenStream {
     let kept = Kept::default();
     let (rules, unread) = parse(kept.read(input));
@@ -20,6 +21,6 @@ pub(crate) fn rewrite(input: TokenStream) -> TokenStream {
         expand::expand(&rules, &checked, &kept)
     });
     let complaints = kept.complaints(&errors);
-    // The matcher is made even of what is left after mistakes, so that its users do not fail as well.
+    // The matcher is generated from the remaining rules even after errors, so that its users do not report further ones.
     quote::quote! { #complaints #expansion }
 }

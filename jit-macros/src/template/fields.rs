@@ -1,7 +1,7 @@
-//! `(&field Struct, name)`: asking structs for their fields.
+//! `(&field Struct, name)`: requests the fields of structs.
 //!
-//! In: the rows of a `template!`, in which structs are named so. Each is asked for its fields, by the macro that `derive(Fields)`
-//! makes, before the rows are read; what they say stands in front of the rows from then on ([`Structs`]).
+//! In: the rows of a `template!` with such expressions. Before the rows are parsed, the macro that `derive(Fields)` defines for
+//! each struct is called. The descriptions that these macros return precede the rows from then on ([`Structs`]).
 
 use crate::kept::Kept;
 use azulejo_lang::reader::Reader;
@@ -10,7 +10,7 @@ use azulejo_lang::token::{Delimiter, Token, text};
 use proc_macro2::TokenStream;
 use quote::quote;
 
-/// The next struct to be asked: its path. What is in front of the rows are structs that have told.
+/// The path of the next struct to request. The known structs precede the rows.
 pub(super) fn unknown(rows: Vec<Token>) -> Option<Vec<Token>> {
     let mut reader = Reader::new(rows);
     let known = Structs::read(&mut reader);
@@ -19,7 +19,7 @@ pub(super) fn unknown(rows: Vec<Token>) -> Option<Vec<Token>> {
     named.into_iter().find(|path| !known.know(&text(path)))
 }
 
-/// The structs of all `(&field Struct, …)`.
+/// Collects the structs of all `(&field Struct, …)`.
 fn find(tokens: Vec<Token>, named: &mut Vec<Vec<Token>>) {
     for token in tokens {
         let Token::Group(group) = token else { continue };
@@ -33,7 +33,7 @@ fn find(tokens: Vec<Token>, named: &mut Vec<Vec<Token>>) {
     }
 }
 
-/// Goes on with `template!` when a struct has told its fields: `{ fields } { { path } { rows } }`.
+/// Resumes `template!` with the description of a struct: `{ fields } { { path } { rows } }`.
 pub(crate) fn told(input: TokenStream) -> TokenStream {
     let kept = Kept::default();
     let mut reader = Reader::new(kept.read(input));

@@ -1,7 +1,7 @@
-//! Write a checked template as plain Rust, for the interpreter.
+//! Generates the interpreter's Rust for a checked template.
 //!
-//! In: a [`Typed`] tree. Out: a Rust expression. Made from the tree alone and not from its lowering, so that rustc's
-//! reading of a template and the compilers' are independent of each other.
+//! In: a [`Typed`] tree. Out: a Rust expression. It is generated from the tree alone and not from the lowered steps, so that
+//! rustc's reading of a template and the compilers' are independent of each other.
 
 use super::print::{bits, sig};
 use crate::kept::Kept;
@@ -38,7 +38,7 @@ struct Writer<'a> {
     kept: &'a Kept,
 }
 
-/// The Rust type that holds values of a type.
+/// The Rust type that represents a type.
 fn rust(ty: Type) -> TokenStream {
     match ty {
         Type::Flag => quote!(bool),
@@ -54,7 +54,7 @@ fn variable(number: usize) -> syn::Ident {
     format_ident!("value{number}")
 }
 
-/// The loop of a sequence with marks, and the variable that says where it goes on.
+/// The label of the loop for a sequence with marks, and the variable that selects the next run.
 fn marks(sequence: usize) -> (syn::Lifetime, syn::Ident) {
     (syn::Lifetime::new(&format!("'sequence{sequence}"), Span::call_site()), format_ident!("from{sequence}"))
 }
@@ -69,7 +69,7 @@ impl Writer<'_> {
         format_ident!("operand{at}")
     }
 
-    /// The place of a register operand.
+    /// The slot of a register operand.
     fn slot(&self, at: usize) -> TokenStream {
         let kind = self.opcode.operands[at].kind;
         if matches!(kind, OperandKind::Pop | OperandKind::Push) {
@@ -154,7 +154,7 @@ impl Writer<'_> {
                     }
                     _ => quote!(0),
                 };
-                // The low bits are at a slot's end where bytes stand in the other order.
+                // On a big-endian host the low bits are at the end of the slot.
                 quote!({
                     #slot = #value;
                     let before = if cfg!(target_endian = "big") { 8 - #width } else { 0 };
@@ -165,7 +165,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A loop around the runs of a sequence: a variable says from which run on it goes.
+    /// Emits a loop around the runs of a sequence. A variable selects the run at which the next iteration starts.
     fn marked(&self, sequence: usize, runs: &[Vec<Typed>], typed: &Typed) -> TokenStream {
         let (label, from) = marks(sequence);
         let steps = |run: &[Typed]| {
@@ -315,7 +315,7 @@ impl Writer<'_> {
         })
     }
 
-    /// An operator of `operators!`: its meaning, which works on bits.
+    /// A use of an operator from `operators!`, by its meaning, which works on bits.
     fn operator_of_user(&self, typed: &Typed, args: Vec<TokenStream>) -> TokenStream {
         let Kind::Op { op, sig, args: operands, imm, .. } = &typed.kind else {
             unreachable!("it is an operator")
@@ -393,12 +393,12 @@ impl Writer<'_> {
         }
     }
 
-    /// A call by a function pointer of the stated convention: rustc checks arguments and result.
+    /// A call through a function pointer of the stated convention. Rustc checks arguments and result.
     fn call_path(&self, call: &Call, path: &[Token], typed: &Typed) -> TokenStream {
         let (abi, path) = (call.abi.name(), self.kept.print(path));
-        // One name wherever it stands: spans of the user's tokens would make them different ones.
+        // One identifier for all uses: with the spans of the user's tokens they would be different names.
         let (function, result) = (format_ident!("function"), format_ident!("result"));
-        // A template that is not marked `unsafe` cannot call what is.
+        // A template that is not marked `unsafe` cannot call unsafe functions.
         let unsafety = call.is_unsafe.then(|| quote!(unsafe));
         let holes = call.args.iter().map(|_| quote!(_));
         let values: Vec<TokenStream> = call.args.iter().map(|(arg, _)| self.expression(arg)).collect();
@@ -409,15 +409,15 @@ impl Writer<'_> {
         let binding =
             quote_spanned!(span=> let #function: #unsafety extern #abi fn(#(#holes),*) -> _ = #path;);
         let refusal = refusal(call, span);
-        // What the function keeps on the stack is not to be in the interpreter's frame.
+        // `black_box` prevents inlining, which would move the function's stack use into the interpreter's frame.
         let hidden = quote!(let #function = ::core::hint::black_box(#function););
         quote!({ #refusal #binding #hidden #before let #result = #function(#(#args),*); #taken })
     }
 
-    /// A call of an address, whose type the template's author vouches for.
+    /// A call of an address. The template's author vouches for its type.
     fn call_value(&self, call: &Call, value: &Typed, typed: &Typed) -> TokenStream {
         let (abi, ret, address) = (call.abi.name(), rust(typed.ty), self.expression(value));
-        // A type without a sign would be extended by the wrong one.
+        // The parameter types keep the scalars' signs, which decide how narrow arguments are extended.
         let types = call.args.iter().map(|(_, scalar)| match scalar {
             Scalar::Ptr => format_ident!("usize"),
             scalar => format_ident!("{}", scalar.name()),
@@ -433,7 +433,7 @@ impl Writer<'_> {
     }
 }
 
-/// Where compiled frames cannot be unwound, nothing that unwinds is called without a function in between that stops it.
+/// Where compiled frames cannot be unwound, the compile error for a direct call of a function that may unwind.
 fn refusal(call: &Call, span: Span) -> Option<TokenStream> {
     let message = format!(
         "a panic cannot pass through compiled code on Windows, so \"{}\" cannot be called; \

@@ -1,10 +1,10 @@
-//! `template!`: what opcodes mean.
+//! `template!`: the meanings of opcodes.
 //!
-//! What rows mean is found out by [`azulejo_lang::template`]; here are the macros' ways to ask for what it needs, and what is printed.
+//! [`azulejo_lang::template`] compiles the rows. This module requests the descriptions that the rows need, and prints the result.
 //!
 //! In: rows `Enum::Opcode => expression`, macros, and (by way of the enum's own macro) the description of the
 //! opcodes. Out: for each row an implementation of `Semantics`: the static template for the compilers, and a
-//! Rust function for the interpreter. Every row is looked at, so that all that is wrong is told at once.
+//! Rust function for the interpreter. Every row is checked, so that all errors are reported together.
 
 pub(crate) mod fields;
 mod interpret;
@@ -25,7 +25,7 @@ use proc_macro2::{Group, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::parse::Parser;
 
-/// Expands `template!`: asks for shared macros, then the enum for its opcodes.
+/// Expands `template!`: requests shared macros, then the enum's opcodes.
 pub(crate) fn template(input: TokenStream) -> TokenStream {
     let kept = Kept::default();
     let tokens = kept.read(input.clone());
@@ -43,7 +43,7 @@ pub(crate) fn template(input: TokenStream) -> TokenStream {
     }
     let mut errors = Errors::default();
     let source = Source::read(tokens, &mut errors);
-    // With a row the enum is known, and what is wrong is told with all that is wrong in its light.
+    // One row suffices to know the enum. Errors are then reported in the next step, together with all others.
     let Some(Row { path, .. }) = source.rows.first() else {
         return kept.complaints(&errors);
     };
@@ -51,12 +51,12 @@ pub(crate) fn template(input: TokenStream) -> TokenStream {
     quote! { #path! { [::azulejo::__private::macros::__template] { #input } } }
 }
 
-/// What is told whoever calls the macros that other macros call.
+/// The error for a user who calls a macro that is meant for other macros only.
 fn not_for_users() -> Error {
     Error::new(Place::NOWHERE, "this is called by `template!` only")
 }
 
-/// Goes on with `template!` when the enum has told its opcodes.
+/// Resumes `template!` with the description of the enum.
 pub(crate) fn described(input: TokenStream) -> TokenStream {
     let kept = Kept::default();
     let mut reader = Reader::new(kept.read(input.clone()));
@@ -72,7 +72,7 @@ pub(crate) fn described(input: TokenStream) -> TokenStream {
             Ok(rows) => rows,
             Err(error) => return error.into_compile_error(),
         },
-        // The operators are known to the module they are defined in.
+        // Only the module that defines the operators knows them.
         (Some(path), None) => {
             return quote! { #path::__operators! { { ::azulejo::__private::macros::__template } #input } };
         }
@@ -112,18 +112,18 @@ pub(crate) fn described(input: TokenStream) -> TokenStream {
     output
 }
 
-/// What the enum's macro tells.
+/// The description of an enum, from the enum's macro.
 struct Description {
-    /// The module of the operators it was derived with.
+    /// The path of the operators that the enum was derived with.
     operators: Option<TokenStream>,
     opcodes: Vec<Described>,
 }
 
-/// What it tells of an opcode.
+/// The description of an opcode.
 struct Described {
     name: String,
     operands: Vec<Operand>,
-    /// The operands' fields, as a pattern names them.
+    /// The operands' fields, for use in patterns.
     members: Vec<TokenStream>,
 }
 
@@ -133,7 +133,7 @@ impl Description {
     }
 }
 
-/// Reads `enum Op; operators { crate::my_ops } opcode Add struct { dst: Out i64, … } …`.
+/// Parses `enum Op; operators { crate::my_ops } opcode Add struct { dst: Out i64, … } …`.
 fn description_of(tokens: Vec<Token>, kept: &Kept) -> Option<Description> {
     let mut reader = Reader::new(tokens);
     reader.next()?;
@@ -166,7 +166,7 @@ fn description_of(tokens: Vec<Token>, kept: &Kept) -> Option<Description> {
     Some(Description { operators, opcodes })
 }
 
-/// Stands for the meaning of an opcode whose row is wrong, so that nobody complains that it has none.
+/// A stand-in for the meaning of an opcode whose row is wrong, so that it is not reported as missing.
 fn placeholder(row: &Row, description: &Description, kept: &Kept) -> TokenStream {
     let path = kept.print(&row.path);
     let Some(number) = description.number(row) else {
@@ -195,7 +195,7 @@ fn placeholder(row: &Row, description: &Description, kept: &Kept) -> TokenStream
     }
 }
 
-/// The warnings of a template.
+/// The warnings of a template, as items at which rustc warns.
 fn warnings(warnings: &[Warning], opcode: &Opcode, kept: &Kept) -> TokenStream {
     let warning = |warning: &Warning| {
         let (note, span) = (warning.message(opcode), natives::shown_at(kept.span(warning.place)));
@@ -226,7 +226,7 @@ fn expand(
     };
     let Described { name, operands, members } = &opcodes[number];
     let opcode = Opcode { name: name.clone(), place: row.name.place, operands: operands.clone() };
-    // What is wrong with a row that could not be read has been told.
+    // The errors of a row that did not parse were reported already.
     let Some(compiled) = compile(row, &opcode, vocab, source)? else {
         return Ok(placeholder(row, description, kept));
     };
@@ -239,15 +239,15 @@ fn expand(
         let local = format_ident!("operand{at}");
         quote!(#member: #local)
     });
-    // All of it at the row's name, so that a second row for the opcode is reported there. But it is this macro's: what is
-    // `unsafe` in it is none of the crate's, which may forbid that.
+    // All tokens are located at the row's name, so that a second row for the opcode is reported there. But they have this macro's
+    // hygiene: its `unsafe` is not the crate's, which may forbid unsafe code.
     let span = natives::shown_at(kept.span(row.name.place));
     let mut content = Group::new(
         proc_macro2::Delimiter::Brace,
         quote! {
                 const TEMPLATE: &'static __template::Template = &#template;
 
-                // Without optimization an interpreter with all of its arms in one function takes hundreds of KiB of stack.
+                // Without optimization an interpreter with all arms inlined into one function takes hundreds of KiB of stack.
                 #[cfg_attr(not(debug_assertions), inline(always))]
                 unsafe fn run(
                     op: &#path,
@@ -266,7 +266,7 @@ fn expand(
     let implementation = quote_spanned! {span=>
         unsafe impl __bytecode::Semantics<#number> for #path #content
     };
-    // What is the crate's is the word that the row says.
+    // Only the row's own word `unsafe` belongs to the crate.
     let said = row.is_unsafe.map(|said| quote_spanned!(kept.span(said)=> const _: () = unsafe {};));
     Ok(quote! {
         #warnings
@@ -281,7 +281,7 @@ fn expand(
             use ::azulejo::__private::core::vocab::meaning as __meaning;
             #natives
             #said
-            // SAFETY: both are made from the same checked template.
+            // SAFETY: both are generated from the same checked template.
             #implementation
         };
     })

@@ -1,13 +1,13 @@
-//! Functions that stand between a template and the Rust function that it calls.
+//! Native functions: wrappers between a template and the Rust function that it calls.
 //!
-//! In: a call without a convention. Out: a function of the convention that compiled code calls, which takes what the
-//! template passes and calls the Rust function with it. Both tiers call that one, and rustc checks the call in it like
-//! any other: so the Rust function may have any convention, and a panic in it may pass.
+//! In: a call without a stated convention. Out: a function with the convention of compiled code, which takes the
+//! template's arguments and calls the Rust function with them. All tiers call this wrapper, and rustc checks the call in it like
+//! any other. So the Rust function may have any convention, and a panic may unwind through it.
 //!
-//! The interpreter calls it too, and has none of it in its own loop: what one Rust function keeps on the stack would
-//! otherwise be kept for every opcode, and once for each call of the interpreter that is active.
+//! The interpreter calls the wrapper too, and never inlines it into its loop. Otherwise the stack space of each Rust function
+//! would be part of the interpreter's frame for every opcode, once for each active call of the interpreter.
 //!
-//! On Windows, where compiled frames cannot be unwound, this function is one that a panic may not leave: the process
+//! On Windows, where compiled frames cannot be unwound, a panic must not leave the wrapper: the process
 //! is aborted with a message.
 
 use crate::kept::Kept;
@@ -16,12 +16,12 @@ use azulejo_lang::template::ast::{Argument, Leads, Native, Passing};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 
-/// The name of the function that makes a template's call of this number.
+/// The name of the native function for the call of this number.
 pub(super) fn name(number: usize) -> Ident {
     format_ident!("native{number}")
 }
 
-/// The Rust type that a scalar is passed as: at least 32 bits, of which a function may not expect more than it reads.
+/// The Rust type in which an argument is passed: at least 32 bits, so that the callee never expects more bits than are defined.
 pub(super) fn passed(passing: Passing) -> Ident {
     let name = match passing {
         Passing::Bool => "u32",
@@ -32,12 +32,12 @@ pub(super) fn passed(passing: Passing) -> Ident {
     Ident::new(name, Span::call_site())
 }
 
-/// The Rust type that templates hold a scalar as.
+/// The Rust type in which templates hold a scalar.
 fn held(scalar: Scalar) -> Ident {
     Ident::new(scalar.ty().name(), Span::call_site())
 }
 
-/// What a scalar or `bool` is called.
+/// The name of a scalar type or `bool`.
 fn name_of(passing: Passing, place: Span) -> Ident {
     let name = match passing {
         Passing::Bool => "bool",
@@ -46,8 +46,9 @@ fn name_of(passing: Passing, place: Span) -> Ident {
     Ident::new(name, place)
 }
 
-/// What a Rust function is given: statements that stand before its call, and the arguments. rustc has to find that each is
-/// what the function takes, and passed as it is if the function is called directly; that no reference outlives the call; and that an exclusive one to the context stands alone.
+/// The arguments of a Rust function: statements to precede the call, and the argument expressions. They make rustc check that
+/// each has the type that the function takes, and is passed unconverted if the function is called directly; that no reference
+/// outlives the call; and that an exclusive reference to the context is not aliased.
 pub(super) fn given(
     args: &[Argument],
     values: &[TokenStream],
@@ -60,7 +61,7 @@ pub(super) fn given(
     let kinds: Vec<TokenStream> = args.iter().map(|arg| kind(arg, op, is_unsafe, kept)).collect();
     let passed = std::iter::zip(args, &kinds).zip(values).map(|((arg, kind), value)| {
         let place = shown_at(kept.span(arg.place));
-        // An argument has no effect: only the call itself is for the template's author to vouch for.
+        // Converting an argument has no effects, so the template's author vouches for the call alone.
         match is_direct {
             false => quote_spanned!(place=> unsafe { __native::Argument::<'_, #kind>::pass(&this_call, #value) }),
             true => quote_spanned!(place=> unsafe { __native::Direct::<'_, #kind>::pass_directly(&this_call, #value) }),
@@ -72,7 +73,7 @@ pub(super) fn given(
         .flat_map(|second| (0..second).map(move |first| (first, second)))
         .filter(|&(first, second)| {
             match [args[first].leads, args[second].leads] {
-                // Two outputs may be one VM register.
+                // Two outputs may be the same VM register.
                 [Leads::Slot(_), Leads::Slot(_)] => true,
                 [Leads::Slot(_), _] | [_, Leads::Slot(_)] => false,
                 leads => leads.contains(&Leads::To) && !leads.contains(&Leads::Elsewhere),
@@ -95,12 +96,13 @@ pub(super) fn given(
     (before, names.iter().map(|name| quote!(#name)).collect())
 }
 
-/// Of this macro's making, and shown at a place: the tokens there may come from another macro, where names mean other things.
+/// A span with this macro's hygiene, located at a place. The tokens there may come from another macro, where names mean other
+/// things.
 pub(super) fn shown_at(place: Span) -> Span {
     Span::call_site().located_at(place)
 }
 
-/// The type that stands for what is known of an argument.
+/// The marker type for what is statically known of an argument.
 fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool, kept: &Kept) -> TokenStream {
     let place = shown_at(kept.span(arg.place));
     let kind = match arg.passing == Passing::Scalar(Scalar::Ptr) {
@@ -109,7 +111,7 @@ fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool, kept: &Kept) -> Token
             quote_spanned!(place=> place<::core::primitive::#scalar>)
         }
         true if arg.leads == Leads::To => {
-            // All tokens of one making: rustc shows the whole macro where they are of several.
+            // All tokens get the same hygiene. If they were mixed, rustc would show the whole macro.
             let of = |mut token: TokenTree| {
                 token.set_span(place);
                 token
@@ -123,7 +125,7 @@ fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool, kept: &Kept) -> Token
     quote_spanned!(place=> __native::kind::#kind)
 }
 
-/// Takes a result, of a scalar or `bool` if there is one.
+/// Converts the result, if there is one, from a scalar or `bool`.
 pub(super) fn taken(returns: Option<Passing>, result: &TokenStream, span: Span) -> TokenStream {
     match returns {
         Some(passing) => {
@@ -134,7 +136,7 @@ pub(super) fn taken(returns: Option<Passing>, result: &TokenStream, span: Span) 
     }
 }
 
-/// The functions that make these calls of a template of the enum `op`.
+/// The native functions for these calls of a template of the enum `op`.
 pub(super) fn items(natives: &[Native], op: &TokenStream, kept: &Kept) -> TokenStream {
     natives.iter().enumerate().map(|(number, native)| item(number, native, op, kept)).collect()
 }
@@ -155,12 +157,12 @@ fn item(number: usize, native: &Native, op: &TokenStream, kept: &Kept) -> TokenS
         quote!(#variable as #held)
     });
     let (before, values) = given(args, &values.collect::<Vec<_>>(), op, *is_unsafe, false, span, kept);
-    // A wrong number of arguments is shown at the function's name; but the call is of this macro's making, or rustc would tell
-    // how it is written in Rust.
+    // A wrong number of arguments is reported at the function's name. But the call has this macro's hygiene; otherwise rustc
+    // would suggest how to write it in Rust.
     let place = path.clone().into_iter().next().map_or(span, |token| token.span());
     let function = Ident::new("function", shown_at(place));
     let call = quote_spanned!(shown_at(place)=> #function(#(#values),*));
-    // A template that is not marked `unsafe` cannot call what is.
+    // A template that is not marked `unsafe` cannot call unsafe functions.
     let call = if *is_unsafe { quote!(unsafe { #call }) } else { call };
     let returned = ret.map(held).map(|ty| quote!(-> #ty));
     let taken = taken(*returns, &call, span);

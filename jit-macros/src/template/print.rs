@@ -1,4 +1,4 @@
-//! A compiled template as the tokens of a static `Template`.
+//! Prints a compiled template as the tokens of a static `Template`.
 
 use super::natives;
 use crate::kept::Kept;
@@ -10,7 +10,7 @@ use azulejo_lang::template::steps::{Access, Arguments, Callee, Code, Imm, Step, 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-/// The tokens of a template, with those of what it is where accesses may fault.
+/// The tokens of a template, including its variant for accesses that may fault.
 pub(super) fn template(template: &Template, kept: &Kept) -> TokenStream {
     let steps = template.steps.iter().map(|one| step(one, kept));
     let guarded = match &template.guarded {
@@ -29,8 +29,8 @@ pub(super) fn sig(sig: Sig) -> TokenStream {
     quote!(__vocab::Sig { from: #from, ty: #to })
 }
 
-/// An integer constant as an `i64` with its bits. Rust takes a literal for one of the type it is cast to: an unsigned one may be
-/// too large for `i64`.
+/// An integer constant as an `i64` with its bits. Rust infers the type of a literal from the cast, and an unsigned literal may
+/// not fit an `i64`.
 pub(super) fn bits(constant: &[Token], sign: Sign, kept: &Kept) -> TokenStream {
     let tokens = kept.print(constant);
     match sign {
@@ -95,7 +95,7 @@ fn imm(imm: &Imm, kept: &Kept) -> TokenStream {
     }
 }
 
-/// The code of a trap that a template says.
+/// The code of a trap that a template states.
 fn trap(code: &[Token], kept: &Kept) -> TokenStream {
     let code = kept.print(code);
     quote!(__vocab::Trap::User(#code).code())
@@ -159,7 +159,7 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
     }
 }
 
-/// Steps behind which a block starts, or nothing.
+/// The tokens of a step that ends a block; `None` for other steps.
 fn leaving(step: &Step, kept: &Kept) -> TokenStream {
     match step {
         Step::Branch { flag, then, otherwise, likelihood } => {

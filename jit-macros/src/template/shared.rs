@@ -1,8 +1,8 @@
-//! `template_macros!`: macros of the template language that several `template!` share.
+//! `template_macros!`: macros of the template language that several `template!`s share.
 //!
-//! In: `pub name { macro ^a (,x) … }`. Out: a Rust macro of that name that hands the rows on, so that importing the
-//! name imports the macros. `use path;` inside `template!` asks it. What is written `crate::…` in a macro is of the
-//! crate that defines it, wherever it is used.
+//! In: `pub name { macro ^a (,x) … }`. Out: a Rust macro of that name that passes the definitions on, so that importing the
+//! name imports the macros. `use path;` inside `template!` requests them. A path `crate::…` in a macro refers to the
+//! crate that defines the macro, wherever it is used.
 
 use crate::kept::Kept;
 use azulejo_lang::reader::Reader;
@@ -29,7 +29,7 @@ pub(crate) fn template_macros(input: TokenStream) -> TokenStream {
     output
 }
 
-/// `pub name { … }`
+/// Parses `pub name { … }`.
 fn set(reader: &mut Reader, kept: &Kept) -> Result<TokenStream, Error> {
     const USAGE: &str = "shared macros are `pub name { macro ^name (,a ,b) body }`";
     let is_public = reader.takes_word("pub");
@@ -49,7 +49,8 @@ fn set(reader: &mut Reader, kept: &Kept) -> Result<TokenStream, Error> {
     Ok(handing_on(&kept.word(&name), is_public, kept.print(&body.tokens)))
 }
 
-/// A Rust macro of this name that hands tokens on to the one that asks for them: `name! { { path of it } what it is told besides }`.
+/// A Rust macro of this name that passes tokens on to the macro that the caller names:
+/// `name! { { path of that macro } further input }`.
 pub(crate) fn handing_on(name: &Ident, is_public: bool, tokens: TokenStream) -> TokenStream {
     let tokens = for_elsewhere(tokens);
     let hidden = format_ident!("__azulejo_macros_{}", name);
@@ -69,7 +70,7 @@ pub(crate) fn handing_on(name: &Ident, is_public: bool, tokens: TokenStream) -> 
     }
 }
 
-/// Makes tokens fit for a Rust macro's result: `~` stands for `$`, which has a meaning there, and `$crate` for `crate`.
+/// Makes tokens fit for the result of a Rust macro: `$` becomes `~`, since it has a meaning there, and `crate` becomes `$crate`.
 fn for_elsewhere(tokens: TokenStream) -> TokenStream {
     let mut output = TokenStream::new();
     for token in tokens {
@@ -95,10 +96,10 @@ fn for_elsewhere(tokens: TokenStream) -> TokenStream {
     output
 }
 
-/// A path, and what stands behind it.
+/// A path, and the tokens after it.
 type Use = (Vec<Token>, Vec<Token>);
 
-/// Takes the first `use path;` off a template's tokens: the path, and what is left.
+/// Splits the first `use path;` off a template's tokens: the path, and the remaining tokens.
 pub(super) fn first_use(tokens: Vec<Token>) -> Result<Option<Use>, Error> {
     let mut reader = Reader::new(tokens);
     if !reader.takes_word("use") {
@@ -111,13 +112,13 @@ pub(super) fn first_use(tokens: Vec<Token>) -> Result<Option<Use>, Error> {
     }
 }
 
-/// Goes on with `template!` when a set has told its macros: `{ what is left } { macros }`.
+/// Resumes `template!` with the macros of a set: `{ remaining tokens } { macros }`.
 pub(crate) fn with_macros(input: TokenStream) -> TokenStream {
     let kept = Kept::default();
     let mut reader = Reader::new(kept.read(input));
     match (reader.group(Delimiter::Brace), reader.group(Delimiter::Brace)) {
         (Some(rows), Some(macros)) => {
-            // The `use` of other sets stays in front.
+            // The `use`s of other sets stay in front.
             let (mut uses, mut rest) = (TokenStream::new(), rows.tokens);
             while let Ok(Some((path, left))) = first_use(rest.clone()) {
                 let (word, path) = (Ident::new("use", Span::call_site()), kept.print(&path));

@@ -1,4 +1,4 @@
-//! Tiles and tile sets as they were written, with the places of their tokens.
+//! Tiles and tile sets as written, with spans.
 
 use crate::operators::Row;
 use azulejo_core::grammar::{Part, Rule};
@@ -7,19 +7,19 @@ use syn::{Expr, Path, Visibility};
 
 /// A tile.
 pub(crate) struct Tile {
-    /// What the grammar knows of it.
+    /// The tile as the grammar represents it.
     pub(crate) rule: Rule,
-    /// Where its name stands.
+    /// The name, with its span.
     pub(crate) name: Ident,
-    /// Where each sub-pattern stands, by its number.
+    /// The span of each sub-pattern, by its number.
     pub(crate) patterns: Vec<Span>,
-    /// Where each clause stands.
+    /// The span of each clause.
     pub(crate) clauses: Vec<Span>,
-    /// The registers that clauses name, where they stand.
+    /// The registers that clauses name, with their spans.
     pub(crate) registers: Vec<Ident>,
-    /// What is handed on: all before the arrow.
+    /// The tokens before the arrow, to be passed on.
     pub(crate) head: TokenStream,
-    /// The emitter; absent when the tile was handed on.
+    /// The emitter; `None` if the tile was passed on by a group's macro.
     pub(crate) emit: Option<Expr>,
 }
 
@@ -35,16 +35,16 @@ impl Tile {
     }
 }
 
-/// The content of a `tile!`.
+/// The contents of a `tile!`.
 pub(crate) enum Content {
     Group(Group),
-    /// A group that asks for shared forms: of `rest` the `use` is gone.
+    /// A group that uses shared forms. `rest` is the group without its first `use`.
     Asks {
         path: Path,
         header: TokenStream,
         rest: TokenStream,
     },
-    /// Forms that groups ask for.
+    /// Forms that groups can use.
     Forms {
         vis: Visibility,
         name: Ident,
@@ -52,14 +52,14 @@ pub(crate) enum Content {
     },
 }
 
-/// Tiles with a name.
+/// A named list of tiles.
 pub(crate) struct Group {
     pub(crate) vis: Visibility,
     pub(crate) name: Ident,
     pub(crate) tiles: Vec<Tile>,
 }
 
-/// The content of a `tileset!`, less what was asked for already.
+/// The contents of a `tileset!`, without the parts that were collected already.
 pub(crate) struct Header {
     pub(crate) vis: Visibility,
     pub(crate) name: Ident,
@@ -69,20 +69,20 @@ pub(crate) struct Header {
     pub(crate) machine: Path,
     pub(crate) features: Vec<Ident>,
     pub(crate) groups: Vec<Path>,
-    /// The user's operators still to be asked for.
+    /// The user's operators, if they were not collected yet.
     pub(crate) operators: Option<Path>,
-    /// Whether uncovered forms are fine: a set for a machine in the making, or a test.
+    /// Whether uncovered forms are allowed, as for a machine under construction or a test.
     pub(crate) partial: bool,
 }
 
 impl Header {
-    /// Whether nothing is left to ask for.
+    /// Whether all parts are collected.
     pub(crate) fn is_collected(&self) -> bool {
         self.extends.is_none() && self.operators.is_none() && self.groups.is_empty()
     }
 }
 
-/// What was handed on.
+/// A part that another macro passed on.
 pub(crate) enum Collected {
     /// A group's tiles.
     Group { path: Path, tiles: Vec<Tile> },

@@ -1,14 +1,14 @@
-//! Bring what the grammar refuses to the tokens it is about.
+//! Reports the grammar's errors at the tokens that caused them.
 
 use super::ast::{Header, Tile};
 use azulejo_core::grammar::{Grammar, Problem, Refusal};
 use proc_macro2::Span;
 use syn::Error;
 
-/// How many forms without a tile are told one by one.
+/// The maximum number of uncovered forms to report individually.
 const MAX_UNCOVERED: usize = 6;
 
-/// One compile error out of all refusals, each on its token.
+/// Combines all errors into one compile error, each at its token.
 pub(crate) fn errors(
     header: &Header,
     grammar: &Grammar,
@@ -60,13 +60,13 @@ fn add(all: &mut Option<Error>, span: Span, message: String) {
     }
 }
 
-/// The known name that differs least from `name`, if it differs little.
+/// The known name with the smallest edit distance to `name`, if that is small enough.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let (distance, near) = known.map(|known| (distance(name, known), known)).min()?;
     (distance <= 1 + name.len() / 4).then_some(near)
 }
 
-/// How many letters have to be inserted, dropped or changed.
+/// The number of letters to insert, drop or change.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

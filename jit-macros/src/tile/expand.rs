@@ -1,4 +1,4 @@
-//! Write the expansions of `tile!` and `tileset!`.
+//! Generates the expansions of `tile!` and `tileset!`.
 
 use super::ast::{Collected, Group, Header, Tile};
 use super::check;
@@ -14,7 +14,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::collections::BTreeMap;
 use syn::Path;
 
-/// The emitters of a group and the macro that hands its patterns on.
+/// The emitters of a group, and the macro that passes its patterns on.
 pub(crate) fn group(group: &Group) -> TokenStream {
     let Group { vis, name, tiles } = group;
     let handing_on = format_ident!("__tiles_{name}");
@@ -37,15 +37,15 @@ pub(crate) fn group(group: &Group) -> TokenStream {
     }
 }
 
-/// Asks for the next part of a set.
+/// Requests the next part of a set.
 pub(crate) fn next(header: &Header, done: TokenStream) -> TokenStream {
     let Header { vis, name, extends, machine, features, groups, operators, partial } = header;
     let partial = partial.then(|| quote!(partial;));
     let mut groups = &groups[..];
     let mut extends = extends.as_ref();
     let mut operators = operators.as_ref();
-    // Operators first: patterns of all groups may use them. The set's own tiles stand before those it extends,
-    // so that they win where they cost as much.
+    // Operators come first, since the patterns of all groups may use them. The set's own tiles precede those of the set it
+    // extends, so that they win ties in cost.
     let asked = operators.take();
     let call = if let Some(path) = asked {
         quote!(#path::__operators!)
@@ -81,7 +81,7 @@ pub(crate) fn next(header: &Header, done: TokenStream) -> TokenStream {
     }
 }
 
-/// The set itself: tables, emitters, and the macro by which another crate extends it.
+/// The complete set: tables, emitters, and the macro by which another crate extends it.
 pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
     let mut features: Vec<String> = Vec::new();
     let mut emitters = Vec::new();
@@ -130,7 +130,7 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
         Err(refusals) => {
             let errors =
                 check::errors(header, &grammar, &tiles, &refusals).map(syn::Error::into_compile_error);
-            // A well-formed set in its place, so that nothing else fails.
+            // A well-formed set takes its place, so that its users do not report further errors.
             let empty = Grammar { rules: Vec::new(), complete: false, ..grammar };
             let Ok(tables) = build(&empty) else { return errors.unwrap_or_default() };
             let set = tile_set(&tables, machine, &[], operators.as_ref());
@@ -158,7 +158,7 @@ pub(crate) fn set(header: &Header, parts: Vec<Collected>) -> TokenStream {
 
 /// The macro by which a set in another crate extends this one.
 fn export(header: &Header, grammar: &Grammar, tiles: &[Tile]) -> TokenStream {
-    // Operators are known in the crate that defines them only, and so are the sets that use them.
+    // The user's operators are known only in the crate that defines them, so sets with such operators are not exported.
     if !matches!(header.vis, syn::Visibility::Public(_)) || !grammar.vocab.extra.is_empty() {
         return TokenStream::new();
     }
@@ -285,7 +285,7 @@ fn flat_rule(rule: &FlatRule) -> TokenStream {
 
 fn tile_info(plan: &Plan, tile: &Tile, machine: &Path) -> TokenStream {
     let core = quote!(::azulejo::__private::core);
-    // A register is a constant of the machine, on the token that names it.
+    // Each register is a constant of the machine, with the span of the token that names it.
     let registers: BTreeMap<String, TokenStream> = tile
         .registers
         .iter()

@@ -1,7 +1,7 @@
-//! What names stand for in rows: operand forms, and lists of operators.
+//! Names with several meanings in rows: operand forms, and lists of operators.
 //!
-//! In: `form name { … }` and `in [ … ]`. Out: each alternative with its pattern, its cost, and what the emitter gets. Alternatives name
-//! no forms, so there is no recursion. What rows make of them is in [`super::row`].
+//! In: `form name { … }` and `in [ … ]`. Out: each alternative with its pattern, its cost, and its value for the emitter.
+//! Alternatives name no forms, so there is no recursion. [`super::row`] expands rows that use these names.
 
 use super::parse;
 use azulejo_core::grammar::pattern::has_imm;
@@ -15,39 +15,39 @@ use syn::parse::{ParseStream, Parser, Result};
 use syn::spanned::Spanned;
 use syn::{Error, Expr, Pat, Token, braced, bracketed};
 
-/// An operand in several shapes, of which a tile has one.
+/// An operand with alternative patterns. A tile has one of them.
 pub(super) struct Form {
     pub(super) name: Ident,
     pub(super) alternatives: Vec<Alternative>,
 }
 
-/// One of these shapes.
+/// One alternative of a form.
 pub(super) struct Alternative {
     pub(super) name: Ident,
     pub(super) pattern: TokenStream,
-    /// What it costs more than the cheapest.
+    /// Its cost beyond that of the cheapest alternative.
     pub(super) cost: u16,
     pub(super) counts: Counts,
-    /// What it calls the tile.
+    /// The name of its closure parameter, the tile.
     pub(super) tile: Ident,
-    /// What the emitter gets.
+    /// The value that the emitter gets for it.
     pub(super) value: Expr,
 }
 
-/// An operator of a list, and what the emitter gets with it.
+/// An operator of a list, and the value that the emitter gets with it.
 pub(super) struct Operator {
     pub(super) name: Ident,
     pub(super) value: Expr,
 }
 
-/// How many registers and constants the emitter is handed for a pattern, or a part of one.
+/// The number of registers and constants that the emitter gets for a pattern, or for a part of one.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Counts {
     pub(super) regs: usize,
     pub(super) imms: usize,
 }
 
-/// Reads forms, and nothing else, behind those that are known.
+/// Reads forms to the end of the input, and adds them to the known ones.
 pub(super) fn forms(input: ParseStream, known: &mut Vec<Form>) -> Result<()> {
     while !input.is_empty() {
         if !is_form(input) {
@@ -64,7 +64,7 @@ pub(super) fn is_form(input: ParseStream) -> bool {
     fork.parse::<Ident>().is_ok_and(|word| word == "form") && !fork.peek(Token![:])
 }
 
-/// `form name { alternative: pattern, cost => |t| value, … }`
+/// Parses `form name { alternative: pattern, cost => |t| value, … }`.
 pub(super) fn form(input: ParseStream, known: &[Form]) -> Result<Form> {
     input.parse::<Ident>()?;
     let name: Ident = input.parse()?;
@@ -129,7 +129,7 @@ fn alternative(input: ParseStream, form: &Ident, known: &[Form]) -> Result<Alter
     }
 }
 
-/// `in [operator: value, …]`
+/// Parses `in [operator: value, …]`.
 pub(super) fn list(input: ParseStream) -> Result<Vec<Operator>> {
     input.parse::<Token![in]>()?;
     let content;
@@ -156,7 +156,8 @@ impl Counts {
         counts
     }
 
-    /// Adds those of a pattern up to a symbol, in the order in which the emitter is handed them; says whether it was found.
+    /// Adds the operands of a pattern up to a symbol, in the order in which the emitter gets them. Returns whether the symbol was
+    /// found.
     pub(super) fn add_until(&mut self, pattern: &Pattern, end: Symbol) -> bool {
         match &pattern.shape {
             Shape::Symbol(symbol) if *symbol == end => return true,
@@ -166,7 +167,7 @@ impl Counts {
                 if children.iter().any(|child| self.add_until(child, end)) {
                     return true;
                 }
-                // The user's own operators are not known here.
+                // The user's own operators are not known at this point.
                 let vocab = Vocabulary { extra: &[] };
                 let has_imm = match vocab.find(op).map(|op| vocab.info(op)) {
                     Some(info) => has_imm(info) || info.is_call() && children.is_empty(),
@@ -179,14 +180,14 @@ impl Counts {
     }
 }
 
-/// What a word of a pattern is.
+/// The role of a word in a pattern.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word {
     Operator,
     Operand,
 }
 
-/// A pattern with other tokens in the place of the words that `to` knows.
+/// Replaces words of a pattern by the tokens that `to` returns for them.
 pub(super) fn replaced(
     pattern: impl IntoIterator<Item = TokenTree>,
     in_parentheses: bool,
@@ -194,7 +195,7 @@ pub(super) fn replaced(
 ) -> TokenStream {
     let mut output = TokenStream::new();
     let mut is_first = in_parentheses;
-    // Behind these stand names of types, predicates, constants and nodes.
+    // Words after these characters name types, predicates, constants and nodes.
     let mut names_other = false;
     for token in pattern {
         let was_first = core::mem::take(&mut is_first);
@@ -220,7 +221,7 @@ pub(super) fn replaced(
     output
 }
 
-/// The words that are operators or operands of a pattern.
+/// The words of a pattern that are operators or operands.
 pub(super) fn words(pattern: impl IntoIterator<Item = TokenTree>) -> Vec<(Ident, Word)> {
     let mut words = Vec::new();
     replaced(pattern, false, &mut |word, place| {

@@ -1,10 +1,10 @@
-//! `tile!` and `tileset!`: tiles as rows, their tables computed while the user's crate is compiled.
+//! `tile!` and `tileset!`: rows that define tiles, with tables computed at the user's compile time.
 //!
-//! Rows that stand for several tiles are expanded as they are read, in [`row`].
-//! `tile!` leaves the emitters in a static and a macro that hands its patterns on. `tileset!` asks one group
-//! after the other for its patterns: each time it expands to a call of the next group's macro, which calls
-//! [`step`] with what was collected so far. When none is left, the tables are computed by
-//! `azulejo_core::grammar`. Tokens keep their places all the way, so that an error points into the group.
+//! A row may stand for several tiles; [`row`] expands it while parsing.
+//! `tile!` leaves the emitters in a static, and defines a macro that passes its patterns on. `tileset!` collects the patterns of
+//! one group after the other: each time it expands to a call of the next group's macro, which calls [`step`] with the parts
+//! collected so far. When all are collected, `azulejo_core::grammar` computes the tables. Tokens keep their spans throughout, so
+//! that errors point into the group.
 
 mod ast;
 mod check;
@@ -33,7 +33,7 @@ pub(crate) fn tile(input: TokenStream) -> TokenStream {
             shared::handing_on(&name, matches!(vis, Visibility::Public(_)), tokens)
         }
         Err(error) => {
-            // A group without tiles in its place, so that the set it belongs to is not reported as well.
+            // An empty group takes its place, so that the set that uses it does not report a second error.
             let (vis, name) = (syn::Visibility::Inherited, Ident::new("unread", Span::call_site()));
             let empty = expand::group(&ast::Group { vis, name, tiles: Vec::new() });
             let error = error.into_compile_error();
@@ -42,7 +42,7 @@ pub(crate) fn tile(input: TokenStream) -> TokenStream {
     }
 }
 
-/// Goes on with `tile!` when shared forms have been told: `{ { header } { rows } } { forms }`.
+/// Resumes `tile!` with shared forms: `{ { header } { rows } } { forms }`.
 pub(crate) fn told(input: TokenStream) -> TokenStream {
     match parse::told.parse2(input) {
         Ok(content) => tile(content),
@@ -58,7 +58,7 @@ pub(crate) fn tileset(input: TokenStream) -> TokenStream {
     }
 }
 
-/// Goes on with `tileset!` when a group has handed its patterns on.
+/// Resumes `tileset!` with the patterns of a group.
 pub(crate) fn step(input: TokenStream) -> TokenStream {
     match parse::step.parse2(input) {
         Ok((header, done)) if header.is_collected() => match parse::collected.parse2(done) {

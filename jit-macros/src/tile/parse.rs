@@ -1,7 +1,7 @@
-//! Parse `tile!` and `tileset!`.
+//! Parses `tile!` and `tileset!`.
 //!
-//! Patterns are handed on through `macro_rules!`, where `$` has a meaning of its own: on the way it is spelled
-//! `~`, and both are read alike.
+//! Patterns are passed through `macro_rules!`, where `$` has a meaning of its own. There it is spelled
+//! `~`, and the parser accepts both.
 
 use super::ast::{Collected, Content, Group, Header, Tile};
 use super::{form, row};
@@ -12,7 +12,7 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Result};
 use syn::{Error, LitInt, Path, Token, Visibility, braced, parenthesized, token};
 
-/// The content of a `tile!`.
+/// Parses the contents of a `tile!`.
 pub(crate) fn content(input: ParseStream) -> Result<Content> {
     let start = input.fork();
     let vis: Visibility = input.parse()?;
@@ -43,7 +43,7 @@ pub(crate) fn content(input: ParseStream) -> Result<Content> {
     Ok(Content::Group(Group { vis, name, tiles: row::tiles(input, forms)? }))
 }
 
-/// `{ { header } { rows } } { forms }`, as a group's content.
+/// Parses `{ { header } { rows } } { forms }` into the contents of a group.
 pub(crate) fn told(input: ParseStream) -> Result<TokenStream> {
     let (asking, header, rows, forms);
     braced!(asking in input);
@@ -55,7 +55,7 @@ pub(crate) fn told(input: ParseStream) -> Result<TokenStream> {
     Ok(quote::quote!(#header { #forms } #rows))
 }
 
-/// `name: pattern -> result, cost, clauses`, up to `=>`, `;` or the end.
+/// Parses `name: pattern -> result, cost, clauses`, up to `=>`, `;` or the end.
 pub(super) fn tile(input: ParseStream) -> Result<Tile> {
     let start = input.fork();
     let name: Ident = input.parse()?;
@@ -99,7 +99,7 @@ pub(super) fn cost(number: &LitInt) -> Result<u16> {
     cost.ok_or_else(|| Error::new(number.span(), "a cost is a number from 0 to 1000"))
 }
 
-/// The tokens from `start` to where `end` is now.
+/// The tokens between two positions.
 fn between(start: ParseStream, end: ParseStream) -> TokenStream {
     let mut tokens = TokenStream::new();
     let left = end.cursor();
@@ -180,7 +180,7 @@ fn register(input: ParseStream, registers: &mut Vec<Ident>) -> Result<String> {
     Ok(name.to_string())
 }
 
-/// Numbers sub-patterns and knows which names are bound to nodes.
+/// The state of parsing a pattern: the number of sub-patterns, and the names bound to nodes.
 #[derive(Default)]
 struct Patterns {
     spans: Vec<Span>,
@@ -272,7 +272,7 @@ fn dollar_name(input: ParseStream) -> Result<Ident> {
     input.call(Ident::parse_any)
 }
 
-/// `i64`, `i32|i64`, `int`, `$t`, `$t:int`.
+/// Parses `i64`, `i32|i64`, `int`, `$t` or `$t:int`.
 fn type_spec(input: ParseStream) -> Result<TypeSpec> {
     let mut var = None;
     if peek_dollar(input) {
@@ -298,7 +298,7 @@ fn type_spec(input: ParseStream) -> Result<TypeSpec> {
     }
 }
 
-/// `pub static NAME: machine = …; features = …; groups = …;` and `extends`, in any order after the name.
+/// Parses `pub static NAME: machine = …; features = …; groups = …;` and `extends`, in any order after the name.
 pub(crate) fn header(input: ParseStream) -> Result<Header> {
     let vis = input.parse()?;
     input.parse::<Token![static]>()?;
@@ -358,7 +358,7 @@ pub(crate) fn header(input: ParseStream) -> Result<Header> {
     Ok(header)
 }
 
-/// `{ header } { what was collected }`, and behind operators' rows `{ path } { rows }`.
+/// Parses `{ header } { collected parts }`, followed for operators by `{ path } { rows }`.
 pub(crate) fn step(input: ParseStream) -> Result<(Header, TokenStream)> {
     let content;
     braced!(content in input);
@@ -373,7 +373,7 @@ pub(crate) fn step(input: ParseStream) -> Result<(Header, TokenStream)> {
     Ok((header, done))
 }
 
-/// `group { path } { tiles }`, `set { path name } { features } { tiles }`, `operators { path } { rows }`.
+/// Parses `group { path } { tiles }`, `set { path name } { features } { tiles }` and `operators { path } { rows }`.
 pub(crate) fn collected(input: ParseStream) -> Result<Vec<Collected>> {
     let mut parts = Vec::new();
     while !input.is_empty() {
@@ -415,7 +415,7 @@ fn handed_on(input: ParseStream) -> Result<Vec<Tile>> {
     Ok(tiles)
 }
 
-/// Spells `$` as `~`, so that `macro_rules!` leaves it alone.
+/// Replaces `$` by `~`, so that `macro_rules!` does not interpret it.
 pub(crate) fn without_dollars(tokens: TokenStream) -> TokenStream {
     tokens
         .into_iter()

@@ -1,8 +1,8 @@
-//! Rows that stand for several tiles.
+//! Expands rows that stand for several tiles.
 //!
-//! In: what a group holds, as it is written. Out: its tiles, as if each had been written by hand; what comes behind knows nothing of
-//! forms. A row is read once for each alternative of its form and each operator of its list, with these in the place of the names.
-//! The order of tiles decides between those that cost as much, so it is as the rows and the blocks around them stand.
+//! In: the rows of a group. Out: its tiles, as if each had been written by hand; later stages know nothing of forms.
+//! A row is parsed once for each alternative of its form and each operator of its list, with the names replaced by these.
+//! The order of tiles breaks ties in cost, so tiles keep the order of the rows and blocks.
 
 use super::ast::Tile;
 use super::form::{Alternative, Counts, Form, Operator, Word, form, is_form, list, refuse, replaced, words};
@@ -15,13 +15,13 @@ use syn::parse::{ParseStream, Parser, Result};
 use syn::spanned::Spanned;
 use syn::{Error, Expr, LitInt, Pat, Token, braced, parse_quote};
 
-/// What names stand for in a row.
+/// The meanings of names in a row.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     forms: &'a [Form],
-    /// The list of the block around it: its name and the operator whose turn it is.
+    /// The list of the enclosing block: its name, and the current operator.
     operator: Option<(&'a Ident, &'a Operator)>,
-    /// The form of the block around it, and the alternative whose turn it is.
+    /// The form of the enclosing block, and the current alternative.
     chosen: Option<(&'a Form, &'a Alternative)>,
 }
 
@@ -31,21 +31,21 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// A row as it is written.
+/// One parsed row.
 struct TileRow {
-    /// All before the emitter.
+    /// The tokens before the emitter.
     head: Vec<TokenTree>,
     emit: Expr,
 }
 
-/// A row's form: where its pattern names it, and how much of the pattern stands before that.
+/// The form that a row uses: its name in the pattern, and the operands of the pattern before it.
 struct Used<'a> {
     name: Ident,
     form: &'a Form,
     before: Counts,
 }
 
-/// The tiles of a group; it knows these forms already.
+/// Parses the tiles of a group; `forms` are the shared ones.
 pub(super) fn tiles(input: ParseStream, mut forms: Vec<Form>) -> Result<Vec<Tile>> {
     let mut tiles = Vec::new();
     while !input.is_empty() {
@@ -59,7 +59,7 @@ pub(super) fn tiles(input: ParseStream, mut forms: Vec<Form>) -> Result<Vec<Tile
     Ok(tiles)
 }
 
-/// A row, or a block of rows.
+/// Parses a row, or a block of rows.
 fn item(input: ParseStream, scope: Scope<'_>, tiles: &mut Vec<Tile>) -> Result<()> {
     if !input.peek(Token![for]) {
         if input.peek(Token![use]) {
@@ -114,7 +114,7 @@ fn row(input: ParseStream) -> Result<TileRow> {
     }
     let arrow: Option<Token![=>]> = input.parse()?;
     head.extend(arrow.to_token_stream());
-    // What is wrong before a missing arrow is said first.
+    // An error in the tokens before a missing arrow takes precedence.
     let emit = match arrow {
         Some(_) => input.parse()?,
         None => Expr::Verbatim(TokenStream::new()),
@@ -125,7 +125,7 @@ fn row(input: ParseStream) -> Result<TileRow> {
     Ok(TileRow { head, emit })
 }
 
-/// The tiles that a row stands for.
+/// Adds the tiles that a row stands for.
 fn expand(row: &TileRow, scope: Scope<'_>, tiles: &mut Vec<Tile>) -> Result<()> {
     let used = used(row, scope)?;
     if let Some((list, _)) = scope.operator {
@@ -150,7 +150,7 @@ fn expand(row: &TileRow, scope: Scope<'_>, tiles: &mut Vec<Tile>) -> Result<()> 
     Ok(())
 }
 
-/// The form of a row.
+/// Finds the form that a row uses.
 fn used<'a>(row: &TileRow, scope: Scope<'a>) -> Result<Option<Used<'a>>> {
     let mut found: Option<(Ident, &Form)> = None;
     for (word, place) in words(row.pattern().iter().cloned()) {
@@ -169,7 +169,7 @@ fn used<'a>(row: &TileRow, scope: Scope<'a>) -> Result<Option<Used<'a>>> {
         return refuse(word.span(), problem);
     }
     let Some((name, form)) = found else { return Ok(None) };
-    // `void` is no operand, so it marks the place.
+    // `void` is no operand, so it can mark the position of the form.
     let mut mark = |word: &Ident, _| (*word == name).then(|| quote!(void));
     let marked = replaced(row.pattern().iter().cloned(), false, &mut mark);
     let mut before = Counts::default();
@@ -195,7 +195,7 @@ fn check_list(row: &TileRow, list: &Ident) -> Result<()> {
     }
 }
 
-/// The tile that a row stands for, with one operator and one alternative.
+/// The tile of a row for one operator and one alternative.
 fn one(row: &TileRow, scope: Scope<'_>, form: Option<(&Used<'_>, &Alternative)>) -> Result<Tile> {
     let head = head(row, scope, form)?;
     let whole = |input: ParseStream| {
@@ -210,7 +210,7 @@ fn one(row: &TileRow, scope: Scope<'_>, form: Option<(&Used<'_>, &Alternative)>)
     Ok(tile)
 }
 
-/// All before the emitter, with what the names stand for.
+/// The tokens before the emitter, with the names replaced.
 fn head(row: &TileRow, scope: Scope<'_>, form: Option<(&Used<'_>, &Alternative)>) -> Result<TokenStream> {
     let (named, rest) = row.head.split_at(row.pattern_start());
     let (pattern, rest) = rest.split_at(row.pattern().len());
@@ -243,7 +243,7 @@ fn head(row: &TileRow, scope: Scope<'_>, form: Option<(&Used<'_>, &Alternative)>
     Ok(head)
 }
 
-/// The cost with what the alternative adds, and clauses that count a form as one operand.
+/// The tokens after the pattern: the cost with the alternative's added, and clauses with operands renumbered.
 fn behind_pattern(tokens: &[TokenTree], form: Option<(&Used<'_>, &Alternative)>) -> Result<TokenStream> {
     const USAGE: &str = "a row with a form `mem` costs `4`, or `4 + mem` with what the alternative adds";
     let mut output: Vec<TokenTree> = Vec::new();
@@ -281,7 +281,7 @@ fn behind_pattern(tokens: &[TokenTree], form: Option<(&Used<'_>, &Alternative)>)
     Ok(output.into_iter().collect())
 }
 
-/// What stands in a clause's parentheses, with the operand counted in the tile.
+/// A clause's parentheses, with the operand number of the row, in which a form counts as one, converted to that of the tile.
 fn recounted(operand: &Group, used: &Used<'_>, alternative: &Alternative) -> Result<Group> {
     let mut tokens: Vec<TokenTree> = operand.stream().into_iter().collect();
     if let Some(first) = tokens.first_mut()
@@ -304,7 +304,7 @@ fn recounted(operand: &Group, used: &Used<'_>, alternative: &Alternative) -> Res
     Ok(counted)
 }
 
-/// The emitter, with what it gets under the names.
+/// The emitter, with the names bound to their values.
 fn emitter(row: &TileRow, scope: Scope<'_>, form: Option<(&Used<'_>, &Alternative)>) -> Result<Expr> {
     if scope.operator.is_none() && form.is_none() {
         return Ok(row.emit.clone());
@@ -339,13 +339,13 @@ impl TileRow {
         self.head.first().map_or_else(Span::call_site, TokenTree::span)
     }
 
-    /// Where the pattern starts: behind the name and the colon.
+    /// The index of the pattern's first token, after the name and the colon.
     fn pattern_start(&self) -> usize {
         let colon = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
         self.head.iter().position(colon).map_or(self.head.len(), |at| at + 1)
     }
 
-    /// All between the name and the arrow to the result.
+    /// The tokens between the name and the arrow to the result.
     fn pattern(&self) -> &[TokenTree] {
         let rest = &self.head[self.pattern_start()..];
         let arrow = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == '-');

@@ -1,4 +1,4 @@
-//! What `tile!`, `tileset!` and `operators!` say about mistakes, and that what is right expands.
+//! `tile!`, `tileset!` and `operators!`: the errors that they report, and the expansion of correct input.
 
 use super::ast::{Content, Group};
 use super::{step, tile, tileset, told};
@@ -20,7 +20,7 @@ fn tokens(text: &str) -> TokenStream {
     text.parse().expect("the test's tokens are tokens")
 }
 
-/// A group that is right.
+/// Parses a group that must be correct.
 fn group(text: &str) -> Group {
     match super::parse::content.parse2(tokens(text)) {
         Ok(Content::Group(group)) => group,
@@ -29,7 +29,7 @@ fn group(text: &str) -> Group {
     }
 }
 
-/// What a set of one group says.
+/// The errors of a set that consists of one group.
 fn set(header: &str, tiles: &str) -> Vec<String> {
     let input =
         format!("{{ static SET: features = fast; {header} }} {{ group {{ crate::group }} {{ {tiles} }} }}");
@@ -213,7 +213,8 @@ fn a_form_stands_for_its_alternatives() {
         "store_elem: (store.$t:int (idx reg reg $s) reg) -> void, 5, late(2)",
     ];
     assert_eq!(rules(&format!("{MEM} {row}")), expected);
-    // Without the form in the cost all cost the same; clauses before the form count as they did; a bound form is bound.
+    // Without the form in the cost all alternatives cost the same. Clauses before the form keep their operand numbers. A bound
+    // form stays bound.
     let row = "swap: (store reg (add (load $p@mem) $p)) -> void, 6, late(0) => |cx, t| cx.swap(mem),";
     let expected = [
         "swap_base: (store reg (add (load $p@reg) $p)) -> void, 6, late(0)",
@@ -271,7 +272,7 @@ fn blocks_say_in_which_order_tiles_are_tried() {
         "sub_near_here",
     ];
     assert_eq!(names(list), expected);
-    // The same names elsewhere mean what they always do.
+    // In other positions the same names keep their usual meaning.
     let other = "mem: (add.$mem:int reg $mem@reg) -> reg, 2 => |cx, t| {},";
     assert_eq!(rules(&format!("{MEM} {other}")), ["mem: (add.$mem:int reg $mem@reg) -> reg, 2"]);
 }
@@ -286,7 +287,7 @@ fn forms_are_told_to_other_groups() {
     } }";
     assert_eq!(asks.to_string(), tokens(expected).to_string());
     let mem = MEM.replace('$', "~");
-    // The next one is asked, and knows these already.
+    // A further `use` is requested next, and the request carries the forms known so far.
     let asked = "{ { pub group a; } { use super::far; load: (load mem) -> reg, 4 => |cx, t| {} } }";
     let next = told(tokens(&format!("{asked} {{ {mem} }}"))).to_string();
     let start = "super :: far ! { { :: azulejo :: __private :: tile_step } { { pub group a ; { form mem {";
