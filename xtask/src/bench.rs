@@ -1,10 +1,10 @@
-//! Runs the benchmarks, which are a workspace of their own: they build other compilers to compare with.
+//! Runs the benchmarks, which are a workspace of their own because they depend on other compilers.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Builds with optimization and runs; the arguments are the benchmarks'. The engines that WebAssembly is compared with are
-/// built only for that suite: they take longer than all else.
+/// Builds the benchmarks in release mode and runs them with the given arguments. The engines for the WebAssembly suite are
+/// built only for that suite, since their build takes longer than everything else.
 pub(crate) fn bench(root: &Path, arguments: impl Iterator<Item = String>) -> Result<(), String> {
     let arguments: Vec<String> = arguments.collect();
     let mut command = Command::new("cargo");

@@ -1,8 +1,8 @@
-//! Finds the function and the step of the compiler that make a command fail.
+//! Finds the function and the compiler step that make a command fail.
 //!
-//! In: a command that uses azulejo, and fails. Out: which compilation is at fault, by which pass, in which step, and what that
-//! step changed. The command is run again and again with other limits (`JIT_LIMIT`): what is compiled is right under any limit, so
-//! if one more function or step makes the command fail, it is that one. The command must do the same each time.
+//! In: a command that uses azulejo, and fails. Out: the compilation, the pass and the step at fault, and the changes that this
+//! step made. The command is run repeatedly under different limits (`JIT_LIMIT`). The compiled code is correct under any limit,
+//! so if one more function or step makes the command fail, that one is at fault. The command must be deterministic.
 
 use std::fmt::Write;
 use std::fs;
@@ -10,28 +10,29 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Those that take steps, as azulejo limits them, the last one first: what a pass did wrong may not be seen without a later one.
+/// The passes that count steps, by their names in `JIT_LIMIT`, last one first: an error in one pass may show only through a later
+/// one.
 const PASSES: [&str; 6] = ["allocate", "tile", "place", "forward", "rewrite", "represent"];
 
 const USAGE: &str = "usage: cargo xtask bisect [--timeout SECONDS] -- COMMAND [ARGUMENT …]";
 
-/// How many lines of a difference are shown.
+/// The maximum number of lines of a difference to print.
 const SHOWN: usize = 60;
 
-/// What is at fault.
+/// The compilation and the steps at fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Culprit {
-    /// Which compilation, counted from 1.
+    /// The number of the compilation, counted from 1.
     function: u64,
-    /// As what was compiled, and its name.
+    /// The tier and the function's name, as in the report.
     name: String,
-    /// The passes without which it does not go wrong, each with the step that does it; the first one first. None if there is
-    /// no step that could have been left out.
+    /// The passes without which the failure disappears, each with the step at fault, in pipeline order. Empty if
+    /// the failure remains without any optional step.
     steps: Vec<(&'static str, u64)>,
 }
 
 impl Culprit {
-    /// The limits with which the command fails, and those with one step less.
+    /// The limits under which the command fails, and those with one step less.
     fn limits(&self) -> (String, String) {
         match self.steps[..] {
             [(pass, step), ..] => {
@@ -43,13 +44,13 @@ impl Culprit {
     }
 }
 
-/// Runs something with limits.
+/// A command, or a test's stand-in for one.
 trait Subject {
-    /// Whether it goes well, and what it reports of each compilation.
+    /// Runs under limits. Returns whether it succeeded, and its report of each compilation.
     fn run(&mut self, limits: &str) -> Result<(bool, String), String>;
 }
 
-/// Finds the culprit, by halves.
+/// Finds the culprit by binary search.
 fn find(subject: &mut dyn Subject) -> Result<Culprit, String> {
     let (is_good, report) = subject.run("")?;
     if is_good {
@@ -68,7 +69,7 @@ fn find(subject: &mut dyn Subject) -> Result<Culprit, String> {
     if !subject.run(&format!("functions={function}{without}"))?.0 {
         return Ok(culprit);
     }
-    // What one pass does wrong may only be seen after another. Passes that the fault does not need are left out.
+    // An error of one pass may show only through a later pass. Passes that the failure does not need are disabled.
     let mut others = String::new();
     for pass in PASSES {
         if !subject.run(&format!("functions={function}{others},{pass}=0"))?.0 {
@@ -85,7 +86,7 @@ fn find(subject: &mut dyn Subject) -> Result<Culprit, String> {
     Ok(culprit)
 }
 
-/// The least number up to `most` with which it goes badly; with none it goes well.
+/// The least limit up to `most` under which the run fails, given that it succeeds under a limit of zero.
 fn first_bad(most: u64, run: &mut dyn FnMut(u64) -> Result<(bool, String), String>) -> Result<u64, String> {
     let (mut good, mut bad) = (0, most);
     if most == 0 || run(most)?.0 {
@@ -105,7 +106,7 @@ fn first_bad(most: u64, run: &mut dyn FnMut(u64) -> Result<(bool, String), Strin
 struct Program {
     words: Vec<String>,
     timeout: Option<Duration>,
-    /// Where reports and traces go.
+    /// The folder for reports and traces.
     folder: PathBuf,
     runs: u32,
 }
@@ -146,7 +147,7 @@ impl Program {
         }
     }
 
-    /// What becomes of the culprit's function under these limits.
+    /// Writes the trace of the culprit's function under these limits to a file, and returns it.
     fn trace(&self, culprit: &Culprit, limits: &str, file: &str) -> Result<String, String> {
         let logs = self.folder.join("logs");
         let _ = fs::remove_dir_all(&logs);
@@ -162,7 +163,7 @@ impl Program {
         let entries = fs::read_dir(&logs).map_err(|error| format!("nothing was logged: {error}"))?;
         let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
         files.retain(|path| path.to_string_lossy().ends_with(&format!("-{form}.txt")));
-        // The last one that was compiled like that.
+        // The last compilation of this kind.
         let last = files.iter().max().ok_or("nothing was logged")?;
         let trace = fs::read_to_string(last).map_err(|error| format!("cannot read a log: {error}"))?;
         fs::write(self.folder.join(file), &trace).map_err(|error| format!("cannot write {file}: {error}"))?;
@@ -170,7 +171,7 @@ impl Program {
     }
 }
 
-/// The first stage in which two traces differ, and how.
+/// The first stage in which two traces differ, and the difference.
 fn difference(good: &str, bad: &str) -> Option<(String, String)> {
     let stages = |trace: &str| -> Vec<String> { trace.split("\n== ").skip(1).map(str::to_string).collect() };
     let (good, bad) = (stages(good), stages(bad));
@@ -193,7 +194,7 @@ fn difference(good: &str, bad: &str) -> Option<(String, String)> {
     Some((name.to_string(), text))
 }
 
-/// Finds what makes the command behind `--` fail, and says so.
+/// Finds the cause of failure of the command after `--`, and prints it.
 pub(crate) fn bisect(root: &Path, mut arguments: impl Iterator<Item = String>) -> Result<(), String> {
     let mut timeout = None;
     loop {
@@ -243,12 +244,12 @@ pub(crate) fn bisect(root: &Path, mut arguments: impl Iterator<Item = String>) -
 mod tests {
     use super::*;
 
-    /// Something that fails from a function on, if that takes so many steps of a pass.
+    /// A stand-in that fails if a given function is compiled with a given number of steps of a pass.
     struct Broken {
         functions: u64,
         function: u64,
         step: Option<(&'static str, u64)>,
-        /// Without this pass the fault is not seen either.
+        /// A pass without which the failure does not show either.
         also_needs: &'static str,
     }
 

@@ -1,4 +1,4 @@
-//! Runs the checks that CI runs, and rewrites expected test output.
+//! Runs the checks of CI, and updates expected test output.
 
 use crate::command::run;
 use std::fs;
@@ -6,17 +6,17 @@ use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
-/// One without a back end, where everything is interpreted, and one with another convention.
+/// A target without a back end, on which everything is interpreted, and one with another calling convention.
 const OTHER_TARGETS: [&str; 2] = ["aarch64-unknown-linux-gnu", "x86_64-pc-windows-gnu"];
 
-/// What cargo warns of whenever nothing is to be published in earnest.
+/// The warning that cargo prints for every dry run.
 const DRY_RUN: &str = "warning: aborting upload due to dry run";
 
-/// Everything that must hold besides the tests themselves.
+/// Runs all checks other than the tests themselves.
 pub(crate) fn ci(root: &Path) -> Result<(), String> {
-    // What takes seconds comes first.
+    // The fastest checks come first.
     run(root, "cargo fmt --all --check", &[])?;
-    // A workspace of its own.
+    // The benchmarks are a workspace of their own.
     run(root, "cargo fmt --manifest-path benches/Cargo.toml --check", &[])?;
     crate::tidy::tidy(root)?;
     run(root, "cargo clippy --workspace --all-targets -- -D warnings", &[])?;
@@ -27,7 +27,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
         &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")],
     )?;
     for target in OTHER_TARGETS {
-        // Where no other standard library can be had, this says so; a fault in the code is one anywhere.
+        // A target whose standard library cannot be installed is skipped with a message; errors in the code are fatal.
         match run(root, &format!("rustup target add {target}"), &[]) {
             Ok(()) => run(
                 root,
@@ -38,18 +38,19 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
         }
     }
     run(root, "cargo check --manifest-path fuzz/Cargo.toml", &[("RUSTFLAGS", "-D warnings")])?;
-    // With optimization it compiles functions of a hundred thousand bytecodes.
+    // This test compiles functions of a hundred thousand bytecodes in a release build.
     run(root, "cargo test --release --test scaling", &[])?;
     miri(root)?;
     publish(root)?;
     crate::wasm_programs::programs(root, [String::from("--check")].into_iter())?;
-    // The same programs each time: what fails in CI fails everywhere.
+    // The seed is fixed, so that a failure in CI can be reproduced anywhere.
     let minute = ["--seed", "1", "--seconds", "60"];
     crate::fuzz::rig(root, "fuzz", minute.into_iter().map(String::from))?;
     crate::fuzz::wasm_rig(root, minute.into_iter().chain(["--modules", "5000"]).map(String::from))
 }
 
-/// What has no machine code in an interpreter that sees undefined behavior. Where it cannot be had, this says so.
+/// Runs the crates without machine code in Miri, which detects undefined behavior. Skipped with a message where Miri is not
+/// installed.
 fn miri(root: &Path) -> Result<(), String> {
     match run(root, "rustup component add miri rust-src --toolchain nightly", &[]) {
         Ok(()) => run(root, "cargo +nightly miri test -p azulejo-core", &[]),
@@ -60,11 +61,11 @@ fn miri(root: &Path) -> Result<(), String> {
     }
 }
 
-/// Whether a registry would take the packages, and whether they compile by themselves. Where no registry is in reach, this says so;
-/// what can be known without one is checked by tidy.
+/// Checks that a registry would accept the packages, and that each compiles by itself. Skipped with a message if no registry can
+/// be reached; tidy covers the checks that need none.
 ///
-/// It happens in a folder with a new name: cargo keeps the packages that it has unpacked, by the path of the folder and the version,
-/// and would compile one package with what another one was when this ran before.
+/// The target folder gets a new name each time: cargo caches unpacked packages by folder and version, and
+/// would otherwise compile a package against an older state of another one.
 fn publish(root: &Path) -> Result<(), String> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let folder = format!("target/publish-{}-{}", now.as_secs(), std::process::id());
@@ -72,7 +73,7 @@ fn publish(root: &Path) -> Result<(), String> {
     eprintln!("+ {line}");
     let output = Command::new("cargo").args(line.split(' ').skip(1)).current_dir(root).output();
     let output = output.map_err(|error| format!("cannot run `{line}`: {error}"))?;
-    // What is left of it is in nobody's way.
+    // A leftover folder does no harm.
     let _ = fs::remove_dir_all(root.join(&folder));
     let said = String::from_utf8_lossy(&output.stderr);
     let is_warning = |line: &&str| line.starts_with("warning:") && *line != DRY_RUN;
@@ -87,7 +88,7 @@ fn publish(root: &Path) -> Result<(), String> {
     }
 }
 
-/// Accepts what the golden and compile-error tests print now.
+/// Accepts the current output of the golden and compile-error tests as expected.
 pub(crate) fn bless(root: &Path) -> Result<(), String> {
     run(root, "cargo test --workspace", &[("UPDATE_EXPECT", "1"), ("TRYBUILD", "overwrite")])
 }

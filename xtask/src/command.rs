@@ -1,9 +1,9 @@
-//! Runs a command at the root of the repository, and says which it was if it fails.
+//! Runs commands at the root of the repository. An error names the command that failed.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a line of words with blanks between them, with these environment variables besides.
+/// Runs a space-separated command line with additional environment variables.
 pub(crate) fn run(root: &Path, line: &str, env: &[(&str, &str)]) -> Result<(), String> {
     eprintln!("+ {line}");
     let mut words = line.split(' ');

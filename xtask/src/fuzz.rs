@@ -1,9 +1,9 @@
-//! Runs the commands of the rig, built with optimization: their programs count more than their checks cost.
+//! Runs the rig's commands in release builds: running more programs is worth more than debug assertions.
 
 use crate::command;
 use std::path::Path;
 
-/// Runs the rig's command of this name with these arguments.
+/// Runs the rig's binary of this name.
 pub(crate) fn rig(root: &Path, name: &str, arguments: impl Iterator<Item = String>) -> Result<(), String> {
     built(root, &format!("-p azulejo-rig --bin {name}"), arguments)
 }

@@ -1,15 +1,15 @@
-//! Whether what documents link to exists: files, and headings in them; and whether the book lists all its chapters.
+//! Checks that the links of documents resolve to files and headings, and that the book lists all its chapters.
 //!
-//! In: the repository's documents. Out: what is wrong.
+//! In: the repository's documents. Out: the broken links.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// The documents of the book lie here, and so does the list of them.
+/// The folder of the book's documents and of the list of its chapters.
 const BOOK: &str = "docs";
 
-/// How paths begin that documents name.
+/// The prefixes by which paths in documents are recognized.
 const FOLDERS: [&str; 11] = [
     "jit-code/",
     "jit-core/",
@@ -50,7 +50,7 @@ pub(crate) fn check_links(root: &Path, name: &str, text: &str, faults: &mut Vec<
     }
 }
 
-/// Checks that the files and folders of the repository that a document names in code exist.
+/// Checks that files and folders exist that a document names between backticks.
 pub(crate) fn check_paths(root: &Path, name: &str, text: &str, faults: &mut Vec<String>) {
     for (line, code) in codes(text) {
         let is_path = FOLDERS.iter().any(|folder| code.starts_with(folder))
@@ -61,7 +61,7 @@ pub(crate) fn check_paths(root: &Path, name: &str, text: &str, faults: &mut Vec<
     }
 }
 
-/// Checks that the book's list names every document in its folder, once.
+/// Checks that the book's list names every document in its folder exactly once.
 pub(crate) fn check_summary(root: &Path, names: &[String], faults: &mut Vec<String>) {
     let summary = format!("{BOOK}/SUMMARY.md");
     let text = fs::read_to_string(root.join(&summary)).unwrap_or_default();
@@ -76,7 +76,7 @@ pub(crate) fn check_summary(root: &Path, names: &[String], faults: &mut Vec<Stri
     }
 }
 
-/// The targets of a document's links, with their lines; not those in code.
+/// The targets of a document's links outside code, with their line numbers.
 pub(crate) fn links(text: &str) -> Vec<(usize, &str)> {
     let mut links = Vec::new();
     let mut is_code = false;
@@ -86,7 +86,7 @@ pub(crate) fn links(text: &str) -> Vec<(usize, &str)> {
             continue;
         }
         links.extend(definition(line).map(|(_, target)| (at + 1, target)));
-        // Every second part stands between backticks. A link's words may be code; what closes them is not.
+        // Every second part is between backticks. A link's text may be code; the `](` that ends it is outside.
         for part in line.split('`').step_by(2) {
             for rest in part.split("](").skip(1) {
                 links.push((at + 1, rest.split(')').next().unwrap_or("")));
@@ -96,12 +96,12 @@ pub(crate) fn links(text: &str) -> Vec<(usize, &str)> {
     links
 }
 
-/// What a line defines a link's label to lead to.
+/// The label and target of a link definition, if the line is one.
 pub(crate) fn definition(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix('[')?.split_once("]: ")
 }
 
-/// What stands between backticks within a line, with the lines.
+/// The code spans of a text, with their line numbers.
 fn codes(text: &str) -> Vec<(usize, &str)> {
     let mut codes = Vec::new();
     let mut is_code = false;
@@ -114,7 +114,7 @@ fn codes(text: &str) -> Vec<(usize, &str)> {
     codes
 }
 
-/// The names by which a document's headings can be linked to, as GitHub and mdBook make them.
+/// The anchors of a document's headings, as GitHub and mdBook generate them.
 fn headings(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut is_code = false;
@@ -133,7 +133,7 @@ fn headings(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// A path without `..`.
+/// Resolves the `..` in a path.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {

@@ -1,4 +1,4 @@
-//! The habits of the project as commands: `cargo xtask <command>`.
+//! The project's maintenance commands: `cargo xtask <command>`.
 
 mod bench;
 mod bisect;

@@ -1,8 +1,8 @@
-//! Whether what is published is whole.
+//! Checks that published packages are complete.
 //!
-//! In: manifests as cargo understands them, and the files that cargo would put into each package. Out: what is wrong. Only
-//! [`PUBLISHED`] may be published. Each of them says what a registry shows, has the texts of its license, and has every file
-//! that its documents link to or its code includes. Nothing here asks a registry: `cargo publish --dry-run` does.
+//! In: manifests as cargo parses them, and the list of files in each package. Out: the errors. Only the packages
+//! [`PUBLISHED`] may be published. Each of them needs the metadata that registries show, its license texts, and every file
+//! that its documents link to or its code includes. No check contacts a registry; `cargo publish --dry-run` does.
 
 use crate::links::{definition, links, normal};
 use serde_json::Value;
@@ -11,11 +11,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What users get from a registry; everything else stays here.
+/// The packages that users get from a registry. All others stay in the repository.
 const PUBLISHED: [&str; 6] =
     ["azulejo", "azulejo-code", "azulejo-core", "azulejo-lang", "azulejo-macros", "azulejo-x64"];
 
-/// What a registry shows of a package.
+/// The manifest fields that a registry shows.
 const SHOWN: [&str; 8] = [
     "description",
     "documentation",
@@ -27,10 +27,10 @@ const SHOWN: [&str; 8] = [
     "categories",
 ];
 
-/// The front page of the documentation is this file, which comes behind what the other says.
+/// The front page of the documentation is the first file, included at the end of the second one's module documentation.
 const FRONT_PAGE: [&str; 2] = ["README.md", "src/lib.rs"];
 
-/// What each package has besides its code.
+/// The files that each package contains besides its code.
 const FILES: [&str; 3] = ["README.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
 /// Checks all packages of the workspace.
@@ -56,12 +56,13 @@ pub(crate) fn check_packages(root: &Path, faults: &mut Vec<String>) {
     }
 }
 
-/// Checks what the manifests say.
+/// Checks the fields of the manifests.
 fn check_manifests(metadata: &Value, faults: &mut Vec<String>) {
     let mut described = BTreeSet::new();
     for package in packages(metadata) {
         let name = name(package);
-        // Cargo tells nothing of one that may go anywhere, and an empty list of one that may go nowhere.
+        // In cargo's metadata the field is null for a package that may be published anywhere, and an empty list for one that may
+        // not be published.
         let stays = package["publish"].as_array().is_some_and(Vec::is_empty);
         if !PUBLISHED.contains(&name) {
             if !stays {
@@ -92,8 +93,8 @@ fn name(package: &Value) -> &str {
     package["name"].as_str().unwrap_or_default()
 }
 
-/// Checks the links of a document that another file includes: there they lead to addresses. Rustdoc has no place for pictures, and
-/// shows what is said of them.
+/// Checks the links of a document that another file includes. A relative link needs a label, for which the includer defines a
+/// URL. Pictures are exempt; rustdoc shows their alternative text.
 fn check_front_page(document: &str, includer: &str, faults: &mut Vec<String>) {
     let is_address = |target: &str| target.contains("://");
     let lines = includer.lines().filter_map(|line| line.strip_prefix("//! "));
@@ -125,7 +126,7 @@ fn packages(metadata: &Value) -> impl Iterator<Item = &Value> {
     metadata["packages"].as_array().into_iter().flatten()
 }
 
-/// Checks that a package has the files that its own files need.
+/// Checks that a package contains the files that its own files need.
 fn check_files(folder: &Path, package: &str, files: &BTreeSet<PathBuf>, faults: &mut Vec<String>) {
     for file in FILES {
         if !files.contains(Path::new(file)) {
@@ -154,7 +155,7 @@ fn check_files(folder: &Path, package: &str, files: &BTreeSet<PathBuf>, faults: 
     }
 }
 
-/// The files that code includes as text.
+/// The files that code includes with `include_str!`.
 fn included(text: &str) -> Vec<&str> {
     let starts = text.split(concat!("include", "_str!(\"")).skip(1);
     starts.filter_map(|rest| rest.split('"').next()).collect()
@@ -165,7 +166,7 @@ fn metadata(root: &Path) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))
 }
 
-/// What cargo prints. What it warns of counts as a failure.
+/// The output of a cargo command. A warning counts as a failure.
 fn cargo(root: &Path, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new("cargo").args(arguments).current_dir(root).output();
     let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;

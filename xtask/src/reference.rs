@@ -1,7 +1,8 @@
-//! The reference of the template language, written from the operators' rows and what the vocabulary says of each word.
+//! The reference of the template language, generated from the rows of the operators and the vocabulary's descriptions.
 //!
-//! In: `azulejo_core::vocab`. Out: a page, once for the book and once for the documents of `template!`, and opcodes with the
-//! page's examples as their templates, which a test runs. `cargo xtask reference` writes them, `tidy` compares.
+//! In: `azulejo_core::vocab`. Out: a page, once for the book and once for the rustdoc of `template!`, and opcodes with the
+//! page's examples as their templates, which a test runs. `cargo xtask reference` writes the files, `tidy` checks that they are
+//! current.
 
 use azulejo_core::vocab::op::{Cast, Key, Kind, Types, Yields};
 use azulejo_core::vocab::reference::{Entry, SECTIONS};
@@ -10,7 +11,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// The page, where it is read and where rustdoc finds it.
+/// The page, once for the book and once for rustdoc.
 const PAGES: [&str; 2] = ["docs/operators.md", "jit-macros/operators.md"];
 /// The examples as opcodes.
 const EXAMPLES: &str = "tests/golden/reference.in";
@@ -38,7 +39,7 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Finds files that are not what the vocabulary says.
+/// Finds files that are out of date.
 pub(crate) fn stale(root: &Path) -> Vec<String> {
     let is_stale =
         |(name, text): &(&str, String)| fs::read_to_string(root.join(name)).ok().as_ref() != Some(text);
@@ -77,7 +78,7 @@ fn page() -> String {
     page + "\n"
 }
 
-/// A paragraph in lines that are not too long. What stands between backticks stays together.
+/// Writes a paragraph, wrapped. Code between backticks is not split.
 fn paragraph(page: &mut String, text: &str) {
     let (mut length, mut word, mut is_code) = (0, String::new(), false);
     let mut put = |page: &mut String, word: &mut String| {
@@ -103,7 +104,7 @@ fn paragraph(page: &mut String, text: &str) {
     page.push_str("\n\n");
 }
 
-/// How it is written, what it takes and gives; and what it does, and when it traps.
+/// The syntax and types of an entry; and its description, including its traps.
 fn describe(entry: &Entry) -> (String, String) {
     let row = entry.row().map(|(_, info)| info);
     let form = entry.form.map_or_else(|| row.map_or_else(String::new, OpInfo::form), str::to_string);
@@ -131,7 +132,7 @@ fn describe(entry: &Entry) -> (String, String) {
     (written, says.join(" "))
 }
 
-/// A check in words that stand for what the row's numbers are.
+/// The condition of a check, with the placeholders replaced by words.
 fn plain(when: &str) -> String {
     let words = [
         ("%min", "least"),
@@ -144,7 +145,7 @@ fn plain(when: &str) -> String {
     words.into_iter().fold(when.to_string(), |text, (short, long)| text.replace(short, long))
 }
 
-/// What it works on and what it gives.
+/// The types it works on, and the type of its result.
 fn types(info: &OpInfo) -> Option<String> {
     let of = match info.key {
         Key::None => None,
@@ -188,7 +189,7 @@ fn class(types: &[Type]) -> String {
     }
 }
 
-/// The operands that an example may name: the name, the field's type, and how a test writes it.
+/// The operands that an example may use: the name, the field's type, and its value in a test.
 const OPERANDS: [(&str, &str, &str); 9] = [
     ("a", "In<i64>", "0.into()"),
     ("b", "In<i64>", "1.into()"),
@@ -201,7 +202,7 @@ const OPERANDS: [(&str, &str, &str); 9] = [
     ("to", "Label", "Label(2)"),
 ];
 
-/// Whether a template names an operand.
+/// Whether a template uses an operand.
 fn names(code: &str, operand: &str) -> bool {
     code.match_indices(&format!("${operand}")).any(|(at, found)| {
         let next = code[at + found.len()..].chars().next();
@@ -209,7 +210,7 @@ fn names(code: &str, operand: &str) -> bool {
     })
 }
 
-/// The examples as an enum, its templates, and a list of what is expected.
+/// The examples as an enum, its templates, and a list of expected results.
 fn examples() -> String {
     let all: Vec<&(&str, &str, &str)> =
         SECTIONS.iter().flat_map(|section| section.entries).flat_map(|entry| entry.examples).collect();

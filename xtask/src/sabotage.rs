@@ -1,27 +1,28 @@
-//! Breaks the compiler, one way at a time, and looks whether the tests notice.
+//! Mutation testing: damages the compiler in one way at a time, and checks that the tests notice.
 //!
-//! In: `xtask/sabotage.txt`, a list of damages. Out: for each what noticed it and when. It all happens in a copy of the
-//! repository in the target folder. A damage counts as caught if a minute of fuzzing fails, crashes or does not end, or
-//! if a test fails. Where the list names the tests that are made to notice it, those are run first. One whose text is no longer there, or that does not build, is a fault of the list.
+//! In: `xtask/sabotage.txt`, a list of damages. Out: for each the check that noticed it, and the time it took. All work happens
+//! in a copy of the repository in the target folder. A damage counts as caught if a minute of fuzzing fails, crashes or hangs, or
+//! if a test fails. Tests that the list names for a damage are run first. A damage whose text no longer matches the file, or that
+//! does not build, is an error in the list.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long the fuzzer looks for a damage.
+/// The time limit of the fuzzer for a damage.
 const SECONDS: u64 = 60;
-/// How long at first: it finds most damages at once, and others never.
+/// The time limit of a first attempt: the fuzzer finds most damages at once, and others never.
 const FIRST_SECONDS: u64 = 6;
-/// How much longer it may take before it counts as hanging.
+/// The additional time after which the fuzzer counts as hanging.
 const GRACE: Duration = Duration::from_secs(60);
-/// How many programs are run with nothing damaged.
+/// The number of programs to run on the undamaged compiler.
 const PROGRAMS: u64 = 1000;
 
-/// How the fuzzer is built.
+/// The command that builds the fuzzer.
 const FUZZER: &str = "build --quiet -p azulejo-rig --bin fuzz";
 
-/// What is tested where the fuzzer saw nothing: after a few seconds what takes little to build, after a minute the rest.
+/// The tests to run if the fuzzer found nothing: after a few seconds those that build fast, after a minute the rest.
 const TESTS: [&str; 2] = [
     "-p azulejo-core -p azulejo-lang -p azulejo-macros -p azulejo-code -p azulejo-x64 -p azulejo",
     "--workspace --exclude azulejo-core --exclude azulejo-lang --exclude azulejo-macros --exclude azulejo-code --exclude azulejo-x64 --exclude azulejo \
@@ -31,13 +32,13 @@ const TESTS: [&str; 2] = [
 struct Damage {
     name: String,
     file: String,
-    /// The tests that are made to notice it, as `cargo test` is told of them.
+    /// The arguments of `cargo test` for the tests that are meant to notice it.
     noticed_by: Option<String>,
     old: String,
     new: String,
 }
 
-/// A part of the list.
+/// A part of the list, for `--part`.
 struct Part {
     number: usize,
     of: usize,
@@ -56,8 +57,8 @@ impl Part {
     }
 }
 
-/// Does every damage whose name has one of the words in it; all if there are none. `--part 2/4` does the second quarter of
-/// these: all together take hours.
+/// Tries every damage whose name contains one of the given words, or all damages if no words are given. `--part 2/4` selects the
+/// second quarter of these, since all together take hours.
 pub(crate) fn sabotage(root: &Path, arguments: impl Iterator<Item = String>) -> Result<(), String> {
     let mut words: Vec<String> = arguments.collect();
     let part = match words.iter().position(|word| word == "--part") {
@@ -83,7 +84,7 @@ pub(crate) fn sabotage(root: &Path, arguments: impl Iterator<Item = String>) -> 
     }
     let mut caught = 0;
     for damage in damages {
-        // A damage that does not build, or that cannot be tried, ends neither the run nor well.
+        // A damage that does not build or cannot be tried does not end the run, but makes it fail.
         match bench.try_damage(damage) {
             Ok(Some(how)) => {
                 caught += 1;
@@ -97,7 +98,7 @@ pub(crate) fn sabotage(root: &Path, arguments: impl Iterator<Item = String>) -> 
     if caught == damages.len() { Ok(()) } else { Err("some damage went unnoticed".into()) }
 }
 
-/// Damages whose text does not stand once where it should, and what else is wrong with the list.
+/// Finds damages whose text does not occur exactly once in its file, and other errors in the list.
 pub(crate) fn stale(root: &Path) -> Vec<String> {
     match read(&root.join("xtask/sabotage.txt")).and_then(|list| parse(&list)) {
         Ok(damages) => damages.iter().filter_map(|damage| damage.damaged(root).err()).collect(),
@@ -130,7 +131,7 @@ impl Damage {
         Ok(Damage { name: name.into(), file: file.into(), noticed_by, old, new })
     }
 
-    /// The file as it is, and as it is when damaged.
+    /// The file's content before and after the damage.
     fn damaged(&self, copy: &Path) -> Result<(String, String), String> {
         let text = read(&copy.join(&self.file))?;
         match text.matches(&self.old).count() {
@@ -140,7 +141,7 @@ impl Damage {
     }
 }
 
-/// Copies what is under version control; what has not changed keeps its time, so that cargo builds little.
+/// Copies the files under version control. Unchanged files keep their modification time, so that cargo rebuilds little.
 fn copy_sources(root: &Path, copy: &Path) -> Result<(), String> {
     let listed =
         Command::new("git").args(["ls-files", "-co", "--exclude-standard"]).current_dir(root).output();
@@ -168,7 +169,7 @@ impl Bench {
         let mut command = Command::new("cargo");
         command.args(line.split(' ')).current_dir(&self.copy);
         command.env("CARGO_TARGET_DIR", self.copy.join("target")).env("RUST_BACKTRACE", "0");
-        // Everything is built anew each time.
+        // Debug information would slow down the build, which is repeated for each damage.
         command.env("CARGO_PROFILE_DEV_DEBUG", "0");
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command
@@ -215,13 +216,13 @@ impl Bench {
         Ok(None)
     }
 
-    /// Whether one of these tests fails.
+    /// Runs tests. Returns whether one fails.
     fn fails(&self, tests: &str) -> Result<bool, String> {
         let status = self.cargo(&format!("test --quiet {tests}")).status();
         Ok(!status.map_err(|error| format!("cannot run cargo: {error}"))?.success())
     }
 
-    /// How fuzzing fails, if it does.
+    /// Runs the fuzzer. Returns how it fails, if it does.
     fn fuzz(&self, arguments: &[&str]) -> Result<Option<String>, String> {
         let mut command = Command::new(self.copy.join("target/debug/fuzz"));
         command.args(["--failures", "1"]).args(arguments).stdout(Stdio::null()).stderr(Stdio::null());

@@ -1,9 +1,9 @@
-//! Checks what no other tool checks.
+//! The project's own lints.
 //!
-//! Every Rust file starts with `//!`; files stay small enough to be one idea; a lint is allowed only with a
-//! reason; an unfinished place names its issue; nothing trails at a line's end; what documents link to or name exists, and the book
-//! lists its chapters (`links.rs`); what users see has an example (`examples.rs`); what is published is whole (`packages.rs`);
-//! the reference says what the rows say (`reference.rs`); the modules of a crate depend on each other in one direction only.
+//! Every Rust file starts with `//!`. Files stay small enough to be one idea. A lint is allowed only with a
+//! reason. Unfinished code names its issue. No line has trailing blanks. Links and paths in documents exist, and the book
+//! lists its chapters (`links.rs`). The public API has examples (`examples.rs`). Published packages are complete (`packages.rs`).
+//! The reference is up to date (`reference.rs`). The modules of a crate depend on each other in one direction only.
 
 use crate::examples::{check_document, check_examples};
 use crate::links::{check_links, check_paths, check_summary};
@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 
 const MAX_LINES: usize = 800;
 
-/// Files that may be longer, with the reason.
+/// Files that may exceed the limit, each with the reason.
 const LONG: &[(&str, &str)] = &[];
 
 /// Marks of unfinished work (spelled so that this file passes its own check).
 const UNFINISHED: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
 
-/// Attributes that hide what a test finds.
+/// Attributes that hide failing tests.
 const SKIPPED: [&str; 2] = [concat!("#[", "ignore"), concat!("#[", "should_panic")];
 
-/// What a folder or file of a crate may use of the same crate, besides itself. The order is the order of dependency.
+/// For each folder or file of a crate, the other modules of that crate that it may use, in dependency order.
 const USES: &[(&str, &[&str])] = &[
     ("jit-core/src/random", &[]),
     ("jit-core/src/vocab", &[]),
@@ -55,7 +55,7 @@ const USES: &[(&str, &[&str])] = &[
     ("jit-code/src/compile", &["status", "unwind", "faults", "watch", "memory", "call", "emit", "baseline"]),
 ];
 
-/// Runs every check and reports all that is wrong.
+/// Runs every check, and reports all failures.
 pub(crate) fn tidy(root: &Path) -> Result<(), String> {
     let mut files = Vec::new();
     collect(root, &mut files);
@@ -150,7 +150,7 @@ fn check_rust(name: &str, text: &str, faults: &mut Vec<String>) {
 
 fn check_uses(name: &str, text: &str, folder: &str, allowed: &[&str], faults: &mut Vec<String>) {
     let (in_crate, own) = folder.rsplit_once('/').expect("a path has a last part");
-    // Tests at the end of a file may look anywhere.
+    // Tests at the end of a file may use anything.
     let code = text.split("#[cfg(test)]").next().unwrap_or(text);
     for (at, line) in code.lines().enumerate() {
         if line.trim_start().starts_with("//") {

@@ -1,11 +1,11 @@
-//! Prints the tile set of this machine: flattened rules, symbols, states, sizes.
+//! Prints the tile set of this machine: flattened rules, symbols, states and sizes.
 //!
-//! The tables are built a second time, from the rows as text: they have to be those that the macro left.
+//! The tables are also rebuilt from the rows' text, and must equal those that the macro generated.
 
 use azulejo_core::grammar::explain::{Explained, summary};
 use azulejo_core::grammar::{Grammar, TileSet, build, text};
 
-/// Prints a set and its line of sums.
+/// Prints a set, and a line with the totals.
 pub(crate) fn tiles(set: &TileSet, rows: &str) -> Result<(), String> {
     let rules = text::rules(rows)?;
     let grammar = Grammar {

@@ -1,31 +1,31 @@
-//! Compiles the C programs of the WebAssembly example, which lie in its `programs` folder with what became of them.
+//! Compiles the C programs of the WebAssembly example. The compiled files are committed beside the sources.
 //!
-//! In: the sources and `table.txt`. Out: a `.wasm` file beside each source, and the checksums in the table, which are what
-//! the sources give compiled for this machine; or, with `--check`, the news that the committed files are something else.
-//! The compiler is called without its driver's linking step, which would hand the result to an optimizer if one is
-//! installed: the same compiler and linker give the same bytes everywhere.
+//! In: the sources and `table.txt`. Out: a `.wasm` file beside each source, and the checksums in the table, which the
+//! sources print when compiled for this machine. With `--check` it reports whether the committed files differ instead.
+//! The compiler driver's linking step is bypassed, since it would run an optimizer if one is
+//! installed. So the same compiler and linker produce the same bytes everywhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What every source is compiled with; floats are not contracted, so that all machines compute the same.
+/// Options for all compilations. Floats are not contracted, so that all machines compute the same results.
 const COMMON: &str = "-O2 -std=c11 -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno";
 
-/// For WebAssembly 2.0 as its consumers know it, without a C library.
+/// Options for WebAssembly 2.0 without a C library.
 const WASM: &str =
     "--target=wasm32 -ffreestanding -mbulk-memory -msign-ext -mnontrapping-fptoint -mmutable-globals";
 
-/// A small stack below the data: running over its end traps.
+/// The stack is small and placed below the data, so that a stack overflow traps.
 const LINK: &str = "--no-entry --strip-all --stack-first -z stack-size=65536";
 
-/// The version that the committed files come from; another one gives other bytes.
+/// The version that the committed files were built with. Other versions produce other bytes.
 const VERSION: &str = "14.0.6";
 
-/// Compiled on request: it goes with every program when that is compiled for this machine.
+/// The runtime that is linked into every native build of a program.
 const NATIVE: &str = "native.c";
 
-/// Rebuilds the files, or checks them. Where there is no such compiler, says so and leaves everything as it is.
+/// Rebuilds the files, or checks them. Without the compiler nothing changes: a check passes with a message, a rebuild fails.
 pub(crate) fn programs(root: &Path, mut arguments: impl Iterator<Item = String>) -> Result<(), String> {
     let is_check = match arguments.next().as_deref() {
         None => false,
@@ -56,7 +56,7 @@ pub(crate) fn programs(root: &Path, mut arguments: impl Iterator<Item = String>)
     }
 }
 
-/// Whether the compiler and the linker are there in the version wanted.
+/// Checks that the compiler and the linker are installed in the expected version.
 fn has_compiler() -> Result<(), String> {
     for program in ["clang", "wasm-ld"] {
         let output = Command::new(program).arg("--version").output();
@@ -78,7 +78,7 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(sources)
 }
 
-/// A source as WebAssembly. One that says `musttail` is compiled with tail calls.
+/// Compiles a source to WebAssembly, with tail calls enabled if it contains `musttail`.
 fn compile(source: &Path, out: &Path) -> Result<Vec<u8>, String> {
     let object = out.join(source.file_name().expect("a source has a name")).with_extension("o");
     let module = object.with_extension("wasm");
@@ -92,7 +92,7 @@ fn compile(source: &Path, out: &Path) -> Result<Vec<u8>, String> {
     fs::read(&module).map_err(|error| format!("cannot read {}: {error}", module.display()))
 }
 
-/// A line of the table with the checksums computed anew.
+/// Recomputes the checksums of a line of the table.
 fn row(line: &str, folder: &Path, out: &Path) -> Result<String, String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [name, few, _, many, _] = words[..] else { return Ok(format!("{line}\n")) };

@@ -1,6 +1,6 @@
 //! `cargo xtask bisect` on real programs with a wrong rewrite rule, a wrong tile, and a wrong template.
 //!
-//! The programs are this test itself, run again with a variable that says what is to be wrong.
+//! The failing program is this test binary itself, run with an environment variable that selects the error.
 
 #![cfg(all(target_arch = "x86_64", unix))]
 
@@ -78,7 +78,7 @@ fn r<T: From<u32>>(register: u32) -> T {
     register.into()
 }
 
-/// A function of its own for each number.
+/// A different function for each number.
 fn program(number: i64) -> Vec<Op> {
     let mut code = vec![
         Op::Load { dst: r(1), value: Imm(number) },
@@ -96,12 +96,12 @@ fn program(number: i64) -> Vec<Op> {
     code
 }
 
-/// Also what the others run, in a process of its own.
+/// The other tests run this one in a process of its own.
 #[test]
 fn program_with_a_fault() {
     let wrong = std::env::var("WRONG").unwrap_or_default();
     let builder = Engine::<Op>::builder();
-    // SAFETY: what is wrong is a number that is computed. No template uses one as an address.
+    // SAFETY: the errors only change computed numbers. No template uses one as an address.
     let builder = unsafe {
         match wrong.as_str() {
             "rule" => builder.rules(&WRONG_RULES),
@@ -135,7 +135,7 @@ fn bisect(wrong: &str) -> (bool, String) {
     (output.status.success(), text)
 }
 
-/// One after the other: they leave traces in the same place.
+/// One test runs them in sequence, since they write traces to the same folder.
 #[test]
 fn the_function_and_the_step_are_found() {
     let (found, text) = bisect("rule");
