@@ -1,6 +1,6 @@
-//! Writes bytecode with named registers and labels.
+//! An assembler for the bytecode, with named registers and labels.
 //!
-//! A method for each opcode, called like it. Labels are numbers until [`Assembler::finish`] replaces them by
+//! It has a method with the name of each opcode. Labels are numbers until [`Assembler::finish`] replaces them by
 //! positions.
 
 use crate::op::Op;
@@ -10,17 +10,17 @@ use azulejo::prelude::*;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Reg(pub u32);
 
-/// A place that may be jumped to before it is known.
+/// A jump target, whose position may not be known yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place(u32);
 
-/// A function in the making.
+/// A function under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
     ops: Vec<Op>,
-    /// Where each place is.
+    /// The position of each target.
     places: Vec<Option<u32>>,
-    /// Places of jump tables.
+    /// The targets of jump tables.
     tables: Vec<u32>,
     registers: u32,
 }
@@ -30,13 +30,13 @@ pub(crate) struct Assembler {
 pub(crate) struct Assembled {
     /// Its code.
     pub ops: Vec<Op>,
-    /// What its switches point into.
+    /// The targets of its switches.
     pub labels: Vec<u32>,
-    /// How many VM registers it has.
+    /// The number of its VM registers.
     pub registers: u32,
 }
 
-/// A method for each opcode of these, with these operands.
+/// Defines a method for each of these opcodes, with these operands.
 macro_rules! opcodes {
     ($($method:ident $Opcode:ident $(($($field:ident $($what:ident)+),*))?;)*) => {$(
         #[doc = concat!("`", stringify!($Opcode), "`")]
@@ -55,36 +55,36 @@ macro_rules! opcodes {
 
 #[allow(dead_code, reason = "as with the opcodes")]
 impl Assembler {
-    /// A new register.
+    /// Allocates a register.
     pub(crate) fn reg(&mut self) -> Reg {
         self.registers += 1;
         Reg(self.registers - 1)
     }
 
-    /// New registers.
+    /// Allocates registers.
     pub(crate) fn regs<const N: usize>(&mut self) -> [Reg; N] {
         std::array::from_fn(|_| self.reg())
     }
 
-    /// A place to be bound later.
+    /// Creates a target to be bound later.
     pub(crate) fn place(&mut self) -> Place {
         self.places.push(None);
         Place(self.places.len() as u32 - 1)
     }
 
-    /// Says that a place is here.
+    /// Binds a target to the current position.
     pub(crate) fn bind(&mut self, place: Place) {
         self.places[place.0 as usize] = Some(self.ops.len() as u32);
     }
 
-    /// A place that is here.
+    /// Creates a target bound to the current position.
     pub(crate) fn here(&mut self) -> Place {
         let place = self.place();
         self.bind(place);
         place
     }
 
-    /// How many instructions there are so far.
+    /// The number of instructions so far.
     pub(crate) fn len(&self) -> usize {
         self.ops.len()
     }
@@ -152,21 +152,21 @@ impl Assembler {
         ret_float ReturnFloat(a reg);
     }
 
-    /// `Switch` over these places; the last is for all other values.
+    /// Emits `Switch` with these targets; the last is the default.
     pub(crate) fn switch(&mut self, a: Reg, to: &[Place]) {
         let first = self.tables.len() as u32;
         self.tables.extend(to.iter().map(|place| place.0));
         self.ops.push(Op::Switch { a: a.0.into(), to: Labels { first, count: to.len() as u32 } });
     }
 
-    /// Pushes the arguments, then `Call6`.
+    /// Emits pushes of the arguments, then `Call6`.
     pub(crate) fn call6(&mut self, dst: Reg, args: [Reg; 6]) {
         self.push_all(&args);
         let pop = Pop::new();
         self.ops.push(Op::Call6 { dst: dst.0.into(), a: pop, b: pop, c: pop, d: pop, e: pop, f: pop });
     }
 
-    /// Pushes the arguments, then `Call12`.
+    /// Emits pushes of the arguments, then `Call12`.
     pub(crate) fn call12(&mut self, dst: Reg, args: [Reg; 12]) {
         self.push_all(&args);
         let (dst, p) = (dst.0.into(), Pop::new());
@@ -193,7 +193,7 @@ impl Assembler {
         }
     }
 
-    /// The function, with places as positions.
+    /// Resolves the targets, and returns the function.
     pub(crate) fn finish(mut self) -> Assembled {
         let at = |place: u32| self.places[place as usize].expect("every place is bound");
         for op in &mut self.ops {

@@ -1,18 +1,18 @@
-//! An interpreter as one would write it by hand: a loop around a `match`, registers in an array, no checks.
+//! A typical hand-written interpreter: a loop around a `match`, registers in an array, no checks.
 //!
-//! What the generated interpreter is measured against, and what is believed about programs that have no twin.
+//! It is the yardstick for the generated interpreter, and provides the expected results of programs without a Rust twin.
 
 use crate::assembler::Assembled;
 use crate::op::{self, Op};
 
-/// How many slots all active calls may have together.
+/// The maximum total number of slots of all active calls.
 const SLOTS: usize = 1 << 12;
 
-/// Memory for the frames of calls.
+/// The memory for frames.
 pub(crate) struct Stack(Vec<u64>);
 
 impl Stack {
-    /// Enough for the programs.
+    /// A stack that is large enough for the programs.
     pub(crate) fn new() -> Stack {
         Stack(vec![0; SLOTS])
     }
@@ -25,15 +25,15 @@ impl Stack {
     }
 }
 
-/// Most slots that pushed arguments need.
+/// The maximum number of slots for pushed arguments.
 const PUSHED: usize = 12;
 
 /// # Safety
 ///
-/// The code must be right, and the frame as large as it and its callees need.
+/// The code must be valid, and the frame as large as it and its callees need.
 unsafe fn run(code: &Assembled, frame: *mut u64) -> u64 {
-    // SAFETY: whoever wrote the bytecode saw to it that registers, jumps and addresses are right; the frame has
-    // room for the registers and what is pushed.
+    // SAFETY: the author of the bytecode guarantees that registers, jumps and addresses are valid; the frame has
+    // room for the registers and the pushed arguments.
     unsafe {
         let ops = code.ops.as_ptr();
         let mut stack = frame.add(code.registers as usize);

@@ -1,8 +1,8 @@
-//! The same bytecode through Cranelift: a straightforward translator, each VM register a variable of the frontend.
+//! Compiles the same bytecode with Cranelift, by a straightforward translation in which each VM register is a frontend variable.
 //!
-//! What compiled code is like is as in azulejo: the same entry, the same memory accesses without checks, zero
-//! extension of narrow results, a trap where the bytecode has one. A function that calls itself takes and returns
-//! values in machine registers, as a Cranelift user would have it.
+//! The compiled code has the semantics of azulejo's: the same entry convention, unchecked memory accesses, zero
+//! extension of narrow results, and traps in the same places. A function that calls itself takes and returns
+//! values in machine registers, as it would in a typical use of Cranelift.
 
 use crate::op::{self, Op};
 use crate::programs::Program;
@@ -20,7 +20,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 
-/// Cranelift with one choice of its settings, and the module it fills.
+/// Cranelift with given settings, and the module that it compiles into.
 pub(crate) struct Cranelift {
     module: JITModule,
     context: Context,
@@ -28,17 +28,17 @@ pub(crate) struct Cranelift {
     callees: [FuncId; 3],
 }
 
-/// Machine code of Cranelift's.
+/// Machine code compiled by Cranelift.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Code {
-    /// Where it starts.
+    /// Its address.
     pub address: *const u8,
-    /// How long it is, with the constants behind it.
+    /// Its size, including the constants after it.
     pub bytes: usize,
 }
 
 impl Cranelift {
-    /// An empty module, for `opt_level` and `regalloc_algorithm`.
+    /// An empty module with these values of `opt_level` and `regalloc_algorithm`.
     pub(crate) fn new(opt_level: &str, allocator: &str) -> Cranelift {
         let mut flags = settings::builder();
         for (name, value) in [
@@ -112,7 +112,7 @@ impl Cranelift {
     }
 }
 
-/// Each VM register is an integer or a float throughout a program.
+/// The type of each VM register, which is either an integer or a float throughout a program.
 fn register_types(program: &Program) -> Vec<Type> {
     let mut types = vec![types::I64; program.code.registers as usize];
     for op in &program.code.ops {
@@ -127,7 +127,7 @@ fn register_types(program: &Program) -> Vec<Type> {
     types
 }
 
-/// A block for each instruction that is jumped to or follows a jump.
+/// Creates a block for each instruction that is a jump target or follows a jump.
 fn blocks(program: &Program, builder: &mut FunctionBuilder<'_>) -> Vec<Option<Block>> {
     let code = &program.code;
     let mut starts = vec![false; code.ops.len() + 1];
@@ -149,7 +149,7 @@ struct Translator<'a> {
     registers: Vec<Variable>,
     /// The block that starts at an instruction.
     blocks: Vec<Option<Block>>,
-    /// Arguments of the next call.
+    /// The arguments of the next call.
     pushed: Vec<Value>,
     callees: [FuncRef; 3],
     own: FuncRef,
@@ -451,7 +451,7 @@ impl Translator<'_> {
 
     fn switch(&mut self, a: u32, first: usize, count: usize) {
         let value = self.get(a);
-        // A table is indexed by 32 bits; the programs switch on less.
+        // A jump table takes a 32-bit index, which covers all values that the programs switch on.
         let value = self.builder.ins().ireduce(types::I32, value);
         let labels = &self.program.code.labels[first..first + count];
         let places: Vec<Block> = labels.iter().map(|to| self.block(*to as usize)).collect();
@@ -464,7 +464,7 @@ impl Translator<'_> {
     }
 }
 
-/// Whether control does not go on behind an instruction by itself.
+/// Whether an instruction becomes a terminator of its block.
 fn ends(op: &Op) -> bool {
     let jumps = Op::OPCODES[op.opcode()].operands.iter().any(|info| info.kind == OperandKind::Label);
     jumps || matches!(op, Op::Switch { .. } | Op::Return { .. } | Op::ReturnFloat { .. })

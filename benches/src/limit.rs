@@ -1,14 +1,15 @@
-//! How fast copy-and-patch can be: a table of stencils, their bytes copied and three holes filled for each bytecode.
+//! An upper bound on the speed of copy-and-patch: for each bytecode it copies a stencil's bytes from a table and fills three
+//! holes.
 //!
-//! The stencils mean nothing. They are as many, as long and as full of holes as those of a register bytecode
-//! (load, operate, store: 21 bytes, three 32-bit offsets), each with its own bytes and places of holes, so that
-//! neither the compiler nor the branch predictor knows them beforehand.
+//! The stencils' code is meaningless. Their number, size and holes are those of a register bytecode
+//! (load, operate, store: 21 bytes, three 32-bit offsets). Each has its own bytes and offsets of holes, so that
+//! neither the compiler nor the branch predictor can exploit regularity.
 
-/// How many bytes one stencil has.
+/// The size of a stencil in bytes.
 const BYTES: usize = 21;
-/// How many holes one stencil has.
+/// The number of holes in a stencil.
 const HOLES: usize = 3;
-/// Room for a stencil, so that copies are of one size.
+/// The table's space for a stencil, so that all copies have a fixed size.
 const ROOM: usize = 32;
 
 #[derive(Clone, Copy)]
@@ -19,21 +20,21 @@ struct Stencil {
     holes: [Hole; 4],
 }
 
-/// Where an operand goes, and which.
+/// A hole: its offset, and the operand that goes into it.
 #[derive(Clone, Copy)]
 struct Hole {
     at: u8,
     operand: u8,
 }
 
-/// A bytecode: its number and three operands.
+/// A bytecode: its opcode and three operands.
 #[derive(Clone, Copy)]
 struct Bytecode {
     opcode: u8,
     operands: [u16; 3],
 }
 
-/// The table, bytecode of one length, and memory for its code.
+/// The stencil table, the bytecode, and a buffer for the machine code.
 pub(crate) struct Limit {
     table: [Stencil; 64],
     code: Vec<Bytecode>,
@@ -41,7 +42,7 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Bytecode of this length, opcodes in random order.
+    /// A bytecode of this length with opcodes in random order.
     pub(crate) fn new(bytecodes: usize) -> Limit {
         let mut state = 1u64;
         let mut next = || {
@@ -64,14 +65,14 @@ impl Limit {
         Limit { table, code, out: vec![0; bytecodes * BYTES + ROOM] }
     }
 
-    /// Makes the code; how many bytes there are.
+    /// Generates the code. Returns its size in bytes.
     #[inline(never)]
     pub(crate) fn compile(&mut self) -> usize {
         let start = self.out.as_mut_ptr();
         let mut at = start;
         for bytecode in &self.code {
             let stencil = &self.table[bytecode.opcode as usize & 63];
-            // SAFETY: there is room for all stencils, and for the whole block that is copied for the last one.
+            // SAFETY: the buffer has room for all stencils, and for the whole block that is copied for the last one.
             unsafe {
                 core::ptr::copy_nonoverlapping(stencil.bytes.as_ptr(), at, ROOM);
                 for hole in stencil.holes.get_unchecked(..stencil.hole_count as usize) {

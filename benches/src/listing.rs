@@ -1,4 +1,4 @@
-//! Prints the machine code of a program: ours, and Cranelift's at its best.
+//! Prints the machine code of a program: azulejo's, and Cranelift's with optimization.
 
 use crate::clif::Cranelift;
 use crate::programs::Program;
@@ -7,7 +7,7 @@ use azulejo_core::pass::Blind;
 use azulejo_core::verify::verify;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, NasmFormatter};
 
-/// Prints both.
+/// Prints both listings.
 pub(crate) fn print(program: &Program) {
     let shape = verify(&program.code.ops, &program.code.labels, program.code.registers).expect("it is right");
     let mut compiler = subject::compiler();
@@ -15,12 +15,12 @@ pub(crate) fn print(program: &Program) {
     println!("{}: azulejo\n{}", program.name, text(ours.bytes()));
     let mut cranelift = Cranelift::new("speed", "backtracking");
     let code = cranelift.compile(program);
-    // SAFETY: the module is alive, and the code has so many bytes.
+    // SAFETY: the module is alive, and the code has this size.
     let bytes = unsafe { std::slice::from_raw_parts(code.address, code.bytes) };
     println!("{}: Cranelift\n{}", program.name, text(bytes));
 }
 
-/// One instruction a line, with its place; what is jumped to is marked.
+/// One instruction a line, with its offset. Jump targets are marked.
 fn text(bytes: &[u8]) -> String {
     let instructions: Vec<_> = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE).iter().collect();
     let is_jump = |flow| matches!(flow, FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch);

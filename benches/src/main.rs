@@ -1,9 +1,9 @@
-//! Measures how fast azulejo compiles and what it compiles runs, beside others in the same run.
+//! Measures compile time and run time of azulejo and other engines in the same run.
 //!
-//! In: `--json FILE`, `--quick`, `--only NAME` (part of a program's name), `--rounds N`, `--passes` (time of each pass
-//! of the optimizer instead), `--code` (machine code of ours and Cranelift's instead), `--suite wasm` (WebAssembly modules
-//! beside wasmtime and wasmi instead; built only with the feature of that name). Out: tables of medians, and means
-//! of ratios, which are what counts on a machine that does other things as well.
+//! In: `--json FILE`, `--quick`, `--only NAME` (part of a program's name), `--rounds N`, `--passes` (instead, the time of each
+//! pass of the optimizer), `--code` (instead, the machine code of azulejo and Cranelift), `--suite wasm` (instead, WebAssembly
+//! modules in azulejo, wasmtime and wasmi; needs the feature of that name). Out: tables of medians, and means of ratios, which
+//! are more robust on a machine that is not idle.
 
 mod assembler;
 mod by_hand;
@@ -29,7 +29,7 @@ use std::time::Duration;
 #[global_allocator]
 static HEAP: memory::Counting = memory::Counting;
 
-/// What was asked for.
+/// The parsed command line.
 #[derive(Default)]
 struct Options {
     json: Option<String>,

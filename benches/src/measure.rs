@@ -1,56 +1,56 @@
-//! Times every engine on a program: in rounds, one engine after another, so that what disturbs hits all the same.
+//! Times every engine on a program. The engines take turns in rounds, so that disturbances affect all of them alike.
 
 use crate::clock;
 use crate::programs::{Kind, Program};
 use crate::subject::{self, Subject};
 use std::time::Duration;
 
-/// How long measuring may take.
+/// The extent of the measurements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// How many rounds.
+    /// The number of rounds.
     pub rounds: usize,
-    /// How long one sample takes at least: short things are repeated.
+    /// The minimum duration of one sample; short actions are repeated.
     pub sample: Duration,
 }
 
-/// Nanoseconds for one repetition.
+/// Nanoseconds per repetition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     /// The median of all rounds.
     pub median: f64,
-    /// One round in ten was not slower than this.
+    /// The 10th percentile.
     pub low: f64,
-    /// One round in ten was not faster than this.
+    /// The 90th percentile.
     pub high: f64,
 }
 
-/// What was learned of one engine with one program.
+/// The measurements of one engine with one program.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// The program.
+    /// The program's name.
     pub bench: String,
-    /// What it is measured for.
+    /// The program's purpose.
     pub kind: Kind,
-    /// Whose engine.
+    /// The engine's name.
     pub engine: &'static str,
-    /// Which tier of it.
+    /// The engine's tier.
     pub tier: &'static str,
-    /// The program's length.
+    /// The number of bytecodes in the program.
     pub bytecodes: usize,
-    /// The length of its machine code, zero if there is none.
+    /// The size of its machine code; zero if there is none.
     pub code_bytes: usize,
-    /// Compiling, as a user does it.
+    /// Compile time through the public interface.
     pub compile: Option<Sample>,
-    /// Compiling, below the engine.
+    /// Compile time below the engine.
     pub pipeline: Option<Sample>,
-    /// Running once.
+    /// Run time.
     pub run: Option<Sample>,
-    /// Heap use: of the first compilation by a new compiler, and of the next.
+    /// Heap use of the first compilation by a new compiler, and of the next one.
     pub heap: Option<(crate::memory::Use, crate::memory::Use)>,
 }
 
-/// Measures all engines on a program, after comparing their results.
+/// Measures all engines on a program, after checking their results.
 pub(crate) fn measure(program: &Program, effort: Effort) -> Vec<Row> {
     let mut subjects = subject::all(program);
     for subject in &mut subjects {
@@ -96,7 +96,7 @@ pub(crate) fn measure(program: &Program, effort: Effort) -> Vec<Row> {
     rows
 }
 
-/// Something that is timed again and again.
+/// A repeatedly timed action.
 pub(crate) struct Series<'a> {
     action: Option<Box<dyn FnMut() + 'a>>,
     repetitions: u32,
@@ -107,7 +107,7 @@ impl<'a> Series<'a> {
     pub(crate) fn new(mut action: Option<Box<dyn FnMut() + 'a>>, sample: Duration) -> Series<'a> {
         let mut repetitions = 1;
         if let Some(action) = &mut action {
-            // Doubled until it takes long enough; warms up as well.
+            // Doubles the repetitions until a sample is long enough, which also warms up.
             while time(action, repetitions) < sample.as_nanos() as f64 {
                 repetitions *= 2;
             }

@@ -1,4 +1,4 @@
-//! Counts what is allocated on the heap.
+//! Counts heap allocations.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,15 +16,15 @@ fn count(layout: Layout) {
     PEAK.fetch_max(live, Ordering::Relaxed);
 }
 
-// SAFETY: everything is handed on to the system's allocator.
+// SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout);
-        // SAFETY: the caller promises what the system's allocator asks.
+        // SAFETY: the caller upholds the requirements of the system's allocator.
         unsafe { System.alloc(layout) }
     }
 
-    /// Not the same as writing zeros: what comes fresh from the system has them.
+    /// The default implementation would write zeros even to fresh pages from the system, which are zero already.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout);
         // SAFETY: as above.
@@ -38,23 +38,23 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What happened on the heap meanwhile.
+/// The heap use of a measured action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Use {
-    /// How often memory was asked for.
+    /// The number of allocations.
     pub allocations: u64,
-    /// The most bytes there were at once, beyond those at the start.
+    /// The peak of allocated bytes, relative to the start.
     pub peak: u64,
-    /// How many bytes more there were at the end than at the start.
+    /// The number of bytes still allocated at the end, relative to the start.
     pub kept: i64,
 }
 
-/// How many bytes there are now, and how often memory was asked for.
+/// The number of allocated bytes, and the number of allocations so far.
 pub(crate) fn now() -> (u64, u64) {
     (LIVE.load(Ordering::Relaxed), ALLOCATIONS.load(Ordering::Relaxed))
 }
 
-/// Runs something and counts.
+/// Runs an action and measures its heap use.
 pub(crate) fn counted<R>(run: impl FnOnce() -> R) -> (R, Use) {
     let (allocations, live) = (ALLOCATIONS.load(Ordering::Relaxed), LIVE.load(Ordering::Relaxed));
     PEAK.store(live, Ordering::Relaxed);

@@ -1,11 +1,11 @@
-//! The bytecode that all programs are written in, and what it means.
+//! The bytecode of all programs, and its meaning.
 //!
-//! A register bytecode of 16 bytes an instruction. Integers are 64 bits wide unless the name says `32`; memory is
-//! reached through an address in one register and an index in another. Nothing traps but `Rem`.
+//! A register bytecode with 16-byte instructions. Integers are 64 bits wide unless the name says `32`. Memory is
+//! addressed by one register plus an index in another. Only `Rem` can trap.
 
 use azulejo::prelude::*;
 
-/// What bytecode works on besides its registers and memory: nothing.
+/// The context, which is empty: the bytecode uses only its registers and memory.
 #[derive(Debug, Default)]
 pub(crate) struct Vm;
 
@@ -82,7 +82,7 @@ pub(crate) enum Op {
     Call1 { dst: Out<i64>, a: In<i64> },
     Call6 { dst: Out<i64>, a: Pop<i64>, b: Pop<i64>, c: Pop<i64>, d: Pop<i64>, e: Pop<i64>, f: Pop<i64> },
     Call12 { dst: Out<i64>, a: Pop<i64>, b: Pop<i64>, c: Pop<i64>, d: Pop<i64>, e: Pop<i64>, f: Pop<i64>, g: Pop<i64>, h: Pop<i64>, i: Pop<i64>, j: Pop<i64>, k: Pop<i64>, l: Pop<i64> },
-    /// Calls a function of bytecode with one argument.
+    /// Calls a bytecode function with one argument.
     Invoke { dst: Out<i64>, f: Imm<u32>, a: In<i64> },
 
     Return { a: In<i64> },
@@ -175,7 +175,7 @@ pub(crate) extern "C" fn six(a: i64, b: i64, c: i64, d: i64, e: i64, f: i64) -> 
     (a ^ b).wrapping_add(c ^ d).wrapping_add(e ^ f)
 }
 
-/// A callee half of whose arguments are on the stack.
+/// A callee with half of its arguments on the stack.
 #[inline(never)]
 #[allow(clippy::too_many_arguments, reason = "that is what is measured")]
 pub(crate) extern "C" fn twelve(

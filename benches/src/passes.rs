@@ -1,7 +1,7 @@
-//! How long each pass of the optimizer takes, and how much memory it keeps.
+//! The time that each pass of the optimizer takes, and the memory that it keeps.
 //!
-//! An observer looks at the clock between stages. What is not between two stages (emission, installing) is the
-//! rest of the whole time. What looking at the clock takes is found first, and taken off.
+//! An observer reads the clock between stages. Work outside of the stages (emission, installation) accounts for the
+//! rest of the total time. The cost of reading the clock is measured first, and subtracted.
 
 use crate::clock;
 use crate::measure::Effort;
@@ -15,16 +15,16 @@ use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::{Allocated, Observer, STAGES, Target};
 use azulejo_core::verify::verify;
 
-/// How often the observer hears of a stage: of `rewrite` twice.
+/// The number of stages that the observer is notified of. `rewrite` counts twice.
 const N_STAGES: usize = STAGES.len() + 1;
 
-/// The stages, as the observer hears of them.
+/// The names of the stages, in the order of the notifications.
 fn stages() -> impl Iterator<Item = &'static str> {
     let again = |stage| (stage == "forward").then_some("rewrite 2");
     STAGES.into_iter().flat_map(move |stage| [stage].into_iter().chain(again(stage)))
 }
 
-/// Notes when each stage ended, and what was on the heap then.
+/// Records the time and the heap use at the end of each stage.
 struct Clock {
     times: Vec<u64>,
     heap: Vec<(u64, u64)>,
@@ -68,17 +68,17 @@ impl Observer for Clock {
 /// A number for each stage.
 type Stages = [f64; N_STAGES];
 
-/// What was learned of a program.
+/// The measurements of a program.
 struct Found {
-    /// Nanoseconds a bytecode: one round in ten was not slower.
+    /// Nanoseconds per bytecode, at the 10th percentile of the rounds.
     times: Stages,
-    /// Bytes a bytecode that a new compiler keeps.
+    /// Bytes per bytecode that a new compiler keeps.
     kept: Stages,
-    /// How often compiling again asks for memory.
+    /// The number of allocations when the program is compiled again.
     allocations: Stages,
 }
 
-/// Prints tables with a line for each program.
+/// Prints tables with a row for each program.
 pub(crate) fn print(programs: &[Program], effort: Effort) {
     let found: Vec<Found> = programs.iter().map(|program| measure(program, effort)).collect();
     let table = |title: &str, column: fn(&Found) -> &Stages| {
@@ -119,7 +119,7 @@ fn measure(program: &Program, effort: Effort) -> Found {
             }
             allocations[stage] = (heap[1].1 - heap[0].1) as f64;
         }
-        // The first rounds warm up.
+        // The first rounds are for warm-up.
         if round >= effort.rounds {
             for (stage, times) in rounds.iter_mut().zip(clock.times.windows(2)) {
                 stage.push((times[1] - times[0]).saturating_sub(looking) as f64 / bytecodes);
@@ -128,7 +128,7 @@ fn measure(program: &Program, effort: Effort) -> Found {
     }
     let times = rounds.map(|mut stage| {
         stage.sort_by(f64::total_cmp);
-        // What else the machine does only ever adds.
+        // Interference by the system only increases times, so a low percentile is used.
         stage[stage.len() / 10]
     });
     Found { times, kept, allocations }

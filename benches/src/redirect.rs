@@ -1,8 +1,8 @@
-//! How long it takes to send all calls of a function elsewhere: to other code, or to code at all.
+//! The time to redirect all calls of a function to other code.
 //!
-//! Compiled code calls a function of bytecode by its call cell, so this is one store, however many callers there are, and it
-//! holds for callers that are running. Measured are the store, and what it costs the call behind it, which the machine had
-//! expected to go where the last one went.
+//! Compiled code calls a bytecode function through its call cell, so a redirection is one store, however many callers there are,
+//! and it takes effect in running callers. The benchmark measures the store, and the cost of the next call, whose target the
+//! processor often mispredicts.
 
 use crate::clock;
 use crate::measure::Effort;
@@ -16,7 +16,7 @@ use azulejo_x64::call::{CallCell, HostFunctions, Outcome, UnresolvedCall};
 use azulejo_x64::{Backend, Compiled, Emitter, RawStatus};
 use std::hint::black_box;
 
-/// Code asks for nothing here.
+/// A host whose functions the compiled code never calls.
 struct Nothing;
 
 impl HostFunctions for Nothing {
@@ -33,7 +33,7 @@ impl HostFunctions for Nothing {
     }
 }
 
-/// Prints how long it takes with a function that takes one argument, and gives that back if it is small.
+/// Prints the times. The program's function must take one argument and return it unchanged if it is small.
 pub(crate) fn print(program: &Program, effort: Effort) {
     let host = Emitter::host::<Nothing>();
     host.begin(std::ptr::null(), 0);
@@ -49,11 +49,11 @@ pub(crate) fn print(program: &Program, effort: Effort) {
     let codes: [Compiled; 2] = [compile(), compile()];
     let mut vm = Vm;
     let mut call = || {
-        // SAFETY: there is code for this call cell, and the context is what the program's templates take it for.
+        // SAFETY: the call cell has code, and the context has the type that the program's templates expect.
         let outcome = unsafe { cell.call((&raw mut vm).cast(), black_box(&[1])) };
         assert_eq!((outcome.trap, outcome.value), (0, 1));
     };
-    // In no order that the machine would learn.
+    // Random order, so that the branch predictor cannot learn it.
     let mut random = 1u32;
     let mut open = |_: u32| {
         random = random.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
@@ -73,7 +73,7 @@ pub(crate) fn print(program: &Program, effort: Effort) {
     );
 }
 
-/// Nanoseconds for one turn: those of the fastest round.
+/// Nanoseconds per iteration in the fastest round.
 fn fastest(effort: Effort, mut turn: impl FnMut(u32)) -> f64 {
     const TURNS: u32 = 10_000;
     let mut least = u64::MAX;

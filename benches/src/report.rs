@@ -1,4 +1,4 @@
-//! Prints what was measured: JSON lines, tables, and means of ratios.
+//! Prints the measurements: JSON lines, tables, and means of ratios.
 
 use crate::measure::{Row, Sample};
 use crate::programs::Kind;
@@ -29,10 +29,10 @@ const COLUMNS: [(&str, Who); 9] = [
     ("rust -O", RUST),
 ];
 
-/// A geometric mean, the largest of the ratios, and how many there are.
+/// A geometric mean, the maximum, and the number of ratios.
 type Mean = (f64, f64, usize);
 
-/// A row as JSON.
+/// Formats a row as JSON.
 pub(crate) fn json(row: &Row) -> String {
     let mut text = format!(
         r#"{{"bench":"{}","engine":"{}","tier":"{}","bytecodes":{},"code_bytes":{}"#,
@@ -54,18 +54,18 @@ pub(crate) fn json(row: &Row) -> String {
     text
 }
 
-/// All that was measured.
+/// The report of all measurements.
 pub(crate) struct Report<'a> {
     rows: &'a [Row],
 }
 
 impl<'a> Report<'a> {
-    /// Of these rows.
+    /// A report of these rows.
     pub(crate) fn new(rows: &'a [Row]) -> Self {
         Report { rows }
     }
 
-    /// The tables.
+    /// Prints the tables, then the means.
     pub(crate) fn print(&self) {
         println!("\nrunning, nanoseconds (medians); ratios are of the optimizer's time");
         self.table(|row| row.run.map(|run| run.median), &[("/clif", SPEED), ("/rust", RUST)]);
@@ -139,7 +139,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The geometric mean of a ratio over the programs where both are known.
+    /// The geometric mean of a ratio over the programs for which both values are known.
     fn mean(&self, kinds: &[Kind], of: Who, to: Who, time: impl Fn(&Row) -> Option<Sample>) -> Option<Mean> {
         let mut ratios = Vec::new();
         for row in self.rows.iter().filter(|row| (row.engine, row.tier) == of && kinds.contains(&row.kind)) {

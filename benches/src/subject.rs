@@ -1,4 +1,4 @@
-//! The engines: for a program, how each compiles it and runs it.
+//! The engines: how each compiles and runs a program.
 
 use crate::by_hand;
 use crate::clif::Cranelift;
@@ -17,28 +17,28 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::rc::Rc;
 
-/// An engine with a program.
+/// An engine with a loaded program.
 pub(crate) struct Subject<'a> {
-    /// Whose it is.
+    /// The engine's name.
     pub engine: &'static str,
-    /// Which of its tiers or settings.
+    /// The tier or setting.
     pub tier: &'static str,
     /// Compiles the program, ready to be called.
     pub compile: Option<Box<dyn FnMut() + 'a>>,
-    /// The same below the engine, where there is a difference.
+    /// Compiles the program below the engine, if there is a difference.
     pub pipeline: Option<Box<dyn FnMut() + 'a>>,
     /// Runs the program.
     pub run: Option<Box<dyn FnMut() -> u64 + 'a>>,
-    /// How long the machine code is.
+    /// The size of the machine code.
     pub code_bytes: usize,
-    /// What compiling with a new compiler took from the heap, and what compiling again takes.
+    /// The heap use of the first compilation by a new compiler, and of the next one.
     pub heap: Option<(Use, Use)>,
 }
 
-/// Room in the memory for code: the largest program several times.
+/// The size of the code memory: several times the code of the largest program.
 const CODE_BYTES: usize = 64 << 20;
 
-/// Every engine that can do something with the program.
+/// Every engine that supports the program.
 pub(crate) fn all(program: &Program) -> Vec<Subject<'_>> {
     let mut subjects = vec![interpreter(program), by_hand(program)];
     subjects.extend(baseline(program));
@@ -57,25 +57,25 @@ fn new<'a>(engine: &'static str, tier: &'static str) -> Subject<'a> {
     Subject { engine, tier, compile: None, pipeline: None, run: None, code_bytes: 0, heap: None }
 }
 
-/// The program as a function of an engine.
+/// The program, defined as a function of an engine.
 struct Defined {
     engine: Box<Engine<Op>>,
     function: FunctionId,
 }
 
-/// In an engine that stays in one tier.
+/// Defines the program in an engine that uses one tier only.
 fn define(program: &Program, tier: Tier) -> Defined {
     let engine = Box::new(Engine::<Op>::builder().code_bytes(CODE_BYTES).only(tier).build::<Op>());
     let mut code = Code { labels: program.code.labels.clone(), ..program.code.ops.clone().into() };
     if program.calls_itself() {
-        // What compiling takes includes what its own calls use.
+        // The measured compilation includes the entry for the program's own calls.
         code = code.with_arguments(program.args.len() as u32);
     }
     let function = engine.define(&*program.name, code, program.code.registers).expect("the program is right");
     Defined { engine, function }
 }
 
-/// The interpreter that the macros generate, entered below the engine.
+/// The interpreter that the macros generate, called below the engine.
 fn interpreter(program: &Program) -> Subject<'_> {
     if program.calls_itself() {
         let Defined { engine, function } = define(program, Tier::Interpreter);
@@ -95,7 +95,7 @@ fn interpreter(program: &Program) -> Subject<'_> {
             budget: &Cell::new(i32::MAX),
             functions: &NoFunctions,
         };
-        // SAFETY: the code was verified, and the frame has the slots that verification asked for.
+        // SAFETY: the code was verified, and the frame has as many slots as verification computed.
         let end = unsafe { Op::interpret(&program.code.ops, &machine, 0, program.code.registers, 0) };
         let (azulejo_core::ir::bytecode::Flow::Return(value), _) = end else { panic!("{end:?}") };
         value
@@ -109,7 +109,7 @@ fn by_hand(program: &Program) -> Subject<'_> {
     Subject { run: Some(Box::new(run)), ..new("match", "by hand") }
 }
 
-/// The baseline tier; nothing if it cannot compile the program.
+/// The baseline tier. `None` if it cannot compile the program.
 fn baseline(program: &Program) -> Option<Subject<'_>> {
     let Defined { engine, function } = define(program, Tier::Baseline);
     engine.compile_in(function, Tier::Baseline).ok()?;
@@ -129,7 +129,7 @@ fn baseline(program: &Program) -> Option<Subject<'_>> {
     Some(Subject { compile, run, code_bytes, heap: Some((first, again)), ..new("azulejo", "baseline") })
 }
 
-/// The engine as it is by default. Running warms up until it takes long enough to be timed; by then it has climbed.
+/// The engine with default settings. The warm-up runs long enough for the function to tier up.
 fn climbing(program: &Program) -> Subject<'_> {
     let engine = Box::new(Engine::<Op>::builder().code_bytes(CODE_BYTES).build::<Op>());
     let code = Code { labels: program.code.labels.clone(), ..program.code.ops.clone().into() };
@@ -138,7 +138,7 @@ fn climbing(program: &Program) -> Subject<'_> {
     Subject { run: Some(Box::new(run)), ..new("azulejo", "climbing") }
 }
 
-/// What the compiler below the engine wants.
+/// The compiler's input below the engine.
 pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> FunctionSource<'a> {
     FunctionSource {
         vocab: Vocabulary { extra: Op::OPERATORS },
@@ -200,7 +200,7 @@ fn optimizer(program: &Program) -> Subject<'_> {
 
 fn enter(code: &Compiled, program: &Program, frame: &mut [u64]) -> u64 {
     frame[..program.args.len()].copy_from_slice(&program.args);
-    // SAFETY: the frame has the slots that the function uses, and the context is what templates take it for.
+    // SAFETY: the frame has the slots that the function uses, and the context has the type that templates expect.
     match unsafe { code.enter(std::ptr::from_mut(&mut Vm).cast(), frame.as_mut_ptr(), std::ptr::null()) } {
         Status::Returned(value) => value,
         other => panic!("{other:?}"),
@@ -230,7 +230,7 @@ fn cranelift<'a>(program: &'a Program, tier: &'static str, opt_level: &str, allo
     let mut vm = Vm;
     let mut frame = vec![0; program.code.registers as usize];
     let run: Box<dyn FnMut() -> u64> = if program.calls_itself() {
-        // SAFETY: such a function was compiled to take its arguments as they are.
+        // SAFETY: a function that calls itself was compiled with this signature.
         let entry: Direct = unsafe { std::mem::transmute(code.address) };
         // SAFETY: as above; the module is never freed.
         Box::new(move || unsafe { entry(program.args[0]) })

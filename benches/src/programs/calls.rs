@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 const N: i64 = 10_000;
 
-/// A loop whose result goes into the next round's arguments; `call` writes the call.
+/// A loop in which each iteration passes the last call's result to the next call. `call` emits the call.
 fn program(call: fn(&mut Assembler, Reg, Reg, Reg), twin: fn(i64) -> i64) -> Program {
     let mut a = Assembler::default();
     let [n, i, x] = a.regs();
@@ -31,7 +31,7 @@ pub(super) fn one() -> Program {
     program(|a, x, _, _| a.call1(x, x), twin)
 }
 
-/// As many as there are registers for.
+/// Six arguments: exactly as many as there are argument registers.
 pub(super) fn six() -> Program {
     #[inline(never)]
     fn twin(n: i64) -> i64 {
@@ -41,7 +41,7 @@ pub(super) fn six() -> Program {
     program(|a, x, i, n| a.call6(x, [x, i, n, x, i, n]), twin)
 }
 
-/// Half of them on the stack.
+/// Twelve arguments, half of them on the stack.
 pub(super) fn twelve() -> Program {
     type Twelve = extern "C" fn(i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64) -> i64;
     #[inline(never)]

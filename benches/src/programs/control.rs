@@ -4,7 +4,7 @@ use super::{Kind, Program, Random, address, bytes};
 use crate::assembler::Assembler;
 use std::hint::black_box;
 
-/// Eight kinds of input change two numbers, each in its way.
+/// Eight kinds of input update two numbers, each in a different way.
 pub(super) fn machine() -> Program {
     const N: usize = 8192;
     #[inline(never)]
@@ -25,7 +25,7 @@ pub(super) fn machine() -> Program {
         x ^ y
     }
     let mut random = Random(5);
-    // Inputs come in runs, as words of a text do.
+    // Inputs repeat in runs, like the words of a text.
     let pattern: Vec<u8> = (0..64).map(|_| random.below(9) as u8).collect();
     let input: Vec<u8> = (0..N).map(|at| pattern[(at + at / 512) % 64]).collect();
     let mut own = bytes(N);

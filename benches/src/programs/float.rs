@@ -1,10 +1,10 @@
-//! Floats: matrices, the Mandelbrot set, bodies in space.
+//! Floating point: matrices, the Mandelbrot set, an n-body simulation.
 
 use super::{Kind, Program, Random, address, bytes};
 use crate::assembler::{Assembler, Reg};
 use std::hint::black_box;
 
-/// A product of square matrices; the sum of its diagonal.
+/// The trace of a product of square matrices.
 pub(super) fn matrix() -> Program {
     const N: usize = 40;
     #[inline(never)]
@@ -69,7 +69,7 @@ pub(super) fn matrix() -> Program {
     })
 }
 
-/// How many rounds the points of a grid stay near zero.
+/// The number of iterations for which the points of a grid stay bounded.
 pub(super) fn mandelbrot() -> Program {
     const N: i64 = 48;
     const LIMIT: i64 = 100;
@@ -203,7 +203,7 @@ pub(super) fn bodies() -> Program {
     })
 }
 
-/// The bytecode of [`bodies`]: `from`, `to` and the number of words, steps.
+/// The bytecode of [`bodies`]. Its arguments: `from`, `to`, the number of words, the number of steps.
 fn bodies_code(dt_value: f64) -> Assembler {
     const BODY: i32 = size_of::<Body>() as i32;
     const FIELDS: [i32; 3] = [0, 8, 16];

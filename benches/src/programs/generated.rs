@@ -1,12 +1,12 @@
-//! Code of any length: straight, with branches, and very short.
+//! Generated code of any length: straight-line, branchy, and tiny.
 
 use super::{Kind, Program, Random};
 use crate::assembler::{Assembler, Reg};
 
 const REGISTERS: usize = 32;
 
-/// Arithmetic on many registers. The result depends on all of them; half of the instructions change a register, the
-/// others write a new value, so that little of what is computed is never used.
+/// Arithmetic on many registers. Half of the instructions update a register and the others overwrite one, so that
+/// few results are dead. The final result depends on all registers.
 fn arithmetic(a: &mut Assembler, random: &mut Random, regs: &[Reg]) {
     let x = random.below(regs.len());
     let y = (x + 1 + random.below(regs.len() - 1)) % regs.len();
@@ -27,7 +27,7 @@ fn arithmetic(a: &mut Assembler, random: &mut Random, regs: &[Reg]) {
     }
 }
 
-/// Fills the registers from one argument.
+/// Initializes the registers from one argument.
 fn prologue(a: &mut Assembler) -> Vec<Reg> {
     let first = a.reg();
     let mut regs = vec![first];
@@ -46,7 +46,7 @@ fn epilogue(a: &mut Assembler, regs: &[Reg]) {
     a.ret(regs[0]);
 }
 
-/// So many instructions without a branch.
+/// Straight-line code of `size` instructions.
 pub(super) fn straight(size: usize) -> Program {
     let mut random = Random(size as u64);
     let mut a = Assembler::default();
@@ -58,7 +58,7 @@ pub(super) fn straight(size: usize) -> Program {
     Program::without_twin(Kind::Generated, a, vec![7])
 }
 
-/// So many instructions, each eighth of which skips some on a condition that data decides.
+/// Code of `size` instructions. Every eighth one skips some others on a data-dependent condition.
 pub(super) fn branchy(size: usize) -> Program {
     let mut random = Random(size as u64 + 1);
     let mut a = Assembler::default();

@@ -1,4 +1,4 @@
-//! Integers in registers: loops, recursion, division, mixing.
+//! Integers in registers: loops, recursion, division, hashing.
 
 use super::{Kind, Program};
 use crate::assembler::Assembler;
@@ -23,7 +23,7 @@ pub(super) fn sum() -> Program {
     Program::with_twin(Kind::Folds, a, vec![N as u64], vec![], || twin(black_box(N)) as u64)
 }
 
-/// Two loops, the inner one with a product.
+/// Two nested loops with a multiplication in the inner one.
 pub(super) fn nested() -> Program {
     const N: i64 = 300;
     #[inline(never)]
@@ -54,7 +54,7 @@ pub(super) fn nested() -> Program {
     Program::with_twin(Kind::Serial, a, vec![N as u64], vec![], || twin(black_box(N)) as u64)
 }
 
-/// Fibonacci's numbers the slow way.
+/// Fibonacci numbers by naive recursion.
 pub(super) fn fib() -> Program {
     const N: i64 = 20;
     #[inline(never)]
@@ -111,7 +111,7 @@ pub(super) fn gcd() -> Program {
     Program::with_twin(Kind::Serial, a, vec![N, M], vec![], || twin(black_box(N), black_box(M)))
 }
 
-/// Marsaglia's xorshift, summed.
+/// The sum of the numbers from Marsaglia's xorshift.
 pub(super) fn xorshift() -> Program {
     const N: i64 = 50_000;
     const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -145,7 +145,7 @@ pub(super) fn xorshift() -> Program {
     Program::with_twin(Kind::Serial, a, args, vec![], || twin(black_box(N), black_box(SEED)))
 }
 
-/// Murmur's mixing of 32-bit numbers.
+/// MurmurHash's finalizer on 32-bit numbers.
 pub(super) fn hash32() -> Program {
     const N: i32 = 30_000;
     #[inline(never)]

@@ -1,4 +1,4 @@
-//! Arrays: hashing, a sieve, text, sorting.
+//! Arrays: hashing, a sieve, text scanning, sorting.
 
 use super::{Kind, Program, Random, address, bytes};
 use crate::assembler::Assembler;
@@ -38,7 +38,7 @@ pub(super) fn hash() -> Program {
     Program::with_twin(Kind::Serial, a, args, vec![own], move || twin(black_box(&data)))
 }
 
-/// Eratosthenes' sieve; how many primes there are.
+/// The number of primes found by the sieve of Eratosthenes.
 pub(super) fn sieve() -> Program {
     const N: usize = 50_000;
     #[inline(never)]
@@ -89,7 +89,7 @@ pub(super) fn sieve() -> Program {
     Program::with_twin(Kind::Serial, a, args, vec![own], move || twin(black_box(&mut flags)))
 }
 
-/// The lengths of a text's lines, mixed.
+/// A hash of the lengths of a text's lines.
 pub(super) fn scan() -> Program {
     const N: usize = 20_000;
     #[inline(never)]
@@ -136,7 +136,7 @@ pub(super) fn scan() -> Program {
     Program::with_twin(Kind::Serial, a, args, vec![own], move || twin(black_box(&text)))
 }
 
-/// Sorts a copy of an array by exchanging neighbours; the sum of each element by its place.
+/// Bubble-sorts a copy of an array. Returns the sum of each element times its index.
 pub(super) fn bubble_sort() -> Program {
     const N: usize = 200;
     #[inline(never)]

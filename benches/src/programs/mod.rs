@@ -1,7 +1,7 @@
-//! The programs that are measured: bytecode, arguments, and the same function in Rust.
+//! The benchmark programs: bytecode, arguments, and the same function in Rust.
 //!
-//! A program sets up its own state, so that each run does the same; what it only reads is filled in beforehand.
-//! The twin is what one would write in Rust, not a translation of the bytecode.
+//! A program initializes its own state, so that each run does the same work; read-only data is filled in beforehand.
+//! The Rust twin is idiomatic Rust, not a translation of the bytecode.
 
 mod calls;
 mod control;
@@ -14,34 +14,34 @@ use crate::assembler::{Assembled, Assembler};
 use crate::by_hand;
 use std::cell::RefCell;
 
-/// What a program is measured for.
+/// The purpose of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// A loop whose iterations depend on each other: rustc cannot do several at once.
+    /// A loop with a dependency between iterations, so that rustc cannot vectorize it.
     Serial,
-    /// A loop that rustc turns into something else (vectors, a closed form); its Rust row is no ceiling for others.
+    /// A loop that rustc transforms (vectors, a closed form), so its Rust row is no bound for the other engines.
     Folds,
     /// Generated code without loops, which is compiled often and run once.
     Generated,
-    /// Too short to be worth running: measured for how fast it is compiled.
+    /// Too short for a meaningful run time: only compilation is measured.
     Tiny,
 }
 
-/// A program.
+/// A benchmark program.
 pub(crate) struct Program {
     /// Its name.
     pub name: String,
-    /// What it is measured for.
+    /// Its purpose.
     pub kind: Kind,
     /// The bytecode.
     pub code: Assembled,
-    /// The first VM registers.
+    /// The values of the first VM registers.
     pub args: Vec<u64>,
-    /// The same in Rust, if there is one.
+    /// The Rust twin, if there is one.
     pub twin: Option<RefCell<Box<dyn FnMut() -> u64>>>,
-    /// What everybody must return.
+    /// The expected result of all engines.
     pub expected: u64,
-    /// What the arguments point to.
+    /// Owns the memory that the arguments point to.
     _memory: Vec<Box<[u64]>>,
 }
 
@@ -71,7 +71,7 @@ impl Program {
         }
     }
 
-    /// What cannot be written in Rust is believed to a plain interpreter.
+    /// A program that cannot be written in Rust. The hand-written interpreter provides the expected result.
     fn without_twin(kind: Kind, code: Assembler, args: Vec<u64>) -> Program {
         let code = code.finish();
         let expected = by_hand::Stack::new().call(&code, &args);
@@ -79,13 +79,13 @@ impl Program {
     }
 }
 
-/// A program's name, and what makes it.
+/// A program's name and constructor.
 type Maker = (String, Box<dyn Fn() -> Program>);
 
-/// A program of one size.
+/// The name and constructor of a program of fixed size.
 type Fixed = (&'static str, fn() -> Program);
 
-/// Those whose name has `only` in it, in the order of the report.
+/// The programs with `only` in their names, in the order of the report.
 pub(crate) fn all(is_quick: bool, only: &str) -> Vec<Program> {
     const FIXED: [Fixed; 18] = [
         ("sum", int::sum),
@@ -120,7 +120,7 @@ pub(crate) fn all(is_quick: bool, only: &str) -> Vec<Program> {
     makers.filter(|(name, _)| name.contains(only)).map(|(name, make)| Program { name, ..make() }).collect()
 }
 
-/// A generator of numbers, for data.
+/// A random number generator for test data.
 struct Random(u64);
 
 impl Random {
@@ -137,7 +137,7 @@ impl Random {
     }
 }
 
-/// So many bytes of memory, whose address does not change.
+/// Allocates memory of `count` bytes, whose address does not change.
 fn bytes(count: usize) -> Box<[u64]> {
     vec![0; count.div_ceil(8)].into_boxed_slice()
 }

@@ -1,10 +1,10 @@
 //! The suite of WebAssembly modules: the example beside wasmtime and wasmi.
 //!
-//! In: the programs of the example with their results, and a generated module of more than a megabyte. Out: for each engine
-//! how long it takes to compile a module, from its bytes to machine code for every function, on one thread; to
-//! start, from its bytes to the end of a short first call; and to run once everything is compiled; and how long the
-//! code is. Our tiers also run each program for long, from its bytes on, which shows what climbing costs. All engines give the
-//! same results, or nothing is measured.
+//! In: the example's programs with their results, and a generated module of more than a megabyte. Out: for each engine
+//! the time to compile a module, from its bytes to machine code for every function, on one thread; the time to
+//! start, from its bytes to the end of a short first call; the run time once everything is compiled; and the size of the
+//! code. Our tiers also run each program for long, including loading, which shows the cost of tiering up. A difference between
+//! the engines' results is an error.
 
 mod report;
 mod subject;
@@ -15,26 +15,26 @@ use azulejo_wasm_rig::{large, programs};
 use std::io::Write;
 use subject::Subject;
 
-/// How many functions the large module has: they make more than a megabyte.
+/// The number of functions in the large module, which make more than a megabyte.
 const FUNCTIONS: u32 = 3000;
 
-/// A module that is measured.
+/// A module to measure.
 pub(crate) struct Input {
     /// Its name.
     pub name: &'static str,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// How many functions it has.
+    /// The number of its functions.
     pub functions: usize,
-    /// What `run` is called with when only the start counts, and what it gives.
+    /// The argument and result of `run` for measuring start-up.
     pub few: (i32, i64),
-    /// What it is called with when running counts.
+    /// The argument and result of `run` for measuring run time.
     pub many: (i32, i64),
-    /// Whether it is there for compile times, and says nothing about running.
+    /// Whether only its compile times are meaningful.
     pub is_large: bool,
 }
 
-/// What was learned of one engine with one module.
+/// The measurements of one engine with one module.
 pub(crate) struct Row {
     pub bench: &'static str,
     pub engine: &'static str,
@@ -49,10 +49,10 @@ pub(crate) struct Row {
     pub long: Option<Sample>,
 }
 
-/// How often it is measured what a long run takes.
+/// The number of times that a long run is measured.
 const LONG_ROUNDS: usize = 3;
 
-/// Measures everything and prints it.
+/// Measures all engines on all modules, and prints the results.
 pub(crate) fn measure(options: &Options, effort: Effort) -> Result<(), Box<dyn std::error::Error>> {
     let mut rows = Vec::new();
     for input in inputs(options.only.as_deref().unwrap_or("")) {

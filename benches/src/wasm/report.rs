@@ -1,4 +1,4 @@
-//! Prints what was measured of WebAssembly: JSON lines, tables, and geometric means of ratios beside what is wanted.
+//! Prints the WebAssembly measurements: JSON lines, tables, and geometric means of ratios beside their targets.
 
 use super::Row;
 use crate::measure::Sample;
@@ -17,7 +17,7 @@ const WASMI: Who = ("wasmi", "eager");
 
 const ALL: [Who; 7] = [INTERPRETER, BASELINE, OPTIMIZER, CLIMBING, CRANELIFT, WINCH, WASMI];
 
-/// What is measured.
+/// The quantity of a table.
 type Value = fn(&Row) -> Option<f64>;
 
 fn compile(row: &Row) -> Option<f64> {
@@ -40,7 +40,7 @@ fn code(row: &Row) -> Option<f64> {
     (row.code_bytes > 0).then_some(row.code_bytes as f64)
 }
 
-/// A row as JSON.
+/// Formats a row as JSON.
 pub(crate) fn json(row: &Row) -> String {
     let mut text = format!(
         r#"{{"suite":"wasm","bench":"{}","engine":"{}","tier":"{}","bytes":{},"functions":{},"code_bytes":{}"#,
@@ -59,7 +59,7 @@ pub(crate) fn json(row: &Row) -> String {
     text
 }
 
-/// The tables, then the means.
+/// Prints the tables, then the means.
 pub(crate) fn print(rows: &[Row]) {
     table(rows, "running, microseconds", run, 1e-3);
     table(rows, "running for long, from bytes on, microseconds", long, 1e-3);
@@ -109,7 +109,7 @@ fn table(rows: &[Row], title: &str, value: Value, scale: f64) {
     }
 }
 
-/// Means of ratios over the programs, or over the large module alone; what is wanted of them, and of the largest.
+/// Prints geometric means and maxima of ratios over the programs, or for the large module alone, beside their targets.
 fn means(rows: &[Row]) {
     println!("\ngeometric means of ratios, the largest, how many, and what is wanted");
     let lines: [(&str, bool, Who, Who, Value, &str); 14] = [

@@ -1,4 +1,4 @@
-//! The engines: how each compiles a module, starts it and runs it. All export `run`, which takes an `i32` and gives an `i64`.
+//! The engines: how each compiles, starts and runs a module. All modules export `run`, which maps an `i32` to an `i64`.
 
 use super::Input;
 use crate::clock;
@@ -6,28 +6,28 @@ use azulejo_wasm::{Config, Instance, Linker, Module, Store, Tier, Tiers, Value};
 use std::hint::black_box;
 use wasmtime::Strategy;
 
-/// An engine with a module.
+/// An engine with a loaded module.
 pub(crate) struct Subject<'a> {
-    /// Whose it is.
+    /// The engine's name.
     pub engine: &'static str,
-    /// Which of its tiers or compilers.
+    /// The tier or compiler.
     pub tier: &'static str,
-    /// From bytes to machine code for every function; nothing where there is none.
+    /// Compiles the module's bytes to machine code for every function. `None` for an interpreter.
     pub compile: Option<Box<dyn FnMut() + 'a>>,
-    /// From bytes to the result of a short call, as a user has it who asks for nothing.
+    /// From bytes to the result of a short call, under default settings.
     pub start: Box<dyn FnMut() -> i64 + 'a>,
-    /// A longer call, with everything compiled.
+    /// A longer call, with all code compiled beforehand.
     pub run: Option<Box<dyn FnMut() -> i64 + 'a>>,
-    /// From bytes to the end of calls that take [`LONG`] together.
+    /// From bytes to the end of repeated calls, which take [`LONG`] together.
     pub long: Option<Box<dyn FnMut() + 'a>>,
-    /// How long the machine code is.
+    /// The size of the machine code.
     pub code_bytes: usize,
 }
 
-/// How long a program runs that runs for long, in nanoseconds, in the optimizer's code.
+/// The duration of a long run in the optimizer's code, in nanoseconds.
 const LONG: u64 = 200_000_000;
 
-/// Every engine that takes the module.
+/// Every engine that supports the module.
 pub(crate) fn all(input: &Input) -> Vec<Subject<'_>> {
     let times = if input.is_large { 0 } else { times(input) };
     let mut subjects = vec![
@@ -42,9 +42,9 @@ pub(crate) fn all(input: &Input) -> Vec<Subject<'_>> {
     subjects
 }
 
-/// How many functions a module defines.
+/// The number of functions that a module defines.
 pub(crate) fn functions(bytes: &[u8]) -> usize {
-    // The section's content begins with the count.
+    // A section's contents begin with the number of entries.
     let (mut at, mut section) = (8, 0);
     let number = |at: &mut usize| {
         let (mut number, mut shift) = (0, 0);
@@ -69,15 +69,15 @@ pub(crate) fn functions(bytes: &[u8]) -> usize {
     number(&mut at)
 }
 
-/// The number of the section that code is in.
+/// The id of the code section.
 const CODE: u8 = 10;
 
-/// What `run` gives, by the interpreter of wasmi.
+/// The result of `run` in wasmi's interpreter.
 pub(crate) fn result(bytes: &[u8], argument: i32) -> i64 {
     start_wasmi(&eager(), bytes, argument)
 }
 
-/// wasmi that compiles to its bytecode at once, and lets calls nest as deep as the others do.
+/// A wasmi engine that translates eagerly, and whose recursion limit is that of the other engines.
 fn eager() -> wasmi::Engine {
     let mut config = wasmi::Config::default();
     config.compilation_mode(wasmi::CompilationMode::Eager);
@@ -101,7 +101,7 @@ fn call(store: &mut Store, instance: Instance, argument: i32) -> i64 {
     }
 }
 
-/// A store with the module, all functions compiled.
+/// A store with the module and all its functions compiled.
 fn compiled(bytes: &[u8], tier: Tier) -> (Store, Instance) {
     let mut store = store(Tiers::Only(tier));
     let instance = instantiate(&mut store, bytes);
@@ -113,7 +113,7 @@ fn compiled(bytes: &[u8], tier: Tier) -> (Store, Instance) {
     (store, instance)
 }
 
-/// How often a program is run that is to run for long.
+/// The number of calls that make up a long run.
 fn times(input: &Input) -> u32 {
     let (mut store, instance) = compiled(&input.bytes, Tier::Optimizer);
     let start = clock::now();
@@ -125,7 +125,7 @@ fn times(input: &Input) -> u32 {
     times
 }
 
-/// Runs a program so often, from its bytes on; not at all if that is never.
+/// A long run of `times` calls, including loading the bytes. `None` if `times` is zero.
 fn long<'a>(input: &'a Input, tiers: Tiers, times: u32) -> Option<Box<dyn FnMut() + 'a>> {
     let run = move || {
         let mut store = store(tiers);
@@ -137,7 +137,7 @@ fn long<'a>(input: &'a Input, tiers: Tiers, times: u32) -> Option<Box<dyn FnMut(
     (times > 0).then_some(Box::new(run))
 }
 
-/// One of our tiers. Starting compiles what is called, in the other ways everything.
+/// One of our tiers alone. `start` compiles only the functions that are called, `compile` and `run` compile all.
 fn own<'a>(input: &'a Input, name: &'static str, tier: Tier, times: u32) -> Subject<'a> {
     let (mut store, instance) = compiled(&input.bytes, tier);
     let code_bytes = store.functions().iter().map(|&function| store.engine().code_len(function)).sum();
@@ -155,7 +155,7 @@ fn own<'a>(input: &'a Input, name: &'static str, tier: Tier, times: u32) -> Subj
     }
 }
 
-/// The tiers as they are by default: what starts fast climbs where it runs long.
+/// The default tiers: functions start in a fast-starting tier and tier up if they run for long.
 fn climbing(input: &Input, times: u32) -> Subject<'_> {
     let tiers = Config::default().tiers;
     let start = Box::new(move || start(input, tiers));
@@ -169,7 +169,7 @@ fn start(input: &Input, tiers: Tiers) -> i64 {
     call(&mut store, instance, black_box(input.few.0))
 }
 
-/// wasmtime with one of its compilers; nothing if that does not take the module.
+/// Wasmtime with one of its compilers. `None` if the compiler does not support the module.
 fn wasmtime<'a>(input: &'a Input, name: &'static str, strategy: Strategy) -> Option<Subject<'a>> {
     let mut config = wasmtime::Config::new();
     config.strategy(strategy);
@@ -215,7 +215,7 @@ fn start_wasmi(engine: &wasmi::Engine, bytes: &[u8], argument: i32) -> i64 {
     run.call(&mut store, argument).expect("it returns")
 }
 
-/// wasmi, which compiles to a bytecode of its own.
+/// Wasmi, which compiles to a bytecode of its own.
 fn wasmi(input: &Input) -> Subject<'_> {
     let engine = eager();
     let module = wasmi::Module::new(&engine, &input.bytes).expect("it is valid");
