@@ -1,4 +1,4 @@
-//! Bytes decide a graph, what is planted in it, and a way to compile it; it must do what it means.
+//! Decodes bytes to a graph, planted rule patterns, and a way to compile it. The code must agree with the graph's evaluation.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 
 thread_local! {
-    /// Kept from run to run, as an engine keeps its compiler.
+    /// Reused between runs, as an engine reuses its compiler.
     static RIG: RefCell<Rig> = RefCell::default();
 }
 

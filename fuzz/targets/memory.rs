@@ -1,4 +1,4 @@
-//! Bytes decide which code comes and goes in code memory; none is lost or changed.
+//! Decodes bytes to a sequence of allocations and releases of code memory. No code may be lost or changed.
 
 #![no_main]
 

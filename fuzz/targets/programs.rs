@@ -1,4 +1,4 @@
-//! Bytes decide a program and a way to compile it; all tiers must do the same.
+//! Decodes bytes to a program and a way to compile it. All tiers must agree.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 
 thread_local! {
-    /// Kept from run to run, as an engine keeps its compiler.
+    /// Reused between runs, as an engine reuses its compiler.
     static RIG: RefCell<Rig> = RefCell::default();
 }
 

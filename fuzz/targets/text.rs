@@ -1,4 +1,4 @@
-//! Text for the parsers of graphs, programs and tiles, and for the builder of tables.
+//! Feeds text to the parsers of graphs, programs and tiles, and to the builder of tables.
 
 #![no_main]
 

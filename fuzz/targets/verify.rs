@@ -1,4 +1,4 @@
-//! Bytes decide a program and how it is changed; it must be refused, or do the same in all tiers.
+//! Decodes bytes to a program and a mutation of it. The mutant must be refused, or behave alike in all tiers.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 
 thread_local! {
-    /// Kept from run to run, as an engine keeps its compiler.
+    /// Reused between runs, as an engine reuses its compiler.
     static RIG: RefCell<Rig> = RefCell::default();
 }
 

@@ -1,4 +1,4 @@
-//! Bytes decide a valid WebAssembly module; all tiers must do what wasmi does.
+//! Decodes bytes to a valid WebAssembly module. All tiers must agree with wasmi.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Bytes are taken for a WebAssembly module: refused, or run as wasmi does.
+//! Loads bytes as a WebAssembly module. It must be refused, or run as in wasmi.
 
 #![no_main]
 
