@@ -1,16 +1,16 @@
-//! A small virtual machine: its opcodes, what each one means, and a loop run in two tiers.
+//! A small virtual machine: its opcodes, their meanings, and a loop that runs in two tiers.
 //!
 //! Run it with `cargo run --release --example quickstart`.
 
 use azulejo::prelude::*;
 use std::time::Instant;
 
-/// What templates can reach besides VM registers: here, how often `Print` was executed.
+/// The state that templates can access besides VM registers: the number of times that `Print` was executed.
 struct Vm {
     printed: u32,
 }
 
-/// The opcodes. A field says how the opcode uses it: a VM register read or written, a constant, a jump target.
+/// The opcodes. The type of a field says how the opcode uses it: a VM register read or written, a constant, a jump target.
 #[derive(Bytecode, Clone, Copy, Debug)]
 #[bytecode(context = Vm)]
 enum Op {
@@ -22,7 +22,7 @@ enum Op {
     Return { a: In<i64> },
 }
 
-// What each opcode means. The interpreter and the compiler are made from this.
+// The meaning of each opcode. Both the interpreter and the compiler are generated from it.
 template! {
     Op::Load     => $value
     Op::Add      => (add $a $b)

@@ -1,6 +1,6 @@
-//! Reads programs of the machine.
+//! Assembles programs of the machine.
 //!
-//! In: text. Out: its functions, or what is wrong with the text and in which line.
+//! In: text. Out: its functions, or an error with its line number.
 //!
 //! ```text
 //! # A comment goes to the end of the line.
@@ -19,12 +19,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// What is wrong with a program.
+/// An error in a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
     /// The line, counted from one.
     pub(crate) line: usize,
-    /// What is wrong, and what there could be instead.
+    /// The message, which names the alternatives.
     pub(crate) what: String,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// What the instructions are called, with their operands.
+/// The mnemonics, with their operands.
 pub(crate) const INSTRUCTIONS: &[(&str, &str)] = &[
     ("const", "register, number"),
     ("move", "register, register"),
@@ -72,7 +72,7 @@ pub(crate) const INSTRUCTIONS: &[(&str, &str)] = &[
     ("returnf", "register"),
 ];
 
-/// The functions of a program.
+/// Assembles the functions of a program.
 pub(crate) fn assemble(text: &str) -> Result<Vec<Function>, Wrong> {
     let lines = || text.lines().enumerate().map(|(at, line)| (at + 1, before_comment(line)));
     let mut functions = HashMap::new();
@@ -117,21 +117,21 @@ fn head(line: &str) -> Option<&str> {
     line.strip_prefix("function").filter(|rest| rest.starts_with(char::is_whitespace))
 }
 
-/// A function's name, and its parameters as they stand.
+/// Splits a function's head into its name and its parameter list.
 fn signature(head: &str) -> Result<(&str, &str), String> {
     let parts = head.trim().strip_suffix(')').and_then(|head| head.split_once('('));
     let (name, parameters) = parts.ok_or("a function starts as in `function power(x, n)`")?;
     Ok((word(name.trim())?, parameters))
 }
 
-/// A name.
+/// Checks that text is a name.
 fn word(text: &str) -> Result<&str, String> {
     let is_right = text.starts_with(|first: char| first.is_alphabetic() || first == '_')
         && text.chars().all(|char| char.is_alphanumeric() || "_.".contains(char));
     if is_right { Ok(text) } else { Err(format!("`{text}` is not a name")) }
 }
 
-/// A function that is being read.
+/// A function under construction.
 struct Body<'a> {
     name: &'a str,
     functions: &'a HashMap<&'a str, u32>,
@@ -139,7 +139,7 @@ struct Body<'a> {
     registers: HashMap<&'a str, u32>,
     n_registers: u32,
     labels: HashMap<&'a str, u32>,
-    /// Jumps whose label may come later, and the line of each.
+    /// Jumps to be resolved: the index, the label, and the line of each.
     jumps: Vec<(usize, &'a str, usize)>,
 }
 
@@ -164,7 +164,7 @@ impl<'a> Body<'a> {
         Ok(body)
     }
 
-    /// The register that is written.
+    /// The register for a result. A new name gets the next register.
     fn output(&mut self, name: &'a str) -> Result<u32, String> {
         if let Some(register) = self.registers.get(name) {
             return Ok(*register);
@@ -212,7 +212,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Lets a jump go to a label.
+/// Sets the target of a jump.
 fn set_label(op: &mut Op, label: Label) {
     match op {
         Op::Jump { to }
@@ -225,7 +225,7 @@ fn set_label(op: &mut Op, label: Label) {
     }
 }
 
-/// The operands of an instruction, taken one after another.
+/// The operands of an instruction, consumed in order.
 struct Operands<'a, 'b> {
     body: &'b mut Body<'a>,
     mnemonic: &'a str,
@@ -235,10 +235,10 @@ struct Operands<'a, 'b> {
 }
 
 impl<'a> Operands<'a, '_> {
-    /// Operands are read in the order in which they stand.
+    /// Parses the instruction. Operands are consumed in source order.
     fn instruction(&mut self) -> Result<Op, String> {
         let mnemonic = self.mnemonic;
-        /// What has a result and two operands.
+        /// An instruction with a result and two operands.
         macro_rules! binary {
             ($name:ident) => {{
                 let (dst, a, b) = self.binary()?;
@@ -318,12 +318,12 @@ impl<'a> Operands<'a, '_> {
     }
 
     fn binary(&mut self) -> Result<(u32, u32, u32), String> {
-        // What is read must have been named before what is written is.
+        // Operands are resolved before the result, since a name must be defined by an earlier instruction.
         let (dst, a, b) = (self.next()?, self.input()?, self.input()?);
         Ok((self.body.output(dst)?, a, b))
     }
 
-    /// A call, whose arguments are moved into registers that follow one another.
+    /// A call. The arguments are moved to consecutive registers.
     fn call(&mut self) -> Result<Op, String> {
         let (dst, name) = (self.next()?, self.next()?);
         let function = self.body.functions.get(name).copied();

@@ -1,10 +1,10 @@
-//! A register machine that is large enough to have something to see: integers, floats, checked memory, calls.
+//! A register machine that is large enough for interesting traces: integers, floats, checked memory, calls.
 //!
-//! In: functions as bytecode. Out: an engine that has them, and what the explorer shows of each.
+//! In: functions as bytecode. Out: the explorer's traces of them.
 
 use azulejo::prelude::*;
 
-/// What templates can reach besides registers: the memory.
+/// The state that templates can access besides registers: the memory.
 pub(crate) struct Vm {
     memory: *mut u8,
     size: u64,
@@ -101,15 +101,15 @@ template! {
 
 /// A function's bytecode.
 pub(crate) struct Function {
-    /// What it is called.
+    /// The function's name.
     pub(crate) name: String,
-    /// What it does.
+    /// Its bytecode.
     pub(crate) code: Vec<Op>,
-    /// How many registers it has.
+    /// The number of its registers.
     pub(crate) registers: u32,
 }
 
-/// What the compilers make of the functions: all their traces, one behind the other. A function's number is its place here.
+/// The concatenated traces of the compilation of all functions. The number of a function is its index in the list.
 pub(crate) fn traces(functions: Vec<Function>) -> Result<String, Error> {
     let engine = Engine::<Op>::new();
     let mut ids = Vec::new();

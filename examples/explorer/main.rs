@@ -1,7 +1,7 @@
-//! Makes a page of what the compilers do with a program.
+//! Writes a page that shows the compilation of a program.
 //!
-//! `cargo run --example explorer -- FILE [PAGE]`: FILE is a program (see `assembler.rs`, and `programs/`), or what
-//! `Engine::stages` or a log says of a function. PAGE is FILE with `.html` unless it is given.
+//! `cargo run --example explorer -- FILE [PAGE]`: FILE is a program (see `assembler.rs`, and `programs/`), or the output of
+//! `Engine::stages` or a log of a function. PAGE defaults to FILE with the extension `.html`.
 
 mod assembler;
 mod machine;
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes the page of a file.
+/// Writes the page for a file.
 fn explore(file: &Path, page: &Path) -> Result<(), String> {
     if file == page {
         return Err("the page would take the file's place; say where it goes".into());

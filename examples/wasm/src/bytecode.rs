@@ -1,18 +1,18 @@
-//! The virtual machine's bytecode: what each instruction of WebAssembly means.
+//! The virtual machine's bytecode: the meaning of each instruction of WebAssembly.
 //!
-//! Locals are VM registers, parameters first, and so are the places of the operand stack behind them. A plain
-//! instruction takes its operands from registers and gives its result to one; its row below is all there is of it: its
-//! name, the type of its operands, that of its result, and its meaning. The macro makes three things of a row: an
-//! opcode, its template, and what the translator does when it comes to the instruction.
+//! Locals are VM registers, parameters first, and so are the entries of the operand stack, which follow. A plain
+//! instruction takes its operands from registers and writes its result to one. Its row below defines it completely: its
+//! name, the type of its operands, that of its result, and its meaning. From a row the macro generates
+//! an opcode, its template, and the translation of the instruction.
 //!
-//! References are numbers: zero is null, and a function's is its engine's number plus one.
+//! References are represented as numbers: zero is null, and a function's is its engine's number plus one.
 
 use crate::runtime::{self as run, Table, Unit, Vm};
 use crate::trap::code;
 use azulejo::prelude::*;
 use wasmparser::ValType;
 
-/// What a register's bits are. References are integers of 64 bits.
+/// The kind of value in a register. References are integers of 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     I32,
@@ -51,13 +51,13 @@ pub(crate) use kind;
 
 /// A comparison of two values.
 pub(crate) struct Compare {
-    /// As a value: of the result and both operands.
+    /// The opcode for the value: of the result and both operands.
     pub(crate) value: fn(u32, u32, u32) -> Op,
-    /// As a jump that is made if it holds.
+    /// The opcode for a jump that is taken if the comparison holds.
     pub(crate) goto: fn(u32, u32, Label) -> Op,
-    /// The same with a constant as the second operand.
+    /// The opcode for such a jump with a constant as the second operand.
     pub(crate) goto_const: Option<fn(u32, u64, Label) -> Op>,
-    /// What holds where this does not.
+    /// The negated comparison.
     pub(crate) opposite: Option<&'static Compare>,
 }
 
@@ -115,7 +115,7 @@ macro_rules! instructions {
             $(Op::$machine => unsafe $machine_means)*
         }
 
-        /// The comparisons, each by its instruction's name.
+        /// The comparisons, named like their instructions.
         #[allow(non_upper_case_globals, reason = "they are called like the instructions")]
         pub(crate) mod compare {
             use super::*;
@@ -135,7 +135,7 @@ macro_rules! instructions {
         }
 
         impl Op {
-            /// Where a jump goes.
+            /// The target of a jump.
             pub(crate) fn target(&mut self) -> Option<&mut Label> {
                 match self {
                     Op::Goto { to } | Op::GotoIf { to, .. } | Op::GotoUnless { to, .. } => Some(to),
@@ -145,7 +145,7 @@ macro_rules! instructions {
                 }
             }
 
-            /// Has a result go to another register.
+            /// Redirects the result to another register.
             pub(crate) fn redirect(&mut self, to: u32) {
                 match self {
                     $(Op::$unary { dst, .. } => *dst = to.into(),)*
@@ -168,8 +168,8 @@ macro_rules! instructions {
             }
         }
 
-        /// Has the translator do what a plain instruction wants, by its name. Others have to do with control, locals or the
-        /// module, or they are not supported.
+        /// Calls the translator's method for a plain instruction, by the instruction's name. Other instructions concern control,
+        /// locals or the module, or they are not supported.
         macro_rules! plain {
             $(($unary $on:ident ()) => {
                 $on.unary(|dst, a| Op::$unary { dst: dst.into(), a: a.into() }, kind!($unary_to))
@@ -222,22 +222,22 @@ macro_rules! instructions {
 
 template_macros! {
     access {
-        // An access to so many bytes of memory, unless it reaches beyond the end. A memory never moves.
+        // An access of `size` bytes of memory, unless it is out of bounds. A memory never moves.
         macro ^within (,size ,access) (within
             (ule (add (add $address $offset) ,size) (load (addr (cu) (&offset_of Unit, length)) u64))
             &code::OUT_OF_BOUNDS_MEMORY ,access)
         macro ^place ()
             (addr (idx (load pure (addr (cu) (&offset_of Unit, memory)) ptr) (ucast $address u64) 1) $offset)
 
-        // Where an element of a table is, unless there is none; that is a trap of this kind.
+        // The address of an element of a table. An element out of bounds is a trap with the code `otherwise`.
         macro ^element (,table ,index ,otherwise) (do
             (when (unlikely (uge ,index (load (addr ,table (&offset_of Table, length)) u32))) (trap ,otherwise))
             (idx (load (addr ,table (&offset_of Table, elements)) ptr) ,index 8))
 
-        // A conversion, whose own trap is for what is out of range.
+        // A conversion, whose own trap is for values out of range.
         macro ^truncate (,converted) (do (when (unlikely (ne $a $a)) (trap &code::INVALID_CONVERSION)) ,converted)
 
-        // What a function of Rust said: whether it failed.
+        // Checks the status that a Rust function returned.
         macro ^check (,failed ,otherwise) (when (unlikely (nz ,failed)) (trap ,otherwise))
     }
 }
@@ -454,7 +454,7 @@ instructions! {
         ReturnF32 { a: In<f32> } = (return $a)
         ReturnF64 { a: In<f64> } = (return $a)
 
-        // Calls. Arguments are in registers in a row.
+        // Calls. Arguments are in consecutive registers.
         Call { function: Imm<u32>, args: Regs } = (invokev $function (arglist $args))
         CallFor { dst: Out<i64>, function: Imm<u32>, args: Regs } = (invoke $function (arglist $args) i64)
         CallAny { function: In<u32>, args: Regs } = (invokev $function (arglist $args))
@@ -467,7 +467,7 @@ instructions! {
         // The first result of a call is in a register, the others are in the store.
         Give { index: Imm<u32>, a: In<i64> } = (store (idx (addr (tc) (&offset_of Vm, results)) $index 8) $a i64)
         Take { dst: Out<i64>, index: Imm<u32> } = (load (idx (addr (tc) (&offset_of Vm, results)) $index 8) i64)
-        // Which function an element of a table is, if it has the type that is wanted.
+        // The number of the function in an element of a table, if the function has the expected type.
         Callee { dst: Out<u32>, index: In<u32>, table: Imm<u64>, ty: Imm<u32> } = (let: (
             ($function (load (^element $table $index &code::UNDEFINED_ELEMENT) u64)))
             (do (when (unlikely (ne (load (idx (load (addr (tc) (&offset_of Vm, types)) ptr) $function 4) u32) $ty))
@@ -476,7 +476,7 @@ instructions! {
         CallHost { host: Imm<u32>, window: RegsMut } = (^check (call run::call_host
             (arglist (carg (tc) ptr) (carg (cu) ptr) (carg $host u32) (carg (window $window) ptr)) u32) &code::HOST)
 
-        // Globals and tables do not move: bytecode has their addresses.
+        // Globals and tables do not move: bytecode contains their addresses.
         GlobalGet { dst: Out<i64>, global: Imm<u64> } = (load $global i64)
         GlobalSet { a: In<i64>, global: Imm<u64> } = (store $global $a i64)
         TableGet { dst: Out<i64>, index: In<u32>, table: Imm<u64> } =
@@ -486,7 +486,7 @@ instructions! {
         TableSize { dst: Out<u32>, table: Imm<u64> } = (load (addr $table (&offset_of Table, length)) u32)
         MemorySize { dst: Out<u32> } = (ucast (shr (load (addr (cu) (&offset_of Unit, length)) u64) 16) u32)
 
-        // What takes long is done by functions.
+        // Operations that take long are Rust functions.
         TableGrow { dst: Out<u32>, value: In<u64>, count: In<u32>, table: Imm<u64> } = (call run::table_grow
             (arglist (carg $table ptr) (carg $value u64) (carg $count u32)) u32)
         TableFill { to: In<u32>, value: In<u64>, count: In<u32>, table: Imm<u64> } = (^check (call run::table_fill

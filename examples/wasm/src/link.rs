@@ -1,4 +1,4 @@
-//! Links a module: finds its imports, and makes an instance of it in a store.
+//! Linking: resolves a module's imports, and instantiates it in a store.
 
 use crate::Error;
 use crate::memory::Memory;
@@ -15,7 +15,7 @@ use std::fmt;
 use std::rc::Rc;
 use wasmparser::{ExternalKind, FuncType, Operator, TypeRef, ValType};
 
-/// What modules can import, by the names of a module and of what it exports.
+/// The items that modules can import, by the names of a module and of an export.
 #[derive(Clone, Default)]
 pub struct Linker {
     definitions: HashMap<String, HashMap<String, Definition>>,
@@ -34,18 +34,18 @@ impl fmt::Debug for Linker {
 }
 
 impl Linker {
-    /// A linker that knows nothing.
+    /// An empty linker.
     pub fn new() -> Linker {
         Linker::default()
     }
 
-    /// Has modules import something of the store under these names.
+    /// Defines an item of the store under these names.
     pub fn define(&mut self, module: &str, name: &str, item: Extern) {
         self.add(module, name, Definition::Extern(item));
     }
 
-    /// Has modules import a function of the host under these names. It gets its arguments as the bits of registers, and
-    /// writes its results so.
+    /// Defines a host function under these names. It gets its arguments as the bits of registers, and
+    /// writes its results in the same form.
     pub fn func(
         &mut self,
         module: &str,
@@ -56,14 +56,14 @@ impl Linker {
         self.add(module, name, Definition::Host(ty, Rc::new(function)));
     }
 
-    /// Has modules import everything that an instance exports under the name of a module.
+    /// Defines all exports of an instance under the name of a module.
     pub fn instance(&mut self, module: &str, store: &Store, instance: Instance) {
         for (name, &item) in store.exports.get(instance.0).into_iter().flatten() {
             self.define(module, name, item);
         }
     }
 
-    /// Has programs in C and the like import what they need of the system.
+    /// Defines the system interface that programs in C and similar languages import.
     pub fn wasi(&mut self, wasi: Wasi) {
         let wasi = Rc::new(RefCell::new(wasi));
         for function in wasi::FUNCTIONS {
@@ -90,7 +90,7 @@ impl Linker {
         self.definitions.get(&import.module)?.get(&import.name)
     }
 
-    /// That nothing of an import's names is there.
+    /// The message for an import without a definition.
     fn missing(&self, parts: &Parts, import: &Import) -> String {
         let Import { module, name, .. } = import;
         let reason = match self.definitions.contains_key(module) {
@@ -101,7 +101,7 @@ impl Linker {
     }
 }
 
-/// Everything that a module's indices name in an instance, as numbers of the store.
+/// The meanings of a module's indices in an instance, as numbers of the store.
 #[derive(Default)]
 struct Found {
     functions: Vec<u32>,
@@ -110,7 +110,7 @@ struct Found {
     globals: Vec<usize>,
 }
 
-/// Makes an instance.
+/// Instantiates a module.
 pub(crate) fn instantiate(store: &mut Store, module: &Module, linker: &Linker) -> Result<Instance, Error> {
     let parts = &*module.0;
     let mut found = Found::default();
@@ -123,7 +123,7 @@ pub(crate) fn instantiate(store: &mut Store, module: &Module, linker: &Linker) -
                 if !matches!(import.ty, TypeRef::Func(wanted) if *ty == parts.types[wanted as usize]) {
                     faults.push(import.incompatible(parts, &Type::Func(ty)));
                 }
-                // The engine gets it when nothing can fail any more.
+                // The function is added to the engine once no error is possible any more.
                 found.functions.push((store.functions.len() + hosts.len()) as u32);
                 let name = format!("{}.{}", import.module, import.name);
                 hosts.push((name, ty.clone(), host.clone()));
@@ -183,14 +183,14 @@ impl Import {
     }
 }
 
-/// Whether there is at least what is wanted, and will not be more.
+/// Whether a size and its maximum satisfy the limits that an import requires.
 fn fits(has: u64, most: Option<u64>, wanted: u64, wanted_most: Option<u64>) -> bool {
     has >= wanted && wanted_most.is_none_or(|wanted| most.is_some_and(|most| most <= wanted))
 }
 
 impl Found {
-    /// Takes something of the store, if it is of the type that is wanted; otherwise gives the type that it has, if there is
-    /// such a thing.
+    /// Imports an item of the store if it has the required type. The error is the type that the item has, if the item
+    /// exists.
     fn import<'a>(
         &mut self,
         store: &'a Store,
@@ -244,7 +244,7 @@ impl Found {
         Ok(())
     }
 
-    /// The value of a constant expression.
+    /// Evaluates a constant expression.
     fn value(&self, store: &Store, parts: &Parts, expression: &Span) -> Result<u64, Error> {
         let mut stack: Vec<u64> = Vec::new();
         let binary = |stack: &mut Vec<u64>, compute: fn(u64, u64) -> u64| {
@@ -280,7 +280,7 @@ impl Found {
         Ok(stack.pop().expect("the expression is valid"))
     }
 
-    /// The instance's state.
+    /// The state of the instance.
     fn unit(&self, store: &mut Store, module: &Module) -> Result<Unit, Error> {
         let parts = &*module.0;
         let elements = parts.elements.iter().map(|segment| match &segment.items {
@@ -305,8 +305,8 @@ impl Found {
         })
     }
 
-    /// Gives the engine the functions of the host that were imported, and the module's own, which are translated when
-    /// they are called.
+    /// Adds the imported host functions and the module's own functions to the engine. The latter are translated when
+    /// they are first called.
     fn functions(self, store: &mut Store, module: &Module, hosts: Vec<(String, FuncType, Host)>) {
         for (name, ty, function) in hosts {
             let number = store.vm.hosts.len() as u32;
@@ -329,7 +329,7 @@ impl Found {
         }
     }
 
-    /// Copies what is active.
+    /// Copies the active segments.
     fn segments(&self, store: &mut Store, parts: &Parts, instance: Instance) -> Result<(), Error> {
         for (number, segment) in parts.elements.iter().enumerate() {
             let number = number as u32;
@@ -360,7 +360,7 @@ impl Found {
     }
 }
 
-/// Gives the engine a function of the instance that was made last. If it is the module's own, its origin is a body there.
+/// Adds a function of the most recent instance to the engine. If the module defines it, its origin is a body of the module.
 fn declare(
     store: &mut Store,
     name: String,
@@ -372,7 +372,7 @@ fn declare(
     let n_params = ty.params().len() as u32;
     let function = store.engine.declare(name, move || {
         let Translation { code, registers } = translate()?;
-        // SAFETY: templates take `(cu)` for a `Unit`, and the store keeps this one as long as the engine.
+        // SAFETY: templates access `(cu)` as a `Unit`, and the store keeps this one as long as the engine.
         let code = unsafe { code.with_unit(unit) };
         Some((code.with_arguments(n_params), registers))
     });

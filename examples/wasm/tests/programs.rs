@@ -1,4 +1,4 @@
-//! The C programs give what they give when they are compiled for the machine, in every tier.
+//! In every tier the C programs compute the checksums that they compute when compiled natively.
 
 use azulejo_wasm::wasi::Wasi;
 use azulejo_wasm::{Config, Linker, Module, Store, Tier, Tiers, Value};

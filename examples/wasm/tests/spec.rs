@@ -1,6 +1,6 @@
 //! The official test suite, in every tier.
 //!
-//! Each test is one way to run all scripts, on a thread with a stack as large as that of a program.
+//! Each test is one configuration for all scripts. It runs on a thread with the stack size of a main thread.
 #![cfg(feature = "spec")]
 
 use azulejo_wasm::spec::{Outcome, SUITES, Way};

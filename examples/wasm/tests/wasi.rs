@@ -1,4 +1,4 @@
-//! A program in C that counts the words of files and of its input gets arguments, environment and files by WASI.
+//! A C program that counts the words of files and of its input, with arguments, environment and files through WASI.
 
 use azulejo_wasm::wasi::Wasi;
 use azulejo_wasm::{Config, Error, Linker, Module, Store, Tier, Tiers, Trap};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::rc::Rc;
 
-/// The program.
+/// The path of the program.
 fn program() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/count.wasm")
 }
@@ -24,7 +24,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// A stream into a vector.
+/// A stream that writes to a shared vector.
 #[derive(Clone, Default)]
 struct Printed(Rc<RefCell<Vec<u8>>>);
 
@@ -45,7 +45,7 @@ impl Printed {
     }
 }
 
-/// Runs the program in a world, and gives its status with what it printed.
+/// Runs the program. Returns its status and what it printed.
 fn run(tiers: Tiers, wasi: Wasi) -> (i32, String, String) {
     let (out, err) = (Printed::default(), Printed::default());
     let module = Module::new(&fs::read(program()).expect("it is there")).expect("it is valid");
@@ -77,7 +77,7 @@ fn a_program_reads_files_in_every_tier() {
         }
         let (status, out, err) = run(tiers, wasi);
         assert_eq!(out, "Counted:\n2 6 31 /poems/roses\n2 7 36 /poems\n", "{tiers:?}");
-        // Not capable, and twice no such file.
+        // The first error is "not capable", the other two are "no such file".
         let refused = "/poems/../secret: error 76\n/etc/passwd: error 44\n/poems/nothing: error 44\n";
         assert_eq!((status, err.as_str()), (3, refused), "{tiers:?}");
         let wasi = Wasi::new().argument("count").stdin(&b"one two\nthree"[..]);
@@ -85,7 +85,7 @@ fn a_program_reads_files_in_every_tier() {
     }
 }
 
-/// The command line, with something to read.
+/// Runs the command line with an input.
 fn command(arguments: &[&str], input: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_azulejo-wasm"));
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -111,7 +111,7 @@ fn the_command_line_runs_a_program() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("2 7 36 {poems}\n"));
 }
 
-/// A module that is written as text.
+/// Parses a module in the text format.
 #[cfg(feature = "text")]
 fn text(name: &str, text: &str) -> String {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -119,7 +119,7 @@ fn text(name: &str, text: &str) -> String {
     file.display().to_string()
 }
 
-/// What the command line prints, and whether it likes what it was told.
+/// Whether the command line succeeded, and what it printed.
 fn said(arguments: &[&str]) -> (bool, String, String) {
     let output = command(arguments, "");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -144,7 +144,7 @@ fn help_may_stand_anywhere() {
             assert!(out.contains(word), "{arguments:?} says nothing of {word}");
         }
     }
-    // What is behind `--` is the program's.
+    // Options after `--` are the program's.
     let (_, out, err) = said(&["run", &program, "--", "--help"]);
     assert_eq!((out.as_str(), err.as_str()), ("", "--help: error 44\n"));
 }
@@ -211,7 +211,7 @@ fn times_and_statistics_are_told_when_asked_for() {
     for word in ["decoded", "linked", "ran", "1 in the optimizer's", "baseline", "compiled"] {
         assert!(err.contains(word), "nothing of {word}: {err}");
     }
-    // It climbed, and that was timed.
+    // The function tiered up, and the compile time was measured.
     let optimizer = err.lines().find(|line| line.starts_with("optimizer ")).expect("there is a row");
     assert!(optimizer.split_whitespace().nth(1) == Some("1") && !optimizer.ends_with('-'), "{optimizer}");
 }
@@ -252,7 +252,7 @@ fn all_imports_that_are_missing_or_wrong_are_told() {
 #[cfg(feature = "text")]
 #[test]
 fn a_program_writes_where_it_may() {
-    // Creates `note` in the first folder, and writes into it; ends with the error number of what fails.
+    // Creates `note` in the first folder, and writes to it. The exit status is the error number of the first failure.
     let writes = text(
         "writes.wat",
         r#"(module

@@ -1,7 +1,7 @@
-//! Blocks, and the jumps out of them.
+//! Blocks, and jumps out of them.
 //!
-//! A jump to what comes later leaves a hole, which the end of the block fills. What a jump carries is moved to where the block has
-//! it: down the stack, so that nothing is overwritten before it was moved.
+//! A forward jump leaves a hole, which is filled at the end of the block. The values that a jump carries are moved to the block's
+//! stack height. They move down the stack, so no value is overwritten before it was moved.
 
 use super::Translator;
 use super::stack::{Place, Value, for_kind};
@@ -9,7 +9,7 @@ use crate::bytecode::{Compare, Kind, Op};
 use azulejo::prelude::*;
 use wasmparser::{BlockType, BrTable, ValType};
 
-/// Whether to jump: if a register is not zero, or if a comparison holds of a register and another one or a constant.
+/// The condition of a jump: a register is not zero, or a comparison of a register with another one or a constant is true.
 #[derive(Clone, Copy)]
 pub(super) enum Condition {
     Flag(u32),
@@ -17,8 +17,8 @@ pub(super) enum Condition {
     CompareConst(&'static Compare, u32, u64),
 }
 
-/// Where a position of the code has to be put in once it is known: twice the number of a jump, or of an entry of the list of
-/// labels and one more. Until then it says which hole is to be filled together with it.
+/// A place in the code that a position must be filled into: `2 * n` is the target of jump `n`, and `2 * n + 1` is entry `n` of
+/// the list of labels. Until it is filled, it contains the next hole of a linked list of holes with the same target.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Hole(u32);
 
@@ -26,18 +26,18 @@ impl Hole {
     const NONE: Hole = Hole(u32::MAX);
 }
 
-/// A `block`, `loop` or `if` that is open; the outermost one is the function.
+/// An open `block`, `loop` or `if`. The outermost frame is the function.
 pub(super) struct Frame {
     ty: BlockType,
-    /// How much is on the stack below its parameters.
+    /// The stack height below its parameters.
     height: usize,
-    /// A loop's start; jumps to anything else go to its end.
+    /// The start of a loop, which is its target. Other frames are left at their ends.
     start: Option<u32>,
-    /// The last of the jumps to its end.
+    /// The head of the list of jumps to its end.
     jumps: Hole,
-    /// The jump of an `if` to its `else`, until that comes.
+    /// The jump of an `if` to its `else`, until the `else` comes.
     otherwise: Hole,
-    /// The last jump that goes there for labels, because values have to be moved before.
+    /// The position of the last code that moves values and then jumps to this frame's target, on behalf of a label.
     stand_in: u32,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Translator<'a> {
             BlockType::Type(ValType::I32) => &[ValType::I32],
             BlockType::Type(ValType::F32) => &[ValType::F32],
             BlockType::Type(ValType::F64) => &[ValType::F64],
-            // References are integers too.
+            // References are represented as integers.
             BlockType::Type(_) => &[ValType::I64],
             BlockType::FuncType(ty) => self.names.parts.types[ty as usize].results(),
         }
@@ -72,14 +72,14 @@ impl<'a> Translator<'a> {
         &mut self.frames[at]
     }
 
-    /// How much a jump out of so many frames carries, and where on the stack that goes.
+    /// The number of values that a jump to the frame at a depth carries, and the stack height that they move to.
     fn carried(&self, depth: u32) -> (usize, usize) {
         let Frame { ty, height, start, .. } = self.frames[self.frames.len() - 1 - depth as usize];
         let types = if start.is_some() { self.parameters(ty) } else { self.results(ty) };
         (types.len(), height)
     }
 
-    /// Opens a frame whose parameters are on the stack, in their registers.
+    /// Opens a frame. Its parameters are on the stack, in their registers.
     fn open(&mut self, ty: BlockType, start: Option<u32>) {
         let height = self.stack.len() - self.parameters(ty).len();
         self.frames.push(Frame::new(ty, height, start));
@@ -111,21 +111,21 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Fills a hole, and those that go with it.
+    /// Fills a hole, and all others in its list.
     fn fill(&mut self, mut hole: Hole, position: u32) {
         while hole != Hole::NONE {
             hole = Hole(std::mem::replace(self.hole(hole), position));
         }
     }
 
-    /// Emits a jump whose target comes later.
+    /// Emits a forward jump.
     fn jump(&mut self, op: impl FnOnce(Label) -> Op) -> Hole {
         let hole = Hole(self.here() * 2);
         self.emit(op(Label(Hole::NONE.0)));
         hole
     }
 
-    /// What the jump that is next depends on.
+    /// The condition of the next jump.
     fn pop_condition(&mut self) -> Condition {
         match self.condition.take() {
             Some(condition) => condition,
@@ -133,7 +133,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Emits a jump that is made if a condition holds, or if it does not; its target comes later.
+    /// Emits a forward jump that is taken if a condition is true, or if it is false.
     fn jump_if(&mut self, condition: Condition, holds: bool) -> Hole {
         let wanted = |compare: &'static Compare| if holds { Some(compare) } else { compare.opposite };
         match condition {
@@ -154,7 +154,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Has a hole filled with where the frame is that is so many levels out.
+    /// Targets a hole at the frame at a depth.
     fn aim(&mut self, depth: u32, hole: Hole) {
         let frame = self.frame(depth);
         let position = match frame.start {
@@ -164,7 +164,7 @@ impl<'a> Translator<'a> {
         *self.hole(hole) = position;
     }
 
-    /// Whether what a jump carries is where it has to be.
+    /// Whether the values that a jump carries are in the right registers already.
     fn is_in_place(&self, depth: u32) -> bool {
         let (count, to) = self.carried(depth);
         let from = self.stack.len() - count;
@@ -172,14 +172,14 @@ impl<'a> Translator<'a> {
         count == 0 || from == to && self.stack[from..].iter().all(is_here)
     }
 
-    /// Jumps out of so many frames, with the topmost values.
+    /// Jumps to the frame at a depth, with the topmost values.
     fn branch(&mut self, depth: u32) {
         if depth as usize == self.frames.len() - 1 {
             return self.give_back();
         }
         let (count, to) = self.carried(depth);
         let from = self.stack.len() - count;
-        // They move down, if at all: none is overwritten before it was moved.
+        // Values only move down, so none is overwritten before it was moved.
         (0..count).for_each(|at| self.put(self.stack[from + at], from + at, self.register(to + at)));
         let hole = self.jump(|to| Op::Goto { to });
         self.aim(depth, hole);
@@ -203,12 +203,12 @@ impl<'a> Translator<'a> {
         self.emit(op);
     }
 
-    /// Control does not come here.
+    /// Marks the following code as unreachable.
     pub(super) fn stop(&mut self) {
         self.is_reachable = false;
     }
 
-    /// The middle of an `if`.
+    /// Ends the first arm of an `if`.
     pub(super) fn visit_else(&mut self) {
         if self.is_reachable {
             self.settle();
@@ -223,7 +223,7 @@ impl<'a> Translator<'a> {
         self.resume(height, self.parameters(ty));
     }
 
-    /// The end of the innermost frame.
+    /// Ends the innermost frame.
     pub(super) fn visit_end(&mut self) {
         let is_met = self.frame(0).jumps != Hole::NONE || self.frame(0).otherwise != Hole::NONE;
         if self.is_reachable && (is_met || self.frames.len() > 1) {
@@ -246,7 +246,7 @@ impl<'a> Translator<'a> {
         self.is_reachable = is_reachable;
     }
 
-    /// Goes on with these values on the stack above a height, in their registers.
+    /// Continues with these values on the stack above a height, in their registers.
     pub(super) fn resume(&mut self, height: usize, types: &[ValType]) {
         self.truncate(height);
         self.push_all(types);
@@ -283,7 +283,7 @@ impl<'a> Translator<'a> {
                 self.aim(depth, hole);
                 continue;
             }
-            // Values have to be moved: there is a jump of its own, one for each target.
+            // The values must be moved first, so the label points to a separate jump, one for each target.
             if self.frame(depth).stand_in <= switch {
                 self.frame(depth).stand_in = self.here();
                 self.branch(depth);

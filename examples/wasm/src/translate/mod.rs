@@ -1,12 +1,12 @@
 //! Translates a function body into bytecode.
 //!
-//! In: a valid body, and what its module's indices stand for in an instance. Out: bytecode over registers. Locals are
-//! the first registers, and the operand stack has one register for each height behind them.
+//! In: a valid body, and the meanings of its module's indices in an instance. Out: bytecode over registers. Locals are
+//! the first registers. They are followed by the operand stack, with one register for each height.
 //!
-//! What is on the stack need not be in its register. A local or a constant that was pushed is read where it is, until the
-//! local is written or control flow meets: then it is copied. An instruction whose result goes to a local at once
-//! writes it there, and a comparison that a jump asks for at once is a part of the jump. The optimizer sees all that by itself;
-//! it is done for the interpreter and the baseline, which take one bytecode at a time.
+//! A value on the stack need not be in its register. A local or a constant that was pushed is read in place, until the
+//! local is written or control flow merges: then it is copied. An instruction whose result is written to a local immediately
+//! writes it there, and a comparison whose result a jump tests immediately is fused with the jump. The optimizer does all that
+//! anyway; the translator does it for the interpreter and the baseline, which process one bytecode at a time.
 
 mod control;
 mod operators;
@@ -25,13 +25,13 @@ use std::fmt;
 use std::sync::Arc;
 use wasmparser::{BlockType, FuncType, ValType};
 
-/// What the indices of a module stand for in an instance.
+/// The meanings of a module's indices in an instance.
 #[derive(Default)]
 pub(crate) struct Names {
     pub(crate) parts: Arc<Parts>,
-    /// The engine's numbers.
+    /// Functions, by their numbers in the engine.
     pub(crate) functions: Vec<u32>,
-    /// The store's numbers.
+    /// Types, by their numbers in the store.
     pub(crate) types: Vec<u32>,
     pub(crate) globals: Vec<*const Global>,
     pub(crate) tables: Vec<*const Table>,
@@ -44,7 +44,7 @@ impl fmt::Debug for Names {
     }
 }
 
-/// What the translator needs for a function, and keeps for the next.
+/// Memory that the translator reuses from function to function.
 #[derive(Default)]
 pub(crate) struct Scratch {
     /// The kind of each local.
@@ -55,13 +55,13 @@ pub(crate) struct Scratch {
     labels: Vec<u32>,
 }
 
-/// A function as the engine takes it.
+/// A function in the form that the engine takes.
 pub(crate) struct Translation {
     pub(crate) code: Code<Op>,
     pub(crate) registers: u32,
 }
 
-/// Opcodes that jump if what is on the stack is not zero, or is.
+/// The encodings of the conditional jumps, which test whether the top of the stack is not zero.
 const BR_IF: u8 = 0x0d;
 const IF: u8 = 0x04;
 
@@ -71,24 +71,24 @@ struct Translator<'a> {
     stack: Vec<Value>,
     /// All values below this height are in their registers.
     settled: usize,
-    /// The highest the stack was.
+    /// The maximum height of the stack.
     highest: usize,
     frames: Vec<Frame>,
     is_reachable: bool,
-    /// How many frames that control does not reach are open.
+    /// The number of open unreachable frames.
     skipped: usize,
-    /// The body, and where in it this instruction is.
+    /// The body, and the offset of the current instruction in it.
     body: &'a [u8],
     at: usize,
-    /// The condition that the jump that comes next asks for.
+    /// The condition of the next jump, if a comparison was fused with it.
     condition: Option<Condition>,
     ops: Vec<Op>,
     labels: Vec<u32>,
-    /// An instruction that is not supported.
+    /// The name of an unsupported instruction, if there is one.
     stranger: Option<&'static str>,
 }
 
-/// Translates a body of a module into bytecode.
+/// Translates a body of a module to bytecode.
 pub(crate) fn translate(names: &Names, number: usize) -> Result<Translation, Error> {
     names.parts.validate(number)?;
     let translator = translate_up_to(names, number, usize::MAX)?;
@@ -98,8 +98,8 @@ pub(crate) fn translate(names: &Names, number: usize) -> Result<Translation, Err
     }
 }
 
-/// Where in the module's bytes the instruction is that a bytecode comes from. Found by translating the body again: that is rarely asked
-/// for, and so nobody has to keep it.
+/// The offset in the module's bytes of the instruction that a bytecode comes from. It is rarely needed, so it is computed by
+/// translating the body again instead of being stored.
 pub(crate) fn offset(names: &Names, number: usize, bytecode: u32) -> Option<usize> {
     let translator = translate_up_to(names, number, bytecode as usize).ok()?;
     Some(names.parts.bodies[number].start + translator.at)
@@ -123,7 +123,7 @@ fn translate_up_to(names: &Names, number: usize, bytecode: usize) -> Result<Tran
     Ok(translator)
 }
 
-/// The bytecode of a function of the host.
+/// The bytecode that calls a host function.
 pub(crate) fn host(number: u32, ty: &FuncType) -> Translation {
     let mut parts = Parts::default();
     parts.types.push(ty.clone());
@@ -140,7 +140,7 @@ pub(crate) fn host(number: u32, ty: &FuncType) -> Translation {
 }
 
 impl<'a> Translator<'a> {
-    /// For a function of this type, whose parameters are its first locals.
+    /// A translator for a function of this type, whose parameters are its first locals.
     fn new(names: &'a Names, ty: u32) -> Self {
         let Scratch { mut locals, mut stack, mut frames, mut ops, mut labels } = names.scratch.take();
         locals.clear();
@@ -170,7 +170,7 @@ impl<'a> Translator<'a> {
 
     fn finish(self) -> Translation {
         let Translator { names, locals, stack, frames, ops, labels, .. } = self;
-        // SAFETY: what is behind the locals is the operand stack, and each value on it is popped once.
+        // SAFETY: the registers after the locals are the operand stack, and each value on it is popped once.
         let code = unsafe { Code::from(ops.clone()).with_temporaries_unchecked(locals.len() as u32) };
         let code = Code { labels: labels.clone(), ..code };
         let registers = (locals.len() + self.highest) as u32;
@@ -198,7 +198,7 @@ impl<'a> Translator<'a> {
         self.emit(op(dst, a, b));
     }
 
-    /// One that there is with a constant as the second operand as well.
+    /// Emits a binary operation, which has a variant with a constant as its second operand.
     fn binary_const(
         &mut self,
         op: impl Fn(u32, u32, u32) -> Op,
@@ -220,12 +220,12 @@ impl<'a> Translator<'a> {
         self.emit(op(address, value, offset));
     }
 
-    /// Whether this comparison, which has no operands in the body, is followed by a jump that depends on it.
+    /// Whether a conditional jump follows this comparison. The comparison has no operands, so it takes one byte.
     fn decides(&self) -> bool {
         matches!(self.body[self.at + 1], BR_IF | IF)
     }
 
-    /// Compares, or leaves that to the jump that comes next.
+    /// Emits a comparison, or leaves it to the next jump.
     fn compare(&mut self, compare: &'static Compare) {
         if !self.decides() {
             return self.binary(compare.value, Kind::I32);
@@ -240,7 +240,7 @@ impl<'a> Translator<'a> {
         });
     }
 
-    /// A comparison with zero is one with a constant if a jump depends on it.
+    /// A test for zero that a jump depends on becomes a comparison with a constant.
     fn is_zero(&mut self, compare: &'static Compare, op: impl Fn(u32, u32) -> Op) {
         if self.decides() {
             self.condition = Some(Condition::CompareConst(compare, self.pop(), 0));
@@ -249,7 +249,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Control does not go on behind what is not supported.
+    /// The code after an unsupported instruction is treated as unreachable.
     #[cold]
     fn unsupported(&mut self, name: &'static str) {
         self.stranger = Some(name);

@@ -1,7 +1,7 @@
-//! What each instruction becomes that is not plain: constants, locals, control, calls, and what has to do with the module.
+//! Translation of the instructions that are not plain: constants, locals, control, calls, and access to the module's other parts.
 //!
-//! In: instructions as `wasmparser` decodes them, one at a time. It calls a method of its trait for each; those of plain
-//! instructions come from the table, and the others are here.
+//! In: instructions, one at a time, as method calls from `wasmparser`. The methods for plain
+//! instructions are generated from the table, and the others are written here.
 
 use super::Translator;
 use super::stack::{Place, for_kind};
@@ -9,11 +9,11 @@ use crate::bytecode::{Kind, Op, compare, kind, plain};
 use azulejo::prelude::*;
 use wasmparser::{FrameKind, FrameStack, FuncType, HeapType, Ieee32, Ieee64, ValType, VisitOperator};
 
-/// Has the translator called for each instruction.
+/// Calls the translator for each instruction.
 pub(super) struct Visitor<'t, 'a>(pub(super) &'t mut Translator<'a>);
 
-/// Has the visitor call the translator's own method, if it has one, and else that from the table: methods of a type go before
-/// those of its traits.
+/// Makes the visitor call the translator's own method if it has one, and otherwise the one generated from the table: inherent
+/// methods take precedence over trait methods.
 macro_rules! visit {
     ($(@$proposal:ident $op:ident $({ $($operand:ident: $ty:ty),* })? => $visit:ident ($($arity:tt)*))*) => {
         #[allow(dead_code, unused_variables, reason = "not all instructions are plain")]
@@ -40,14 +40,14 @@ macro_rules! visit {
 wasmparser::for_each_visit_operator!(visit);
 
 impl FrameStack for Visitor<'_, '_> {
-    /// The body is valid: whatever comes may come, also an `else`.
+    /// The body is known to be valid, so any instruction may follow, including an `else`.
     fn current_frame(&self) -> Option<FrameKind> {
         Some(FrameKind::If)
     }
 }
 
 impl Translator<'_> {
-    /// Follows frames that control does not reach; whether the instruction is to be translated.
+    /// Tracks unreachable frames. Returns whether the instruction must be translated.
     #[cold]
     fn follow(&mut self, instruction: &str) -> bool {
         match instruction {
@@ -148,7 +148,7 @@ impl Translator<'_> {
         self.stop();
     }
 
-    /// Calls a function with the topmost values.
+    /// Emits a call with the topmost values as arguments.
     fn call(
         &mut self,
         ty: &FuncType,
@@ -165,10 +165,10 @@ impl Translator<'_> {
         }
     }
 
-    /// The register with the number of the function that an element of a table is.
+    /// The register that holds the number of the function in an element of a table.
     fn callee(&mut self, table: u32, ty: u32) -> u32 {
         let index = self.pop().into();
-        // Behind the arguments, where the index was.
+        // The register after the arguments, which held the index.
         let register = self.register(self.stack.len());
         let (table, ty) = (self.table(table), Imm(self.names.types[ty as usize]));
         self.emit(Op::Callee { dst: register.into(), index, table, ty });
@@ -221,7 +221,7 @@ impl Translator<'_> {
         self.emit(Op::TableFill { to, value, count, table: self.table(table) });
     }
 
-    /// The operands of an instruction on two ranges: both places and the count.
+    /// Pops the operands of an instruction on two ranges: both start indices and the count.
     fn ranges(&mut self) -> (In<u32>, In<u32>, In<u32>) {
         let (count, from, to) = (self.pop(), self.pop(), self.pop());
         (to.into(), from.into(), count.into())

@@ -1,18 +1,18 @@
-//! The operand stack, whose values need not be in their registers.
+//! The operand stack, which is materialized lazily.
 //!
-//! A value is in the register of its height, or it is a local or a constant that is read where it is. **Invariant:** no
-//! local that is on the stack is written before its value was copied, and where control flow meets all values are in
-//! their registers. What is in the register of a height is read once.
+//! A value is in the register for its height, or it is a local or a constant, which is read in place. **Invariant:** a local
+//! on the stack is copied before it is written, and where control flow merges all values are in
+//! their registers. The register for a height is read once.
 
 use super::Translator;
 use crate::bytecode::{Kind, Op};
 use azulejo::prelude::*;
 use wasmparser::ValType;
 
-/// Where a value on the stack is.
+/// The location of a value on the stack.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Place {
-    /// In the register of its height, which this bytecode wrote.
+    /// In the register for its height. The number is that of the bytecode that wrote the value.
     Here(u32),
     Local(u32),
     Constant(u64),
@@ -24,13 +24,14 @@ pub(super) struct Value {
     pub(super) place: Place,
 }
 
-/// Where control flow meets, no bytecode alone wrote a value.
+/// The writer of a value where control flow merges: no single bytecode.
 const NONE: u32 = u32::MAX;
 
-/// When so many values need not be in their registers, they are put there: so writing a local never has to look at many.
+/// The maximum number of values outside of their registers. Beyond it they are stored there, which bounds the work of writing a
+/// local.
 const MOST_UNSETTLED: usize = 32;
 
-/// An opcode that there is for each kind of value.
+/// The variant of an opcode for a kind of value.
 macro_rules! for_kind {
     ($kind:expr, $($op:ident)* { $($field:ident),* }) => {
         for_kind!(@ $kind, [$($op)*] [I32 I64 F32 F64] ($($field),*))
@@ -56,7 +57,7 @@ pub(super) fn constant(kind: Kind, dst: u32, bits: u64) -> Op {
 }
 
 impl Translator<'_> {
-    /// The register of a height of the stack.
+    /// The register for a stack height.
     pub(super) fn register(&self, height: usize) -> u32 {
         (self.locals.len() + height) as u32
     }
@@ -66,14 +67,14 @@ impl Translator<'_> {
         self.add(kind, place);
     }
 
-    /// Where the result of the bytecode goes that is emitted next.
+    /// Pushes the result of the next bytecode. Returns its register.
     pub(super) fn result(&mut self, kind: Kind) -> u32 {
         self.bound();
         self.add(kind, Place::Here(self.here()));
         self.register(self.stack.len() - 1)
     }
 
-    /// Sees to it that few values are not settled.
+    /// Bounds the number of unsettled values.
     fn bound(&mut self) {
         if self.stack.len() - self.settled >= MOST_UNSETTLED {
             self.settle();
@@ -92,8 +93,9 @@ impl Translator<'_> {
         match value.place {
             Place::Local(from) if from == local => {}
             Place::Here(by) if by.wrapping_add(1) == self.here() => {
-                // What wrote it writes the local instead, behind the copies of what that was. Those are of values
-                // below: they neither read what it writes nor write what it reads.
+                // The bytecode that computed the value writes the local instead. It moves behind the copies that preserve the
+                // local's old value. These copy values below it on the stack: they neither read its result nor write its
+                // operands.
                 let mut op = self.ops.pop().expect("it wrote the value");
                 self.keep(local);
                 op.redirect(local);
@@ -104,7 +106,7 @@ impl Translator<'_> {
                 self.pop_value();
                 self.keep(local);
                 self.put(value, height, local);
-                // From here on it is read where it is now.
+                // From here on the value is read from where it is now.
                 let place = if matches!(place, Place::Here(_)) { Place::Local(local) } else { place };
                 self.push(value.kind, place);
             }
@@ -117,7 +119,7 @@ impl Translator<'_> {
         value
     }
 
-    /// The register in which the top of the stack is.
+    /// Pops the top of the stack. Returns the register that holds it.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> u32 {
         let Value { kind, place } = self.pop_value();
@@ -130,14 +132,14 @@ impl Translator<'_> {
         register
     }
 
-    /// It is seldom that a constant has to be in a register.
+    /// Constants rarely need to be in registers.
     #[cold]
     #[inline(never)]
     fn emit_constant(&mut self, kind: Kind, register: u32, bits: u64) {
         self.emit(constant(kind, register, bits));
     }
 
-    /// The top of the stack, if it is a constant.
+    /// Pops the top of the stack, if it is a constant.
     pub(super) fn pop_constant(&mut self) -> Option<u64> {
         match self.stack.last()?.place {
             Place::Constant(bits) => {
@@ -148,7 +150,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Puts a value that is at this height of the stack into a register.
+    /// Copies a value at this height of the stack to a register.
     pub(super) fn put(&mut self, Value { kind, place }: Value, height: usize, register: u32) {
         let from = self.register(height);
         match place {
@@ -159,13 +161,13 @@ impl Translator<'_> {
         }
     }
 
-    /// Has a value of the stack in the register of its height.
+    /// Moves a value of the stack to the register for its height.
     pub(super) fn place(&mut self, height: usize) {
         self.put(self.stack[height], height, self.register(height));
         self.stack[height].place = Place::Here(NONE);
     }
 
-    /// Copies what is on the stack of a local that is about to be written.
+    /// Copies a local that is about to be written, if it is on the stack.
     fn keep(&mut self, local: u32) {
         for height in self.settled..self.stack.len() {
             if self.stack[height].place == Place::Local(local) {
@@ -174,13 +176,13 @@ impl Translator<'_> {
         }
     }
 
-    /// Has every value in its register, as wherever control flow meets.
+    /// Moves every value to its register, as is required where control flow merges.
     pub(super) fn settle(&mut self) {
         (self.settled..self.stack.len()).for_each(|height| self.place(height));
         self.settled = self.stack.len();
     }
 
-    /// Has the topmost values in registers in a row, and takes them off the stack.
+    /// Moves the topmost values to consecutive registers, and pops them.
     pub(super) fn arguments(&mut self, count: usize) -> Regs {
         let height = self.stack.len() - count;
         (height..self.stack.len()).for_each(|height| self.place(height));
@@ -188,7 +190,7 @@ impl Translator<'_> {
         Regs { first: self.register(height), count: count as u32 }
     }
 
-    /// The register in which a value of the stack is, without taking it off.
+    /// The register that holds a value of the stack, which is not popped.
     pub(super) fn readable(&mut self, height: usize) -> u32 {
         let register = self.register(height);
         match self.stack[height].place {
@@ -203,7 +205,7 @@ impl Translator<'_> {
         self.settled = self.settled.min(height);
     }
 
-    /// Has values on the stack that are in their registers, whichever way control came.
+    /// Pushes values that are in their registers, whichever path control took.
     pub(super) fn push_all(&mut self, types: &[ValType]) {
         types.iter().for_each(|&ty| self.add(ty.into(), Place::Here(NONE)));
         self.settled = self.stack.len();

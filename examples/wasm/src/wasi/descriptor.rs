@@ -1,4 +1,4 @@
-//! Descriptors: the streams, open files and folders, and what is done with them by their numbers.
+//! Descriptors: the streams, open files and folders, and the operations on them.
 
 use super::guest::Guest;
 use super::path::Place;
@@ -8,13 +8,13 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// As many as a process has of its own, by default.
+/// The default limit of a process on common systems.
 const MOST_DESCRIPTORS: usize = 1024;
 
-/// How many bytes an entry of a folder takes, without its name.
+/// The size of a directory entry without its name, in bytes.
 const ENTRY: usize = 24;
 
-/// What a descriptor is for, in the bits of the interface.
+/// The rights of a descriptor, as the interface encodes them.
 pub(super) mod rights {
     pub(super) const SYNC_DATA: u64 = 1;
     pub(in super::super) const READ: u64 = 1 << 1;
@@ -36,12 +36,13 @@ pub(super) mod rights {
 
     pub(super) const OF_FILE: u64 = READ | SEEK | TELL | ADVISE | STATUS | POLL;
     pub(super) const OF_FOLDER: u64 = OPEN | READ_FOLDER | READ_LINK | PATH_STATUS | STATUS;
-    /// Who asks for one of these wants to change the file.
+    /// Requesting one of these rights means opening the file for changes.
     pub(in super::super) const TO_CHANGE: u64 = WRITE | ALLOCATE | SET_SIZE;
-    /// What there is besides where files may be changed.
+    /// The additional rights on files that may be changed.
     pub(super) const OF_CHANGED_FILE: u64 =
         WRITE | SET_FLAGS | SYNC | SYNC_DATA | ALLOCATE | SET_SIZE | SET_TIMES;
-    /// Folders and files are made, linked and renamed (two of each), sizes and times set by paths, files and folders removed.
+    /// Creating, linking and renaming folders and files (two bits each), setting sizes and times by path, removing files and
+    /// folders.
     pub(super) const OF_CHANGED_FOLDER: u64 = 1 << 9
         | 1 << 10
         | 1 << 11
@@ -55,7 +56,7 @@ pub(super) mod rights {
         | 1 << 26;
 }
 
-/// Kinds of files, by the numbers of the interface.
+/// The file types of the interface.
 mod kind {
     pub(super) const UNKNOWN: u8 = 0;
     pub(super) const CHARACTERS: u8 = 2;
@@ -64,7 +65,7 @@ mod kind {
     pub(super) const LINK: u8 = 7;
 }
 
-/// In a descriptor's flags: what is written goes to the file's end.
+/// The descriptor flag for appending.
 pub(super) const APPEND: u32 = 1;
 
 fn kind_of(kind: FileType) -> u8 {
@@ -76,11 +77,11 @@ fn kind_of(kind: FileType) -> u8 {
     }
 }
 
-/// What a descriptor stands for.
+/// An open stream, file or folder.
 pub(super) enum Descriptor {
-    /// A stream that is read.
+    /// A stream to read from.
     Input(Box<dyn Read>),
-    /// A stream that is written.
+    /// A stream to write to.
     Output(Box<dyn Write>),
     /// A file.
     File(OpenFile),
@@ -93,23 +94,23 @@ pub(super) struct OpenFile {
     pub(super) file: File,
     /// Whether it may be read.
     pub(super) reads: bool,
-    /// Whether it may be changed, too.
+    /// Whether it may also be changed.
     pub(super) access: Access,
-    /// Whether what is written goes to the end.
+    /// Whether writes append.
     pub(super) appends: bool,
 }
 
-/// A folder by its place, below which the paths that start from it stay.
+/// An open folder. Paths relative to it stay below it.
 pub(super) struct Folder {
     pub(super) place: Place,
     pub(super) access: Access,
-    /// The guest's name for it, if it was there from the start.
+    /// The guest's name for it, if it is preopened.
     name: Option<Box<str>>,
-    /// What was in it when its reading began.
+    /// The entries, as of the start of reading the folder.
     entries: Vec<Entry>,
 }
 
-/// Something in a folder.
+/// An entry of a folder.
 struct Entry {
     name: String,
     node: u64,
@@ -125,7 +126,7 @@ impl Descriptor {
         Descriptor::Output(Box::new(stream))
     }
 
-    /// The kind of file, what may be done with it, and with what is opened from it.
+    /// The file type, the rights, and the rights of files opened relative to it.
     fn kind_and_rights(&self) -> (u8, u64, u64) {
         match self {
             Descriptor::Input(_) => (kind::CHARACTERS, rights::READ | rights::POLL, 0),
@@ -150,7 +151,7 @@ impl Access {
         }
     }
 
-    /// Refuses a change where there must be none.
+    /// Fails unless changes are permitted.
     pub(super) fn demand_write(self) -> Result<(), Errno> {
         if self == Access::Write { Ok(()) } else { Err(Errno::ReadOnly) }
     }
@@ -173,13 +174,13 @@ impl Folder {
         Folder { place, access, name: None, entries: Vec::new() }
     }
 
-    /// One that is there from the start.
+    /// A preopened folder.
     pub(super) fn given(path: PathBuf, name: &str, access: Access) -> Folder {
         Folder { name: Some(name.into()), ..Folder::new(Place::root(path), access) }
     }
 
-    /// Reads what is in the folder, in the order of names; two names are in every folder. A name that is not UTF-8
-    /// cannot be said to the guest.
+    /// Reads the entries of the folder, sorted by name after `.` and `..`. Names that are not UTF-8
+    /// are omitted, since the interface cannot represent them.
     fn read(&mut self) -> Result<(), Errno> {
         self.entries =
             [".", ".."].map(|name| Entry { name: name.into(), node: 0, kind: kind::FOLDER }).into();
@@ -204,7 +205,7 @@ fn node(_entry: &fs::DirEntry) -> u64 {
     0
 }
 
-/// Device, number and count of links, where the system has such.
+/// The device, inode number and link count, where the system has them.
 #[cfg(unix)]
 fn identity(metadata: &Metadata) -> [u64; 3] {
     use std::os::unix::fs::MetadataExt;
@@ -216,7 +217,7 @@ fn identity(_metadata: &Metadata) -> [u64; 3] {
     [0, 0, 1]
 }
 
-/// Writes the parts one after another, until one is not written whole.
+/// Writes buffers in order, until one cannot be written completely.
 fn write_parts(guest: &Guest<'_>, parts: &[(u64, u64)], to: &mut dyn Write) -> Result<u32, Errno> {
     let mut total = 0u32;
     for &(address, length) in parts {
@@ -226,7 +227,7 @@ fn write_parts(guest: &Guest<'_>, parts: &[(u64, u64)], to: &mut dyn Write) -> R
                 Ok(0) => return Ok(total),
                 Ok(count) => (bytes, total) = (&bytes[count..], total + count as u32),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // What was written is told first; the next call meets the error again.
+                // The bytes written so far are reported first. The error recurs in the next call.
                 Err(_) if total > 0 => return Ok(total),
                 Err(error) => return Err(error.into()),
             }
@@ -235,7 +236,7 @@ fn write_parts(guest: &Guest<'_>, parts: &[(u64, u64)], to: &mut dyn Write) -> R
     Ok(total)
 }
 
-/// Writes what is known of a file, as the interface lays it out.
+/// Writes the status of a file in the interface's layout.
 pub(super) fn put_status(guest: &mut Guest<'_>, at: u32, metadata: &Metadata) -> Result<(), Errno> {
     let [device, node, links] = identity(metadata);
     let time = |time: std::io::Result<SystemTime>| {
@@ -251,8 +252,7 @@ fn put_words<const N: usize>(guest: &mut Guest<'_>, at: u32, words: [u64; N]) ->
     guest.put(at.into(), words.map(u64::to_le_bytes).as_flattened())
 }
 
-/// Reads into the parts one after another, until one is not filled. A stream is asked only once: asking again for
-/// more than there is would wait.
+/// Reads into buffers in order, until one is not filled. A stream is read only once, because another read could block.
 fn read_parts(
     guest: &mut Guest<'_>,
     parts: &[(u64, u64)],
@@ -302,7 +302,7 @@ impl Wasi {
         }
     }
 
-    /// The guest's name of a folder that was there from the start.
+    /// The guest's name for a preopened folder.
     fn given(&mut self, fd: u32) -> Result<&str, Errno> {
         match self.descriptor(fd)? {
             Descriptor::Folder(Folder { name: Some(name), .. }) => Ok(name),
@@ -310,7 +310,7 @@ impl Wasi {
         }
     }
 
-    /// Gives a descriptor the lowest number that is free.
+    /// Assigns the lowest free number to a descriptor.
     pub(super) fn insert(&mut self, descriptor: Descriptor) -> Result<u32, Errno> {
         let free = self.descriptors.iter().position(Option::is_none);
         let fd = free.unwrap_or(self.descriptors.len());
@@ -333,7 +333,7 @@ impl Wasi {
         advice: u32,
     ) -> Result<(), Stop> {
         self.file(fd)?;
-        // Six are known; none changes what is read.
+        // There are six kinds of advice, and none of them has an effect.
         if advice < 6 { Ok(()) } else { Err(Errno::Invalid.into()) }
     }
 
@@ -368,7 +368,7 @@ impl Wasi {
     ) -> Result<(), Stop> {
         let file = self.file(fd)?.for_change()?;
         let end = offset.checked_add(length).filter(|_| length > 0).ok_or(Errno::Invalid)?;
-        // Nothing is taken away, and what is added reads as zeros.
+        // The file never shrinks, and the added bytes read as zeros.
         if file.metadata()?.len() < end {
             file.set_len(end)?;
         }
@@ -391,7 +391,7 @@ impl Wasi {
             _ => 0,
         };
         let (kind, base, inheriting) = descriptor.kind_and_rights();
-        // The flags are two bytes behind the kind.
+        // The flags are at offset 2, after the type.
         Ok(put_words(guest, result, [u64::from(kind) | u64::from(flags) << 16, base, inheriting])?)
     }
 
@@ -428,7 +428,7 @@ impl Wasi {
 
     pub(super) fn fd_prestat_get(&mut self, guest: &mut Guest<'_>, fd: u32, result: u32) -> Result<(), Stop> {
         let length = self.given(fd)?.len() as u64;
-        // A folder, the only kind there is, has the number zero; the length is behind it.
+        // The only type of preopened file, a folder, is encoded as zero. The length follows.
         Ok(put_words(guest, result, [length << 32])?)
     }
 
@@ -514,7 +514,7 @@ impl Wasi {
         let total = match self.descriptor(fd)? {
             Descriptor::Output(stream) => {
                 let total = write_parts(guest, &parts, stream)?;
-                // The guest collects what it wants collected.
+                // The guest does its own buffering.
                 stream.flush()?;
                 total
             }
@@ -553,7 +553,7 @@ impl Wasi {
             head[8..16].copy_from_slice(&entry.node.to_le_bytes());
             head[16..20].copy_from_slice(&(entry.name.len() as u32).to_le_bytes());
             head[20] = entry.kind;
-            // The last entry is cut where the room ends, which tells the guest that there is more.
+            // The last entry is truncated at the end of the buffer, which tells the guest that there are more.
             for bytes in [&head[..], entry.name.as_bytes()] {
                 let count = bytes.len().min(out.len() - used);
                 out[used..used + count].copy_from_slice(&bytes[..count]);

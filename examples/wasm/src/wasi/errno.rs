@@ -1,68 +1,68 @@
-//! Error numbers of WASI, and which of them an error of the system is.
+//! The error numbers of WASI, and the conversion from system errors.
 
 use std::io::{self, ErrorKind};
 
-/// What a function of WASI returns. Those that this implementation gives; the numbers are the interface's.
+/// The error numbers that this implementation returns. The values are the interface's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u16)]
 pub enum Errno {
-    /// It worked.
+    /// Success.
     Success = 0,
-    /// The system refuses.
+    /// Permission denied by the system.
     Access = 2,
-    /// Nothing is there now.
+    /// Nothing is available now.
     Again = 6,
-    /// There is no such descriptor, or it cannot do this.
+    /// The descriptor does not exist, or does not support the operation.
     BadDescriptor = 8,
-    /// Someone else uses it.
+    /// The file is in use.
     Busy = 10,
-    /// There is such a file already.
+    /// The file exists already.
     Exist = 20,
-    /// An address lies outside of the memory.
+    /// An address is outside of the memory.
     Fault = 21,
-    /// A file would be too large.
+    /// A file would become too large.
     TooBig = 22,
     /// A path is not UTF-8.
     IllegalBytes = 25,
-    /// A signal came first.
+    /// A signal interrupted the call.
     Interrupted = 27,
-    /// An argument makes no sense.
+    /// An argument is invalid.
     Invalid = 28,
-    /// The device failed, or the system has no better word.
+    /// The device failed, or the system's error has no other equivalent.
     Io = 29,
-    /// It is a folder.
+    /// The file is a folder.
     IsDirectory = 31,
-    /// Links lead on and on.
+    /// Too many links had to be followed.
     Loop = 32,
     /// Too many files are open.
     TooManyFiles = 33,
-    /// A file has too many names.
+    /// A file has too many hard links.
     TooManyLinks = 34,
     /// A name or path is too long.
     NameTooLong = 37,
-    /// There is no such file.
+    /// The file does not exist.
     NoEntry = 44,
-    /// The system has no memory left.
+    /// The system is out of memory.
     NoMemory = 48,
-    /// There is no room left.
+    /// The device is full.
     NoSpace = 51,
-    /// It is not a folder.
+    /// The file is not a folder.
     NotDirectory = 54,
-    /// Something is in the folder.
+    /// The folder is not empty.
     NotEmpty = 55,
-    /// There is no such thing here.
+    /// The operation is not supported.
     Unsupported = 58,
     /// A number does not fit.
     Overflow = 61,
-    /// Nobody reads what is written.
+    /// The other end of the pipe is closed.
     Pipe = 64,
-    /// The folder was given to be read only.
+    /// The folder is read-only.
     ReadOnly = 69,
-    /// A stream has no positions.
+    /// A stream has no offset.
     NoSeek = 70,
-    /// A file would have to move to another device.
+    /// The two files are on different devices.
     CrossDevice = 75,
-    /// The descriptor was not given for this, or a path leads out of the folder it starts from.
+    /// The descriptor lacks the right, or a path leads out of the folder that it starts from.
     NotCapable = 76,
 }
 

@@ -1,10 +1,10 @@
-//! A guest's memory, in which no access goes beyond the end: one that would gives [`Errno::Fault`].
+//! A guest's memory. All accesses are bounds-checked: one out of bounds fails with [`Errno::Fault`].
 //!
-//! Addresses are 64 bits wide here, so that an offset added to one of the guest's never wraps around.
+//! Addresses are 64 bits wide here, so that adding an offset to a guest's address cannot wrap around.
 
 use super::Errno;
 
-/// The most parts that a scattered read or write may have: as many as systems take.
+/// The maximum number of buffers in a scattered read or write, as on common systems.
 const MOST_PARTS: u32 = 1024;
 
 /// The memory of a guest during one call.
@@ -17,21 +17,21 @@ impl<'a> Guest<'a> {
         Guest { memory }
     }
 
-    /// So many bytes from an address on.
+    /// `length` bytes from an address on.
     pub(super) fn bytes(&self, at: u64, length: u64) -> Result<&[u8], Errno> {
         let end = at.checked_add(length).ok_or(Errno::Fault)?;
         let range = usize::try_from(at).ok().zip(usize::try_from(end).ok()).ok_or(Errno::Fault)?;
         self.memory.get(range.0..range.1).ok_or(Errno::Fault)
     }
 
-    /// The same, to be written.
+    /// `length` bytes from an address on, mutably.
     pub(super) fn bytes_mut(&mut self, at: u64, length: u64) -> Result<&mut [u8], Errno> {
         let end = at.checked_add(length).ok_or(Errno::Fault)?;
         let range = usize::try_from(at).ok().zip(usize::try_from(end).ok()).ok_or(Errno::Fault)?;
         self.memory.get_mut(range.0..range.1).ok_or(Errno::Fault)
     }
 
-    /// A number's bytes.
+    /// An array of bytes, to be decoded as a number.
     pub(super) fn get<const N: usize>(&self, at: u64) -> Result<[u8; N], Errno> {
         let bytes = self.bytes(at, N as u64)?;
         bytes.try_into().map_err(|_| Errno::Fault)
@@ -63,12 +63,12 @@ impl<'a> Guest<'a> {
         self.put(at.into(), &value.to_le_bytes())
     }
 
-    /// Text, which must be UTF-8.
+    /// A string, which must be UTF-8.
     pub(super) fn text(&self, at: u32, length: u32) -> Result<&str, Errno> {
         std::str::from_utf8(self.bytes(at.into(), length.into())?).map_err(|_| Errno::IllegalBytes)
     }
 
-    /// The parts of a scattered read or write: addresses and lengths, all within the memory, together less than 4 GiB.
+    /// The buffers of a scattered read or write: addresses and lengths. All are in bounds, and together shorter than 4 GiB.
     pub(super) fn parts(&self, at: u32, count: u32) -> Result<Vec<(u64, u64)>, Errno> {
         if count > MOST_PARTS {
             return Err(Errno::Invalid);

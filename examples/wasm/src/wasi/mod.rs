@@ -1,13 +1,13 @@
-//! WASI preview 1 for programs in C and the like: arguments, environment, clocks, random numbers, the three streams,
-//! files in folders handed to the program, and exit.
+//! WASI preview 1 for programs in C and similar languages: arguments, environment, clocks, random numbers, the standard streams,
+//! files in preopened folders, and exit.
 //!
-//! In: a guest's memory and the arguments of a call as its bits. Out: an error number for the guest, or the news that
-//! it ended. Nothing here knows of the virtual machine, and nothing here runs out of the guest's memory: every address
-//! goes through `Guest`. Names, signatures and layouts are those of `wasi_snapshot_preview1.witx`.
+//! In: a guest's memory and the arguments of a call as bits. Out: an error number for the guest, or the exit status of
+//! the guest. This module is independent of the virtual machine, and never accesses anything outside of the guest's memory: every
+//! address goes through `Guest`. Names, signatures and layouts are those of `wasi_snapshot_preview1.witx`.
 //!
-//! A folder is given to be read, or to be changed as well: what would change one that is for reading is refused with
-//! [`Errno::ReadOnly`]. There are no sockets; their functions are in the table all the same, because a program that never
-//! calls them imports them.
+//! A folder is opened for reading, or for changes as well. Changes to a read-only folder are refused with
+//! [`Errno::ReadOnly`]. Sockets are not supported. Their functions are in the table nevertheless, because programs that never
+//! call them import them.
 
 mod descriptor;
 mod errno;
@@ -27,11 +27,11 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Instant;
 
-/// The name of the module that programs import the functions from.
+/// The name of the module from which programs import the functions.
 pub const MODULE: &str = "wasi_snapshot_preview1";
 
-/// What a program sees of the world. At first that is nothing: no arguments, no environment, an empty input, no files,
-/// and what it prints is thrown away.
+/// A program's view of the outside world. Initially it is empty: no arguments, no environment, an empty input, no files,
+/// and discarded output.
 pub struct Wasi {
     arguments: Vec<Vec<u8>>,
     environment: Vec<Vec<u8>>,
@@ -39,21 +39,21 @@ pub struct Wasi {
     start: Instant,
 }
 
-/// What a program may do in a folder.
+/// The access that a program has to a folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Read what is there.
+    /// The program may read files.
     Read,
-    /// Change files, make new ones, and remove them, too.
+    /// The program may also change, create and remove files.
     Write,
 }
 
-/// Why a function of WASI gives no result.
+/// The reasons for which a WASI function has no result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stop {
-    /// The guest is told.
+    /// An error number to return to the guest.
     Errno(Errno),
-    /// The guest asked to end with this status.
+    /// The guest exits with this status.
     Exit(u32),
 }
 
@@ -69,7 +69,7 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// The program ended itself, with this status.
+/// The exit of the program, with its status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exit(pub u32);
 
@@ -92,47 +92,47 @@ impl Wasi {
         }
     }
 
-    /// One more argument; the first is the program's name.
+    /// Adds an argument. The first one is the program's name.
     pub fn argument(mut self, argument: impl Into<Vec<u8>>) -> Wasi {
         self.arguments.push(terminated(argument.into()));
         self
     }
 
-    /// One more variable of the environment.
+    /// Adds an environment variable.
     pub fn variable(mut self, name: &str, value: &str) -> Wasi {
         self.environment.push(terminated(format!("{name}={value}").into_bytes()));
         self
     }
 
-    /// What descriptor 0 reads.
+    /// Sets the stream that descriptor 0 reads from.
     pub fn stdin(mut self, stream: impl Read + 'static) -> Wasi {
         self.descriptors[0] = Some(Descriptor::input(stream));
         self
     }
 
-    /// Where what is written to descriptor 1 goes.
+    /// Sets the stream that descriptor 1 writes to.
     pub fn stdout(mut self, stream: impl Write + 'static) -> Wasi {
         self.descriptors[1] = Some(Descriptor::output(stream));
         self
     }
 
-    /// Where what is written to descriptor 2 goes.
+    /// Sets the stream that descriptor 2 writes to.
     pub fn stderr(mut self, stream: impl Write + 'static) -> Wasi {
         self.descriptors[2] = Some(Descriptor::output(stream));
         self
     }
 
-    /// The streams of this process.
+    /// Uses the standard streams of this process.
     pub fn inherit_streams(self) -> Wasi {
         self.stdin(io::stdin()).stdout(io::stdout()).stderr(io::stderr())
     }
 
-    /// Lets the program read what is in a folder, which it knows by a name.
+    /// Gives the program read access to a folder under a name.
     pub fn folder(self, folder: &Path, name: &str) -> io::Result<Wasi> {
         self.folder_for(folder, name, Access::Read)
     }
 
-    /// Lets the program read, or read and change, what is in a folder, which it knows by a name.
+    /// Gives the program access to a folder under a name.
     pub fn folder_for(mut self, folder: &Path, name: &str, access: Access) -> io::Result<Wasi> {
         let path = folder.canonicalize()?;
         if !path.is_dir() {
@@ -144,7 +144,7 @@ impl Wasi {
     }
 }
 
-/// Strings end at a zero, for the guest.
+/// Appends the terminating zero that the guest expects.
 fn terminated(mut text: Vec<u8>) -> Vec<u8> {
     let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
     text.truncate(end);
@@ -152,7 +152,7 @@ fn terminated(mut text: Vec<u8>) -> Vec<u8> {
     text
 }
 
-/// The type of a parameter: pointers, sizes and small numbers are 32 bits wide, sizes of files and times 64.
+/// The width of a parameter: 32 bits for pointers, sizes and small numbers, 64 bits for file sizes and times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Width {
     /// An `i32`.
@@ -167,13 +167,13 @@ pub struct Function {
     pub name: &'static str,
     /// Its parameters.
     pub parameters: &'static [Width],
-    /// Whether it returns an error number, an `i32`; the one without a result does not return.
+    /// Whether it returns an error number, an `i32`. A function without a result never returns.
     pub returns: bool,
     run: fn(&mut Wasi, &mut Guest<'_>, &[u64]) -> Result<(), Stop>,
 }
 
 impl Function {
-    /// Calls it: with a guest's memory, and as many arguments as it has parameters. The result is the guest's.
+    /// Calls the function with a guest's memory and one value for each parameter. The result is for the guest.
     pub fn call(&self, wasi: &mut Wasi, memory: &mut [u8], arguments: &[u64]) -> Result<Errno, Exit> {
         debug_assert_eq!(arguments.len(), self.parameters.len());
         match (self.run)(wasi, &mut Guest::new(memory), arguments) {
@@ -184,7 +184,7 @@ impl Function {
     }
 }
 
-/// A parameter as the functions of [`Wasi`] take it.
+/// Conversion of a parameter from bits to its Rust type.
 trait Parameter {
     const WIDTH: Width;
     fn from_bits(bits: u64) -> Self;
@@ -204,8 +204,8 @@ impl Parameter for u64 {
     }
 }
 
-/// Makes rows of the table from signatures. What is behind the arrow is the method called, or the error number that
-/// is all that the function gives.
+/// Builds the rows of the table from signatures. After the arrow is the method to call, or the error number that
+/// the function always returns.
 macro_rules! functions {
     ($(fn $name:ident($($parameter:ident: $ty:ty),*) -> $result:tt => $answer:tt;)*) => {
         &[$(Function {

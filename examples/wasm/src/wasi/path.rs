@@ -1,9 +1,10 @@
-//! Paths, which never lead out of the folder they start from: not by `..`, not by being absolute, not by links.
+//! Path resolution, which never leaves the folder that it starts from: not through `..`, absolute paths, or links.
 //!
-//! A path is walked name by name, with links read here and not by the system, so that each step is seen. A folder that is open is
-//! found anew for each call, by its names, none of which may have become a link. So this holds against a guest that changes the
-//! file system, since it does nothing else while a path is walked. Another process that swaps a folder for a link between a step
-//! and what follows could lead astray: do not give a folder that can be changed to two guests that do not trust each other.
+//! A path is walked component by component, and links are resolved here instead of by the system, so that each step is checked.
+//! The path of an open folder is resolved again for each call, and none of its components may have become a link. This is safe
+//! against a guest that changes the file system, since the guest does not run while a path is walked. Another process that
+//! replaces a folder by a link between a check and its use could escape: do not give a writable folder to two guests that do not
+//! trust each other.
 
 use super::descriptor::{APPEND, Descriptor, Folder, OpenFile, put_status, rights};
 use super::guest::Guest;
@@ -12,13 +13,13 @@ use std::fs::{self, File, Metadata};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-/// How many links a path may lead through.
+/// The maximum number of links to follow in a path.
 const MOST_LINKS: u32 = 40;
 
-/// In the flags of a look-up: a link at the end is followed.
+/// The look-up flag for following a link at the end of the path.
 const FOLLOW: u32 = 1;
 
-/// In the ways to open: create the file, want a folder, want it new, and empty it.
+/// The flags for opening: create the file, require a folder, require a new file, truncate.
 mod how {
     pub(super) const CREATE: u32 = 1;
     pub(super) const DIRECTORY: u32 = 2;
@@ -26,28 +27,28 @@ mod how {
     pub(super) const TRUNCATE: u32 = 8;
 }
 
-/// A folder: one that was given, and names from there on.
+/// A folder: a preopened one, and the names of the components below it.
 #[derive(Clone)]
 pub(super) struct Place {
     root: PathBuf,
     below: Vec<String>,
 }
 
-/// Where a path leads.
+/// The result of resolving a path.
 pub(super) struct Found {
     pub(super) path: PathBuf,
     place: Place,
-    /// What is there; nothing, if only the last name is not there.
+    /// The metadata of the file; `None` if only the last component does not exist.
     metadata: Option<Metadata>,
 }
 
 impl Place {
-    /// A folder that was given.
+    /// A preopened folder.
     pub(super) fn root(root: PathBuf) -> Place {
         Place { root, below: Vec::new() }
     }
 
-    /// Where it is now.
+    /// The folder's current path. Fails if a component has become a link.
     pub(super) fn find(&self) -> Result<PathBuf, Errno> {
         let mut path = self.root.clone();
         for name in &self.below {
@@ -61,23 +62,23 @@ impl Place {
 }
 
 impl Found {
-    /// What is there, if anything is.
+    /// The metadata of the file, or an error if it does not exist.
     pub(super) fn metadata(&self) -> Result<&Metadata, Errno> {
         self.metadata.as_ref().ok_or(Errno::NoEntry)
     }
 
-    /// Refuses what is there already.
+    /// Fails if the file exists.
     fn demand_nothing(&self) -> Result<(), Errno> {
         if self.metadata.is_none() { Ok(()) } else { Err(Errno::Exist) }
     }
 }
 
-/// Where a path below a folder leads, with what is there. All links on the way are followed, one at its end on demand.
+/// Resolves a path below a folder. Links on the way are always followed, a link at its end only if `follow` is set.
 fn resolve(folder: &Place, path: &str, follow: bool) -> Result<Found, Errno> {
     if path.is_empty() {
         return Err(Errno::NoEntry);
     }
-    // What is still to be walked, the next name last.
+    // The remaining components in reverse order.
     let mut rest = Vec::new();
     push(&mut rest, path)?;
     let mut place = folder.clone();
@@ -126,13 +127,13 @@ fn resolve(folder: &Place, path: &str, follow: bool) -> Result<Found, Errno> {
     Ok(Found { path, place, metadata: Some(found) })
 }
 
-/// Puts the names of a path before those still to be walked.
+/// Pushes the components of a path onto the remaining ones.
 fn push(rest: &mut Vec<String>, path: &str) -> Result<(), Errno> {
     if path.starts_with('/') {
         return Err(Errno::NotCapable);
     }
     for name in path.rsplit('/') {
-        // On some systems more than a slash has a meaning.
+        // Some systems treat other characters besides the slash as separators or prefixes.
         let mut parts = Path::new(name).components();
         let is_one = matches!(
             (parts.next(), parts.next()),
@@ -148,7 +149,7 @@ fn push(rest: &mut Vec<String>, path: &str) -> Result<(), Errno> {
 
 #[expect(clippy::too_many_arguments, reason = "they are the interface's")]
 impl Wasi {
-    /// Where a guest's path leads.
+    /// Resolves a guest's path.
     pub(super) fn look_up(
         &mut self,
         guest: &Guest<'_>,
@@ -161,7 +162,7 @@ impl Wasi {
         resolve(&self.folder_at(fd)?.place, path, flags & FOLLOW != 0)
     }
 
-    /// Where the last name of a guest's path is, or could be, which is to be changed.
+    /// Resolves a guest's path whose last component is to be created, changed or removed.
     fn entry(&mut self, guest: &Guest<'_>, fd: u32, path: u32, length: u32) -> Result<Found, Errno> {
         let text = guest.text(path, length)?;
         let folder = self.folder_at(fd)?;
@@ -172,7 +173,7 @@ impl Wasi {
         }
         let found = resolve(&folder.place, name, false)?;
         if found.place.below.len() <= folder.place.below.len() {
-            // It is the folder itself.
+            // The path denotes the folder itself.
             return Err(Errno::Invalid);
         }
         let is_file = found.metadata.as_ref().is_some_and(|metadata| !metadata.is_dir());
@@ -207,7 +208,7 @@ impl Wasi {
             Some(metadata) if metadata.is_dir() => Descriptor::Folder(Folder::new(found.place, access)),
             Some(_) if has(how::DIRECTORY) => return Err(Errno::NotDirectory.into()),
             Some(metadata) if metadata.is_symlink() => return Err(Errno::Loop.into()),
-            // Opening a device or a pipe may do anything, or never return.
+            // Opening a device or a pipe may have arbitrary effects, or block forever.
             Some(metadata) if !metadata.is_file() => return Err(Errno::Access.into()),
             None if !has(how::CREATE) => return Err(Errno::NoEntry.into()),
             None if has(how::DIRECTORY) => return Err(Errno::Invalid.into()),
@@ -336,7 +337,7 @@ impl Wasi {
         new_path: u32,
         new_length: u32,
     ) -> Result<(), Stop> {
-        // Whoever can write by the new name must have been able to by the old one.
+        // Write access through the new name requires write access through the old one.
         self.folder_at(fd)?.access.demand_write()?;
         let from = self.look_up(guest, fd, flags, path, length)?;
         if !from.metadata()?.is_file() {
@@ -359,7 +360,7 @@ impl Wasi {
         let found = self.entry(guest, fd, path, length)?;
         found.demand_nothing()?;
         let target = guest.text(target, target_length)?;
-        // What is refused when a link is followed is refused when it is made: a target from the root, above all.
+        // A target that would be refused when the link is followed is refused already, in particular an absolute one.
         push(&mut Vec::new(), target)?;
         Ok(make_link(target, &found.path)?)
     }

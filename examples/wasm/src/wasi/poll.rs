@@ -1,26 +1,26 @@
-//! Waiting: until a clock shows a time, or a descriptor is ready. Files and streams always are: a read of the input
-//! may block, which one thread that does nothing else meanwhile cannot tell from waiting.
+//! Waiting until a clock reaches a time, or until a descriptor is ready. Files and streams always count as ready: a read of the
+//! input may block, which a single-threaded program cannot distinguish from waiting.
 
 use super::guest::Guest;
 use super::{Errno, Stop, Wasi};
 use std::time::Duration;
 
-/// How many bytes a subscription takes, and an event.
+/// The sizes of a subscription and of an event, in bytes.
 const SUBSCRIPTION: u64 = 48;
 const EVENT: u64 = 32;
 
-/// Set if the time of a subscription is one of the clock's, and not from now on.
+/// The flag of a subscription whose time is absolute instead of relative to now.
 const ABSOLUTE: u16 = 1;
 
-/// What is waited for.
+/// The condition of a subscription.
 enum Awaited {
-    /// Time to pass, from the start of the call on.
+    /// A duration, from the start of the call.
     Time(Duration),
-    /// A descriptor, which is ready; or the reason why it never will be.
+    /// A descriptor, which is ready, or the error for one that never will be.
     Descriptor(Errno),
 }
 
-/// A subscription as far as an event repeats it.
+/// The parts of a subscription that its event repeats.
 struct Subscription {
     user: [u8; 8],
     kind: u8,
@@ -39,7 +39,7 @@ impl Wasi {
         if count == 0 {
             return Err(Errno::Invalid.into());
         }
-        // Both arrays must be there before room is made for the first.
+        // Both arrays are bounds-checked before space for the subscriptions is allocated.
         guest.bytes(subscriptions.into(), u64::from(count) * SUBSCRIPTION)?;
         guest.bytes(events.into(), u64::from(count) * EVENT)?;
         let awaited = (0..u64::from(count))

@@ -1,18 +1,18 @@
-//! What a program knows of itself and of the machine: arguments, environment, clocks, random numbers, its end.
+//! The process and the machine: arguments, environment, clocks, random numbers, exit.
 
 use super::guest::Guest;
 use super::{Errno, Stop, Wasi};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The clock of the calendar, from 1970 on.
+/// The wall clock, counted from 1970.
 const REALTIME: u32 = 0;
-/// The clock that is never set.
+/// The monotonic clock.
 const MONOTONIC: u32 = 1;
 
-/// Both clocks count nanoseconds.
+/// Both clocks have a resolution of one nanosecond.
 const RESOLUTION: u64 = 1;
 
-/// Writes strings one after another, and where each begins.
+/// Writes strings consecutively, and a pointer to each.
 fn put_strings(guest: &mut Guest<'_>, strings: &[Vec<u8>], pointers: u32, text: u32) -> Result<(), Stop> {
     let (mut pointers, mut text) = (u64::from(pointers), u64::from(text));
     for string in strings {
@@ -25,7 +25,7 @@ fn put_strings(guest: &mut Guest<'_>, strings: &[Vec<u8>], pointers: u32, text: 
     Ok(())
 }
 
-/// Writes how many strings there are, and how many bytes they take.
+/// Writes the number of strings and their total size in bytes.
 fn put_sizes(guest: &mut Guest<'_>, strings: &[Vec<u8>], count: u32, size: u32) -> Result<(), Stop> {
     let total: usize = strings.iter().map(Vec::len).sum();
     guest.put_u32(count, u32::try_from(strings.len()).map_err(|_| Errno::Overflow)?)?;
@@ -86,7 +86,7 @@ impl Wasi {
         Ok(guest.put_u64(result, time)?)
     }
 
-    /// What a clock shows. Those of the processor's time are not told, as the interface allows.
+    /// The time of a clock. CPU time clocks are not supported, which the interface permits.
     pub(super) fn time(&self, clock: u32) -> Result<Duration, Errno> {
         match clock {
             REALTIME => SystemTime::now().duration_since(UNIX_EPOCH).map_err(|_| Errno::Overflow),

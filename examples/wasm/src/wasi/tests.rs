@@ -1,4 +1,4 @@
-//! Calls as a guest makes them, with arguments as bits and structures laid out by hand.
+//! Calls as a guest makes them, with arguments as bits and structures laid out manually.
 
 use super::*;
 use std::cell::RefCell;
@@ -30,7 +30,7 @@ impl World {
         self.try_call(name, arguments).expect("it does not end the program")
     }
 
-    /// A call that must work.
+    /// Makes a call that must succeed.
     fn good(&mut self, name: &str, arguments: &[u64]) {
         assert_eq!(self.call(name, arguments), Errno::Success, "{name}");
     }
@@ -55,7 +55,7 @@ impl World {
         std::str::from_utf8(&self.memory[at..at + length]).expect("it is text")
     }
 
-    /// Opens a path from the folder 3, for reading; links at the end are followed.
+    /// Opens a path from folder 3 for reading, following a link at its end.
     fn open(&mut self, path: &str) -> Result<u64, Errno> {
         self.open_as(3, path, 1, 0, 1 << 1)
     }
@@ -69,7 +69,7 @@ impl World {
         }
     }
 
-    /// Reads at most so many bytes, in two parts.
+    /// Reads at most `length` bytes into two buffers.
     fn read(&mut self, fd: u64, length: u32) -> Result<String, Errno> {
         let first = length / 3;
         [8192, first, 8192 + first, length - first]
@@ -83,7 +83,7 @@ impl World {
     }
 }
 
-/// A stream into a vector that the test keeps.
+/// A stream that writes to a vector shared with the test.
 #[derive(Clone, Default)]
 struct Printed(Rc<RefCell<Vec<u8>>>);
 
@@ -98,11 +98,11 @@ impl Write for Printed {
     }
 }
 
-/// A folder that is gone after the test.
+/// A folder that is removed after the test.
 struct Scratch(PathBuf);
 
 impl Scratch {
-    /// With `inner`, which guests are given, and a secret beside it.
+    /// Creates the folder, with a subfolder `inner` for guests and a secret beside it.
     fn new(name: &str) -> Scratch {
         let path = std::env::temp_dir().join(format!("azulejo-wasi-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
@@ -241,7 +241,7 @@ fn nothing_is_changed() {
     assert_eq!(fs::read_to_string(scratch.0.join("inner/poem")).expect("it is there"), "roses are red");
 }
 
-/// Every function that changes something, on things that are there, says that it must not.
+/// Every function that changes something is refused on existing files in a read-only folder.
 #[test]
 fn no_function_changes_a_folder_that_is_to_be_read() {
     let scratch = Scratch::new("reading");
@@ -278,13 +278,13 @@ const TRUNCATE: u64 = 8;
 const TO_WRITE: u64 = 1 << 6 | 1 << 1;
 
 impl World {
-    /// A path at an address, and its length.
+    /// Writes a path to an address. Returns the address and the length.
     fn path(&mut self, at: usize, path: &str) -> [u64; 2] {
         self.put(at, path.as_bytes());
         [at as u64, path.len() as u64]
     }
 
-    /// Calls a function of a path in folder 3.
+    /// Calls a function on a path in folder 3.
     fn change(&mut self, name: &str, path: &str) -> Errno {
         let [at, length] = self.path(1024, path);
         self.call(name, &[3, at, length])
@@ -301,7 +301,7 @@ impl World {
         self.call("path_symlink", &[target, target_length, 3, path, length])
     }
 
-    /// Writes two parts.
+    /// Writes text from two buffers.
     fn write(&mut self, fd: u64, text: &str) -> Errno {
         self.put(8192, text.as_bytes());
         let (first, length) = (text.len() as u32 / 3, text.len() as u32);
@@ -326,7 +326,7 @@ fn files_are_made_and_written() {
     world.good("fd_seek", &[new, 0, 0, 8]);
     assert_eq!(world.read(new, 99).expect("it is read"), "violets are blue");
     assert_eq!(scratch.text("deep/new"), "violets are blue");
-    // In the middle, without moving the place; and beyond the end.
+    // A positioned write in the middle does not move the offset. Allocation beyond the end extends the file.
     world.put(8192, b"were");
     [8192, 4].iter().enumerate().for_each(|(at, word)| world.put_u32(200 + at * 4, *word));
     world.good("fd_pwrite", &[new, 200, 1, 8, 300]);
@@ -345,7 +345,7 @@ fn files_are_made_and_written() {
     world.good("fd_datasync", &[new]);
     world.good("fd_fdstat_get", &[new, 400]);
     assert_eq!((world.memory[400], world.u64(408) & (1 << 6)), (4, 1 << 6));
-    // Anew, and at the end.
+    // Files are truncated and appended to.
     assert_eq!(world.open_as(3, "deep/new", 1, CREATE | EXCLUSIVE, TO_WRITE), Err(Errno::Exist));
     let again = world.open_as(3, "deep/new", 1, CREATE | TRUNCATE, 1 << 6).expect("it is emptied");
     assert_eq!(world.write(again, "one"), Errno::Success);
@@ -357,7 +357,7 @@ fn files_are_made_and_written() {
     world.good("fd_fdstat_get", &[new, 400]);
     assert_eq!(world.memory[402], 1);
     assert_eq!(world.call("fd_fdstat_set_flags", &[new, 4]), Errno::Unsupported);
-    // What was opened to be read is not written.
+    // A file opened for reading cannot be written.
     let poem = world.open("poem").expect("it is there");
     assert_eq!(world.write(poem, "x"), Errno::NotCapable);
     assert_eq!(world.open_as(3, "nothing", 1, 0, TO_WRITE), Err(Errno::NoEntry));
@@ -386,7 +386,7 @@ fn folders_and_names_are_changed() {
     world.good("path_filestat_set_times", &[3, 0, path, length, 0, 5, 4]);
     world.good("path_filestat_get", &[3, 0, path, length, 400]);
     assert_eq!(world.u64(400 + 48), 5);
-    // The folder itself stays, and what is beside it.
+    // Neither the folder itself nor anything outside of it can be changed.
     for name in ["path_create_directory", "path_remove_directory", "path_unlink_file"] {
         for (path, errno) in [(".", Errno::Invalid), ("deep/..", Errno::Invalid), ("", Errno::NoEntry)] {
             assert_eq!(world.change(name, path), errno, "{name} {path}");
@@ -417,14 +417,14 @@ fn links_that_a_guest_makes_do_not_lead_out() {
         assert_eq!(world.open_as(3, "sly", 1, how, TO_WRITE), Err(Errno::NotCapable));
         assert_eq!(world.open_as(3, "good", 0, how, TO_WRITE), Err(Errno::Loop));
     }
-    // What is made through a link is where that leads, within the folder.
+    // A file created through a link is created at the link's target, within the folder.
     let ahead = world.open_as(3, "ahead", 1, CREATE, TO_WRITE).expect("it is made");
     assert_eq!(world.write(ahead, "new"), Errno::Success);
     assert_eq!(scratch.text("fresh"), "new");
     let ([from, from_length], [to, to_length]) = (world.path(1024, "sly"), world.path(1280, "twin"));
     assert_eq!(world.call("path_link", &[3, 0, from, from_length, 3, to, to_length]), Errno::NotCapable);
     assert_eq!(world.call("path_link", &[3, 1, from, from_length, 3, to, to_length]), Errno::NotCapable);
-    // A folder that is open, or one above it, becomes a link.
+    // An open folder, or one above it, is replaced by a link.
     assert_eq!(world.change("path_create_directory", "deep/er"), Errno::Success);
     let folders = ["deep", "deep/er"].map(|folder| world.open(folder).expect("it is there"));
     assert_eq!(world.rename("deep", "deeper"), Errno::Success);
@@ -459,7 +459,7 @@ fn paths_do_not_lead_out() {
     assert_eq!(world.open("po\0em"), Err(Errno::NotCapable));
     world.put(1024, &[0xff, 0xfe]);
     assert_eq!(world.call("path_open", &[3, 0, 1024, 2, 0, 0, 0, 0, 2048]), Errno::IllegalBytes);
-    // What is opened from an open folder stays below that one.
+    // Paths opened relative to an open folder stay below it.
     let deep = world.open("deep").expect("it is there");
     let below = world.open_as(deep, "below", 1, 0, 0).expect("it is there");
     assert_eq!(world.read(below, 9).expect("it is read"), "water");
@@ -505,7 +505,7 @@ fn links_do_not_lead_out() {
     assert_eq!((world.text(64, 4), world.u32(128)), ("deep", 4));
     world.put(1024, b"absolute");
     assert_eq!(world.call("path_readlink", &[3, 1024, 8, 64, 99, 128]), Errno::NotCapable);
-    // From within the folder the link leads out of what may be seen there.
+    // Relative to the inner folder, the link leads out of the visible files.
     let deep = world.open("deep").expect("it is there");
     assert_eq!(world.open_as(deep, "up", 1, 0, 0), Err(Errno::NotCapable));
 }
@@ -517,7 +517,7 @@ fn folders_are_read_in_pieces() {
     let mut seen = Vec::new();
     let mut cookie = 0;
     loop {
-        // Room for one entry and a part of the next.
+        // The buffer has room for one entry and a part of the next.
         world.good("fd_readdir", &[3, 64, 40, cookie, 8]);
         let used = world.u32(8) as usize;
         let length = world.u32(64 + 16) as usize;
@@ -550,7 +550,7 @@ fn waiting_ends_with_the_first_event() {
     world.good("poll_oneoff", &[0, 1024, 2, 2048]);
     assert!(start.elapsed().as_nanos() >= 2_000_000);
     assert_eq!((world.u32(2048), world.u64(1024), world.memory[1034]), (1, 22, 0));
-    // A descriptor is ready at once, or wrong at once.
+    // A descriptor is ready or invalid immediately.
     world.memory[56] = 1;
     world.put_u32(64, 0);
     world.good("poll_oneoff", &[0, 1024, 2, 2048]);
@@ -571,7 +571,7 @@ fn a_program_ends_itself() {
     assert_eq!(ends.collect::<Vec<_>>(), ["proc_exit"]);
 }
 
-/// Whatever the arguments are, a call comes back, and where an address is wrong it says so.
+/// A call returns whatever its arguments are, and reports addresses that are out of bounds.
 #[test]
 fn no_arguments_lead_beyond_the_memory() {
     let scratch = Scratch::new("arguments");
@@ -589,7 +589,7 @@ fn no_arguments_lead_beyond_the_memory() {
                     values[(state >> 33) as usize % values.len()]
                 })
                 .collect();
-            // A count of parts or subscriptions above the memory's size is refused before it is believed.
+            // A count of buffers or subscriptions that exceeds the memory is refused before space is allocated for it.
             let result = function.call(&mut world.wasi, &mut world.memory, &arguments);
             assert_eq!(result.is_err(), !function.returns, "{} {arguments:?}", function.name);
         }

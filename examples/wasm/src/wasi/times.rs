@@ -1,17 +1,17 @@
-//! When files were read and changed last, as a guest sets it.
+//! Setting the times of files.
 
 use super::guest::Guest;
 use super::{Errno, Stop, Wasi};
 use std::fs::{File, FileTimes};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Which times are set, and whether to what the guest says or to now.
+/// Flags: which times to set, and whether to the guest's value or to the current time.
 const READ: u32 = 1;
 const READ_NOW: u32 = 2;
 const CHANGED: u32 = 4;
 const CHANGED_NOW: u32 = 8;
 
-/// The times that a guest wants, in nanoseconds from 1970 on.
+/// The times to set, from nanoseconds since 1970.
 fn times(read: u64, changed: u64, which: u32) -> Result<FileTimes, Errno> {
     let time = |nanoseconds, said: u32, now: u32| match (which & said != 0, which & now != 0) {
         (true, true) => Err(Errno::Invalid),
