@@ -1,7 +1,6 @@
 //! An assembler for the bytecode, with named registers and labels.
 //!
-//! It has a method with the name of each opcode. Labels are numbers until [`Assembler::finish`] replaces them by
-//! positions.
+//! It has a method for each opcode, of the same name. Labels are numbers until [`Assembler::finish`] resolves them.
 
 use crate::op::Op;
 use azulejo::prelude::*;

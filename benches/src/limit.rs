@@ -1,5 +1,4 @@
-//! An upper bound on the speed of copy-and-patch: for each bytecode it copies a stencil's bytes from a table and fills three
-//! holes.
+//! An upper bound on the speed of copy-and-patch: for each bytecode it copies a stencil from a table and fills three holes.
 //!
 //! The stencils' code is meaningless. Their number, size and holes are those of a register bytecode
 //! (load, operate, store: 21 bytes, three 32-bit offsets). Each has its own bytes and offsets of holes, so that

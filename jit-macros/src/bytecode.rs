@@ -229,7 +229,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     let allowed =
         input.attrs.iter().chain(opcodes.iter().flat_map(|opcode| &opcode.variant.attrs)).filter_map(allowed);
     let hand_on = hand_on(input, attributes, opcodes);
-    // The index of a bytecode is computed from its address.
+    // The index of a bytecode is computed from its address, so its size must not be zero.
     let has_size = quote_spanned! {name.span()=>
         const _: () = ::core::assert!(
             ::core::mem::size_of::<#name>() != 0,
@@ -394,8 +394,7 @@ fn raw_arm(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
     quote!(#name::#variant { #(#fields,)* .. } => { #(#stores)* })
 }
 
-/// The offsets of an opcode's operands in the enum. They are measured on an example value, since there is no other way to get
-/// them.
+/// The offsets of an opcode's operands in the enum, measured on an example value, since there is no other way to get them.
 fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
     let variant = &opcode.variant.ident;
     if opcode.operands.is_empty() {

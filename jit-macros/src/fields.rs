@@ -46,8 +46,7 @@ fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     })
 }
 
-/// The scalar type of a field in templates, and a statement that fails to compile if the field's type only has that scalar's
-/// name.
+/// The scalar type of a field in templates, and a statement that compiles only if the field's type really is that scalar.
 fn scalar(ty: &Type) -> Option<(String, TokenStream)> {
     let path = match ty {
         Type::Group(group) => return scalar(&group.elem),

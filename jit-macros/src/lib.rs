@@ -122,8 +122,9 @@ pub fn derive_scalar(input: TokenStream) -> TokenStream {
     scalar::derive(input.into()).into()
 }
 
-/// Describes the fields of a struct to templates, so that `(&field Struct, name)` stands for both the offset and the type of a
-/// field.
+/// Describes the fields of a struct to templates.
+///
+/// In a template `(&field Struct, name)` then stands for both the offset and the type of a field.
 ///
 /// Templates can access fields that are integers, floats, raw pointers, or atomics of these.
 ///

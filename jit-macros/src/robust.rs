@@ -121,7 +121,7 @@ fn find(tokens: TokenStream, name: &str) -> Option<TokenStream> {
     None
 }
 
-/// Some of the lines of a macro's body that look like rows, wrapped in the tokens that they need around them.
+/// Some of the lines of a macro's body that look like rows, after the head that they need.
 fn rows(random: &mut Random, text: &str, head: &str, is_row: fn(&str) -> bool) -> TokenStream {
     let rows: Vec<&str> = text.lines().map(str::trim).filter(|line| is_row(line)).collect();
     let chosen: Vec<&str> = (0..1 + random.below(4)).map(|_| rows[random.below(rows.len())]).collect();

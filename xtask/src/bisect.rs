@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The passes that count steps, by their names in `JIT_LIMIT`, last one first: an error in one pass may show only through a later
-/// one.
+/// The passes that count steps, as `JIT_LIMIT` names them, last one first: an error may show only through a later pass.
 const PASSES: [&str; 6] = ["allocate", "tile", "place", "forward", "rewrite", "represent"];
 
 const USAGE: &str = "usage: cargo xtask bisect [--timeout SECONDS] -- COMMAND [ARGUMENT …]";

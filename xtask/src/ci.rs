@@ -49,8 +49,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     crate::fuzz::wasm_rig(root, minute.into_iter().chain(["--modules", "5000"]).map(String::from))
 }
 
-/// Runs the crates without machine code in Miri, which detects undefined behavior. Skipped with a message where Miri is not
-/// installed.
+/// Runs the crates without machine code in Miri, to detect undefined behavior. Skipped with a message where Miri is missing.
 fn miri(root: &Path) -> Result<(), String> {
     match run(root, "rustup component add miri rust-src --toolchain nightly", &[]) {
         Ok(()) => run(root, "cargo +nightly miri test -p azulejo-core", &[]),

@@ -1,8 +1,7 @@
 //! The reference of the template language, generated from the rows of the operators and the vocabulary's descriptions.
 //!
 //! In: `azulejo_core::vocab`. Out: a page, once for the book and once for the rustdoc of `template!`, and opcodes with the
-//! page's examples as their templates, which a test runs. `cargo xtask reference` writes the files, `tidy` checks that they are
-//! current.
+//! page's examples as their templates, which a test runs. `cargo xtask reference` writes the files, `tidy` checks them.
 
 use azulejo_core::vocab::op::{Cast, Key, Kind, Types, Yields};
 use azulejo_core::vocab::reference::{Entry, SECTIONS};

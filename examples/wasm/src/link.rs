@@ -189,8 +189,7 @@ fn fits(has: u64, most: Option<u64>, wanted: u64, wanted_most: Option<u64>) -> b
 }
 
 impl Found {
-    /// Imports an item of the store if it has the required type. The error is the type that the item has, if the item
-    /// exists.
+    /// Imports an item of the store if it has the required type. The error is the item's actual type, if the item exists.
     fn import<'a>(
         &mut self,
         store: &'a Store,

@@ -1,8 +1,7 @@
 //! Linear memories. Their address space is reserved once, so that a memory does not move when it grows.
 //!
 //! A guarded memory reserves every address that a 32-bit address plus a constant offset can reach. Accesses beyond its end fault,
-//! and the engine turns the fault into a trap, so compiled code need not compare. For an unguarded memory bytecode checks the
-//! length.
+//! and the engine turns the fault into a trap, so compiled code need not compare. Otherwise bytecode checks the length.
 
 use azulejo::memory::Reserved;
 use memmap2::{MmapMut, MmapOptions};

@@ -89,7 +89,7 @@ pub(crate) struct Unit {
     pub(crate) memory_number: Option<usize>,
     pub(crate) tables: Vec<*const Table>,
     pub(crate) parts: Arc<Parts>,
-    /// Passive element segments, which may still be copied from.
+    /// The elements of each segment. A dropped segment is empty.
     pub(crate) elements: RefCell<Vec<Vec<u64>>>,
     pub(crate) data: RefCell<Vec<Span>>,
 }

@@ -1,8 +1,7 @@
 //! Stores: instances, their shared state, and the engine that runs their functions.
 //!
 //! The functions of all instances are functions of one engine, and are identified everywhere by their numbers there.
-//! So calls between instances are like all other calls. Host functions are functions of the engine, too; their bytecode calls
-//! Rust.
+//! So calls between instances are like all other calls. A host function is a bytecode function that calls Rust.
 
 use crate::Error;
 use crate::bytecode::Op;
@@ -153,8 +152,8 @@ pub enum Extern {
 pub struct Frame {
     /// The function's name.
     pub function: String,
-    /// The offset in the module's bytes of the instruction that trapped or that called the next inner function. `None` for a host
-    /// function.
+    /// The offset in the module's bytes of the instruction that trapped or that called the next inner function. `None` for host
+    /// functions.
     pub offset: Option<usize>,
 }
 
@@ -199,8 +198,7 @@ impl Store {
             Tiers::Climb(baseline, optimizer) => builder.thresholds(baseline, optimizer),
         };
         let is_guarded = config.memory.is_guarded();
-        // SAFETY: every address that a load or store can compute lies in the memory's reservation, and faults beyond the memory's
-        // end.
+        // SAFETY: every address that a load or store can compute is in the memory's reservation, and faults beyond its end.
         let builder = unsafe { builder.guards(is_guarded) };
         let mut vm = Box::new(Vm {
             types: std::ptr::null(),

@@ -72,8 +72,7 @@ impl fmt::Display for Trap {
 impl std::error::Error for Trap {}
 
 impl Trap {
-    /// Converts a trap that a template raised. `None` for traps that templates do not raise, or that need details from a host
-    /// function.
+    /// Converts a trap that a template raised. `None` for traps that no template raises, or that a host function must explain.
     pub(crate) fn from_engine(trap: azulejo::Trap) -> Option<Trap> {
         use azulejo::Trap as Engine;
         Some(match trap {

@@ -111,7 +111,7 @@ fn the_command_line_runs_a_program() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("2 7 36 {poems}\n"));
 }
 
-/// Parses a module in the text format.
+/// Writes a module in the text format to a file. Returns the path.
 #[cfg(feature = "text")]
 fn text(name: &str, text: &str) -> String {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -1,8 +1,8 @@
 //! Rewrite rules: rows of patterns, checked and typed.
 //!
 //! In: tokens, which [`parse()`] turns into [`Row`]s as they are written ([`ast`]). Out: for each row a [`Rule`] that has a type
-//! for every part and lists all its forms ([`check()`]); for a set of rules a [`Dispatch`] that selects the ones to try at a node
-//! ([`dispatch()`]).
+//! for every part and lists all its forms ([`check()`]); for a set of rules a [`Dispatch`], which selects the ones to try at a
+//! node ([`dispatch()`]).
 
 pub mod ast;
 pub mod check;

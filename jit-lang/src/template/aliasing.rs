@@ -1,8 +1,7 @@
 //! Warns of inputs that are read after a store to an output: if both are the same VM register, the read sees the stored value.
 //!
 //! In: a checked template. Out: a warning for each such input, at the place of the read. It is no error, since all tiers agree on
-//! the result. But it is rarely intended, and tests that use different registers do not reveal it. An input bound by `let:` is
-//! read earlier.
+//! the result. But it is rarely intended, and tests with different registers do not reveal it. An input bound by `let:` is safe.
 //!
 //! Back edges are ignored: a loop may well intend to read the values it stored.
 
@@ -49,8 +48,8 @@ struct Look<'a> {
 type Stored = u32;
 
 impl Look<'_> {
-    /// Visits an expression, given the outputs that may have been stored before it. Returns those that may have been stored after
-    /// it.
+    /// Visits an expression. `before` has the outputs that may have been stored before it, the result those that may have been
+    /// stored after it.
     fn at(&mut self, typed: &Typed, before: Stored) -> Stored {
         let mut stored = before;
         match &typed.kind {

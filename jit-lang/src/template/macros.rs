@@ -73,8 +73,7 @@ impl Checker<'_> {
         Ok(Typed { kind: Kind::Let(bound, Box::new(expanded)), ty, sign, leaves, is_loose: false, place })
     }
 
-    /// Binds an argument that a macro uses more than once to a name that cannot be written in source. Returns the reference to
-    /// it.
+    /// Binds an argument that a macro uses more than once to a name that cannot occur in source. Returns a reference to the name.
     fn compute_once(
         &mut self,
         name: &str,

@@ -1,5 +1,4 @@
-//! A compiled template: the steps of [`azulejo_core::ir::template`], except that constants may be Rust that only rustc can
-//! evaluate.
+//! Compiled templates: the steps of [`azulejo_core::ir::template`], with constants that may be Rust for rustc to evaluate.
 
 use super::signs::Sign;
 use crate::token::Token;
@@ -16,8 +15,7 @@ pub struct Template {
     pub steps: Vec<Step>,
     /// The number of blocks.
     pub blocks: u16,
-    /// The variant for code in which accesses of `(within …)` may fault, without the comparisons. `None` if the template has no
-    /// such access.
+    /// The variant without comparisons, for code in which accesses of `(within …)` may fault. `None` if there is no such access.
     pub guarded: Option<Box<Template>>,
 }
 

@@ -1,8 +1,8 @@
 //! `(within flag code access)`: an access that traps if the flag is false, or that may fault instead of testing the flag.
 //!
 //! In: the words after `within`. Out: a [`Typed`] tree in which the access is marked, or an error.
-//! Code in which accesses may fault does not compute the flag, and evaluates all else in the same order. So nothing besides the
-//! access may have effects: neither its absence nor its order would go unnoticed.
+//! Code in which accesses may fault does not compute the flag, and evaluates all else in the same order. So nothing
+//! besides the access may have an effect whose order or absence could be observed.
 
 use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, Checker, fail, wrong_count};

@@ -240,7 +240,7 @@ fn expand(
         quote!(#member: #local)
     });
     // All tokens are located at the row's name, so that a second row for the opcode is reported there. But they have this macro's
-    // hygiene: its `unsafe` is not the crate's, which may forbid unsafe code.
+    // hygiene, so that their `unsafe` does not count as the crate's, which may forbid unsafe code.
     let span = natives::shown_at(kept.span(row.name.place));
     let mut content = Group::new(
         proc_macro2::Delimiter::Brace,

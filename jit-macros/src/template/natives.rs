@@ -96,8 +96,7 @@ pub(super) fn given(
     (before, names.iter().map(|name| quote!(#name)).collect())
 }
 
-/// A span with this macro's hygiene, located at a place. The tokens there may come from another macro, where names mean other
-/// things.
+/// A span with this macro's hygiene, located at a place. Tokens of that place may have the hygiene of another macro.
 pub(super) fn shown_at(place: Span) -> Span {
     Span::call_site().located_at(place)
 }

@@ -159,7 +159,7 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
     }
 }
 
-/// The tokens of a step that ends a block; `None` for other steps.
+/// The tokens of a step that ends a block.
 fn leaving(step: &Step, kept: &Kept) -> TokenStream {
     match step {
         Step::Branch { flag, then, otherwise, likelihood } => {

@@ -156,8 +156,7 @@ impl Counts {
         counts
     }
 
-    /// Adds the operands of a pattern up to a symbol, in the order in which the emitter gets them. Returns whether the symbol was
-    /// found.
+    /// Adds the operands of a pattern up to a symbol, in the order in which the emitter gets them. Returns whether it was found.
     pub(super) fn add_until(&mut self, pattern: &Pattern, end: Symbol) -> bool {
         match &pattern.shape {
             Shape::Symbol(symbol) if *symbol == end => return true,
@@ -195,7 +194,7 @@ pub(super) fn replaced(
 ) -> TokenStream {
     let mut output = TokenStream::new();
     let mut is_first = in_parentheses;
-    // Words after these characters name types, predicates, constants and nodes.
+    // A word after punctuation other than `@` names a type, predicate, constant or node.
     let mut names_other = false;
     for token in pattern {
         let was_first = core::mem::take(&mut is_first);

@@ -27,8 +27,7 @@ pub(super) struct Value {
 /// The writer of a value where control flow merges: no single bytecode.
 const NONE: u32 = u32::MAX;
 
-/// The maximum number of values outside of their registers. Beyond it they are stored there, which bounds the work of writing a
-/// local.
+/// The maximum number of values outside of their registers, which bounds the work of writing a local. Beyond it all are stored.
 const MOST_UNSETTLED: usize = 32;
 
 /// The variant of an opcode for a kind of value.

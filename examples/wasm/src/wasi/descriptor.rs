@@ -41,8 +41,7 @@ pub(super) mod rights {
     /// The additional rights on files that may be changed.
     pub(super) const OF_CHANGED_FILE: u64 =
         WRITE | SET_FLAGS | SYNC | SYNC_DATA | ALLOCATE | SET_SIZE | SET_TIMES;
-    /// Creating, linking and renaming folders and files (two bits each), setting sizes and times by path, removing files and
-    /// folders.
+    /// Create, link and rename folders and files (two bits each), set sizes and times by path, remove files and folders.
     pub(super) const OF_CHANGED_FOLDER: u64 = 1 << 9
         | 1 << 10
         | 1 << 11
