@@ -380,7 +380,7 @@ impl<'a> Checker<'a> {
         (variable, value)
     }
 
-    /// Checks an expression that may not be evaluated. Stores in it are not known to have happened after it.
+    /// Checks an expression that is evaluated conditionally. Stores in it are not known to have happened after it.
     pub(super) fn perhaps<T>(&mut self, look: impl FnOnce(&mut Self) -> Checked<T>) -> Checked<T> {
         let before = self.surely_stored.len();
         let result = look(self);

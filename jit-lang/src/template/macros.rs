@@ -3,9 +3,9 @@
 //! In: a macro and the arguments of one use. Out: an expression without parameters, checked like any other. An
 //! argument that is used more than once is evaluated once.
 //!
-//! **Invariant:** macros are hygienic. A macro's own declarations (`let:` names and marks) are visible nowhere else, and of the
-//! outer declarations it sees only its arguments. To that end each expansion is a new writer of names. The opcode's operands are
-//! visible to all.
+//! **Invariant:** macros are hygienic. A macro's own declarations (`let:` names and marks) are invisible elsewhere, and it sees
+//! outer ones only through its arguments. To that end each expansion is a new writer of names. The opcode's operands are visible
+//! everywhere.
 
 use super::ast::{Kind, Typed};
 use super::calls::as_number;

@@ -1,7 +1,7 @@
 //! Signs of integers: they decide how a value is extended, and which of two operators is meant.
 //!
 //! In: checked operands. Out: their common sign, or an error if they have none and the operator depends on it.
-//! An unsigned integer fits a wider signed one. Any other combination of signs is [`Sign::Mixed`].
+//! An unsigned integer fits a wider signed one. Any other pair of different signs is [`Sign::Mixed`].
 
 use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, fail};

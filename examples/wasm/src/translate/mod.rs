@@ -61,7 +61,7 @@ pub(crate) struct Translation {
     pub(crate) registers: u32,
 }
 
-/// The encodings of the conditional jumps, which test whether the top of the stack is not zero.
+/// The encodings of the conditional jumps, which test whether the top of the stack is zero.
 const BR_IF: u8 = 0x0d;
 const IF: u8 = 0x04;
 
