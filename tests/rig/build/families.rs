@@ -1,7 +1,7 @@
-//! Families of opcodes that work on the same things, so that what one does matters to the others: a few cells of memory,
-//! values with tags, and memory of two regions. Programs are made of one family now and then.
+//! Families of opcodes that work on the same data, so that the effect of one matters to the others: a few memory cells,
+//! tagged values, and two memory regions. Some programs use only one family.
 //!
-//! Out: opcodes whose names start with their family's.
+//! Out: opcodes whose names start with the name of their family.
 
 use super::{Opcode, field, one_nan};
 
@@ -19,8 +19,8 @@ fn add(opcodes: &mut Vec<Opcode>, name: &str, fields: &[(&str, &str, &str)], tem
     opcodes.push(Opcode { name: name.into(), fields, template, ..Opcode::default() });
 }
 
-/// Loads and stores at addresses that are known when the program is compiled, and overlap: so it is known which of them
-/// touch the same bytes. And what a call changes.
+/// Loads and stores at overlapping addresses that are compile-time constants, so the compiler knows which of them touch the
+/// same bytes; and accesses to the memory that a call changes.
 fn cells(opcodes: &mut Vec<Opcode>) {
     for (suffix, ty, bytes, mask) in [("I64", "i64", 8, 1), ("I32", "i32", 4, 3), ("U8", "u8", 1, 7)] {
         let cell = format!("(idx (addr (tc) (&offset_of Vm, buffer)) (and $k {mask}) {bytes})");
@@ -31,7 +31,7 @@ fn cells(opcodes: &mut Vec<Opcode>) {
         add(opcodes, &format!("CellStore{suffix}"), &[k, value], store);
         let sum = format!("unsafe (letv: (($at {cell})) (store $at (add (load $at {ty}) $a) {ty}))");
         add(opcodes, &format!("CellAdd{suffix}"), &[k, value], sum);
-        // A loop whose head a load is in, because it is a condition.
+        // A loop whose head contains a load, as part of its condition.
         let jump = format!("unsafe (when (lt (load {cell} {ty}) $a) (branch $to))");
         opcodes.push(Opcode {
             name: format!("CellJump{suffix}"),
@@ -46,11 +46,11 @@ fn cells(opcodes: &mut Vec<Opcode>) {
     add(opcodes, "CellNote", &[("a", "In", "i64")], note);
 }
 
-/// Values of 64 bits that say what they are: integers of 32 bits with a tag above them, floats, and what neither is.
+/// Tagged 64-bit values: integers of 32 bits with a tag above them, floats, and bit patterns that are neither.
 fn tagged(opcodes: &mut Vec<Opcode>) {
     const TAG: u32 = 0x7ffa;
     let operands = [("dst", "Out", "i64"), ("a", "In", "i64"), ("b", "In", "i64")];
-    // Three ways to ask whether something is an integer, as they are seen in dynamic languages.
+    // Three ways to check for an integer, all seen in dynamic languages.
     type Ask = fn(&str) -> String;
     let asks: [(&str, Ask); 3] = [
         ("Shifted", |value| format!("(eq (shr {value} 48) (const {TAG} i64))")),
@@ -100,11 +100,11 @@ fn tagged(opcodes: &mut Vec<Opcode>) {
     add(opcodes, "TaggedConst", &[("dst", "Out", "i64"), ("k", "Imm", "i32")], constant);
 }
 
-/// Accesses of two regions at addresses that may be in either, mostly in the first: two comparisons a check.
+/// Accesses at addresses in either of two regions, mostly in the first. Each bounds check takes two comparisons.
 fn regions(opcodes: &mut Vec<Opcode>) {
     let base = |name: &str| format!("(load pure (addr (tc) (&offset_of Vm, {name})) ptr)");
     let (near, far) = (base("edge"), base("far"));
-    // In the lower half of the bytes mostly, which no access can leave.
+    // Mostly in the lower half of the bytes, where every access is in bounds.
     let offset = "(add (add (and $i 63) (and (shr $i 20) 64)) 1)";
     let address = format!("(idx (select (nz (and $i 64)) $far $near) {offset} 1)");
     let names = format!("(($near {near}) ($far {far}) ($p {address}))");
@@ -119,13 +119,13 @@ fn regions(opcodes: &mut Vec<Opcode>) {
         add(opcodes, &of("Load"), &[dst, index], format!("unsafe (let: {names} {})", load(41)));
         let template = format!("unsafe (letv: {names} {})", store(42, "$b"));
         add(opcodes, &of("Store"), &[index, value], template);
-        // The same address is looked at twice.
+        // The same address is checked twice.
         let changed = format!("(letv: (($old {})) {})", load(43), store(44, "(add $old $b)"));
         add(opcodes, &of("Change"), &[index, value], format!("unsafe (letv: {names} {changed})"));
         let sum = format!("unsafe (let: {names} (add $b {}))", load(45));
         add(opcodes, &of("Sum"), &[dst, index, value], sum);
     }
-    // What is in the first region is read at once, all else by a function.
+    // The first region is read inline, everything else by a function.
     let slow = "(call callee2_slow (arglist (carg $i i64) (carg $i i64)) i64)";
     let template =
         format!("unsafe (let: {names} (if (likely (ult (sub $p $near) 121)) (load $p i64) {slow}))");

@@ -1,5 +1,5 @@
-//! Writes the rig's bytecode: an opcode for every operator of the vocabulary on every type it has a meaning on, and
-//! those of `src/opcodes.txt`. So an operator that is added is part of every random program at once.
+//! Writes the rig's bytecode: an opcode for every operator of the vocabulary on every type it supports, and the opcodes of
+//! `src/opcodes.txt`. A new operator is part of every random program at once.
 
 mod families;
 mod templates;
@@ -58,13 +58,13 @@ fn field(name: &str, kind: &str, ty: &str) -> (String, String) {
     (name.into(), format!("{kind}<{ty}>"))
 }
 
-/// A float with only one kind of NaN. Which NaN arithmetic gives is left open, and bits of floats become integers in many
+/// Replaces any NaN by the canonical one. Arithmetic may return any NaN, and opcodes reinterpret floats as integers in many
 /// ways.
 fn one_nan(template: &str) -> String {
     format!("(canonical_nan {template})")
 }
 
-/// An operator on registers of its types.
+/// The opcode that applies an operator to registers of its types.
 fn of_operator(info: &OpInfo, sig: Sig) -> Option<Opcode> {
     let of_operands = match info.key {
         Key::Result => sig.ty,
@@ -146,7 +146,7 @@ fn atomics(info: &OpInfo, ty: Type) -> [Opcode; 2] {
     })
 }
 
-/// Loads, stores and changes of elements of the context's buffer, whatever the index.
+/// Loads, stores and read-modify-writes of elements of the context's buffer, for any index.
 fn memory(ty: Type, opcodes: &mut Vec<Opcode>) {
     let name = ty.name();
     let bytes = ty.bits() / 8;
@@ -183,14 +183,15 @@ fn memory(ty: Type, opcodes: &mut Vec<Opcode>) {
     });
 }
 
-/// What is done with `(place $at)`, where that is an address of the memory's edge, in which these bytes may be out of bounds.
+/// Wraps an access to the edge of memory in a `within`: `access` gets the expression `(place $at)`, an address at which the
+/// given number of bytes may be out of bounds.
 fn within(index: &str, bytes: usize, code: usize, access: impl FnOnce(&str) -> String) -> String {
     let place = "(idx (load pure (addr (tc) (&offset_of Vm, edge)) ptr) $at 1)";
     let inside = format!("(ule $at {})", 128 - bytes);
     format!("(let: (($at (add (and {index} 127) 1))) (within {inside} {code} {}))", access(place))
 }
 
-/// Accesses of the memory's edge, alone and as operands of what takes them from memory.
+/// Accesses to the edge of memory, both alone and as memory operands of other operators.
 fn at_edge(ty: Type, opcodes: &mut Vec<Opcode>) {
     let name = ty.name();
     let bytes = ty.bits() as usize / 8;
@@ -230,7 +231,7 @@ fn at_edge(ty: Type, opcodes: &mut Vec<Opcode>) {
     }
 }
 
-/// Comparisons and arithmetic on memory, by each form of address.
+/// Comparisons and arithmetic on memory, with each addressing mode.
 fn in_memory(ty: Type, opcodes: &mut Vec<Opcode>) {
     let name = ty.name();
     let bytes = ty.bits() / 8;
@@ -318,7 +319,7 @@ fn in_memory(ty: Type, opcodes: &mut Vec<Opcode>) {
     }
 }
 
-/// Conditional jumps forward, fused with the comparison, and choices.
+/// Conditional forward jumps, fused with the comparison, and selects.
 fn branches(ty: Type, opcodes: &mut Vec<Opcode>) {
     let name = ty.name();
     let (a, b) = (field("a", "In", name), field("b", "In", name));
@@ -341,7 +342,7 @@ fn branches(ty: Type, opcodes: &mut Vec<Opcode>) {
     });
 }
 
-/// Calls with 0 to 24 arguments of every mix, by each convention.
+/// Calls with 0 to 24 arguments of mixed types, in each calling convention.
 fn calls(opcodes: &mut Vec<Opcode>) {
     for count in 0..=24usize {
         let abi = ["", "\"win64\" ", "\"sysv64\" "][count % 3];
@@ -382,7 +383,7 @@ fn written(line: &str) -> Opcode {
     Opcode { name: name.into(), fields: fields.collect(), template: template.trim().into(), stores }
 }
 
-/// The functions that calls call: each mixes its arguments into a number.
+/// The callees of the call opcodes: each mixes its arguments into a number.
 fn callees(out: &mut String) -> std::fmt::Result {
     for count in 0..=24usize {
         let abi = ["C", "win64", "sysv64"][count % 3];
@@ -410,7 +411,7 @@ fn write_source(out: &mut String, opcodes: &[Opcode]) -> std::fmt::Result {
         writeln!(out, "    {name} {{ {} }},", fields.join(", "))?;
     }
     writeln!(out, "}}\n")?;
-    // Some at a time, so that an error shows its surroundings.
+    // In small groups, so that a compile error shows the opcodes around it.
     for some in opcodes.chunks(32) {
         writeln!(out, "template! {{")?;
         for Opcode { name, template, stores, .. } in some {

@@ -1,12 +1,12 @@
 //! Random templates: every form of the template language, nested in one another.
 //!
-//! In: random numbers. Out: opcodes whose templates the macros accept, and whose meaning is the same in both tiers: a float that
-//! arithmetic made goes through [`one_nan`] at once.
+//! In: random numbers. Out: opcodes whose templates the macros accept, and whose meaning is the same in all tiers: the
+//! result of every float operation goes through [`one_nan`] at once.
 
 use super::{Opcode, field, one_nan};
 use azulejo_core::fuzzing::Random;
 
-/// The operands of every template, by type; those of the last group are narrower or unsigned.
+/// The operands of every template, with their types; the last group is narrower or unsigned.
 const OPERANDS: [(&str, &str); 9] = [
     ("a", "i64"),
     ("b", "i64"),
@@ -31,10 +31,10 @@ const INT_UNARY: [&str; 5] = ["neg", "not", "clz", "ctz", "popcnt"];
 const FLOAT_BINARY: [&str; 6] = ["add", "sub", "mul", "div", "min", "max"];
 const FLOAT_UNARY: [&str; 5] = ["sqrt", "floor", "ceil", "trunc", "nearest"];
 
-/// So many do not touch the edge of memory; programs that were found stay what they are.
+/// The first opcodes do not touch the edge of memory, so that the programs in `found/` keep their meaning.
 const WITHOUT_EDGE: usize = 160;
 
-/// This many opcodes `Mix0`, `Mix1`, ….
+/// Makes `count` opcodes `Mix0`, `Mix1`, ….
 pub(crate) fn mixes(count: usize) -> Vec<Opcode> {
     (0..count).map(|number| mix(number, &mut Random::new(number as u64))).collect()
 }
@@ -53,7 +53,7 @@ fn mix(number: usize, random: &mut Random) -> Opcode {
     maker.names.push(("k".into(), "i32"));
     let depth = 2 + maker.random.below(4);
     let body = match maker.stores {
-        // Perhaps again and again.
+        // It may store the output several times.
         true => {
             let first = maker.expr(out, depth - 1);
             let steps: Vec<String> = (0..1 + maker.random.below(4)).map(|_| maker.step(depth)).collect();
@@ -67,7 +67,7 @@ fn mix(number: usize, random: &mut Random) -> Opcode {
     };
     let stores = maker.stores;
     let has_label = maker.has_label && body.contains("$to");
-    // What is in no expression is named nevertheless.
+    // The template has to name every operand, so the unused ones are discarded.
     let operands = OPERANDS.iter().map(|(name, _)| *name).chain(["k"]);
     let unused: Vec<String> = operands.map(|name| format!("(discard ${name})")).collect();
     let template = format!("unsafe {}", body.replacen("{}", &unused.join(" "), 1));
@@ -86,14 +86,14 @@ fn bytes_of(ty: &str) -> usize {
 
 struct Maker<'a> {
     random: &'a mut Random,
-    /// What can be named here, and its type.
+    /// The names in scope, with their types.
     names: Vec<(String, &'static str)>,
     next: usize,
     /// The type of the output, and whether the template stores it itself.
     out: &'static str,
     stores: bool,
     has_label: bool,
-    /// Whether it may touch the edge of memory.
+    /// Whether the template may touch the edge of memory.
     has_edge: bool,
 }
 
@@ -124,7 +124,7 @@ impl Maker<'_> {
             );
             return format!("(const {} {ty})", if is_float { float } else { int });
         }
-        // A narrower operand is widened by its own sign.
+        // A narrower operand is sign-extended.
         match ty {
             "i64" if self.random.one_in(8) => return "(add $a $g)".into(),
             "i32" if self.random.one_in(8) => return "(sub $f $c)".into(),
@@ -132,7 +132,7 @@ impl Maker<'_> {
         }
         let fitting: Vec<&String> =
             self.names.iter().filter(|(_, of)| *of == ty).map(|(name, _)| name).collect();
-        // Later names are more interesting.
+        // Prefer names that were bound later; they are more interesting.
         let from = self.random.below(fitting.len());
         format!("${}", fitting[from + self.random.below(fitting.len() - from)])
     }
@@ -143,7 +143,7 @@ impl Maker<'_> {
         format!("(addr (idx (addr (tc) (&offset_of Vm, buffer)) (and {index} 7) {bytes}) 8)")
     }
 
-    /// Names a value in a body, which is told its type and name.
+    /// Binds a new name to a value in a body. The closure that makes the body gets the type and the name.
     fn named(&mut self, depth: usize, body: impl FnOnce(&mut Self, usize) -> String) -> (String, String) {
         let ty = self.one_of(&TYPES);
         let value = self.expr(ty, depth - 1);
@@ -285,7 +285,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Something that is done.
+    /// Makes a step: an expression that is evaluated for its effect.
     fn step(&mut self, depth: usize) -> String {
         let less = depth.saturating_sub(1);
         match self.random.below(if depth == 0 { 2 } else { 12 }) {

@@ -1,15 +1,15 @@
-//! A program with what it starts with, as the files in `found/` have it.
+//! A program with its initial state, in the format of the files in `found/`.
 
 use crate::program::Program;
 use std::path::Path;
 use std::{fmt, fs};
 
-/// What went wrong once.
+/// A failure.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What was run.
+    /// The program that failed.
     pub program: Program,
-    /// The seed of what it started with, if that matters.
+    /// The seed of the initial state, if that matters.
     pub start: Option<u64>,
 }
 
@@ -21,7 +21,8 @@ impl Case {
     }
 }
 
-/// A line `start N`, if there is one behind comments, and what follows.
+/// Parses a line `start N`, which may stand behind comments. Returns its number, if there is such a line, and the rest of
+/// the text.
 pub fn start_line(mut text: &str) -> Result<(Option<u64>, &str), String> {
     while text.starts_with('#') {
         text = text.split_once('\n').map_or("", |(_, rest)| rest);
@@ -32,7 +33,7 @@ pub fn start_line(mut text: &str) -> Result<(Option<u64>, &str), String> {
     Ok((Some(seed), rest))
 }
 
-/// The files of `found/` with this ending, by name, with what is in them.
+/// The names and contents of the files in `found/` with this ending, sorted by name.
 pub fn found(ending: &str) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("found");
     let mut files = Vec::new();

@@ -1,7 +1,7 @@
-//! Programs run in every tier, and compared.
+//! Runs programs in every tier and compares the results.
 //!
-//! In: a program and what its registers and memory hold. Out: agreement, or what differed; the interpreter, which
-//! is rustc's code, is the oracle.
+//! In: a program and the initial contents of its registers and memory. Out: agreement, or the difference. The oracle is the
+//! interpreter, which is rustc's code.
 
 use crate::case::Case;
 use crate::frame::Frame;
@@ -28,35 +28,35 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicI64, AtomicU64};
 
-/// A way to compile.
+/// A configuration of a compiler or an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     registers: &'static RegisterFile,
     has_features: bool,
-    /// Passes make some choices at random.
+    /// Whether passes make some choices at random.
     has_chaos: bool,
-    /// Passes do not do all that they could.
+    /// Whether passes stop before they have done all that they could.
     has_limits: bool,
-    /// Of tiles that cost the same others are chosen.
+    /// Whether ties between tiles of equal cost are broken differently.
     has_other_ties: bool,
     is_baseline: bool,
-    /// It is compiled for calls of other functions.
+    /// Whether the code is compiled for calls from other functions.
     is_called: bool,
     keeps_frame_pointers: bool,
-    /// Accesses may fault.
+    /// Whether accesses may fault.
     has_guards: bool,
-    /// Loops look whether they are to stop.
+    /// Whether loops poll whether they are to stop.
     may_stop: bool,
-    /// They run on fuel, too.
+    /// Whether programs run on fuel, too.
     has_fuel: bool,
-    /// An engine runs it, in these tiers.
+    /// The tiers that are used, if an engine runs the program.
     engine: Option<Tiers>,
     rules: &'static [Matcher],
 }
 
-/// So few registers that hardly a value keeps its own.
+/// So few registers that hardly any value keeps one for itself.
 static FEW: RegisterFile = RegisterFile {
     int: &[RAX, RCX, RDX, RSI, RDI],
     float: &[XMM0, XMM1, XMM2, XMM3],
@@ -81,7 +81,7 @@ const USUAL: Way = Way {
     rules: &rules::MATCHERS,
 };
 
-/// Every way.
+/// All configurations.
 pub const WAYS: [Way; 24] = [
     USUAL,
     Way { name: "optimizer on the oldest processor", has_features: false, rules: &COUNTED, ..USUAL },
@@ -153,13 +153,13 @@ pub const WAYS: [Way; 24] = [
     Way { name: "baseline with guards", has_guards: true, is_baseline: true, ..USUAL },
 ];
 
-/// Not zero if programs are to stop; they never are.
+/// Nonzero would stop a running program; it stays zero.
 static STOP: AtomicU64 = AtomicU64::new(0);
-/// What they run on; nobody uses up so much.
+/// The fuel of all programs; they never use it up.
 static FUEL: AtomicI64 = AtomicI64::new(i64::MAX);
 
 impl Way {
-    /// What programs call, and what their loops look at.
+    /// Adds the addresses that loops poll to the functions that programs call.
     fn stopping(&self, functions: Functions<'static>) -> Functions<'static> {
         let (stop, fuel) = (STOP.as_ptr().addr() as u64, FUEL.as_ptr().addr() as u64);
         Functions { stop: self.may_stop.then_some(stop), fuel: self.has_fuel.then_some(fuel), ..functions }
@@ -170,12 +170,12 @@ impl Way {
     }
 }
 
-/// Those in which graphs are compiled: bytecode is something else only to the others.
+/// The indices of the ways that compile graphs: all but the baseline compiler and the engines, which take bytecode.
 pub fn ways_of_graphs() -> impl Iterator<Item = usize> {
     (0..WAYS.len()).filter(|at| !WAYS[*at].is_baseline && WAYS[*at].engine.is_none())
 }
 
-/// Some passes do nothing, some all that they can, and others a few steps.
+/// Limits that turn some passes off, do not limit others, and allow the rest a few steps.
 fn limits(seed: u64) -> Limits {
     let mut random = Random::new(seed);
     let mut limits = Limits::default();
@@ -193,25 +193,25 @@ fn limits(seed: u64) -> Limits {
     limits
 }
 
-/// So many programs run in one engine.
+/// How many programs run in one engine before it is replaced.
 const PROGRAMS: usize = 64;
 
-/// Code memory of a compiler: so little that some thousand functions fill it, and enough for the longest one.
+/// The size of a compiler's code memory: a few thousand functions fill it, and the longest one fits.
 const CODE_BYTES: usize = 1 << 22;
 
-/// Compilers and room to run, kept from program to program.
+/// Compilers and the memory that programs run in, reused from program to program.
 pub struct Rig {
     compilers: Vec<Compiler>,
-    /// What is in each compiler's code memory.
+    /// For each compiler, the code kept in its code memory.
     kept: Vec<Kept>,
     frame: Frame,
-    /// For each way its engine, if it has one, and how many more programs that is for.
+    /// For each way, its engine, if it has one, and the number of programs that the engine may still run.
     homes: Vec<Option<(Home, usize)>>,
-    /// Which ways are gone, by position in [`WAYS`].
+    /// The ways that are used, by position in [`WAYS`].
     pub ways: Vec<usize>,
     /// How many bytecodes were compiled.
     pub bytecodes: u64,
-    /// What was reached.
+    /// The tiles that were reached.
     pub tiles: Reached,
 }
 
@@ -244,32 +244,32 @@ fn compiler(way: &Way) -> Compiler {
     compiler.with_frame_pointers(way.keeps_frame_pointers).with_guards(way.has_guards)
 }
 
-/// Why a program failed.
+/// The reason why a program failed.
 #[derive(Clone, Debug)]
 pub enum Failure {
-    /// A compiler gave up.
+    /// A compiler returned an error.
     Refused(&'static str, Error),
-    /// A compiler panicked, perhaps because one of its verifiers noticed something.
+    /// A compiler panicked, perhaps because one of its judges found a violation.
     Panicked(&'static str, String),
-    /// A tier did something else than the interpreter.
+    /// A tier did not do the same as the interpreter.
     Differs {
-        /// Which.
+        /// The way that differs.
         way: &'static str,
-        /// What the interpreter did.
+        /// The observed behaviour of the interpreter.
         expected: Box<Seen>,
-        /// What it did.
+        /// The observed behaviour of this way.
         found: Box<Seen>,
     },
-    /// A graph is something else as machine code.
+    /// The machine code of a graph does not do what the graph means.
     Graph {
-        /// Which way.
+        /// The way that differs.
         way: &'static str,
-        /// How it ended, and what it left in memory; or what of its caller's it changed.
+        /// How the code ended and the memory it left; or the caller's state that it failed to preserve.
         found: (Result<Outcome, &'static str>, Vec<u64>),
-        /// What it means.
+        /// The meaning of the graph.
         expected: (Outcome, Vec<u64>),
     },
-    /// Code changed while nobody ran it.
+    /// Kept code changed although it was not running any more.
     Overwritten(&'static str),
 }
 
@@ -290,7 +290,7 @@ impl fmt::Display for Failure {
 }
 
 impl Rig {
-    /// Runs a program, which must end, in every tier. What differs is made short and told, with a file for `found/`.
+    /// Runs a program, which must end, in every tier. A failing program is minimised and reported as a file for `found/`.
     pub fn check(&mut self, program: &Program, start: u64) -> Result<(), String> {
         let seed = Some(start);
         let start = &Start::new(start);
@@ -299,7 +299,7 @@ impl Rig {
             return Err(format!("verification refuses it:\n{program}"));
         };
         let Err(failure) = self.compare(&first, start) else { return Ok(()) };
-        // Making a long program short takes a while, and may itself be what goes wrong.
+        // Minimising a long program takes a while, and may itself fail.
         eprintln!("to be made short, {} bytecodes: {:.400}", program.code.len(), failure.to_string());
         let mut last = failure;
         let short = minimise(program, |shorter| {
@@ -320,7 +320,7 @@ impl Rig {
                 continue;
             }
             if way.is_called && program.observes() {
-                // An engine does not do that either.
+                // An engine does not compile such a program for calls either.
                 continue;
             }
             let made = self.make(at, start.chaos, program)?;
@@ -367,7 +367,7 @@ impl Rig {
         }
     }
 
-    /// Compiles a program in the first of the ways for someone to look on.
+    /// Compiles a program in the first of the rig's ways, for an observer.
     pub fn show(&mut self, program: &Verified, observer: &mut dyn Observer) -> Result<(), Error> {
         let way = self.ways[0];
         self.compilers[way].bytecode(&WAYS[way].source(program), observer).map(drop)
@@ -398,7 +398,8 @@ impl Rig {
         })
     }
 
-    /// Compiles in one way. If code memory is full, what is kept in it makes room; a panic is a failure like others.
+    /// Compiles in one way. If code memory is full, some of the kept code is dropped to make room. A panic is a failure
+    /// like any other.
     pub(crate) fn compile_in<T>(
         &mut self,
         at: usize,
@@ -432,13 +433,13 @@ impl Rig {
         })
     }
 
-    /// Nobody runs this code any more; it stays until its room is needed.
+    /// Keeps code that will not run any more, until its memory is needed.
     pub(crate) fn keep(&mut self, way: usize, made: Made) {
         self.kept[way].keep(made);
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap_or_default()

@@ -1,17 +1,17 @@
-//! Functions that nest without end, with frames of any size.
+//! Unbounded recursion through functions with frames of any size.
 //!
-//! In: random numbers, which decide how large frames are and why, who calls whom, and in which tiers. Out: nothing, or how far
-//! the machine's stack was used beyond the engine's limit. No frame is made where there is no room for it, so no function is
-//! called much below the limit.
+//! In: random numbers, which decide how large frames are and why, which function calls which, and the tiers. Out: nothing,
+//! or how far the machine's stack was used beyond the engine's limit. A frame that does not fit is not made, so no function
+//! is called far below the limit.
 
 use azulejo::prelude::*;
 use azulejo_core::random::Random;
 use std::rc::Rc;
 
-/// What there is below the limit: an interpreter, and what it calls.
+/// The stack that is used below the limit: by an interpreter, and the functions that it calls.
 const MARGIN: usize = 4 << 10;
 
-/// What functions work on.
+/// The context of the functions.
 struct Nest {
     engine: Rc<Engine<Op>>,
     functions: Vec<FunctionId>,
@@ -45,7 +45,7 @@ fn look(nest: &mut Nest, _: *const u64) {
     nest.lowest = nest.lowest.min((&raw const here).addr());
 }
 
-/// What fails in the middle is nothing to those around it.
+/// An error of the inner call does not make the outer call fail.
 fn call_engine(nest: &mut Nest, a: i64) -> i64 {
     let engine = Rc::clone(&nest.engine);
     nest.calls += 1;
@@ -53,12 +53,12 @@ fn call_engine(nest: &mut Nest, a: i64) -> i64 {
     engine.call(function, nest, (a,)).unwrap_or(-1)
 }
 
-/// Why frames are large, if they are.
+/// What makes frames large.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// So many registers are seen at most.
+    /// How many registers are observed at most.
     seen: usize,
-    /// So many values are alive at most while others are called, and how many at least.
+    /// How many values are live across a call: a bound on their number, and the least number.
     values: usize,
     at_least: usize,
     /// How many functions call each other.
@@ -73,7 +73,7 @@ const SHAPES: [Shape; 5] = [
     Shape { seen: 1, values: 400, at_least: 900, functions: 1 },
 ];
 
-/// A function that calls another one of so many, or asks the engine to.
+/// A function that calls a random one of the nest's functions, or has the engine call one.
 fn nesting(random: &mut Random, shape: Shape, asks_engine: bool) -> (Vec<Op>, u32) {
     let (seen, values) =
         (random.below(shape.seen) as u32, (shape.at_least + random.below(shape.values)) as u32);
@@ -96,7 +96,7 @@ fn nesting(random: &mut Random, shape: Shape, asks_engine: bool) -> (Vec<Op>, u3
     (code, seen.max(values + 2))
 }
 
-/// Functions nest without end in an engine that allows so much of the machine's stack, and no more of it is used.
+/// Checks that unbounded recursion uses no more of the machine's stack than the engine's limit allows.
 pub fn of_depth(random: &mut Random) -> Result<(), String> {
     let limit = (64 << 10) + random.below(128 << 10);
     let builder = Engine::<Op>::builder().native_stack(limit).thresholds(random.below(3) as u32, 4);
@@ -119,7 +119,7 @@ pub fn of_depth(random: &mut Random) -> Result<(), String> {
     }
     let first = functions[0];
     let mut nest = Nest { engine, functions, calls: 0, lowest: usize::MAX };
-    // A call of what needs nothing tells where the limit counts from.
+    // Calling a function that needs no frame shows the address from which the limit counts.
     run(&mut nest, leaf).map_err(failed)?;
     let lowest = nest.lowest - limit - MARGIN;
     let result = run(&mut nest, first);

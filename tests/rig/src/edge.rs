@@ -1,14 +1,14 @@
-//! The edge of memory: 128 bytes that can be touched, and behind them what faults.
+//! The edge of memory: 128 accessible bytes in front of a page that faults.
 //!
-//! Where an opcode works on what a `within` keeps in bounds, code without comparisons faults there. The bytes are the
-//! thread's; a run puts its own there when it starts, and takes them when it has ended.
+//! Where a `within` keeps an opcode's access in bounds, code without comparisons faults there. Each thread has its own
+//! bytes. A run writes their initial contents when it starts, and reads them back when it has ended.
 
 use azulejo::memory::{Reserved, page_size};
 
-/// How many bytes can be touched.
+/// How many bytes are accessible.
 pub const BYTES: usize = 128;
 
-/// Where the bytes start. Opcodes read it as the address that it is.
+/// The address of the bytes. Opcodes read it as a plain address.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct Edge(*mut [u64; BYTES / 8]);
@@ -26,7 +26,7 @@ impl PartialEq for Edge {
 }
 
 impl Edge {
-    /// Another edge, far from the usual one.
+    /// A second edge, far from the usual one.
     pub fn far() -> Edge {
         Edge::of(1)
     }
@@ -44,9 +44,9 @@ impl Edge {
         self.0.addr() as u64 + BYTES as u64 / 2
     }
 
-    /// What is there now.
+    /// The current contents of the bytes.
     pub(crate) fn read(self) -> [u64; BYTES / 8] {
-        // SAFETY: the bytes are the thread's, and there as long as that is.
+        // SAFETY: the bytes belong to this thread and stay mapped as long as it runs.
         unsafe { self.0.read() }
     }
 

@@ -1,16 +1,16 @@
-//! Enters compiled code as a caller that looks closely at what it gets back.
+//! Enters compiled code as a caller that checks everything that the code must preserve.
 //!
-//! In: compiled code and its arguments. Out: how it was left, or what of the caller's it did not keep: the callee-saved registers,
-//! which hold known values meanwhile, the stack pointer, the direction flag, how floats are rounded.
+//! In: compiled code and its arguments. Out: how it was left, or what it failed to preserve: the callee-saved registers,
+//! which hold known values during the call, the stack pointer, the direction flag, or the rounding mode.
 
 use azulejo::x64::RawStatus;
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
-/// The registers that a function must keep, in the order in which `call` sets them.
+/// The callee-saved registers, in the order in which `call` sets them.
 const KEPT: [&str; 6] = ["rbx", "rbp", "r12", "r13", "r14", "r15"];
 
-/// What a caller has before and finds after.
+/// The caller's state before and after the call.
 #[derive(Default)]
 #[repr(C)]
 struct Around {
@@ -25,24 +25,25 @@ struct Around {
 
 /// The bit of the direction flag.
 const BACKWARD: u64 = 1 << 10;
-/// The bits that tell which exceptions there were; these may change.
+/// The bits for exceptions that occurred; code may change these.
 const EXCEPTIONS: u32 = 0x3f;
 
 /// Calls compiled code.
 ///
 /// # Safety
 ///
-/// The entry must be that of code, with what `Compiled::enter` or `BaselineCode::enter` asks for; and nothing may unwind out of the code.
+/// `entry` must be the entry point of compiled code, and the caller must meet the contract of `Compiled::enter` or
+/// `BaselineCode::enter`. The code must not unwind.
 pub(crate) unsafe fn enter(
     entry: *const u8,
     context: *mut (),
     frame: *mut u64,
     third: *const (),
 ) -> Result<RawStatus, &'static str> {
-    // No addresses: to use one as such is a fault.
+    // These are not valid addresses: code that uses one faults.
     let given = std::array::from_fn(|at| 0xdead_0000_0000_0000 + at as u64);
     let mut around = Around { given, ..Around::default() };
-    // SAFETY: the caller promises what the code relies on.
+    // SAFETY: the caller meets the contract of the code.
     let status = unsafe { call(context, frame, third, entry, &mut around) };
     let changed = (0..KEPT.len()).find(|at| around.found[*at] != around.given[*at]);
     match changed {
@@ -54,7 +55,7 @@ pub(crate) unsafe fn enter(
     }
 }
 
-/// Sets the registers of [`KEPT`], calls, and notes what is in them then.
+/// Sets the registers of [`KEPT`], calls the code, and records their values afterwards.
 #[unsafe(naked)]
 unsafe extern "sysv64" fn call(
     context: *mut (),
@@ -70,7 +71,7 @@ unsafe extern "sysv64" fn call(
         "push r13",
         "push r14",
         "push r15",
-        // Seven words with the return address: one more, and the stack is aligned for a call.
+        // Seven words with the return address: one more aligns the stack for a call.
         "push r8",
         "mov [r8 + {stack_before}], rsp",
         "stmxcsr [r8 + {rounding_before}]",

@@ -1,8 +1,8 @@
-//! A frame between guard pages: an access beyond it is a fault and not a wrong result.
+//! A frame between guard pages: an access beyond it faults, where it would otherwise only make a result wrong.
 
 use memmap2::MmapRaw;
 
-/// Room for the slots of VM registers, directly before a page that nobody may touch (or behind one).
+/// Memory for the slots of VM registers, between two inaccessible pages. The slots touch one of them.
 #[derive(Debug)]
 pub struct Frame {
     map: MmapRaw,
@@ -18,7 +18,7 @@ impl Default for Frame {
         let map = memmap2::MmapOptions::new().len(bytes).map_anon().expect("there is memory");
         let map = MmapRaw::from(map);
         for guard in [0, bytes - PAGE] {
-            // SAFETY: the pages are this map's, and nothing is in them.
+            // SAFETY: the pages belong to this map, and are not in use yet.
             let done = unsafe { libc::mprotect(map.as_mut_ptr().add(guard).cast(), PAGE, libc::PROT_NONE) };
             assert_eq!(done, 0, "pages can be protected");
         }
@@ -27,7 +27,8 @@ impl Default for Frame {
 }
 
 impl Frame {
-    /// The first of so many slots with these values (zeros behind them), at one or the other end.
+    /// Returns the first of `count` slots with these values, followed by zeros. The slots are at the end of the frame's
+    /// memory, or at its start.
     pub fn slots(&mut self, count: usize, first: &[u64], at_end: bool) -> *mut u64 {
         assert!(count <= MAX_SLOTS && first.len() <= count, "the frame has room");
         let room = self.map.as_mut_ptr().wrapping_add(PAGE).cast::<u64>();

@@ -1,8 +1,8 @@
-//! Random graphs as machine code and in the reference evaluator: what bytecode cannot say, such as loops with several
-//! ways in.
+//! Random graphs as machine code and in the reference evaluator. They cover what bytecode cannot express, such as loops
+//! with several entries.
 //!
-//! In: a graph that touches only the slots of its own frame and context, and the edge of memory. Out: agreement, or the pass that changed
-//! what the graph means.
+//! In: a graph that touches only the slots of its own frame and context, and the edge of memory. Out: agreement, or the
+//! pass that changed the graph's meaning.
 
 use crate::compare::{Failure, Rig, WAYS};
 use crate::edge::{self, Edge};
@@ -21,10 +21,10 @@ use azulejo_core::text::print;
 use azulejo_core::vocab::op::{Kind, Yields};
 use azulejo_core::vocab::{Op, Props, Sig, Type};
 
-/// A graph that takes longer is left out.
+/// A graph that takes more steps is skipped.
 const STEPS: usize = 20_000;
 
-/// Keeps the graph after each pass, so that the one to blame can be told.
+/// Keeps the graph after each pass, to find the pass at fault.
 #[derive(Default)]
 struct Stages {
     graphs: Vec<(&'static str, Graph)>,
@@ -42,8 +42,8 @@ impl Observer for Stages {
     }
 }
 
-/// How a graph ends on these slots, and what is in them then; nothing if it executes a division that has no result: what
-/// was planted may have made a divisor something else.
+/// The outcome of a graph on these slots, and their contents afterwards. `None` if it executes a division without a result,
+/// because a planted value changed the divisor.
 fn meaning(graph: &Graph, room: &Room, frame: u64) -> Option<(Outcome, Vec<u64>)> {
     let unit = Edge::default().middle();
     let mut memory = Memory::ending_at(unit + AT_EDGE);
@@ -61,7 +61,7 @@ fn meaning(graph: &Graph, room: &Room, frame: u64) -> Option<(Outcome, Vec<u64>)
     Some((outcome, after.collect()))
 }
 
-/// Puts the left side of some rewrite rule in the place of some value.
+/// Replaces a random value by the left side of a random rewrite rule.
 pub fn plant(random: &mut Random, graph: &mut Graph) {
     let cases: Vec<_> = BUILTIN.iter().flat_map(|rules| rules.cases).collect();
     let case = cases[random.below(cases.len())];
@@ -81,7 +81,7 @@ pub fn plant(random: &mut Random, graph: &mut Graph) {
     }
     let link = links[random.below(links.len())];
     let old = graph.links[link];
-    // What the old value is made of is there wherever it is; and so are constants.
+    // The inputs of the old value are available wherever it is; and so are constants.
     let mut around = vec![old];
     for at in 0..8 {
         let Some(&node) = around.get(at) else { break };
@@ -99,7 +99,7 @@ pub fn plant(random: &mut Random, graph: &mut Graph) {
                 0 => random.number(),
                 // A mask.
                 1 => u64::MAX >> random.below(64),
-                // The least and the greatest with a sign, for which comparisons have rules.
+                // The minimum and the maximum of a signed type, for which comparisons have rules.
                 2 => (1 << (types[*ty].bits() - 1)) - random.below(2) as u64,
                 _ => small[random.below(small.len())] as u64,
             };
@@ -109,7 +109,7 @@ pub fn plant(random: &mut Random, graph: &mut Graph) {
     let constants: Vec<i64> = case.constants.iter().map(&mut constant).collect();
     let n_before = graph.nodes.len();
     let root = (case.left)(graph, types, &leaves, &constants);
-    // What may trap or touches memory has a place among effects, which a planted value has not.
+    // An operator that may trap or touches memory needs a position among the effects, and a planted value has none.
     let floats = |node: usize| {
         let props = graph.vocab.info(graph.nodes[node].op).props;
         props.contains(Props::PURE) && !props.contains(Props::GUARDED)
@@ -120,8 +120,8 @@ pub fn plant(random: &mut Random, graph: &mut Graph) {
     graph.links[link] = convert(graph, root, graph.node(old).ty());
 }
 
-/// A value of a type: one of these, or made of the first of these, which is no constant. What is constant, folding would
-/// take before a rule saw it.
+/// A value of this type: one of `around`, or one made from the first of them, which is not a constant. The folder would
+/// replace a constant before any rule matches it.
 fn leaf(random: &mut Random, graph: &mut Graph, around: &[Node], ty: Type) -> Node {
     if ty.is_value() && random.one_in(8) {
         return graph.constant(ty, random.number(), 0);
@@ -131,17 +131,17 @@ fn leaf(random: &mut Random, graph: &mut Graph, around: &[Node], ty: Type) -> No
     if !fitting.is_empty() && !random.one_in(3) {
         return fitting[random.below(fitting.len())];
     }
-    // Another one each time, so that what a rule wants to be different is.
+    // Another constant each time, so that operands are different where a rule requires that.
     let word = convert(graph, around[0], Type::I64);
     let other = graph.constant(Type::I64, random.number(), 0);
     let word = graph.add(Op::XOR, Sig { from: Type::Void, ty: Type::I64 }, &[word, other], 0, 0);
-    // A comparison of floats has no inverse, one of integers has.
+    // A comparison of integers has an inverse, one of floats has none.
     let by = if random.one_in(2) { Type::I64 } else { Type::F64 };
     let tested = if ty == Type::Flag { convert(graph, word, by) } else { word };
     convert(graph, tested, ty)
 }
 
-/// Something of this type that depends on a value.
+/// Converts a value to this type; the result depends on the value.
 fn convert(graph: &mut Graph, node: Node, ty: Type) -> Node {
     let from = graph.node(node).ty();
     let op = match (from, ty) {
@@ -166,7 +166,8 @@ fn convert(graph: &mut Graph, node: Node, ty: Type) -> Node {
     graph.add(op, Sig { from, ty }, &[node], 0, 0)
 }
 
-/// The links of a node to operands that may be any values: no addresses, nor what they are made of, and no divisors.
+/// The links of a node to operands that may have any value. Left out are addresses, the operands that they are computed
+/// from, and divisors.
 pub(crate) fn values(graph: &Graph, node: Node) -> impl Iterator<Item = usize> {
     let data = graph.node(node);
     let info = graph.vocab.info(data.op);
@@ -179,7 +180,7 @@ pub(crate) fn values(graph: &Graph, node: Node) -> impl Iterator<Item = usize> {
     data.inputs.range().enumerate().filter(move |(at, _)| may_be_any(*at)).map(|(_, link)| link)
 }
 
-/// What a graph is run on.
+/// The initial state that a graph is run on.
 struct Room {
     slots: [u64; 2 * OWN_SLOTS],
     at_edge: [u64; edge::BYTES / 8],
@@ -196,8 +197,8 @@ impl Room {
 }
 
 impl Rig {
-    /// Runs a graph, on what this seed says, in every tier; whether it ends soon. What differs is made small and told, with a
-    /// file for `found/`.
+    /// Runs a graph in every tier, in the initial state that the seed determines. Returns whether it ends soon. A failing
+    /// graph is shrunk and reported as a file for `found/`.
     pub fn check_graph(&mut self, graph: &Graph, start: u64) -> Result<bool, String> {
         if let Ok(ends) = self.compare_graph(graph, start) {
             return Ok(ends);
@@ -227,7 +228,7 @@ impl Rig {
             at_edge.write(room.at_edge);
             let unit = std::ptr::with_exposed_provenance(at_edge.middle() as usize);
             let (frame, context) = (real.as_mut_ptr(), real[OWN_SLOTS..].as_mut_ptr());
-            // SAFETY: the graph uses only the slots there are, and what faults behind the edge.
+            // SAFETY: the graph accesses only its slots and the edge; behind the edge its accesses fault.
             let outcome =
                 match unsafe { enter(compiled.entry(), context.cast(), frame, unit).map(Status::from) } {
                     Ok(Status::Returned(bits)) => Ok(Outcome::Returned(bits)),
@@ -248,7 +249,7 @@ impl Rig {
         Ok(true)
     }
 
-    /// Which pass it is that changes what a graph means, if it is one.
+    /// Finds the pass that changed the meaning of a graph, if it is one of the passes.
     fn blame(&mut self, failure: &Failure, graph: &Graph, start: u64) -> String {
         let Failure::Graph { way, expected, .. } = failure else { return String::new() };
         let way = WAYS.iter().position(|known| known.name == *way).expect("it failed in one of them");

@@ -1,7 +1,7 @@
-//! An engine that has the library, in which code comes and goes while programs run.
+//! An engine with the library's functions, whose code is compiled and discarded while programs run.
 //!
-//! In: tiers. Out: an engine with little code memory, so that what was called long ago is thrown away; and besides, what a program's
-//! `Churn` does to the library's functions.
+//! In: tiers. Out: an engine with so little code memory that code that was not called recently is discarded. A program's
+//! `Churn` compiles and discards code of the library's functions, too.
 
 use crate::library::library;
 use crate::machine::Op;
@@ -10,18 +10,18 @@ use azulejo_core::random::Random;
 use std::fmt;
 use std::ptr::NonNull;
 
-/// Which tiers an engine uses.
+/// The tiers that an engine uses.
 #[derive(Clone, Copy, Debug)]
 pub enum Tiers {
-    /// Functions climb, soon and at random.
+    /// Functions tier up, soon and after random thresholds.
     All,
-    /// As above, but not to the optimizer.
+    /// Functions tier up, but not to the optimizer.
     UpToBaseline,
-    /// This one.
+    /// Only this tier.
     Only(Tier),
 }
 
-/// An engine, and the library's functions in it.
+/// An engine with the library's functions.
 pub struct Home {
     /// The engine.
     pub engine: Engine<Op>,
@@ -35,7 +35,7 @@ impl fmt::Debug for Home {
 }
 
 impl Home {
-    /// An engine with memory for so many bytes of code. With guards, accesses may fault in it.
+    /// Makes an engine with `code_bytes` of code memory. With guards, accesses may fault in it.
     pub fn new(tiers: Tiers, guards: bool, code_bytes: usize, seed: u64) -> Result<Home, Error> {
         let mut random = Random::new(seed);
         let builder = Engine::<Op>::builder().checks(true).code_bytes(code_bytes).stack_slots(1 << 12);
@@ -46,10 +46,11 @@ impl Home {
             Tiers::Only(tier) => builder.only(tier),
         };
         let builder = builder.backtraces(random.one_in(2));
-        // Loops look whether they are to stop. There is little fuel at once, and always more: so they stop often and go on.
+        // Loops poll whether they are to stop. The engine starts with little fuel and is refuelled again and again, so
+        // loops stop often and resume.
         let is_fueled = random.one_in(3);
         let builder = if is_fueled { builder.fuel(random.below(40) as u64) } else { builder };
-        // SAFETY: what is out of bounds is behind the edge.
+        // SAFETY: all accesses out of bounds are behind the edge, where they fault.
         let engine: Engine<Op> = unsafe { builder.guards(guards) }.build();
         if is_fueled {
             let portion = 1 + random.below(40) as u64;
@@ -62,38 +63,38 @@ impl Home {
         Ok(Home { engine, library })
     }
 
-    /// Code of functions of the library comes and goes, perhaps while they run.
+    /// Compiles and discards code of library functions, some of which may be running.
     fn churn(&self, seed: u64) {
         let Home { engine, library } = self;
         let mut random = Random::new(seed);
         for _ in 0..1 + random.below(3) {
             let function = library[random.below(library.len())];
             let tier = [Tier::Baseline, Tier::Optimizer][random.below(2)];
-            // What there is no room for is interpreted.
+            // A function without room for its code is interpreted.
             let _ =
                 if random.one_in(2) { engine.discard(function) } else { engine.compile_in(function, tier) };
         }
     }
 }
 
-/// The engine that runs a program, if there is one. Wherever it runs, it does the same.
+/// The engine that runs a program, if there is one. All values are equal: a program does the same with and without one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Running(Option<NonNull<Home>>);
 
 impl Running {
-    /// In this one.
+    /// The running engine is `home`'s.
     ///
     /// # Safety
     ///
-    /// It must be there as long as a program runs with this.
+    /// `home` must outlive every run of a program with this value.
     pub unsafe fn within(home: &Home) -> Running {
         Running(Some(NonNull::from(home)))
     }
 
-    /// What `Churn` does.
+    /// Implements `Churn`.
     pub(crate) fn churn(self, seed: u64) {
         if let Some(home) = self.0 {
-            // SAFETY: who ran the program with it promised that it is there.
+            // SAFETY: the caller of `within` promised that the home outlives the run.
             unsafe { home.as_ref() }.churn(seed);
         }
     }

@@ -1,12 +1,12 @@
-//! Code that stays although nobody runs it any more, so that code memory is nearly full all the time.
+//! Code that stays in code memory although it will not run any more, so that code memory is nearly full all the time.
 //!
-//! In: code that was run. Out: room, when code memory is full, by dropping some of what is kept here; and whether it was still what
-//! it was.
+//! In: code that was run. Out: room, when code memory is full, by dropping some of the kept code; and whether all kept
+//! bytes were still unchanged.
 
 use crate::run::Made;
 use azulejo_core::random::Random;
 
-/// What is kept of one code memory.
+/// The kept code of one code memory.
 pub(crate) struct Kept {
     all: Vec<(Made, Box<[u8]>)>,
     random: Random,
@@ -22,8 +22,8 @@ impl Kept {
         self.all.push((made, bytes));
     }
 
-    /// Drops about half of it, here and there, so that what is free is in pieces. Nothing if there is nothing to drop; else
-    /// whether all of it was as it was when it was compiled.
+    /// Drops about half of the kept code at random, so that free memory is fragmented. Returns `None` if nothing is kept,
+    /// and otherwise whether all kept code was still as compiled.
     pub(crate) fn make_room(&mut self) -> Option<bool> {
         let are_whole = self.all.iter().all(|(made, bytes)| made.bytes() == &**bytes);
         self.all.pop()?;

@@ -1,8 +1,8 @@
 //! The rig: random programs of a bytecode that has every operator, run in every tier and compared.
 //!
-//! [`program`](program::program) makes them, [`Rig`](compare::Rig) runs them, [`minimise`](minimise::minimise)
-//! makes one that fails short. What must hold is in [`property`], for tests,
-//! `cargo xtask fuzz` and the targets in `fuzz/`.
+//! [`program`](program::program) makes programs, [`Rig`](compare::Rig) runs them, and [`minimise`](minimise::minimise)
+//! shortens a failing one. The properties that must hold are in [`property`], for tests, `cargo xtask fuzz` and the targets
+//! in `fuzz/`.
 
 #![cfg(all(target_arch = "x86_64", unix))]
 

@@ -1,7 +1,7 @@
-//! The functions that programs invoke, where there is no engine.
+//! The functions that programs invoke when they run without an engine.
 //!
-//! In: a number and arguments, from the interpreter or, through call cells, from compiled code. Out: what the function does; the
-//! interpreter runs it.
+//! In: a function's number and arguments, from the interpreter or, through call cells, from compiled code. Out: the
+//! function's result; the interpreter runs it.
 
 use crate::machine::Vm;
 use crate::program::Program;
@@ -14,11 +14,11 @@ use azulejo_code::emit::Backend;
 use azulejo_core::pass::build::{self, CellTable};
 use std::sync::LazyLock;
 
-/// So many of them may be given any arguments.
+/// How many of the functions accept arbitrary arguments. They have the lowest numbers.
 pub const FOR_ANYBODY: u32 = 8;
 /// The number of a program that is compiled for calls.
 const PROGRAM: u32 = u32::MAX - 1;
-/// No engine has functions of this number and above.
+/// Functions of this number and above exist in no engine.
 pub const NOBODY: u32 = 1 << 24;
 
 /// The functions, by number.
@@ -32,7 +32,7 @@ static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
 });
 
 impl Library {
-    /// The functions, by number.
+    /// All functions, by number.
     pub fn functions(&self) -> &[Verified] {
         &self.0
     }
@@ -43,7 +43,7 @@ impl Library {
     }
 }
 
-/// All of them.
+/// The library; there is one for the process.
 pub fn library() -> &'static Library {
     &LIBRARY
 }
@@ -60,21 +60,21 @@ impl Functions<Vm> for Library {
     fn set_tail_call(&self, context: *mut Vm, function: u32, args: &[u64]) -> Result<(), Trap> {
         LINKS.with(|links| {
             let room = links.host.begin_tail_call(links.cell(function), context.cast(), args.len());
-            // SAFETY: there is room for so many.
+            // SAFETY: the room was made for this many arguments.
             unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
         });
         Ok(())
     }
 }
 
-/// Runs the function that was put off.
+/// Runs the pending tail call.
 pub(crate) fn run_next(context: *mut Vm) -> End {
-    // SAFETY: somebody put one off, and call cells stay.
+    // SAFETY: a tail call is pending, and call cells are never freed.
     let (cell, args) = unsafe { LINKS.with(|links| links.host.next()) };
     LIBRARY.run(context, cell.function(), args)
 }
 
-/// What compiled code knows them by.
+/// The call cells and addresses by which compiled code calls the functions.
 struct Links {
     host: &'static Host,
     cells: Vec<&'static CallCell>,
@@ -83,7 +83,7 @@ struct Links {
 }
 
 impl Links {
-    /// The call cell of a function, or that for all other numbers.
+    /// The call cell of a function. All numbers without a function share one cell.
     fn cell(&self, function: u32) -> &'static CallCell {
         let nobody = self.cells.len() - 1;
         self.cells[(function as usize).min(nobody)]
@@ -91,15 +91,16 @@ impl Links {
 }
 
 thread_local! {
-    /// Of each thread, because a function that is put off is the host's. They stay, as code has their addresses.
+    /// One per thread, because the host holds the pending tail call. They are never freed, since code contains their
+    /// addresses.
     static LINKS: &'static Links = {
         let host: &Host = Box::leak(Box::new(Emitter::host::<Answers>()));
-        // Nothing here calls itself without end.
+        // Nothing here recurses without end, so the stack needs no limit.
         host.begin(std::ptr::null(), 0);
         // SAFETY: the host lives as long as the process.
         let cell = |function: u32| -> &'static CallCell { Box::leak(Box::new(unsafe { CallCell::new(host, function) })) };
         let count = LIBRARY.0.len() as u32;
-        // Behind them that for all other numbers.
+        // The last cell is the one for all other numbers.
         let cells: Vec<&CallCell> = (0..count).chain([u32::MAX]).map(cell).collect();
         let addresses: Vec<u64> =
             cells.iter().map(|cell| std::ptr::from_ref::<CallCell>(cell).addr() as u64).collect();
@@ -108,7 +109,7 @@ thread_local! {
     };
 }
 
-/// For compilers on this thread.
+/// The functions that compilers on this thread may call.
 pub fn links() -> build::Functions<'static> {
     let Links { addresses, table, .. } = LINKS.with(|links| *links);
     CallCell::functions(
@@ -118,19 +119,19 @@ pub fn links() -> build::Functions<'static> {
     )
 }
 
-/// The same, of which some are found only when the code runs.
+/// The functions of [`links`], but only half of the call cells are known when code is compiled.
 pub(crate) fn half_of_links() -> build::Functions<'static> {
     let functions = links();
     build::Functions { cells: &functions.cells[..functions.cells.len() / 2], ..functions }
 }
 
-/// A call cell for a program, which calls these functions and is followed by them.
+/// A call cell for a program. Its number is above those of all library functions.
 pub(crate) fn program_cell() -> CallCell {
     // SAFETY: the host lives as long as the process.
     unsafe { CallCell::new(LINKS.with(|links| links.host), PROGRAM) }
 }
 
-/// What compiled programs ask for.
+/// The host functions of compiled programs.
 struct Answers;
 
 impl HostFunctions for Answers {
@@ -149,7 +150,7 @@ impl HostFunctions for Answers {
     }
 
     unsafe fn resume(cell: &CallCell, context: *mut (), frame: *mut u64, left: RawStatus) -> Outcome {
-        // SAFETY: the code says so.
+        // SAFETY: compiled code passes its own frame and context.
         unsafe { resume(cell, context, frame, left) }
     }
 }

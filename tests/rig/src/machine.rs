@@ -1,4 +1,4 @@
-//! The bytecode: every operator on every type (see `build.rs`), and what control and calls need beyond.
+//! The bytecode: every operator on every type (see `build/main.rs`), and opcodes for control flow and calls.
 
 #![allow(
     deprecated,
@@ -12,44 +12,44 @@ use azulejo_core::ir::bytecode::Raw;
 
 include!(concat!(env!("OUT_DIR"), "/opcodes.rs"));
 
-/// What programs work on besides their registers.
+/// The context of programs: all that they work on besides their registers.
 #[derive(Clone, PartialEq, Debug)]
 #[repr(C)]
 pub struct Vm {
-    /// What loads and stores touch, at eight indices of each width, overlapping one another.
+    /// The memory of loads and stores, at eight overlapping indices of each width.
     pub buffer: [u64; 16],
-    /// What was stored last by `Keep`.
+    /// The last value stored by `Keep`.
     pub kept: i64,
-    /// As bits, since NaN is not equal to itself.
+    /// A float, as bits since NaN is not equal to itself.
     pub kept_x: u64,
-    /// As above.
+    /// A float, as bits for the same reason.
     pub kept_y: u32,
-    /// Everything that `note` was told, mixed.
+    /// A hash of all arguments of `note`.
     pub notes: u64,
-    /// Functions to be called by address.
+    /// Functions that are called by address.
     ints: &'static [extern "C" fn(i64, f64) -> i64; 3],
     floats: &'static [extern "C" fn(i64, f64) -> f64; 3],
     notes_by: &'static [extern "C" fn(&mut Vm, i64); 3],
-    /// Where memory ends; this never changes while a program runs.
+    /// The address of the edge of memory. It never changes while a program runs.
     pub edge: Edge,
-    /// What is there before a run and after it.
+    /// The bytes at the edge, before a run and after it.
     pub at_edge: [u64; edge::BYTES / 8],
-    /// Where code comes and goes meanwhile.
+    /// The engine whose code `Churn` compiles and discards.
     pub running: Running,
-    /// Where other memory ends.
+    /// The address of a second edge.
     pub far: Edge,
-    /// What is there before a run and after it.
+    /// The bytes at the second edge, before a run and after it.
     pub at_far: [u64; edge::BYTES / 8],
 }
 
 impl Vm {
-    /// Puts what is at the two edges there.
+    /// Writes the initial bytes of both edges.
     pub(crate) fn put_edges(&self) {
         self.edge.write(self.at_edge);
         self.far.write(self.at_far);
     }
 
-    /// Takes what is there now.
+    /// Reads the current bytes of both edges.
     pub(crate) fn take_edges(&mut self) {
         (self.at_edge, self.at_far) = (self.edge.read(), self.far.read());
     }
@@ -75,7 +75,7 @@ impl Default for Vm {
     }
 }
 
-/// What `(cu)` is in every program.
+/// The memory that `(cu)` points to, in every program.
 pub static UNIT: [u64; 4] =
     [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, 0x8000_0000_7fff_ffff, 0x0000_0001_ffff_fffe];
 
@@ -146,7 +146,7 @@ extern "C" fn callee2_slow(a: i64, b: i64) -> i64 {
     a.wrapping_mul(b) >> 1
 }
 
-/// What becomes of two tagged values that are not both integers: mostly an integer again.
+/// The result for two tagged values that are not both integers: mostly an integer again.
 extern "C" fn tagged_slow(a: i64, b: i64) -> i64 {
     match mix(a as u64, b as u64) {
         mixed if mixed.is_multiple_of(4) => mixed as i64,
@@ -168,25 +168,25 @@ extern "C" fn halfway(x: f64, y: f64) -> f64 {
 
 /// # Safety
 ///
-/// There must be so many slots.
+/// `slots` must point to `count` slots.
 unsafe extern "C" fn sum_of(slots: *const u64, count: i64) -> i64 {
-    // SAFETY: the caller says so.
+    // SAFETY: the caller promises that there are `count` slots.
     let slots = unsafe { std::slice::from_raw_parts(slots, count as usize) };
     slots.iter().fold(count as u64, |sum, slot| mix(sum, *slot)) as i64
 }
 
 /// # Safety
 ///
-/// There must be so many slots.
+/// `slots` must point to `count` slots.
 unsafe extern "C" fn fill_with(slots: *mut u64, count: i64, value: i64) {
-    // SAFETY: the caller says so.
+    // SAFETY: the caller promises that there are `count` slots.
     let slots = unsafe { std::slice::from_raw_parts_mut(slots, count as usize) };
     for (at, slot) in slots.iter_mut().enumerate() {
         *slot = (value as u64).wrapping_add(at as u64);
     }
 }
 
-/// An operand out of its bits, as [`Bytecode::operands`] gives them.
+/// Makes an operand from its bits, which are as [`Bytecode::operands`] returns them.
 fn operand<T: FromRaw>(raw: Raw) -> T {
     T::from_raw(raw)
 }

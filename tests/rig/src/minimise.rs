@@ -1,16 +1,17 @@
-//! Makes failing programs short.
+//! Minimises failing programs.
 //!
-//! In: a program and whether one fails. Out: one that fails too, has no part that could be left out, and surely ends.
+//! In: a program and a predicate for failing. Out: a program that fails too, from which no part can be removed, and that
+//! surely ends.
 
 use crate::machine::Op;
 use crate::program::{FIRST_COUNTER, FIRST_TEMPORARY, Instruction, MOST_JUMPS_BACK, Program, is_for_anybody};
 use azulejo::{Bytecode, OperandKind as Kind};
 use std::ops::Range;
 
-/// So many bytecodes are compiled at most before what is left counts as short: a long program may fail only because it is long.
+/// How many bytecodes are compiled before minimising gives up: a long program may fail only because it is long.
 const MOST_BYTECODES: usize = 1 << 20;
 
-/// Makes a program shorter as long as it fails.
+/// Removes parts of a program as long as the rest still fails.
 pub fn minimise(program: &Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
     let mut best = program.clone();
     let mut step = best.code.len() / 2;
@@ -32,7 +33,7 @@ pub fn minimise(program: &Program, mut fails: impl FnMut(&Program) -> bool) -> P
     best
 }
 
-/// Takes instructions out; labels to them lead to what follows.
+/// Removes instructions; labels to them lead to the instruction behind them.
 fn remove(program: &mut Program, gone: Range<usize>) {
     let moved = |label: u64| match label as usize {
         label if label < gone.start => label as u64,
@@ -50,9 +51,9 @@ fn remove(program: &mut Program, gone: Range<usize>) {
     program.labels.iter_mut().for_each(|label| *label = moved(*label as u64) as u32);
 }
 
-/// Whether a program surely ends, and soon, and can be run. Only what counts goes back. A counter that is set before all places that are
-/// jumped back to, or never, allows so many jumps back to anywhere. Others are those of loops, which nest; and all
-/// hold small numbers, which nobody else writes inside of the loop.
+/// Whether a program can be run and surely ends soon. Only counting opcodes may jump back. A counter that is not written
+/// behind the first target of a jump back bounds the number of jumps back, wherever those go. The other counters belong to
+/// loops, which nest, and no loop writes its counter inside. All counters hold small numbers.
 pub fn ends(program: &Program) -> bool {
     let is_counter = |register: u64| (FIRST_COUNTER..FIRST_TEMPORARY).contains(&register);
     let name = |at: &Instruction| Op::OPCODES[at.opcode].name;
@@ -105,7 +106,7 @@ pub fn ends(program: &Program) -> bool {
             return false;
         }
     }
-    // In the order of their ends: a later one has all of an earlier one, or nothing.
+    // Loops are in the order of their ends: a later one contains all of an earlier one, or is disjoint from it.
     loops.iter().enumerate().all(|(at, outer)| {
         loops[..at].iter().all(|inner| inner.end < outer.start || inner.start >= outer.start)
     })

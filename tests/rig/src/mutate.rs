@@ -1,11 +1,11 @@
-//! Programs changed at random: what verification is for.
+//! Mutates programs at random, to test verification.
 
 use crate::machine::{self, Op};
 use crate::program::{Instruction, Program};
 use azulejo::{Bytecode, OperandKind};
 use azulejo_core::fuzzing::Random;
 
-/// Changes a few things of a program: operands of all kinds, opcodes, the order, the labels, the number of registers.
+/// Changes a few parts of a program: operands of all kinds, opcodes, their order, the labels, the number of registers.
 pub fn mutate(random: &mut Random, program: &mut Program) {
     for _ in 0..1 + random.below(3) {
         let n_code = program.code.len();
@@ -27,7 +27,7 @@ pub fn mutate(random: &mut Random, program: &mut Program) {
                     _ => random.below(40) as u64 | (random.below(40) as u64) << 32,
                 };
                 let Instruction { opcode, operands } = &mut program.code[at];
-                // Only the bits that the operand's type keeps.
+                // Normalize the operands to the bits that their types keep.
                 *operands = machine::from_raw(*opcode, operands).operands();
             }
             6 => {
@@ -54,7 +54,7 @@ pub fn mutate(random: &mut Random, program: &mut Program) {
     }
 }
 
-/// Has a jump go into the middle of work on the operand stack, or out of it; whether there is any.
+/// Makes a jump go into the middle of work on the operand stack, or out of it. Returns whether there is any such work.
 fn jump_amid_the_stack(random: &mut Random, program: &mut Program) -> bool {
     let info = |at: &Instruction| &Op::OPCODES[at.opcode];
     let is_work = |at: &Instruction| {

@@ -1,12 +1,13 @@
 //! Random programs, and their text.
 //!
-//! In: random numbers. Out: a [`Program`] that ends: jumps go forward, except those of counted loops, whose counters
-//! nobody else writes. Jumps into loops from outside are made too; then the counter is what it happens to be. In some programs
-//! the last counter is set once, at the start: jumps back that count it may go anywhere, so loops overlap and have several
-//! heads.
+//! In: random numbers. Out: a [`Program`] that ends. Jumps go forward, except those of counted loops; only a loop itself
+//! writes its counter. Some jumps enter a loop from outside, past the initialisation of its counter, which then has any
+//! small value. In some programs the last counter is set once, at the start. Jumps back that count it may go anywhere, so
+//! that loops overlap and have several heads.
 //!
-//! What a program is made of is its [`Theme`]. Most have all opcodes. In the others what one bytecode does matters to the next
-//! ones: they have one family of opcodes, few registers, and loops that write memory, only read it, or do neither.
+//! The choice of opcodes follows the program's [`Theme`]. Most programs use all opcodes. In the others one bytecode's
+//! effect matters to the next ones: these programs use one family of opcodes, few registers, and loops that write memory,
+//! only read it, or do not access it.
 
 use crate::library::{FOR_ANYBODY, NOBODY};
 use crate::machine::{self, Op};
@@ -25,9 +26,9 @@ use std::sync::LazyLock;
 /// One bytecode: its opcode's number and its operands' bits.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Instruction {
-    /// In `Op::OPCODES`.
+    /// The index in `Op::OPCODES`.
     pub opcode: usize,
-    /// As many as the opcode has; zeros behind them.
+    /// The opcode's operands, followed by zeros.
     pub operands: [Raw; MAX_OPERANDS],
 }
 
@@ -36,35 +37,35 @@ pub struct Instruction {
 pub struct Program {
     /// The code.
     pub code: Vec<Instruction>,
-    /// What `Labels` operands are runs of.
+    /// The labels; a `Labels` operand is a run of them.
     pub labels: Vec<u32>,
     /// How many VM registers it has.
     pub registers: u32,
-    /// The first of them that is a temporary, as all behind it are.
+    /// The first temporary. All registers behind it are temporaries, too.
     pub temporaries: u32,
 }
 
-/// The registers that hold integers, doubles, floats, loop counters, and what the next bytecode reads.
+/// The numbers of registers that hold integers, doubles, floats, loop counters, and temporaries for the next bytecode.
 const INTS: u64 = 10;
 const DOUBLES: u64 = 4;
 const FLOATS: u64 = 3;
 const COUNTERS: u64 = 3;
 const TEMPORARIES: u64 = 2;
-/// Programs of so many bytecodes and more are long.
+/// Programs of at least this many bytecodes are long.
 const LONG: usize = 1000;
-/// How often all jumps back are taken that are not a loop's own.
+/// The bound on all jumps back that do not belong to a loop.
 pub const MOST_JUMPS_BACK: u64 = 40;
 /// How many registers there are.
 pub const N_REGISTERS: u32 = (INTS + DOUBLES + FLOATS + COUNTERS + TEMPORARIES) as u32;
-/// The first of the registers that only loops write.
+/// The first loop counter. Only loops write counters.
 pub const FIRST_COUNTER: u64 = INTS + DOUBLES + FLOATS;
-/// The first of the registers that are read once, by the bytecode behind the one that writes them.
+/// The first temporary. A temporary is read once, by the bytecode behind the one that writes it.
 pub const FIRST_TEMPORARY: u64 = FIRST_COUNTER + COUNTERS;
 
-/// The constant that is a function's number.
+/// The name of immediates that are the number of a function.
 const FUNCTION: &str = "f";
 
-/// Opcodes that the plan places, and others place never.
+/// Opcodes that are placed by the plan only.
 const PLANNED: [&str; 21] = [
     "Count",
     "CountIf",
@@ -88,24 +89,24 @@ const PLANNED: [&str; 21] = [
     "PopWide",
     "Jump",
 ];
-/// Opcodes that often end the program: they are taken only now and then.
+/// Opcodes that often end the program, so they are chosen rarely.
 const ENDINGS: [&str; 10] =
     ["Div", "Udiv", "Rem", "Urem", "FtosTrap", "FtouTrap", "TrapIf", "ReturnIf", "Exit", "Guard"];
 
-/// What a program is made of.
+/// The selection of opcodes in a program.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Theme {
     /// All opcodes.
     Any,
-    /// As above, but few that may end it: it is long, and all of it is to be run.
+    /// All opcodes, but few that may end the program: it is long, and all of it should run.
     Long,
     /// A few cells of memory.
     Cells,
-    /// Another family.
+    /// Another family of opcodes.
     Family(Family),
 }
 
-/// Short programs are of one of these.
+/// The themes of short programs, one of which is chosen at random.
 const THEMES: [Theme; 16] = {
     let mut themes = [Theme::Any; 16];
     let mut at = 0;
@@ -120,29 +121,29 @@ const THEMES: [Theme; 16] = {
     themes
 };
 
-/// Opcodes that work on the same things.
+/// Opcodes that work on the same data.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Family {
     /// Values with tags.
     Tagged,
     /// Memory of two regions.
     Regions,
-    /// Registers that change places.
+    /// Registers that are swapped.
     Swaps,
 }
 
-/// What the bytecodes of a loop do with memory, where the theme is [`Theme::Cells`].
+/// How the bytecodes of a loop access memory, if the theme is [`Theme::Cells`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Mood {
-    /// Nothing.
+    /// They read it now and then.
     Quiet,
-    /// They read it, first thing in each loop.
+    /// They read it often, and each loop starts with a read.
     Loads,
     /// They read and write it.
     Writes,
 }
 
-/// What stands at a position.
+/// The plan for a position of the code.
 #[derive(Clone, Copy, PartialEq)]
 enum Plan {
     Any,
@@ -150,28 +151,28 @@ enum Plan {
     Head {
         counter: u64,
     },
-    /// Sets the counter of all jumps back that are not a loop's own.
+    /// Sets the counter of all jumps back that do not belong to a loop.
     Start {
         counter: u64,
     },
-    /// Counts, and goes back behind the head.
+    /// Counts, and jumps back to the bytecode behind the head.
     Back {
         counter: u64,
         head: u64,
     },
-    /// The same if something is less than zero.
+    /// Counts and jumps back like `Back`, if a register is less than zero.
     BackIf {
         counter: u64,
         head: u64,
     },
-    /// This opcode, in the middle of work on the operand stack, where nothing jumps to.
+    /// This opcode, in the middle of work on the operand stack, where no jump leads.
     Stack(&'static str),
-    /// The first of such work.
+    /// The first opcode of work on the operand stack.
     StackStart(&'static str),
     End,
 }
 
-/// What is done on the operand stack without a branch in between.
+/// Sequences of work on the operand stack without a branch in between.
 const STACK_WORK: [&[&str]; 8] = [
     &["PushOne", "PopOne"],
     &["PushOne", "PushOne", "StackAdd", "Dup", "PopOne", "PopJump"],
@@ -192,7 +193,7 @@ pub fn program(random: &mut Random, size: usize) -> Program {
     let Maker { code, labels, .. } = maker;
     let temporaries = FIRST_TEMPORARY as u32;
     let mut program = Program { code, labels, registers: N_REGISTERS, temporaries };
-    // What writes one perhaps only may leave what was read before.
+    // A bytecode that writes a temporary only on some paths leaves the old value to be read twice.
     program.settle_temporaries();
     program
 }
@@ -200,17 +201,17 @@ pub fn program(random: &mut Random, size: usize) -> Program {
 /// The opcodes to choose from.
 #[derive(Default)]
 struct Choices {
-    /// Most of them.
+    /// Most opcodes.
     usual: Vec<usize>,
-    /// Those that often end the program.
+    /// Opcodes that often end the program.
     endings: Vec<usize>,
-    /// Those of the usual ones that go on at the next bytecode, or where they jump to.
+    /// The usual opcodes that always continue at the next bytecode or at a label.
     lasting: Vec<usize>,
-    /// Of these, those that have to do neither with memory nor with functions; those that only read; and the rest.
+    /// The lasting opcodes by their effects: no memory and no calls, only reads, and the rest.
     quiet: Vec<usize>,
     loads: Vec<usize>,
     writes: Vec<usize>,
-    /// The cells that are read, and those that are written.
+    /// Opcodes of the cells family that read, and those that write.
     cell_loads: Vec<usize>,
     cell_writes: Vec<usize>,
     tagged: Vec<usize>,
@@ -275,17 +276,17 @@ struct Maker<'a> {
     random: &'a mut Random,
     theme: Theme,
     plan: Vec<Plan>,
-    /// By position: what the innermost loop around it does.
+    /// By position: the mood of the innermost loop around it.
     moods: Vec<Mood>,
     code: Vec<Instruction>,
     labels: Vec<u32>,
     /// By position: whether another bytecode jumps there.
     is_target: Vec<bool>,
-    /// The temporary that the bytecode before wrote, until it is read.
+    /// The temporary that the previous bytecode wrote and that was not read yet.
     fresh: Option<u64>,
     /// How many of the registers for integers are in use.
     ints: u64,
-    /// A few of the opcodes, which most of the program consists of: the usual ones, and in [`Theme::Cells`] for each mood.
+    /// A few random opcodes that make up most of the program: of the usual ones and, for [`Theme::Cells`], of each mood.
     favorites: Vec<usize>,
     quiet: Vec<usize>,
     loads: Vec<usize>,
@@ -323,7 +324,7 @@ impl<'a> Maker<'a> {
             Theme::Cells => maker.ints = 2 + maker.random.below(4) as u64,
             Theme::Family(_) => maker.ints = 3 + maker.random.below(INTS as usize - 2) as u64,
         }
-        // Something to work on, before anything else.
+        // Leave space for bytecodes that initialise registers, and for those that observe them.
         maker.plan.resize(size + 14, Plan::Any);
         maker.moods.resize(size + 15, Mood::Writes);
         let overlaps = maker.random.one_in(4);
@@ -342,8 +343,8 @@ impl<'a> Maker<'a> {
         maker
     }
 
-    /// What moods are made of. What is read stays in sums; what is written is memory, or in some programs only what a call
-    /// writes.
+    /// Chooses the opcodes of each mood. Loaded values are summed up. Stores write memory directly, or in some programs
+    /// only through a call.
     fn choose_cells(&mut self) {
         let Choices { quiet, loads, writes, cell_loads, cell_writes, .. } = &*CHOICES;
         self.quiet = ["AddTo", "AddTo", "AddTo", "XorI64"].map(opcode_named).to_vec();
@@ -364,19 +365,19 @@ impl<'a> Maker<'a> {
         (0..count).map(|_| of[self.random.below(of.len())]).collect()
     }
 
-    /// Loops, with those of greater depth inside. Each depth has a counter, from the last one down.
+    /// Plans loops, and nested loops inside them. Each depth has a counter, from the last one down.
     fn plan_loops(&mut self, from: usize, to: usize, depth: u64) {
         if depth == COUNTERS || to - from < 4 {
             return;
         }
-        // Where loops matter there is hardly anything else. Those that read memory have others in them that write it.
+        // Programs of these themes consist of loops almost entirely. Their read-only loops contain loops that write memory.
         let is_dense = matches!(self.theme, Theme::Cells | Theme::Family(Family::Swaps));
         let (gap, longest) = if is_dense { (3, (to - from - 3).min(40)) } else { (12, 24) };
         let moods = match from {
             0 => [Mood::Quiet, Mood::Loads, Mood::Loads, Mood::Loads],
             _ => [Mood::Quiet, Mood::Loads, Mood::Writes, Mood::Writes],
         };
-        // The first of a loop's bytecodes is its own.
+        // The first bytecode of a loop is never that of an inner loop.
         let mut at = if is_dense && from > 0 { from + 1 } else { from };
         while at + 4 < to {
             at += self.random.below(gap);
@@ -396,7 +397,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Jumps back from anywhere to anywhere, together no more often than the counter says, which is set at the start.
+    /// Plans jumps back between arbitrary positions. A counter that is set at the start bounds the sum of them.
     fn plan_jumps_back(&mut self, size: usize) {
         let counter = FIRST_TEMPORARY - 1;
         let can_be = |plan: Plan| plan == Plan::Any;
@@ -428,7 +429,7 @@ impl<'a> Maker<'a> {
     fn add(&mut self, at: usize) {
         let mut operands = [0; MAX_OPERANDS];
         if self.is_target[at] {
-            // Who jumps here did not write it.
+            // The sources of jumps to this position did not write the temporary.
             self.fresh = None;
         }
         let opcode = match self.plan[at] {
@@ -482,7 +483,7 @@ impl<'a> Maker<'a> {
     }
 
     fn choose(&mut self, at: usize) -> usize {
-        // The last ones tell what is in registers; the first ones fill them.
+        // The last bytecodes observe the registers; the first ones initialise them.
         if at + 8 >= self.plan.len() {
             return opcode_named(["Keep", "Effect", "StoreI64", "StoreF64"][self.random.below(4)]);
         }
@@ -520,7 +521,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// What the innermost loop wants. Where that reads only, it does first thing.
+    /// An opcode for the mood of the innermost loop. A read-only loop starts with a load.
     fn of_mood(&mut self, at: usize) -> usize {
         let kind = match (self.moods[at], self.random.below(4)) {
             (Mood::Loads, _) if at > 0 && matches!(self.plan[at - 1], Plan::Head { .. }) => &self.loads,
@@ -556,7 +557,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// A register of a type; now and then one that holds something else. Counters are only read.
+    /// A register for a type, which now and then holds another type. Counters are only read.
     fn register(&mut self, ty: Type, read: bool) -> Raw {
         if self.random.one_in(24) {
             return self.random.below((FIRST_COUNTER + if read { COUNTERS } else { 0 }) as usize) as u64;
@@ -569,7 +570,7 @@ impl<'a> Maker<'a> {
         first + self.random.below(count as usize) as u64
     }
 
-    /// A position behind this one, and mostly near.
+    /// A later position, mostly near.
     fn target(&mut self, at: usize) -> Raw {
         let left = self.plan.len() - at - 1;
         let mut target = at + 1 + self.random.below(left.min(16));
@@ -580,7 +581,7 @@ impl<'a> Maker<'a> {
         target as u64
     }
 
-    /// A function of the library's; now and then one that there is not.
+    /// The number of a library function, or now and then of none.
     fn function(&mut self) -> Raw {
         match self.random.below(64) {
             0 => NOBODY as u64 + self.random.below(99) as u64,
@@ -617,7 +618,7 @@ impl<'a> Maker<'a> {
                     1 => self.random.below(256) as i64 - 128,
                     _ => (self.random.number() >> self.random.below(64)) as i64,
                 };
-                // As the enum would give it: extended by its sign, if it has one.
+                // The enum holds a constant extended by its sign, if it has one.
                 let bits = bits << (64 - ty.bits());
                 if scalar.is_signed() {
                     (bits >> (64 - ty.bits())) as u64
@@ -629,7 +630,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// Whether a bytecode may be run whatever is in registers, and does the same wherever it runs.
+/// Whether a bytecode may run with any register contents, and does the same in every engine and without one.
 pub fn is_for_anybody(at: &Instruction) -> bool {
     let Instruction { opcode, operands } = at;
     let info = &Op::OPCODES[*opcode];
@@ -646,16 +647,16 @@ fn opcode_named(name: &str) -> usize {
 }
 
 impl Program {
-    /// As the engine takes it.
+    /// The code, as an engine's `define` takes it.
     pub fn code(&self) -> Code<Op> {
         let op = |at: &Instruction| machine::from_raw(at.opcode, &at.operands);
         let ops: Vec<Op> = self.code.iter().map(op).collect();
-        // SAFETY: templates take `(cu)` for this, which is a static.
+        // SAFETY: templates expect `(cu)` to point to this static.
         let code = unsafe { Code::from(ops).with_unit(&raw const machine::UNIT) };
         Code { labels: self.labels.clone(), ..code.with_temporaries(self.temporaries) }
     }
 
-    /// Says of temporaries what is true: fewer are some if a value is read again.
+    /// Removes the registers whose values are read again from the temporaries.
     pub fn settle_temporaries(&mut self) {
         let code = self.code();
         let shape = verify(&code.ops, &code.labels, self.registers).expect("the program is right otherwise");

@@ -1,6 +1,6 @@
-//! What must hold, each as one function that tests, `cargo xtask fuzz` and the targets in `fuzz/` call.
+//! The properties that must hold, each a function that tests, `cargo xtask fuzz` and the targets in `fuzz/` call.
 //!
-//! In: random numbers, or text. Out: nothing, or what does not hold.
+//! In: random numbers, or text. Out: nothing, or the property's violation.
 
 use crate::case::Case;
 use crate::compare::Rig;
@@ -18,12 +18,12 @@ use azulejo_core::random::Random;
 use azulejo_core::text::{parse, print};
 use azulejo_core::vocab::Vocabulary;
 
-/// One program of so many has thousands of bytecodes.
+/// One of this many programs has thousands of bytecodes.
 const LONG_ONE_IN: usize = 4096;
 
 /// A program does the same in every tier.
 pub fn of_program(rig: &mut Rig, random: &mut Random) -> Result<(), String> {
-    // Mostly small ones: they are fast, and what is wrong is wrong in a few bytecodes mostly.
+    // Mostly small programs: they run fast, and most bugs need only a few bytecodes.
     let size = match random.below(LONG_ONE_IN) {
         0 => 2000 + random.below(18_001).min(random.below(18_001)),
         other if other % 16 == 1 => 150,
@@ -33,7 +33,7 @@ pub fn of_program(rig: &mut Rig, random: &mut Random) -> Result<(), String> {
     rig.check(&program, random.number())
 }
 
-/// A graph does as machine code what it means; whether it ended at all.
+/// A graph's machine code does what the graph means. Returns whether the graph ended.
 pub fn of_graph(rig: &mut Rig, random: &mut Random) -> Result<bool, String> {
     let mut options = Options { calls: false, own_memory: true, ..Options::SMALL };
     if random.one_in(8) {
@@ -46,18 +46,18 @@ pub fn of_graph(rig: &mut Rig, random: &mut Random) -> Result<bool, String> {
     rig.check_graph(&graph, random.number())
 }
 
-/// What became of a program that was changed.
+/// The fate of a mutated program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// Verification refused it.
     Refused,
-    /// It may not end, so it was compiled only.
+    /// It may not end, so it was only compiled.
     Compiled,
     /// It does the same in every tier.
     Run,
 }
 
-/// A changed program is refused, with a reason that points into it, or as good as any other.
+/// A mutated program is either refused, with an error that points into it, or treated like any other program.
 pub fn of_changed_program(rig: &mut Rig, random: &mut Random) -> Result<Fate, String> {
     let size = 4 + random.below(24);
     let mut program = program(random, size);
@@ -83,7 +83,7 @@ pub fn of_changed_program(rig: &mut Rig, random: &mut Random) -> Result<Fate, St
     rig.compile(&verified).map(|()| Fate::Compiled).map_err(|failure| format!("{failure}\n{program}"))
 }
 
-/// Code of any size comes and goes; room is not lost, and what is there stays whole.
+/// Code of any size is installed and freed in any order. No memory is lost, and installed code stays unchanged.
 pub fn of_code_memory(random: &mut Random) -> Result<(), String> {
     const SIZE: usize = 1 << 12;
     let memory = match random.one_in(4) {
@@ -108,7 +108,7 @@ pub fn of_code_memory(random: &mut Random) -> Result<(), String> {
             return Err(format!("{used} bytes are in use, not {} of {SIZE}", memory.used()));
         }
         for (installed, bytes) in &all {
-            // SAFETY: as many bytes as were installed are there as long as it is.
+            // SAFETY: the installed code has this many bytes, and they stay mapped as long as it lives.
             let found = unsafe { std::slice::from_raw_parts(installed.address(), bytes.len()) };
             if found != bytes {
                 return Err("what was installed is something else now".into());
@@ -119,7 +119,7 @@ pub fn of_code_memory(random: &mut Random) -> Result<(), String> {
     if memory.used() == 0 { Ok(()) } else { Err(format!("{} bytes are lost", memory.used())) }
 }
 
-/// Any text is read or refused by each of the parsers. What is read, and in order besides, is printed as what reads the same.
+/// Each parser reads any text or refuses it. A result that the judges accept is printed as text that parses to the same.
 pub fn of_text(text: &str) -> Result<(), String> {
     let vocab = Vocabulary::BUILTIN;
     let same = |once: &str, again: &str| match once == again {
@@ -139,7 +139,7 @@ pub fn of_text(text: &str) -> Result<(), String> {
         same(&once, &again.to_string())?;
     }
     if let Ok(rules) = text::rules(text) {
-        // Whatever it says, it is a set of tables or a list of what is wrong.
+        // Any rules make a set of tables or a list of refusals.
         let own = rules.len();
         let _ = build(&Grammar { vocab, features: Vec::new(), own, rules, complete: false });
     }

@@ -1,4 +1,4 @@
-//! What of the compiler was reached: which tiles were chosen, which rewrite rules applied.
+//! Coverage of the compiler: the tiles that were chosen, and the rewrite rules that applied.
 
 use crate::ties::SHUFFLED;
 use azulejo::rules::{BUILTIN, Matcher};
@@ -12,10 +12,10 @@ use azulejo_core::vocab::Op;
 use std::cell::RefCell;
 use std::sync::LazyLock;
 
-/// Counts the tiles that were chosen.
+/// Records the tiles that were chosen.
 #[derive(Clone, Debug)]
 pub struct Reached {
-    /// By number of the tile in [`X64`].
+    /// By the tile's number in [`X64`].
     is_reached: Vec<bool>,
 }
 
@@ -36,19 +36,19 @@ impl Observer for Reached {
 }
 
 impl Reached {
-    /// How many tiles were chosen, of how many.
+    /// How many tiles were chosen, and how many there are.
     pub fn count(&self) -> (usize, usize) {
         (self.is_reached.iter().filter(|reached| **reached).count(), self.is_reached.len())
     }
 
-    /// The tiles that never were.
+    /// The tiles that were never chosen.
     pub fn never(&self) -> Vec<&'static str> {
         let all = std::iter::zip(X64.tables.tiles, &self.is_reached);
         all.filter(|(_, reached)| !**reached).map(|(tile, _)| tile.name).collect()
     }
 }
 
-/// The built-in rules, each tried alone, so that it is known which applied.
+/// The built-in rules, each tried alone, to record which of them applied.
 pub static COUNTED: [Matcher; 1] = [counted];
 
 thread_local! {
@@ -59,7 +59,7 @@ fn rules() -> impl Iterator<Item = &'static Case> {
     BUILTIN.iter().flat_map(|rules| rules.cases)
 }
 
-/// For each operator the rules whose left side has it at the root, by number, in their order.
+/// For each operator, the numbers of the rules whose left side has it at the root, in ascending order.
 static BY_ROOT: LazyLock<Vec<Vec<(usize, Matcher)>>> = LazyLock::new(|| {
     let mut by_root = vec![Vec::new(); Op::BUILTINS as usize];
     for (number, case) in rules().enumerate() {
@@ -76,12 +76,12 @@ fn counted(graph: &mut Graph, node: Node) -> Option<Node> {
     Some(made)
 }
 
-/// How many rules have applied in this thread, of how many.
+/// How many rules have applied in this thread, and how many there are.
 pub fn rules_applied() -> (usize, usize) {
     APPLIED.with_borrow(|applied| (applied.iter().filter(|applied| **applied).count(), applied.len()))
 }
 
-/// The rules that never did.
+/// The rules that have never applied in this thread.
 pub fn rules_never_applied() -> Vec<&'static str> {
     let applied = APPLIED.with_borrow(Clone::clone);
     std::iter::zip(rules(), applied).filter(|(_, applied)| !applied).map(|(case, _)| case.text).collect()

@@ -1,7 +1,7 @@
-//! A program in one tier.
+//! Runs a program in one tier.
 //!
-//! In: a program and what its registers and memory hold. Out: everything that it can be seen to do: its result or trap, the
-//! bytecode of the trap, and the memory it worked on.
+//! In: a program and the initial contents of its registers and memory. Out: everything observable about the run: its result
+//! or trap, the bytecode of the trap, and the memory it worked on.
 
 use crate::enter::enter;
 use crate::frame::Frame;
@@ -22,25 +22,25 @@ use azulejo_core::vocab::Vocabulary;
 use std::cell::Cell;
 
 thread_local! {
-    /// What a program is called by. Compiled code has its address, so it stays.
+    /// The call cell of the program that runs. Compiled code contains its address, so it is never freed.
     static PROGRAM: &'static CallCell = Box::leak(Box::new(program_cell()));
 }
 
-/// Runs a program on where its code was left.
+/// Resumes a program in the interpreter where its compiled code left.
 ///
 /// # Safety
 ///
-/// The frame and the context must be those that the code had.
+/// The frame and the context must be those of the compiled code.
 pub(crate) unsafe fn resume(
     cell: &CallCell,
     context: *mut (),
     frame: *mut u64,
     status: RawStatus,
 ) -> Outcome {
-    // SAFETY: who calls a program says which it is.
+    // SAFETY: every caller of a program makes it the host's owner.
     let program: &Verified = unsafe { &*cell.host().owner().cast() };
     let end = match Status::from(status) {
-        // SAFETY: every register is in its slot.
+        // SAFETY: at an exit every register is in its slot.
         Status::Exited { at } => unsafe { program.interpret(context.cast(), frame, at) },
         status => unreachable!("it has not ended: {status:?}"),
     };
@@ -51,7 +51,7 @@ pub(crate) unsafe fn resume(
     }
 }
 
-/// What `(cu)` is in every program.
+/// The memory that `(cu)` points to, in every program.
 fn unit() -> *const () {
     (&raw const UNIT).cast()
 }
@@ -59,14 +59,14 @@ fn unit() -> *const () {
 /// How often a program is called in an engine.
 const CALLS: usize = 3;
 
-/// What a compiler made.
+/// The product of a compiler.
 #[derive(Debug)]
 pub enum Made {
-    /// The optimizer.
+    /// Code of the optimizer.
     Optimized(Compiled),
-    /// The baseline compiler.
+    /// Code of the baseline compiler.
     Baseline(BaselineCode),
-    /// The optimizer, for calls of other functions.
+    /// Code of the optimizer, for calls from other functions.
     CallEntry(Compiled),
 }
 
@@ -83,27 +83,27 @@ impl Made {
 /// How a program ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum End {
-    /// With these bits.
+    /// It returned these bits.
     Returned(u64),
-    /// With a trap, at a bytecode.
+    /// It trapped at this bytecode.
     Trapped(Trap, u32),
-    /// As above; who called it is not told at which.
+    /// It trapped, and its caller does not know at which bytecode.
     Failed(Trap),
-    /// As no function may: it left something of its caller's changed.
+    /// It did not preserve this part of its caller's state.
     Broke(&'static str),
 }
 
-/// All that can be seen of a run.
+/// Everything observable about a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Seen {
-    /// How it ended.
+    /// The way it ended.
     pub end: End,
-    /// What it left in memory.
+    /// The contents of memory afterwards.
     pub vm: Vm,
 }
 
 impl Seen {
-    /// What those see of it that call the function.
+    /// The part of the run that a calling function can observe.
     pub fn of_callee(&self) -> Seen {
         let end = match self.end {
             End::Trapped(trap, _) => End::Failed(trap),
@@ -113,19 +113,19 @@ impl Seen {
     }
 }
 
-/// What a program starts with.
+/// The initial state of a program.
 #[derive(Clone, Debug)]
 pub struct Start {
     /// The arguments: the first registers, mostly all of them.
     pub registers: Vec<u64>,
-    /// The memory.
+    /// The initial memory.
     pub vm: Vm,
-    /// Which choices the compilers make that make some at random.
+    /// The seed of the compilers' random choices.
     pub chaos: u64,
 }
 
 impl Start {
-    /// What this seed says.
+    /// Makes the initial state from a seed.
     pub fn new(seed: u64) -> Start {
         let mut random = Random::new(seed);
         let mut vm = Vm::default();
@@ -153,7 +153,7 @@ impl Start {
 pub struct Verified {
     code: Code<Op>,
     registers: u32,
-    /// It gets at most so many arguments.
+    /// The most arguments that it is called with.
     arguments: u32,
     /// The first register whose values are read once.
     temporaries: u32,
@@ -161,7 +161,7 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Nothing if verification refuses the program, or if it says of its temporaries what is not true.
+    /// `None` if verification refuses the program, or if a temporary is read again.
     pub fn new(program: &Program) -> Option<Verified> {
         let code = program.code();
         let shape = verify(&code.ops, &code.labels, program.registers).ok()?;
@@ -171,12 +171,12 @@ impl Verified {
         Some(Verified { code, registers, arguments, temporaries, shape })
     }
 
-    /// To be compiled for this start, and others with as many arguments.
+    /// Declares that the function is called with at most as many arguments as this start has.
     pub fn starting_with(self, start: &Start) -> Verified {
         Verified { arguments: self.arguments.min(start.registers.len() as u32), ..self }
     }
 
-    /// As compilers take it; with guards, accesses may fault.
+    /// The source for the optimizer. With guards, accesses may fault.
     pub fn source<'a>(&'a self, guards: bool, functions: Functions<'a>) -> FunctionSource<'a> {
         FunctionSource {
             vocab: Vocabulary::BUILTIN,
@@ -200,7 +200,7 @@ impl Verified {
         self.code.ops.len()
     }
 
-    /// As the baseline compiler takes it.
+    /// The source for the baseline compiler.
     pub fn function(&self) -> Function<'_, Op> {
         let Verified { code, registers, shape, .. } = self;
         let temporaries = Some(self.temporaries);
@@ -216,12 +216,12 @@ impl Verified {
         }
     }
 
-    /// Whether a template in it looks at all VM registers at once.
+    /// Whether one of its templates observes all VM registers at once.
     pub fn observes(&self) -> bool {
         self.code.ops.iter().any(|op| Op::templates()[op.opcode()].observes())
     }
 
-    /// Compiles it for calls.
+    /// Compiles it with the optimizer, for calls from other functions.
     pub fn call_entry(
         &self,
         compiler: &mut Compiler,
@@ -234,11 +234,12 @@ impl Verified {
         PROGRAM.with(|cell| compiler.call_entry(&source, self.arguments, unit, cell, observer))
     }
 
-    /// Calls it.
+    /// Calls its compiled code.
     fn call(&self, code: &Compiled, context: *mut Vm, args: &[u64]) -> End {
         let outcome = PROGRAM.with(|cell| {
             cell.host().begin(std::ptr::from_ref(self).cast(), 0);
-            // SAFETY: it was compiled for this call cell; the owner is there, and a thread's stack is large.
+            // SAFETY: the code was compiled for this call cell. The owner outlives the call, and a thread's stack is large
+            // enough.
             unsafe {
                 cell.open_to(code.entry());
                 cell.call(context.cast(), args)
@@ -250,18 +251,18 @@ impl Verified {
         }
     }
 
-    /// Makes it a function of an engine.
+    /// Defines it as a function of an engine.
     pub fn define(&self, engine: &Engine<Op>) -> Result<FunctionId, Error> {
         engine.define("program", self.code.clone().with_arguments(self.arguments), self.registers)
     }
 
-    /// Runs it in an engine that has the library, several times, so that it climbs.
+    /// Runs it several times in an engine with the library, so that it tiers up.
     pub fn climb(&self, home: &Home, start: &Start) -> Result<Vec<Seen>, Error> {
         let function = self.define(&home.engine)?;
         let registers = &start.registers[..self.arguments as usize];
         let call = |_| {
             let mut vm = start.vm.clone();
-            // SAFETY: it is there until the call ends.
+            // SAFETY: the home outlives the call.
             vm.running = unsafe { Running::within(home) };
             vm.put_edges();
             let end = match home.engine.call(function, &mut vm, registers) {
@@ -275,7 +276,7 @@ impl Verified {
         (0..CALLS).map(call).collect()
     }
 
-    /// Runs it as machine code, and from where that leaves, or without any, in the interpreter.
+    /// Runs it as machine code, resuming in the interpreter at an exit; or, without machine code, in the interpreter only.
     pub fn run(&self, frame: &mut Frame, start: &Start, compiled: Option<&Made>) -> Seen {
         let mut vm = start.vm.clone();
         vm.put_edges();
@@ -296,7 +297,7 @@ impl Verified {
                 Made::Optimized(code) => (code.entry(), unit),
                 Made::Baseline(code) => (code.entry(), code.address(0)),
             };
-            // SAFETY: the code was verified, and the frame has the slots it asks for.
+            // SAFETY: the code was verified, and the frame has as many slots as it requires.
             let status = unsafe { enter(entry, context.cast(), slots, third) }.map(|raw| match compiled {
                 Made::Baseline(_) => Status::from(raw.turned()),
                 _ => Status::from(raw),
@@ -310,18 +311,18 @@ impl Verified {
                 Err(what) => return End::Broke(what),
             }
         }
-        // SAFETY: as above; an exit leaves every register in its slot.
+        // SAFETY: as above; at an exit every register is in its slot.
         unsafe { self.interpret(context, slots, at) }
     }
 
-    /// Runs it as a function that another one invokes, in the interpreter.
+    /// Interprets it as the callee of another function.
     pub(crate) fn invoked(&self, context: *mut Vm, args: &[u64]) -> End {
         if args.len() > self.registers as usize {
             return End::Trapped(Trap::BadCall, 0);
         }
         let mut slots = vec![0; self.shape.slots as usize];
         slots[..args.len()].copy_from_slice(args);
-        // SAFETY: it was verified, and these are the slots that it asks for; the context is its caller's.
+        // SAFETY: the code was verified, there are as many slots as it requires, and the context is the caller's.
         unsafe { self.interpret(context, slots.as_mut_ptr(), 0) }
     }
 
@@ -329,7 +330,7 @@ impl Verified {
     ///
     /// # Safety
     ///
-    /// As for [`Bytecode::interpret`].
+    /// The contract is that of [`Bytecode::interpret`].
     unsafe fn interpret(&self, context: *mut Vm, frame: *mut u64, at: u32) -> End {
         let machine = Machine {
             stop: &NEVER,
@@ -341,7 +342,7 @@ impl Verified {
             functions: library(),
         };
         let depth = self.shape.depths.get(at as usize).copied().unwrap_or(0);
-        // SAFETY: the caller promises it.
+        // SAFETY: the caller meets the contract.
         let (flow, at) = unsafe { Op::interpret(&self.code.ops, &machine, at, self.registers, depth) };
         match flow {
             Flow::Return(bits) => End::Returned(bits),

@@ -1,8 +1,9 @@
-//! Random programs and graphs for a while.
+//! A session of random programs and graphs.
 //!
-//! In: `[--seconds N] [--seed N] [--programs N] [--failures N]`. Out: what failed, what was not reached, and a last line that sums it up.
+//! In: `[--seconds N] [--seed N] [--programs N] [--failures N]`. Out: the failures, the tiles and rules that were not
+//! reached, and a last line that sums it up.
 //!
-//! Every other one is run in another way (see `WAYS`). What fails is made short and printed as a file for
+//! Successive programs go through the ways (see `WAYS`) in turn. A failing program is minimised and printed as a file for
 //! `tests/rig/found`.
 
 use crate::compare::{Rig, WAYS, ways_of_graphs};
@@ -16,7 +17,7 @@ struct Arguments {
     seconds: u64,
     seed: u64,
     programs: u64,
-    /// After so many there is no more to learn.
+    /// The session stops after this many failures.
     failures: u64,
 }
 
@@ -36,10 +37,10 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
     Ok(arguments)
 }
 
-/// Runs; whether nothing failed.
+/// Runs a session. Returns whether nothing failed.
 pub fn session(arguments: impl Iterator<Item = String>) -> Result<bool, String> {
     let arguments = parse(arguments)?;
-    // A panic in a compiler is a failure like others, and is shown once it was made short.
+    // A panic in a compiler is a failure like any other, and is shown after minimising.
     std::panic::set_hook(Box::new(|_| {}));
     let mut rig = Rig::default();
     let processor_start = processor_seconds();
@@ -49,12 +50,12 @@ pub fn session(arguments: impl Iterator<Item = String>) -> Result<bool, String> 
     while done < arguments.programs && start.elapsed() < limit && failures < arguments.failures {
         let seed = (arguments.seed << 32) + done;
         rig.ways = vec![done as usize % WAYS.len()];
-        // A stride that has no divisor in common with the number of ways.
+        // The kinds of runs have a period of 49, which is coprime to the number of ways. So every kind runs in every way.
         let mut random = Random::new(seed);
         let result = match done % 49 {
             0 => depth::of_depth(&mut random),
             at if at % 7 >= 5 => {
-                // Of seven programs two are graphs.
+                // Two of seven runs are graphs.
                 rig.ways = vec![of_graphs[(done / 7 * 2 + at % 7 - 5) as usize % of_graphs.len()]];
                 property::of_graph(&mut rig, &mut random).map(drop)
             }
@@ -86,10 +87,10 @@ pub fn session(arguments: impl Iterator<Item = String>) -> Result<bool, String> 
     Ok(failures == 0)
 }
 
-/// How long this process has run. On a busy machine less than what has passed.
+/// The processor time of this process. On a busy machine it is less than the wall-clock time.
 fn processor_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time is there to be written.
+    // SAFETY: the time is valid for writes.
     let done = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     assert_eq!(done, 0, "every Unix has this clock");
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

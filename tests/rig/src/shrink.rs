@@ -1,8 +1,8 @@
-//! Makes failing graphs small.
+//! Shrinks failing graphs.
 //!
-//! In: a graph and whether one fails. Out: one that fails too, of which nothing can be left out: no way of a branch, no effect, no
-//! operand that could be zero or something that it is made of. Addresses stay what they are, for the machine touches what is
-//! there.
+//! In: a graph and a predicate for failing. Out: a graph that fails too and from which nothing can be removed: no successor
+//! of a branch, no effect, and no operand that could be replaced by zero or by one of its own inputs. Addresses are left as
+//! they are, because the machine accesses the memory there.
 
 use crate::graphs::values;
 use azulejo_core::check;
@@ -10,13 +10,13 @@ use azulejo_core::ir::graph::{BlockData, Graph, Pred};
 use azulejo_core::ir::index::{Block, Node};
 use azulejo_core::vocab::{Op, Type};
 
-/// Makes a graph smaller as long as it fails.
+/// Shrinks a graph as long as it fails.
 pub(crate) fn shrink(graph: &Graph, mut fails: impl FnMut(&Graph) -> bool) -> Graph {
     let mut best = graph.clone();
     let mut is_smaller = true;
     while std::mem::take(&mut is_smaller) {
         for part in parts(&best) {
-            // What is left out before may have taken this with it.
+            // An earlier removal may have removed this part, too.
             let Some(smaller) = without(&best, part) else { continue };
             if check::graph::graph(&smaller).is_empty() && fails(&smaller) {
                 (best, is_smaller) = (smaller, true);
@@ -26,18 +26,18 @@ pub(crate) fn shrink(graph: &Graph, mut fails: impl FnMut(&Graph) -> bool) -> Gr
     best
 }
 
-/// Something to leave out.
+/// A part that can be removed.
 #[derive(Clone, Copy)]
 enum Part {
-    /// All ways out of a block but this one.
+    /// All successors of a block but this one.
     Ways { block: Block, kept: usize },
     /// A pinned node.
     Effect(Node),
-    /// A parameter that nobody uses.
+    /// A parameter without uses.
     Param(Node),
-    /// An operand: zero stands there instead.
+    /// An operand, which is replaced by zero.
     Operand(usize),
-    /// An operand: what it is made of stands there instead.
+    /// An operand, which is replaced by one of its inputs.
     Over(usize, usize),
 }
 
@@ -64,7 +64,7 @@ fn parts(graph: &Graph) -> Vec<Part> {
     parts
 }
 
-/// The nodes that are something's operands, and what is pinned.
+/// The parameters and pinned nodes of these blocks, and all nodes that those depend on.
 fn live(graph: &Graph, order: &[Block]) -> Vec<Node> {
     let mut is_live = vec![false; graph.nodes.len()];
     let mut open: Vec<Node> = Vec::new();
@@ -80,7 +80,7 @@ fn live(graph: &Graph, order: &[Block]) -> Vec<Node> {
     (0..is_live.len()).filter(|at| is_live[*at]).map(Node::from).collect()
 }
 
-/// The graph without a part; nothing if it has it not.
+/// The graph without a part; `None` if the graph does not have the part.
 fn without(graph: &Graph, part: Part) -> Option<Graph> {
     let mut smaller = graph.clone();
     match part {
@@ -123,7 +123,7 @@ fn without(graph: &Graph, part: Part) -> Option<Graph> {
     Some(smaller)
 }
 
-/// Makes the end of a block a jump; blocks that nothing reaches then are emptied.
+/// Makes the terminator of a block a jump, and empties the blocks that become unreachable.
 fn keep_way(graph: &mut Graph, block: Block, kept: usize) {
     let succs = std::mem::take(&mut graph.blocks[block.at()].succs);
     let end = graph.block(block).end;
@@ -150,7 +150,7 @@ fn keep_way(graph: &mut Graph, block: Block, kept: usize) {
     }
 }
 
-/// Takes ways into a block away, with what parameters have from there.
+/// Removes predecessors of a block, and its parameters' arguments from them.
 fn drop_ways_in(graph: &mut Graph, block: Block, is_gone: impl Fn(Block, u32) -> bool) {
     let preds = std::mem::take(&mut graph.blocks[block.at()].preds);
     let stays: Vec<bool> = preds.iter().map(|pred| !is_gone(pred.block, pred.succ)).collect();

@@ -1,7 +1,7 @@
-//! Functions compiled and thrown away for a long time: memory stays bounded, and it gets no slower.
+//! Compiles and discards functions for a long time: memory must stay bounded, and compiling must not get slower.
 //!
-//! In: how many compilations. Out: one line for each tenth of them, and a last one that sums it up. The functions together
-//! are larger than the code memory, so most compilations throw the code of others away.
+//! In: the number of compilations. Out: one line for each tenth of them, and a last one that sums it up. The functions
+//! together are larger than the code memory, so most compilations discard the code of other functions.
 
 use crate::library::library;
 use crate::machine::{Op, Vm};
@@ -13,11 +13,11 @@ use std::time::Instant;
 const CODE_BYTES: usize = 16 << 20;
 const FUNCTIONS: u64 = 12_000;
 
-/// Compiles so many functions; whether all stayed as it should.
+/// Runs this many compilations. Returns whether memory and time stayed bounded.
 pub fn soak(compilations: u64) -> Result<bool, Error> {
     let engine: Engine<Op> = Engine::<Op>::builder().code_bytes(CODE_BYTES).build();
     let mut random = Random::new(1);
-    // Programs call these by their numbers.
+    // Programs invoke the library's functions by their numbers, so these are defined first.
     library().functions().iter().try_for_each(|function| function.define(&engine).map(drop))?;
     let mut functions = Vec::new();
     for seed in 0..FUNCTIONS {
@@ -48,7 +48,7 @@ pub fn soak(compilations: u64) -> Result<bool, Error> {
             resident[tenth] >> 20
         );
     }
-    // Noise aside: half as slow again, or a tenth larger, would be a trend over so many.
+    // The limits leave room for noise: half as slow again, or a tenth larger, would be a trend over this many compilations.
     let slowdown = seconds[9] / seconds[1];
     let growth = resident[9] as f64 / resident[1].max(1) as f64;
     println!(
@@ -73,7 +73,7 @@ fn agrees(engine: &Engine<Op>, function: FunctionId) -> bool {
     run(true) == run(false)
 }
 
-/// How much memory the process has; zero where the system does not tell.
+/// The resident memory of this process; zero where the system does not report it.
 fn resident_bytes() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     text.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4096

@@ -1,7 +1,7 @@
-//! The tiles of this machine with ties broken another way.
+//! The tiles of this machine with ties broken differently.
 //!
-//! Tables hold one choice for each state; of covers that cost the same it is the one whose rules stand first. So the rows
-//! in another order are as good a machine, which chooses other tiles.
+//! Tables hold one choice for each state: of all covers with equal cost, the one whose rules come first. The same rows in
+//! another order describe an equally good machine, which chooses other tiles.
 
 use azulejo::x64::regs::REGISTERS;
 use azulejo::x64::{Set, X64};
@@ -9,14 +9,14 @@ use azulejo_core::grammar::{Grammar, build, text};
 use azulejo_core::random::Random;
 use std::sync::LazyLock;
 
-/// The rows shuffled.
+/// The shuffled tiles.
 pub(crate) struct Shuffled {
     pub(crate) set: Set,
-    /// Which of [`X64`]'s tiles each tile is.
+    /// The number in [`X64`] of each tile.
     pub(crate) original: Vec<u16>,
 }
 
-/// Always the same order: the numbers of a set's tiles are part of nothing that is kept.
+/// The order is always the same, although nothing persistent contains the numbers of a set's tiles.
 pub(crate) static SHUFFLED: LazyLock<Shuffled> = LazyLock::new(|| shuffle(&mut Random::new(1)));
 
 fn shuffle(random: &mut Random) -> Shuffled {
@@ -27,7 +27,7 @@ fn shuffle(random: &mut Random) -> Shuffled {
     }
     let (rules, original): (Vec<_>, Vec<u16>) = rows.into_iter().unzip();
     let features = X64.tables.features.iter().map(|feature| feature.to_string()).collect();
-    // Of tiles that cost the same some are never chosen now, so none counts as a user's own.
+    // Some tiles of equal cost are never chosen in this order. None counts as a user's own, so that `build` accepts that.
     let grammar = Grammar { vocab: X64.tables.vocab, features, own: 0, rules, complete: true };
     let tables =
         build(&grammar).unwrap_or_else(|refusals| panic!("the order of rows matters: {}", refusals[0]));

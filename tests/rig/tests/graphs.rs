@@ -1,4 +1,4 @@
-//! Random graphs do as machine code what they mean.
+//! The machine code of random graphs does what the graphs mean.
 
 #![cfg(all(target_arch = "x86_64", unix))]
 
@@ -9,7 +9,7 @@ use azulejo_rig::case::{found, start_line};
 use azulejo_rig::compare::{Rig, WAYS};
 use std::ops::Range;
 
-/// Each seed goes one way.
+/// Each seed is run in one way.
 fn run(seeds: Range<u64>, options: &Options) {
     let mut rig = Rig::default();
     let (mut ended, n_seeds) = (0, seeds.end - seeds.start);
@@ -23,7 +23,7 @@ fn run(seeds: Range<u64>, options: &Options) {
     assert!(ended * 2 > n_seeds, "{ended} of {n_seeds} ended");
 }
 
-/// Each file in `found/` with this ending went wrong once, on some memory.
+/// Each file in `found/` with this ending failed once, on some initial memory.
 #[test]
 fn what_was_found_stays_right() {
     let mut rig = Rig::default();

@@ -1,4 +1,4 @@
-//! The judge of assignments notices every kind of damage that it is there for.
+//! The judge of assignments notices every kind of damage that it has to notice.
 
 #![cfg(all(target_arch = "x86_64", unix))]
 
@@ -37,8 +37,8 @@ fn assignments(count: u64) -> Vec<(TileList, Assignment)> {
     seen.0
 }
 
-/// Damages assignments wherever `damage` can, and has the judge say what it sees. A few damages do no harm: a move may
-/// bring a value where nobody reads it on any way.
+/// Damages assignments wherever `damage` can, and checks that the judge reports it. A few damages do no harm: a move may
+/// bring a value that no path reads.
 #[track_caller]
 fn notices(words: &str, mut damage: impl FnMut(&TileList, &mut Assignment, usize) -> bool) {
     let (mut damaged, mut told) = (0, 0);
@@ -63,7 +63,7 @@ fn operand(tiles: &TileList, at: usize, fits: impl Fn(&Operand) -> bool) -> Opti
     tiles.operands.get(at).filter(|operand| fits(operand))
 }
 
-/// Puts the operand at a position somewhere else, if it is one that fits.
+/// Assigns another place to the operand at a position, if the operand fits.
 fn elsewhere(
     tiles: &TileList,
     wrong: &mut Assignment,
@@ -105,12 +105,12 @@ fn moves_out_of_order() {
 #[test]
 fn a_move_that_is_missing() {
     notices("reads a place that does not hold the value", |_, wrong, at| {
-        // A slot may be written for ways on which nobody reads it, and a constant may be there already.
+        // A slot may be written for paths that never read it, and a constant may be in its register already.
         let is_needed = wrong.moves.get(at).is_some_and(|moved| {
             matches!((moved.from, moved.to), (Source::Loc(_), Loc::Reg(_) | Loc::OutArg(_)))
         });
         if is_needed {
-            // One of them alone may bring what another has brought already.
+            // One of several equal moves may be redundant, so all of them are removed.
             let gone = wrong.moves[at];
             wrong.moves.retain(|moved| (moved.from, moved.to) != (gone.from, gone.to));
         }
@@ -190,7 +190,7 @@ fn a_tied_result_elsewhere() {
 fn an_argument_elsewhere() {
     notices("is not where it must be", |tiles, wrong, at| {
         let fits = |operand: &Operand| matches!(operand.constraint, Constraint::OutArg(_));
-        // They are rare: the next one.
+        // Such operands are rare, so search for the next one.
         let next = (at..tiles.operands.len()).find(|next| operand(tiles, *next, fits).is_some());
         next.is_some_and(|next| elsewhere(tiles, wrong, next, Loc::OutArg(99), fits))
     });
@@ -248,7 +248,7 @@ fn two_operands_in_one_register() {
     });
 }
 
-/// Damage to the list of tiles is damage to what the assignment was made for.
+/// Adds clobbers to the tiles instead of damaging the assignment, which was made without them.
 #[test]
 fn what_an_instruction_destroys() {
     let mut noticed = 0;

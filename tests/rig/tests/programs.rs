@@ -1,4 +1,4 @@
-//! Random programs do the same in every tier; changed ones are refused or safe.
+//! Random programs do the same in every tier; mutated ones are refused or safe.
 
 #![cfg(all(target_arch = "x86_64", unix))]
 
@@ -10,7 +10,7 @@ use azulejo_rig::program::program;
 use azulejo_rig::property::{self, Fate};
 use std::ops::Range;
 
-/// A property on random numbers of these seeds, each in one of the ways.
+/// Checks a property for random numbers of these seeds, each in one of the ways.
 fn run<T>(seeds: Range<u64>, property: impl Fn(&mut Rig, &mut Random) -> Result<T, String>) -> Vec<T> {
     let mut rig = Rig::default();
     let mut all = Vec::new();
@@ -37,7 +37,7 @@ fn large_programs_do_the_same_in_every_tier() {
 
 #[test]
 fn long_programs_do_the_same_in_every_tier() {
-    // Judges take their time in debug builds; fuzzing makes them longer.
+    // Judges are slow in debug builds, so these programs are shorter than the fuzzer's.
     run(10..12, |rig, random| {
         let program = program(random, 2500);
         rig.check(&program, random.number())
@@ -57,7 +57,7 @@ fn changed_programs_are_refused_or_safe() {
     assert!(refused > 2000 && run > 2000, "{refused} refused, {run} run of {}", fates.len());
 }
 
-/// Each file in `found/` went wrong once, with some registers.
+/// Each file in `found/` failed once, with some initial registers.
 #[test]
 fn what_was_found_stays_right() {
     let mut rig = Rig::default();

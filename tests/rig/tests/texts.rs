@@ -1,4 +1,4 @@
-//! Parsers take any text, and code memory any order of coming and going.
+//! Parsers take any text, and code memory any order of installing and freeing.
 
 #![cfg(all(target_arch = "x86_64", unix))]
 
@@ -9,7 +9,7 @@ use azulejo_core::text::print;
 use azulejo_rig::program::program;
 use azulejo_rig::property;
 
-/// Something that a parser reads.
+/// A text that a parser can read.
 fn text(random: &mut Random) -> String {
     match random.below(3) {
         0 => print::graph(&graph(random, &Options { calls: false, ..Options::SMALL })),
@@ -22,7 +22,7 @@ fn text(random: &mut Random) -> String {
     }
 }
 
-/// Takes a few words away, doubles them, or puts other ones there.
+/// Removes a few words, duplicates them, or replaces them by others.
 fn changed(random: &mut Random, text: &str) -> String {
     let mut words: Vec<&str> = text.split_inclusive([' ', '\n', '.', ',', '(', ')']).collect();
     for _ in 0..random.below(4) {

@@ -1,4 +1,4 @@
-//! `soak [N]`: N compilations in little code memory, a million unless said; `cargo xtask soak` runs it.
+//! `soak [N]`: N compilations (a million by default) in little code memory; `cargo xtask soak` runs it.
 
 use std::process::ExitCode;
 
