@@ -1,15 +1,15 @@
-//! A caller of compiled code that knows what is in its registers.
+//! A caller of compiled code that tests unwinding through that code.
 //!
-//! It puts known values into all registers that compiled code must give back, and calls it. A native function that the
-//! code calls looks at what the unwinder thinks of these registers, and panics.
+//! It puts known values into all callee-saved registers and calls the code. A native function called by the code then
+//! checks the values that the unwinder finds for these registers, and panics.
 
 /// A call of compiled code.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(all(unix, not(target_os = "macos"))), expect(dead_code, reason = "nobody looks there"))]
 pub(crate) struct Run {
-    /// Where the code starts.
+    /// The entry point of the code.
     pub(crate) entry: *const u8,
-    /// Its arguments.
+    /// The arguments.
     pub(crate) context: *mut (),
     pub(crate) frame: *mut u64,
     pub(crate) third: *const (),
@@ -25,8 +25,8 @@ mod present {
     use std::ffi::{c_int, c_void};
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-    // Puts 0x1001 to 0x1006 into rbx, rbp and r12 to r15, and calls the function in rcx with the three arguments before it.
-    // Its own frame is 64 bytes: the return address, those registers, and 8 bytes more.
+    // Puts 0x1001 to 0x1006 into rbx, rbp and r12 to r15, and calls the function in rcx with the first three arguments. The
+    // frame is 64 bytes: the return address, six registers, and 8 bytes of padding.
     std::arch::global_asm!(
         ".global azulejo_test_call, azulejo_test_called",
         "azulejo_test_call:",
@@ -57,55 +57,55 @@ mod present {
 
     thread_local! {
         static ARMED: Cell<bool> = const { Cell::new(false) };
-        /// Where code is that keeps the frame pointer.
+        /// The address range of code that keeps the frame pointer.
         static KEEPS_POINTER: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
     }
 
     extern "C" fn step(frame: *mut c_void, found: *mut bool) -> c_int {
         let called = azulejo_test_called as *const () as usize;
-        // SAFETY: the unwinder tells of a frame.
+        // SAFETY: the unwinder passes a valid frame.
         let address = unsafe { _Unwind_GetIP(frame) };
         let (start, end) = KEEPS_POINTER.get();
         if (start..end).contains(&address) {
-            // SAFETY: rbp points to the pair that a profiler would read: the caller's rbp, and where it goes on.
+            // SAFETY: rbp points to the pair that a profiler reads: the caller's rbp, and the return address.
             let pair = unsafe { *(_Unwind_GetGR(frame, 6) as *const [usize; 2]) };
             assert_eq!(pair, [0x1002, called], "the chain of frames");
         }
         if address != called {
             return 0;
         }
-        // rbx, rbp and r12 to r15, as DWARF numbers registers.
+        // The DWARF numbers of rbx, rbp and r12 to r15.
         // SAFETY: as above.
         let registers = [3, 6, 12, 13, 14, 15].map(|register| unsafe { _Unwind_GetGR(frame, register) });
         assert_eq!(registers, [0x1001, 0x1002, 0x1003, 0x1004, 0x1005, 0x1006], "rbx, rbp, r12 to r15");
-        // SAFETY: it was passed by `look_and_panic`.
+        // SAFETY: `look_and_panic` passed this pointer.
         unsafe { *found = true };
         1
     }
 
     struct Stopped;
 
-    /// Does nothing unless `check` runs.
+    /// Checks the registers and panics, but only while `check` runs.
     pub(crate) fn look_and_panic() {
         if ARMED.get() {
             let mut found = false;
-            // SAFETY: `step` is as it should be.
+            // SAFETY: `step` has the signature that the unwinder expects, and `found` outlives the call.
             unsafe { _Unwind_Backtrace(step, &mut found) };
             assert!(found, "the unwinder does not get through the compiled frame");
             resume_unwind(Box::new(Stopped));
         }
     }
 
-    /// Calls code that calls [`look_and_panic`]. If the code keeps the frame pointer, how many bytes it has.
+    /// Calls code that calls [`look_and_panic`]. If the code keeps the frame pointer, `keeps_pointer` is its size in bytes.
     ///
     /// # Safety
     ///
-    /// The code must be a compiled function, and the arguments what it wants.
+    /// The code must be a compiled function, and the arguments must meet its contract.
     pub(crate) unsafe fn check(run: Run, keeps_pointer: Option<usize>, report: &dyn Fn() -> String) {
         let start = run.entry.addr();
         KEEPS_POINTER.set((start, start + keeps_pointer.unwrap_or(0)));
         ARMED.set(true);
-        // SAFETY: the caller promises what the code relies on.
+        // SAFETY: the caller meets the contract of the code.
         let call = || unsafe { azulejo_test_call(run.context, run.frame, run.third, run.entry) };
         let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("it panics");
         ARMED.set(false);
@@ -113,14 +113,14 @@ mod present {
     }
 }
 
-/// Nobody looks here.
+/// The unwinder is not tested on this system.
 #[cfg(not(all(unix, not(target_os = "macos"))))]
 pub(crate) fn look_and_panic() {}
 
-/// Nobody looks here.
+/// The unwinder is not tested on this system.
 ///
 /// # Safety
 ///
-/// It does nothing.
+/// It does nothing, so it has no requirements.
 #[cfg(not(all(unix, not(target_os = "macos"))))]
 pub(crate) unsafe fn check(_: Run, _: Option<usize>, _: &dyn Fn() -> String) {}

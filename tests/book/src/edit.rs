@@ -1,12 +1,12 @@
-//! Changes of a file as a chapter shows them.
+//! Applies a chapter's change blocks to files.
 //!
-//! In: the file's text and a block. Out: the text with the block in it, or why it has no place there.
+//! In: the file's text and a block. Out: the text with the block applied, or why it does not fit.
 
-/// What stands for lines that stay.
+/// The line that stands for unchanged lines.
 const KEPT: &str = "// …";
 
-/// Puts a block where lines from its first one to its last one are. What stands before and behind `// …` in the block
-/// goes around the lines that are not shown.
+/// Replaces the lines from the block's first line to its last line by the block. If the block contains `// …`, the lines
+/// before and behind it are inserted around the unchanged lines.
 pub fn change(text: &str, block: &str) -> Result<String, String> {
     let lines: Vec<&str> = text.lines().collect();
     let shown: Vec<&str> = block.lines().collect();

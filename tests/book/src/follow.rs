@@ -1,9 +1,9 @@
-//! Does what a chapter says.
+//! Follows a chapter.
 //!
-//! In: a chapter's file. Out: nothing, or a panic that says at which line of the chapter something else happened than it
-//! says. With `UPDATE_EXPECT` in the environment, output that is shown without gaps is written into the chapter instead.
+//! In: a chapter's file. Out: nothing, or a panic that names the line of the chapter whose claim does not hold. With
+//! `UPDATE_EXPECT` in the environment, output that is shown without gaps is updated in the chapter instead.
 //!
-//! Every chapter starts in the same empty folder, next to azulejo, as a reader's projects are.
+//! Every chapter starts in an empty folder next to azulejo, as a reader's projects do.
 
 use crate::edit::change;
 use crate::matching::{is_match, is_part};
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-/// One chapter at a time: they share the folder, so that azulejo is built once.
+/// Chapters run one at a time, because they share the folder, so that azulejo is built once.
 static FOLDER: Mutex<()> = Mutex::new(());
 
-/// Follows the chapter with this name. `repository` is where azulejo is, `scratch` where projects may be made.
+/// Follows the chapter with this name. `repository` is azulejo's folder, and projects are made in `scratch`.
 pub fn follow(repository: &Path, scratch: &Path, chapter: &str) {
     let _one = FOLDER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let path = repository.join("docs/book").join(chapter);
@@ -36,10 +36,10 @@ pub fn follow(repository: &Path, scratch: &Path, chapter: &str) {
     reader.bless(&path, &text);
 }
 
-/// A folder with azulejo in it and nothing else. What was built for earlier chapters stays.
+/// Makes a folder that contains only azulejo. The build output of earlier chapters stays.
 fn empty_folder(repository: &Path, scratch: &Path) -> PathBuf {
     let folder = scratch.join("book");
-    // With the folder that all projects share: a link to nothing looks as if there were none.
+    // Create the `target` folder that all projects share first: a dangling link does not count as existing.
     fs::create_dir_all(folder.join("target")).expect("the folders can be made");
     for entry in fs::read_dir(&folder).expect("the folder can be read").flatten() {
         let name = entry.file_name();
@@ -54,7 +54,7 @@ fn empty_folder(repository: &Path, scratch: &Path) -> PathBuf {
         let _ = fs::remove_file(&link);
         std::os::unix::fs::symlink(repository, &link).expect("links can be made");
     }
-    // The folder may lie in azulejo's own workspace, of which the reader's projects are no part.
+    // The folder may be inside azulejo's own workspace, so the reader's projects get a workspace of their own.
     let workspace = "[workspace]\nmembers = [\"*\"]\nexclude = [\"azulejo\", \"target\"]\nresolver = \"3\"\n";
     fs::write(folder.join("Cargo.toml"), workspace).expect("files can be written");
     fs::copy(repository.join("Cargo.lock"), folder.join("Cargo.lock")).expect("files can be copied");
@@ -65,11 +65,11 @@ struct Reader<'a> {
     repository: &'a Path,
     folder: PathBuf,
     chapter: &'a str,
-    /// Files as they were before wrong changes.
+    /// The files that wrong changes replaced, with their old contents.
     undo: Vec<(PathBuf, String)>,
-    /// What the last commands printed.
+    /// The output of the last commands.
     printed: String,
-    /// Blocks that are to show something else.
+    /// The blocks whose output changed: their lines and new contents.
     replaced: Vec<(usize, String)>,
 }
 
@@ -126,7 +126,7 @@ impl Reader<'_> {
             let (command, expected) = part.split_once('\n').unwrap_or((part, ""));
             let actual = self.execute(command, block, place);
             let fits = is_match(expected, &actual);
-            // What stands for anything was chosen by hand, and has to be again.
+            // Gaps in the expected output were chosen by hand, so such a block is not updated.
             let may_change = std::env::var_os("UPDATE_EXPECT").is_some() && !expected.contains('…');
             if !fits && !may_change {
                 panic!("{place}: `$ {command}` prints\n{actual}\nand not\n{expected}");
@@ -141,7 +141,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A project's folder, in which `target` is what all projects share.
+    /// A project's folder, with a link to the `target` folder that all projects share.
     fn project(&self, name: &str) -> PathBuf {
         let folder = self.folder.join(name);
         let target = folder.join("target");
@@ -178,7 +178,7 @@ impl Reader<'_> {
         format!("{out}{}", without_thread(&err))
     }
 
-    /// What the block shows stands in the file, each part somewhere.
+    /// Checks that the file contains each part of the block.
     fn compare(&self, block: &Block, place: &str) {
         let unindented = |text: &str| {
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -190,7 +190,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Looks whether there is what commands run in the repository name; what they do is tested where it is made.
+    /// Checks that the commands to run in the repository exist. Other tests check their effects.
     fn know(&self, block: &Block, place: &str) {
         for line in block.text.lines() {
             let words: Vec<&str> = line.split(' ').collect();
@@ -209,7 +209,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Writes what was printed into the chapter.
+    /// Writes the actual output into the chapter.
     fn bless(&self, path: &Path, text: &str) {
         if self.replaced.is_empty() {
             return;
@@ -224,7 +224,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether there is such a program, and it works: a debugger may be forbidden to look at others.
+/// Whether the tool exists and works: a debugger may lack the permission to inspect other processes.
 fn is_there(tool: &str) -> bool {
     let probe = match tool {
         "gdb" => "gdb -batch -nx -ex run /bin/true 2>&1 | grep -q 'exited normally'".into(),
@@ -234,7 +234,7 @@ fn is_there(tool: &str) -> bool {
     Command::new("sh").args(["-c", &probe]).output().is_ok_and(|output| output.status.success())
 }
 
-/// Where functions of Rust lie differs from run to run.
+/// Removes the addresses of Rust functions, which differ between runs.
 fn without_addresses(listing: &str) -> String {
     let mut parts = listing.split("call 0x");
     let mut shown = parts.next().unwrap_or_default().to_string();
@@ -245,7 +245,7 @@ fn without_addresses(listing: &str) -> String {
     shown
 }
 
-/// And so do the numbers of threads, which a panic tells.
+/// Removes the thread number from a panic's message, since it differs between runs.
 fn without_thread(text: &str) -> String {
     const MAIN: &str = "thread 'main' (";
     match text.split_once(MAIN) {

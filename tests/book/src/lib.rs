@@ -1,19 +1,19 @@
-//! Follows a chapter of the book as a reader does: makes the files it shows, runs the commands it names, and compares
-//! what they print with what the chapter says they print.
+//! Follows a chapter of the book as a reader does: makes the files it shows, runs the commands it names, and compares the
+//! output with the output it shows.
 //!
-//! Each block of a chapter stands behind a comment that says what it is; readers do not see it. A block without one is a
-//! fault, so nothing in the book is only claimed.
+//! Each block of a chapter stands behind a comment that classifies it, invisible to readers. A block without a comment is
+//! an error, so every block in the book is tested.
 //!
 //! | comment | the block is |
 //! | --- | --- |
 //! | `<!-- file: PATH -->` | a file, whole |
-//! | `<!-- change: PATH -->` | some lines of the file: what was there from its first line to its last line goes; `// …` stands for what stays |
-//! | `<!-- add: PATH -->` | lines behind the end of the file |
+//! | `<!-- change: PATH -->` | a replacement for the lines from its first to its last one; `// …` stands for unchanged lines |
+//! | `<!-- add: PATH -->` | lines that are appended to the file |
 //! | `<!-- wrong: PATH -->` | a change that is undone after the next run |
-//! | `<!-- run: FOLDER -->` | commands (`$ …`) that succeed, each with what it prints |
-//! | `<!-- run: FOLDER with TOOL -->` | the same, where there is that tool |
-//! | `<!-- fails: FOLDER -->` | commands that fail, each with what it prints, errors too |
-//! | `<!-- output -->` | a part of what the last command printed |
+//! | `<!-- run: FOLDER -->` | commands (`$ …`) that succeed, each with its output |
+//! | `<!-- run: FOLDER with TOOL -->` | commands that succeed, which run only where the tool is installed |
+//! | `<!-- fails: FOLDER -->` | commands that fail, each with its output and errors |
+//! | `<!-- output -->` | a part of the last command's output |
 //! | `<!-- from: PATH -->` | parts of a file of this repository, between lines of `…` |
 //! | `<!-- command -->` | commands for azulejo's own folder: an example, or `cargo xtask` |
 //! | `<!-- drawing -->` | neither code nor output |

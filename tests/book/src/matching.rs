@@ -1,15 +1,15 @@
-//! Whether output is what a chapter says it is.
+//! Compares output with the output that a chapter shows.
 //!
-//! In: expected lines, in which `…` stands for anything, and real ones. Out: yes or no.
+//! In: expected lines, in which `…` stands for anything, and actual ones. Out: whether they match.
 
-/// Whether the whole of `actual` is as expected.
+/// Whether all of `actual` matches.
 pub fn is_match(expected: &str, actual: &str) -> bool {
     let expected: Vec<&str> = expected.lines().map(str::trim_end).collect();
     let actual: Vec<&str> = actual.lines().map(str::trim_end).collect();
     match_parts(&expected, &actual, &|line| *line == "…", &|pattern, line| is_line_match(pattern, line))
 }
 
-/// Whether a part of `actual` is as expected.
+/// Whether a part of `actual` matches.
 pub fn is_part(expected: &str, actual: &str) -> bool {
     is_match(&format!("…\n{expected}…\n"), actual)
 }
@@ -20,8 +20,8 @@ fn is_line_match(pattern: &str, line: &str) -> bool {
     match_parts(&pattern, &line, &|c| *c == '…', &|a, b| a == b)
 }
 
-/// Matches items, some of which stand for any number of items. Goes back only to the last of those, so this is not
-/// exponential.
+/// Matches items against a pattern whose wildcards match any number of items. It backtracks to the last wildcard only, so
+/// it is not exponential.
 fn match_parts<T>(
     pattern: &[T],
     items: &[T],

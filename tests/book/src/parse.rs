@@ -1,19 +1,19 @@
-//! A chapter's text to its blocks.
+//! Splits a chapter's text into its blocks.
 //!
 //! In: Markdown. Out: each fenced block with the comment before it.
 
 /// A fenced block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// The line of the fence that opens it, counted from one.
+    /// The line number of the opening fence, starting at one.
     pub line: usize,
-    /// What the comment says before the colon; empty if there is no comment.
+    /// The comment's text before the colon; empty if there is no comment.
     pub role: String,
-    /// What it says behind it.
+    /// The comment's text behind the colon.
     pub about: String,
-    /// What stands behind the fence.
+    /// The word behind the opening fence.
     pub language: String,
-    /// The lines between the fences, each with its end.
+    /// The lines between the fences, with their line ends.
     pub text: String,
 }
 

@@ -1,6 +1,6 @@
 //! Follows every chapter of the book from an empty folder.
 
-// What chapters show is machine code for x86-64, and what they say of tools is said of Linux.
+// The chapters show machine code for x86-64, and the tools they use are those of Linux.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 use azulejo_book::follow::follow;
@@ -17,7 +17,7 @@ macro_rules! chapters {
             follow(repository(), Path::new(env!("CARGO_TARGET_TMPDIR")), $file);
         })*
 
-        /// Their files, so that none is left out.
+        /// The files of all chapters, to check that none is left out.
         const CHAPTERS: &[&str] = &[$($file),*];
     };
 }

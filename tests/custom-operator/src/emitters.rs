@@ -1,5 +1,5 @@
-//! Tiles that show what emitters may use; `docs/emitters.md` has them. What they match azulejo has tiles for, which these take
-//! the place of.
+//! Tiles that show the API of emitters; `docs/emitters.md` quotes them. They replace azulejo's own tiles for the same
+//! patterns.
 
 #![allow(clippy::useless_conversion, reason = "dynasm! converts registers whatever they are")]
 

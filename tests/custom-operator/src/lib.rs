@@ -1,5 +1,5 @@
-//! A bytecode with operators of its own. `docs/adding-an-operator.md` walks through this file, which is all there is to
-//! it: no file of azulejo knows of these operators.
+//! A bytecode with operators of its own. `docs/adding-an-operator.md` walks through this file, which is self-contained: no
+//! file of azulejo mentions these operators.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -35,7 +35,7 @@ pub mod ops {
 }
 
 pub mod tiles {
-    //! How the machine does them.
+    //! The tiles for the operators on this machine.
 
     #![allow(clippy::useless_conversion, reason = "dynasm! converts registers whatever they are")]
 
@@ -58,7 +58,7 @@ pub mod tiles {
         pdep_by_bits: (pdep.$t:i32|i64 reg reg) -> reg, 100, early, temp(int), temp(int), temp(int)
             => |cx, t| bit_by_bit(cx, t),
         low_bits: (low_bits.$t:i32|i64 reg $count) -> reg, 3, tied(0) => |cx, t| {
-            // Counts are taken modulo the width, so a shift cannot clear everything.
+            // The machine takes shift counts modulo the width, so a shift cannot clear everything.
             let (out, above) = (t.out(), t.sig.ty.bits() as i64 - t.imm(0));
             match (t.sig.ty, above) {
                 (_, ..=0) => {}
@@ -76,7 +76,7 @@ pub mod tiles {
         },
     }
 
-    /// For processors without `bmi2`: takes the ones of the mask one by one, the lowest first.
+    /// A fallback for processors without `bmi2`: handles the one bits of the mask one by one, from the lowest.
     fn bit_by_bit(cx: &mut Emitter, t: &Tile<'_>) {
         let (out, bits, mask, lowest) = (t.out(), t.temp(0), t.temp(1), t.temp(2));
         match t.sig.ty {
@@ -139,10 +139,10 @@ template_macros! {
     }
 }
 
-/// What an odd number has.
+/// The bit that is set in odd numbers.
 pub const LOWEST: i64 = 1;
 
-/// An engine that can compile them.
+/// An engine with tiles for these operators.
 pub fn engine() -> Engine<Op> {
     // SAFETY: each tile does what its pattern means, on the registers that it names.
     unsafe { Engine::<Op>::builder().tiles(&TILES) }.build()

@@ -1,4 +1,4 @@
-//! What `docs/emitters.md` shows: each of these tiles is chosen, and does what the interpreter does.
+//! The tiles of `docs/emitters.md`: each of them is selected, and agrees with the interpreter.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -55,7 +55,7 @@ fn r<T: From<u32>>(register: u32) -> T {
 
 #[test]
 fn every_tile_does_what_the_interpreter_does() -> Result<(), Error> {
-    // SAFETY: each tile does what its pattern means.
+    // SAFETY: each tile implements its pattern.
     let engine: Engine<Op> =
         unsafe { Engine::<Op>::builder().only_features(&[]).tiles(&TILES) }.checks(true).build();
     let ret = |register| Op::Return { a: r(register) };

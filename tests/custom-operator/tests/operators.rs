@@ -1,5 +1,5 @@
-//! Operators of a user's crate: interpreted and compiled alike, with and without the instruction, and refused by an
-//! engine that has no tiles for them.
+//! Operators of a user's crate: interpreted code and compiled code agree, with and without the machine's instruction, and
+//! an engine without tiles for them refuses to compile.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -18,7 +18,7 @@ fn spread(bits: u64, mask: u64) -> u64 {
     places.enumerate().map(|(bit, place)| (bits >> bit & 1) << place).sum()
 }
 
-/// Runs one opcode on registers 0 and 1 to register 2 in both tiers, and checks what is expected.
+/// Runs one opcode on registers 0 and 1 in both tiers, and checks its result in register 2.
 #[track_caller]
 fn check(engine: &Engine<Op>, op: Op, a: i64, b: i64, expected: u64) {
     let code = vec![op, Op::Return { a: r(2) }];
@@ -53,7 +53,7 @@ fn operators_of_a_user_do_the_same_in_both_tiers() {
 
 #[test]
 fn a_processor_without_the_instruction_does_it_bit_by_bit() {
-    // SAFETY: each tile does what its pattern means.
+    // SAFETY: each tile implements its pattern.
     check_all(&unsafe { Engine::<Op>::builder().tiles(&TILES) }.only_features(&[]).build());
 }
 
@@ -85,7 +85,7 @@ fn the_instruction_is_used_where_the_processor_has_it() {
     let function = engine.define("spread", code, 3).expect("the code is right");
     engine.compile(function).expect("it compiles");
     let listing = engine.disassemble(function).expect("it was compiled").to_string();
-    // The mask is read from its slot by the instruction itself.
+    // The mask is a memory operand of the instruction.
     let pdep = listing.lines().find(|line| line.contains("pdep")).expect(&listing);
     assert!(pdep.contains("[rsi+8]"), "{listing}");
 }
@@ -111,7 +111,7 @@ template! {
     use azulejo_custom_operator::parity;
 
     Other::OddOnes   => (if (^is_odd $a) $a 0)
-    // `$a` is declared there, too, for something else.
+    // The macro's definition uses the name `$a` for something else.
     Other::NextAfter => (let: (($b (add $a 10))) (sub (^next_odd (^next_odd $b)) $a))
     Other::Return    => (return $a)
 }

@@ -1,6 +1,7 @@
-//! A browser without a window, driven as the WebDriver standard says: requests over HTTP to `chromedriver`.
+//! A headless browser, driven by the WebDriver protocol: HTTP requests to `chromedriver`.
 //!
-//! In: what a user would do. Out: what the page is then. The browser's files lie in a folder of its own, which goes with it.
+//! In: a user's actions. Out: the state of the page. The browser's files are in a temporary folder, which is removed with
+//! it.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,13 +12,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-/// One browser at a time: what it takes to draw is measured.
+/// Browsers run one at a time, because drawing times are measured.
 static ONE: Mutex<()> = Mutex::new(());
 
 /// A browser with one page.
 pub struct Browser {
     driver: Child,
-    /// Stays open: the driver may say more.
+    /// Kept open, because the driver may write more output.
     _output: BufReader<ChildStdout>,
     port: u16,
     session: String,
@@ -26,7 +27,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser with a window of this size, or says which program is missing.
+    /// Starts a browser with a window of this size. The error names the missing program.
     pub fn start(width: u32, height: u32) -> Result<Browser, String> {
         let one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let driver = program("chromedriver")?;
@@ -68,7 +69,7 @@ impl Browser {
         Ok(browser)
     }
 
-    /// Opens a page that lies in a file.
+    /// Opens a page from a file.
     pub fn open(&self, page: &Path) {
         self.post("/url", json!({ "url": format!("file://{}", page.display()) }));
     }
@@ -80,19 +81,19 @@ impl Browser {
         self.open(&file);
     }
 
-    /// Makes the window's inner size so large.
+    /// Resizes the window's viewport.
     pub fn resize(&self, width: u32, height: u32) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.chrome("Emulation.setDeviceMetricsOverride", size);
     }
 
-    /// The system prefers light or dark.
+    /// Sets the preferred colour scheme, light or dark.
     pub fn prefer(&self, scheme: &str) {
         let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
         self.chrome("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
     }
 
-    /// Runs a script's body in the page, and gives what it returns.
+    /// Runs a script's body in the page, and returns its result.
     pub fn run(&self, script: &str) -> Value {
         self.post("/execute/sync", json!({ "script": script, "args": [] }))
     }
@@ -109,19 +110,19 @@ impl Browser {
         self.texts(script).iter().map(|text| text.trim().parse().expect("a number")).collect()
     }
 
-    /// Moves the pointer to the middle of what a selector finds.
+    /// Moves the pointer to the middle of the first element that matches a selector.
     pub fn point_at(&self, selector: &str) {
         let (x, y) = self.middle(selector);
         self.point(x, y, false);
     }
 
-    /// Clicks the middle of what a selector finds.
+    /// Clicks the middle of the first element that matches a selector.
     pub fn click(&self, selector: &str) {
         let (x, y) = self.middle(selector);
         self.point(x, y, true);
     }
 
-    /// Moves the pointer, and clicks or does not.
+    /// Moves the pointer, and clicks if `clicks` is set.
     pub fn point(&self, x: i64, y: i64, clicks: bool) {
         let mut actions =
             vec![json!({ "type": "pointerMove", "duration": 0, "x": x, "y": y, "origin": "viewport" })];
@@ -133,7 +134,7 @@ impl Browser {
         self.post("/actions", json!({ "actions": [pointer] }));
     }
 
-    /// Presses keys one after another: characters, or keys with a code of the standard's.
+    /// Presses keys one after another: characters, or special keys by their WebDriver codes.
     pub fn press(&self, keys: &str) {
         let strokes = keys.chars().flat_map(|key| {
             let key = key.to_string();
@@ -143,7 +144,7 @@ impl Browser {
         self.post("/actions", json!({ "actions": [{ "type": "key", "id": "keys", "actions": strokes }] }));
     }
 
-    /// What the console said, of errors and warnings.
+    /// The errors and warnings on the console.
     pub fn complaints(&self) -> Vec<String> {
         let log = self.post("/se/log", json!({ "type": "browser" }));
         let entries = log.as_array().cloned().unwrap_or_default();
@@ -152,7 +153,7 @@ impl Browser {
         bad.map(|entry| entry["message"].to_string()).collect()
     }
 
-    /// The window as a picture in PNG.
+    /// A screenshot of the window, in PNG.
     pub fn picture(&self) -> Vec<u8> {
         let answer = self.request("GET", &format!("{}/screenshot", self.session), &Value::Null);
         base64(answer.as_str().expect("a picture"))
@@ -176,7 +177,7 @@ impl Browser {
         self.request("POST", &format!("{}{path}", self.session), &body)
     }
 
-    /// Sends a request and gives the answer's value.
+    /// Sends a request and returns the value of the response.
     fn request(&self, method: &str, path: &str, body: &Value) -> Value {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the driver listens");
         stream.set_read_timeout(Some(Duration::from_secs(120))).expect("a timeout");
@@ -198,7 +199,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // A panic in here, while another one is under way, would end the process.
+        // A second panic while unwinding would abort the process.
         if !std::thread::panicking() && !self.session.is_empty() {
             self.request("DELETE", &self.session, &Value::Null);
         } else if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) {
@@ -222,7 +223,7 @@ fn program(name: &str) -> Result<PathBuf, String> {
     })
 }
 
-/// The port that the driver says it listens on.
+/// The port that the driver prints when it starts to listen.
 fn port_of(output: ChildStdout) -> (u16, BufReader<ChildStdout>) {
     let mut lines = BufReader::new(output);
     let mut line = String::new();
@@ -235,7 +236,7 @@ fn port_of(output: ChildStdout) -> (u16, BufReader<ChildStdout>) {
     panic!("chromedriver ended before it listened");
 }
 
-/// The body of an answer.
+/// Reads the body of a response.
 fn answer(stream: &mut BufReader<TcpStream>) -> Vec<u8> {
     let mut length = 0;
     let mut line = String::new();
@@ -252,7 +253,7 @@ fn answer(stream: &mut BufReader<TcpStream>) -> Vec<u8> {
     body
 }
 
-/// Bytes that are written in base 64.
+/// Decodes base 64.
 fn base64(text: &str) -> Vec<u8> {
     let digit = |byte: u8| match byte {
         b'A'..=b'Z' => Some(byte - b'A'),

@@ -1,4 +1,4 @@
-//! Pages of the explorer, a browser to look at them with, and what their traces say.
+//! Pages of the explorer, a browser to open them in, and a reader of traces.
 
 pub mod browser;
 pub mod pages;

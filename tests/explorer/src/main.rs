@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     };
     browser.prefer("light");
     browser.open_text("mandelbrot", &azulejo::explore::page("mandelbrot", &pages::trace("mandelbrot")));
-    // The inner loop's sum is kept, and every column shows its part.
+    // Pin the sum in the inner loop: every column highlights its part.
     browser.click("#byte-21");
     match std::fs::write(&file, browser.picture()) {
         Ok(()) => ExitCode::SUCCESS,

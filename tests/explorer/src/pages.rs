@@ -3,7 +3,7 @@
 use crate::{assembler, machine};
 use std::fmt::Write;
 
-/// The trace of a program of the example's: all its functions.
+/// The trace of all functions of one of the example's programs.
 pub fn trace(name: &str) -> String {
     let file = format!("{}/../../examples/explorer/programs/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -16,12 +16,12 @@ pub fn trace_of(program: &str) -> String {
     machine::traces(functions).expect("programs compile")
 }
 
-/// What is wrong with a program.
+/// The assembler's error for a program.
 pub fn wrong(program: &str) -> String {
     assembler::assemble(program).map(|_| ()).expect_err("the program is wrong").to_string()
 }
 
-/// A program of one function with so many instructions: arithmetic on 24 registers, loops and jumps forward.
+/// A program of one function with this many instructions: arithmetic on 24 registers, loops and forward jumps.
 pub fn long(n_instructions: usize) -> String {
     const OPERATORS: [&str; 6] = ["add", "sub", "mul", "and", "or", "xor"];
     let mut seed = 1u64;

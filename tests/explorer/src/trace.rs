@@ -1,4 +1,4 @@
-//! What a trace says, read in the plainest way: what the page is compared with.
+//! A simple parser of traces. The page is compared with its results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ pub struct Trace {
 /// A machine instruction.
 #[derive(Debug)]
 pub struct Code {
-    /// The number of the tile list's instruction.
+    /// The number of its instruction in the tile list.
     pub inst: Option<u32>,
-    /// Whether it is a move before that one.
+    /// Whether it is a move in front of that instruction.
     pub is_move: bool,
     /// The node.
     pub node: Option<u32>,
@@ -23,9 +23,9 @@ pub struct Code {
 /// An instruction of the tile list.
 #[derive(Debug)]
 pub struct Inst {
-    /// Which virtual registers it writes, or needs for itself.
+    /// The virtual registers that it writes or uses as temporaries.
     pub writes: Vec<u32>,
-    /// Which ones it reads.
+    /// The virtual registers that it reads.
     pub reads: Vec<u32>,
     /// The node.
     pub node: Option<u32>,
@@ -34,7 +34,7 @@ pub struct Inst {
 }
 
 impl Trace {
-    /// The first function of a trace's text.
+    /// Parses the first function of a trace.
     pub fn of(text: &str) -> Trace {
         let mut stages: Vec<(String, Vec<String>)> = Vec::new();
         let mut lines = text.lines().enumerate();
@@ -53,12 +53,12 @@ impl Trace {
         Trace { stages }
     }
 
-    /// What the stages are called.
+    /// The names of the stages.
     pub fn names(&self) -> Vec<&str> {
         self.stages.iter().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// The lines of a stage, by its place among the stages.
+    /// The lines of a stage, by the stage's index.
     pub fn stage(&self, at: usize) -> &[String] {
         &self.stages[at].1
     }
@@ -111,14 +111,14 @@ impl Trace {
         self.last("live").iter().filter_map(vregs).collect()
     }
 
-    /// Ranges by the first register of each: those of these registers.
+    /// The live ranges that contain one of these virtual registers, each named by the first virtual register in it.
     pub fn ranges_of(&self, vregs: &[u32]) -> BTreeSet<String> {
         let ranges = self.ranges();
         let found = ranges.iter().filter(|range| range.iter().any(|vreg| vregs.contains(vreg)));
         found.map(|range| format!("r{}", range[0])).collect()
     }
 
-    /// The named nodes of a graph's stage: the number, and the text without it.
+    /// The named nodes in a graph's stage: the number of each, and its text without the number.
     pub fn nodes(&self, at: usize) -> BTreeMap<u32, String> {
         let node = |line: &String| {
             let (name, text) = line.trim().split_once(" = ")?;
@@ -129,7 +129,7 @@ impl Trace {
     }
 }
 
-/// The number behind a mark at a word's beginning: `v12`, `@7`.
+/// The number behind a prefix at the start of a word: `v12`, `@7`.
 pub fn marked(text: &str, mark: char) -> Option<u32> {
     text.split(' ').find_map(|word| {
         let digits = word.strip_prefix(mark)?;

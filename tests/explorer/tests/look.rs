@@ -1,10 +1,10 @@
-//! How the explorer's pages look: light and dark with enough contrast, nothing over anything else at several sizes; and
-//! pages of what is long, incomplete, or meant to do harm.
+//! The appearance of the explorer's pages: contrast in both themes, and no overlaps at several sizes. Also pages of long,
+//! incomplete or malicious traces.
 
 use azulejo_explorer_test::browser::Browser;
 use azulejo_explorer_test::pages;
 
-/// A browser with a page, or none where there is no browser.
+/// A browser with a page; `None` if no browser is installed.
 fn open(name: &str, trace: &str) -> Option<Browser> {
     match Browser::start(1280, 800) {
         Ok(browser) => {
@@ -19,7 +19,7 @@ fn open(name: &str, trace: &str) -> Option<Browser> {
     }
 }
 
-/// The ratio of contrast of texts with what is behind them, as WCAG computes it: all that are too low.
+/// Computes the contrast of texts with their background, as WCAG defines it, and returns those that are too low.
 const CONTRAST: &str = "
     const rgb = (text) => {
         const canvas = new OffscreenCanvas(1, 1).getContext('2d');
@@ -65,7 +65,7 @@ fn light_and_dark_have_contrast() {
     assert_eq!(back(&browser), light);
     browser.click("#theme");
     assert_eq!(back(&browser), dark);
-    // Rows that are at hand and linked, and a graph with changes.
+    // Highlighted and linked rows, and a graph with changes.
     for theme in [&dark, &light] {
         assert_eq!(&back(&browser), theme);
         for step in [2, 10] {
@@ -78,7 +78,7 @@ fn light_and_dark_have_contrast() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// What lies over something else, or sticks out of the window.
+/// Returns the elements that overlap others or leave the window.
 const OVERLAPS: &str = "
     const bad = [];
     const boxes = (selector) => [...document.querySelectorAll(selector)].filter((each) => each.getClientRects().length)
@@ -112,7 +112,7 @@ fn nothing_overlaps() {
             assert!(widths.len() == 5 && widths.iter().all(|width| *width >= 150), "{widths:?}");
         }
     }
-    // Blocks of the graph lie apart, and the chart's rows are the tile list's rows.
+    // The graph's blocks are apart, and the rows of the chart are aligned with those of the tile list.
     browser.resize(1280, 800);
     browser.press("0");
     let overlaps = browser.texts(
@@ -144,7 +144,7 @@ fn five_thousand_bytecodes_do_not_freeze_it() {
     let bytecodes =
         browser.texts("return [document.querySelector('[data-kind=byte] .count').textContent]").remove(0);
     assert!(bytecodes.replace(',', "").parse::<usize>().is_ok_and(|count| count >= 4900), "{bytecodes}");
-    // What a pointer does, drawn to the end: the median of many.
+    // The median time of many pointer moves, including layout.
     let times = browser.texts(
         "const times = [];
          for (const id of ['byte', 'tile', 'code']) {
@@ -188,7 +188,7 @@ fn five_thousand_bytecodes_do_not_freeze_it() {
         "hover {:.1} ms (95 of 100 under {:.1}), scroll {:.1} ms, slowest pass {:.0} ms",
         times[0], times[1], times[2], times[3]
     );
-    // Bounds are wide: whoever runs this may do other things at the same time.
+    // The bounds are generous, because the machine may be busy.
     assert!(read + links < 3000.0 && ready < 6000.0, "read {read} links {links} ready {ready}");
     assert!(times[0] < 50.0 && times[2] < 150.0 && times[3] < 5000.0, "{times:?}");
     assert!(elements < 20_000, "{elements}");
@@ -230,14 +230,14 @@ fn a_log_may_hold_a_part() {
     browser.point_at("#code-1");
     let linked = "return [...document.querySelectorAll('#byte .linked .n')].map((n) => n.textContent.trim())";
     assert_eq!(browser.texts(linked), ["1"]);
-    // Stages that are none of these are passed over; unless they are graphs.
+    // Unknown stages are ignored, unless they are graphs.
     let more = format!(
         "{baseline}\n== machine code\n     0  mov rax, [rsi]\n\n== later\nb0:\n    return.i64 v0 @1\n"
     );
     browser.open_text("more", &azulejo::explore::page("more", &more));
     let steps = "return [...document.querySelectorAll('#time button')].map((step) => step.textContent)";
     assert_eq!(browser.texts(steps), ["emit", "later"]);
-    // Any stages alone, and none.
+    // Some stages without the others, and no stages at all.
     let stages: Vec<&str> = whole.split("\n== ").collect();
     for kept in [&[1, 2][..], &[7], &[8], &[9], &[10], &[3, 6, 9], &[]] {
         let part: String =
@@ -246,7 +246,7 @@ fn a_log_may_hold_a_part() {
         browser.run("document.querySelectorAll('#time button').forEach((step) => step.click())");
         assert_eq!(browser.complaints(), Vec::<String>::new(), "{kept:?}");
     }
-    // All functions of a program are in one page.
+    // One page shows all functions of a program.
     browser.open_text("all", &azulejo::explore::page("all", &whole));
     let names = browser
         .texts("return [...document.querySelectorAll('#function option')].map((option) => option.label)");

@@ -1,5 +1,5 @@
-//! The explorer's pages in a browser: what is there, what lights up (compared with what the trace says), what keys and
-//! pointer do, how it looks at several sizes, and how long it takes for a long function.
+//! The explorer's pages in a browser: their contents, the highlighting (compared with the trace), the effects of keys and
+//! pointer.
 
 use azulejo_explorer_test::browser::Browser;
 use azulejo_explorer_test::pages;
@@ -12,7 +12,7 @@ const LEFT: &str = "\u{E012}";
 const RIGHT: &str = "\u{E014}";
 const DOWN: &str = "\u{E015}";
 
-/// A browser with a page, or none where there is no browser.
+/// A browser with a page; `None` if no browser is installed.
 fn open(name: &str, trace: &str) -> Option<Browser> {
     match Browser::start(1280, 800) {
         Ok(browser) => {
@@ -31,7 +31,7 @@ fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
     items.into_iter().collect()
 }
 
-/// The numbers at the beginning of a column's rows that have a class.
+/// The numbers at the start of those rows of a column that have a class.
 fn numbers(browser: &Browser, column: &str, class: &str) -> BTreeSet<u32> {
     let script = format!(
         "return [...document.querySelectorAll('#{column} .row{class} > .n')].map((n) => parseInt(n.textContent))"
@@ -46,7 +46,7 @@ fn code_rows(browser: &Browser, class: &str) -> BTreeSet<u32> {
     set(browser.numbers(&script))
 }
 
-/// The names of the graph's nodes that have a class; nodes without one are ``.
+/// The names of the graph's nodes that have a class; an unnamed node yields an empty string.
 fn nodes(browser: &Browser, class: &str) -> BTreeSet<String> {
     let script = format!(
         "return [...document.querySelectorAll('#node .node{class} .id')].map((id) => id.textContent.trim())"
@@ -54,13 +54,13 @@ fn nodes(browser: &Browser, class: &str) -> BTreeSet<String> {
     set(browser.texts(&script))
 }
 
-/// The ranges that are shown as linked, or as the one at hand.
+/// The live ranges that are shown as linked, or as the selected one.
 fn ranges(browser: &Browser, which: &str) -> BTreeSet<String> {
     let text = browser.texts(&format!("return [document.getElementById('range').dataset.{which} || '']"));
     text[0].split_whitespace().map(str::to_string).collect()
 }
 
-/// All of a graph on the screen, so that each highlighted node is an element.
+/// Shows all of a graph on the screen, so that each highlighted node is an element.
 fn show_all(browser: &Browser) {
     browser.resize(3600, 3400);
     browser.run("document.querySelector('[data-tool=fit]').click()");
@@ -96,7 +96,7 @@ fn every_stage_is_there() {
     let place = trace.names().iter().position(|name| *name == "place").expect("a stage");
     let named = trace.nodes(place).into_keys().map(|id| format!("v{id}"));
     assert_eq!(named_nodes(&browser, ""), set(named));
-    // The chart is a drawing: it is there if it has more than one color.
+    // The chart is drawn on a canvas: it is not empty if it has more than one colour.
     let colors = browser.run(
         "const canvas = document.querySelector('#range canvas');
          const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -141,7 +141,8 @@ fn a_machine_instruction_lights_up_what_it_came_from() {
             );
             let linked = nodes(&browser, ".linked");
             let name = format!("v{}", item.node.expect("tiles have nodes"));
-            // The node itself, or the one without a name; all others are parts of this tile, so no other tile's.
+            // The tile's node is linked, or is the unnamed one. All other linked nodes are inner nodes of this tile, not of
+            // another.
             assert!(linked.contains(&name) || linked.contains(""), "{program} {row}: {linked:?}");
             for other in linked.iter().filter(|other| **other != name && !other.is_empty()) {
                 assert!(!owned.contains(other), "{program} {row}: {other} is another tile's");
@@ -197,7 +198,7 @@ fn a_bytecode_lights_up_what_it_became() {
         let shown: BTreeSet<String> =
             nodes(&browser, ".linked").into_iter().filter(|name| !name.is_empty()).collect();
         let expected: BTreeSet<String> = named.collect();
-        // Nodes without a bytecode in the trace belong to the first one.
+        // The page assigns nodes without a bytecode to the first one.
         assert!(
             if at == 0 { shown.is_superset(&expected) } else { shown == expected },
             "@{at}: {shown:?} {expected:?}"
@@ -223,7 +224,7 @@ fn a_node_and_a_tile_light_up_both_ways() {
         let rows = code.iter().enumerate().filter(|(_, item)| item.inst == Some(*number) && !item.is_move);
         assert_eq!(code_rows(&browser, ".linked"), set(rows.map(|(row, _)| row as u32)), "{number}");
         assert_eq!(ranges(&browser, "linked"), trace.ranges_of(&inst.writes), "{number}");
-        // And from its node back.
+        // The way back, from its node.
         let Some(node) = inst.node.filter(|_| !inst.writes.is_empty()) else { continue };
         browser.run(&format!(
             "const id = [...document.querySelectorAll('#node .node .id')].find((id) => id.textContent.trim() === 'v{node}');
@@ -292,12 +293,12 @@ fn a_range_lights_up_who_writes_and_reads_it() {
     end(&browser);
 }
 
-/// The names of the nodes with a class that have one.
+/// The names of those named nodes that have a class.
 fn named_nodes(browser: &Browser, class: &str) -> BTreeSet<String> {
     nodes(browser, class).into_iter().filter(|name| !name.is_empty()).collect()
 }
 
-/// What a pass added, changed and removed is marked so.
+/// Checks that the nodes that a pass added, changed and removed are marked.
 fn changes_are_marked(browser: &Browser, trace: &Trace, at: usize) {
     let name = trace.names()[at];
     let (before, after) = (trace.nodes(at - 1), trace.nodes(at));
@@ -320,7 +321,7 @@ fn changes_are_marked(browser: &Browser, trace: &Trace, at: usize) {
     let shown = browser.texts(
         "return [...document.querySelectorAll('#node .gone .id')].map((id) => id.textContent.trim()).filter((name) => name)",
     );
-    // Those of blocks that are gone themselves are counted, and have no place in the picture.
+    // Nodes of removed blocks are counted, but not shown in the picture.
     assert!(set(shown.iter().cloned()).is_subset(&gone), "{name}: {shown:?}");
     let count =
         browser.texts("return [document.querySelector('.chip.gone')?.textContent.slice(1) || '0']").remove(0);
@@ -349,7 +350,7 @@ fn time_steps_through_the_passes() {
             changes_are_marked(&browser, &trace, at);
         }
     }
-    // Places are there once they are given.
+    // Places of operands are shown from `allocate` on.
     let has_places = |browser: &Browser| {
         !browser
             .texts("return [...document.querySelectorAll('#tile .reg')].map((reg) => reg.textContent)")
@@ -389,7 +390,7 @@ fn blocks_fold() {
     browser.click("#node [data-block=\"0\"] .head");
     assert_eq!(lines(&browser), Some(0));
     assert!(height(&browser) < tall);
-    // What is within a folded block lights up its head.
+    // Nodes in a folded block light up its head.
     browser.point_at("#byte-0");
     let within = "return [...document.querySelectorAll('#node .within')].map((block) => block.dataset.block)";
     assert_eq!(browser.texts(within), ["0"]);
@@ -416,7 +417,7 @@ fn keys_move_keep_and_search() {
     assert!(!numbers(&browser, "tile", ".linked").is_empty());
     browser.press(ENTER);
     assert_eq!(is_pinned(&browser), Some(true));
-    // What is kept stays, whatever the pointer is at.
+    // A pinned row stays selected when the pointer moves.
     browser.point_at("#byte-9");
     assert_eq!(numbers(&browser, "byte", ".self"), set([3]));
     browser.press(ESCAPE);

@@ -1,4 +1,4 @@
-//! The example's assembler: what it says of programs that are wrong.
+//! The error messages of the example's assembler.
 
 use azulejo_explorer_test::pages;
 

@@ -1,27 +1,27 @@
-//! A user's crate that is compiled with optimization: its tests look at what rustc makes of the generated interpreter.
+//! A user's crate that is compiled with optimization: its tests check the code that rustc generates for the interpreter.
 
 use azulejo::prelude::*;
 use std::hint::black_box;
 use std::rc::Rc;
 
-/// The context of bytecode whose helpers call the engine again.
+/// The context of bytecode whose helper functions call the engine recursively.
 #[derive(Debug)]
 pub struct Vm<B: Bytecode<Context = Vm<B>>> {
     engine: Rc<Engine<B>>,
     function: FunctionId,
-    /// How often it was called again.
+    /// The number of recursive calls.
     pub levels: usize,
-    /// Why it was not called again at last.
+    /// The error that ended the recursion.
     pub error: Option<Error>,
 }
 
 impl<B: Bytecode<Context = Vm<B>>> Vm<B> {
-    /// With the function that [`Vm::deeper`] calls.
+    /// Makes a context whose [`Vm::deeper`] calls this function.
     pub fn new(engine: &Rc<Engine<B>>, function: FunctionId) -> Vm<B> {
         Vm { engine: Rc::clone(engine), function, levels: 0, error: None }
     }
 
-    /// Calls the engine again, one level deeper.
+    /// Calls the engine recursively, one level deeper.
     #[inline(never)]
     pub fn deeper(&mut self, a: i64) -> i64 {
         self.levels += 1;
@@ -33,7 +33,7 @@ impl<B: Bytecode<Context = Vm<B>>> Vm<B> {
     }
 }
 
-/// Keeps 64 KiB on the stack, which hold the number's lowest byte, and reads it there.
+/// Fills 64 KiB of stack with the number's lowest byte, and reads it from there.
 #[inline(always)]
 pub fn large(a: i64) -> i64 {
     let room = black_box([a as u8; 64 << 10]);

@@ -1,6 +1,7 @@
-//! A function of a named calling convention that keeps much on the stack: the interpreter calls it and keeps nothing of it.
+//! A function of a named calling convention with a large stack frame: the interpreter calls it, and its own frame does not
+//! grow by it.
 //!
-//! This crate's tests are optimized, as rustc then puts what is called into the caller.
+//! This crate's tests are optimized, since only then does rustc inline callees.
 #![cfg(target_arch = "x86_64")]
 
 use azulejo::prelude::*;

@@ -1,6 +1,6 @@
-//! Functions that keep much on the stack, and that a template may call: what the interpreter keeps does not depend on them.
+//! Functions with large stack frames that a template may call: the size of the interpreter's frame does not depend on them.
 //!
-//! This crate's tests are optimized, as rustc then puts what is called into the caller.
+//! This crate's tests are optimized, since only then does rustc inline callees.
 
 use azulejo::prelude::*;
 use azulejo_inlining::{Vm, large};
@@ -41,7 +41,7 @@ template! {
     Op::Return    => (return $a)
 }
 
-/// How many levels a function gets that calls itself by an opcode.
+/// The recursion depth that a function reaches if it calls itself by this opcode.
 fn levels(opcode: Op, stack: usize, limit: usize) -> usize {
     let run = move || {
         let engine: Rc<Engine<Op>> = Rc::new(Engine::<Op>::builder().native_stack(limit).build());

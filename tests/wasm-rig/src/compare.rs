@@ -1,4 +1,4 @@
-//! Runs a plan in the virtual machine, in each of its ways, and says where one differs from the judge.
+//! Runs a plan in the virtual machine, in each of its ways, and reports differences from the judge.
 
 use crate::generate::{self, FUEL_EXPORT};
 use crate::host;
@@ -8,20 +8,20 @@ use azulejo_wasm::{
     Config, Error, FuncType, Instance, Linker, MemoryMode, Module, Store, Tier, Tiers, Trap, Value,
 };
 
-/// How a module is run.
+/// A configuration of the virtual machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Way {
     /// Its name, for messages.
     pub name: &'static str,
     /// The tiers.
     pub tiers: Tiers,
-    /// How accesses beyond the end of memory are found.
+    /// How out-of-bounds accesses are detected.
     pub memory: MemoryMode,
     /// Whether each stage of the compiler is checked.
     pub checks: bool,
 }
 
-/// All ways. With such thresholds a function climbs within few calls, and within loops.
+/// All configurations. The thresholds are so low that a function tiers up after a few calls, and within loops.
 pub const WAYS: [Way; 7] = {
     const fn only(name: &'static str, tier: Tier, memory: MemoryMode) -> Way {
         Way { name, tiers: Tiers::Only(tier), memory, checks: false }
@@ -38,8 +38,8 @@ pub const WAYS: [Way; 7] = {
     ]
 };
 
-/// Decodes a module that the judge refuses. What is asked is only that nothing breaks: the two know different versions of the
-/// language, and so the answer may differ.
+/// Decodes a module that the judge refuses. It only must not crash: the two support different versions of the language, so
+/// their verdicts may differ.
 pub fn decode(bytes: &[u8]) -> Result<(), String> {
     match Module::new(bytes) {
         Ok(_) | Err(Error::Module(_)) => Ok(()),
@@ -47,11 +47,11 @@ pub fn decode(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Room for as many calls within each other as there is fuel for, in an interpreter that was built without optimization.
+/// The stack size: recursion as deep as the fuel allows must fit, in an interpreter that was built without optimization.
 const STACK: usize = 64 << 20;
 
-/// Runs a plan in a module that the judge accepts, on a thread with room for deep calls. One whose start the judge could not
-/// follow is not started.
+/// Runs a plan in a module that the judge accepts, on a thread with a large stack. The module is not instantiated if the
+/// judge gave up on its start function.
 pub fn run(bytes: &[u8], plan: &Plan, judge: &Outcome, way: Way) -> Result<Outcome, String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK);
@@ -79,11 +79,11 @@ fn run_here(bytes: &[u8], plan: &Plan, judge: &Outcome, way: Way) -> Result<Outc
         Err(error) => return Err(format!("instantiate: {error}")),
     };
     outcome.start = Some(Ok(Vec::new()));
-    // A call that the judge gave up might never end: calls may nest deeper here, and call again from there.
+    // A call on which the judge gave up might never end here: recursion may go deeper than in the judge, and may branch.
     let bounded = plan.calls.iter().zip(&judge.calls).take_while(|(_, end)| !Outcome::is_last(end));
     for (call, _) in bounded {
         if let Some(fuel) = store.export(instance, FUEL_EXPORT) {
-            // In a mutated module that export may be of any kind.
+            // A mutated module may export anything by that name.
             let _ = store.set_global(fuel, Value::I32(generate::FUEL as i32));
         }
         outcome.calls.push(make(&mut store, instance, call)?);
@@ -122,7 +122,7 @@ fn make(store: &mut Store, instance: Instance, call: &Call) -> Result<End, Strin
     }
 }
 
-/// How one way's outcome differs from the judge's; `None` if it does not, as far as can be said.
+/// The difference between one way's outcome and the judge's. `None` if they agree as far as they can be compared.
 pub fn difference(judge: &Outcome, own: &Outcome) -> Option<String> {
     if judge.start.as_ref().is_some_and(Outcome::is_last) {
         return None;
@@ -131,7 +131,7 @@ pub fn difference(judge: &Outcome, own: &Outcome) -> Option<String> {
         return Some(format!("start: {:?}, the judge says {:?}", own.start, judge.start));
     }
     for (at, (judge, own)) in judge.calls.iter().zip(&own.calls).enumerate() {
-        // What comes after calls nested too deeply depends on how deep they may nest.
+        // The state after a stack overflow depends on the engine's limit.
         if [judge, own].iter().any(|end| Outcome::is_last(end)) {
             return None;
         }

@@ -1,35 +1,36 @@
 //! Makes a valid module from random numbers, with `wasm-smith`.
 //!
-//! Most modules are of the kind whose addresses and divisors are put in order before use: one whose first access traps says
-//! nothing about the second. NaNs are made canonical by the module itself, so that they are the same everywhere; and
-//! every loop and function counts, and traps when the count is used up.
+//! Most modules bring addresses and divisors into bounds before use: after a trap in the first access, the second would not
+//! be tested. The modules canonicalize NaNs themselves, so that these are the same in all engines. Every loop and function
+//! counts down and traps at zero.
 
 use crate::{host, sections};
 use arbitrary::Unstructured;
 use azulejo_core::random::Random;
 use wasm_smith::{Config, Module};
 
-/// How many loops and calls a call from outside may go through: the global of this name is set to it before each call.
+/// How many loop iterations and calls one call from outside may execute: the global named [`FUEL_EXPORT`] is set to it
+/// before each call.
 pub const FUEL: u32 = 900;
-/// The name of that global.
+/// The name of the fuel global.
 pub const FUEL_EXPORT: &str = "fuel";
 
-/// How many random bytes become one module, at most.
+/// The maximum number of random bytes for one module.
 const MOST_BYTES: usize = 8_000;
 
-/// A module, encoded.
+/// Makes an encoded module.
 pub fn module(random: &mut Random) -> Vec<u8> {
     loop {
         let length = 1000 + random.below(MOST_BYTES - 1000);
         let bytes: Vec<u8> = (0..length).map(|_| random.number() as u8).collect();
-        // What does not become a module of this shape is not worth a look.
+        // Try again if these bytes do not make a module of the required shape.
         if let Some(module) = of_bytes(&bytes, random) {
             return module;
         }
     }
 }
 
-/// The module that these bytes decide, of a kind that random numbers choose.
+/// Makes the module that these bytes determine, with a random configuration.
 pub fn of_bytes(bytes: &[u8], random: &mut Random) -> Option<Vec<u8>> {
     let mut module = Module::new(config(random), &mut Unstructured::new(bytes)).ok()?;
     let fuel = module.ensure_termination(FUEL).ok()?;
@@ -37,7 +38,7 @@ pub fn of_bytes(bytes: &[u8], random: &mut Random) -> Option<Vec<u8>> {
 }
 
 /// The features of WebAssembly 2.0 without vectors, with tail calls and extended constants. Memories and tables have a
-/// greatest size, so that growing fails at the same size everywhere.
+/// maximum size, so that growing fails at the same size in all engines.
 fn config(random: &mut Random) -> Config {
     Config {
         disallow_traps: !random.one_in(6),

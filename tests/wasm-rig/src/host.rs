@@ -1,9 +1,9 @@
-//! Functions of the host that generated modules import: what they give depends on what they are given, and on nothing else.
+//! Host functions that generated modules import. Their results depend on their arguments only.
 
 use crate::plan::Type;
 use wasm_encoder::{EntityType, ImportSection, Module, TypeSection, ValType};
 
-/// The name of the module that they are imported from.
+/// The name of the module that exports them.
 pub const MODULE: &str = "host";
 
 /// A function of the host.
@@ -16,7 +16,8 @@ pub struct Function {
     pub results: &'static [Type],
 }
 
-/// All of them: results of each type, several, none, and more parameters than go into registers.
+/// All host functions. They cover results of each type, several results, no results, and more parameters than fit in
+/// registers.
 pub const FUNCTIONS: [Function; 7] = {
     use Type::{F32, F64, I32, I64};
     const fn new(name: &'static str, parameters: &'static [Type], results: &'static [Type]) -> Function {
@@ -33,7 +34,7 @@ pub const FUNCTIONS: [Function; 7] = {
     ]
 };
 
-/// What a function gives, in bits.
+/// Computes a function's results, as bits.
 pub fn answer(function: &Function, arguments: impl Iterator<Item = u64>, mut give: impl FnMut(usize, u64)) {
     let start = function.name.len() as u64;
     let sum =
@@ -51,7 +52,7 @@ pub fn answer(function: &Function, arguments: impl Iterator<Item = u64>, mut giv
     }
 }
 
-/// A module that imports them all, from which a generator takes imports.
+/// A module that imports all host functions; the generator takes its imports from it.
 pub(crate) fn imports() -> Vec<u8> {
     let (mut types, mut imports) = (TypeSection::new(), ImportSection::new());
     let encoded = |ty: &Type| match ty {

@@ -1,8 +1,9 @@
-//! Writes a module of more than a megabyte: thousands of functions with the bodies that compilers make of ordinary code.
+//! Writes a module of more than a megabyte: thousands of functions with bodies like those that compilers make of ordinary
+//! code.
 //!
 //! Each function takes a depth and a number and mixes the number with locals, globals and memory: nested expressions,
-//! branches, loops that count, switches, calls of other functions while the depth lasts, by name and through the table.
-//! Everything ends, nothing traps, and the result is the same everywhere. The exported `run` enters one function.
+//! branches, counting loops, switches, and calls to other functions until the depth is used up, both direct and through the
+//! table. Everything terminates, nothing traps, and the results are deterministic. The exported `run` enters one function.
 
 use azulejo_core::random::Random;
 use wasm_encoder::{
@@ -15,23 +16,23 @@ use wasm_encoder::{
 mod local {
     pub(super) const DEPTH: u32 = 0;
     pub(super) const NUMBER: u32 = 1;
-    /// Counts loops.
+    /// The loop counter.
     pub(super) const COUNT: u32 = 2;
     pub(super) const INTS: std::ops::Range<u32> = 3..8;
     pub(super) const LONGS: std::ops::Range<u32> = 8..11;
     pub(super) const FLOATS: std::ops::Range<u32> = 11..14;
 }
 
-/// What addresses are cut to; the memory is a page and a little more is added.
+/// The mask for addresses. The memory is one page, and a small offset is added.
 const ADDRESSES: i32 = 0x7ff8;
 
-/// How many functions the table has, a power of two.
+/// The number of functions in the table, a power of two.
 const TABLE: u32 = 64;
 
-/// How deep `run` goes.
+/// The recursion depth of `run`.
 const DEPTH: i32 = 3;
 
-/// A module with so many functions; four hundred bytes each, about.
+/// A module with this many functions, of about four hundred bytes each.
 pub fn module(n_functions: u32) -> Vec<u8> {
     let mut types = TypeSection::new();
     types.ty().function([ValType::I32, ValType::I64], [ValType::I64]);
@@ -90,7 +91,7 @@ impl Writer<'_> {
             (count(local::FLOATS), ValType::F64),
         ]);
         let mut sink = function.instructions();
-        // No local is still the zero that it was: programs that compilers make do not compute with that.
+        // Initialise all locals: compiled programs do not compute with the initial zeros.
         for int in local::INTS {
             sink.local_get(local::NUMBER).i64_const(i64::from(int)).i64_rotl().i32_wrap_i64().local_set(int);
         }
@@ -103,7 +104,7 @@ impl Writer<'_> {
         for _ in 0..4 + self.random.below(8) {
             self.statement(&mut sink, 2);
         }
-        // What every local has become counts.
+        // Mix all locals into the result.
         sink.local_get(local::NUMBER);
         for int in local::INTS {
             sink.local_get(int).i64_extend_i32_s().i64_add();
@@ -131,7 +132,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A statement, with others in it while the nesting lasts.
+    /// A statement, with nested ones while `nesting` allows.
     fn statement(&mut self, sink: &mut InstructionSink<'_>, nesting: u32) {
         match self.random.below(if nesting > 0 { 13 } else { 8 }) {
             0 | 1 => {
@@ -182,7 +183,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A loop that counts to a small number. What is in it neither calls nor loops: the time stays small.
+    /// A loop with a small trip count. Its body neither calls nor loops, so that it runs for a short time.
     fn repeat(&mut self, sink: &mut InstructionSink<'_>) {
         sink.i32_const(1 + self.random.below(4) as i32).local_set(local::COUNT);
         sink.loop_(BlockType::Empty);
@@ -194,7 +195,7 @@ impl Writer<'_> {
         sink.local_get(local::COUNT).i32_const(1).i32_sub().local_tee(local::COUNT).br_if(0).end();
     }
 
-    /// Three cases and what is otherwise, each of which goes to the end.
+    /// A switch of three cases and a default, each of which jumps to the end.
     fn switch(&mut self, sink: &mut InstructionSink<'_>, nesting: u32) {
         for _ in 0..4 {
             sink.block(BlockType::Empty);
@@ -206,7 +207,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A call of some function, while the depth lasts.
+    /// A call of some function, unless the depth is used up.
     fn call(&mut self, sink: &mut InstructionSink<'_>) {
         sink.local_get(local::DEPTH).if_(BlockType::Empty);
         sink.local_get(local::DEPTH).i32_const(1).i32_sub();
@@ -313,7 +314,7 @@ impl Writer<'_> {
                 sink.i64_extend_i32_u();
             }
             2 => {
-                // What is divided by is odd.
+                // The divisor is odd.
                 self.long(sink, depth - 1);
                 self.long(sink, depth - 1);
                 sink.i64_const(1).i64_or().i64_rem_u();
@@ -332,7 +333,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An `f64`; a NaN is the same to all that looks at it here.
+    /// An `f64`. No code here distinguishes NaNs.
     fn float(&mut self, sink: &mut InstructionSink<'_>, depth: u32) {
         if depth == 0 || self.random.one_in(4) {
             match self.random.below(3) {

@@ -1,7 +1,8 @@
-//! The rig of the WebAssembly example: modules made at random, run in every tier and compared with wasmi.
+//! The rig of the WebAssembly example: random modules, run in every tier and compared with wasmi.
 //!
-//! [`generate`] makes modules, [`mutate`] breaks them a little, [`plan`] decides which calls are made, [`oracle`] makes
-//! them in wasmi, [`compare`] in the example; [`session`] does so with many. [`large`] writes the module that compile times are measured with.
+//! [`generate`] makes modules, [`mutate`] mutates them, [`plan`] decides which calls are made, [`oracle`] makes the calls
+//! in wasmi, [`compare`] makes them in the example, and [`session`] does all of it for many modules. [`large`] writes the
+//! module for measuring compile times.
 
 pub mod compare;
 pub mod generate;

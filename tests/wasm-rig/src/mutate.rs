@@ -1,12 +1,12 @@
-//! Breaks a module a little: what comes out is often no module any more, and if it is one, it does something else.
+//! Mutates a module: the result is often not valid, and if it is, it behaves differently.
 //!
-//! A changed byte seldom leaves a module valid, so most changes here put an instruction in the place of another one of the
-//! same shape, or change a byte in the code only.
+//! A random change of a byte seldom leaves a module valid. So most changes here replace an instruction by another one of
+//! the same shape, or change bytes of the code only.
 
 use crate::sections;
 use azulejo_core::random::Random;
 
-/// First and last of ranges of opcodes with the same operands, results and immediates; all are one byte long.
+/// Ranges of opcodes (first and last) with the same operands, results and immediates. All are one byte long.
 const SHAPES: [&[(u8, u8)]; 16] = [
     &[(0x28, 0x28), (0x2c, 0x2f)],
     &[(0x29, 0x29), (0x30, 0x35)],
@@ -47,7 +47,7 @@ pub fn mutate(module: &mut Vec<u8>, random: &mut Random) {
             }
             4 => module.insert(at, random.number() as u8),
             5 => {
-                // A piece of the code over another piece.
+                // Copies a piece of the code over another piece.
                 let length = 1 + random.below(8).min(code.len() - 1);
                 let [from, to] = [(); 2].map(|()| code.start + random.below(code.len() - length + 1));
                 module.copy_within(from..from + length, to);

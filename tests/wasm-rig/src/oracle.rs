@@ -1,4 +1,4 @@
-//! The judge: plans the calls of a module and makes them in wasmi, which interprets, with a bound on what a call may take.
+//! The judge: plans the calls of a module and makes them in wasmi, an interpreter, with a bound on each call's fuel.
 
 use crate::generate::{self, FUEL_EXPORT};
 use crate::host;
@@ -11,20 +11,20 @@ use wasmi::{
     ValType,
 };
 
-/// What one call may take, in wasmi's measure: about one for an instruction.
+/// The fuel of one call, in wasmi's unit: about one per instruction.
 const FUEL: u64 = 500_000;
 
-/// What the judge says of a module.
+/// The judge's results for a module.
 pub struct Judged {
     /// The calls that were made.
     pub plan: Plan,
-    /// What they gave.
+    /// The results of the calls.
     pub outcome: Outcome,
-    /// What each took of the fuel.
+    /// The fuel that each call used.
     pub spent: Vec<u64>,
 }
 
-/// The judge, which is used for many modules.
+/// The judge, which is reused for many modules.
 pub struct Oracle {
     engine: Engine,
     linker: Linker<()>,
@@ -34,7 +34,7 @@ impl Default for Oracle {
     fn default() -> Oracle {
         let mut config = Config::default();
         config.consume_fuel(true);
-        // The features of the example, and no others.
+        // The features that the example supports, and no others.
         config
             .wasm_tail_call(true)
             .wasm_multi_memory(false)
@@ -47,7 +47,7 @@ impl Default for Oracle {
 }
 
 impl Oracle {
-    /// Plans calls and makes them; `None` of a module that is not valid.
+    /// Plans calls and makes them. `None` if the module is not valid.
     pub fn judge(&self, bytes: &[u8], random: &mut Random) -> Option<Judged> {
         let module = Module::new(&self.engine, bytes).ok()?;
         let mut plan = Plan::default();
@@ -67,7 +67,7 @@ impl Oracle {
         Some(self.run(&module, plan))
     }
 
-    /// Makes the calls until one ends all; later ones are struck from the plan.
+    /// Makes the calls until one of them makes further comparison impossible; later ones are removed from the plan.
     fn run(&self, module: &Module, mut plan: Plan) -> Judged {
         let (mut outcome, mut spent) = (Outcome::default(), Vec::new());
         let mut store = Store::new(&self.engine, ());
@@ -83,7 +83,7 @@ impl Oracle {
         outcome.start = Some(Ok(Vec::new()));
         for call in &plan.calls {
             if let Some(fuel) = instance.get_global(&store, FUEL_EXPORT) {
-                // In a mutated module that global may be of any kind.
+                // A mutated module may have a global of any type there.
                 let _ = fuel.set(&mut store, Val::I32(generate::FUEL as i32));
             }
             outcome.calls.push(make(&mut store, instance, call));
@@ -106,7 +106,8 @@ impl Oracle {
     }
 }
 
-/// Why a module does not start; `None` if it cannot be linked. Segments that do not fit are errors of their own kind.
+/// Classifies an instantiation error; `None` if the module cannot be linked. A segment that does not fit has a kind of its
+/// own.
 fn of_start(error: &Error) -> Option<Kind> {
     match error.kind() {
         ErrorKind::TrapCode(code) => Some(kind_of(*code)),

@@ -1,15 +1,15 @@
-//! What can be seen of a module that is instantiated and called: results, traps, memories and globals.
+//! The observable outcome of instantiating and calling a module: results, traps, memories and globals.
 
 use std::fmt;
 
-/// A value, as far as it is compared.
+/// The part of a value that is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Seen {
     /// An integer.
     Int(u64),
-    /// A float's bits; all NaNs are one.
+    /// A float's bits; all NaNs are mapped to one.
     Float(u64),
-    /// A reference, and whether it is null.
+    /// A reference: whether it is null.
     Null(bool),
 }
 
@@ -25,7 +25,7 @@ impl Seen {
     }
 }
 
-/// Why something has no result.
+/// The reason for a trap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `unreachable`.
@@ -34,35 +34,35 @@ pub enum Kind {
     Memory,
     /// A table access, or an indirect call beyond the table's end.
     Table,
-    /// An indirect call of nothing.
+    /// An indirect call of a null reference.
     Null,
-    /// An indirect call of another type.
+    /// An indirect call with the wrong type.
     Signature,
     /// A division by zero.
     DivideByZero,
-    /// A quotient or an integer made of a float that is too large.
+    /// An integer overflow, in a division or in the conversion of a float.
     Overflow,
-    /// An integer made of NaN.
+    /// The conversion of NaN to an integer.
     Conversion,
-    /// How deep calls may nest is each engine's own business, and so what such a call leaves behind.
+    /// A stack overflow. Each engine has its own limit, so the state afterwards differs.
     Stack,
-    /// The judge gave up: the call takes too long.
+    /// The judge gave up, because the call takes too long.
     Fuel,
-    /// Something that no module should be able to cause.
+    /// An error that no module should be able to cause.
     Other,
 }
 
-/// How a call ended.
+/// The result of a call.
 pub type End = Result<Vec<Seen>, Kind>;
 
-/// All that was seen.
+/// Everything observable about a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
-    /// What became of the module itself: `None` if it is not valid or cannot be linked.
+    /// The result of instantiation: `None` if the module is not valid or cannot be linked.
     pub start: Option<End>,
-    /// What each call gave.
+    /// The result of each call.
     pub calls: Vec<End>,
-    /// The sizes of the exported memories, and hashes of what is in them.
+    /// The sizes of the exported memories, and hashes of their contents.
     pub memories: Vec<(usize, u64)>,
     /// The exported globals.
     pub globals: Vec<Seen>,
@@ -74,7 +74,7 @@ impl Outcome {
         matches!(end, Err(Kind::Stack | Kind::Fuel | Kind::Other))
     }
 
-    /// What is in a memory, as a number (FNV-1a, over words).
+    /// The hash of a memory's contents (FNV-1a, over words).
     pub fn hash(bytes: &[u8]) -> u64 {
         bytes.chunks(8).fold(0xcbf2_9ce4_8422_2325, |hash, chunk| {
             let mut word = [0; 8];

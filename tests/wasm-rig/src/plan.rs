@@ -1,4 +1,5 @@
-//! Which exported functions are called, in which order and with which arguments: decided once, the same for all engines.
+//! The plan of calls: which exported functions are called, in which order and with which arguments. It is made once, for
+//! all engines.
 
 use azulejo_core::random::Random;
 
@@ -13,13 +14,13 @@ pub enum Type {
     F32,
     /// An `f64`.
     F64,
-    /// A reference, which is null.
+    /// A null function reference.
     Func,
-    /// The same.
+    /// A null external reference.
     Extern,
 }
 
-/// A call from outside: of an export, with arguments as bits.
+/// A call of an export from outside, with arguments as bits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Call {
     /// The export.
@@ -28,7 +29,7 @@ pub struct Call {
     pub arguments: Vec<(Type, u64)>,
 }
 
-/// What the judge found in a module that it accepts.
+/// The judge's plan for a module that it accepts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Plan {
     /// The calls in their order.
@@ -39,14 +40,14 @@ pub struct Plan {
     pub globals: Vec<String>,
 }
 
-/// How often a module's functions are called, at most.
+/// The maximum number of calls for one module.
 const MOST_CALLS: usize = 24;
 
-/// Integers at which something changes.
+/// Integers at which an operation's behaviour changes.
 const EDGES: [u64; 12] =
     [0, 1, 2, 7, 31, 32, 63, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x7fff_ffff_ffff_ffff, 1 << 63];
 
-/// Floats at which something changes.
+/// Floats at which an operation's behaviour changes.
 const FLOATS: [f64; 12] = [
     0.0,
     -0.0,
@@ -62,7 +63,7 @@ const FLOATS: [f64; 12] = [
     f64::NAN,
 ];
 
-/// Plans calls of functions with these names and parameters, each at least once while there is room.
+/// Plans calls of functions with these names and parameters. Each is called at least once, up to [`MOST_CALLS`] calls.
 pub fn calls(functions: &[(String, Vec<Type>)], random: &mut Random) -> Vec<Call> {
     if functions.is_empty() {
         return Vec::new();

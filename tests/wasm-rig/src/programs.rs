@@ -1,4 +1,4 @@
-//! The C programs of the example, with the results that they must give.
+//! The C programs of the example, with their expected results.
 
 use azulejo_core::random::Random;
 
@@ -17,16 +17,16 @@ const MODULES: &[(&str, &[u8])] = modules! {
     "sha256" "machine" "threaded" "words" "life"
 };
 
-/// A program with what it computes.
+/// A program with its expected results.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
     /// Its name.
     pub name: &'static str,
-    /// The module; `run`, which it exports, takes an `i32` and gives an `i64`.
+    /// The module. Its export `run` takes an `i32` and returns an `i64`.
     pub module: &'static [u8],
     /// A small argument, for tests, and the result.
     pub few: (i32, i64),
-    /// A larger one, for benchmarks.
+    /// A larger argument, for benchmarks, and the result.
     pub many: (i32, i64),
 }
 
@@ -49,7 +49,7 @@ pub fn all() -> Vec<Program> {
     rows.map(program).collect()
 }
 
-/// One of the modules.
+/// A random module.
 pub fn any(random: &mut Random) -> &'static [u8] {
     MODULES[random.below(MODULES.len())].1
 }

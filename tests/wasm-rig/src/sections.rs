@@ -1,15 +1,15 @@
-//! Sections of an encoded module: where one is, and one more export.
+//! Sections of an encoded module: finds one, and adds an export.
 
 use std::ops::Range;
 
-/// The numbers of sections.
+/// The ids of sections.
 pub(crate) const EXPORTS: u8 = 7;
 pub(crate) const CODE: u8 = 10;
 
-/// In an export: it is a global.
+/// The kind of an export that is a global.
 const GLOBAL: u8 = 3;
 
-/// Where what is in a section is, the first with this number; cut where the module ends.
+/// The range of the contents of the first section with this id, clamped to the module's end.
 pub(crate) fn find(module: &[u8], section: u8) -> Option<Range<usize>> {
     let mut at = 8;
     loop {
@@ -23,7 +23,7 @@ pub(crate) fn find(module: &[u8], section: u8) -> Option<Range<usize>> {
     }
 }
 
-/// Exports a global by a name that is not taken. The module has exports.
+/// Exports a global by a name that is not in use. The module must have an export section.
 pub(crate) fn export_global(module: &[u8], name: &str, global: u32) -> Option<Vec<u8>> {
     let section = find(module, EXPORTS)?;
     let (count, first) = number(module, section.start)?;
@@ -34,7 +34,7 @@ pub(crate) fn export_global(module: &[u8], name: &str, global: u32) -> Option<Ve
     exports.extend_from_slice(name.as_bytes());
     exports.push(GLOBAL);
     put_number(&mut exports, global);
-    // The size in front of the section is as many bytes as there are between the number and the content.
+    // The section's size stands between its id and its contents, and takes one to five bytes.
     let size = (0..5).map(|length| section.start - 1 - length).find(|at| {
         module[*at - 1] == EXPORTS && number(module, *at).is_some_and(|(_, end)| end == section.start)
     })?;
@@ -45,7 +45,7 @@ pub(crate) fn export_global(module: &[u8], name: &str, global: u32) -> Option<Ve
     Some(changed)
 }
 
-/// A number (LEB128), and where it ends.
+/// Decodes a number (LEB128); returns the number and its end.
 fn number(bytes: &[u8], mut at: usize) -> Option<(u32, usize)> {
     let (mut number, mut shift) = (0u32, 0);
     loop {

@@ -1,8 +1,8 @@
-//! The fuzzer: module after module, generated or mutated, until there are enough, with a line for every one that differs.
+//! The fuzzer: generates or mutates modules until there are enough, and prints a line for every one that differs.
 //!
-//! In: `--modules N`, `--seed N`, `--seconds N`, `--only N` (the module with this number alone, written to a file),
-//! `--file FILE` (that module, which a reducer made smaller). Out: whether all ways agree with the judge. A module is
-//! decided by the seed and its number alone.
+//! In: `--modules N`, `--seed N`, `--seconds N`, `--only N` (runs only the module with this number, and writes it to a
+//! file), `--file FILE` (runs that module, for a reducer). Out: whether all ways agree with the judge. The seed and a
+//! module's number determine the module.
 
 use crate::compare::{self, WAYS};
 use crate::oracle::{Judged, Oracle};
@@ -11,13 +11,13 @@ use azulejo_core::random::Random;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A module that takes this long hangs: the judge bounds what calls may take.
+/// A module that takes this long hangs, since the judge bounds the work of calls.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// How many modules that differ are told before the session ends.
+/// The session ends after this many failures.
 const MOST_FAILURES: usize = 20;
 
-/// What was asked for.
+/// The options on the command line.
 struct Options {
     modules: u64,
     seed: u64,
@@ -50,20 +50,20 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
     Ok(options)
 }
 
-/// What the modules of a session were.
+/// Counts of a session's modules and calls.
 #[derive(Default, Debug)]
 pub struct Tally {
-    /// All.
+    /// All modules.
     pub modules: u64,
-    /// Those that the judge accepted.
+    /// Modules that the judge accepted.
     pub valid: u64,
     /// Calls that were compared.
     pub calls: u64,
-    /// Those of them that returned.
+    /// Compared calls that returned.
     pub returned: u64,
 }
 
-/// The module with a number: one in three is a mutated one, or a mutated program.
+/// The module with a number: of six, one is a mutated generated module and one a mutated program.
 pub fn module(seed: u64, number: u64) -> (Vec<u8>, Random) {
     let mut random = Random::new(seed.wrapping_mul(0x1_0000_0001).wrapping_add(number));
     let bytes = match number % 6 {
@@ -86,7 +86,7 @@ pub fn module(seed: u64, number: u64) -> (Vec<u8>, Random) {
 pub fn check(oracle: &Oracle, bytes: &[u8], random: &mut Random, tally: &mut Tally) -> Result<(), String> {
     tally.modules += 1;
     let Some(Judged { plan, outcome, .. }) = oracle.judge(bytes, random) else {
-        // Refused by all, or at least without a crash.
+        // The example may refuse the module or accept it, but must not crash.
         return compare::decode(bytes);
     };
     tally.valid += 1;
@@ -102,7 +102,7 @@ pub fn check(oracle: &Oracle, bytes: &[u8], random: &mut Random, tally: &mut Tal
     Ok(())
 }
 
-/// Ends the process when a module takes too long.
+/// Aborts the process when a module takes too long.
 fn watch(number: &'static AtomicU64) {
     std::thread::spawn(move || {
         let mut last = (0, Instant::now());
@@ -119,7 +119,7 @@ fn watch(number: &'static AtomicU64) {
     });
 }
 
-/// Runs a session; false if something differs.
+/// Runs a session. Returns whether all modules agreed.
 pub fn session(words: impl Iterator<Item = String>) -> Result<bool, String> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let options = options(words)?;

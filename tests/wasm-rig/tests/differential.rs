@@ -1,5 +1,5 @@
-//! Generated modules, mutated ones and the programs do in every tier what they do in wasmi. `cargo xtask wasm-fuzz` does so with
-//! more of them.
+//! Generated modules, mutated modules and the C programs do the same in every tier as in wasmi. `cargo xtask wasm-fuzz`
+//! tests more of them.
 
 use azulejo_core::random::Random;
 use azulejo_wasm_rig::compare::{self, WAYS};
@@ -7,7 +7,7 @@ use azulejo_wasm_rig::oracle::{Judged, Oracle};
 use azulejo_wasm_rig::session::{self, Tally};
 use azulejo_wasm_rig::{large, programs};
 
-/// Few: the compilers are not optimized in tests.
+/// Only a few modules, since the compilers are not optimized in tests.
 #[test]
 fn modules_do_the_same_everywhere() {
     let (oracle, mut tally) = (Oracle::default(), Tally::default());
@@ -20,7 +20,7 @@ fn modules_do_the_same_everywhere() {
     assert!(tally.valid > 30 && tally.returned > 60, "{tally:?}");
 }
 
-/// The judge agrees with the compiler of C.
+/// The judge's results for the C programs agree with the C compiler's.
 #[test]
 fn the_judge_knows_the_programs() {
     for program in programs::all() {
@@ -30,7 +30,7 @@ fn the_judge_knows_the_programs() {
     }
 }
 
-/// A module of thousands of functions does the same in all tiers.
+/// A module with hundreds of functions does the same in all tiers.
 #[test]
 fn the_large_module_does_the_same_everywhere() {
     let bytes = large::module(300);
@@ -42,13 +42,14 @@ fn the_large_module_does_the_same_everywhere() {
     }
 }
 
-/// A function that faults and also hands its place on: the table of instructions that it reads lies beyond the memory.
+/// A function that both faults and makes tail calls: the table of instructions that it reads is moved beyond the memory's
+/// end.
 #[test]
 fn a_fault_beside_a_tail_call_is_a_trap() {
     let threaded =
         programs::all().into_iter().find(|program| program.name == "threaded").expect("it is there");
     let mut bytes = threaded.module.to_vec();
-    // The address of that table.
+    // The address of the table.
     let constant = [0x41, 0x80, 0x80, 0x84, 0x80, 0x00];
     let at = bytes.windows(6).position(|window| window == constant).expect("the linker wrote it in full");
     bytes[at + 5] = 2;

@@ -1,10 +1,10 @@
-//! The generators give what they are for: modules that are valid, and calls that do something.
+//! The generators meet their goals: valid modules, and calls that do some work.
 
 use azulejo_core::random::Random;
 use azulejo_wasm_rig::outcome::Outcome;
 use azulejo_wasm_rig::{generate, large, mutate, oracle::Judged, oracle::Oracle};
 
-/// Few calls trap before anything was computed; many return, and some write memory.
+/// Few calls trap before they did any work; many return, and some write memory.
 #[test]
 fn most_calls_do_something() {
     let oracle = Oracle::default();
@@ -29,7 +29,7 @@ fn most_calls_do_something() {
     assert!(changed > 30, "{changed} of 300 modules changed their memory");
 }
 
-/// Of mutated modules some are still valid, and some are not.
+/// Some mutated modules are still valid, and some are not.
 #[test]
 fn some_mutated_modules_are_valid() {
     let oracle = Oracle::default();
