@@ -1,4 +1,5 @@
-//! A function that says how many arguments it takes: the other registers are zero wherever it starts, and nowhere else.
+//! Functions that declare how many arguments they take: all other registers are zero when the function is called, and only
+//! then.
 
 #![allow(deprecated, reason = "programs name different registers where templates read inputs late")]
 
@@ -10,7 +11,7 @@ enum Op {
         dst: InOut<i64>,
         a: In<i64>,
     },
-    /// Leaves compiled code behind what it wrote, and the interpreter does all of it again.
+    /// Writes `dst` and exits; then the interpreter executes the whole bytecode again.
     Climb {
         dst: InOut<i64>,
         to: In<i64>,
@@ -41,8 +42,8 @@ fn r<T: From<u32>>(register: u32) -> T {
     register.into()
 }
 
-/// What a function with four registers gives for an argument, which it must give in every tier, called from outside and by
-/// another function, often enough that it tiers up.
+/// The result of a function with four registers for an argument. It must be the same in every tier, for calls from outside
+/// and from another function, which are often enough to tier up.
 fn result(code: &[Op], argument: i64) -> i64 {
     let run = |engine: Engine<Op>| {
         let function = engine.define("f", Code::from(code).with_arguments(1), 4).expect("it is right");

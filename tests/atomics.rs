@@ -1,5 +1,5 @@
-//! Atomic accesses in every tier: what they give and leave, from several threads at once, and that nothing else that touches
-//! memory goes past them.
+//! Atomic accesses in every tier: their results and effects, also with several threads at once, and that no other memory
+//! access is moved past them.
 
 #![allow(deprecated, reason = "programs name different registers where templates read inputs late")]
 
@@ -13,7 +13,8 @@ fn tiers() -> impl Iterator<Item = Tier> {
     TIERS.into_iter().filter(|tier| *tier == Tier::Interpreter || azulejo::can_compile().is_ok())
 }
 
-/// Each operator on one type, through an address alone and with an offset, and what it gives and leaves.
+/// Each operator on one type, through an address alone and with an offset, with the expected result and the expected
+/// memory.
 macro_rules! of_type {
     ($module:ident $ty:ident) => {
         rows! { $module $ty
@@ -41,7 +42,7 @@ macro_rules! of_type {
             ExchangeBehind (xor (atomic_cas (addr $p 16) $a $b $ty seq_cst) (add $a $b))
                 |old, a, b| (old ^ a.wrapping_add(b), if old == a { b } else { old });
             ExchangeSame (atomic_cas $p $a $a $ty relaxed) |old, _a, _b| (old, old);
-            // What was stored before is changed, and seen behind it.
+            // The store before takes effect first, and the load behind sees the change.
             Between (do (store $p $a $ty) (discard (atomic_add $p $b $ty relaxed)) (load $p $ty))
                 |_old, a, b| (a.wrapping_add(b), a.wrapping_add(b));
             Before (do (store $p $a $ty) (let: (($seen (atomic_load $p $ty relaxed))) (do (store $p $b $ty) $seen)))
@@ -83,11 +84,11 @@ macro_rules! rows {
                     for (old, a, b) in values.iter().flat_map(|old| {
                         values.iter().flat_map(move |a| values.map(|b| (*old, *a, b)))
                     }) {
-                        // Of what is around it nothing changes.
+                        // The surrounding memory does not change.
                         let mut cells = [0x7777_7777_7777_7777u64; 4];
                         let at = if is_behind { 2 } else { 0 };
                         let place = cells.as_mut_ptr().wrapping_add(at).cast::<$ty>();
-                        // SAFETY: it is one of the cells.
+                        // SAFETY: the place is inside the cells.
                         unsafe { place.write(old) };
                         let around = cells[at] ^ old as u64;
                         let address = cells.as_mut_ptr().cast::<$ty>();
@@ -131,7 +132,7 @@ enum Op {
         p: In<*mut u64>,
         bits: In<u64>,
     },
-    /// Takes a lock, or sees that somebody has it.
+    /// Takes a lock, or sees that it is taken.
     Lock {
         dst: Out<u32>,
         p: In<*mut u64>,
@@ -217,7 +218,7 @@ template! {
     Op::Return       => (return $a)
 }
 
-/// Runs functions at once, each on a thread with an engine of its own and in the tier that is said; what they return.
+/// Runs functions concurrently, each on a thread with its own engine, in the given tier. Returns their results.
 fn at_once(functions: &[(Tier, Vec<Op>, [u64; 4])]) -> Vec<u64> {
     let start = Barrier::new(functions.len());
     std::thread::scope(|scope| {
@@ -239,7 +240,7 @@ fn at_once(functions: &[(Tier, Vec<Op>, [u64; 4])]) -> Vec<u64> {
     })
 }
 
-/// Memory that threads share, far enough apart.
+/// Memory for threads to share, in separate cells.
 fn shared() -> Vec<AtomicU64> {
     (0..16).map(|_| AtomicU64::new(0)).collect()
 }
@@ -271,7 +272,7 @@ fn nothing_that_threads_add_is_lost() {
     assert!(ends.iter().all(|end| *end == ROUNDS), "{ends:?}");
     let all = functions.len() as u64 * ROUNDS;
     let found: Vec<u64> = memory[..5].iter().map(|cell| cell.load(Ordering::Relaxed)).collect();
-    // An even number of flips leaves nothing.
+    // An even number of flips cancels out.
     assert_eq!(found, [all & 0xff, all & 0xffff, all, all, 0]);
 }
 
@@ -287,7 +288,7 @@ fn a_lock_keeps_others_out() {
         let code = vec![
             take(taken, p),
             Op::JumpIf { a: taken.into(), to: Label(0) },
-            // Not atomic: only the lock makes it right.
+            // The increment is not atomic, so only the lock makes the result right.
             Op::Increment { p: p.into() },
             Op::Unlock { p: p.into() },
             Op::Next { n: n.into(), most: most.into(), to: Label(0) },
@@ -301,7 +302,7 @@ fn a_lock_keeps_others_out() {
     }
 }
 
-/// One notes a number and then publishes it. Whoever sees it published sees it noted.
+/// One thread writes a number and then publishes it. A thread that sees the published number also sees the written one.
 #[test]
 fn what_was_released_is_there_for_who_acquires() {
     const ROUNDS: u64 = 200_000;
@@ -327,7 +328,8 @@ fn what_was_released_is_there_for_who_acquires() {
     }
 }
 
-/// Two threads each store a number and then look at what the other has stored. In one order for all, one of them sees it.
+/// Two threads each store a number and then load the other's. In sequentially consistent order at least one of them sees
+/// the other's store.
 #[test]
 fn stores_and_loads_in_one_order_for_all() {
     const ROUNDS: u64 = 50_000;

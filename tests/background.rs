@@ -1,4 +1,4 @@
-//! Functions that are compiled on another thread while they run.
+//! Functions that are compiled on a background thread while they run.
 
 #[cfg(target_os = "linux")]
 mod children;
@@ -31,7 +31,7 @@ fn engine() -> Engine<Op> {
     Engine::<Op>::builder().background(true).thresholds(5, 50).build()
 }
 
-/// Counts `n` down and adds all numbers up, some work in between.
+/// Counts `n` down and sums up all numbers, with `work` additions in each iteration.
 fn sum(work: usize) -> Vec<Op> {
     let mut code = vec![Op::Const { dst: 1.into(), value: Imm(0) }];
     code.push(Op::Add { dst: 1.into(), a: 1.into(), b: 0.into() });
@@ -56,7 +56,7 @@ fn fib(f: u32) -> Vec<Op> {
     ]
 }
 
-/// Calls until the optimizer's code is there, and says whether it came.
+/// Calls until the optimizer's code is installed, or a minute has passed. Returns whether the code was installed.
 fn tier_up(engine: &Engine<Op>, function: FunctionId, call: impl Fn()) -> bool {
     let end = Instant::now() + Duration::from_secs(60);
     while engine.tier(function) < Tier::Optimizer && Instant::now() < end {
@@ -77,7 +77,7 @@ fn hot_functions_tier_up_while_they_run() {
     let sums = || assert_eq!(engine.call::<_, i64>(loops, &mut (), (100i64,)), Ok(5050));
     let fibs = || assert_eq!(engine.call::<_, i64>(calls, &mut (), (11i64,)), Ok(89));
     assert!(tier_up(&engine, calls, fibs));
-    // The loop has code of its own; calls count on until there is some for the whole function.
+    // The loop gets code of its own first. Calls keep counting until the whole function has code.
     assert!(tier_up(&engine, loops, sums));
     (0..50).for_each(|_| sums());
     (0..50).for_each(|_| fibs());
@@ -88,7 +88,7 @@ fn nobody_waits_for_the_compiler() {
     if azulejo::can_compile().is_err() {
         return;
     }
-    // Compiling this takes the optimizer some time, and running it once takes none.
+    // Compiling this function takes the optimizer some time, but running it once takes almost none.
     let engine = engine();
     let long = engine.define("long", sum(20_000), 2).expect("it is right");
     let start = Instant::now();
@@ -104,7 +104,7 @@ fn nobody_waits_for_the_compiler() {
         calls += 1;
     }
     assert!(engine.tier(long) == Tier::Optimizer, "{calls} calls");
-    // It is called while it is compiled. (How long a call takes depends on what else the machine does.)
+    // The function was called while it was compiled. (A bound on the longest call would depend on the machine's load.)
     assert!(calls > 56, "{calls} calls, the longest {longest:?}, compiling {compiling:?}");
 }
 
@@ -117,17 +117,17 @@ fn what_is_thrown_away_meanwhile_stays_away() {
         let engine = engine();
         let function = engine.define("f", sum(300), 2).expect("it is right");
         let call = || assert_eq!(engine.call::<_, i64>(function, &mut (), (9i64,)), Ok(45));
-        // Now it is being compiled, or about to be.
+        // The function is now being compiled, or waits for that.
         (0..10 + rounds).for_each(|_| call());
         engine.discard(function).expect("it is there");
         assert_eq!(engine.tier(function), Tier::Interpreter);
         call();
         assert!(engine.tier(function) <= Tier::Baseline);
-        // And an engine may end while its thread works.
+        // An engine may be dropped while its thread works.
     }
 }
 
-/// What waits and is not wanted any more is not compiled.
+/// A function that was discarded or removed while it waited is not compiled.
 #[test]
 fn what_is_thrown_away_leaves_the_queue() {
     if azulejo::can_compile().is_err() {
@@ -140,7 +140,7 @@ fn what_is_thrown_away_leaves_the_queue() {
             assert_eq!(engine.call::<_, i64>(function, &mut (), (2i64,)), Ok(3));
         }
     };
-    // While this one is compiled, the others wait.
+    // The others wait while this one is compiled.
     hot(long);
     for at in 0..30 {
         let function = engine.define("short", sum(2), 2).expect("it is right");
@@ -153,12 +153,12 @@ fn what_is_thrown_away_leaves_the_queue() {
     let last = engine.define("last", sum(2), 2).expect("it is right");
     let call = |function| assert_eq!(engine.call::<_, i64>(function, &mut (), (2i64,)), Ok(3));
     assert!(tier_up(&engine, last, || call(last)) && tier_up(&engine, long, || call(long)));
-    // One or two ways into each of the two.
+    // The two remaining functions have one or two entries each.
     let compiled = engine.stats().optimizer.compiled;
     assert!(compiled <= 6, "{compiled} times");
 }
 
-/// More functions are hot at once than may wait: all tier up, and what waits takes little memory.
+/// More functions become hot at once than the queue can hold: all tier up, and the queue takes little memory.
 #[test]
 #[cfg(target_os = "linux")]
 fn many_functions_tier_up_with_little_memory() {
@@ -174,7 +174,7 @@ fn many_functions_tier_up_with_little_memory() {
             kib.trim().trim_end_matches(" kB").parse::<u64>().expect("it is a number")
         };
         let work = || {
-            // What other tests have at this moment.
+            // The memory that other tests use at the moment.
             let before = kib("VmRSS:");
             let builder = Engine::<Op>::builder().background(background).thresholds(5, 50);
             let engine: Engine<Op> = builder.build();

@@ -1,4 +1,4 @@
-//! Which calls led to a failure: the same in every tier, and in every mixture of tiers.
+//! Backtraces of failures: the chain of calls is the same in every tier, and in every mixture of tiers.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -44,7 +44,7 @@ enum Op {
     Leave {
         a: In<i64>,
     },
-    /// A Rust function that calls the engine, and goes on if that fails.
+    /// Calls a Rust function that calls the engine again, and ignores its failure.
     Again {
         dst: Out<i64>,
         a: In<i64>,
@@ -99,12 +99,12 @@ fn r<T: From<u32>>(register: u32) -> T {
     register.into()
 }
 
-/// How an engine runs functions, besides with which of these budgets.
+/// The tiers in which an engine runs functions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Way {
     Only(Tier),
     Climbing,
-    /// Each function in a tier that its number decides.
+    /// The seed and the function's number determine the tier of each function.
     Mixed(usize),
 }
 
@@ -119,7 +119,7 @@ struct Machine {
 impl Machine {
     fn new(way: Way, code: &[Vec<Op>], native_stack: usize) -> Machine {
         let builder: Builder = Engine::<Op>::builder().backtraces(true).native_stack(native_stack);
-        // SAFETY: the memory is as large as what accesses are compared with says.
+        // SAFETY: the size that accesses are compared with is the memory's size.
         let builder = unsafe { builder.guards(true) };
         let builder = match way {
             Way::Only(tier) => builder.only(tier),
@@ -147,7 +147,8 @@ impl Machine {
         }
     }
 
-    /// Calls the first function; how that ends, and the backtrace by numbers of functions.
+    /// Calls the first function. Returns the result, the backtrace with the functions' numbers, and how many frames were
+    /// left out.
     fn run(&mut self, a: i64) -> (Result<i64, Error>, Vec<(u32, u32)>, usize) {
         let engine = Rc::clone(&self.vm.engine);
         let result = engine.call(self.functions[0], &mut self.vm, (a,));
@@ -161,7 +162,7 @@ fn ways() -> impl Iterator<Item = Way> {
     only.chain([Way::Climbing]).chain((0..27).map(Way::Mixed))
 }
 
-/// Calls the next function, then returns.
+/// Calls a function, then returns.
 fn call(f: u32) -> Vec<Op> {
     vec![Op::Leave { a: r(0) }, Op::Call { dst: r(0), f: Imm(f), a: r(0) }, Op::Return { a: r(0) }]
 }
@@ -192,7 +193,7 @@ fn a_trap_tells_who_called() {
 fn a_fault_tells_who_called() {
     let load = vec![Op::Load { dst: r(1), at: r(0) }, Op::Return { a: r(1) }];
     fails(&[call(1), call(2), load], 0x10_0001, &[(2, 0), (1, 1), (0, 1)]);
-    // A function that does not return.
+    // A function that makes a tail call instead of returning.
     let jump = Op::JumpPositive { a: r(0), to: Label(0) };
     let load = vec![Op::Load { dst: r(1), at: r(0) }, jump, Op::Tail { f: Imm(1), a: r(0) }];
     fails(&[call(1), load], 0x10_0000, &[(1, 0), (0, 1)]);
@@ -281,7 +282,7 @@ fn what_succeeds_leaves_the_last_failure() {
     }
 }
 
-/// Functions that call later ones, some of which fail: all tiers tell what the interpreter tells.
+/// Functions that call later ones, some of which fail: the backtrace in every tier is the interpreter's.
 #[test]
 fn random_programs_tell_the_same() {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

@@ -1,5 +1,5 @@
-//! What the baseline compiler makes of bytecode: operands of every width, from fields and from the operand stack; loop
-//! heads that count, wherever they are; and bytecode of several types in turn.
+//! Code of the baseline compiler: operands of every width, from fields and from the operand stack; counting loop heads at
+//! every position; and one compiler for bytecodes of several types.
 
 #![allow(deprecated, reason = "programs name different registers where templates read inputs late")]
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
@@ -185,7 +185,7 @@ extern "C" fn weigh(
 mod other {
     use azulejo::prelude::*;
 
-    /// As many opcodes, but others.
+    /// Another bytecode with as many opcodes.
     #[derive(Bytecode, Clone, Copy, Debug)]
     pub(super) enum Op {
         Return(Imm<u8>, In<i64>),
@@ -286,7 +286,7 @@ fn a_value_at_hand_is_so_on_the_ways_only_on_which_nobody_wrote_it() {
     }
 }
 
-/// Constants that go to the stack in halves: none has the upper half of another.
+/// Wide constants are passed on the stack in two halves; each must get its own upper half.
 #[test]
 fn wide_constants_are_told_apart_in_both_halves() {
     let mut random = azulejo_core::random::Random::new(1);
@@ -309,11 +309,11 @@ fn operands_on_the_stack_are_where_they_were_put() {
     let mut frame = [1000, 2, 3, 0, 0, 0, 0, 0];
     // 2 - 3 * 8 = -22, and 1000 + 22 * 8
     assert_eq!(run(&mut compiler(), &code, &mut frame), Status::Returned(1176));
-    // What was handed over to be popped is not there.
+    // Values that were popped from registers were never written to the operand stack.
     assert_eq!(frame[..6], [1000, 2, 3, 1176, 1000, 2]);
 }
 
-/// Loop heads before, at and behind the borders of the runs in which bytecode is planned, and one inside another.
+/// Loop heads before, at and behind the boundaries of the runs in which bytecode is planned; and nested loops.
 #[test]
 fn loops_count_wherever_they_start() {
     let mut compiler = compiler();
@@ -321,7 +321,7 @@ fn loops_count_wherever_they_start() {
     let less = |a: u32, b: u32, to: usize| Op::Less { a: a.into(), b: b.into(), to: Label(to as u32) };
     for outer in (0..6).chain(60..68).chain(124..132) {
         for inner in [outer, outer + 1, outer + 2, outer + 63, outer + 64, outer + 65] {
-            // Register 2 goes up to register 3, and that up to register 0.
+            // Register 2 counts up to register 3, and register 3 up to register 0.
             let mut code = vec![Op::I8 { dst: 1.into(), value: Imm(1) }; inner];
             code.extend([add(2, 1), less(2, 3, inner), add(3, 1), less(3, 0, outer)]);
             code.push(Op::Return { a: 2.into() });
@@ -336,7 +336,7 @@ fn loops_count_wherever_they_start() {
                 // SAFETY: the frame has the slots that the code uses; it is entered at its start and at loop heads.
                 match unsafe { compiled.enter(std::ptr::null_mut(), frame.as_mut_ptr(), at) } {
                     Status::Exited { at: head } => {
-                        // Enough for this head, but not for the next one.
+                        // The new budget is enough for this head, but not for the next one.
                         assert_eq!(budget.replace(1), -1);
                         heads.push(head as usize);
                         at = head;
@@ -345,7 +345,7 @@ fn loops_count_wherever_they_start() {
                 }
             };
             assert_eq!(end, Status::Returned(7), "{outer} {inner}");
-            // Three times around the outer loop, and five times, once and once around the inner one.
+            // The outer loop has three iterations, in which the inner one has five, one and one.
             let expected = [outer, inner, inner, inner, inner, inner, outer, inner, outer, inner];
             let expected = if inner == outer { &[outer; 7][..] } else { &expected };
             assert_eq!(heads, expected, "{outer} {inner}");

@@ -1,7 +1,8 @@
-//! Calls with any number and mix of arguments in both conventions: the callee sees each argument in its place.
+//! Calls with any number and mix of arguments in both conventions: the callee gets each argument in the right place.
 //!
-//! Arguments are values in any order and more than once, constants, and what is used again behind the call; the
-//! callee's address is a constant or one more value among them. Then the callee looks at its callers and panics: the
+//! Arguments are values in any order, some of them repeated, constants, and values that are live across the call. The
+//! callee's address is a constant or one of the values. The callee then unwinds through its callers and panics: the
+//! unwinder must restore the registers of the frame that called compiled code, and the panic must pass through.
 //! unwinder finds the registers of the frame that called compiled code as they were, and the panic passes.
 #![cfg(target_arch = "x86_64")]
 
@@ -26,11 +27,11 @@ use std::cell::RefCell;
 mod callers;
 
 thread_local! {
-    /// What the callee was given.
+    /// The arguments that the callee got.
     static SEEN: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What callees return, as an integer; as a float it is converted.
+/// The result of all callees, as an integer; a float result is converted from it.
 const RESULT: i64 = 4711;
 
 trait Bits {
@@ -55,7 +56,7 @@ struct Callee {
     signature: Signature,
 }
 
-/// A function of each convention for each list of types, which notes what it was given.
+/// A function of each convention for each list of types. It records its arguments.
 macro_rules! callees {
     ($( ($($arg:ident: $ty:ident),*) -> $ret:ident; )*) => {
         vec![$(
@@ -107,8 +108,8 @@ fn callees() -> Vec<Callee> {
 const LOADED: usize = 26;
 const TYPES: [Type; 4] = [Type::I64, Type::I32, Type::F64, Type::F32];
 
-/// A call with random arguments, and the bits each should have. All values are used behind the call again: the
-/// sum of the integers comes back in slot 30, so that they have to live across it.
+/// A graph that makes a call with random arguments, and the expected bits of each argument. All values are live across the
+/// call: the sum of the integers is stored to slot 30.
 fn function(callee: &Callee, random: &mut Random, frame: &mut [u64; 32]) -> (Graph, Vec<u64>) {
     let mut graph = Graph::new(Vocabulary::BUILTIN);
     let block = graph.add_block();
@@ -118,7 +119,7 @@ fn function(callee: &Callee, random: &mut Random, frame: &mut [u64; 32]) -> (Gra
     let mut values: Vec<(Node, Type, u64)> = Vec::new();
     for (at, content) in frame.iter_mut().enumerate().take(LOADED) {
         let ty = TYPES[at % TYPES.len()];
-        // Small numbers, whose floats are no NaN.
+        // The numbers are small, so that no float is NaN.
         *content = ty.truncate(random.number() >> 20);
         let address = slot(&mut graph, at);
         let value = graph.push(block, Op::LOAD, Sig { from: Type::Void, ty }, &[address], 0, 0);
@@ -164,7 +165,7 @@ fn function(callee: &Callee, random: &mut Random, frame: &mut [u64; 32]) -> (Gra
     (graph, expected)
 }
 
-/// Wherever the system puts programs and their memory.
+/// Runs the test without address space randomisation, since the distances between code and callees differ then.
 #[test]
 #[cfg(target_os = "linux")]
 fn callees_see_their_arguments_without_address_space_randomisation() {
@@ -174,7 +175,7 @@ fn callees_see_their_arguments_without_address_space_randomisation() {
         command.arg("-R");
         command
     };
-    // Containers may forbid it.
+    // Containers may forbid that.
     if !without().arg("true").status().is_ok_and(|status| status.success()) {
         eprintln!("not tested: setarch -R does not work here");
         return;
@@ -185,8 +186,8 @@ fn callees_see_their_arguments_without_address_space_randomisation() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// Narrow arguments fill 32 bits by their sign where a convention is stated; a function is free to rely on that, as one
-/// that says it takes more than the template passes. Without a convention nothing above their own bits is looked at.
+/// Narrow arguments are extended to 32 bits by their sign if the convention is stated. A callee may rely on that, even one
+/// with wider parameters than the template passes. Without a stated convention, the bits above an argument are ignored.
 #[test]
 fn narrow_arguments_are_extended() {
     use azulejo::prelude::*;
@@ -219,7 +220,7 @@ fn narrow_arguments_are_extended() {
     ];
     for code in code {
         let function = engine.define("narrow", code, 6).expect("the code is right");
-        // What is above the bits that are passed is not zero.
+        // The bits above those that are passed are not all zero.
         for [a, b, c, d] in
             [[0x1ff_u64, 0x1ff, 0x1_ffff, 0x1_ffff], [!0, !0, !0, !0], [0x7f, 0x80, 0x7fff, 0x8000]]
         {
@@ -247,8 +248,8 @@ fn callees_see_their_arguments() {
     let mut scratch = emit::Scratch::default();
     let (mut schedule, mut tiles, mut ranges) = (Schedule::default(), TileList::default(), Ranges::default());
     let (mut assignment, mut code) = (Assignment::default(), Code::default());
-    // Code in a region is unwound by the region's table, code with pages of its own by its own. Calls have a short form in
-    // the first memories. The last functions keep the frame pointer.
+    // Code in a region is unwound by the region's table, code with pages of its own by a table of its own. Calls have a
+    // short form in the first memories. The functions in the last memory keep the frame pointer.
     let memories = [CodeMemory::new, CodeMemory::far, CodeMemory::by_page, CodeMemory::new]
         .map(|new| new(&azulejo::x64::MACHINE, 1 << 20));
     let memories = memories.map(|memory| memory.expect("this system runs code"));
@@ -279,7 +280,7 @@ fn callees_see_their_arguments() {
             );
             let installed = memory.install(&code.finished()).expect("there is room for one");
             type Entry = extern "sysv64-unwind" fn(*mut (), *mut u64, *const ()) -> Exit;
-            // SAFETY: the code follows this convention, touches the frame alone, and calls `callee` as it is.
+            // SAFETY: the code follows this convention, accesses only the frame, and calls `callee` with its own signature.
             let entry = unsafe { core::mem::transmute::<*const u8, Entry>(installed.address()) };
             let before = frame;
             let exit = entry(core::ptr::null_mut(), frame.as_mut_ptr(), core::ptr::null());
@@ -302,7 +303,7 @@ fn callees_see_their_arguments() {
                 third: context,
             };
             let keeps_pointer = options.frame_pointers.then_some(installed.size());
-            // SAFETY: the code is a function that touches the frame alone.
+            // SAFETY: the code is a function that accesses only the frame.
             unsafe { callers::check(run, keeps_pointer, &report) };
         }
     }

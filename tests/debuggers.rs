@@ -1,7 +1,7 @@
-//! GDB and perf get through compiled code and know its functions by their names.
+//! GDB and perf unwind through compiled code and know its functions by their names.
 //!
-//! This is a program of its own and not run by the test harness, so that `main` is at the bottom of the stack: run without
-//! arguments it starts GDB and perf on itself. What is not installed or not permitted is skipped, with the reason.
+//! This is a program without the test harness, so that `main` is at the bottom of the stack. Without arguments it starts
+//! GDB and perf on itself. A tool that is not installed or not permitted is skipped, with the reason.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod checks {
@@ -9,7 +9,7 @@ mod checks {
     use std::process::{Command, Output};
     use std::rc::Rc;
 
-    /// Set in the process that is looked at: what it does.
+    /// Set in the debuggee: the name of its scenario.
     const DEBUGGEE: &str = "AZULEJO_TEST_DEBUGGEE";
 
     struct Vm {
@@ -37,14 +37,14 @@ mod checks {
         Op::Return   => (return $a)
     }
 
-    /// Where GDB stops.
+    /// The breakpoint in the innermost call.
     #[unsafe(no_mangle)]
     #[inline(never)]
     extern "C-unwind" fn azulejo_test_stop(value: i64) {
         std::hint::black_box(value);
     }
 
-    /// Where GDB stops when everything is compiled.
+    /// The breakpoint after everything was compiled.
     #[unsafe(no_mangle)]
     #[inline(never)]
     extern "C" fn azulejo_test_ready() {
@@ -60,7 +60,7 @@ mod checks {
         register.into()
     }
 
-    /// Calls `middle` while so many values are alive.
+    /// Executes `middle` while this many values are live.
     fn busy(values: u32, middle: &[Op]) -> Vec<Op> {
         let mut code = Vec::new();
         for at in 0..values {
@@ -74,7 +74,7 @@ mod checks {
         code
     }
 
-    /// The process that is looked at: `main` calls `outer_lines`, that calls `inner_words`, and that stops.
+    /// The debuggee: `main` calls `outer_lines`, which calls `inner_words`, which stops.
     pub(super) fn debuggee(what: &str) {
         let builder = Engine::<Op>::builder();
         let engine = Rc::new(match what {
@@ -104,7 +104,7 @@ mod checks {
                 define("outer_lines", busy(3, &[Op::Inner { dst: r(1), a: r(0) }])),
             ),
         };
-        // Code that is gone again is not known any more.
+        // The tools must not know discarded code any more.
         let gone = define("never_seen", busy(1, &[]));
         engine.discard(gone).expect("it is the engine's");
         let mut vm = Vm { engine: Rc::clone(&engine), inner };
@@ -122,7 +122,7 @@ mod checks {
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
     }
 
-    /// What GDB prints when it does what a script says.
+    /// The output of GDB for a script; `None` if GDB cannot be run.
     fn gdb(what: &str, script: &str) -> Option<String> {
         let file = std::env::temp_dir().join(format!("azulejo-{}.gdb", std::process::id()));
         std::fs::write(&file, script).expect("a file can be written");
@@ -139,7 +139,7 @@ mod checks {
         }
     }
 
-    /// The names are in this order.
+    /// Checks that the text contains the names in this order.
     fn assert_order(text: &str, names: &[&str]) {
         let mut rest = text;
         for name in names {
@@ -160,7 +160,7 @@ mod checks {
         let names = ["azulejo_test_stop", "inner_words", "enter", "outer_lines", "enter", "main ()"];
         assert_order(&backtrace, &names);
         assert!(!backtrace.contains("never_seen") && !backtrace.contains("Backtrace stopped"), "{backtrace}");
-        // By its name a function can be taken apart and stopped in.
+        // A function can be disassembled by its name, and it can have a breakpoint.
         let script = "
             break azulejo_test_ready
             run
@@ -177,8 +177,8 @@ mod checks {
         let stop = text.lines().find(|line| line.starts_with("Breakpoint 2, "));
         assert!(stop.is_some_and(|line| line.ends_with(" in inner_words ()")), "{text}");
         assert_order(&text, &["#0", "in inner_words ()", "#1"]);
-        // From every instruction of the inner function, its prologue and epilogue too, and then of its callers. (GDB reads
-        // expressions as Rust once it stands in a function that it knows to be Rust.)
+        // Step through every instruction of the inner function, including its prologue and epilogue, and then through its
+        // callers. (GDB parses expressions as Rust once it stops in a function that it knows to be Rust.)
         let script = "
             break azulejo_test_ready
             run
@@ -196,7 +196,7 @@ mod checks {
         ";
         let text = gdb(what, script).expect("gdb was there before");
         let mut steps: Vec<&str> = text.split("STEP\n").skip(1).collect();
-        // At the end the program may have left `main`, for who called that.
+        // The last steps may be in the caller of `main`.
         if let Some(end) = steps.iter().position(|step| !step.contains("main ()")) {
             assert!(steps[end].contains("_start"), "{}", steps[end]);
             steps.truncate(end);
@@ -211,7 +211,7 @@ mod checks {
         }
     }
 
-    /// A profile of a loop in compiled code names the function, and finds who called it.
+    /// A profile of a loop in compiled code names the function and its caller.
     fn perf_gets_through() {
         let file = std::env::temp_dir().join(format!("azulejo-{}.perf", std::process::id()));
         let record = Command::new("perf")
@@ -229,7 +229,7 @@ mod checks {
         let script = Command::new("perf").args(["script", "-F", "ip,sym", "-i"]).arg(&file).output();
         let _ = std::fs::remove_file(&file);
         let script = text(&script.expect("perf was there before"));
-        // One sample a paragraph, the innermost frame first.
+        // Each paragraph is a sample, with the innermost frame first.
         let callers = script.split("\n\n").filter_map(|sample| {
             let mut frames = sample.lines();
             frames.find(|frame| frame.contains("inner_words"))?;
@@ -251,7 +251,7 @@ mod checks {
         std::env::temp_dir().join(format!("azulejo-dump-{starter}"))
     }
 
-    /// A profile of a loop knows which bytecode each sample is in, and shows bytecode as source.
+    /// A profile of a loop knows the bytecode of each sample, and shows bytecode as source lines.
     fn perf_knows_bytecodes() {
         let starter = std::process::id();
         let directory = std::env::temp_dir().join(format!("azulejo-dump-{starter}"));
@@ -283,7 +283,7 @@ mod checks {
         let of_lines: Vec<&str> =
             samples.filter_map(|pair| pair[1].rsplit_once(".txt:").map(|(_, line)| line.trim())).collect();
         assert!(of_lines.len() > 20, "{inject}\n{script}");
-        // The loop is the bytecodes 3 and 4, which stand in lines 4 and 5.
+        // The loop consists of the bytecodes 3 and 4, which are in lines 4 and 5.
         let in_loop = of_lines.iter().filter(|line| ["4", "5"].contains(line)).count();
         assert!(in_loop * 10 > of_lines.len() * 9, "{of_lines:?}");
         let annotated = perf(&["annotate", "--stdio", "-l", "-s", "inner_words"], &with_code);
@@ -306,7 +306,7 @@ mod checks {
     }
 
     pub(super) fn main() {
-        // As the test harness takes its arguments: what to list or to run.
+        // Handles the arguments of the test harness that list or filter tests.
         let words: Vec<String> = std::env::args().skip(1).collect();
         let is_filtered = |word: &String| !word.starts_with('-') && !"debuggers".contains(word.as_str());
         if words.iter().any(|word| word == "--list") || words.iter().any(is_filtered) {

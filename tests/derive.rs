@@ -1,4 +1,5 @@
-//! What `derive(Bytecode)` tells of an enum, and that the interpreter's loop runs what opcodes mean.
+//! The description of an enum that `derive(Bytecode)` makes, and the interpreter's loop, which runs the meanings of
+//! opcodes.
 
 use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER, Semantics};
 use azulejo::__private::core::ir::template::Template;
@@ -44,11 +45,11 @@ fn operands_are_bits() {
     assert_eq!(many.operands()[..4], [3 | 4 << 32, 1 | 2 << 32, 5, 9]);
 }
 
-/// The bytes of an operand's field, so many.
+/// The first `N` bytes of an operand's field, as a number.
 fn field<const N: usize>(op: &Op, operand: usize) -> u64 {
     let at = Op::OFFSETS[op.opcode()][operand] as usize;
     assert!(at + N <= size_of::<Op>());
-    // SAFETY: the field is in the opcode, and has so many bytes.
+    // SAFETY: the field is inside the opcode, and has at least `N` bytes.
     let bytes: [u8; N] = unsafe { (&raw const *op).cast::<u8>().add(at).cast::<[u8; N]>().read() };
     bytes.iter().rev().fold(0, |value, byte| value << 8 | *byte as u64)
 }
@@ -73,7 +74,7 @@ fn operands_are_where_it_is_told() {
 
 macro_rules! meaning {
     ($number:literal, |$op:ident, $machine:ident, $stack:ident| $run:expr) => {
-        // SAFETY: nothing compiles these; the interpreter runs `run` only.
+        // SAFETY: this opcode is never compiled; the interpreter only calls `run`.
         unsafe impl Semantics<$number> for Op {
             const TEMPLATE: &'static Template = &Template { steps: &[], blocks: 1, guarded: None };
             unsafe fn run($op: &Op, $machine: &Machine<'_, ()>, _: u32, $stack: *mut u64) -> Flow {
@@ -116,7 +117,7 @@ meaning!(4, |_op, machine, _stack| {
 meaning!(5, |_op, _machine, _stack| Flow::Next);
 meaning!(6, |_op, _machine, _stack| Flow::Trap(azulejo::__private::core::vocab::Trap::User(3)));
 
-/// What is made for opcodes is called like them, and warned of no more than they are.
+/// The generated items are named after the opcodes, and must not cause style warnings beyond the enum's own.
 #[deny(nonstandard_style)]
 mod named_in_another_style {
     use azulejo::prelude::*;
@@ -155,7 +156,7 @@ mod named_in_another_style {
 
 #[test]
 fn the_interpreter_runs_until_the_end() {
-    // Register 0 counts, slot 1 is the bottom of the operand stack.
+    // Register 0 is the counter, and slot 1 the bottom of the operand stack.
     let code = [
         Op::Set { dst: 0.into(), value: Imm(3) },
         Op::Push(Push::new(), Imm(0.5)),

@@ -1,5 +1,5 @@
-//! Faults that are no business of compiled code: they come to whoever handled them before, and end the process if that is
-//! the system. Each case is a process of its own.
+//! Faults that do not belong to compiled code are passed on to the previous handler, and end the process if that is the
+//! system's. Each case is a process of its own.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -18,7 +18,7 @@ enum Op {
         dst: Out<i64>,
         at: In<u32>,
     },
-    /// What a wrong template would do.
+    /// A load without a bounds check, as from a wrong template.
     Wild {
         dst: Out<i64>,
         at: In<u64>,
@@ -40,7 +40,7 @@ struct Vm {
 /// A wild access, on purpose.
 fn read(at: u64) -> i64 {
     let at: *const i64 = std::ptr::with_exposed_provenance(at as usize);
-    // SAFETY: there is none.
+    // SAFETY: none; the fault is the purpose of the test.
     unsafe { at.read_volatile() }
 }
 
@@ -56,16 +56,16 @@ fn r<T: From<u32>>(register: u32) -> T {
     register.into()
 }
 
-/// An engine for each tier with machine code, and memory for what it runs.
+/// An engine for each compiled tier, and memory for the functions to access.
 fn engines() -> (Vec<Engine<Op>>, Reserved) {
     let engines = [Tier::Baseline, Tier::Optimizer].map(|tier| {
-        // SAFETY: the memory is as large as 32 bits can name.
+        // SAFETY: the memory's reserved addresses cover all 32-bit offsets.
         unsafe { Engine::<Op>::builder().guards(true) }.only(tier).build()
     });
     (engines.into(), Reserved::new(1 << 16, (1 << 32) + (1 << 16)).expect("there is room"))
 }
 
-/// Some loads, the last of which traps.
+/// Runs some loads, the last of which trap.
 fn traps() {
     let (engines, memory) = engines();
     for engine in engines {
@@ -83,7 +83,7 @@ fn traps() {
     }
 }
 
-/// Runs an opcode that reads where nothing is.
+/// Runs an opcode that reads from an unmapped address.
 fn wild(op: fn(Out<i64>, In<u64>) -> Op, tier: usize) {
     let (mut engines, memory) = engines();
     let engine = engines.swap_remove(tier);
@@ -96,23 +96,23 @@ fn wild(op: fn(Out<i64>, In<u64>) -> Op, tier: usize) {
 const WHERE: u64 = 0x10;
 
 fn handle(signal: c_int, handler: usize, flags: c_int) {
-    // SAFETY: all of it are numbers, and an address that may be missing.
+    // SAFETY: all fields are numbers or nullable pointers, for which zero is valid.
     let nothing: libc::sigaction = unsafe { std::mem::zeroed() };
     let action = libc::sigaction { sa_sigaction: handler, sa_flags: flags, ..nothing };
-    // SAFETY: the handler takes what the flags say, and only leaves or counts.
+    // SAFETY: the handler has the signature that the flags ask for, and only exits or counts.
     assert_eq!(unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) }, 0);
 }
 
 extern "C" fn leave_by_one(signal: c_int) {
-    // SAFETY: a signal handler may do that.
+    // SAFETY: `_exit` is async-signal-safe.
     unsafe { libc::_exit(40 + signal) }
 }
 
 extern "C" fn leave_by_three(signal: c_int, info: *const c_int, context: *const c_void) {
-    // SAFETY: the system gives what `siginfo_t` says: the address stands at its third word of 64 bits.
+    // SAFETY: the system passes a `siginfo_t`, whose third 64-bit word is the faulting address.
     let address = unsafe { info.cast::<u64>().add(2).read() };
     let is_right = address == WHERE && !context.is_null();
-    // SAFETY: as above.
+    // SAFETY: `_exit` is async-signal-safe.
     unsafe { libc::_exit(if is_right { 60 + signal } else { 1 }) }
 }
 
@@ -122,7 +122,7 @@ extern "C" fn count(_: c_int) {
     COUNTED.fetch_add(1, Ordering::Relaxed);
 }
 
-/// What each case does, and how it ends: by this signal, or with this status.
+/// The name of a case, its code, and its expected end: an exit status, or a signal as the error.
 type Case = (&'static str, fn(), Result<c_int, c_int>);
 
 const CASES: [Case; 15] = [
@@ -195,7 +195,7 @@ const CASES: [Case; 15] = [
         || {
             handle(SIGSEGV, 1, 0);
             traps();
-            // SAFETY: it is ignored.
+            // SAFETY: the signal is ignored.
             unsafe { libc::raise(SIGSEGV) };
             traps();
         },
@@ -206,7 +206,7 @@ const CASES: [Case; 15] = [
         || {
             handle(SIGBUS, 0, 0);
             traps();
-            // SAFETY: it ends the process.
+            // SAFETY: the signal ends the process, as intended.
             unsafe { libc::raise(SIGBUS) };
         },
         Err(SIGBUS),
@@ -216,7 +216,7 @@ const CASES: [Case; 15] = [
         || {
             handle(SIGBUS, count as *const () as usize, 0);
             traps();
-            // SAFETY: it is counted.
+            // SAFETY: the handler counts the signal.
             (0..3).for_each(|_| _ = unsafe { libc::raise(SIGBUS) });
             assert_eq!(COUNTED.load(Ordering::Relaxed), 3);
             traps();
@@ -228,7 +228,7 @@ const CASES: [Case; 15] = [
         || {
             handle(SIGSEGV, count as *const () as usize, libc::SA_RESETHAND);
             traps();
-            // SAFETY: it is counted, and then the system's.
+            // SAFETY: the handler counts the first signal, and the second is handled by the system.
             (0..2).for_each(|_| _ = unsafe { libc::raise(SIGSEGV) });
         },
         Err(SIGSEGV),
@@ -273,7 +273,7 @@ fn ended(status: ExitStatus) -> Result<c_int, c_int> {
     status.code().ok_or_else(|| status.signal().expect("it ended by one of the two"))
 }
 
-/// Threads fault, each in functions of its own that come and go, and none waits for another or takes its traps.
+/// Several threads fault, each in its own functions, which are discarded again. No thread takes another one's traps.
 #[test]
 fn threads_fault_at_the_same_time() {
     if std::env::var(VARIABLE).is_ok() {
@@ -312,10 +312,10 @@ fn a_thread_without_a_stack_for_handlers_gets_one() {
     let thread = std::thread::spawn(|| {
         let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
         let mut now = none;
-        // SAFETY: nothing runs on the stack that this thread had.
+        // SAFETY: nothing runs on the thread's signal stack.
         unsafe { libc::sigaltstack(&none, std::ptr::null_mut()) };
         traps();
-        // SAFETY: it is only asked.
+        // SAFETY: this only reads the current signal stack.
         unsafe { libc::sigaltstack(std::ptr::null(), &mut now) };
         assert!(now.ss_flags & libc::SS_DISABLE == 0 && now.ss_size >= 16 << 10);
     });

@@ -1,4 +1,4 @@
-//! A crate that forbids `unsafe` has bytecode and templates all the same, calls among them: what the macros write is not
+//! A crate that forbids `unsafe` can have bytecode, templates and calls nevertheless: the `unsafe` code is the macros', not
 //! the crate's.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! A process that is copied: parent and child each have their own code from then on.
+//! A process that forks: parent and child each have their own code afterwards.
 
 #![cfg(unix)]
 
@@ -22,18 +22,18 @@ enum Op {
     Return { a: In<i64> },
 }
 
-/// What [`split_in_code`] left: a child, in the parent.
+/// The context of functions. In the parent, it gets the child that [`split_in_code`] made.
 #[derive(Default)]
 struct Vm {
     start: usize,
     size: u64,
     child: Option<children::Child>,
     is_child: bool,
-    /// What the child waits for.
+    /// The pipe on which the child waits.
     signal: Option<PipeReader>,
 }
 
-/// Makes a child in the middle of compiled code. It goes on when the parent lets it.
+/// Forks in the middle of compiled code. The child continues when the parent lets it.
 fn split_in_code(vm: &mut Vm, value: i64) -> i64 {
     vm.child = split();
     vm.is_child = vm.child.is_none();
@@ -58,7 +58,7 @@ template! {
 
 const TIERS: [Tier; 2] = [Tier::Baseline, Tier::Optimizer];
 
-/// `n + value`, with as many constants before as make the code so long.
+/// `n + value`, behind `work` constants that make the code longer.
 fn plus(value: i64, work: usize) -> Vec<Op> {
     let mut code: Vec<Op> =
         (0..work).map(|at| Op::Const { dst: 1.into(), value: Imm(at as i64 * 0x1234_5678_9abc) }).collect();
@@ -72,7 +72,7 @@ fn call(engine: &Engine<Op>, function: FunctionId, n: i64) -> i64 {
     engine.call(function, &mut Vm::default(), (n,)).expect("it returns")
 }
 
-/// Throws code away and makes other code, which is put where that was.
+/// Discards code and compiles new functions, whose code takes its place.
 fn replace(engine: &Engine<Op>, tier: Tier, old: &[FunctionId], value: i64) -> Vec<FunctionId> {
     old.iter().for_each(|function| engine.discard(*function).expect("it is there"));
     let make = |at: usize| {
@@ -84,7 +84,7 @@ fn replace(engine: &Engine<Op>, tier: Tier, old: &[FunctionId], value: i64) -> V
     (0..old.len()).map(make).collect()
 }
 
-/// Functions and their code.
+/// An engine, and functions with code.
 fn made(tier: Tier, count: usize) -> (Engine<Op>, Vec<FunctionId>) {
     let engine = Engine::<Op>::builder().only(tier).code_bytes(1 << 16).build();
     let define = |at: usize| engine.define("old", plus(1000, at % 3), 2).expect("it is right");
@@ -93,7 +93,7 @@ fn made(tier: Tier, count: usize) -> (Engine<Op>, Vec<FunctionId>) {
     (engine, functions)
 }
 
-/// The two ends of a pipe on which one process waits for the other.
+/// A pipe on which one process waits for the other.
 struct Signal(PipeReader, PipeWriter);
 
 impl Signal {
@@ -125,7 +125,7 @@ fn what_a_child_compiles_is_not_the_parents() {
         };
         child(work).join();
         assert!(functions.iter().all(|function| call(&engine, *function, 1) == 1001));
-        // And so does the parent; and a child's child.
+        // The same holds for new code in the parent, and in a grandchild.
         work();
         child(|| child(work).join()).join();
         work();
@@ -175,7 +175,7 @@ fn a_child_made_in_compiled_code_goes_on_in_it() {
         let outer = engine.define("outer", &outer[..], 1).expect("it is right");
         let functions = [inner, outer];
         functions.iter().for_each(|function| engine.compile_in(*function, tier).expect("there is room"));
-        // Once without a child, so that all the code is there that a call needs.
+        // A first run, whose child ends at once, makes all the code that the call needs.
         let mut vm = Vm::default();
         let result: Result<i64, Error> = engine.call(outer, &mut vm, (1i64,));
         let check = |result: Result<i64, Error>| assert_eq!(result, Ok(42));
@@ -193,7 +193,7 @@ fn a_child_made_in_compiled_code_goes_on_in_it() {
             }),
             Some(child) => {
                 check(result);
-                // There is other code now where the child is.
+                // The parent now has new code at the addresses where the child still runs the old code.
                 replace(&engine, tier, &functions, 3000);
                 writer.write_all(&[1]).expect("the child reads it");
                 child.join();
@@ -202,7 +202,7 @@ fn a_child_made_in_compiled_code_goes_on_in_it() {
     }
 }
 
-/// Calls until the optimizer's code is there.
+/// Calls until the optimizer's code is installed.
 fn tier_up(engine: &Engine<Op>, function: FunctionId) {
     for _ in 0..1_000_000 {
         if engine.tier(function) == Tier::Optimizer {
@@ -219,21 +219,21 @@ fn a_child_has_no_thread_that_compiles_and_starts_one_of_its_own() {
     if azulejo::can_compile().is_err() {
         return;
     }
-    // Each child is made at another moment of what the thread does.
+    // In each round the background thread is in another state when the process forks.
     for round in 0..20 {
         let engine = Engine::<Op>::builder().background(true).thresholds(5, 50).build();
         let define = |_| engine.define("f", plus(1000, 200), 2).expect("it is right");
         let functions: Vec<FunctionId> = (0..8).map(define).collect();
-        // Some are compiled, one is being compiled, and some wait.
+        // Some functions are compiled, one is being compiled, and some wait.
         tier_up(&engine, functions[0]);
         for function in &functions {
             (0..60 + round).for_each(|_| assert_eq!(call(&engine, *function, 1), 1001));
         }
         let children = [
             child(|| functions.iter().for_each(|function| tier_up(&engine, *function))),
-            // (The engine is nobody else's in this process.)
+            // (This process has its own copy of the engine.)
             child(|| {
-                // SAFETY: the child ends before the engine would be dropped again.
+                // SAFETY: the child ends before the engine would be dropped a second time.
                 drop(unsafe { std::ptr::read(&engine) });
             }),
         ];
@@ -242,7 +242,7 @@ fn a_child_has_no_thread_that_compiles_and_starts_one_of_its_own() {
     }
 }
 
-/// Calls a function that reads out of bounds, and one that does not.
+/// Calls a function once in bounds and once out of bounds.
 fn check_faults(engine: &Engine<Op>, function: FunctionId, memory: &Reserved) {
     let mut vm =
         Vm { start: memory.start().expose_provenance(), size: memory.accessible() as u64, ..Vm::default() };
@@ -251,9 +251,9 @@ fn check_faults(engine: &Engine<Op>, function: FunctionId, memory: &Reserved) {
     assert_eq!(past, Err(Error::Trap { trap: Trap::User(1), at: 0 }));
 }
 
-/// An engine whose code may fault, and a function of it.
+/// An engine with guards, and a function that may fault.
 fn guarded() -> (Engine<Op>, FunctionId) {
-    // SAFETY: who calls these functions gives addresses that lie in what is reserved.
+    // SAFETY: callers of the function pass addresses inside the reserved memory.
     let engine: Engine<Op> = unsafe { Engine::<Op>::builder().guards(true) }.build();
     let code = vec![Op::Load { dst: 0.into(), at: 0.into() }, Op::Return { a: 0.into() }];
     let function = engine.define("load", code, 1).expect("it is right");
@@ -267,7 +267,7 @@ fn no_lock_of_another_thread_stays_taken_in_a_child() {
     }
     let page = azulejo::memory::page_size();
     let memory = Reserved::new(page, 1 << 30).expect("there is room");
-    /// Ends the threads, whatever happens.
+    /// Stops the threads when it is dropped, also by a panic.
     struct Over<'a>(&'a AtomicBool);
     impl Drop for Over<'_> {
         fn drop(&mut self) {
@@ -277,7 +277,7 @@ fn no_lock_of_another_thread_stays_taken_in_a_child() {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let _over = Over(&is_over);
-        // Code comes and goes all the time, and so do regions for it.
+        // These threads compile and discard code all the time, and map and unmap regions for it.
         for _ in 0..2 {
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
@@ -305,7 +305,7 @@ fn no_lock_of_another_thread_stays_taken_in_a_child() {
     });
 }
 
-/// Where the system has no memory for a copy, each goes on with the code there is, and puts nothing in its place.
+/// If the system has no memory for a copy of the code, both processes keep the existing code, and neither overwrites it.
 #[test]
 #[cfg(target_os = "linux")]
 fn without_room_for_a_copy_both_have_the_code_there_is() {
@@ -316,7 +316,7 @@ fn without_room_for_a_copy_both_have_the_code_there_is() {
         for tier in TIERS {
             let (engine, functions) = made(tier, 20);
             let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-            // SAFETY: the system reads and writes the limit. What this process has, it keeps.
+            // SAFETY: the system reads and writes the limit. A lower limit does not affect existing mappings.
             unsafe {
                 libc::getrlimit(libc::RLIMIT_AS, &mut limit);
                 libc::setrlimit(libc::RLIMIT_AS, &libc::rlimit { rlim_cur: 1 << 16, ..limit });
@@ -347,7 +347,8 @@ fn without_room_for_a_copy_both_have_the_code_there_is() {
     child(work).join();
 }
 
-/// A child may be made in the middle of an interruption by a thread that it does not have. It can be interrupted, too.
+/// A process may fork while another thread interrupts the program; that thread does not exist in the child. The child can
+/// be interrupted, too.
 #[test]
 fn a_child_made_while_others_interrupt_waits_for_nobody() {
     let engine: Engine<Op> = Engine::<Op>::builder().build();

@@ -1,5 +1,5 @@
-//! Forms of the template language that reach into Rust or save a detour: types that come from a Rust macro, constants of a
-//! macro's parameters, addresses of statics, helpers with `bool` and references that may be missing, flags that are chosen,
+//! Forms of the template language that use Rust items or shorten templates: types passed to a Rust macro, constants of a
+//! macro's parameters, addresses of statics, helpers with `bool` and nullable references, flags as results of conditionals,
 //! and outputs that are read again. Each runs in every tier.
 
 use azulejo::prelude::*;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 const TIERS: [Tier; 3] = [Tier::Interpreter, Tier::Baseline, Tier::Optimizer];
 
-/// Runs a function in each tier, with the same arguments and a context of its own.
+/// Runs a function in each tier, with the same arguments and a new context for each run.
 fn in_all_tiers<B: Bytecode, R: azulejo::Slot + Debug>(
     code: &[B],
     registers: u32,
@@ -18,7 +18,7 @@ fn in_all_tiers<B: Bytecode, R: azulejo::Slot + Debug>(
 ) -> Vec<R> {
     let run = |tier| {
         let engine: Engine<B> = Engine::<B>::builder().only(tier).build();
-        // Each value is read once, which gives the baseline something to hand on.
+        // Each value of the last register is read once, so baseline code can keep it in a machine register.
         let code = Code::from(code).with_temporaries(registers - 1);
         let function = engine.define("f", code, registers).expect("the code is right");
         engine.call(function, &mut context(), args).expect("it ends")
@@ -26,7 +26,7 @@ fn in_all_tiers<B: Bytecode, R: azulejo::Slot + Debug>(
     TIERS.into_iter().map(run).collect()
 }
 
-/// Types of operands, and a whole operand, that a Rust macro was given.
+/// Operand types, and a whole operand, that are passed to a Rust macro.
 mod fragments {
     use super::*;
 
@@ -209,13 +209,13 @@ fn floats_are_true_or_false() {
     }
 }
 
-/// Also where the next bytecode takes what was stored from a machine register, and nothing is written to its slot.
+/// This also works if the next bytecode takes the stored value from a machine register and its slot is not written.
 #[test]
 fn what_was_stored_is_read_again() {
     let stored = |dst, other, a| Op::Stored { dst: r(dst), other: r(other), a: r(a) };
     check(stored(2, 0, 1), (4, 0), 25);
     check(stored(0, 2, 1), (4, 0), 5);
-    // The other one may be the same register: what is stored last stays.
+    // Both outputs may be the same register; then the last store counts.
     check(stored(0, 0, 1), (4, 0), 25);
     let context = || Vm { first: 0, second: 0, found: 0 };
     for (op, expected) in [(stored(3, 0, 1), 5), (stored(0, 3, 1), 25)] {

@@ -1,4 +1,4 @@
-//! Accesses within bounds that are checked, or that fault instead: the same results, traps and effects in every tier.
+//! Accesses with bounds checks, and accesses that fault instead: the same results, traps and effects in every tier.
 
 #![cfg(unix)]
 
@@ -81,19 +81,19 @@ template! {
     Op::Store64  => unsafe (within (^inside $at $offset 8) 14 (store (^place $at $offset) $value i64))
     Op::StoreF32 => unsafe (within (^inside $at $offset 4) 15 (store (^place $at $offset) $value f32))
     Op::StoreF64 => unsafe (within (^inside $at $offset 8) 16 (store (^place $at $offset) $value f64))
-    // A constant that no instruction stores at once.
+    // No single instruction stores this constant.
     Op::StoreK   => unsafe (within (^inside $at $offset 8) 17 (store (^place $at $offset) (const 0x1122334455667788 i64) i64))
-    // Only one of the bytes that are loaded is wanted.
+    // Only one of the loaded bytes is used.
     Op::Low      => unsafe (ucast (within (^inside $at $offset 8) 18 (load (^place $at $offset) i64)) u8)
     Op::AddTo    => unsafe (let: (($sum (add (within (^inside $at $offset 8) 19 (load (^place $at $offset) i64)) $value)))
         (within (^inside $at $offset 8) 20 (store (^place $at $offset) $sum i64)))
-    // Two that may fault, and one instruction that could have done either.
+    // Two loads that may fault. An instruction could take either of them as its memory operand.
     Op::Both     => unsafe (add
         (within (^inside $a 0 8) 21 (load (^place $a 0) i64))
         (within (^inside $b 0 8) 22 (load (^place $b 0) i64)))
     Op::Forget   => unsafe (discard (within (^inside $at 0 4) 23 (load (^place $at 0) i32)))
     Op::Place    => unsafe (^place $at 0)
-    // In baseline code the place is at hand, so the access is what there is first of this bytecode.
+    // In baseline code `$place` is in a register already, so the access is the first instruction of this bytecode.
     Op::Follow   => unsafe (within (ule (add (sub $place (^memory)) 8) (load (addr (tc) (&offset_of Vm, size)) u64)) 24
         (load $place i64))
     Op::Note     => (callv note (arglist (carg (tc) ptr) (carg $a i64)))
@@ -102,10 +102,10 @@ template! {
     Op::ReturnF  => (return $a)
 }
 
-/// What can be touched of the memory.
+/// The size of the accessible memory.
 const SIZE: u64 = 1 << 16;
 
-/// Memory behind which all faults that bytecode can name.
+/// Memory whose inaccessible part covers all addresses that bytecode can compute.
 struct Memory(Reserved);
 
 impl Memory {
@@ -117,7 +117,7 @@ impl Memory {
     }
 
     fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: it can be touched, and is nobody else's while this is borrowed.
+        // SAFETY: these bytes are accessible, and borrowed from the memory.
         unsafe { std::slice::from_raw_parts_mut(self.0.start(), self.0.accessible()) }
     }
 
@@ -126,10 +126,10 @@ impl Memory {
     }
 }
 
-/// Every way to run functions, with and without comparisons.
+/// An engine for every way to run functions, with and without bounds checks.
 fn engines() -> Vec<(&'static str, Engine<Op>)> {
     let builder = || Engine::<Op>::builder().checks(true);
-    // SAFETY: tests run functions on memory behind which all faults.
+    // SAFETY: behind the accessible memory, all addresses that functions can compute fault.
     let guarded = || unsafe { builder().guards(true) };
     vec![
         ("interpreter", builder().only(Tier::Interpreter).build()),
@@ -150,7 +150,8 @@ fn r<T: From<u32>>(register: u32) -> T {
     register.into()
 }
 
-/// An access by an opcode, as a function of an address and a value; the access is bytecode 1.
+/// Functions of an address and a value that access memory by one opcode, which is bytecode 1; with the size of the access
+/// and the code of its trap.
 fn accesses() -> Vec<(u64, u16, Vec<Op>)> {
     let load = |bytes, code, op: fn(Out<i64>, In<u32>, Imm<u32>) -> Op| {
         (bytes, code, vec![Op::Note { a: r(0) }, op(r(2), r(0), Imm(0)), Op::Return { a: r(2) }])
@@ -249,7 +250,7 @@ fn trap(code: u16, at: u32) -> Error {
     Error::Trap { trap: Trap::User(code), at }
 }
 
-/// Adds up 8 bytes at a time, from 0 up to an address.
+/// Sums up all 8-byte words below an address.
 fn sum() -> Vec<Op> {
     vec![
         Op::Const { dst: r(1), value: Imm(0) },
@@ -262,7 +263,7 @@ fn sum() -> Vec<Op> {
     ]
 }
 
-/// Writes the address in each 8 bytes, from an address up to another.
+/// Writes to each 8-byte word between two addresses its own address.
 fn fill() -> Vec<Op> {
     vec![
         Op::Store64 { at: r(0), value: r(0), offset: Imm(0) },
@@ -278,7 +279,7 @@ fn a_guarded_load_in_a_loop_is_an_operand_and_nothing_else() {
     if !azulejo::can_guard() {
         return;
     }
-    // SAFETY: nothing is run.
+    // SAFETY: no code is run.
     let engine = unsafe { Engine::<Op>::builder().guards(true) }.build();
     let function = engine.define("sum", sum(), 4).expect("it is right");
     engine.compile(function).expect("it compiles");
@@ -333,7 +334,7 @@ fn faults_in_loops_and_in_called_functions_are_traps_there() {
     }
 }
 
-/// Numbers that a seed decides.
+/// A pseudo-random generator.
 struct Random(u64);
 
 impl Random {
@@ -349,10 +350,10 @@ impl Random {
     }
 }
 
-/// Some accesses, most of them in bounds, and a loop around some of them.
+/// Random accesses, most of them in bounds, and a loop around some of them.
 fn program(random: &mut Random) -> Vec<Op> {
     let mut code = Vec::new();
-    // Registers 0 and 1 are addresses near the end, 2 and 3 near the start.
+    // Registers 0 and 1 hold addresses near the end, 2 and 3 near the start.
     let len = 3 + random.below(14);
     for _ in 0..len {
         let (dst, value) = (random.below(3) as u32 + 4, random.below(8) as u32);
@@ -448,14 +449,14 @@ fn values_of_guarded_loads_are_taken_where_they_are_loaded() {
     if !azulejo::can_guard() {
         return;
     }
-    // More loads than registers, each added to the sum: nothing need be kept but that.
+    // There are more loads than machine registers, but only the sum has to stay in one.
     let mut code = vec![Op::Const { dst: r(2), value: Imm(0) }];
     for element in 0..20 {
         code.push(Op::Load64 { dst: r(3), at: r(0), offset: Imm(16 * element) });
         code.push(Op::Add { dst: r(2), a: r(2), b: r(3) });
     }
     code.push(Op::Return { a: r(2) });
-    // SAFETY: nothing is run.
+    // SAFETY: no code is run.
     let engine = unsafe { Engine::<Op>::builder().guards(true) }.build();
     let function = engine.define("sum", code, 4).expect("it is right");
     engine.compile(function).expect("it compiles");

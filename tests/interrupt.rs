@@ -1,4 +1,4 @@
-//! Programs are stopped from another thread, in every tier, at once, and whatever they are doing.
+//! Programs are stopped from another thread, at once, in every tier and at every point of the program.
 
 use azulejo::prelude::*;
 use azulejo::{Builder, Error};
@@ -33,10 +33,10 @@ template! {
     Op::Return   => (return $a)
 }
 
-/// Adds one to each of some registers.
+/// Increments each register of a run.
 unsafe extern "C" fn raise(first: *mut i64, count: i64) {
     for at in 0..count as usize {
-        // SAFETY: the template says where so many are.
+        // SAFETY: the template passes the address of this many slots.
         unsafe { *first.add(at) += 1 };
     }
 }
@@ -45,10 +45,10 @@ thread_local! {
     static ENGINE: Cell<Option<*const Engine<Op>>> = const { Cell::new(None) };
 }
 
-/// Calls function 0 from outside, once more, and gives what it gives, or -1 if it fails.
+/// Calls function 0 from outside, recursively. Returns its result, or -1 if it fails.
 fn again(a: i64) -> i64 {
     let engine = ENGINE.get().expect("the test says which");
-    // SAFETY: the test waits for its call.
+    // SAFETY: the engine outlives the test's call.
     let engine = unsafe { &*engine };
     engine.call(engine.numbered(0), &mut (), (a,)).unwrap_or(-1)
 }
@@ -78,10 +78,10 @@ fn add(dst: u32, a: u32, k: i64) -> Op {
     Op::AddConst { dst: dst.into(), a: a.into(), k: Imm(k) }
 }
 
-/// Programs by name: functions, of which the last one runs. With a number above zero they run for ever.
+/// Programs by name: their functions, of which the last one runs. With an argument above zero they run forever.
 fn programs() -> Vec<(&'static str, Vec<Vec<Op>>)> {
     let forever = |inside: &[Op]| {
-        // The number of times around is in register 1.
+        // Register 1 counts the iterations.
         let mut code =
             vec![Op::JumpLess { a: 0.into(), k: Imm(1), to: Label(3 + inside.len() as u32) }, add(1, 1, 1)];
         code.extend(inside);
@@ -90,7 +90,7 @@ fn programs() -> Vec<(&'static str, Vec<Vec<Op>>)> {
         code
     };
     let ends = vec![add(0, 0, 1), Op::Return { a: 0.into() }];
-    // f(n) = f(n - 1) + f(n - 1): no loop at all.
+    // f(n) = f(n - 1) + f(n - 1), without a loop.
     let doubling = vec![
         Op::JumpLess { a: 0.into(), k: Imm(1), to: Label(5) },
         add(0, 0, -1),
@@ -137,10 +137,10 @@ fn engines() -> Vec<(&'static str, Builder)> {
     engines
 }
 
-/// So often is it tried how long stopping takes.
+/// How often the time to stop is measured.
 const TRIES: usize = 12;
 
-/// How long a thread has been running, as any thread may ask: time in which the system ran others does not count.
+/// The running time of a thread, readable from any thread. It does not include time in which the system ran other threads.
 #[cfg(target_os = "linux")]
 mod clock {
     use libc::{clock_gettime, clockid_t, pthread_getcpuclockid, pthread_self, timespec};
@@ -152,21 +152,21 @@ mod clock {
     impl Clock {
         pub(super) fn of_this_thread() -> Clock {
             let mut clock = 0;
-            // SAFETY: the thread is this one.
+            // SAFETY: the thread is the current one, so it exists.
             assert_eq!(unsafe { pthread_getcpuclockid(pthread_self(), &raw mut clock) }, 0);
             Clock(clock)
         }
 
         pub(super) fn now(self) -> Duration {
             let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
-            // SAFETY: the system writes what it is said to be.
+            // SAFETY: the pointer is valid for writes.
             assert_eq!(unsafe { clock_gettime(self.0, &raw mut time) }, 0);
             Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
         }
     }
 }
 
-/// Elsewhere all time counts.
+/// On other systems the wall-clock time counts.
 #[cfg(not(target_os = "linux"))]
 mod clock {
     use std::time::{Duration, Instant};
@@ -199,7 +199,7 @@ fn programs_are_stopped_within_a_millisecond() {
             let last = ids[ids.len() - 1];
             FUNCTIONS.set(ids);
             ENGINE.set(Some(&raw const engine));
-            // What was compiled before does not stay.
+            // Code that was compiled before must not stay.
             assert_eq!(engine.call::<_, i64>(last, &mut (), (0i64,)), Ok(0), "{name} in {tier}");
             let interrupter = engine.interrupter();
             let (go, wait) = mpsc::channel::<Duration>();
@@ -223,7 +223,7 @@ fn programs_are_stopped_within_a_millisecond() {
                 let end = clock.now();
                 assert!(matches!(result, Err(Error::Interrupted { .. })), "{name} in {tier}: {result:?}");
                 quickest = quickest.min(end.saturating_sub(when.recv().expect("it interrupted")));
-                // The engine is as good as before.
+                // The engine still works.
                 assert_eq!(engine.call::<_, i64>(last, &mut (), (0i64,)), Ok(0), "{name} in {tier}");
                 if at >= 3 && quickest < Duration::from_millis(1) {
                     break;
@@ -267,7 +267,7 @@ fn nobody_pays_who_does_not_ask() {
     if azulejo::can_compile().is_err() || cfg!(not(target_arch = "x86_64")) {
         return;
     }
-    // The same code as ever, and afterwards a look at each time around.
+    // The code is unchanged at first, and polls in each iteration only after an interrupter was made.
     let engine: Engine<Op> = Engine::<Op>::builder().only(Tier::Optimizer).build();
     let code = vec![
         add(0, 0, 1),
@@ -322,7 +322,7 @@ fn a_program_goes_on_where_its_fuel_was_used_up() {
     use std::rc::Rc;
     for (tier, builder) in engines() {
         let engine: Engine<Op> = builder.fuel(10).build();
-        // f(n) = n + f(n - 1), in calls; and a loop that adds up what it gives.
+        // f(n) = n + f(n - 1), by calls; and a loop that sums up its results.
         let down = vec![
             Op::JumpLess { a: 0.into(), k: Imm(1), to: Label(5) },
             add(1, 0, 0),
@@ -353,7 +353,7 @@ fn a_program_goes_on_where_its_fuel_was_used_up() {
         for _ in 0..3 {
             given.set(0);
             assert_eq!(engine.call::<_, i64>(sum, &mut (), ()), Ok(expected), "{tier}");
-            // 5150 calls and times around.
+            // There are 5150 calls and loop iterations.
             assert!((350..450).contains(&given.get()), "{tier} was given fuel {} times", given.get());
         }
     }
@@ -367,7 +367,7 @@ fn what_a_bytecode_may_write_is_stored_where_the_program_is_left_before_it() {
         let run = |first, count| Op::Raise { run: RegsMut { first, count } };
         let code = vec![
             run(2, 1),
-            // The loop's head: the bytecodes in front of and behind the look at the fuel have runs of registers.
+            // The loop's head: the bytecodes in front of and behind the fuel check access runs of registers.
             run(1, 2),
             add(1, 1, 3),
             add(0, 0, 1),
@@ -384,7 +384,7 @@ fn what_a_bytecode_may_write_is_stored_where_the_program_is_left_before_it() {
 #[test]
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 fn a_program_is_stopped_wherever_the_words_are_that_it_looks_at() {
-    // When all words near the program are taken, compiled code looks at others.
+    // Once all words near the program are taken, compiled code uses words elsewhere.
     let _taken: Vec<_> = (0..5000).map(|_| azulejo_code::memory::near::Word::new()).collect();
     for (tier, builder) in engines() {
         let engine: Engine<Op> = builder.fuel(5000).build();
