@@ -193,7 +193,7 @@ fn a_trap_tells_who_called() {
 fn a_fault_tells_who_called() {
     let load = vec![Op::Load { dst: r(1), at: r(0) }, Op::Return { a: r(1) }];
     fails(&[call(1), call(2), load], 0x10_0001, &[(2, 0), (1, 1), (0, 1)]);
-    // A function that makes a tail call instead of returning.
+    // A function that ends in a tail call and does not return.
     let jump = Op::JumpPositive { a: r(0), to: Label(0) };
     let load = vec![Op::Load { dst: r(1), at: r(0) }, jump, Op::Tail { f: Imm(1), a: r(0) }];
     fails(&[call(1), load], 0x10_0000, &[(1, 0), (0, 1)]);

@@ -3,7 +3,6 @@
 //! Arguments are values in any order, some of them repeated, constants, and values that are live across the call. The
 //! callee's address is a constant or one of the values. The callee then unwinds through its callers and panics: the
 //! unwinder must restore the registers of the frame that called compiled code, and the panic must pass through.
-//! unwinder finds the registers of the frame that called compiled code as they were, and the panic passes.
 #![cfg(target_arch = "x86_64")]
 
 use azulejo::__private::core::fuzzing::Random;
@@ -249,7 +248,7 @@ fn callees_see_their_arguments() {
     let (mut schedule, mut tiles, mut ranges) = (Schedule::default(), TileList::default(), Ranges::default());
     let (mut assignment, mut code) = (Assignment::default(), Code::default());
     // Code in a region is unwound by the region's table, code with pages of its own by a table of its own. Calls have a
-    // short form in the first memories. The functions in the last memory keep the frame pointer.
+    // short form in memories near the program. The functions in the last memory keep the frame pointer.
     let memories = [CodeMemory::new, CodeMemory::far, CodeMemory::by_page, CodeMemory::new]
         .map(|new| new(&azulejo::x64::MACHINE, 1 << 20));
     let memories = memories.map(|memory| memory.expect("this system runs code"));

@@ -250,7 +250,7 @@ fn trap(code: u16, at: u32) -> Error {
     Error::Trap { trap: Trap::User(code), at }
 }
 
-/// Sums up all 8-byte words below an address.
+/// Sums up the 8-byte words at offset 16 from every eighth address below the argument.
 fn sum() -> Vec<Op> {
     vec![
         Op::Const { dst: r(1), value: Imm(0) },

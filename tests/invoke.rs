@@ -43,9 +43,9 @@ extern "C" fn note(vm: &mut Vm, value: i64) {
     vm.notes.push(value);
 }
 
-/// Each register gets what was in the next one, the last one zero.
+/// Moves each register's value to the register before it; the last one becomes zero.
 fn shift(run: *mut u64, count: u64) {
-    // SAFETY: the templates give a run of registers.
+    // SAFETY: the templates pass a run of registers.
     let run = unsafe { std::slice::from_raw_parts_mut(run, count as usize) };
     run.rotate_left(1);
     run[count as usize - 1] = 0;
@@ -149,7 +149,7 @@ fn functions_that_come_later_are_called_too() {
         let caller = vec![Op::Call1 { dst: out(1), f: Imm(1), a: reg(0) }, Op::Return { a: reg(1) }];
         let caller = engine.define("caller", caller, 2).expect("it is right");
         let call = |n: i64| engine.call::<_, i64>(caller, &mut Vm::default(), (n,));
-        // The callee is not there yet.
+        // The callee is not defined yet.
         for _ in 0..10 {
             assert_eq!(call(1), Err(Error::Trap { trap: Trap::BadCall, at: 0 }), "{name}");
         }
@@ -164,7 +164,8 @@ fn functions_that_come_later_are_called_too() {
 #[test]
 fn arguments_and_results_of_every_type_arrive() {
     for (name, engine) in engines() {
-        // f0 halves, f1 adds an i8 and the bits of an f32, f2 sums eight, f3 has no result, f4 tests all of them.
+        // f0 halves, f1 adds an i8 and the bits of an f32, f2 sums up eight arguments, f3 has no result, f4 calls all of
+        // them.
         let half = vec![Op::Half { dst: 0.into(), a: 0.into() }, Op::ReturnFloat { a: 0.into() }];
         engine.define("half", half, 1).expect("it is right");
         let add = vec![Op::Add { dst: out(2), a: reg(0), b: reg(1) }, Op::Return { a: reg(2) }];
@@ -251,7 +252,7 @@ fn calls_without_end_are_an_error() {
     }
 }
 
-/// `sum(n)`: n + sum(n - 1), which leaves compiled code behind the inner call whenever `n` is even, and then loops.
+/// `sum(n)`: n + sum(n - 1). It leaves compiled code behind the inner call if `n` is even, and then loops.
 fn leaving() -> Vec<Op> {
     vec![
         Op::JumpLess { a: reg(0), k: Imm(1), to: Label(9) },
@@ -318,12 +319,12 @@ fn code_may_be_thrown_away_while_calls_run_it() {
     }
     fn churn() {
         let Some((engine, functions)) = ENGINE.get() else { return };
-        // SAFETY: the engine runs this.
+        // SAFETY: this engine called the function, so it is alive.
         let engine = unsafe { &*engine };
         for function in functions {
             engine.discard(function).expect("it is there");
         }
-        // The memory is used again at once if it is free.
+        // Free memory would be reused at once.
         for function in functions {
             engine.compile_in(function, Tier::Baseline).expect("there is room");
             engine.compile(function).expect("there is room");
@@ -371,12 +372,12 @@ fn arguments_and_results_stay_in_registers() {
     let caller = engine.define("caller", caller, 1).expect("it is right");
     let callee = engine.define("fib", fib(1), 3).expect("it is right");
     assert_eq!(engine.call::<_, i64>(caller, &mut Vm::default(), (9i64,)), Ok(34));
-    // Only a function that others call has been compiled, since nobody called it from outside.
+    // The callee has only the form for calls from other functions, since nothing called it from outside.
     let code = engine.disassemble(callee).expect("it was called").to_string();
     assert_eq!(code.matches("call qword [rsi]").count(), 2, "{code}");
     let touches_memory = |line: &str| line.contains('[') && !line.contains("lea ") && !line.contains("[rsi");
     let touching: Vec<&str> = code.lines().filter(|line| touches_memory(line)).collect();
-    // The end of the stack is looked up. (The function's call cell says where calls go, those with other arguments too.)
+    // The only access loads the stack limit. (Calls through the function's call cell, at `rsi`, are not counted.)
     assert_eq!(touching.len(), 1, "{code}");
     assert!(touching[0].contains("cmp rsp, [r11]"), "{code}");
 }
@@ -387,7 +388,7 @@ fn a_function_without_a_door_is_called_by_the_engine() {
         let engine = builder.build();
         let callee =
             [Op::AddConst { dst: 4_999.into(), a: 0.into(), k: Imm(1) }, Op::Return { a: 4_999.into() }];
-        // No frame of so many slots is made on the machine's stack.
+        // A frame with this many slots is not made on the machine's stack.
         let callee = engine.define("wide", callee.to_vec(), 5_000).expect("it is right");
         let caller = [
             Op::Call1 { dst: 1.into(), f: Imm(callee.number()), a: 1.into() },
@@ -402,7 +403,7 @@ fn a_function_without_a_door_is_called_by_the_engine() {
     }
 }
 
-/// `a - 2 * b + 3 * c - …`, of so many arguments.
+/// `a - 2 * b + 3 * c - …`, with this many arguments.
 fn weighted(count: u32) -> Vec<Op> {
     let mut code = vec![Op::Const { dst: out(count), value: Imm(0) }];
     for at in 0..count {
@@ -502,7 +503,7 @@ fn what_is_written_through_a_window_is_there_for_the_next_step() {
             let mut call = |function| engine.call::<_, i64>(function, &mut vm, (n,)).expect("it ends");
             assert_eq!(call(shifts), n + 30, "{name}");
             assert_eq!(call(overlaps), n + 30, "{name}");
-            // The callee had 20, 30, 0.
+            // The callee got 20, 30, 0.
             assert_eq!(call(calls), n + 20 + (n + 20) + 2 * (n + 30) + 1 + 2, "{name}");
             assert_eq!(call(looks), n + 30, "{name}");
             assert_eq!(vm.notes, [n, n + 20, n + 30, 0, n + 40], "{name}");
@@ -566,7 +567,7 @@ fn a_function_that_cannot_be_made_is_told_of() {
     }
 }
 
-/// Calls function 0 with runs of registers of these lengths in turn, so often as register 0 says, and adds up what it gives.
+/// Calls function 0 with runs of registers of these lengths in turn, as often as register 0 says, and sums up the results.
 fn in_turn(lengths: &[u32]) -> Vec<Op> {
     let mut code: Vec<Op> = lengths
         .iter()
@@ -580,7 +581,7 @@ fn in_turn(lengths: &[u32]) -> Vec<Op> {
     code
 }
 
-/// A function that adds up twelve registers, each times its number, with code that looks at all of them.
+/// A function that sums up twelve registers, each multiplied by its number, so that it reads all of them.
 fn add_up() -> Vec<Op> {
     let mut code = vec![Op::Const { dst: out(12), value: Imm(0) }];
     for register in 0..12 {
@@ -613,14 +614,14 @@ fn a_function_may_be_called_with_any_number_of_arguments_in_turn() {
             let caller = engine.define("caller", code, 15).expect("it is right");
             let expected: i64 = lengths.iter().map(|&count| sum(count)).sum();
             for round in 0..4 {
-                // What stood on the stack before is not taken for arguments that were not given.
+                // The previous contents of the stack must not appear as arguments that were not passed.
                 let result: i64 = engine.call(caller, &mut Vm::default(), (50i64,)).expect("it ends");
                 assert_eq!(result, 50 * expected, "{name} {lengths:?}");
                 if round == 1 {
                     engine.discard(callee).expect("it is there");
                 }
             }
-            // More than it has registers for is still an error.
+            // More arguments than the function has registers are still an error.
             let many = vec![
                 Op::CallRun { dst: out(0), f: Imm(0), args: Regs { first: 0, count: 14 } },
                 Op::Return { a: reg(0) },
@@ -657,7 +658,7 @@ fn calls_with_two_numbers_of_arguments_are_quick() {
             (0..7).map(|_| call()).min().expect("there are some")
         };
         let (same, turns) = (time(&[2, 2]), time(&[2, 1]));
-        // The engine would take ten times as long.
+        // Calls through the engine would take ten times as long.
         assert!(turns < same * 4, "{turns:?}, and {same:?} where all calls are alike");
     }
 }
@@ -701,7 +702,7 @@ fn what_is_compiled_by_hand_has_what_calls_use() {
 #[test]
 fn a_wrong_guess_of_the_number_of_arguments_is_no_burden() {
     for (name, engine) in engines() {
-        // It says that it takes two arguments at most, and everyone gives it one.
+        // The function declares at most two arguments, but most of its calls pass one.
         let callee =
             Code::from(vec![Op::Add { dst: out(0), a: reg(0), b: reg(1) }, Op::Return { a: reg(0) }]);
         let callee = engine.define("callee", callee.with_arguments(2), 2).expect("it is right");

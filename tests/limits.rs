@@ -1,4 +1,4 @@
-//! Limits on what is compiled, and the report that says what was.
+//! Limits on compilation, and the report of what was compiled.
 
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
@@ -35,8 +35,8 @@ fn r<T: From<u32>>(register: u32) -> T {
     register.into()
 }
 
-/// The sum of the squares of all numbers below register 0, each computed twice, the square of that each
-/// time around, and what the context has.
+/// Sums up the squares of all numbers below register 0, each computed twice, and the square of register 0 in each
+/// iteration; then adds the last square and a number from the context.
 fn squares() -> Vec<Op> {
     vec![
         Op::Load { dst: r(4), value: Imm(1) },
@@ -53,7 +53,7 @@ fn squares() -> Vec<Op> {
     ]
 }
 
-/// Below ten.
+/// The result for ten.
 const SUM: i64 = 285 + 10 * 100 + 81 + 7;
 
 fn engine(limits: &str) -> Engine<Op> {
@@ -76,7 +76,7 @@ fn each_step_changes_the_code_and_none_the_result() {
         };
         let (none, all) = (code(0), code(u32::MAX));
         assert!(none != all, "{pass} does something");
-        // So many are enough for a function like this.
+        // No pass takes more steps than this for such a function.
         assert_eq!(code(100), all, "{pass}");
         (1..20).for_each(|steps| drop(code(steps)));
     }
@@ -98,12 +98,12 @@ fn functions_beyond_the_limit_are_interpreted() {
         );
         assert_eq!(engine.compile_in(functions[3], only), Ok(()), "nobody is told");
         assert!(!engine.is_compiled(functions[3]));
-        // Whoever looks at a function compiles it for that alone.
+        // Showing the stages of a function compiles it for that only.
         assert!(engine.stages(functions[3]).expect("it compiles").contains("== emit"));
     }
 }
 
-/// With a number of functions, steps are those of the last one.
+/// With a limit on functions, limits on steps apply to the last function.
 #[test]
 fn steps_are_limited_in_the_last_function() {
     let sizes = |limits: &str| {
@@ -122,7 +122,7 @@ fn steps_are_limited_in_the_last_function() {
     assert_eq!(sizes("functions=1, allocate=0"), [none, 0]);
 }
 
-/// Also what [`a_report_names_each_function`] runs, in a process of its own.
+/// [`a_report_names_each_function`] also runs this test, in a process of its own.
 #[test]
 fn compiles_three_times() {
     let engine = Engine::<Op>::new();

@@ -1,5 +1,5 @@
-//! What is written of compilations: stages by name, functions by pattern, into files or to the standard error stream, and
-//! numbers that mean the same in every stage.
+//! Logs of compilations: stages by name, functions by pattern, output to files or to the standard error stream, and numbers
+//! that mean the same in every stage.
 
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
@@ -52,14 +52,14 @@ fn program() -> Vec<Op> {
     ]
 }
 
-/// A directory that nobody else has.
+/// A directory that no other test uses.
 fn directory(name: &str) -> PathBuf {
     let directory = std::env::temp_dir().join(format!("azulejo-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&directory);
     directory
 }
 
-/// The names and texts of the files in a directory, which goes.
+/// The names and contents of the files in a directory, which is removed.
 fn files(directory: &PathBuf) -> Vec<(String, String)> {
     let entries = std::fs::read_dir(directory).expect("the directory was made");
     let file = |entry: std::fs::DirEntry| {
@@ -100,7 +100,7 @@ fn a_log_has_what_was_asked_for_and_nothing_else() {
     assert!(baseline.starts_with("function sum\ntier baseline\n"), "{baseline}");
     assert_eq!(stages(baseline), ["emit"]);
     assert_eq!(stages(optimizer), ["tile", "emit"]);
-    // Code of the baseline says whose it is.
+    // Baseline code names the bytecode of each instruction.
     let said: BTreeSet<&str> =
         stage(baseline, "emit").iter().filter_map(|line| Some(line.rsplit_once("; @")?.1)).collect();
     assert_eq!(
@@ -128,7 +128,7 @@ fn graphs_are_drawn_beside_a_log() {
     let expected =
         [".0-build.dot", ".1-rewrite.dot", ".2-rewrite.dot", ".txt"].map(|rest| format!("{name}{rest}"));
     assert_eq!(kinds, expected);
-    // Each block of the text is a box of the drawing, with as many lines, and ways between blocks are arrows.
+    // Each block of the text is a box in the drawing with the same lines, and each edge between blocks is an arrow.
     let text = &files[3].1;
     let drawing = &files[0].1;
     for line in stage(text, "build") {
@@ -153,7 +153,7 @@ fn graphs_are_drawn_beside_a_log() {
     }
 }
 
-/// Whatever a later stage names is in the stage before.
+/// Everything that a stage names exists in an earlier stage.
 #[test]
 fn numbers_mean_the_same_in_every_stage() {
     let engine = Engine::<Op>::new();
@@ -165,7 +165,7 @@ fn numbers_mean_the_same_in_every_stage() {
     let text: &'static str = text.leak();
     let bytecodes = stage(text, "bytecode").len();
 
-    // Nodes with values: where they stand, and who names them.
+    // Nodes are defined in the stage that uses them, and bytecodes exist.
     for graph in ["build", "represent", "rewrite", "forward", "dead", "place"] {
         let plain = |line: &'static str| line.split('#').next().expect("a line has a start");
         let lines: Vec<&str> = stage(text, graph).into_iter().map(plain).collect();
@@ -182,7 +182,7 @@ fn numbers_mean_the_same_in_every_stage() {
             }
         }
     }
-    // What `dead` renumbers was there before.
+    // Every node that `dead` renumbers exists in the stage before.
     let before = stage(&text[text.rfind("== rewrite").expect("there is one")..], "rewrite").join("\n");
     for line in stage(text, "dead").iter().filter(|line| line.contains(" = ")) {
         let (now, was) = line.split_once("  # was ").expect("each node has another number");
@@ -190,7 +190,7 @@ fn numbers_mean_the_same_in_every_stage() {
             now.split_once(" = ").expect("it has a value").1.split(' ').next().expect("it has an operator");
         assert!(before.contains(&format!("    {was} = {operator}")), "{line}\n{before}");
     }
-    // Instructions in the order of their numbers, and ranges and code that name them.
+    // Instructions are in the order of their numbers, and live ranges and machine code refer to existing ones.
     let numbered: Vec<&str> = stage(text, "tile")
         .into_iter()
         .filter(|line| line.starts_with("    ") && !line.contains("->"))
@@ -229,11 +229,11 @@ fn numbers_mean_the_same_in_every_stage() {
         }
     }
     engine.compile(function).expect("it compiles");
-    // Distances to what is called are filled in later.
+    // The displacements of calls are filled in later, so only the lengths are compared.
     assert_eq!(bytes.len(), engine.code_len(function));
 }
 
-/// Also what [`the_environment_asks_for_logs`] runs, in a process of its own.
+/// [`the_environment_asks_for_logs`] also runs this test, in a process of its own.
 #[test]
 fn compiles_two_functions() {
     let engine = Engine::<Op>::builder().background(true).thresholds(2, 4).build();

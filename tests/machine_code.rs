@@ -1,5 +1,5 @@
-//! The machine code of a few functions whose shape matters: no memory access in a loop that needs none, one
-//! instruction where the machine has one, a value that lives across a call in a register that calls keep.
+//! The machine code of a few functions whose shape matters: no memory access in a loop that needs none, one instruction
+//! where the machine has one, values that live across a call in callee-saved registers.
 
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
@@ -112,13 +112,13 @@ fn compiled_by(engine: &Engine<Op>, code: Vec<Op>, registers: u32) -> Vec<Instru
     engine.compile(function).expect("it compiles");
     let listing = engine.disassemble(function).expect("it was compiled");
     let mut decoder = Decoder::with_ip(64, listing.bytes(), 0, DecoderOptions::NONE);
-    // Behind the last return there is filler.
+    // Padding follows the last return.
     let all: Vec<Instruction> = decoder.iter().collect();
     let end = all.iter().rposition(|instruction| instruction.flow_control() == FlowControl::Return);
     all[..=end.expect("it returns")].to_vec()
 }
 
-/// The instructions from where a jump backward leads to that jump.
+/// The instructions from the target of the first backward jump to that jump.
 fn loop_body(code: &[Instruction]) -> Vec<Instruction> {
     let back = code
         .iter()
@@ -147,7 +147,7 @@ fn text(code: &[Instruction]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The registers of an instruction that moves a value from one class to the other.
+/// Whether an instruction moves a value between integer and float registers.
 fn crosses_classes(instruction: &Instruction) -> bool {
     let is_float = |at| instruction.op_register(at).is_xmm();
     instruction.op_count() == 2
@@ -155,7 +155,7 @@ fn crosses_classes(instruction: &Instruction) -> bool {
         && is_float(0) != is_float(1)
 }
 
-/// A register is an integer before a loop and behind it: in the loop it is a float all the same.
+/// A register holds an integer before and behind a loop; in the loop it is a float nevertheless.
 #[test]
 fn a_float_stays_one_in_a_loop_whatever_its_register_is_elsewhere() {
     let code = compiled(
@@ -261,7 +261,7 @@ fn a_counter_lives_across_a_call_in_a_register_that_calls_keep() {
         3,
     );
     let body = loop_body(&code);
-    // By its distance, where code can be put near the program.
+    // The call is direct if code can be mapped near the program.
     let expected = if cfg!(target_os = "linux") { FlowControl::Call } else { FlowControl::IndirectCall };
     assert!(body.iter().any(|i| i.flow_control() == expected), "{}", text(&body));
     assert!(!body.iter().any(touches_memory), "{}", text(&body));
@@ -347,9 +347,9 @@ fn what_cold_calls_destroy_is_stored_in_cold_code() {
     };
     let add = |dst, a, b| Op::AddFloats { dst: r(dst), a: r(a), b: r(b) };
     let product = |dst, a, b| Op::MultiplyFloats { dst: r(dst), a: r(a), b: r(b) };
-    // The product is one of two values, and nothing in the loop asks for it.
+    // The product merges two values, and the loop does not use it.
     let idle = [Op::Scale { dst: r(7), a: r(4) }, Op::Scale { dst: r(3), a: r(3) }, product(7, 7, 5)];
-    // What is compared is asked for again in the next turn.
+    // The compared values are used again in the next iteration.
     let around = [
         Op::JumpLessFloat { a: r(8), b: r(3), to: Label(4) },
         add(7, 8, 3),
@@ -382,12 +382,12 @@ fn baseline_code_takes_from_a_register_what_the_bytecode_before_left_there() {
     let function = engine.define("adds", code, 5).expect("the code is right");
     engine.compile_in(function, Tier::Baseline).expect("it compiles");
     let text = engine.disassemble(function).expect("it is compiled").to_string();
-    // The first addition reads two registers of the bytecode, the others one each, and `return` none.
+    // The first addition loads two VM registers, the others one each, and `return` none.
     assert_eq!(text.matches(", [rbx").count(), 4, "{text}");
     assert_eq!(text.matches("mov [rbx+").count(), 3, "each result is in its slot:\n{text}");
 }
 
-/// What the baseline compiler makes of a function.
+/// The disassembly of a function's baseline code.
 fn baseline(code: Vec<Op>, registers: u32) -> String {
     let engine = Engine::<Op>::builder().only(Tier::Baseline).build();
     let function = engine.define("test", code, registers).expect("the code is right");
@@ -400,7 +400,8 @@ fn a_value_at_hand_stays_so_behind_checks() {
     let guarded = |dst: u32, a: u32, b: u32| Op::Guarded { dst: r(dst), a: r(a), b: r(b) };
     let code = vec![guarded(2, 0, 1), guarded(3, 2, 0), guarded(4, 0, 3), Op::Return { a: r(4) }];
     let text = baseline(code, 5);
-    // Both results are in their slots, and are taken from the register by the next bytecode, checks and all.
+    // Both results are stored to their slots. The next bytecode takes them from the machine register, in spite of the
+    // checks.
     for slot in ["[rbx+0x10]", "[rbx+0x18]", "[rbx+0x20]"] {
         assert_eq!(text.matches(slot).count(), 1, "{slot}:\n{text}");
     }
@@ -410,7 +411,7 @@ fn a_value_at_hand_stays_so_behind_checks() {
 fn a_flag_of_several_is_one_or_zero_without_another_test() {
     let code = || vec![Op::IsWithin { dst: r(2), a: r(0), b: r(1) }, Op::Return { a: r(2) }];
     let text = baseline(code(), 3);
-    // One comparison each, and none of what they said.
+    // One jump for each comparison; no flag is materialised.
     assert_eq!((text.matches("jl ").count(), text.matches("set").count()), (2, 0), "{text}");
     let engine = Engine::<Op>::builder().only(Tier::Baseline).build();
     let function = engine.define("test", code(), 3).expect("the code is right");
@@ -450,7 +451,7 @@ fn narrow_constants_are_as_wide_as_they_are_wanted() {
 
 #[test]
 fn what_never_changes_is_loaded_once_before_the_loop() {
-    // for i in 0..n { sum += m[i]; m[i] = n }, where the context says once and for all where m is
+    // for i in 0..n { sum += m[i]; m[i] = n }, with the address of m in the context, which never changes
     let code = compiled(
         vec![
             Op::Const { dst: r(1), value: Imm(0) },
@@ -511,7 +512,7 @@ fn a_branch_is_decided_by_one_that_dominates_it() {
 
 #[test]
 fn a_way_out_stores_what_is_read_behind_it() {
-    // Ten registers are written before a way out, and all but one are written again behind it.
+    // Ten registers are written before an exit, and all but one of them are written again behind it.
     let mut code: Vec<Op> = (2..12).map(|at: u32| Op::Add { dst: r(at), a: r(0), b: r(1) }).collect();
     code.push(Op::Leave { a: r(0), b: r(1) });
     code.extend((3..12).map(|at: u32| Op::Add { dst: r(at), a: r(at - 1), b: r(1) }));
@@ -536,7 +537,7 @@ fn ways_out_that_trap_alike_share_their_code() {
     code.push(Op::Return { a: r(10) });
     let code = compiled(code, 11);
     let returns = code.iter().filter(|i| i.flow_control() == FlowControl::Return).count();
-    // One for the value and one for the trap.
+    // One return for the value and one for the trap.
     assert_eq!(returns, 2, "{}", text(&code));
 }
 
@@ -559,11 +560,11 @@ fn a_loop_that_may_be_stopped_or_runs_on_fuel_has_two_more_instructions_and_the_
     assert_eq!(looks.len(), body.len() + 2, "{}", text(&looks));
     let in_memory: Vec<_> = looks.iter().filter(|instruction| touches_memory(instruction)).collect();
     assert!(matches!(in_memory[..], [word] if word.is_ip_rel_memory_operand()), "{}", text(&looks));
-    // Where it stops it stores the sum and the counter; one is the constant's and stored as that.
+    // When the loop stops, it stores the sum, the counter, and the register that holds a constant.
     let is_store = |i: &&Instruction| i.op0_kind() == OpKind::Memory && i.memory_base() == Register::RSI;
     assert_eq!(all.iter().filter(is_store).count(), 3, "{}", text(&all));
 
-    // Fuel goes down with one instruction, and another one looks at what is left.
+    // One instruction decrements the fuel, and another one checks what is left.
     let fuelled: Engine<Op> = Engine::<Op>::builder().fuel(1000).build();
     let spends = loop_body(&compiled_by(&fuelled, code, 4));
     assert_eq!(spends.len(), body.len() + 4, "{}", text(&spends));
@@ -571,7 +572,7 @@ fn a_loop_that_may_be_stopped_or_runs_on_fuel_has_two_more_instructions_and_the_
 
 #[test]
 fn cold_code_moves_what_it_uses_and_slots_are_used_again_however_long_a_function_is() {
-    // Addresses that are other ones each time are checked, so that each load has cold code of its own.
+    // The checked addresses are different each time, so that each load has cold code of its own.
     const ADDRESSES: u32 = 40;
     let measure = |loads: u32| {
         let (sums, value, step, first) = (8, 8, 9, 10);

@@ -1,5 +1,5 @@
-//! Whose names are whose in macros of the template language: what a macro declares is its own, names in arguments are the
-//! caller's, and the opcode's operands are everybody's. Each opcode runs in every tier.
+//! Hygiene of macros in the template language: a macro's declarations are its own, names in arguments are the caller's, and
+//! the opcode's operands are visible everywhere. Each opcode runs in every tier.
 
 use azulejo::prelude::*;
 
@@ -31,21 +31,21 @@ enum Op {
 template! {
     use shared::sums;
 
-    // The name that the macro declares stands in two arguments, and the macro uses each of them under it.
+    // Both arguments contain a name that the macro declares, and the macro uses them inside that declaration.
     macro ^sum_under (,x ,y) (let: (($x 1000)) (add (add ,x ,x) (add ,y $x)))
-    // Nothing in the macro declares it: it is the operand.
+    // The macro does not declare `$x`, so it is the operand.
     macro ^operand () $x
     macro ^with (,body) (let: (($x 7)) (mul $x ,body))
-    // Halves until it is odd. Used twice among the steps of one sequence.
+    // Halves until the number is odd. It is used twice in one sequence of steps.
     macro ^halve (,place) (dov
         (mark next)
         (when (zr (and ,place 1)) (dov (set ,place (shr ,place 1)) (branch (label next)))))
-    // Goes to a mark of the caller, past one of its own that is called alike.
+    // Branches to a mark of the caller, past its own mark of the same name.
     macro ^if_less (,a ,b ,to) (dov
         (when (ge ,a ,b) (branch (label end)))
         (branch ,to)
         (mark end))
-    // A flag and its arms, each of which is used twice.
+    // A flag and both arms, each of which is used twice.
     macro ^select_twice (,flag ,a ,b) (add (if ,flag ,a ,b) (mul 10 (if ,flag ,b ,a)))
 
     Op::Declared  => (let: (($x (add $a 1))) (^plus_hundred $x))
@@ -62,7 +62,7 @@ template! {
         (mark end)))
     Op::Choose    => (^select_twice (lt $a $b) $a $b)
     Op::Both      => (^select_twice (all (lt $a $b) (any (zr $a) (gt $b 10))) (add $a 1) (add $b 1))
-    // What the operator checks of its operands is not what is called `$y` around it.
+    // The operator's checks apply to its operands, not to the `$y` that is in scope.
     Op::Divide    => (let: (($y 3)) (div (add $a $y) (sub $b $y)))
     Op::Return    => (return $a)
 }

@@ -1,6 +1,7 @@
-//! How long rustc looks at a bytecode of many opcodes: about as long as at several that have as many together.
+//! The time that rustc takes for a bytecode of many opcodes: about as long as for several bytecodes with the same number
+//! together.
 //!
-//! Programs are checked by rustc, with the libraries that this test was built with.
+//! rustc checks generated programs, with the libraries that this test was built with.
 
 #![cfg(unix)]
 
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// A program with so many bytecodes of so many opcodes, each with a template.
+/// A program with `n_bytecodes` bytecodes of `n_opcodes` opcodes, each with a template.
 fn program(n_bytecodes: usize, n_opcodes: usize) -> String {
     let mut program = String::new();
     for bytecode in 0..n_bytecodes {
@@ -29,7 +30,7 @@ fn program(n_bytecodes: usize, n_opcodes: usize) -> String {
     program
 }
 
-/// The library of azulejo beside this test; the last that was built.
+/// The most recent build of azulejo's library, in the folder of this test.
 fn library(folder: &Path) -> PathBuf {
     let files = folder.read_dir().expect("tests are in a folder").filter_map(Result::ok);
     let is_library = |path: &PathBuf| {
@@ -41,9 +42,9 @@ fn library(folder: &Path) -> PathBuf {
     newest.expect("the tests were built with it")
 }
 
-/// How long the CPU worked for the children that have ended.
+/// The CPU time of all children that have ended.
 fn spent_by_children() -> Duration {
-    // SAFETY: zeros are such numbers, and the call writes them.
+    // SAFETY: zero is valid for all fields, and the pointer is valid for writes.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage);
@@ -76,11 +77,11 @@ fn rustc_looks_at_each_opcode_once() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         spent_by_children() - before
     };
-    // The first time files are read that nobody has read.
+    // Warm up the file cache.
     check(1, 1);
     let (several, one) = (check(8, 100), check(1, 800));
     std::fs::remove_dir_all(&scratch).unwrap();
     let ratio = one.as_secs_f64() / several.as_secs_f64();
-    // Where each opcode was compared with each other it was two.
+    // The ratio was two when each opcode was compared with each other.
     assert!(ratio < 1.5, "8 times 100 opcodes took {several:?}, 800 took {one:?}: {ratio:.2} times as long");
 }

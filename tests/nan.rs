@@ -1,12 +1,12 @@
 //! One NaN in every tier: `canonical_nan` over every operator that yields a float, on both widths.
 //!
-//! Operands come from VM registers, from constants of the bytecode, and from constants that are known when the templates
-//! are compiled: there rustc folds in the interpreter, and the optimizer in the graph.
+//! Operands are VM registers, constants of the bytecode, and constants that are known when the templates are compiled. In
+//! the last case rustc folds constants in the interpreter, and the optimizer in the graph.
 
 use azulejo::__private::core::vocab::{OpInfo, Props, Sig, Type, Vocabulary};
 use azulejo::prelude::*;
 
-/// The one NaN of each width.
+/// The canonical NaN of each width.
 const ONE: [(Type, u64); 2] = [(Type::F32, 0x7fc0_0000), (Type::F64, 0x7ff8 << 48)];
 
 /// A bytecode with an opcode for each operator: `$x` and `$y` are its operands, as they stand in templates.
@@ -37,7 +37,7 @@ macro_rules! bytecode {
             Stof "stof" (do (discard $y) (stof (bitcast $x $signed) $float))
             Utof "utof" (do (discard $y) (utof (bitcast $x $bits) $float))
             Chain "add" (add (canonical_nan (mul $x $y)) (sqrt (canonical_nan (sub $x $y))))
-            // What NaN-boxing machines write by hand: rustc takes one NaN for another here.
+            // The idiom of NaN-boxing machines. rustc replaces one NaN by another here.
             ByHand "sqrt" (let: (($r (sqrt (sub $x $y)))) (if (eq $r $r) $r (div $r $r)))
         }
     };
@@ -71,7 +71,7 @@ macro_rules! bytecode {
                 Engine::new()
             }
 
-            /// What an operator gives for each of some arguments, in each tier.
+            /// The results of an operator for each pair of arguments, in each tier.
             pub(crate) fn run(engine: &Engine<Op>, op: Op, all: &[($bits, $bits)]) -> Vec<Vec<u64>> {
                 let run = || -> Result<Vec<Vec<u64>>, Error> {
                     let function = engine.define("nan", vec![op, Op::Return { a: 2.into() }], 3)?;
@@ -100,7 +100,7 @@ bytecode! { registers_32 In u32 i32 f32 f64 (bitcast $a f32) (bitcast $b f32) }
 bytecode! { constants_64 Imm u64 i64 f64 f32 (bitcast $a f64) (bitcast $b f64) }
 bytecode! { constants_32 Imm u32 i32 f32 f64 (bitcast $a f32) (bitcast $b f32) }
 
-/// A bytecode whose operands are known when its templates are compiled.
+/// Bytecodes whose operands are known when their templates are compiled.
 macro_rules! known {
     ($(($wide:ident $narrow:ident $x:tt $y:tt))*) => {
         $(
@@ -158,7 +158,7 @@ const VALUES: [u64; 13] = [
     0xfffa_0000_2000_0000,
 ];
 
-/// The same kinds of values in 32 bits: sign, exponent and the ends of what is behind it.
+/// The same kind of value in 32 bits: the sign, the exponent, and both ends of the fraction.
 fn narrow(wide: u64) -> u32 {
     let (sign, exponent) = (wide >> 63 << 31, wide >> 52 & 0x7ff);
     let exponent = match exponent {
@@ -176,7 +176,7 @@ fn is_nan(ty: Type, bits: u64) -> bool {
     }
 }
 
-/// All tiers agree, and if they agree in a NaN, it is the one; how many NaNs that were.
+/// Checks that all tiers agree, and that every NaN is the canonical one. Returns the number of NaNs.
 fn judge(ty: Type, name: &str, results: &[Vec<u64>]) -> usize {
     let one = ONE.iter().find(|(of, _)| *of == ty).expect("there is one of each width").1;
     let mut n_nans = 0;
@@ -213,7 +213,7 @@ fn every_operator_gives_the_one_nan_in_every_tier() {
     assert!(n_nans > 1000, "{n_nans}");
 }
 
-/// The lists above are about all operators that yield floats.
+/// The lists above contain all operators that yield floats.
 #[test]
 fn no_operator_is_forgotten() {
     let listed = |word: &str| registers_64::ALL.iter().any(|(name, _)| *name == word);
@@ -226,7 +226,7 @@ fn no_operator_is_forgotten() {
     assert_eq!(forgotten, Vec::<&str>::new());
 }
 
-/// The reference, by which constants are folded and graphs are judged, says the same.
+/// The reference, which folds constants and judges graphs, yields the canonical NaN, too.
 #[test]
 fn the_reference_gives_the_one_nan() {
     let vocab = Vocabulary::BUILTIN;

@@ -1,7 +1,7 @@
-//! Every operator on every type in every form of operand, as machine code: it does what the reference says.
+//! Machine code of every operator on every type in every form of operand: it agrees with the reference.
 //!
-//! Operands come from registers, from memory in each addressing mode, and as constants; with all features of the
-//! CPU and with none. A flag is also branched on, selected by, and inverted.
+//! Operands are registers, memory in each addressing mode, and constants; with all features of the CPU and with none. A
+//! flag is also branched on, selected by, and inverted.
 #![cfg(target_arch = "x86_64")]
 
 use azulejo::__private::core::ir::assignment::Assignment;
@@ -22,7 +22,7 @@ use azulejo_code::{CodeMemory, Installed};
 
 const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
 
-/// What compiled code returns.
+/// The value that compiled code returns.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Exit {
@@ -30,7 +30,7 @@ struct Exit {
     value: u64,
 }
 
-/// A compiler from graphs to code that runs, its memory kept between functions.
+/// A compiler from graphs to executable code. It reuses its memory for each function.
 struct Compiler {
     features: Features,
     place: pass::place::Scratch,
@@ -45,7 +45,7 @@ struct Compiler {
     code: Code,
     memory: CodeMemory,
     last: Option<Installed>,
-    /// For each tile whether it was run.
+    /// By tile: whether it was run.
     reached: Vec<bool>,
 }
 
@@ -101,7 +101,7 @@ impl Compiler {
     fn run(&self, frame: &mut [u64]) -> Exit {
         let code = self.last.as_ref().expect("compiled before");
         type Entry = extern "sysv64" fn(*mut (), *mut u64, *const ()) -> Exit;
-        // SAFETY: the code follows this convention and reads and writes the frame alone.
+        // SAFETY: the code follows this convention and accesses only the frame.
         let entry = unsafe { core::mem::transmute::<*const u8, Entry>(code.address()) };
         entry(core::ptr::null_mut(), frame.as_mut_ptr(), core::ptr::null())
     }
@@ -111,10 +111,10 @@ impl Compiler {
     }
 }
 
-/// Where an operand comes from.
+/// The form of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
-    /// A register: it was loaded before memory changed.
+    /// A register, which is loaded before the barrier store.
     Reg,
     /// `[base]`, `[base + offset]`, `[base + index * 8]`, `[base + index * 8 + offset]`
     Mem(u8),
@@ -122,7 +122,7 @@ enum Form {
     Const(u64),
 }
 
-/// What becomes of the result.
+/// The use of the result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sink {
     /// It is returned.
@@ -137,24 +137,24 @@ enum Sink {
     SelectFloat,
     /// An integer is compared with zero.
     NotZero,
-    /// As above, the other way round.
+    /// An integer is compared with zero, for the opposite result.
     Zero,
     /// An integer of 32 bits is widened with zeros.
     Wide,
     /// A constant is added to an integer.
     Plus,
-    /// And then it is widened.
+    /// A constant is added, and the sum is widened.
     WidePlus,
-    /// It is stored where the operand in memory came from: that may be one instruction.
+    /// It is stored to the memory operand's address, which may take only one instruction.
     Store,
 }
 
-/// The frame: where operands are, one slot of 8 bytes each; then what is stored to, then the index.
+/// The frame: operands in slots of 8 bytes each, then the barrier store's slot, then the index.
 const OPERANDS: u64 = 4;
 const BARRIER: u64 = 8;
 const INDEX: u64 = 9;
 const SLOTS: usize = 12;
-/// What [`Sink::Plus`] adds.
+/// The constant that [`Sink::Plus`] adds.
 const ADDEND: u64 = 1000;
 
 struct Maker {
@@ -162,7 +162,7 @@ struct Maker {
     block: Block,
     frame: Node,
     index: Option<Node>,
-    /// The address of the operand in memory.
+    /// The address of the memory operand.
     operand: Option<Node>,
 }
 
@@ -186,7 +186,7 @@ impl Maker {
     fn place(&mut self, slot: u64, mode: u8) -> Node {
         let frame = self.frame;
         match mode {
-            // The base itself is a register with the slot's address.
+            // The base is one register, with an address that is one byte into the frame.
             0 => self.graph.add(Op::ADD, WORD, &[frame, self.index.expect("loaded first")], 0, 0),
             1 => self.addr(frame, slot * 8),
             // The index register holds the number 1.
@@ -200,7 +200,7 @@ impl Maker {
     }
 }
 
-/// A value's node; its slot is filled in by `run`.
+/// A graph that applies the operator, and the slots of its operands, which `check` fills.
 fn function(
     op: Op,
     info: &OpInfo,
@@ -211,7 +211,7 @@ fn function(
 ) -> (Graph, Vec<(u64, usize)>) {
     let mut maker = Maker::new();
     let types: Vec<Type> = operand_types(info, sig);
-    // Registers first, the index among them; then a store, so that no load can sink below it.
+    // First the registers are loaded, and the index; then a store keeps later loads behind it.
     let mut slots = Vec::new();
     let needs_index = forms.iter().any(|form| matches!(form, Form::Mem(0 | 2 | 3)));
     if needs_index {
@@ -241,7 +241,8 @@ fn function(
             Form::Reg => {}
             Form::Const(bits) => inputs[at] = maker.graph.constant(types[at], bits, 0),
             Form::Mem(mode) => {
-                // Mode 2 has no offset: the index is 1, so the operand is in slot 1. Mode 0 adds 1 to the frame.
+                // Mode 2 has no offset, and the index is 1, so the operand is in slot 1. Mode 0 adds 1 to the frame's
+                // address.
                 let slot = if mode == 2 { 1 } else { OPERANDS + at as u64 };
                 let address = maker.place(slot, mode);
                 maker.operand = Some(address);
@@ -330,7 +331,7 @@ fn operand_types(info: &OpInfo, sig: Sig) -> Vec<Type> {
     info.operands.iter().map(of).collect()
 }
 
-/// Values where operators change what they do.
+/// Values at which the behaviour of operators changes.
 fn edges(ty: Type) -> Vec<u64> {
     match ty {
         Type::Flag => vec![0, 1],
@@ -378,7 +379,7 @@ fn edges(ty: Type) -> Vec<u64> {
     }
 }
 
-/// Whether two results are the same: NaN is NaN for operators that do not say which one they give.
+/// Whether two results are the same: all NaNs are, if the operator may return any of them.
 fn same(info: &OpInfo, ty: Type, a: u64, b: u64) -> bool {
     let is_nan = |bits: u64| match ty {
         Type::F32 => f32::from_bits(bits as u32).is_nan(),
@@ -411,11 +412,11 @@ struct Case<'a> {
 impl Case<'_> {
     fn expected(&self, values: &[u64]) -> Option<u64> {
         let operands: Vec<u64> = values.iter().copied().chain(self.imm).collect();
-        // Where it traps there is a check before it, which is no part of this.
+        // A trap has no expected value: the check before the operator is not part of this graph.
         Vocabulary::BUILTIN.evaluate(self.op, self.sig, &operands)?.ok()
     }
 
-    /// Tries a form with each sink that the result can have.
+    /// Checks a form with each use that is possible for the result.
     fn check_all(&self, compiler: &mut Compiler, forms: &[Form]) -> usize {
         let narrow: &[Sink] = match self.sig.ty {
             Type::I32 if self.op == Op::MUL => &[Sink::Wide, Sink::Plus, Sink::WidePlus],
@@ -433,7 +434,7 @@ impl Case<'_> {
         sinks.iter().chain(narrow).map(|sink| self.check(compiler, forms, *sink)).sum()
     }
 
-    /// Compiles one form and runs it on all combinations of the values of what is not constant.
+    /// Compiles one form and runs it on all combinations of values for its variable operands.
     fn check(&self, compiler: &mut Compiler, forms: &[Form], sink: Sink) -> usize {
         let types = operand_types(self.info, self.sig);
         let (graph, slots) = function(self.op, self.info, self.sig, forms, self.imm.unwrap_or(0), sink);
@@ -454,12 +455,12 @@ impl Case<'_> {
             let mut frame = [0xa5a5_a5a5_a5a5_a5a5; SLOTS];
             frame[INDEX as usize] = 1;
             for &(slot, at) in &slots {
-                // What is above a narrow value must not matter.
+                // The bits above a narrow value must not matter.
                 let junk =
                     if types[at] == Type::Flag { 0 } else { 0xdead_beef_f00d_cafe & !types[at].mask() };
                 let bits = values[at] | junk;
                 match slot {
-                    // One byte into the frame.
+                    // The operand starts one byte into the frame.
                     u64::MAX => {
                         let bytes = bits.to_le_bytes();
                         frame[0] = u64::from_le_bytes([
@@ -497,7 +498,7 @@ impl Case<'_> {
     }
 }
 
-/// The forms of operands that are tried: each place once from a register and from memory, alone and with others.
+/// The forms of operands: all in registers, and each of them in memory in each addressing mode.
 fn forms(n_operands: usize) -> Vec<Vec<Form>> {
     let mut all = vec![vec![Form::Reg; n_operands]];
     for at in 0..n_operands {
@@ -554,7 +555,8 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
         reached.iter_mut().zip(&compiler.reached).for_each(|(known, reached)| *known |= reached);
     }
     let never = X64.tables.tiles.iter().zip(&reached).filter(|(_, reached)| !**reached);
-    // Calls, atomics and what stops a program have tests of their own; what is no operator on values is reached by random graphs, and in stencils.
+    // Calls, atomics, polls and fuel have tests of their own; random graphs and stencils reach the operators that do not
+    // work on values.
     let elsewhere = [
         "call",
         "invoke",

@@ -1,5 +1,5 @@
-//! A Rust panic in a function that bytecode calls passes through compiled code: what must be dropped is dropped, values
-//! of the frames below are as they were, and the engine goes on.
+//! A Rust panic in a function that bytecode calls passes through compiled code: values are dropped, the frames below keep
+//! their values, and the engine still works.
 #![cfg(all(target_arch = "x86_64", not(windows)))]
 
 use azulejo::__private::core::pass::Blind;
@@ -16,17 +16,17 @@ mod callers;
 
 struct Vm {
     engine: Rc<Engine<Op>>,
-    /// What each level of nested calls runs, the outermost last, and whether in the interpreter.
+    /// The function at each level of nested calls, the outermost last, and whether it is interpreted.
     levels: Vec<(FunctionId, bool)>,
-    /// How many guards were made and are not dropped.
+    /// How many guards are alive.
     guards: Rc<Cell<i64>>,
-    /// How many panics were caught on the way.
+    /// How many panics were caught by `catch`.
     caught: u32,
-    /// Whose code is thrown away right before the panic.
+    /// The function whose code is discarded right before the panic.
     victim: Option<FunctionId>,
 }
 
-/// Counts what is alive.
+/// Counts itself while it is alive.
 struct Guard(Rc<Cell<i64>>);
 
 impl Guard {
@@ -45,7 +45,7 @@ impl Drop for Guard {
 #[derive(Debug, PartialEq)]
 struct Payload(i64);
 
-/// Panics without a message on the terminal.
+/// Panics without running the panic hook.
 fn panic_quietly(payload: Payload) -> ! {
     resume_unwind(Box::new(payload))
 }
@@ -71,35 +71,35 @@ enum Op {
     Check {
         value: In<i64>,
     },
-    /// As `Check`, out of the way.
+    /// Like `Check`, but calls in cold code.
     CheckCold {
         value: In<i64>,
     },
-    /// As `Check`, by a function of the Windows convention.
+    /// Like `Check`, but calls a function of the Windows convention.
     CheckWin {
         value: In<i64>,
     },
-    /// As `Check`, by a function of the System V convention, stated.
+    /// Like `Check`, but calls a function of the System V convention, which is stated.
     CheckSysv {
         value: In<i64>,
     },
-    /// As `Check`, by a function's address.
+    /// Like `Check`, but calls a function by its address.
     CheckAddress {
         callee: In<u64>,
         value: In<i64>,
     },
-    /// Panics if the sum is zero; most arguments are on the stack.
+    /// Panics if the sum is zero. Most arguments are on the stack.
     CheckMany {
         a: In<i64>,
         b: In<i64>,
         x: In<f64>,
     },
-    /// Calls the next function of the list.
+    /// Calls the next function in `levels`.
     Deeper {
         dst: Out<i64>,
         a: In<i64>,
     },
-    /// As `Deeper`; -1 if that panics.
+    /// Like `Deeper`, but catches a panic and yields -1.
     Catch {
         dst: Out<i64>,
         a: In<i64>,
@@ -127,14 +127,14 @@ template! {
     Op::Return       => (return $a)
 }
 
-/// A Rust function; those below have each a convention of another kind.
+/// Panics if the value is zero. The functions below do the same, with other calling conventions.
 fn check(vm: &mut Vm, value: i64) {
     let _guard = Guard::new(vm);
     callers::look_and_panic();
     if value == 0 {
         if let Some(victim) = vm.victim {
             vm.engine.discard(victim).expect("it is the engine's");
-            // Code that would take its room, were it free.
+            // Their code would take the victim's place if that were free.
             for _ in 0..8 {
                 vm.define(busy(60, &[]));
             }
@@ -205,14 +205,14 @@ fn r<T: From<u32>>(register: u32) -> T {
     register.into()
 }
 
-/// Keeps so many integers and a few floats alive across `middle`, which may use register 0, the argument, and 1. Gives
-/// register 1 plus the sum of the integers, 1000 to 1000 + `values`.
+/// Keeps `values` integers and a few floats live across `middle`, which may use register 0, the argument, and register 1.
+/// Returns register 1 plus the sum of the integers; each is 1000 plus the argument plus its index.
 fn busy(values: u32, middle: &[Op]) -> Vec<Op> {
     let first = 8;
     let mut code = vec![Op::Const { dst: r(1), value: Imm(1) }];
     for at in 0..values {
         code.push(Op::Const { dst: r(first + at), value: Imm(1000) });
-        // Not a constant: it depends on the argument.
+        // Adding the argument makes the value unknown to the compiler.
         code.push(Op::Add { dst: r(first + at), a: r(first + at), b: r(0) });
         code.push(Op::Const { dst: r(2), value: Imm(at as i64) });
         code.push(Op::Add { dst: r(first + at), a: r(first + at), b: r(2) });
@@ -227,7 +227,7 @@ fn busy(values: u32, middle: &[Op]) -> Vec<Op> {
     code
 }
 
-/// What [`busy`] returns.
+/// The result of [`busy`].
 fn sum(values: u32, argument: i64, register_1: i64) -> i64 {
     (0..values as i64).map(|at| 1000 + argument + at).sum::<i64>() + register_1
 }
@@ -262,7 +262,7 @@ impl Vm {
         result.expect("it does not trap")
     }
 
-    /// Runs a function that panics with `Payload(7)`: everything is dropped, and values of this frame stay.
+    /// Runs a function that panics with `Payload(7)`: everything is dropped, and this frame keeps its values.
     fn run_into_panic(&mut self, function: FunctionId, interpreted: bool, argument: i64) {
         let before: [u64; 8] = std::array::from_fn(|at| std::hint::black_box(at as u64 * 3));
         let result = catch_unwind(AssertUnwindSafe(|| self.run(function, interpreted, argument)));
@@ -273,7 +273,7 @@ impl Vm {
     }
 }
 
-/// Each way to call, whatever is in registers, in spill slots and on the stack at the time.
+/// Each kind of call, with values in registers, in spill slots and on the stack.
 #[test]
 fn a_panic_passes_and_the_engine_goes_on() {
     let mut vm = vm();
@@ -299,7 +299,7 @@ fn a_panic_passes_and_the_engine_goes_on() {
     }
 }
 
-/// Three calls deep in every mix of tiers, with a frame in the middle that catches, and without.
+/// Nested calls, four deep, in every mix of tiers, with and without a frame in the middle that catches the panic.
 #[test]
 fn a_panic_passes_through_nested_calls_of_every_tier() {
     for values in COUNTS {
@@ -322,7 +322,7 @@ fn a_panic_passes_through_nested_calls_of_every_tier() {
                 vm.levels = levels(middle);
                 vm.run_into_panic(middle, is_interpreted(3), 0);
                 vm.levels = levels(catching);
-                // The catching function goes on with -1 and returns into compiled code.
+                // The catching function continues with -1 and returns into compiled code.
                 let expected = sum(values, 0, sum(values, 0, -1));
                 assert_eq!(vm.run(middle, is_interpreted(3), 0), expected);
                 assert_eq!(vm.guards.get(), 0);
@@ -334,11 +334,11 @@ fn a_panic_passes_through_nested_calls_of_every_tier() {
     }
 }
 
-/// Neither frames nor code nor the engine's own borrows are left behind by ten thousand panics.
+/// Ten thousand panics leak no frames, no code and no borrows of the engine.
 #[test]
 fn panics_leave_nothing_behind() {
     let mut vm = vm();
-    // Barely room for the frames of four calls, and for the code of a few functions.
+    // There is barely enough memory for the frames of four calls, and for the code of a few functions.
     let engine = Engine::<Op>::builder().stack_slots(4 * 80).code_bytes(16 << 10).build();
     vm.engine = Rc::new(engine);
     for round in 0..10_000 {
@@ -354,7 +354,7 @@ fn panics_leave_nothing_behind() {
     }
 }
 
-/// Code may be thrown away while it runs; it is unwound nevertheless, and freed then.
+/// Code that is discarded while it runs can still be unwound, and is freed afterwards.
 #[test]
 fn code_that_was_thrown_away_is_unwound() {
     if azulejo::can_compile().is_err() {
@@ -375,7 +375,8 @@ fn code_that_was_thrown_away_is_unwound() {
     }
 }
 
-/// The tables belong to the process, not to a thread: each thread unwinds its own engine's code while others come and go.
+/// Unwind tables belong to the process: each thread unwinds its engine's code while other threads register and remove
+/// theirs.
 #[test]
 fn panics_on_many_threads() {
     let threads = (0..4u32).map(|thread| {
@@ -393,7 +394,7 @@ fn panics_on_many_threads() {
     threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().expect("the thread ends well"));
 }
 
-/// Also a panic with a message, which runs the panic hook on top of compiled frames.
+/// A panic with a message runs the panic hook above compiled frames.
 #[test]
 fn an_ordinary_panic_passes() {
     fn failing(value: i64) -> i64 {
@@ -430,7 +431,7 @@ fn look_back(text: &mut String) {
     *text = std::backtrace::Backtrace::force_capture().to_string();
 }
 
-/// A backtrace goes through compiled code to the test that called it.
+/// A backtrace walks through compiled code to the test that called it.
 #[test]
 fn a_backtrace_goes_through() {
     #[derive(Bytecode, Clone, Copy, Debug)]
@@ -460,7 +461,7 @@ fn a_backtrace_goes_through() {
     assert!(top.is_some() && top < bottom, "{text}");
 }
 
-/// Baseline code, with and without the frame pointer, however it calls.
+/// Unwinding through baseline code, with and without the frame pointer, for every kind of call.
 #[test]
 fn baseline_code_is_unwound() {
     for frame_pointers in [false, true] {
@@ -495,7 +496,7 @@ fn baseline_code_is_unwound() {
                 let third = compiled.address(0);
                 let run = callers::Run { entry: compiled.entry(), context, frame: frame.as_mut_ptr(), third };
                 let keeps_pointer = frame_pointers.then_some(compiled.bytes().len());
-                // SAFETY: the code was verified, and the frame has as many slots as it wants.
+                // SAFETY: the code was verified, and the frame has as many slots as it requires.
                 unsafe { callers::check(run, keeps_pointer, &|| format!("{code:?}")) };
                 assert_eq!(vm.guards.get(), 0);
             }

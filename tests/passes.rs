@@ -1,4 +1,4 @@
-//! Passes keep what random graphs mean.
+//! Passes preserve the meaning of random graphs.
 
 use azulejo::__private::core::check::evaluate::{Machine, Memory, Outcome, evaluate};
 use azulejo::__private::core::check::{self, Violation};
@@ -9,11 +9,11 @@ use azulejo::__private::core::pass;
 use azulejo::__private::core::text::{parse, print};
 
 const FRAME: u64 = 0x10_0000;
-/// Nothing else is near.
+/// No other memory of the test is near this address.
 const UNIT: u64 = 0x7654_3210_0000;
 const N_GRAPHS: u64 = 1500;
 
-/// What a graph did: how it ended, what memory then was, and which calls saw what.
+/// The observable behaviour of a graph: its outcome, the memory afterwards, and the calls with their arguments and results.
 #[derive(PartialEq, Debug)]
 struct Trace {
     outcome: Outcome,
@@ -21,7 +21,7 @@ struct Trace {
     calls: Vec<(u64, Vec<u64>, u64)>,
 }
 
-/// Runs a graph. The context lies in the frame if `overlaps`, so that two bases name the same bytes.
+/// Evaluates a graph. The context is inside the frame if `overlaps`, so that two bases address the same bytes.
 fn run(graph: &Graph, overlaps: bool) -> Result<Trace, Violation> {
     let mut calls = Vec::new();
     let mut callee = |call: &CallData, callee: u64, args: &[u64], memory: &mut Memory| {
@@ -44,7 +44,7 @@ fn run(graph: &Graph, overlaps: bool) -> Result<Trace, Violation> {
     Ok(Trace { outcome, memory, calls })
 }
 
-/// Runs a pass over random graphs and compares what they do before and after.
+/// Runs a pass on random graphs and compares their behaviour before and after.
 fn keeps_meaning(name: &str, mut pass: impl FnMut(&mut Graph)) {
     let mut n_ended = 0;
     for seed in 0..N_GRAPHS {

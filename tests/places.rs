@@ -17,13 +17,13 @@ enum Op {
     Return { a: In<u64> },
 }
 
-/// One output by its address, the other one as the result.
+/// Writes one output by its address, and returns the other one.
 fn split(whole: &mut f64, x: f64) -> f64 {
     *whole = x.trunc();
     x.fract()
 }
 fn parse(dst: *mut i64, error: &mut u8, text: u8) {
-    // SAFETY: it is the address of an output.
+    // SAFETY: `dst` is the address of an output.
     unsafe { *dst = text as i64 - 48 };
     *error = !text.is_ascii_digit() as u8 * 0xff;
 }
@@ -42,7 +42,7 @@ template! {
     Op::Split! => (let: (($x $x)) (set $rest (call split (arglist (carg (place $whole) ptr) (carg $x f64)) f64)))
     Op::Parse! => (dov
         (callv parse (arglist (carg (place $dst) ptr) (carg (place $error) ptr) (carg $text u8)))
-        // What the function has stored is read back.
+        // This reads back the value that the function stored.
         (when (nz $error) (set $dst (neg (ucast $error i64)))))
     Op::Low! => (let: (($n $n)) (callv low (arglist (carg (place $dst) ptr) (carg $n i64))))
     Op::Double! => (callv double (arglist (carg (place $n) ptr)))
@@ -59,7 +59,7 @@ fn r<T: From<u32>>(register: u32) -> T {
     register.into()
 }
 
-/// What a function has in a register at its end, in every tier.
+/// Checks the final value of a register, in every tier.
 fn check(code: &[Op], arguments: (u64, u64, u64), register: u32, expected: u64) {
     for tier in TIERS {
         let engine = Engine::<Op>::new();
@@ -78,7 +78,7 @@ fn functions_store_outputs() {
     let split = [Op::Split { whole: r(0), rest: r(1), x: r(2) }];
     check(&split, (1, 2, x), 0, (-2.0f64).to_bits());
     check(&split, (1, 2, x), 1, (-0.75f64).to_bits());
-    // The input is one of the outputs.
+    // The input register is also an output.
     check(&[Op::Split { whole: r(2), rest: r(1), x: r(2) }], (1, 2, x), 2, (-2.0f64).to_bits());
     check(&[Op::Parse { dst: r(0), error: r(1), text: Imm(b'7') }], (1, u64::MAX, 0), 0, 7);
     check(&[Op::Parse { dst: r(0), error: r(1), text: Imm(b'x') }], (1, 2, 0), 0, -255i64 as u64);
@@ -95,12 +95,12 @@ fn a_narrow_output_has_zeros_above_it() {
 
 #[test]
 fn what_functions_store_is_known_in_loops() {
-    // Other registers live through it, in machine registers or not.
+    // Other registers are live across the call, in machine registers or slots.
     let code =
         [Op::Sum { sum: r(1), n: r(0) }, Op::Sum { sum: r(2), n: r(1) }, Op::Next { n: r(0), to: Label(0) }];
     check(&code, (4, 0, 100), 1, 10);
     check(&code, (4, 0, 100), 2, 100 + 4 + 7 + 9 + 10);
-    // Nobody reads it afterwards but what the next one writes.
+    // The value is only read by the function that the next bytecode calls.
     let twice = [Op::Low { dst: r(0), n: r(1) }, Op::Sum { sum: r(0), n: r(1) }, Op::Double { n: r(0) }];
     check(&twice, (5, 0x105, 0), 0, (0x05 + 0x105) * 2);
 }

@@ -1,4 +1,4 @@
-//! Calls that nest without end stop with an error, whatever runs them and wherever the thread's stack is.
+//! Unbounded recursion ends with an error, in every tier and wherever the thread's stack is.
 
 use azulejo::prelude::*;
 use std::rc::Rc;
@@ -6,11 +6,11 @@ use std::rc::Rc;
 struct Vm {
     engine: Rc<Engine<Op>>,
     functions: Vec<FunctionId>,
-    /// Whether each other call, or every one, is interpreted.
+    /// Whether the call at a depth is interpreted.
     interprets: fn(u64) -> bool,
     depth: u64,
     error: Option<Error>,
-    /// The lowest address of the machine's stack at which `recurse` or `look` was called.
+    /// The lowest stack pointer at a call of `recurse` or `look`, approximately.
     lowest: usize,
 }
 
@@ -34,7 +34,7 @@ template! {
     Op::Return  => (return $a)
 }
 
-/// About where the machine's stack is.
+/// The approximate stack pointer.
 fn here() -> usize {
     let here = 0u8;
     (&raw const here).addr()
@@ -63,7 +63,7 @@ fn r<T: From<u32>>(register: u32) -> T {
     register.into()
 }
 
-/// A function that calls and keeps so many values alive meanwhile.
+/// A recursive function with this many values live across its call.
 fn recursive(values: u32) -> Vec<Op> {
     let mut code = Vec::new();
     for at in 0..values {
@@ -80,7 +80,7 @@ fn recursive(values: u32) -> Vec<Op> {
 
 const TIERS: [fn(u64) -> bool; 4] = [|_| true, |_| false, |depth| depth % 2 == 0, |depth| depth % 7 == 0];
 
-/// Frames of one slot and of many, on the frame stack and on the machine's.
+/// Frames with few and with many slots, both on the engine's stack and on the machine's.
 const VALUES: [u32; 3] = [0, 30, 1500];
 
 fn machine(builder: azulejo::Builder) -> Vm {
@@ -95,7 +95,7 @@ fn machine(builder: azulejo::Builder) -> Vm {
     Vm { engine, functions: functions.to_vec(), interprets: TIERS[0], depth: 0, error: None, lowest: 0 }
 }
 
-/// Calls without end in every mix of tiers; twice, because everything must have been given back.
+/// Recurses without end in every mix of tiers; twice, because the first run must release everything.
 fn exhaust(vm: &mut Vm) {
     for interprets in TIERS {
         for _ in 0..2 {
@@ -107,13 +107,13 @@ fn exhaust(vm: &mut Vm) {
     }
 }
 
-/// Runs on a thread with a stack of so many KiB.
+/// Runs on a thread with a stack of `kib` KiB.
 fn on_thread(kib: usize, run: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(kib << 10).spawn(run).expect("it starts");
     thread.join().expect("it ends well");
 }
 
-/// Calls `run` when so much of the stack is used.
+/// Calls `run` when this many bytes of the stack are used.
 fn deeper(bytes: usize, run: &mut dyn FnMut()) {
     let start = 0u8;
     deeper_from((&raw const start).addr(), bytes, run);
@@ -132,13 +132,13 @@ fn deeper_from(start: usize, bytes: usize, run: &mut dyn FnMut()) {
 #[test]
 fn endless_recursion_is_an_error() {
     exhaust(&mut machine(Engine::<Op>::builder()));
-    // The frames end first.
+    // The engine's own stack ends first.
     exhaust(&mut machine(Engine::<Op>::builder().stack_slots(20_000)));
-    // The engine's own limit of the machine's stack.
+    // The engine's limit of the machine's stack ends first.
     exhaust(&mut machine(Engine::<Op>::builder().native_stack(200 << 10)));
 }
 
-/// The thread has less than the engine may use.
+/// The thread's stack is smaller than the engine's limit.
 #[test]
 fn on_threads_with_small_stacks() {
     for kib in [256, 512, 1024, 4096] {
@@ -146,7 +146,7 @@ fn on_threads_with_small_stacks() {
     }
 }
 
-/// Much of the stack is used already when the engine is built, or when it is called, or both.
+/// Much of the stack is in use when the engine is built, or when it is called, or both.
 #[test]
 fn from_any_depth() {
     on_thread(2048, || {
@@ -164,7 +164,7 @@ fn from_any_depth() {
     });
 }
 
-/// A call of a function that calls nothing is refused where there is no room for it, and not before.
+/// A call of a leaf function is refused if the stack has no room for it, and only then.
 #[test]
 fn on_a_stack_that_is_used_up() {
     #[inline(never)]
@@ -176,7 +176,7 @@ fn on_a_stack_that_is_used_up() {
         let depth = match (&called, &interpreted) {
             (Ok(7), Ok(7)) => deeper(vm, leaf, depth + used.len()),
             _ => {
-                // Compiled code needs a few bytes more than the other.
+                // Compiled code needs slightly more stack than the interpreter.
                 assert_eq!(called, Err(Error::StackOverflow));
                 depth
             }
@@ -195,7 +195,7 @@ fn on_a_stack_that_is_used_up() {
     });
 }
 
-/// Threads on which nothing can be compiled, and nothing called: each step is done, or refused.
+/// Threads whose stack is too small to compile or to call: each step succeeds or is refused.
 #[test]
 fn on_threads_with_hardly_any_stack() {
     #[inline(never)]
@@ -224,26 +224,25 @@ fn on_threads_with_hardly_any_stack() {
         step(engine.explore(leaf).map(|_| ()));
         step(engine.discard(leaf));
         assert!(done >= if kib < 512 { 1 } else { 6 }, "{done} with {kib} KiB");
-        // Refused for want of a stack is not refused for ever.
+        // A function whose compilation was refused for lack of stack can still be called.
         let tiering: Engine<Op> = Engine::<Op>::builder().thresholds(1, 1).build();
         let leaf = tiering.define("leaf", vec![Op::Return { a: r(0) }], 1).expect("the code is right");
         let call = |vm: &mut Vm| tiering.call::<_, i64>(leaf, vm, (7i64,));
         let results: Vec<Result<i64, Error>> = (0..20).map(|_| call(&mut vm)).collect();
         assert!(results.iter().all(|result| matches!(result, Ok(7) | Err(Error::StackOverflow))));
     }
-    // Without optimization making an engine takes more than the smallest.
+    // In debug builds, making an engine takes more stack than the smallest ones have.
     let smallest = [32, 48].into_iter().filter(|_| !cfg!(debug_assertions));
     for kib in smallest.chain([64, 80, 96, 112, 128, 160, 192, 208, 224, 256, 512]) {
         on_thread(kib, move || steps(kib));
     }
 }
 
-/// Below the engine's limit of the machine's stack there is nothing but what the last function calls.
+/// The stack that may be used below the engine's limit, by the callees of the last function.
 const BELOW: usize = 8 << 10;
 
-/// Runs a function that nests without end: the machine's stack is used up to the limit and not beyond. Each call takes a
-/// little more than so many slots of it, which are more than what may be below the limit, and the limit is in the middle of
-/// one.
+/// Runs a function that recurses without end: the machine's stack is used up to the limit and not beyond. Each call uses
+/// slightly more than `slots` slots of the stack, which is more than [`BELOW`]. The limit falls into the middle of a frame.
 fn nests_up_to_the_limit(builder: azulejo::Builder, code: Vec<Op>, slots: u32) {
     let frame = slots as usize * 8;
     let native_stack = 5 * frame + frame / 4;
@@ -260,8 +259,8 @@ fn nests_up_to_the_limit(builder: azulejo::Builder, code: Vec<Op>, slots: u32) {
     assert!((4 * frame..native_stack + BELOW).contains(&used), "{used} bytes are used of {native_stack}");
 }
 
-/// A compiled function with a large frame is not entered where there is no room for it: by the engine, which a function that was
-/// compiled calls again.
+/// The engine does not enter a compiled function with a large frame if the stack has no room for it. A compiled function
+/// calls the engine recursively.
 #[test]
 fn the_engine_looks_for_room_before_it_enters_large_frames() {
     if azulejo::can_compile().is_err() {
@@ -270,8 +269,8 @@ fn the_engine_looks_for_room_before_it_enters_large_frames() {
     on_thread(4096, || nests_up_to_the_limit(Engine::<Op>::builder(), recursive(7000), 7000));
 }
 
-/// The same where functions call each other. Their frames are large because they have many VM registers, or because many values
-/// are alive at once.
+/// Calls between functions check for room, too. Frames are large because of many VM registers, or because many values are
+/// live at once.
 #[test]
 fn calls_between_functions_look_for_room_before_they_enter_large_frames() {
     if azulejo::can_compile().is_err() {

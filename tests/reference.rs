@@ -1,4 +1,4 @@
-//! The examples of docs/operators.md: in every tier each gives what stands there.
+//! The examples of docs/operators.md: each has the documented result in every tier.
 #![allow(
     clippy::unnecessary_cast,
     clippy::excessive_precision,
@@ -10,14 +10,14 @@ use azulejo::prelude::*;
 
 include!("golden/reference.in");
 
-/// What `(tc)` is the address of.
+/// The context: `(tc)` is its address.
 #[repr(C)]
 struct Vm {
-    /// Templates read it.
+    /// Read by templates only.
     _first: u8,
 }
 
-/// What `(cu)` is the address of.
+/// The unit: `(cu)` is its address.
 static UNIT: u8 = 55;
 
 fn double(value: i64) -> i64 {
@@ -26,7 +26,7 @@ fn double(value: i64) -> i64 {
 
 fn nothing(_: i64) {}
 
-/// What a slot holds of a value.
+/// The bits of a value in a slot.
 trait Bits {
     fn bits(self) -> u64;
 }
@@ -62,7 +62,7 @@ fn every_example_gives_what_stands_beside_it() {
     for (code, op, expected) in EXAMPLES {
         let end = Op::Return { a: 8.into() };
         let body = Code::from(vec![op(), end, Op::Elsewhere { dst: 8.into() }, end]);
-        // SAFETY: it is there for ever, and nobody changes it.
+        // SAFETY: the unit is an immutable static.
         let body = unsafe { body.with_unit(&raw const UNIT) };
         let function = engine.define(*code, body, 9);
         let function = function.unwrap_or_else(|error| panic!("{code}: {error}"));

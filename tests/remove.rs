@@ -1,4 +1,4 @@
-//! Functions that are taken away: who calls them is told, who runs them runs on, and their memory is given back.
+//! Functions that are removed: calls of them fail, running ones continue to their end, and their memory is freed.
 
 use azulejo::prelude::*;
 use std::cell::RefCell;
@@ -128,13 +128,13 @@ fn who_calls_a_function_that_was_removed_is_told() {
         );
         assert_eq!((engine.name(f), engine.stages(f)), (Err(Error::Removed), Err(Error::Removed)), "{name}");
         assert_eq!((engine.tier(f), engine.code_len(f)), (Tier::Interpreter, 0), "{name}");
-        // Its number is nobody else's.
+        // The number is not reused.
         assert_eq!(run(double(&engine)), Ok(42), "{name}");
         assert_eq!(run(f), Err(Error::Removed), "{name}");
     }
 }
 
-/// A function removes itself, or who called it, and goes on: in its code, and behind that in the interpreter.
+/// A function removes itself or its caller, and continues: in its compiled code, and after an exit in the interpreter.
 #[test]
 fn a_function_that_is_removed_while_it_runs_runs_on() {
     for (name, engine) in engines() {
@@ -151,7 +151,7 @@ fn a_function_that_is_removed_while_it_runs_runs_on() {
             let call = Op::Call { dst: 1.into(), f: Imm(inner.number()), a: 0.into() };
             let add = Op::Add { dst: 1.into(), a: 1.into(), b: 0.into() };
             let outer = define(&engine, vec![call, Op::Leave, add, Op::Return { a: 1.into() }], 2);
-            // Something to remove that nobody runs, until there is code for all.
+            // First, remove functions that are not running, until all functions have code.
             for _ in 0..15 {
                 let f = double(&engine).number() as i64;
                 assert_eq!(engine.call(outer, &mut (), (f,)), Ok(7 + f + f), "{name}");
@@ -166,7 +166,7 @@ fn a_function_that_is_removed_while_it_runs_runs_on() {
     }
 }
 
-/// The maker of a function, and what somebody gives as arguments, may remove the function that is called.
+/// The maker of a function, and the arguments of a call, may remove the function that is being called.
 #[test]
 fn a_function_may_be_removed_before_it_starts() {
     struct Removing(FunctionId);
@@ -195,7 +195,7 @@ fn a_function_may_be_removed_before_it_starts() {
         FUNCTIONS.with_borrow_mut(|functions| functions.resize(number + 1, late));
         assert_eq!(engine.call(late, &mut (), (21i64,)), Ok(42i64), "{name}");
         assert_eq!(engine.call::<_, i64>(late, &mut (), (21i64,)), Err(Error::Removed), "{name}");
-        // Who would have made it goes with it.
+        // Removing a function drops its maker.
         let captured = Rc::new(());
         let weak = Rc::downgrade(&captured);
         let never = engine.declare("never", move || {

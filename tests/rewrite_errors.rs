@@ -1,4 +1,4 @@
-//! Each mistake in `rewrite!` is reported on its token, with what to do about it.
+//! Each mistake in `rewrite!` is reported on its token, with a suggestion.
 
 #[test]
 fn mistakes_are_reported() {

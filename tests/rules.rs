@@ -1,4 +1,4 @@
-//! Every built-in rewrite rule holds, and every one is tried.
+//! Every built-in rewrite rule is sound, and every one is tested.
 
 use azulejo::__private::core::check::rules;
 use azulejo::__private::core::pass::rewrite;
@@ -8,7 +8,7 @@ use azulejo::rules::{BUILTIN, MATCHERS};
 use std::fs;
 use std::path::Path;
 
-/// A sequence that is the same in every run (xorshift64*).
+/// A deterministic sequence of numbers (xorshift64*).
 fn random_numbers(mut state: u64) -> impl FnMut() -> u64 {
     move || {
         state ^= state >> 12;
@@ -47,7 +47,7 @@ fn never() -> bool {
     false
 }
 
-/// The judge sees what it is there to see: -0.0, NaN, lost bits, and rules that are never tried.
+/// The judge finds wrong rules: about -0.0, NaN, lost bits; and rules that are never tested.
 #[test]
 fn wrong_rules_are_found() {
     let mut random = random_numbers(7);
@@ -57,7 +57,7 @@ fn wrong_rules_are_found() {
     assert_eq!(rules::rule(Vocabulary::BUILTIN, &wrong::WRONG.cases[3], &mut random), Ok(0));
 }
 
-/// Golden tests: a graph, a line of dashes, and what rewriting makes of it. `UPDATE_EXPECT=1` writes them.
+/// Golden tests: a graph, a line of dashes, and the rewritten graph. `UPDATE_EXPECT=1` updates them.
 #[test]
 fn golden() {
     const DIVIDER: &str = "----\n";

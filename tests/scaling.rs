@@ -1,9 +1,8 @@
-//! No pass takes more than linear time, or little more: a function a hundred times as long takes about a hundred times
-//! as long to compile.
+//! Every pass takes nearly linear time: a function a hundred times as long takes about a hundred times as long to compile.
 //!
-//! Times are noisy, so each is the best of several. In a quadratic pass, one bytecode of a function ten times as long
-//! takes ten times as long; the test asks for less than 5.6, since what no longer fits a cache that others use as well
-//! takes longer, too. A build without optimization also verifies every stage, so that it does with shorter functions;
+//! Times are noisy, so each is the best of several. In a quadratic pass, the time per bytecode grows tenfold when the
+//! function becomes ten times as long. The test allows a factor of 5.6, since exceeding a shared cache makes code slower,
+//! too. A debug build also verifies every stage, so it uses shorter functions; `cargo xtask ci` runs the long ones.
 //! `cargo xtask ci` runs the long ones.
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
@@ -51,29 +50,30 @@ template! {
     Op::Return   => (return $a)
 }
 
-/// Lengths of functions.
+/// The lengths of functions.
 const LENGTHS: &[usize] = if cfg!(debug_assertions) { &[500, 4000] } else { &[1000, 10_000, 100_000] };
-/// The power of the length with which the time of one bytecode may grow: 0 is linear, 1 is quadratic.
+/// The time per bytecode may grow by this power of the length: 0 is linear time, 1 is quadratic.
 const POWER: f64 = 0.75;
-/// How many bytecodes are compiled at least for each measurement.
+/// The minimum number of bytecodes that each measurement compiles.
 const BYTECODES: usize = if cfg!(debug_assertions) { 8000 } else { 50_000 };
-/// How often a shape is measured before it is slow.
+/// How often a shape is measured before it counts as slow.
 const TRIES: u32 = 12;
-/// A stage that takes less than this for a bytecode is no matter.
+/// The time per bytecode below which a stage cannot be slow.
 const LITTLE: Duration = Duration::from_nanos(if cfg!(debug_assertions) { 4000 } else { 100 });
-/// The same for the stage that writes code. Writing code that fits the caches is that much cheaper than writing
-/// tens of megabytes: with 5,000 registers, emitting takes 100 ns of the one and 620 of the other. What grows with the square of the
+/// That time for the stage that writes code. Writing code that fits in the caches is much cheaper than writing tens of
+/// megabytes: with 5,000 registers, emitting takes 100 ns in the first case and 620 ns in the second. A quadratic stage
+/// would take ten times as long.
 /// length would take ten times as much.
 const LITTLE_EMITTED: Duration = Duration::from_nanos(if cfg!(debug_assertions) { 4000 } else { 150 });
 
-/// A way to write functions of any length.
+/// A generator of functions of any length.
 struct Shape {
     name: &'static str,
     write: fn(&mut Writer, usize),
     registers: u32,
-    /// Whether verifying each stage takes so long that builds without optimization leave it out.
+    /// Whether verifying the stages takes so long that debug builds skip this shape.
     is_dear: bool,
-    /// Longer functions keep more at once than a compiled function may, and are interpreted.
+    /// The greatest length. Longer functions have too large a frame to be compiled, and are interpreted.
     longest: usize,
 }
 
@@ -94,7 +94,7 @@ const SHAPES: &[Shape] = &[
     dear(shape("overlapping", overlapping)),
     dear(shape("crossing", crossing)),
     shape("nested", nested),
-    // 10,000 ways out.
+    // There are 10,000 exits.
     dear(Shape { longest: 20_000, ..shape("exits", exits) }),
     dear(Shape { registers: 5000, ..shape("wide", branchy) }),
     dear(Shape { registers: 5000, ..shape("wide loops", loops) }),
@@ -102,7 +102,7 @@ const SHAPES: &[Shape] = &[
     dear(Shape { registers: 73, ..shape("new checks", new_checks) }),
 ];
 
-/// Writes code; the numbers of registers come from a generator, so that all are in use everywhere.
+/// Writes code. Pseudo-random register numbers keep all registers in use everywhere.
 struct Writer {
     code: Vec<Op>,
     labels: Vec<u32>,
@@ -135,7 +135,7 @@ impl Writer {
         self.code.push(op);
     }
 
-    /// Uses all registers and returns.
+    /// Reads all registers and returns.
     fn finish(&mut self) {
         for register in 1..self.registers {
             self.code.push(Op::Add { dst: 0.into(), a: 0.into(), b: register.into() });
@@ -148,7 +148,7 @@ fn straight(writer: &mut Writer, length: usize) {
     (0..length).for_each(|_| writer.arithmetic());
 }
 
-/// Some instructions are skipped on conditions.
+/// Conditional forward jumps over a few instructions.
 fn branchy(writer: &mut Writer, length: usize) {
     for _ in 0..length / 8 {
         let to = Label(writer.here() + 1 + 2 + writer.random() % 5);
@@ -158,7 +158,7 @@ fn branchy(writer: &mut Writer, length: usize) {
     }
 }
 
-/// One short loop behind another, two deep.
+/// A sequence of short loops, nested two deep.
 fn loops(writer: &mut Writer, length: usize) {
     for _ in 0..length / 10 {
         let outer = Label(writer.here());
@@ -172,7 +172,7 @@ fn loops(writer: &mut Writer, length: usize) {
     }
 }
 
-/// One loop around a choice behind another, as state machines have it.
+/// A sequence of loops, each around a switch, as in state machines.
 fn cases(writer: &mut Writer, length: usize) {
     const CASES: u32 = 60;
     for _ in 0..length.div_ceil(500) {
@@ -190,7 +190,7 @@ fn cases(writer: &mut Writer, length: usize) {
     }
 }
 
-/// One loop around one choice among all that there is.
+/// One loop around one switch that selects among all of the code.
 fn dispatch(writer: &mut Writer, length: usize) {
     let head = Label(writer.here());
     let value = writer.reg();
@@ -205,7 +205,7 @@ fn dispatch(writer: &mut Writer, length: usize) {
     }
 }
 
-/// From every second bytecode control may go back to the middle of all that is before it.
+/// Every second bytecode may jump back to the middle of the code before it.
 fn overlapping(writer: &mut Writer, length: usize) {
     for _ in 0..length / 2 {
         writer.arithmetic();
@@ -215,7 +215,7 @@ fn overlapping(writer: &mut Writer, length: usize) {
     }
 }
 
-/// Loops that begin in one another and end behind one another, and jumps into their middle.
+/// Overlapping loops that are not nested, and jumps into their middle.
 fn crossing(writer: &mut Writer, length: usize) {
     for _ in 0..length / 4 {
         let here = writer.here();
@@ -227,11 +227,11 @@ fn crossing(writer: &mut Writer, length: usize) {
             writer.code.push(Op::JumpLess { a, b, to });
         }
     }
-    // What was jumped to.
+    // Targets for the last forward jumps.
     (0..20).for_each(|_| writer.arithmetic());
 }
 
-/// Loops nested 1,000 deep, one nest behind another.
+/// A sequence of loop nests, each 1,000 deep.
 fn nested(writer: &mut Writer, length: usize) {
     const DEPTH: usize = 1000;
     for nest in 0..length.div_ceil(3 * DEPTH) {
@@ -249,7 +249,7 @@ fn nested(writer: &mut Writer, length: usize) {
     }
 }
 
-/// Every second bytecode may leave.
+/// Every second bytecode may exit.
 fn exits(writer: &mut Writer, length: usize) {
     for _ in 0..length / 2 {
         writer.arithmetic();
@@ -258,11 +258,11 @@ fn exits(writer: &mut Writer, length: usize) {
     }
 }
 
-/// How many addresses are read from, and how many registers there are for what is read.
+/// The number of addresses that are loaded from, and the number of registers for the sums.
 const ADDRESSES: u32 = 64;
 const SUMS: u32 = 8;
 
-/// Reads from some addresses again and again.
+/// Loads from the same addresses again and again.
 fn checks(writer: &mut Writer, length: usize) {
     for _ in 0..length / 2 {
         let base = (SUMS + 1 + writer.random() % ADDRESSES).into();
@@ -272,7 +272,7 @@ fn checks(writer: &mut Writer, length: usize) {
     }
 }
 
-/// Reads from addresses that are other ones each time.
+/// Loads from addresses that change each time.
 fn new_checks(writer: &mut Writer, length: usize) {
     for _ in 0..length / 3 {
         let base = SUMS + 1 + writer.random() % ADDRESSES;
@@ -283,12 +283,12 @@ fn new_checks(writer: &mut Writer, length: usize) {
     }
 }
 
-/// How long this thread has been running, or as near as a system tells: what else the machine does does not count.
+/// The CPU time of this thread, or the closest that the system offers, to exclude the machine's other work.
 fn now() -> Duration {
     #[cfg(unix)]
     {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: there is room for the time.
+        // SAFETY: the pointer is valid for writes.
         let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
         assert_eq!(failed, 0, "a thread has a clock");
         Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -301,7 +301,7 @@ fn now() -> Duration {
     }
 }
 
-/// Notes what time it is after each stage.
+/// Records the time after each stage.
 #[derive(Default)]
 struct Clock {
     ticks: Vec<(&'static str, Duration)>,
@@ -332,16 +332,16 @@ impl Observer for Clock {
 }
 
 impl Shape {
-    /// How long the functions are that are measured.
+    /// The lengths of the measured functions.
     fn lengths(&self) -> Vec<usize> {
         LENGTHS.iter().map(|length| *length.min(&self.longest)).collect()
     }
 }
 
-/// How long each stage takes for a bytecode, at best.
+/// The best time of each stage, per bytecode.
 type Times = Vec<(&'static str, Duration)>;
 
-/// Compiles a function some times and keeps what was best, also of earlier calls. Gives the bytes of code for a bytecode.
+/// Compiles a function several times and updates the best times. Returns the bytes of machine code per bytecode.
 fn measure(compiler: &mut Compiler, shape: &Shape, length: usize, best: &mut Times) -> f64 {
     let registers = shape.registers;
     let mut writer = Writer { code: Vec::new(), labels: Vec::new(), state: length as u64, registers };
@@ -383,7 +383,7 @@ fn measure(compiler: &mut Compiler, shape: &Shape, length: usize, best: &mut Tim
     n_bytes as f64 / bytecodes as f64
 }
 
-/// Where time grows faster than the function.
+/// The stages whose time grows faster than the function.
 fn slow(shape: &Shape, times: &[Times]) -> Vec<String> {
     let (name, mut slow) = (shape.name, Vec::new());
     for (step, lengths) in shape.lengths().windows(2).enumerate() {
@@ -408,7 +408,7 @@ fn time_grows_no_faster_than_functions() {
     for shape in SHAPES.iter().filter(|shape| !shape.is_dear || !cfg!(debug_assertions)) {
         let lengths = shape.lengths();
         let mut times = vec![Times::new(); lengths.len()];
-        // What else the machine does only ever adds to a time, so more tries come closer to what it takes.
+        // Other work on the machine only ever adds to a time, so more tries approach the true one.
         for _ in 0..TRIES {
             for (length, best) in lengths.iter().zip(&mut times) {
                 measure(&mut compiler, shape, *length, best);
@@ -432,6 +432,6 @@ fn a_check_with_two_ways_is_done_once_for_an_address() {
         Compiler::new(64 << 20, &X64, Features::detect().bits(), rules).expect("this system runs code");
     let shape = SHAPES.iter().find(|shape| shape.name == "checks").expect("there is one");
     let bytes = measure(&mut compiler, shape, 4000, &mut Times::new());
-    // Every second bytecode is a load, with two comparisons, two branches and a trap where it is checked.
+    // Every second bytecode is a load. A checked load has two comparisons, two branches and a trap.
     assert!(2.0 * bytes < 60.0, "{bytes} bytes a bytecode");
 }

@@ -1,5 +1,5 @@
-//! What an operator means goes by the sign of its operands, as in Rust: in every tier, on every width, for VM registers,
-//! constants of the bytecode and constants of the template.
+//! The meaning of an operator depends on the sign of its operands' types, as in Rust: in every tier, on every width, for VM
+//! registers, constants of the bytecode and constants of the template.
 
 use azulejo::prelude::*;
 
@@ -50,7 +50,7 @@ macro_rules! rows {
             }
 
             template! {
-                // One macro for both signs.
+                // One macro serves both signs.
                 macro ^larger (,x ,y) (if (gt ,x ,y) ,x ,y)
                 macro ^hundred () 100
 
@@ -120,7 +120,7 @@ of_type! { on_i64 i64 i128 i64 u64 }
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 enum Mixed {
-    /// A narrower unsigned operand fits a signed one.
+    /// An unsigned operand can be compared with a wider signed one.
     Less {
         dst: Out<u8>,
         a: In<i64>,
@@ -132,7 +132,7 @@ enum Mixed {
         a: In<*const u8>,
         b: In<*const u8>,
     },
-    /// Where the sign makes no difference, both may stand beside each other.
+    /// Operands of both signs can be mixed where the sign makes no difference.
     Sum {
         dst: Out<i64>,
         a: In<i64>,

@@ -1,4 +1,5 @@
-//! Sizes and limits that no machine has: an error value, or a smaller one, and never memory that is not there.
+//! Sizes and limits beyond any machine's: they yield an error value or a smaller size, and never an access to missing
+//! memory.
 
 #[cfg(unix)]
 mod children;
@@ -24,13 +25,13 @@ template! {
 
 const TIERS: [Tier; 3] = [Tier::Interpreter, Tier::Baseline, Tier::Optimizer];
 
-/// Powers of two and what is around them, up to the largest number.
+/// Large powers of two and their neighbours, and the largest numbers.
 fn sizes() -> impl Iterator<Item = usize> {
     let powers = (40..usize::BITS).map(|at| 1 << at);
     powers.flat_map(|size: usize| [size - 1, size, size + 1]).chain((0..40).map(|less| usize::MAX - less))
 }
 
-/// Doubles its argument in another function, as many times as it is told.
+/// Calls a function that doubles its argument, a given number of times.
 fn doubling(engine: &Engine<Op>) -> FunctionId {
     let double = vec![Op::Add { dst: 0.into(), a: 0.into(), b: 0.into() }, Op::Return { a: 0.into() }];
     let double = engine.define("double", double, 1).expect("it is right");
@@ -51,7 +52,7 @@ fn more_registers_than_there_is_memory_are_an_error() {
             let result: Result<i64, Error> = engine.call(function, &mut (), (3i64, 4i64));
             match slots >= 1 << 60 {
                 true => assert_eq!(result, Err(Error::OutOfStackMemory), "{slots} in {tier:?}"),
-                // The system may promise what it does not have.
+                // The system may promise more memory than it has.
                 false => {
                     assert!(matches!(result, Ok(48) | Err(Error::OutOfStackMemory)), "{slots} in {tier:?}")
                 }
@@ -62,7 +63,7 @@ fn more_registers_than_there_is_memory_are_an_error() {
         for slots in 0..4 {
             let engine: Engine<Op> = Engine::<Op>::builder().only(tier).stack_slots(slots).build();
             let result: Result<i64, Error> = engine.call(doubling(&engine), &mut (), (3i64, 4i64));
-            // Compiled code has frames of its own for what it calls.
+            // Compiled callees have frames of their own, on the machine's stack.
             assert!(slots > 1 || result == Err(Error::StackOverflow), "{slots} in {tier:?}");
             assert!(slots < 3 || result == Ok(48), "{slots} in {tier:?}");
         }
@@ -95,7 +96,7 @@ fn limits_without_end_are_none() {
             let builder = Engine::<Op>::builder().only(tier).native_stack(bytes);
             let engine: Engine<Op> = builder.thresholds(u32::MAX, u32::MAX).build();
             assert_eq!(engine.call(doubling(&engine), &mut (), (3i64, 4i64)), Ok(48i64));
-            // What calls itself for ever ends before the thread's stack does.
+            // Unbounded recursion ends before the thread's stack does.
             let call = Op::Call { dst: 0.into(), f: Imm(2), a: 0.into() };
             let endless = engine.define("endless", vec![call, Op::Return { a: 0.into() }], 1);
             let result: Result<i64, Error> = engine.call(endless.expect("it is right"), &mut (), (1i64,));
@@ -105,7 +106,7 @@ fn limits_without_end_are_none() {
     let engine: Engine<Op> = Engine::<Op>::builder().native_stack(0).build();
     let result: Result<i64, Error> = engine.call(doubling(&engine), &mut (), (3i64, 4i64));
     assert_eq!(result, Err(Error::StackOverflow));
-    // As many calls as numbers can tell, and none.
+    // The extreme budgets: none, and the largest.
     for thresholds in [(0, 0), (0, u32::MAX), (u32::MAX, 0), (i32::MAX as u32, i32::MAX as u32 + 1)] {
         let engine: Engine<Op> = Engine::<Op>::builder().thresholds(thresholds.0, thresholds.1).build();
         let function = doubling(&engine);
@@ -131,7 +132,7 @@ fn more_registers_than_a_frame_can_have_are_an_error() {
     }
 }
 
-/// Where files may not be large, or none may be opened, code is compiled all the same.
+/// A limit on the size of files, or on open files, does not prevent compiling.
 #[test]
 #[cfg(unix)]
 fn limits_on_files_are_none_on_code() {
@@ -140,7 +141,7 @@ fn limits_on_files_are_none_on_code() {
     {
         let work = || {
             let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
-            // SAFETY: the system reads the limit, which ends with this process.
+            // SAFETY: the system reads the limit, which applies to this child process only.
             assert_eq!(unsafe { libc::setrlimit(resource, &limit) }, 0);
             for tier in TIERS {
                 let engine: Engine<Op> = Engine::<Op>::builder().only(tier).build();
@@ -149,7 +150,7 @@ fn limits_on_files_are_none_on_code() {
                     engine.compile_in(function, tier).expect("there is memory");
                 }
                 assert_eq!(engine.call(function, &mut (), (3i64, 4i64)), Ok(48i64), "{tier:?}");
-                // A child has it too.
+                // The code works in a child, too.
                 let call = || assert_eq!(engine.call(function, &mut (), (3i64, 4i64)), Ok(48i64));
                 children::child(call).join();
             }

@@ -1,4 +1,4 @@
-//! What an engine says that it has done.
+//! The statistics of an engine.
 
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
@@ -28,7 +28,7 @@ fn r<T: From<u32>>(register: u32) -> T {
     register.into()
 }
 
-/// Counts from nothing to register 0, and leaves compiled code once for each number below register 4.
+/// Counts from zero to register 0, and exits once for each number below register 4.
 fn count() -> Vec<Op> {
     vec![
         Op::Load { dst: r(1), value: Imm(0) },
@@ -85,7 +85,7 @@ fn exits_are_counted_by_their_opcodes() {
     let run = |leave: i64| engine.call::<_, i64>(function, &mut (), (10i64, 0i64, 0i64, 0i64, leave));
     assert_eq!(run(0), Ok(10));
     assert_eq!(engine.stats().exits, []);
-    // Behind an exit the interpreter goes on to the next jump back, which is not compiled for.
+    // After an exit the interpreter runs past the next jump back, since its target has no compiled code.
     assert_eq!(run(1), Ok(10));
     assert_eq!(engine.stats().exits, [("Add", 1)], "that is behind what leaves");
     assert_eq!(engine.stats().tier_ups, 0);
@@ -94,7 +94,7 @@ fn exits_are_counted_by_their_opcodes() {
     let function = engine.define("count", count(), 5).expect("it is right");
     assert_eq!(engine.call::<_, i64>(function, &mut (), (1000i64,)), Ok(1000));
     let stats = engine.stats();
-    // From baseline code to the optimizer's; the interpreter is no code that is left.
+    // The tier-up is from baseline code to the optimizer's. Leaving the interpreter is not counted.
     assert_eq!((stats.tier_ups, stats.exits.len()), (1, 0), "{stats}");
     assert_eq!((stats.baseline.compiled, stats.optimizer.compiled), (1, 1));
 }

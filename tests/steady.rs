@@ -1,4 +1,4 @@
-//! Compiling with the baseline again takes nothing from the heap.
+//! Compiling with the baseline compiler again allocates nothing.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -14,19 +14,19 @@ thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Counts what each thread takes.
+/// Counts the allocations of each thread.
 struct Counting;
 
-// SAFETY: everything is the system's.
+// SAFETY: all calls are passed on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller meets the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, address: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller meets the contract.
         unsafe { System.dealloc(address, layout) }
     }
 }
@@ -81,7 +81,7 @@ fn compiling_again_takes_nothing_from_the_heap() {
         let before = COUNT.get();
         let code = compiler.baseline(&function, Functions::default(), &mut Blind).expect("it compiles");
         let mut frame = [4, 0, 0];
-        // SAFETY: the frame has the slots that the code uses, which begins at its first bytecode.
+        // SAFETY: the frame has the slots that the code uses, and the code is entered at its first bytecode.
         let status = unsafe { code.enter(std::ptr::null_mut(), frame.as_mut_ptr(), 0) };
         assert_eq!(status, azulejo_x64::Status::Returned(7003));
         drop(code);

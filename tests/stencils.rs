@@ -1,4 +1,5 @@
-//! Stencils are made once in a process: engines that compile alike share them, and what is an engine's own is in none of them.
+//! Stencils are made once per process: engines with equal options share them, and they contain nothing that belongs to one
+//! engine.
 
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
@@ -14,7 +15,7 @@ use azulejo_x64::{Compiler, Features, Function, Status, X64};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-/// A bytecode of its own for each test: whether its stencils are there depends on nobody else.
+/// Defines a bytecode for one test, so that no other test makes its stencils.
 macro_rules! bytecode {
     ($module:ident) => {
         mod $module {
@@ -79,19 +80,19 @@ fn the_second_engine_makes_no_stencil() {
     };
     assert!(made(baseline()) >= 5, "one for each opcode that is used");
     assert_eq!((made(baseline()), made(baseline())), (0, 0));
-    // Where anything else would come of it, they are made anew; the next one who wants that has them.
+    // Options that change the code need stencils of their own, and later engines share those.
     let others: [fn(Builder) -> Builder; 4] = [
         |builder| builder.only_features(&[]),
         |builder| builder.frame_pointers(true),
         |builder| builder.checks(true),
-        // SAFETY: no rules are all right.
+        // SAFETY: an empty set of rules is sound.
         |builder| unsafe { builder.rules(&[]) },
     ];
     for other in others {
         assert!(made(other(baseline())) >= 5);
         assert_eq!(made(other(baseline())), 0);
     }
-    // What is counted depends on no other engine.
+    // An engine with limits shares no stencils, so that its count of steps does not depend on other engines.
     let limited = || baseline().limits(Limits::of("rewrite=1000").expect("it is one"));
     let alone = made(limited());
     assert!(alone >= 5);
@@ -107,7 +108,7 @@ fn engines_on_other_threads_make_each_stencil_once_or_find_it() {
         barrier.wait();
         let engine: Engine<threads::Op> = baseline().build();
         for factor in 0..20 {
-            // Each starts with another opcode.
+            // Each thread starts with another opcode.
             let mut code = vec![threads::Op::Add { dst: 1.into(), a: 0.into(), b: 0.into() }; thread % 3];
             code.extend(vec![threads::Op::Mul { dst: 1.into(), a: 0.into(), b: 0.into() }; thread % 2]);
             let n = code.len() as u32;
@@ -126,7 +127,7 @@ fn engines_on_other_threads_make_each_stencil_once_or_find_it() {
     assert_eq!(engine.stats().stencils, 0);
 }
 
-/// Functions of one number, fuel and budgets are each engine's own, though the code that uses them is made of the same stencils.
+/// The functions, fuel and budgets of an engine are its own, although its code is made of shared stencils.
 #[test]
 fn each_engine_has_its_own_functions_fuel_and_budgets() {
     bytecode!(own);
@@ -148,7 +149,7 @@ fn each_engine_has_its_own_functions_fuel_and_budgets() {
             call(CALLEE),
             at(CALLEE as i64, by_value),
             at(CALLEE as i64, tail),
-            // It is not there yet.
+            // The callee is not defined yet.
             call(LATER),
             own::scaled(-factor),
         ];
@@ -178,7 +179,8 @@ fn each_engine_has_its_own_functions_fuel_and_budgets() {
     assert!(made[0] > 5 && made[1..] == [0, 0], "{made:?}");
 }
 
-/// Code is copied to memory near the program and far from it; what is called by its distance there is called by its address here.
+/// Code is copied to memory near the program and far from it: near the program it calls by a displacement, and elsewhere by
+/// address.
 #[test]
 fn memory_out_of_reach_has_other_stencils() {
     bytecode!(far);
@@ -199,7 +201,7 @@ fn memory_out_of_reach_has_other_stencils() {
     };
     assert!(run(&mut compiler(1 << 20)) > 0);
     assert_eq!(run(&mut compiler(1 << 26)), 0);
-    // Nothing is in reach of all of this.
+    // Memory of this size is nowhere in reach of the program as a whole.
     assert!(run(&mut compiler(3 << 30)) > 0);
     assert_eq!(run(&mut compiler(3 << 30)), 0);
     let paged =
@@ -212,7 +214,7 @@ fn function<'a, B: Bytecode>(code: &'a [B], shape: &'a Shape) -> Function<'a, B>
     Function { code, labels: &[], registers: 2, shape, unit, temporaries: None, budget: None }
 }
 
-/// A compiler for which stencils are there compiles its first function as quickly as its next ones.
+/// If its stencils exist, a compiler compiles its first function as quickly as the next ones.
 #[test]
 fn compiling_costs_a_small_part_of_making_stencils() {
     bytecode!(quick);
@@ -232,14 +234,14 @@ fn compiling_costs_a_small_part_of_making_stencils() {
     assert!(shared * 3 < alone, "{shared:?} {alone:?}");
 }
 
-/// Whoever makes a child holds the lock of all stencils, so the child does not find it taken by a thread that it does not have.
+/// A process forks with the lock of all stencils held, so that in the child no other thread holds it.
 #[cfg(unix)]
 #[test]
 fn a_child_finds_stencils_that_others_were_looking_for() {
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
     bytecode!(one);
     bytecode!(other);
-    // A compiler that changes between bytecodes looks each time where their stencils are.
+    // A compiler that alternates between bytecodes looks up their stencils each time.
     let work = |times: usize| {
         let (ones, others) = (one::scaled(3), other::scaled(5));
         let shape = verify(&ones, &[], 2).expect("the code is right");

@@ -1,4 +1,4 @@
-//! Functions of bytecode that take each other's place, in every tier and from tier to tier.
+//! Tail calls between functions of bytecode, in every tier and between tiers.
 
 use azulejo::Error;
 use azulejo::prelude::*;
@@ -104,7 +104,7 @@ fn engines() -> Vec<(&'static str, Engine<Op>)> {
     engines
 }
 
-/// Counts its first argument down and adds it to its second, in as many calls that take each other's place.
+/// Counts its first argument down and adds it to its second, with a tail call for each number.
 fn sum_down(own: u32) -> Vec<Op> {
     vec![
         Op::JumpLess { a: reg(0), k: Imm(1), to: Label(4) },
@@ -126,13 +126,13 @@ fn a_million_calls_take_no_room() {
     }
 }
 
-/// Functions that go from one to the next with ever different numbers of arguments; the last counts down and starts again.
+/// A cycle of functions with different numbers of arguments, each of which makes a tail call to the next one.
 fn circle(counts: &[u32]) -> Vec<(Vec<Op>, u32)> {
     let function = |(at, &count): (usize, &u32)| {
         let next = (at + 1) % counts.len();
         let passed = counts[next];
         let room = count.max(passed);
-        // The second argument is a sum, the last one counts how many there are.
+        // The first argument counts down, the second is a sum, and the last one is the previous sum.
         let code = vec![
             Op::AddConst { dst: out(1), a: reg(1), k: Imm(at as i64 + 1) },
             Op::AddConst { dst: out(room + passed - 1), a: reg(count - 1), k: Imm(0) },
@@ -148,7 +148,7 @@ fn circle(counts: &[u32]) -> Vec<(Vec<Op>, u32)> {
     counts.iter().enumerate().map(function).collect()
 }
 
-/// What the circle computes.
+/// The result of the cycle.
 fn around(counts: &[u32], mut n: i64) -> i64 {
     let (mut at, mut sum, mut last) = (0, 0i64, 0i64);
     loop {
@@ -182,7 +182,7 @@ fn argument_counts_may_differ() {
 
 #[test]
 fn what_is_called_may_be_left_and_interpreted() {
-    // One function of two is never compiled, or is left by each other call.
+    // One of the two functions is never compiled, or is left in every call.
     for (compiled, leaves) in [(true, false), (false, true), (true, true), (false, false)] {
         let engine = Engine::<Op>::builder().up_to(Tier::Interpreter).build();
         let code = |other: u32| {
@@ -297,7 +297,7 @@ fn what_fails_then_fails_for_the_caller() {
     }
 }
 
-/// A function that is called by taking another one's place is made then, and who makes it runs functions that do the same.
+/// The target of a tail call is made at its first call, and its maker runs functions that make tail calls, too.
 #[test]
 fn makers_may_run_functions_that_take_each_others_place() {
     for (name, engine) in engines() {
@@ -336,7 +336,7 @@ fn makers_may_run_functions_that_take_each_others_place() {
 
 #[test]
 fn a_long_row_of_functions_reaches_code_that_does_not_come_back_between_them() {
-    // Each of these takes its own place so often, called from outside, from the interpreter, and from compiled code.
+    // The function makes tail calls to itself, from the interpreter and from compiled code, after one call from outside.
     for thresholds in [(3, 40), (50, 1000)] {
         let engine: Engine<Op> = Engine::<Op>::builder().thresholds(thresholds.0, thresholds.1).build();
         let sum = engine.define("sum", sum_down(0), 2).expect("it is right");
@@ -358,7 +358,7 @@ fn a_failure_behind_many_functions_is_the_same_in_each_tier() {
         ];
         let divide = engine.define("divide", divide, 3).expect("it is right");
         for n in [2i64, 5, 9, 10, 200].into_iter().cycle().take(20) {
-            // Of a few functions it is told which bytecode it was.
+            // After a few tail calls the error still names the bytecode.
             let at = if n <= 9 { 1 } else { 0 };
             let result = engine.call::<_, i64>(divide, &mut (), (n, 1i64));
             assert_eq!(result, Err(Error::Trap { trap: Trap::DivideByZero, at }), "{name} {n}");

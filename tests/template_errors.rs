@@ -1,4 +1,4 @@
-//! Each mistake in templates, opcode enums, calls and rows of operators is reported on its token, with what to do about it.
+//! Each mistake in templates, opcode enums, calls and rows of operators is reported on its token, with a suggestion.
 
 #[test]
 fn mistakes_in_templates() {

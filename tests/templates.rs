@@ -1,11 +1,11 @@
-//! Forms of the template language that reach beyond one row: shared macros, and marks. Each program runs in the
-//! interpreter and compiled.
+//! Forms of the template language that span several rows or steps: shared macros, and marks. Each program runs in the
+//! interpreter and as compiled code.
 
 #![allow(deprecated, reason = "programs name different registers where templates read inputs late")]
 
 use azulejo::prelude::*;
 
-/// What other modules share.
+/// Macros that other modules use.
 mod model {
     azulejo::template_macros! {
         pub object_model {
@@ -45,7 +45,7 @@ enum Op {
         dst: Out<i64>,
         n: InOut<i64>,
     },
-    /// Collatz: the steps to one, at most so many; a loop in a loop.
+    /// The Collatz steps from a number to one, at most `most`; a nested loop.
     Steps {
         dst: InOut<i64>,
         n: InOut<i64>,
@@ -189,7 +189,7 @@ fn a_sequence_with_a_mark_has_a_value() {
     }
 }
 
-/// A table from which a user's macro makes the opcodes and their templates.
+/// A user's macro that makes the opcodes and their templates from a table.
 macro_rules! table {
     ($($name:ident($ty:ident) = $means:tt)*) => {
         #[derive(Bytecode, Clone, Copy, Debug)]
@@ -236,7 +236,7 @@ enum Stacked {
         below: Push<i64>,
         above: Push<i64>,
     },
-    /// The smaller one below the larger one.
+    /// Pushes the smaller operand below the larger one.
     Sort {
         a: Pop<i64>,
         b: Pop<i64>,
@@ -257,7 +257,7 @@ template! {
     Stacked::Return => (return $0)
 }
 
-/// What is pushed takes the places of what was popped.
+/// Pushed values overwrite the slots of popped ones.
 #[test]
 fn everything_is_popped_before_anything_is_pushed() -> Result<(), Error> {
     let (pop, push) = (Pop::new(), Push::new());

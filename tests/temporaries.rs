@@ -1,5 +1,5 @@
-//! Functions that say which of their registers are temporaries: what is handed on in a machine register and what is
-//! written to its slot; and that engines look whether it is true.
+//! Functions that declare which of their registers are temporaries: the values that are handed on in machine registers,
+//! those that are written to their slots, and the check of the declaration.
 
 #![allow(deprecated, reason = "programs name different registers where templates read inputs late")]
 
@@ -43,7 +43,7 @@ template! {
     Op::SetIf!     => (when (nz $flag) (set $dst $value))
     Op::SetEither! => (ifv (nz $flag) (set $dst $a) (set $dst $b))
     Op::Two!       => (dov (set $first (add $a 1)) (set $second (add $a 2)))
-    // what it wrote may be what it reads then
+    // `$b` may be the register that was just written
     Op::Around!    => (dov (set $dst (add $a 1)) (set $dst (add $b 1)))
     Op::Turn       => (callv turn (arglist (carg (window $run) ptr) (carg (length $run) u64)))
     Op::Sum        => (call sum (arglist (carg (window $run) ptr) (carg (length $run) u64)) i64)
@@ -60,7 +60,7 @@ template! {
 }
 
 fn turn(run: *mut u64, count: u64) {
-    // SAFETY: the template gives a run of registers.
+    // SAFETY: the template passes a run of registers.
     unsafe { std::slice::from_raw_parts_mut(run, count as usize) }.rotate_left(1);
 }
 
@@ -79,7 +79,7 @@ fn r<T: From<u32>>(register: u32) -> T {
     register.into()
 }
 
-/// Of the functions here: the registers, and the first that is a temporary.
+/// The functions of this file have this many registers, and this is the first temporary.
 const REGISTERS: u32 = 6;
 const FIRST: u32 = 3;
 
@@ -94,11 +94,11 @@ mod handed_over {
     use azulejo_core::pass::build::Functions;
     use azulejo_x64::{Compiler, Features, Function, Status, X64};
 
-    /// What is in each slot before.
+    /// The initial value of each slot.
     const OLD: i64 = 20;
 
-    /// Runs a function in baseline code, which must return this and leave that in its slots; those for which nothing is said
-    /// must be as they were.
+    /// Runs a function in baseline code, and checks its result and the contents of its slots. Slots that are not listed
+    /// must be unchanged.
     #[track_caller]
     fn leaves(code: &[Op], result: i64, slots: &[(usize, i64)]) {
         let shape = verify(code, &[2, 3], REGISTERS).expect("the code is right");
@@ -128,14 +128,14 @@ mod handed_over {
     fn what_the_next_bytecode_takes_is_not_written() {
         leaves(&[add(3, 0, 1), Op::Return { a: r(3) }], 40, &[]);
         leaves(&[add(3, 0, 1), add(4, 3, 2), Op::Return { a: r(4) }], 60, &[]);
-        // The second operand, one that is written too, one of three.
+        // The value is the second operand; an operand that is also written; one of three operands.
         leaves(&[add(3, 0, 1), add(4, 2, 3), Op::Return { a: r(4) }], 60, &[]);
         leaves(&[add(3, 0, 1), Op::Grow { a: r(3), by: r(2) }, Op::Return { a: r(3) }], 60, &[]);
         let either = Op::SetEither { dst: r(0), flag: r(3), a: r(1), b: r(2) };
         leaves(&[Op::Set { dst: r(3), value: Imm(0) }, either, Op::Return { a: r(0) }], 20, &[(0, 20)]);
         let two = Op::Two { first: r(0), second: r(3), a: r(1) };
         leaves(&[two, add(1, 3, 0), Op::Return { a: r(1) }], 43, &[(0, 21), (1, 43)]);
-        // Jumps take it too.
+        // Conditional jumps take the value from the register, too.
         let goto = Op::GotoIf { a: r(3), to: Label(3) };
         leaves(&[add(3, 0, 1), goto, Op::Set { dst: r(0), value: Imm(1) }, Op::Return { a: r(0) }], 20, &[]);
     }
@@ -157,7 +157,7 @@ mod handed_over {
         leaves(&[short(3, 0, 1), short(4, 3, 2), Op::Return { a: r(4) }], 60, &[(4, 60)]);
         leaves(&[byte(3, 0, 1), byte(4, 3, 2), Op::Return { a: r(4) }], 60, &[(4, 60)]);
         leaves(&[set(3, 1 << 40 | 5), short(4, 3, 2), Op::Return { a: r(4) }], 25, &[(4, 25)]);
-        // Zeros above what it wrote.
+        // The upper bits of a narrow result are zero.
         leaves(
             &[set(0, 250), byte(3, 0, 1), short(4, 3, 1), Op::Return { a: r(4) }],
             34,
@@ -166,7 +166,7 @@ mod handed_over {
         let double = |value: f64| value.to_bits() as i64;
         let code = [set(0, double(1.5)), float(3, 0, 0), float(1, 3, 0), Op::Return { a: r(1) }];
         leaves(&code, double(4.5), &[(0, double(1.5)), (1, double(4.5))]);
-        // What is read as something else is not at hand.
+        // A value that is read as another type is not handed on.
         let code = [set(0, double(1.5)), float(3, 0, 0), add(1, 3, 2), Op::Return { a: r(1) }];
         let sum = double(3.0) + 20;
         leaves(&code, sum, &[(0, double(1.5)), (1, sum), (3, double(3.0))]);
@@ -174,7 +174,7 @@ mod handed_over {
 
     #[test]
     fn what_may_be_looked_for_is_written() {
-        // Read later, or by who comes from elsewhere; or no temporary.
+        // The value is read later, or after a jump; or its register is not a temporary.
         leaves(
             &[add(3, 0, 1), add(0, 1, 2), add(1, 0, 3), Op::Return { a: r(1) }],
             80,
@@ -183,7 +183,7 @@ mod handed_over {
         leaves(&[add(2, 0, 1), add(0, 2, 1), Op::Return { a: r(0) }], 60, &[(0, 60), (2, 40)]);
         let code = [add(3, 0, 1), Op::GotoIf { a: r(0), to: Label(2) }, add(4, 3, 0), Op::Return { a: r(4) }];
         leaves(&code, 60, &[(3, 40)]);
-        // Written perhaps, written before what is read then, written before something leaves.
+        // The register is written conditionally; before another read of it; before an exit.
         let code = [Op::SetIf { dst: r(3), flag: r(0), value: r(1) }, add(0, 3, 1), Op::Return { a: r(0) }];
         leaves(&code, 40, &[(0, 40), (3, 20)]);
         let around = Op::Around { dst: r(3), a: r(0), b: r(4) };
@@ -193,7 +193,8 @@ mod handed_over {
             41,
             &[(0, 41), (3, 21)],
         );
-        // Taken by what may be interpreted again, by what asks again behind a call, by a run, or while somebody looks at all registers.
+        // The value is read by a bytecode that the interpreter may execute again; again behind a call; as part of a run;
+        // and by a template that observes all registers.
         leaves(
             &[add(3, 0, 1), Op::Guard { dst: r(0), a: r(3) }, Op::Return { a: r(0) }],
             41,
@@ -216,7 +217,7 @@ mod handed_over {
 
 #[test]
 fn every_tier_gives_the_same() {
-    // Down from an argument, by way of temporaries.
+    // A loop that counts its argument down, with temporaries.
     let code = vec![
         add(3, 0, 1),
         add(1, 3, 2),
@@ -249,7 +250,7 @@ fn every_tier_gives_the_same() {
     }
 }
 
-/// What is wrong with what a function says, if something is.
+/// The error in a function's declaration of temporaries, if there is one.
 fn fault(code: &[Op]) -> Option<(u32, Fault)> {
     let labels = [2, 3];
     let shape = verify(code, &labels, REGISTERS).expect("it is right otherwise");
@@ -264,16 +265,16 @@ fn a_value_is_read_once() {
     assert_eq!(fault(&[add(3, 0, 1), add(0, 3, 3), back(0)]), again(1, 2, 3));
     assert_eq!(fault(&[add(3, 0, 1), add(0, 1, 3), back(3)]), again(2, 0, 3));
     assert_eq!(fault(&[add(0, 3, 1), back(3)]), again(1, 0, 3));
-    // Registers before the first may be read as often as one likes; a new value may be read again.
+    // Registers before the first temporary may be read any number of times. A temporary with a new value may be read again.
     assert_eq!(fault(&[add(2, 0, 1), add(0, 2, 2), back(2)]), None);
     assert_eq!(fault(&[add(3, 0, 1), add(3, 3, 1), back(3)]), None);
     assert_eq!(fault(&[add(3, 0, 1), Op::Grow { a: r(3), by: r(0) }, back(3)]), None);
-    // Surely new, or perhaps.
+    // The value is certainly new, or only on some paths.
     let either = Op::SetEither { dst: r(3), flag: r(0), a: r(1), b: r(3) };
     assert_eq!(fault(&[either, back(3)]), None);
     let perhaps = Op::SetIf { dst: r(3), flag: r(0), value: r(3) };
     assert_eq!(fault(&[perhaps, back(3)]), again(1, 0, 3));
-    // Runs are read, and those to be written are written.
+    // A `Regs` operand reads its registers; a `RegsMut` operand reads and writes them.
     let run = Regs { first: 2, count: 3 };
     assert_eq!(fault(&[Op::Sum { dst: r(0), run }, back(4)]), again(1, 0, 4));
     assert_eq!(fault(&[back(5), Op::Sum { dst: r(0), run }, back(5)]), None);
@@ -287,17 +288,17 @@ fn whichever_way_control_comes() {
     let back = |a| Op::Return { a: r(a) };
     let again = |at, operand, register| Some((at, Fault::ReadAgain { operand, register }));
     let goto = |a, to| Op::GotoIf { a: r(a), to: Label(to) };
-    // Read on one way only, on both, on one and then behind both.
+    // The value is read on one path only; on both; on one path and behind the join.
     assert_eq!(fault(&[add(3, 0, 1), goto(0, 3), back(3), back(3)]), None);
     assert_eq!(fault(&[add(3, 0, 1), goto(0, 3), add(0, 3, 1), back(3)]), again(3, 0, 3));
     assert_eq!(fault(&[add(3, 0, 1), goto(0, 3), add(3, 3, 1), back(3)]), None);
     assert_eq!(fault(&[add(3, 0, 1), goto(3, 3), back(0), back(3)]), again(3, 0, 3));
     let choose = |a| Op::Choose { a: r(a), to: Labels { first: 0, count: 2 } };
     assert_eq!(fault(&[add(3, 0, 1), choose(3), back(0), back(3)]), again(3, 0, 3));
-    // Around a loop.
+    // The value is read in a loop.
     assert_eq!(fault(&[add(0, 3, 1), goto(0, 0), back(0)]), again(0, 1, 3));
     assert_eq!(fault(&[add(3, 0, 1), add(0, 3, 1), goto(0, 0), back(0)]), None);
-    // Nobody comes here.
+    // The second read is unreachable.
     assert_eq!(fault(&[back(3), back(3)]), None);
 }
 
@@ -313,7 +314,7 @@ fn engines_look() {
     assert_eq!(defined(FIRST), Err(told.into()));
 }
 
-/// Of a function with so many registers and jumps nobody looks whether it is true what it says: so it is not believed.
+/// Checking a function with this many registers and jumps would take too long, so its declaration is ignored.
 #[test]
 fn what_would_take_long_to_look_at_is_not_believed() {
     let temporary = 60_000;

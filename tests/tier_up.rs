@@ -1,4 +1,4 @@
-//! Functions tier up while they run, and do the same in each.
+//! Functions tier up while they run, and do the same in each tier.
 
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
@@ -6,7 +6,7 @@ use azulejo::prelude::*;
 
 type Context = Calls;
 
-/// What the bytecode reaches.
+/// The context, by which bytecode calls the engine.
 #[derive(Default)]
 struct Calls {
     engine: Option<(*const Engine<Op>, FunctionId)>,
@@ -49,7 +49,7 @@ const I: u32 = 1;
 const SUM: u32 = 2;
 const ONE: u32 = 3;
 
-/// The numbers below `N`, added up; `inside` is done each time around.
+/// Sums up the numbers below `N`, with `inside` executed in each iteration.
 fn sum(inside: &[Op]) -> Vec<Op> {
     let mut code = vec![Op::Load { dst: ONE.into(), value: Imm(1) }];
     code.push(Op::Add { dst: SUM.into(), a: SUM.into(), b: I.into() });
@@ -74,7 +74,7 @@ fn one_call_tiers_up_in_the_middle_of_its_loop() {
     assert_eq!(engine.call(function, &mut Calls::default(), (50,)), Ok(of(50)));
     assert_eq!(engine.tier(function), Tier::Baseline);
     assert_eq!(engine.call(function, &mut Calls::default(), (100_000,)), Ok(of(100_000)));
-    // The loop was compiled; the next call sees that the function is worth compiling too.
+    // Only the loop was compiled. The next call finds that the function is worth compiling, too.
     assert_eq!(engine.call(function, &mut Calls::default(), (7,)), Ok(of(7)));
     assert_eq!(engine.tier(function), Tier::Optimizer);
     engine.discard(function).expect("it is defined");
@@ -111,7 +111,7 @@ fn a_tier_alone_is_used_alone() {
 
 #[test]
 fn code_takes_over_again_behind_what_left_it() {
-    // Every other time around a guard fails.
+    // The guard fails in every second iteration.
     let code = sum(&[Op::LeaveIfOdd { a: I.into() }]);
     for tier in [None, Some(Tier::Baseline), Some(Tier::Optimizer)] {
         let builder = Engine::<Op>::builder().thresholds(3, 20);
@@ -142,7 +142,7 @@ fn traps_and_floats_are_the_same_in_each_tier() {
 
 #[test]
 fn functions_are_replaced_under_their_callers() {
-    // f(n) = n + f(n - 1): by the time the innermost returns the function has tiered up to the top.
+    // f(n) = n + f(n - 1): before the innermost call returns, the function has reached the highest tier.
     let code = vec![
         Op::Load { dst: 1.into(), value: Imm(1) },
         Op::JumpLess { a: 0.into(), b: 1.into(), to: Label(6) },
@@ -194,7 +194,7 @@ template! {
     Between::Return   => (return $a)
 }
 
-/// Calls function 0 so often as its argument says.
+/// Calls function 0 as often as the argument says.
 fn call_often() -> Vec<Between> {
     vec![
         Between::Call { dst: 1.into(), f: Imm(0), a: 0.into() },
@@ -203,7 +203,7 @@ fn call_often() -> Vec<Between> {
     ]
 }
 
-/// Goes around a loop so often.
+/// Executes a loop with this many iterations.
 fn go_around(times: i64) -> Vec<Between> {
     vec![
         Between::Add { dst: 1.into(), a: 1.into(), k: Imm(1) },
@@ -214,7 +214,7 @@ fn go_around(times: i64) -> Vec<Between> {
 
 #[test]
 fn whoever_is_hot_in_a_loop_is_reached_by_calls() {
-    // Whichever mix of calls and times around makes it hot, and in whichever of the two the budget ends.
+    // The function tiers up for every mix of calls and iterations, whether the budget ends at a call or in the loop.
     for times in [1, 3, 40, 997, 2500, 100_000] {
         for background in [false, true] {
             let engine: Engine<Between> = Engine::<Between>::builder().background(background).build();
@@ -228,7 +228,7 @@ fn whoever_is_hot_in_a_loop_is_reached_by_calls() {
             let stats = engine.stats();
             assert_eq!(stats.optimizer_for_calls.compiled, 1, "{times}: {stats}");
             assert_eq!(engine.tier(around), Tier::Optimizer, "{times}");
-            // Once each from tier to tier, and not each time when the budget is used up in mid-loop.
+            // Each function tiers up once per tier, and not whenever the budget ends in the middle of a loop.
             assert!(stats.tier_ups <= 6, "{times}: {stats}");
         }
     }
@@ -236,7 +236,7 @@ fn whoever_is_hot_in_a_loop_is_reached_by_calls() {
 
 #[test]
 fn more_loops_than_any_limit_leave_calls_in_the_best_tier() {
-    // Many loops in a row, each of which is left in its middle now and then, so that the next one is entered in baseline code.
+    // A sequence of many loops, which are left in the middle now and then, so that baseline code enters the next one.
     let mut code = Vec::new();
     for _ in 0..60 {
         let head = code.len() as u32;

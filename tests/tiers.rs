@@ -1,5 +1,5 @@
-//! What a user relies on: a function gives the same result in every tier, traps where it must, exits with its
-//! registers in place, and calls nest on both sides.
+//! The properties that a user relies on: a function has the same result in every tier, it traps where it must, exits leave
+//! its registers in their slots, and calls nest in both directions.
 
 use azulejo::prelude::*;
 use std::rc::Rc;
@@ -58,7 +58,7 @@ template! {
     Op::Discard  => (callv discard (arglist (carg (tc) ptr)))
 }
 
-/// Throws the code of the function away, and has other code take its room if there is any.
+/// Discards the code of the function, and compiles other functions, whose code would take its place if that were free.
 extern "C" fn discard(vm: &mut Vm) {
     let function = vm.fib.expect("it was defined");
     vm.engine.discard(function).expect("it is the engine's");
@@ -92,7 +92,7 @@ fn vm() -> Vm {
     Vm { engine: Rc::new(Engine::new()), fib: None, seen: Vec::new() }
 }
 
-/// Runs a function interpreted and compiled: what both gave, and what both saw.
+/// Runs a function interpreted and compiled. Checks that the results and the observed values agree, and returns them.
 fn both(code: Code<Op>, registers: u32, args: &[u64]) -> (Result<i64, Error>, Vec<i64>) {
     let mut vm = vm();
     let engine = Rc::clone(&vm.engine);
@@ -257,7 +257,7 @@ fn a_function_that_keeps_too_much_is_interpreted() {
         return;
     }
     let engine = Engine::<Op>::new();
-    // Doubles all registers until the first one is large enough, then adds them: every one is kept.
+    // Doubles all registers until the first one is large enough, then sums them up: all of them are live in the loop.
     let loop_of = |count: u32| {
         let double = |register| Op::Add { dst: r(register), a: r(register), b: r(register) };
         let mut code: Vec<Op> = (0..count).map(double).collect();
@@ -285,7 +285,7 @@ fn code_that_is_not_used_makes_room() {
     let functions: Vec<FunctionId> = (0..60).map(|_| define()).collect();
     for &function in &functions {
         assert_eq!(engine.compile(function), Ok(()));
-        // The first one is called all the time, so it is never the one that goes.
+        // The first function is called all the time, so its code is never discarded.
         for called in [functions[0], function] {
             assert_eq!(engine.call(called, &mut vm(), (3i64, 4i64)), Ok(7i64));
         }
@@ -299,7 +299,7 @@ fn code_that_is_not_used_makes_room() {
     for &function in &functions {
         assert_eq!(engine.call(function, &mut vm(), (3i64, 4i64)), Ok(7i64));
     }
-    // Larger than everything together.
+    // The code is larger than the whole code memory.
     let huge = engine.define("huge", sum_of_registers(20_000), 20_000).expect("it is right");
     assert_eq!(engine.compile(huge), Err(Error::OutOfCodeMemory));
     assert_eq!(engine.call(huge, &mut vm(), (3i64, 4i64)), Ok(7i64));
@@ -312,7 +312,7 @@ fn code_is_thrown_away_under_those_who_run_it() {
     }
     let engine = Rc::new(Engine::<Op>::new());
     let mut vm = Vm { engine: engine.clone(), fib: None, seen: Vec::new() };
-    // f(n) = if n < 2 { n } else { f(n - 1) }, which throws itself away before it returns.
+    // f(n) = if n < 2 { n } else { f(n - 1) }, which discards its own code before it returns.
     let code = vec![
         Op::Const { dst: r(1), value: Imm(2) },
         Op::JumpLess { a: r(0), b: r(1), to: Label(7) },

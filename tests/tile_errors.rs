@@ -1,4 +1,4 @@
-//! Each mistake in `tile!` and `tileset!` is reported on its token, with what to do about it.
+//! Each mistake in `tile!` and `tileset!` is reported on its token, with a suggestion.
 #![cfg(target_arch = "x86_64")]
 
 #[test]

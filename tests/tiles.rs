@@ -1,6 +1,6 @@
-//! The x86-64 tile set: what its patterns mean, how large its tables are, and how another crate extends it.
+//! The x86-64 tile set: the meaning of its patterns, the size of its tables, and its extension by another crate.
 //!
-//! Tile lists are executed by the meaning of their patterns, before any register is given and any byte emitted.
+//! Tile lists are executed by the meaning of their patterns, before registers are allocated and code is emitted.
 #![cfg(target_arch = "x86_64")]
 
 use azulejo::__private::core::check::evaluate::{Machine, Memory, Outcome, evaluate};
@@ -21,10 +21,10 @@ use azulejo::x64::regs::REGISTERS;
 use azulejo::x64::{Features, X64, emit};
 use iced_x86::{Mnemonic, OpKind, Register};
 
-/// Operators of a user, in a module of their own.
+/// A user's operators, in a module of their own.
 mod my_ops {
     azulejo::operators! {
-        /// The low bits of the first operand, spread to where the second has ones.
+        /// Deposits the low bits of the first operand at the positions of the second operand's ones.
         pdep: (same same) -> same, i32|i64, unsigned, pure => |sig, operands| {
             let (mut bits, mut mask, mut result) = (operands[0], sig.ty.truncate(operands[1]), 0);
             while mask != 0 {
@@ -37,7 +37,7 @@ mod my_ops {
     }
 }
 
-/// Tiles of a user: one for an operator of theirs, and one that is better than what is there.
+/// A user's tiles: one for a user's operator, and a better one for the operator with a memory operand.
 mod my_tiles {
     azulejo::tile! {
         pub group my_tiles;
@@ -54,7 +54,7 @@ azulejo::tileset! {
     groups = crate::my_tiles;
 }
 
-/// Everything that is kept between functions, as it is in use.
+/// The passes' memory that is reused from function to function.
 struct Bench<'a> {
     set: &'a TileSet,
     place: pass::place::Scratch,
@@ -69,7 +69,7 @@ impl<'a> Bench<'a> {
         Bench { set, place, tile, schedule: Schedule::default(), list: TileList::default() }
     }
 
-    /// Gives the graph back as placing leaves it.
+    /// Places and tiles a graph. Returns the graph after placing.
     fn tile(&mut self, graph: &Graph, features: Features) -> Graph {
         let mut graph = graph.clone();
         pass::place::place(&mut self.place, &mut graph, &mut self.schedule);
@@ -78,7 +78,7 @@ impl<'a> Bench<'a> {
         graph
     }
 
-    /// Whether a tile is in the list. One instruction stands for all that is there at entry.
+    /// Whether the list contains a tile. One instruction represents all tiles at the entry of the function.
     fn has(&self, tile: usize) -> bool {
         let info = &self.set.tiles[tile];
         self.list.insts.iter().enumerate().any(|(at, inst)| {
@@ -102,10 +102,11 @@ impl<'a> Bench<'a> {
 }
 
 const FRAME: u64 = 0x10_0000;
-/// Nothing else is near.
+/// No other memory of the test is near this address.
 const UNIT: u64 = 0x7654_3210_0000;
 
-/// What a function did: how it ended, what memory then was, and which calls saw what.
+/// The observable behaviour of a function: its outcome, the memory afterwards, and the calls with their arguments and
+/// results.
 #[derive(PartialEq, Debug)]
 struct Trace {
     outcome: Outcome,
@@ -154,7 +155,7 @@ fn tiles_of_random_graphs_mean_what_the_graphs_mean() {
     }
 }
 
-/// Makes a graph out of a tile's pattern: leaves are loaded first, and a store behind them keeps them there.
+/// Makes a graph from a tile's pattern. The leaves are loaded first, and the store behind them keeps the loads apart.
 struct Example<'a> {
     graph: Graph,
     block: Block,
@@ -189,7 +190,7 @@ impl<'a> Example<'a> {
         example.graph
     }
 
-    /// Lists the types of leaves, in the order of the pattern.
+    /// Collects the types of leaves, in the order of the pattern.
     fn collect(&mut self, tree: &Concrete, ty: Type) {
         match tree {
             Concrete::Symbol(Symbol::Flag) => self.leaves.push(Type::I64),
@@ -276,7 +277,7 @@ impl<'a> Example<'a> {
     }
 }
 
-/// A constant of which this holds, and as little else as may be.
+/// A constant that satisfies the predicate, and as few others as possible.
 fn constant(ty: Type, predicate: Option<Predicate>) -> u64 {
     let has = |value: u64| {
         let mask = Predicate::mask(ty, value);
@@ -301,7 +302,7 @@ fn constant(ty: Type, predicate: Option<Predicate>) -> u64 {
     values.into_iter().map(|value| ty.truncate(value)).filter_map(has).min().expect("there is such a value").1
 }
 
-/// Each tile is chosen for a graph made of its pattern, and does there what the graph says.
+/// Each tile is selected for a graph that is made from its pattern, and does what the graph means.
 #[test]
 fn every_tile_is_selected_and_means_its_pattern() {
     let rules = text::rules(X64.rows).expect("the rows are text");
@@ -320,8 +321,8 @@ fn every_tile_is_selected_and_means_its_pattern() {
                 let report = || format!("{rule}\n{}----\n{}", print::graph(&graph), bench.print());
                 assert_eq!(check::tiles::tiles(&graph, &bench.list, X64.tables), [], "{}", report());
                 selected |= bench.has(at);
-                // What only stencils have, or functions that others call, means something only among other
-                // bytecodes: the rig runs them.
+                // An operator that occurs only in stencils or in called functions has a meaning only among other bytecodes;
+                // the rig tests it.
                 let elsewhere = Props::STENCIL | Props::CALLED;
                 let is_elsewhere = |op| Vocabulary::BUILTIN.info(op).props.intersects(elsewhere);
                 if matches!(&tree, Concrete::Node { op, .. } if is_elsewhere(*op)) {
@@ -331,7 +332,7 @@ fn every_tile_is_selected_and_means_its_pattern() {
                 let found = trace(|machine| {
                     execute::execute(&graph, &bench.list, X64.tables, &patterns, machine, 300)
                 });
-                // A division may trap; then both do.
+                // If a division traps, both must trap.
                 assert_eq!(found.ok(), expected.ok(), "{}", report());
             }
         }
@@ -379,7 +380,7 @@ fn a_users_operator_gets_the_users_tile() {
     assert_eq!(MINE.tables.tiles.len(), X64.tables.tiles.len() + 2);
 }
 
-/// Marks the accesses of a tile's pattern as such that may fault: those behind the store that keeps the leaves apart.
+/// Marks the accesses in a tile's pattern as accesses that may fault. They are behind the store that follows the leaves.
 fn with_faults(mut graph: Graph) -> Graph {
     for at in 0..graph.blocks.len() {
         let body = graph.blocks[at].body.clone();
@@ -393,8 +394,8 @@ fn with_faults(mut graph: Graph) -> Graph {
     graph
 }
 
-/// What may fault does so if any of its bytes is out of bounds, whichever tile does it: the instruction touches just those
-/// bytes.
+/// An access that may fault must do so if any of its bytes is out of bounds, whatever the tile: the instruction accesses
+/// exactly those bytes.
 #[test]
 fn an_access_that_may_fault_touches_its_bytes_and_no_others() {
     let rules = text::rules(X64.rows).expect("the rows are text");
@@ -425,7 +426,7 @@ fn an_access_that_may_fault_touches_its_bytes_and_no_others() {
             emit::emit(&mut scratch, tiles, assignment, &X64, &emit::Options::default(), &mut code)
                 .expect("it is small");
             assert_eq!(code.sites.len(), tiles.faults.len(), "{rule}");
-            // Sites stand in the order of the blocks, and there is one with instructions that touch memory.
+            // Sites are in the order of the blocks. Each of them contains the instructions that access memory.
             for (site, fault) in std::iter::zip(&code.sites, &tiles.faults) {
                 let data = compilation.graph.node(fault.node);
                 let bytes = data.ty().bytes().max(data.sig.from.bytes()) as usize;

@@ -1,18 +1,19 @@
-//! What Rust types tell templates: enums as numbers that functions take and return, and the fields of structs. In every tier.
+//! Rust types in templates: enums as numbers that functions take and return, and fields of structs. In every tier.
 
 use azulejo::prelude::*;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 const TIERS: [Tier; 3] = [Tier::Interpreter, Tier::Baseline, Tier::Optimizer];
 
-/// Puts a function where it is to run.
+/// Compiles a function for the tier in which it is to run.
 fn prepare<B: Bytecode>(engine: &Engine<B>, function: FunctionId, tier: Tier) {
     if tier == Tier::Interpreter || azulejo::can_compile().is_ok() {
         engine.compile_in(function, tier).unwrap();
     }
 }
 
-/// Enums of each width: a number that is no variant's is `None`, or the variant that says so, and never a variant's by chance.
+/// Enums of each width: a number without a variant becomes `None`, or the variant that is marked for it, but no other
+/// variant.
 macro_rules! enums {
     ($($module:ident $repr:ident $number:ident $other:ident, $least:expr, $most:expr;)*) => {$(
         #[test]
@@ -119,7 +120,7 @@ enums! {
 }
 
 mod machine {
-    //! The struct's fields are told where its path is, too.
+    //! The fields of a struct can be named through its path, too.
     use super::*;
 
     #[derive(Fields)]
@@ -136,7 +137,7 @@ mod machine {
         pub(crate) _name: String,
     }
 
-    /// Of a tuple struct a field is named by its number.
+    /// A field of a tuple struct is named by its number.
     #[derive(Fields)]
     pub(crate) struct Link(pub(crate) i64, pub(crate) i32);
 }
@@ -159,7 +160,7 @@ template! {
     macro ^count () (load (tc) (&field Vm, count))
     macro ^of_link (,name) (load (load (tc) (&field Vm, link)) (&field Link, ,name))
 
-    // Divided without a sign, as the field has none: 200 / 4.
+    // The field is unsigned, so the division is: 200 / 4.
     Reads::Quarter => unsafe (div (load (tc) (&field machine::Vm, byte)) 4)
     Reads::Shorten => unsafe (sar (scast (load (tc) (&field Vm, short)) i64) 1)
     Reads::Grow    => unsafe (do (store (tc) (add (^count) $by) (&field Vm, count)) (^count))

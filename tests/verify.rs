@@ -1,4 +1,4 @@
-//! What an engine says of bytecode that is wrong: which bytecode, which operand, and what is wrong with it.
+//! The errors that an engine reports for invalid bytecode: the bytecode, the operand, and the fault.
 
 use azulejo::__private::core::check;
 use azulejo::__private::core::verify::{Fault, Shape, VerifyError, verify};
@@ -37,7 +37,7 @@ template! {
 
 const REGISTERS: u32 = 4;
 
-/// What is wrong with a bytecode, if that stands before a `Return`.
+/// The fault of a bytecode in front of a `Return`, if there is one.
 fn fault(op: Op) -> Option<Fault> {
     let code = [op, Op::Return { a: 0.into() }];
     verify(&code, &[1, 1, 2], REGISTERS).err().map(|VerifyError { at, fault }| {
@@ -109,7 +109,7 @@ fn control_stays_in_the_code() {
     let jump = Op::GotoIf { a: 0.into(), to: Label(0) };
     assert_eq!(last(&[set, jump]), Err(VerifyError { at: 1, fault: Fault::FallsOff }));
     assert_eq!(last(&[set, Op::Goto { to: Label(0) }]), Ok(()));
-    // What is wrong first is told.
+    // The first fault is reported.
     let wrong = Op::Set { dst: REGISTERS.into(), value: Imm(1) };
     let fault = Fault::Register { operand: 0, register: REGISTERS, registers: REGISTERS };
     assert_eq!(last(&[set, wrong]), Err(VerifyError { at: 1, fault }));
@@ -128,20 +128,20 @@ fn the_operand_stack_has_one_height_at_each_bytecode() {
     let found = |code: &[Op]| verify(code, &[], REGISTERS).map(drop);
     assert_eq!(found(&[pop, end]), Err(VerifyError { at: 0, fault: Fault::Underflow { pops: 1, depth: 0 } }));
     assert_eq!(found(&[push, pop, end]), Ok(()));
-    // By one way more than by the other: more where control falls through, and more where it jumps.
+    // Two paths reach a bytecode with different heights: the higher one falls through, or jumps.
     let (more, fewer) = ([jump, push, end], [push, jump_behind, pop, end]);
     for (code, place) in [(&more[..], 2), (&fewer[..], 3)] {
         let VerifyError { at, fault } = found(code).expect_err("it has two heights");
         let Fault::Unbalanced { expected, found } = fault else { panic!("{fault:?}") };
         assert_eq!((at, expected.min(found), expected.max(found)), (place, 0, 1));
     }
-    // And whichever of the two is seen first.
+    // Either of the two heights may be found first.
     let faults = [&more[..], &fewer].map(|code| found(code).expect_err("it has two heights").fault);
     assert!(faults.contains(&Fault::Unbalanced { expected: 0, found: 1 }), "{faults:?}");
     assert!(faults.contains(&Fault::Unbalanced { expected: 1, found: 0 }), "{faults:?}");
 }
 
-/// What verification learned is judged by looking at each bytecode alone; the judge notices when it is something else.
+/// The judge checks the result of verification by looking at each bytecode alone, and notices damage to it.
 #[test]
 fn what_was_learned_is_true() {
     let code = [
@@ -202,10 +202,10 @@ fn what_a_template_takes_for_the_unit_is_there() {
         told,
         "bytecode 1: the opcode takes `(cu)`, and nobody said by `Code::with_unit` what that is"
     );
-    // Who does not take it needs none.
+    // Code that does not use the unit needs none.
     assert!(engine.define("f", vec![back], 1).is_ok());
     static UNIT: [i64; 2] = [1, 2];
-    // SAFETY: templates take `(cu)` for the address of two numbers.
+    // SAFETY: templates expect `(cu)` to be the address of two numbers.
     let code = unsafe { Code::from(code[1..].to_vec()).with_unit(&raw const UNIT) };
     let function = engine.define("f", code, 1).expect("there is a unit");
     assert_eq!(engine.call(function, &mut (), ()), Ok(2i64));
