@@ -3,7 +3,6 @@
 //! Times are noisy, so each is the best of several. In a quadratic pass, the time per bytecode grows tenfold when the
 //! function becomes ten times as long. The test allows a factor of 5.6, since exceeding a shared cache makes code slower,
 //! too. A debug build also verifies every stage, so it uses shorter functions; `cargo xtask ci` runs the long ones.
-//! `cargo xtask ci` runs the long ones.
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
 use azulejo::__private::core::ir::graph::Graph;
@@ -63,7 +62,6 @@ const LITTLE: Duration = Duration::from_nanos(if cfg!(debug_assertions) { 4000 }
 /// That time for the stage that writes code. Writing code that fits in the caches is much cheaper than writing tens of
 /// megabytes: with 5,000 registers, emitting takes 100 ns in the first case and 620 ns in the second. A quadratic stage
 /// would take ten times as long.
-/// length would take ten times as much.
 const LITTLE_EMITTED: Duration = Duration::from_nanos(if cfg!(debug_assertions) { 4000 } else { 150 });
 
 /// A generator of functions of any length.
