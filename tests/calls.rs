@@ -185,8 +185,9 @@ fn callees_see_their_arguments_without_address_space_randomisation() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// Narrow arguments are extended to 32 bits by their sign if the convention is stated. A callee may rely on that, even one
-/// with wider parameters than the template passes. Without a stated convention, the bits above an argument are ignored.
+/// Narrow arguments are extended to 32 bits by the sign of their type if the convention is stated. A callee may rely on
+/// that, even one with wider parameters than the template passes. Without a stated convention, the bits above an argument
+/// are ignored.
 #[test]
 fn narrow_arguments_are_extended() {
     use azulejo::prelude::*;

@@ -299,7 +299,7 @@ fn a_panic_passes_and_the_engine_goes_on() {
     }
 }
 
-/// Nested calls, four deep, in every mix of tiers, with and without a frame in the middle that catches the panic.
+/// Nested calls of four functions, in every mix of tiers, with and without a frame in the middle that catches the panic.
 #[test]
 fn a_panic_passes_through_nested_calls_of_every_tier() {
     for values in COUNTS {

@@ -201,7 +201,7 @@ fn memory_out_of_reach_has_other_stencils() {
     };
     assert!(run(&mut compiler(1 << 20)) > 0);
     assert_eq!(run(&mut compiler(1 << 26)), 0);
-    // Memory of this size is nowhere in reach of the program as a whole.
+    // Memory this large is out of the program's reach, wherever it is.
     assert!(run(&mut compiler(3 << 30)) > 0);
     assert_eq!(run(&mut compiler(3 << 30)), 0);
     let paged =
@@ -234,7 +234,7 @@ fn compiling_costs_a_small_part_of_making_stencils() {
     assert!(shared * 3 < alone, "{shared:?} {alone:?}");
 }
 
-/// A process forks with the lock of all stencils held, so that in the child no other thread holds it.
+/// The lock of all stencils is taken around a fork, so that in the child no other thread holds it.
 #[cfg(unix)]
 #[test]
 fn a_child_finds_stencils_that_others_were_looking_for() {

@@ -1,8 +1,8 @@
 //! Follows a chapter of the book as a reader does: makes the files it shows, runs the commands it names, and compares the
 //! output with the output it shows.
 //!
-//! Each block of a chapter stands behind a comment that classifies it, invisible to readers. A block without a comment is
-//! an error, so every block in the book is tested.
+//! Each block of a chapter follows a comment that classifies it; readers do not see the comment. A block without one is an
+//! error, so every block in the book is tested.
 //!
 //! | comment | the block is |
 //! | --- | --- |

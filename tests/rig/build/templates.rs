@@ -124,7 +124,7 @@ impl Maker<'_> {
             );
             return format!("(const {} {ty})", if is_float { float } else { int });
         }
-        // A narrower operand is sign-extended.
+        // A narrower operand is extended by the sign of its own type.
         match ty {
             "i64" if self.random.one_in(8) => return "(add $a $g)".into(),
             "i32" if self.random.one_in(8) => return "(sub $f $c)".into(),

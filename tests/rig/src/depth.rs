@@ -53,7 +53,7 @@ fn call_engine(nest: &mut Nest, a: i64) -> i64 {
     engine.call(function, nest, (a,)).unwrap_or(-1)
 }
 
-/// What makes frames large.
+/// The reasons for large frames.
 #[derive(Clone, Copy)]
 struct Shape {
     /// How many registers are observed at most.

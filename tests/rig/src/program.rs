@@ -193,7 +193,7 @@ pub fn program(random: &mut Random, size: usize) -> Program {
     let Maker { code, labels, .. } = maker;
     let temporaries = FIRST_TEMPORARY as u32;
     let mut program = Program { code, labels, registers: N_REGISTERS, temporaries };
-    // A bytecode that writes a temporary only on some paths leaves the old value to be read twice.
+    // A bytecode that writes a temporary only on some paths may leave an old value that was read before.
     program.settle_temporaries();
     program
 }
@@ -370,7 +370,7 @@ impl<'a> Maker<'a> {
         if depth == COUNTERS || to - from < 4 {
             return;
         }
-        // Programs of these themes consist of loops almost entirely. Their read-only loops contain loops that write memory.
+        // Programs of these themes consist of loops almost entirely. Outer loops never write memory themselves; inner ones may.
         let is_dense = matches!(self.theme, Theme::Cells | Theme::Family(Family::Swaps));
         let (gap, longest) = if is_dense { (3, (to - from - 3).min(40)) } else { (12, 24) };
         let moods = match from {
