@@ -1,6 +1,6 @@
-//! The crate a user depends on: the macros, the engine, and the bytecode types. The README says what it is.
+//! The crate that users depend on: the macros, the engine, and the bytecode types. The README follows.
 //!
-// The first definition of a link counts, so here the README's lead to the package's files.
+// The first definition of a link wins, so these make the README's links lead to the package's files.
 //! [book]: https://docs.rs/crate/azulejo/latest/source/docs/README.md
 //! [debugging]: https://docs.rs/crate/azulejo/latest/source/docs/book/debugging.md
 //! [first]: https://docs.rs/crate/azulejo/latest/source/docs/book/first-vm.md
@@ -36,7 +36,7 @@ pub use azulejo_core::ir::bytecode::{
     Bytecode, Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Out, Pop,
     Push, Raw, Regs, RegsMut,
 };
-// Generated code implements these; rustc names them in messages as they are named here.
+// Generated code implements these traits; rustc's messages name them by these paths.
 pub use azulejo_core::ir::bytecode::{Means, Opcode, Semantics};
 pub use azulejo_core::verify::{Fault, VerifyError, verify};
 pub use azulejo_core::vocab::Trap;
@@ -51,7 +51,7 @@ pub use engine::{
 };
 pub use inside::{BadLimit, Compilations, Limits, Listing, Log, Statistics, UnknownStage};
 
-/// What a virtual machine needs.
+/// The items that a virtual machine usually needs.
 pub mod prelude {
     pub use crate::{
         Args, Bytecode, Code, Engine, Error, Fields, FunctionId, Imm, In, InOut, Label, Labels, Out, Pop,
@@ -59,7 +59,7 @@ pub mod prelude {
     };
 }
 
-/// The documents' programs, compiled and run with the tests.
+/// The programs in the documents, compiled and run as doc tests.
 #[cfg(doctest)]
 mod documents {
     #[doc = include_str!("../docs/templates.md")]

@@ -1,6 +1,6 @@
-//! How an engine is set up.
+//! The configuration of an engine.
 //!
-//! In: limits and choices, one after another. Out: an [`Engine`]. What nobody chooses has a default.
+//! In: limits and choices, one after another. Out: an [`Engine`]. Every choice has a default.
 
 use super::backend::{self, Backend};
 use super::fuel::Tank;
@@ -12,7 +12,7 @@ use azulejo_core::ir::bytecode::Bytecode;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 
-/// How an engine is set up.
+/// The configuration of an engine. Made by [`Engine::builder`].
 ///
 /// ```
 /// # use azulejo::prelude::*;
@@ -59,8 +59,9 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// How many VM registers all active calls may have together (a million unless said). If the system has no memory for so
-    /// many, every call that wants some is [`Error::OutOfStackMemory`](crate::Error::OutOfStackMemory).
+    /// Sets how many VM registers all active calls may have together (by default about a million). If the system has no
+    /// memory for this number, every call that needs registers fails with
+    /// [`Error::OutOfStackMemory`](crate::Error::OutOfStackMemory).
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -76,9 +77,9 @@ impl Builder {
         self
     }
 
-    /// How much of the thread's own stack nested calls may use, in bytes (1 MiB unless said). Where the thread has less, a
-    /// call that would come near the end of its stack is refused too: 64 KiB are left for the functions that templates call,
-    /// and 256 KiB of a stack of 2 MiB or more. A function that keeps more than that has to look itself whether there is room.
+    /// Sets how much of the thread's own stack nested calls may use, in bytes (by default 1 MiB). If the thread has less, a
+    /// call that comes near the end of its stack is refused, too: at least 64 KiB are left for the functions that templates
+    /// call, and 256 KiB on a stack of 2 MiB or more. A function that needs more must check by itself that there is room.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -104,8 +105,8 @@ impl Builder {
         self
     }
 
-    /// How much compiled code there may be at once, in bytes (64 MiB unless said). When it is used up, the code of the
-    /// functions that were called the longest time ago makes room for new code, and they are interpreted again.
+    /// Sets how much memory compiled code may take, in bytes (by default 64 MiB). When it is used up, the engine discards the
+    /// code of the functions that were called least recently, to make room for new code; they are interpreted again.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -127,8 +128,8 @@ impl Builder {
         self
     }
 
-    /// Has the result of every stage of the compiler verified, as debug builds do always. What fails is not compiled: the
-    /// error is [`Error::Internal`](crate::Error::Internal), and the function is interpreted.
+    /// Verifies the result of every stage of the compiler, as debug builds always do. If a check fails, the compilation fails
+    /// with [`Error::Internal`](crate::Error::Internal), and the function is interpreted.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -144,10 +145,10 @@ impl Builder {
         self
     }
 
-    /// Tells debuggers of compiled functions, by the interface for that of GDB and LLDB: a backtrace goes through them and
-    /// shows their names, and they can be given breakpoints. Each function has memory pages of its own then, and compiling one takes some
-    /// microseconds more. Only on Linux and BSD. (Where GDB stands in Rust code, `disassemble NAME` wants `set language c` first:
-    /// the names are of no Rust function.)
+    /// Registers compiled functions with debuggers, by the JIT interface of GDB and LLDB: backtraces go through them and show
+    /// their names, and breakpoints can be set in them. Each function then has memory pages of its own, and compiling one
+    /// takes some microseconds longer. Only on Linux and BSD. (While GDB is stopped in Rust code, `disassemble NAME` needs
+    /// `set language c` first, because the names are not those of Rust functions.)
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -166,8 +167,8 @@ impl Builder {
         self
     }
 
-    /// Has compiled functions keep the frame pointer, so that profilers and other tools that follow its chain get through
-    /// them (`perf record --call-graph fp`). Costs one register, and three instructions a call.
+    /// Makes compiled functions keep the frame pointer, so that profilers and other tools can follow its chain through them
+    /// (`perf record --call-graph fp`). This costs one register, and three instructions per call.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -185,9 +186,8 @@ impl Builder {
         self
     }
 
-    /// Tells `perf` what compiled functions are called: writes each one's name to `/tmp/perf-PID.map`, which it reads.
-    /// Nobody removes that file. Each function has memory pages of its own then. See
-    /// [`frame_pointers`](Self::frame_pointers).
+    /// Writes the name and address of each compiled function to `/tmp/perf-PID.map`, from which `perf` reads them. The file
+    /// is never removed. Each function then has memory pages of its own. See [`frame_pointers`](Self::frame_pointers).
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -208,18 +208,19 @@ impl Builder {
         self
     }
 
-    /// Has compiled code leave out the comparisons of `(within …)`: what would be out of bounds must fault, by lying in memory that
-    /// may not be touched, and is then the trap that the comparison would have been. See [`crate::memory::Reserved`] for such
-    /// memory.
+    /// Makes compiled code leave out the comparisons of `(within …)`: an access that is out of bounds must fault, because its
+    /// address lies in inaccessible memory, and the fault becomes the trap that the comparison would have raised. See
+    /// [`crate::memory::Reserved`] for memory of this kind.
     ///
-    /// Asks for a handler of the signals `SIGSEGV` and `SIGBUS`, which hands on all other faults to the one before it, and
-    /// for a stack for signal handlers on threads that have none. Where there is no such handler
-    /// ([`can_guard`](crate::can_guard)) compiled code compares. The interpreter always does.
+    /// This installs a handler of the signals `SIGSEGV` and `SIGBUS`, which passes all other faults on to the previous handler,
+    /// and a stack for signal handlers on threads that have none. Where there can be no handler
+    /// ([`can_guard`](crate::can_guard)), compiled code compares. The interpreter always compares.
     ///
     /// # Safety
     ///
-    /// Templates say by `unsafe` that the addresses of their accesses are right. With this it is the addresses whose flag
-    /// does *not* hold that must be right: each of them must fault, whatever operands a bytecode has.
+    /// By `unsafe`, a template promises that the addresses of its accesses are valid when the flag of `(within …)` holds. With
+    /// guards the caller promises the rest: each address whose flag does *not* hold must fault, whatever operands a bytecode
+    /// has.
     ///
     /// ```
     /// use azulejo::memory::Reserved;
@@ -264,8 +265,9 @@ impl Builder {
         self
     }
 
-    /// Runs functions in this tier and no other: they are compiled at their first call, and do not tier up. What leaves
-    /// compiled code is interpreted until code can take over; and so is everything where nothing can be compiled.
+    /// Runs functions in this tier and no other: they are compiled at their first call, and do not tier up. After an exit from
+    /// compiled code the interpreter runs until compiled code can take over. Where nothing can be compiled, every function is
+    /// interpreted.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -282,7 +284,7 @@ impl Builder {
         self
     }
 
-    /// Functions start in the interpreter and tier up no further than this by themselves.
+    /// Starts functions in the interpreter, and lets them tier up to this tier at most.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -301,8 +303,8 @@ impl Builder {
         self
     }
 
-    /// After how many calls and times around loops a function tiers up: from the interpreter to baseline code, and then
-    /// from there to the optimizer's.
+    /// Sets after how many calls and loop iterations a function tiers up: first from the interpreter to baseline code, and
+    /// then from baseline code to the optimizer's.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -321,8 +323,8 @@ impl Builder {
         self
     }
 
-    /// Has the optimizer compile hot functions on a thread of its own. Running code never waits for it: it goes on in the
-    /// baseline's code until the better one is there. What is compiled by hand is compiled at once, as ever.
+    /// Compiles hot functions on a thread of the optimizer's own. Running code never waits for it: it stays in baseline code
+    /// until the optimizer's code is ready. [`Engine::compile`] still compiles at once, on the calling thread.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -339,9 +341,9 @@ impl Builder {
         self
     }
 
-    /// Tells `perf` of compiled functions and of the bytecode behind each instruction, by a dump in this directory. Record with
-    /// `perf record --clockid mono`, then `perf inject --jit`, and `perf annotate` shows each function's bytecode as its source.
-    /// Nobody removes the files. Each function has memory pages of its own then. Only on Linux.
+    /// Writes a dump to this directory that tells `perf` the names of compiled functions and the bytecode of each instruction.
+    /// Record with `perf record --clockid mono` and run `perf inject --jit`; then `perf annotate` shows each function's
+    /// bytecode as its source. The files are never removed. Each function then has memory pages of its own. Only on Linux.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -361,8 +363,8 @@ impl Builder {
         self
     }
 
-    /// Takes the time of each compilation and of each pass, for [`Engine::stats`]. Looking at the clock takes some of it: a quarter
-    /// of a microsecond for each function of the optimizer.
+    /// Measures the time of each compilation and of each pass, for [`Engine::stats`]. Reading the clock takes about a quarter of
+    /// a microsecond for each function that the optimizer compiles.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -380,9 +382,9 @@ impl Builder {
         self
     }
 
-    /// Writes down what becomes of the functions that are compiled. Without it the environment decides: `JIT_LOG=build,emit`
-    /// (or `all`) writes these stages to the standard error stream, `JIT_LOG_DIR` into files of that directory, `JIT_LOG_FN`
-    /// only of functions whose names are like that (`*` and `?` as in a shell). See [`Log`].
+    /// Logs the stages of each function that is compiled. Without a log set here the environment decides: `JIT_LOG=build,emit`
+    /// (or `all`) selects the stages and writes them to the standard error stream, `JIT_LOG_DIR` writes files in a directory
+    /// instead, and `JIT_LOG_FN` selects functions by a pattern of their names (`*` and `?` as in a shell). See [`Log`].
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -401,10 +403,10 @@ impl Builder {
         self
     }
 
-    /// Limits what is compiled, by which a fault is found: what is beyond a limit is interpreted, or less optimized, and
-    /// nobody is told. Without it the environment decides: `JIT_LIMIT=functions=12,rewrite=3`, and `JIT_LIMIT_REPORT`
-    /// names a file to which each compilation is added. `cargo xtask bisect -- COMMAND` finds the function and the step that
-    /// make a command fail. See [`Limits`].
+    /// Limits what is compiled, to locate a fault of the compiler: a function beyond a limit is silently interpreted, or
+    /// optimized less. Without limits set here the environment decides: `JIT_LIMIT=functions=12,rewrite=3` sets limits, and
+    /// `JIT_LIMIT_REPORT` names a file to which a line is added for each compilation. `cargo xtask bisect -- COMMAND` finds
+    /// the function and the step that make a command fail. See [`Limits`].
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -423,7 +425,7 @@ impl Builder {
         self
     }
 
-    /// Uses only these of the CPU's features (by name, such as `bmi2`); names the CPU lacks are left out.
+    /// Uses only these of the CPU's features (by name, such as `bmi2`). Features that the CPU lacks are ignored.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -441,14 +443,14 @@ impl Builder {
         self
     }
 
-    /// Compiles with a set of tiles of one's own, made with `tileset!`; a bytecode with operators of `operators!`
-    /// needs one that knows them.
+    /// Compiles with a custom set of tiles, made with `tileset!`. A bytecode with operators of `operators!` needs a set that
+    /// covers them.
     ///
     /// # Safety
     ///
-    /// The emitter of each tile writes the machine code that is then run. It must do what the tile's pattern means and nothing
-    /// else: with the operands where the tile says they are, leaving everything else but its result, temporaries and clobbers
-    /// as it is.
+    /// The emitter of each tile writes machine code, which is then run. This code must compute what the tile's pattern means
+    /// and nothing else: it must take its operands from where the tile declares them, and change nothing but its result, its
+    /// temporaries and its clobbers.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -470,12 +472,13 @@ impl Builder {
         self
     }
 
-    /// Applies these rewrite rules instead of [`crate::rules::MATCHERS`]; put those in front of one's own.
+    /// Applies these rewrite rules instead of [`crate::rules::MATCHERS`]. To add rules to the built-in ones, pass those first,
+    /// and your own after them.
     ///
     /// # Safety
     ///
-    /// Each rule must hold for every value of every type that it matches, as the head of [`crate::rules`] says: what a rule makes
-    /// of the condition of a check, or of an address, is what compiled code relies on.
+    /// Each rule must hold for every value of every type that it matches, as the documentation of [`crate::rules`] says:
+    /// compiled code relies on the rewritten conditions of checks, and on rewritten addresses.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -494,14 +497,15 @@ impl Builder {
         self
     }
 
-    /// Has the engine run on fuel, and says how much there is at first: each start of a function and each time around a loop takes
-    /// one. (Which tier runs makes a small difference: compiled code also takes one where it enters a loop.) When it is used up, the call ends with [`Error::OutOfFuel`](crate::Error::OutOfFuel),
-    /// or goes on with what [`Engine::when_out_of_fuel`] gets. A call that has ended so cannot be taken up again: who wants to do
-    /// something else in between does it there.
+    /// Limits execution by fuel, and sets the initial amount. Each start of a function and each iteration of a loop consumes
+    /// one unit. (The tiers differ a little: compiled code also consumes one where it enters a loop.) When the fuel is used up,
+    /// the call ends with [`Error::OutOfFuel`](crate::Error::OutOfFuel), or continues with the amount that the closure of
+    /// [`Engine::when_out_of_fuel`] returns. A call that has ended cannot be resumed: to do other work when the fuel runs out,
+    /// do it in that closure.
     ///
-    /// Compiled code takes longer for that: three instructions for each time around a loop, one of them a subtraction in memory.
-    /// Over the programs of the benches that is about a tenth in baseline code and a sixth in the optimizer's, and half again as
-    /// much where a loop has three or four instructions.
+    /// Fuel makes compiled code slower: three instructions for each iteration of a loop, one of them a subtraction in memory.
+    /// In the programs of the benches this takes about a tenth more time in baseline code and a sixth more in the optimizer's,
+    /// and half again as much where a loop has three or four instructions.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -521,8 +525,8 @@ impl Builder {
         self
     }
 
-    /// Has the engine note which calls led to each failure, for [`Engine::backtrace`]. Only what fails takes longer then; compiled
-    /// code gets a little larger.
+    /// Records which calls led to each failure, for [`Engine::backtrace`]. Only calls that fail become slower; compiled code
+    /// becomes a little larger.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -550,7 +554,7 @@ impl Builder {
     /// ```
     pub fn build<B: Bytecode>(mut self) -> Engine<B> {
         let inside = Inside::new(self.log, self.limits, self.times);
-        // A limit counts steps, and those in stencils are to be the same whatever else was compiled in the process.
+        // Limits count steps. The number of steps spent on stencils must not depend on what else the process has compiled.
         self.machine.set_own_stencils(inside.has_limits());
         let mut links = links::links::<B>();
         let tank = self.fuel.map(|fuel| Box::new(Tank::new(fuel)));

@@ -1,4 +1,4 @@
-//! The bytecode of a function as a program gives it, with what it promises of it.
+//! The bytecode of a function as a program provides it, with the promises that the program makes about it.
 //!
 //! In: opcodes, lists of labels, promises. Out: a [`Code`], which the engine verifies when it defines the function.
 
@@ -33,15 +33,15 @@
 pub struct Code<B> {
     /// The bytecode.
     pub ops: Vec<B>,
-    /// What `Labels` operands are runs of.
+    /// The lists of labels: each `Labels` operand names a run of these.
     pub labels: Vec<u32>,
-    /// How many arguments the function is called with at most; as many as it has registers if nobody says.
+    /// The maximum number of arguments; if `None`, the number of registers. See [`with_arguments`](Code::with_arguments).
     pub arguments: Option<u32>,
-    /// What was said by [`with_unit`](Code::with_unit) and [`with_temporaries`](Code::with_temporaries).
+    /// The promises made by [`with_unit`](Code::with_unit) and [`with_temporaries`](Code::with_temporaries).
     pub promises: Promises,
 }
 
-/// What is promised of a function, and made by the methods of [`Code`] only; nothing if nobody says anything.
+/// The promises about a function, made by the methods of [`Code`] only. By default there are none.
 ///
 /// ```
 /// # use azulejo::prelude::*;
@@ -55,7 +55,7 @@ pub struct Code<B> {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Promises {
-    /// The address that `(cu)` is in the function's templates.
+    /// The value of `(cu)` in the function's templates.
     pub(super) unit: Option<usize>,
     pub(super) temporaries: Option<Temporaries>,
 }
@@ -63,20 +63,20 @@ pub struct Promises {
 /// Which registers are temporaries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Temporaries {
-    /// The first; all behind it are, too.
+    /// The first temporary; all registers after it are temporaries, too.
     pub(super) first: u32,
-    /// Whether it is true without a look at the bytecode.
+    /// Whether the caller guarantees it, so that the bytecode need not be checked.
     pub(super) is_vouched_for: bool,
 }
 
 impl<B> Code<B> {
-    /// Says what `(cu)` is in this function's templates: the address of something that all functions of a module share, say. A
-    /// function with an opcode whose template takes `(cu)` cannot be defined without.
+    /// Sets the value of `(cu)` in this function's templates: for example the address of data that all functions of a module
+    /// share. A function with an opcode whose template uses `(cu)` cannot be defined without it.
     ///
     /// # Safety
     ///
-    /// Templates that take `(cu)` say by `unsafe` that they do with it what is right, for a unit of a certain type. It must
-    /// be the address of such a one, which stays valid as long as the function may run.
+    /// By `unsafe`, templates that use `(cu)` promise to use it correctly as the address of a unit of a certain type. `unit`
+    /// must be the address of a unit of this type, and must stay valid as long as the function may run.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -108,9 +108,9 @@ impl<B> Code<B> {
         self
     }
 
-    /// Says how many arguments the function is called with at most. Who gives more is told that they are too many. All other
-    /// registers are zero when the function starts, which the optimizer then knows: a VM whose functions have many locals
-    /// gets smaller code, and gets it sooner.
+    /// Sets the maximum number of arguments. A call with more fails with [`Error::TooManyArguments`](crate::Error). The
+    /// optimizer then knows that all other registers are zero when the function starts: for functions with many locals, code
+    /// becomes smaller and compilation faster.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -126,17 +126,18 @@ impl<B> Code<B> {
         self
     }
 
-    /// Says that this VM register and all behind it are temporaries: no value in them is read by more than one operand of one
-    /// bytecode, once. Values on their way from one operation to the next are like that. Where such a value is read by the
-    /// bytecode right behind the one that writes it, baseline code leaves it in a machine register and does not write it to
-    /// its slot; so after it was read, the slot may hold anything.
+    /// Declares this VM register and all after it to be temporaries: each value in them is read at most once, by one operand
+    /// of one bytecode. Values that one operation passes to the next are of this kind. If the very next bytecode reads the
+    /// value, baseline code leaves it in a machine register and does not write it to its slot. So once a temporary was read,
+    /// its slot may hold anything.
     ///
-    /// It is looked at when the function is defined; what is not true is an error ([`Fault::ReadAgain`](crate::Fault)). A function
-    /// of so many registers and jumps that this would take long is compiled as if nothing had been said.
-    /// [`with_temporaries_unchecked`](Self::with_temporaries_unchecked) is for compilers that know.
+    /// The declaration is checked when the function is defined; if it is wrong, the error is
+    /// [`Fault::ReadAgain`](crate::Fault). If a function has so many registers and jumps that the check would take long, it is
+    /// compiled as if nothing had been declared.
+    /// [`with_temporaries_unchecked`](Self::with_temporaries_unchecked) is for compilers that can guarantee it.
     ///
-    /// A run of registers that is there to be written counts as written. Who looks at all registers of a frame, as a
-    /// collector of garbage may, finds old values in temporaries that were read.
+    /// An operand that is a run of registers to be written counts as a write of all of them. Code that inspects all registers
+    /// of a frame, as a garbage collector may, finds stale values in temporaries that were read.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -159,13 +160,13 @@ impl<B> Code<B> {
         self
     }
 
-    /// As [`with_temporaries`](Self::with_temporaries), and nobody looks whether it is true: defining a function takes less
-    /// time. Debug builds look all the same.
+    /// Like [`with_temporaries`](Self::with_temporaries), but without the check, so that defining a function takes less time.
+    /// Debug builds check all the same.
     ///
     /// # Safety
     ///
-    /// It must be true. Otherwise a function may read values that are not those that its bytecode gives, and whatever a
-    /// template's `unsafe` relies on may not hold.
+    /// The declaration must be true. Otherwise a function may read other values than its bytecode specifies, and the
+    /// conditions that a template's `unsafe` relies on may not hold.
     ///
     /// ```
     /// # use azulejo::prelude::*;

@@ -1,8 +1,8 @@
-//! Fuel: how much a program may do before it is asked whether it is to go on.
+//! Fuel: how much a program may execute before the engine stops it or asks for more.
 //!
-//! In: an amount. Out: [`Error::OutOfFuel`] once it is used up, or what somebody who was asked adds to it. It goes down by one
-//! where a function starts, and where a loop goes around. (In compiled code also where a loop is entered.) Compiled code
-//! counts down the number that is here; the interpreter takes some at a time, and gives back what it did not use.
+//! In: an amount. Out: [`Error::OutOfFuel`] once it is used up and the supplier, if any, adds nothing. Each start of a function
+//! and each iteration of a loop consumes one unit. (Compiled code also consumes one where it enters a loop.) Compiled code
+//! decrements the tank's word; the interpreter takes a portion at a time, and returns the rest of it.
 
 use super::Engine;
 use super::function::{Budget, Function};
@@ -14,16 +14,16 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How much the interpreter takes at once.
+/// The most that the interpreter takes at once.
 const PORTION: i64 = 64;
 
-/// What a program runs on.
+/// The fuel of an engine.
 pub(super) struct Tank {
-    /// Below zero, as an `i64`, once it is used up. Only the engine's thread knows of it.
+    /// Negative, as an `i64`, once the fuel is used up. Only the engine's thread accesses it.
     left: Word,
     /// The engine's source of more fuel.
     supplier: RefCell<Option<Rc<dyn Fn() -> u64>>>,
-    /// What the innermost function has that is interpreted; null if none is.
+    /// The portion of the innermost interpreted function; null if none is running.
     lent: Cell<*const Portion>,
 }
 
@@ -44,7 +44,7 @@ impl Tank {
         Tank { left, supplier: RefCell::default(), lent: Cell::new(std::ptr::null()) }
     }
 
-    /// What compiled code counts down.
+    /// The word that compiled code decrements.
     pub(super) fn word(&self) -> &Word {
         &self.left
     }
@@ -76,7 +76,7 @@ impl Tank {
     }
 
     fn take_back(&self) {
-        // SAFETY: the portion is a local of a call of `portion`, which has not ended: that says when it does.
+        // SAFETY: the portion is a local of an active call of `portion`, which resets `lent` when it ends.
         let Some(portion) = (unsafe { self.lent.get().as_ref() }) else { return };
         let unused = portion.left.get().max(0);
         portion.left.set(portion.left.get() - unused);
@@ -85,10 +85,10 @@ impl Tank {
     }
 }
 
-/// What the interpreter took for the function that it runs.
+/// The fuel that the interpreter took for the function that it runs.
 struct Portion {
     left: Cell<i32>,
-    /// What was taken back while it ran.
+    /// How much was taken back while the function ran.
     returned: Cell<i32>,
 }
 
@@ -105,7 +105,7 @@ impl Drop for Returned<'_> {
 }
 
 impl<B: Bytecode> Engine<B> {
-    /// How much fuel is left, if the engine runs on some.
+    /// Returns how much fuel is left; `None` if the engine was built without [`Builder::fuel`](crate::Builder::fuel).
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -119,7 +119,7 @@ impl<B: Bytecode> Engine<B> {
         self.tank.as_ref().map(|tank| tank.left().max(0) as u64)
     }
 
-    /// Says how much fuel there is from now on. For an engine without any there is nothing to say.
+    /// Sets how much fuel is left. Does nothing if the engine was built without [`Builder::fuel`](crate::Builder::fuel).
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -136,8 +136,8 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Has somebody asked for more when the fuel is used up in the middle of a function: what they give is there to go on
-    /// with, in the same place. Nothing makes the call end with [`Error::OutOfFuel`].
+    /// Sets a closure that is called when the fuel is used up in the middle of a function. It returns an additional amount, with
+    /// which the function continues at the same bytecode. If it returns zero, the call ends with [`Error::OutOfFuel`].
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -174,19 +174,19 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Whether there is none left.
+    /// Whether the fuel is used up.
     pub(super) fn is_out_of_fuel(&self) -> bool {
         self.tank.as_ref().is_some_and(|tank| tank.left() < 0)
     }
 
-    /// Takes fuel for the start of a function that is interpreted.
+    /// Consumes fuel for the start of an interpreted function.
     pub(super) fn spend(&self, function: &Function<B>) -> Result<(), Error> {
         let Some(tank) = &self.tank else { return Ok(()) };
         tank.set_left(tank.left().saturating_sub(1));
         self.look_at_fuel(0).inspect_err(|_| self.note(function.number(), 0))
     }
 
-    /// Asks for more fuel if there is none; an error if there is none to have.
+    /// Asks the supplier for more fuel if it is used up; an error if there is no supplier or it adds none.
     #[inline(always)]
     pub(super) fn look_at_fuel(&self, at: u32) -> Result<(), Error> {
         if self.is_out_of_fuel() { self.ask_for_fuel(at) } else { Ok(()) }
@@ -206,7 +206,7 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Has the interpreter run on a budget no larger than a portion of the fuel.
+    /// Runs the interpreter with a budget that is no larger than a portion of the fuel.
     #[inline(always)]
     pub(super) fn portion<T>(&self, budget: &Budget, run: impl FnOnce(&Cell<i32>) -> T) -> T {
         match &self.tank {
@@ -215,7 +215,7 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Takes back what the function that runs has not used of its portion: it calls another one, which wants fuel, too.
+    /// Takes back the unused rest of the running function's portion: it is about to call another function, which needs fuel, too.
     #[inline(always)]
     pub(super) fn take_back_fuel(&self) {
         self.tank.iter().for_each(|tank| tank.take_back());

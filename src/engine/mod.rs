@@ -1,11 +1,11 @@
 //! The engine: functions of one bytecode, and the tiers that run them.
 //!
-//! In: verified bytecode and arguments. Out: results or an [`Error`]. A call takes a frame of 64-bit slots, puts
-//! the arguments in the first ones and runs compiled code if there is some, else the interpreter. Compiled code
-//! that leaves at a bytecode has all VM registers in the frame, so the interpreter goes on from there.
+//! In: bytecode and arguments. Out: results or an [`Error`]. A call takes a frame of 64-bit slots, puts the
+//! arguments in the first slots, and runs compiled code if the function has any, else the interpreter. When compiled
+//! code exits at a bytecode, all VM registers are in the frame, so the interpreter can resume there.
 //!
-//! Calls nest: a Rust function that a template calls may call the engine again, on either side. That is why
-//! every method takes `&self`. An engine stays on its thread.
+//! Calls nest: a Rust function that a template calls may call the engine again, from compiled code as well as from the
+//! interpreter. This is why every method takes `&self`. An engine stays on its thread.
 
 mod backend;
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
@@ -60,9 +60,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tiers::Tiers;
 
-/// Whether this machine can run compiled code, and if not, why not.
+/// Checks whether this machine can run compiled code. The error says why it cannot.
 ///
-/// Everything works either way; without a compiler it runs in the interpreter.
+/// Engines work either way: where nothing can be compiled, every function runs in the interpreter.
 ///
 /// ```
 /// match azulejo::can_compile() {
@@ -74,7 +74,7 @@ pub fn can_compile() -> Result<(), Unsupported> {
     backend::can_compile()
 }
 
-/// Whether faults in compiled code can become traps on this machine, as [`Builder::guards`] has it.
+/// Whether faults in compiled code can become traps on this machine, as [`Builder::guards`] requires.
 ///
 /// ```
 /// // On Linux they can.
@@ -84,9 +84,9 @@ pub fn can_guard() -> bool {
     backend::can_guard()
 }
 
-/// Functions of the bytecode `B` and what is needed to run them.
+/// Functions of the bytecode `B`, with everything that is needed to run them.
 ///
-/// The README's tutorial shows one at work.
+/// The README's tutorial shows an engine at work.
 ///
 /// ```
 #[doc = include_str!("doubling.txt")]
@@ -96,39 +96,40 @@ pub fn can_guard() -> bool {
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Engine<B: Bytecode> {
-    /// Goes first: it ends before what it looks at.
+    /// The first field, so that the thread ends before the data that it reads is dropped.
     #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
     worker: RefCell<Option<worker::Worker<B>>>,
     /// Whether hot functions are compiled on a thread of their own.
     #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
     in_background: bool,
-    /// Goes before the functions: their memory for code need not be made ready for others then.
+    /// Dropped before the functions, so that their code memory need not be prepared for reuse.
     backend: RefCell<Backend>,
-    /// By their numbers; nothing where one was removed.
+    /// Indexed by function number; `None` where a function was removed.
     functions: RefCell<Vec<Option<Rc<Function<B>>>>>,
-    /// What was removed and may still be looked at.
+    /// Removed functions to which references may still exist.
     removed: RefCell<Vec<Rc<Function<B>>>>,
-    /// How many look at functions now.
+    /// How many `Visit`s are active.
     visits: Cell<usize>,
     stack: FrameStack,
     links: RefCell<Links>,
-    /// Code that was thrown away and that calls between functions may still run.
+    /// Discarded code that calls between functions may still run.
     retired: RefCell<Vec<Retired>>,
-    /// The handle that stops running code, and whether anybody may take one.
+    /// The handle that stops running code.
     remote: links::Remote,
+    /// Whether an interrupter was requested, so that loops must poll.
     may_stop: Cell<bool>,
-    /// What it runs on, if that is limited. Boxed, because compiled code has its address.
+    /// The fuel, if it is limited. Boxed, because compiled code contains its address.
     tank: Option<Box<fuel::Tank>>,
-    /// How many calls there were: the age of code is counted in them.
+    /// How many calls were made: the unit in which the age of code is measured.
     calls: Cell<u64>,
     tiers: Tiers,
-    /// Who sees what is compiled.
+    /// The observers of compilations.
     inside: Inside,
-    /// What was done so far.
+    /// Counters for [`Engine::stats`].
     counts: Counts,
-    /// Whether accesses may fault in what is compiled.
+    /// Whether functions are compiled so that accesses may fault.
     guards: bool,
-    /// Which functions failed last, if somebody wants to know.
+    /// The functions that failed last, if backtraces are on.
     trace: Option<RefCell<backtrace::Failures>>,
 }
 
@@ -145,7 +146,7 @@ impl<B: Bytecode> fmt::Debug for Engine<B> {
 }
 
 impl<B: Bytecode> Engine<B> {
-    /// An engine with the usual limits.
+    /// Makes an engine with the default limits.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -158,7 +159,7 @@ impl<B: Bytecode> Engine<B> {
         Builder::default().build()
     }
 
-    /// Limits and choices first.
+    /// Starts the configuration of an engine.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -173,8 +174,8 @@ impl<B: Bytecode> Engine<B> {
 
     /// Adds a function with `registers` VM registers, the first of which are its arguments.
     ///
-    /// The code is verified here, once: operands within the frame, jumps within the code, no way off its end, a
-    /// balanced operand stack. What is wrong is told with the bytecode's index.
+    /// The code is verified here, once: operands lie within the frame and jumps within the code, control does not run off
+    /// the end, and the operand stack is balanced. An error names the index of the bad bytecode.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -200,11 +201,11 @@ impl<B: Bytecode> Engine<B> {
         Ok(FunctionId(number))
     }
 
-    /// Adds a function whose bytecode is made when it is first called or compiled: `make` gives it, and how many VM
-    /// registers it has. A large program starts at once so, and what never runs is never translated.
+    /// Adds a function whose bytecode is made when it is first called or compiled: `make` returns the bytecode and the
+    /// number of VM registers. So a large program starts at once, and functions that never run are never translated.
     ///
-    /// If `make` gives nothing, whoever asks for the function is told [`Error::NotMade`], now and later; if the code is
-    /// wrong, what is wrong with it. In a call from bytecode either is a [`Trap::BadCall`](crate::Trap::BadCall).
+    /// If `make` returns `None`, this and every later use of the function fails with [`Error::NotMade`]; if the bytecode is
+    /// wrong, with [`Error::Verify`]. In a call from bytecode either is a [`Trap::BadCall`](crate::Trap::BadCall).
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -242,7 +243,7 @@ impl<B: Bytecode> Engine<B> {
         FunctionId(number)
     }
 
-    /// What a function was called when it was defined.
+    /// Returns the name under which a function was defined.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -255,10 +256,10 @@ impl<B: Bytecode> Engine<B> {
         Ok(self.known(function)?.name().to_string())
     }
 
-    /// Runs a function and gives its result.
+    /// Calls a function and returns its result.
     ///
-    /// The arguments become the first VM registers, the others are zero. Running compiled or interpreted gives
-    /// the same result.
+    /// The arguments become the first VM registers; the others are zero. The result does not depend on the tier that the
+    /// function runs in.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -304,7 +305,7 @@ impl<B: Bytecode> Engine<B> {
         self.traced(|| self.run(function, context, args, Tier::Interpreter)).map(R::from_slot)
     }
 
-    /// A function, with its bytecode.
+    /// Looks up a function, and makes its bytecode if that has not been done.
     #[inline(always)]
     fn function(&self, id: FunctionId) -> Result<&Function<B>, Error> {
         let function = self.known(id)?;
@@ -315,8 +316,8 @@ impl<B: Bytecode> Engine<B> {
         Ok(function)
     }
 
-    /// Has a function's bytecode made. Its maker may run others, and the function itself may be what runs next: its arguments
-    /// are then still where those of other calls go.
+    /// Makes a function's bytecode. The maker may run other functions. If the function is the target of a pending tail call,
+    /// those would overwrite its arguments, so the pending call is saved.
     #[cold]
     #[inline(never)]
     fn make(&self, function: &Function<B>) -> Result<(), Error> {
@@ -326,13 +327,13 @@ impl<B: Bytecode> Engine<B> {
         result
     }
 
-    /// A function, whose bytecode may not be made yet.
+    /// Looks up a function whose bytecode need not have been made.
     #[inline(always)]
     fn known(&self, id: FunctionId) -> Result<&Function<B>, Error> {
         let functions = self.functions.borrow();
         let function = functions.get(id.0 as usize).ok_or(Error::UnknownFunction)?.as_ref();
         let function = function.map(Rc::as_ptr).ok_or(Error::Removed)?;
-        // SAFETY: functions stay where they are, and as long as somebody looks at them: see `remove`.
+        // SAFETY: functions are behind an `Rc`, and none is freed as long as there is a visit: see `remove`.
         Ok(unsafe { &*function })
     }
 }

@@ -1,4 +1,4 @@
-//! Rust values as the bits of VM registers.
+//! Conversion of Rust values to and from the bits of VM registers.
 
 use azulejo_core::vocab::meaning::Num;
 
@@ -16,9 +16,9 @@ use azulejo_core::vocab::meaning::Num;
             result needs a type: `let result: i64 = engine.call(…)?`"
 )]
 pub trait Slot: Copy {
-    /// The register's bits: the value's own, and zeros above them.
+    /// Returns the register's bits: those of the value, with zeros above them.
     fn to_slot(self) -> u64;
-    /// The value whose bits a register has.
+    /// Returns the value that a register's low bits represent.
     fn from_slot(bits: u64) -> Self;
 }
 
@@ -94,7 +94,7 @@ impl Slot for bool {
     }
 }
 
-/// The result of a function that returns nothing.
+/// The result of a function that returns no value.
 impl Slot for () {
     fn to_slot(self) -> u64 {
         0
@@ -104,7 +104,8 @@ impl Slot for () {
 
 /// The arguments of a call: a tuple of up to twelve values, or a slice of register bits.
 ///
-/// A value's type says how many bits it has and nothing extends it: where a function reads an `i64`, give it an `i64`.
+/// No argument is sign-extended: a value has the bits of its own type, with zeros above them. Where a function reads an
+/// `i64`, pass an `i64`.
 ///
 /// ```
 /// use azulejo::Args;
@@ -118,9 +119,9 @@ impl Slot for () {
     note = "one argument is a tuple too: `(7i64,)`; none is `()`; and there are twelve at most"
 )]
 pub trait Args {
-    /// How many there are.
+    /// How many arguments there are.
     fn count(&self) -> usize;
-    /// Writes the bits to the first registers.
+    /// Writes the arguments' bits to the first registers.
     fn store(self, frame: &mut [u64]);
 }
 
