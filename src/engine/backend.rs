@@ -1,7 +1,7 @@
-//! The compiler of this machine, if there is one.
+//! The compiler for this machine, if there is one.
 //!
-//! In: functions. Out: their code. Where no machine code can be made, the types of this file have no values. The same holds for
-//! calls between compiled functions (`links.rs`); `resolve.rs` and `worker.rs` exist only where code can be made.
+//! In: functions. Out: their code. Where no machine code can be made, the types of code in this file have no values, and
+//! `links.rs` has no call cells; `resolve.rs` and `worker.rs` exist only where code can be made.
 
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod present {
@@ -22,14 +22,14 @@ mod present {
     use azulejo_core::ir::bytecode::Bytecode;
     use azulejo_core::verify::Function;
 
-    /// The machine that code is made for; elsewhere in the engine it has no other name.
+    /// The machine for which code is made. The rest of the engine names it only by this alias.
     pub(crate) use azulejo_x64::Emitter as Machine;
     pub(crate) type Compiler = azulejo_code::Compiler<Machine>;
     pub(crate) type Compiled = azulejo_code::Compiled<Machine>;
     pub(crate) type BaselineCode = azulejo_code::baseline::BaselineCode<Machine>;
     type AdapterTarget<'a> = call::AdapterTarget<'a, <Machine as emit::Backend>::Frame>;
 
-    /// What to compile with.
+    /// The options of the compiler.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Choice {
         features: Features,
@@ -80,12 +80,12 @@ mod present {
             self.guards = guards && can_guard();
         }
 
-        /// Whether accesses may fault in what is compiled.
+        /// Whether functions are compiled so that accesses may fault.
         pub(crate) fn guards(&self) -> bool {
             self.guards
         }
 
-        /// Whether stencils are made that nobody else has.
+        /// Sets whether the compiler makes stencils of its own instead of sharing those of the process.
         pub(crate) fn set_own_stencils(&mut self, own: bool) {
             self.own_stencils = own;
         }
@@ -111,7 +111,7 @@ mod present {
         }
     }
 
-    /// Makes machine code; the memory for it is reserved when the first function is compiled.
+    /// Makes machine code. Code memory is reserved when the first function is compiled.
     #[derive(Debug)]
     pub(crate) struct Backend {
         code_bytes: usize,
@@ -119,7 +119,7 @@ mod present {
         compiler: Option<Compiler>,
     }
 
-    /// Reserving a little memory tells whether code can be run at all.
+    /// Checks whether code can be run at all, by reserving a little code memory.
     pub(crate) fn can_compile() -> Result<(), Unsupported> {
         CodeMemory::new(&MACHINE, 1 << 16).map(drop)
     }
@@ -128,14 +128,14 @@ mod present {
         faults::can_trap(&MACHINE)
     }
 
-    /// Has this thread run code whose accesses may fault.
+    /// Prepares this thread to run code whose accesses may fault.
     pub(crate) fn prepare_thread() {
         faults::prepare_thread();
     }
 
-    /// What a compilation makes.
+    /// The result of a compilation.
     pub(crate) trait Code {
-        /// How many bytes of code.
+        /// The size of the code in bytes.
         fn size(&self) -> usize;
     }
 
@@ -151,7 +151,7 @@ mod present {
         }
     }
 
-    /// Compiles as who watches it allows, and has it seen.
+    /// Compiles under a watch: within its limits, and reporting to its observers.
     pub(crate) fn watched<T: Code>(
         compiler: &mut Compiler,
         watch: &mut Watch<'_>,
@@ -190,7 +190,7 @@ mod present {
             watched(compiler, watch, |compiler, observer| compiler.baseline(function, functions, observer))
         }
 
-        /// For calls of other functions of bytecode, which go by the call cell.
+        /// Compiles a function for calls from other functions of bytecode, which go through the call cell.
         pub(crate) fn call_entry(
             &mut self,
             source: &FunctionSource<'_>,
@@ -202,24 +202,24 @@ mod present {
             })
         }
 
-        /// How many bytes of memory for code are in use, and how many there are.
+        /// How many bytes of code memory are in use, and how many there are.
         pub(crate) fn memory(&self) -> (usize, usize) {
             self.compiler
                 .as_ref()
                 .map_or((0, self.code_bytes), |compiler| (compiler.memory().used(), compiler.memory().size()))
         }
 
-        /// How many of the baseline's stencils were made.
+        /// How many stencils this compiler has made for baseline code.
         pub(crate) fn stencils_made(&self) -> u64 {
             self.compiler.as_ref().map_or(0, Compiler::stencils_made)
         }
 
-        /// A compiler for another thread, if there is one for this.
+        /// Makes a compiler for another thread, if this one exists already.
         pub(crate) fn compiler_beside(&self) -> Option<Compiler> {
             self.compiler.as_ref().map(Compiler::beside)
         }
 
-        /// Where others enter a function whose code this made.
+        /// Makes an adapter, by which other functions enter the code of a function.
         pub(crate) fn adapter(&mut self, to: &AdapterTarget<'_>) -> Result<Adapter, Error> {
             self.compiler.as_mut().ok_or(Error::NotCompiled)?.adapter(to)
         }
@@ -250,19 +250,19 @@ mod absent {
     use azulejo_core::verify::Function;
     use azulejo_core::vocab::Trap;
 
-    /// There is none.
+    /// A backend that cannot compile.
     #[derive(Debug)]
     pub(crate) struct Backend;
 
-    /// There is none of these either.
+    /// Code of the optimizer, of which there is none.
     #[derive(Debug)]
     pub(crate) enum Compiled {}
 
-    /// Nor of these.
+    /// Code of the baseline compiler, of which there is none.
     #[derive(Debug)]
     pub(crate) enum BaselineCode {}
 
-    /// Nor of these.
+    /// An adapter, of which there is none.
     #[derive(Debug)]
     pub(crate) enum Adapter {}
 
@@ -272,7 +272,7 @@ mod absent {
         }
     }
 
-    /// How compiled code would be left.
+    /// How compiled code would end.
     #[derive(Debug)]
     #[expect(dead_code, reason = "nothing is compiled, so nothing is left")]
     pub(crate) enum Status {
@@ -293,7 +293,7 @@ mod absent {
 
     pub(crate) fn prepare_thread() {}
 
-    /// There is nothing to choose.
+    /// The options, all of which are ignored.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Choice;
 

@@ -1,6 +1,6 @@
-//! Tiering up without waiting: another thread compiles, and this one looks now and then whether it is done.
+//! Tier-up in the background: another thread compiles, and the engine's thread polls for results.
 //!
-//! In: a hot function. Out: a request, and later its code put to use.
+//! In: a hot function. Out: a request to the worker, and later the installed code.
 
 use super::function::Function;
 use super::tiers::Tier;
@@ -10,11 +10,12 @@ use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use std::cell::RefMut;
 
-/// How many calls and times around loops it takes until a function that waits for code looks again.
+/// After how many calls and loop iterations a function that waits for code polls again.
 const RECHECK: i32 = 200;
 
 impl<B: Bytecode> Engine<B> {
-    /// The thread, if there is one in this process. What another process's thread was to compile is asked for again.
+    /// The worker, if there is one in this process. After a fork the parent's worker does not exist in the child: its jobs are
+    /// forgotten, so that functions request them again.
     fn worker(&self) -> RefMut<'_, Option<Worker<B>>> {
         let mut worker = self.worker.borrow_mut();
         if worker.as_ref().is_some_and(Worker::is_elsewhere) {
@@ -24,7 +25,7 @@ impl<B: Bytecode> Engine<B> {
         worker
     }
 
-    /// Asks for code of the optimizer, unless the function waits for some already. Whether there is somebody to ask.
+    /// Requests code of the optimizer, unless the function already waits for some. Returns whether there is a worker.
     pub(super) fn request(&self, function: &Function<B>, purpose: Purpose) -> bool {
         if !self.in_background {
             return false;
@@ -52,7 +53,7 @@ impl<B: Bytecode> Engine<B> {
         taken.is_some()
     }
 
-    /// Puts to use what has been compiled meanwhile.
+    /// Installs the code that the worker has finished.
     pub(super) fn collect(&self) {
         let next = || self.worker().as_ref().and_then(Worker::finished);
         while let Some(Done { request, result, seen }) = next() {
@@ -68,7 +69,7 @@ impl<B: Bytecode> Engine<B> {
                     function.tier.budget.set(self.tiers.threshold(Tier::Baseline));
                 }
                 (Ok(code), Purpose::Calls(..)) => self.install_for_calls(function, code),
-                // It asks again, when there may be room.
+                // The function requests it again; by then there may be room.
                 (Err(Error::OutOfCodeMemory), _) if self.evict() => {}
                 (Err(_), _) => function.tier.disable(),
             }

@@ -1,7 +1,7 @@
-//! Which calls led to a failure.
+//! Backtraces: the calls that led to a failure.
 //!
-//! In: each function that fails, from the innermost one out, told by whoever runs it: the interpreter, the engine where compiled
-//! code ended with a status, and compiled code itself where a call between functions ends. Out: a [`Backtrace`].
+//! In: each function that fails, innermost first. The interpreter reports those that it runs, the engine those whose compiled
+//! code ends with a status, and compiled code itself those that end as calls between functions. Out: a [`Backtrace`].
 
 use super::{Engine, FunctionId};
 use crate::Error;
@@ -10,7 +10,7 @@ use azulejo_core::ir::bytecode::Bytecode;
 /// How many of the innermost calls are kept.
 const MOST: usize = 64;
 
-/// A function that was running, and where. See [`Engine::backtrace`].
+/// A function that was running when a call failed, and its position. See [`Engine::backtrace`].
 ///
 /// ```
 /// # use azulejo::prelude::*;
@@ -31,7 +31,7 @@ const MOST: usize = 64;
 pub struct BacktraceFrame {
     /// The function.
     pub function: FunctionId,
-    /// The bytecode that failed, or that called the next inner one.
+    /// The bytecode that failed, or that called the function of the next inner frame.
     pub at: u32,
 }
 
@@ -47,9 +47,9 @@ pub struct BacktraceFrame {
 /// ```
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Backtrace {
-    /// From the innermost one out.
+    /// The frames, innermost first.
     pub frames: Vec<BacktraceFrame>,
-    /// How many outer ones are not among them, because there were too many.
+    /// How many outer frames were left out, because there were too many.
     pub left_out: usize,
 }
 
@@ -57,17 +57,17 @@ pub struct Backtrace {
 #[derive(Default, Debug)]
 pub(super) struct Failures {
     found: Backtrace,
-    /// Whether the call from outside has ended that failed last: the next failure is another one.
+    /// Whether the call from outside has ended since the last failure, so that the next failure starts a new backtrace.
     is_over: bool,
 }
 
 impl<B: Bytecode> Engine<B> {
-    /// The functions that ran when the last call failed that did, and at which bytecode each of them was: in
-    /// [`frames`](Backtrace::frames) the innermost one first. Nothing if no call failed yet, or unless
-    /// [`Builder::backtraces`](crate::Builder::backtraces) asked for this.
+    /// Returns the functions that were running at the last failure, and the bytecode at which each of them was: in
+    /// [`frames`](Backtrace::frames), innermost first. The backtrace is empty if no call has failed yet, or if
+    /// [`Builder::backtraces`](crate::Builder::backtraces) is off.
     ///
-    /// A function that ended in a tail call is not among them: another one took its place. Where a Rust function that a template
-    /// called calls the engine again, that is a call of its own: the functions that ran outside of it are not among those.
+    /// A function that ended in a tail call has no frame: its callee took its place. If a Rust function that a template called
+    /// calls the engine again, that call has a backtrace of its own, without the functions around it.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -99,7 +99,7 @@ impl<B: Bytecode> Engine<B> {
         self.trace.as_ref().map(|trace| trace.borrow().found.clone()).unwrap_or_default()
     }
 
-    /// A function fails at this bytecode.
+    /// Records that a function fails at this bytecode.
     #[cold]
     #[inline(never)]
     pub(super) fn note(&self, function: u32, at: u32) {
@@ -114,7 +114,7 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Makes a call from outside.
+    /// Makes a call from outside, and ends its backtrace.
     #[inline(always)]
     pub(super) fn traced<T>(&self, call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         let result = call();

@@ -108,9 +108,9 @@ impl<B> Code<B> {
         self
     }
 
-    /// Sets the maximum number of arguments. A call with more fails with [`Error::TooManyArguments`](crate::Error). The
-    /// optimizer then knows that all other registers are zero when the function starts: for functions with many locals, code
-    /// becomes smaller and compilation faster.
+    /// Sets the maximum number of arguments. A call with more arguments fails with
+    /// [`Error::TooManyArguments`](crate::Error::TooManyArguments). The optimizer then knows that all other registers are zero
+    /// when the function starts: for functions with many locals, code becomes smaller and compilation faster.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]

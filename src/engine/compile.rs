@@ -1,7 +1,7 @@
-//! Compiling functions, and throwing their code away.
+//! Compilation of functions, and disposal of their code.
 //!
-//! In: functions, on request or because they are hot. Out: code that later calls run. Code that is thrown away is kept as long
-//! as a call may run it. What memory is full of makes room for what is asked for now.
+//! In: functions, on request or because they are hot. Out: code that later calls run. Discarded code is kept as long as a call
+//! may run it. When code memory is full, the least recently used code is discarded.
 
 use super::backend::Compiled;
 use super::function::Function;
@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-/// How far [`Engine::compile_all`] is.
+/// The progress of [`Engine::compile_all`].
 ///
 /// ```
 /// use azulejo::Progress;
@@ -26,21 +26,21 @@ use std::rc::Rc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Progress {
-    /// How many functions it has tried.
+    /// How many functions were tried so far.
     pub done: usize,
-    /// How many it is to try.
+    /// How many functions there are in all.
     pub all: usize,
-    /// The last one.
+    /// The function that was tried last.
     pub function: FunctionId,
-    /// Whether that one could be compiled.
+    /// Whether this function could be compiled.
     pub result: Result<(), Error>,
 }
 
 impl<B: Bytecode> Engine<B> {
-    /// Compiles a function with the optimizer; calls that start from now on run the machine code.
+    /// Compiles a function with the optimizer. Calls that start from now on run the machine code.
     ///
-    /// If the memory for code is full, other functions lose theirs: see [`Builder::code_bytes`](crate::Builder::code_bytes). A
-    /// thread with too little stack left for a compiler is told [`Error::StackOverflow`].
+    /// If code memory is full, other functions lose their code: see [`Builder::code_bytes`](crate::Builder::code_bytes). If the
+    /// thread has too little stack left to run a compiler, the error is [`Error::StackOverflow`].
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -57,9 +57,9 @@ impl<B: Bytecode> Engine<B> {
         self.compile_in(function, Tier::Optimizer)
     }
 
-    /// Compiles a function for a tier now, whatever it has been through; for the interpreter there is nothing to do. What other
-    /// functions of bytecode use that call it is made, too, if it is known with how many arguments they do: by
-    /// [`Code::with_arguments`](crate::Code::with_arguments), or because one has called it.
+    /// Compiles a function for a tier at once, even if the engine has given up compiling it. For [`Tier::Interpreter`] this does
+    /// nothing. The code by which other functions of bytecode call the function is made, too, if the number of arguments is
+    /// known: by [`Code::with_arguments`](crate::Code::with_arguments), or from an earlier call.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -77,7 +77,7 @@ impl<B: Bytecode> Engine<B> {
         let function = self.function(function)?;
         function.code.note_use(self.calls.get());
         match self.compile_for(function, tier, 0) {
-            // A program that looks for a fault is to go on as it would have.
+            // Limits bisect faults of the compiler, so the program must not notice them.
             Err(Error::Limited) => Ok(()),
             Ok(()) => {
                 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
@@ -88,8 +88,8 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Compiles functions for a tier, one after another, and tells of each how that went and how many there still are. What
-    /// cannot be compiled does not keep the others from it. Ends early if it is told to; gives how many are compiled.
+    /// Compiles functions for a tier, one after another, and calls `tell` after each. A function that cannot be compiled does not
+    /// stop the others; [`ControlFlow::Break`] does. Returns how many functions were compiled.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -124,7 +124,7 @@ impl<B: Bytecode> Engine<B> {
         compiled
     }
 
-    /// Compiles a function to start at a bytecode, unless that has been done.
+    /// Compiles a function with its entry at a bytecode, unless that code exists.
     pub(super) fn compile_for(&self, function: &Function<B>, tier: Tier, at: u32) -> Result<(), Error> {
         match tier {
             Tier::Baseline if !function.code.has_baseline() => {
@@ -153,7 +153,7 @@ impl<B: Bytecode> Engine<B> {
         Ok(())
     }
 
-    /// Compiles a function for who wants to see it, and counts that. What is in the way makes room.
+    /// Compiles a function under the engine's observers, and counts the compilation. Makes room in code memory if it is full.
     pub(super) fn watched<T>(
         &self,
         function: &Function<B>,
@@ -170,7 +170,7 @@ impl<B: Bytecode> Engine<B> {
         })
     }
 
-    /// Makes something that takes memory for code; again, as long as that is full and code can be thrown away.
+    /// Makes something that takes code memory. Retries as long as that is full and code can be evicted.
     pub(super) fn making_room<T>(&self, make: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
         loop {
             match make() {
@@ -180,19 +180,19 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Has a function run this code of the optimizer from a bytecode on.
+    /// Installs the optimizer's code for an entry at a bytecode.
     pub(super) fn install(&self, function: &Function<B>, at: u32, code: Compiled) {
         function.code.set_optimized(at, code);
         if !function.calls.is_direct() {
-            // If other functions call it, then by an adapter to the baseline's code. The next one has it compiled for calls, too:
-            // whoever is hot in a loop is worth it.
+            // Other functions call it by an adapter to baseline code, if at all. The next such call compiles it for calls, too:
+            // a function with a hot loop is worth that.
             self.close(function);
         } else if at == 0 {
             self.close_fallback(function);
         }
     }
 
-    /// Throws the machine code of a function away; calls that start from now on are interpreted. Its memory is free for
+    /// Discards the machine code of a function. Calls that start from now on are interpreted. The code's memory is free for
     /// other functions once the calls that run it have ended.
     ///
     /// ```
@@ -218,7 +218,7 @@ impl<B: Bytecode> Engine<B> {
         function.discard(&self.tiers);
     }
 
-    /// Has calls from other functions come to the engine, until there is an adapter again.
+    /// Routes calls from other functions to the engine, until the entry is opened again.
     pub(super) fn close(&self, function: &Function<B>) {
         if let Some(retired) = function.close() {
             self.links.borrow().close(function.number());
@@ -226,7 +226,7 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Has calls with another number of arguments than most have come to the engine.
+    /// Routes calls with an unusual number of arguments to the engine.
     fn close_fallback(&self, function: &Function<B>) {
         if let Some(retired) = function.close_fallback() {
             self.links.borrow().close_fallback(function.number());
@@ -234,7 +234,7 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Frees the code that was thrown away and to which no call returns any more.
+    /// Frees discarded code to which no call can return.
     pub(super) fn free_retired(&self) {
         let mut retired = self.retired.borrow_mut();
         if retired.is_empty() {
@@ -247,12 +247,13 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Where baseline code counts calls and loops, if it does.
+    /// The counter that baseline code decrements for calls and loop iterations, if functions tier up.
     pub(super) fn counter<'a>(&self, function: &'a Function<B>) -> Option<&'a Cell<i32>> {
         self.tiers.threshold(Tier::Baseline).map(|_| function.tier.budget.counter())
     }
 
-    /// Throws away an eighth of the code that no call runs, the longest unused first; whether there was any.
+    /// Discards the code of an eighth of the functions whose code no call runs, least recently used first. Returns whether there
+    /// were any.
     pub(super) fn evict(&self) -> bool {
         let functions = self.functions.borrow();
         let mut idle: Vec<&Rc<Function<B>>> =

@@ -1,8 +1,8 @@
-//! Stopping what an engine runs, from another thread.
+//! Interruption of running calls, from another thread.
 //!
-//! In: a wish. Out: the outermost call ends with [`Error::Interrupted`]. A program looks for the wish where it jumps back and
-//! where it calls a function. In compiled code calls look at the end of the stack anyway, which is moved for that; so
-//! inside, a call that is to stop fails like one for which there is no room.
+//! In: a request. Out: the outermost call ends with [`Error::Interrupted`]. A program checks for requests at backward jumps and
+//! at calls of functions. In compiled code each call compares the stack pointer with the end of the stack anyway, so a request
+//! moves this end: within compiled code, an interrupted call fails like one for which there is no room.
 
 use super::Engine;
 use super::function::Function;
@@ -12,7 +12,7 @@ use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::vocab::Trap;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Stops what an engine runs; for any thread. See [`Engine::interrupter`].
+/// Stops an engine's calls from any thread. See [`Engine::interrupter`].
 ///
 /// ```
 /// fn is_for_any_thread<T: Send + Sync + Clone>() {}
@@ -22,8 +22,8 @@ use std::sync::atomic::Ordering::Relaxed;
 pub struct Interrupter(Remote);
 
 impl Interrupter {
-    /// Has the call that runs end with [`Error::Interrupted`], or if none does, the next one. That takes microseconds, unless a
-    /// Rust function that a template called keeps it waiting: those are not interrupted.
+    /// Ends the running call with [`Error::Interrupted`], or if none is running, the next one. This takes microseconds, unless
+    /// a Rust function that a template called is running: Rust functions are not interrupted.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -39,7 +39,7 @@ impl Interrupter {
         self.0.stop();
     }
 
-    /// Takes that back, if no call was interrupted yet: a watchdog does so whose program ended in time.
+    /// Withdraws the request, if no call was interrupted yet. A watchdog does this when its program has ended in time.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -57,10 +57,10 @@ impl Interrupter {
 }
 
 impl<B: Bytecode> Engine<B> {
-    /// What stops this engine's calls from other threads. The first time somebody asks for it, all machine code is thrown away,
-    /// and what is compiled from then on looks at each loop's head whether it is to stop. That is a comparison in memory and a
-    /// branch: about a twentieth of the time over the programs of the benches, and more where a loop has three or four
-    /// instructions.
+    /// Returns a handle with which other threads stop this engine's calls. The first call of this function discards all machine
+    /// code; functions compiled from then on check at each loop's head whether they are to stop. The check is a comparison in
+    /// memory and a branch: it takes about a twentieth of the time in the programs of the benches, and more where a loop has
+    /// three or four instructions.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -89,26 +89,26 @@ impl<B: Bytecode> Engine<B> {
         Interrupter(self.remote.clone())
     }
 
-    /// Whether what runs is to stop.
+    /// Whether the running call is to stop.
     #[inline(always)]
     pub(super) fn is_to_stop(&self) -> bool {
         self.remote.word().load(Relaxed) != 0
     }
 
-    /// An error if a function is to stop at this bytecode, or has no fuel to go on. It fails there then.
+    /// Returns an error if a function is to stop at this bytecode, or has no fuel to continue. The failure is recorded.
     #[inline(always)]
     pub(super) fn look_for_stop(&self, function: &Function<B>, at: u32) -> Result<(), Error> {
         let result = if self.is_to_stop() { Err(Error::Interrupted { at }) } else { self.look_at_fuel(at) };
         result.inspect_err(|_| self.note(function.number(), at))
     }
 
-    /// A function has failed: why, as who called it from outside is told.
+    /// Records that a function has failed, and returns the error for a caller from outside.
     pub(super) fn failed(&self, function: &Function<B>, trap: Trap, at: u32) -> Error {
         self.note(function.number(), at);
         self.reason(trap, at)
     }
 
-    /// Why a call failed, as who made it from outside is told.
+    /// The error for a caller from outside, when a function failed with this trap.
     pub(super) fn reason(&self, trap: Trap, at: u32) -> Error {
         match trap {
             Trap::StackOverflow if self.is_to_stop() => Error::Interrupted { at },
@@ -118,7 +118,7 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// The outermost call has ended: if it was interrupted, the next one is not.
+    /// Called when the outermost call has ended. If it was interrupted, the request is done, and the next call runs.
     pub(super) fn has_stopped<T>(&self, result: &Result<T, Error>) {
         if matches!(result, Err(Error::Interrupted { .. })) {
             self.remote.withdraw();

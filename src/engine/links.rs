@@ -1,7 +1,7 @@
-//! What functions of bytecode know each other by in compiled code.
+//! The call cells, by which functions of bytecode call each other in compiled code.
 //!
-//! In: functions as they are defined, and adapters to their code. Out: a call cell for each function, and the table of them that
-//! compilers and compiled code read. Call cells and the table stay where they are as long as the engine lives.
+//! In: functions as they are defined, and adapters to their code. Out: a call cell for each function, and the table of cells
+//! that compilers and compiled code read. Neither the call cells nor the table move as long as the engine lives.
 
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod present {
@@ -15,11 +15,11 @@ mod present {
     use std::cell::{RefCell, UnsafeCell};
     use std::sync::Arc;
 
-    /// Addresses of call cells. Those that are set already may be read by other threads while more are.
+    /// Addresses of call cells. Other threads may read published addresses while the engine's thread sets more.
     #[derive(Debug)]
     struct Addresses(Box<[UnsafeCell<u64>]>);
 
-    // SAFETY: the engine's thread sets an address before it tells others that it is there, and never again.
+    // SAFETY: the engine's thread sets each address before it publishes it to other threads, and never afterwards.
     unsafe impl Sync for Addresses {}
 
     impl Addresses {
@@ -35,16 +35,16 @@ mod present {
             self.0.as_ptr().cast()
         }
 
-        /// Sets an address that nobody was told of.
+        /// Sets an address that was not published.
         fn set(&self, at: usize, address: u64) {
-            // SAFETY: only the engine's thread sets any, and others do not read this one.
+            // SAFETY: only the engine's thread sets addresses, and no other thread reads this one yet.
             unsafe { *self.0[at].get() = address };
         }
 
-        /// So many, which were all set.
+        /// The first `len` addresses, all of which must have been set.
         fn up_to(&self, len: usize) -> &[u64] {
             let set = &self.0[..len];
-            // SAFETY: these are not changed any more.
+            // SAFETY: addresses that are set do not change any more.
             unsafe { std::slice::from_raw_parts(set.as_ptr().cast(), set.len()) }
         }
     }
@@ -53,7 +53,7 @@ mod present {
         std::ptr::from_ref(cell).addr() as u64
     }
 
-    /// All functions that there were, for another thread.
+    /// A snapshot of all functions, for another thread.
     pub(crate) struct Shared {
         addresses: Arc<Addresses>,
         len: usize,
@@ -63,7 +63,7 @@ mod present {
     }
 
     impl Shared {
-        /// For compilers.
+        /// The functions as compilers take them.
         pub(crate) fn functions(&self) -> Functions<'_> {
             let cells = self.addresses.up_to(self.len);
             Functions {
@@ -77,14 +77,15 @@ mod present {
     /// The call cells of an engine's functions.
     #[derive(Debug)]
     pub(crate) struct Links {
-        // These stay where they are, because compiled code has their addresses.
+        // The host and the cells do not move, because compiled code contains their addresses.
         host: Arc<Host>,
         #[allow(clippy::vec_box, reason = "compiled code has the cells' addresses")]
         cells: Vec<Box<CallCell>>,
-        /// The call cells' addresses, and behind them that of the call cell for all other numbers.
+        /// The call cells' addresses, followed by the address of `nobody`.
         addresses: Arc<Addresses>,
+        /// The call cell for all numbers that are no function's.
         nobody: Box<CallCell>,
-        /// Where the program's fuel is, if it runs on some.
+        /// The address of the fuel's word, if fuel is limited.
         fuel: Option<u64>,
         table: Box<CellTable>,
     }
@@ -96,7 +97,7 @@ mod present {
                 reason = "other threads have it as a `Remote`, which is both"
             )]
             let host = Arc::new(Machine::host::<H>());
-            // SAFETY: the host lives as long as the call cell, and so do all who run code that calls it.
+            // SAFETY: the host lives as long as the call cell, and no code that uses the cell runs after both are dropped.
             let nobody = Box::new(unsafe { CallCell::new(&raw const *host, u32::MAX) });
             let addresses = Arc::new(Addresses::new(2));
             addresses.set(0, std::ptr::from_ref(&*nobody).addr() as u64);
@@ -104,7 +105,7 @@ mod present {
             Links { host, cells: Vec::new(), addresses, nobody, fuel: None, table }
         }
 
-        /// One more function is there.
+        /// Adds the call cell of a new function.
         pub(crate) fn add(&mut self) {
             let number = self.cells.len();
             // SAFETY: as above.
@@ -112,7 +113,7 @@ mod present {
             if self.addresses.len() < number + 2 {
                 let larger = Addresses::new((number + 2).next_power_of_two());
                 self.cells.iter().enumerate().for_each(|(at, cell)| larger.set(at, address(cell)));
-                // Who was given the old ones keeps them.
+                // Snapshots keep the old addresses alive.
                 self.addresses = Arc::new(larger);
             }
             self.addresses.set(number + 1, address(&self.nobody));
@@ -121,7 +122,7 @@ mod present {
             *self.table = CellTable { cells: self.addresses.first(), len: self.cells.len() as u64 };
         }
 
-        /// Whose functions these are, and how far down the machine's stack they may go.
+        /// Starts an outermost call: sets the engine's address, and the lowest address that the machine's stack may reach.
         pub(crate) fn begin(&self, owner: *const (), lowest: usize) {
             self.host.begin(owner, lowest);
         }
@@ -130,21 +131,21 @@ mod present {
             &self.cells[number as usize]
         }
 
-        /// Has calls of a function go to the engine.
+        /// Routes calls of a function to the engine.
         pub(crate) fn close(&self, number: u32) {
             self.cell(number).close();
         }
 
-        /// Has those calls go to the engine that do not have as many arguments as most.
+        /// Routes calls of a function with an unusual number of arguments to the engine.
         pub(crate) fn close_fallback(&self, number: u32) {
             self.cell(number).close_fallback();
         }
 
-        /// Calls a function as compiled code does.
+        /// Calls a function by its call cell, as compiled code does.
         ///
         /// # Safety
         ///
-        /// The engine must be running, and the context be what its templates take it for. It must not be borrowed.
+        /// The engine must be running, and the context must be of the type that its templates expect. Nothing may borrow it.
         pub(crate) unsafe fn call(
             links: &RefCell<Links>,
             number: u32,
@@ -152,23 +153,23 @@ mod present {
             args: &[u64],
         ) -> Option<Result<u64, Trap>> {
             let cell: *const CallCell = links.borrow().cell(number);
-            // SAFETY: call cells stay where they are, and the caller promises the rest.
+            // SAFETY: call cells do not move, and the caller promises the rest.
             let Outcome { value, trap } = unsafe { (*cell).call(context, args) };
             Some(Trap::from_code(trap as u32).map_or(Ok(value), Err))
         }
 
-        /// Calls the function that runs next, and what takes its place in turn.
+        /// Calls the function of the pending tail call, and runs the functions that it tail-calls in turn.
         ///
         /// # Safety
         ///
-        /// As above, and there must be a next function.
+        /// As for [`call`](Links::call), and there must be a pending tail call.
         pub(crate) unsafe fn call_next(
             links: &RefCell<Links>,
             context: *mut (),
         ) -> Option<Result<u64, Trap>> {
             let host: *const Host = &raw const *links.borrow().host;
-            // SAFETY: the host stays where it is, and the caller promises the rest. Whoever is called has taken its arguments
-            // before it makes a tail call itself.
+            // SAFETY: the host does not move, and the caller promises the rest. The callee has read its arguments before it
+            // makes a tail call itself.
             let Outcome { value, trap } = unsafe {
                 let (cell, args) = (*host).next();
                 cell.call(context, args)
@@ -176,39 +177,39 @@ mod present {
             Some(Trap::from_code(trap as u32).map_or(Ok(value), Err))
         }
 
-        /// Has a function run when the one has ended that runs now.
+        /// Makes a tail call pending: the function runs when the one that runs now has ended.
         pub(crate) fn set_tail_call(&self, context: *mut (), number: u32, args: &[u64]) {
             let cell = self.cells.get(number as usize).unwrap_or(&self.nobody);
             let room = self.host.begin_tail_call(cell, context, args.len());
-            // SAFETY: there is room for so many, and nobody else has the address.
+            // SAFETY: the host has made room for all arguments, and nothing else refers to it.
             unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
         }
 
-        /// The number of the function that runs next, and how many arguments it gets.
+        /// The number of the function of the pending tail call, and how many arguments it gets.
         pub(crate) fn next(&self) -> (u32, usize) {
-            // SAFETY: who asks was told that there is one, and call cells live as long as the host.
+            // SAFETY: this is only called after a function ended in a tail call, and call cells live as long as the host.
             let (cell, args) = unsafe { self.host.next() };
             (cell.function(), args.len())
         }
 
-        /// Gives it its arguments.
+        /// Copies the arguments of the pending tail call to a frame.
         pub(crate) fn give_next(&self, frame: &mut [u64]) {
             // SAFETY: as above.
             let (_, args) = unsafe { self.host.next() };
             frame[..args.len()].copy_from_slice(args);
         }
 
-        /// Keeps what runs next while a function's maker runs others.
+        /// Saves the pending tail call while a function's maker runs other functions.
         pub(crate) fn save_tail_call(&self) -> SavedTailCall {
             self.host.save_tail_call()
         }
 
-        /// Has it run next again.
+        /// Restores a saved tail call.
         pub(crate) fn restore_tail_call(&self, saved: SavedTailCall) {
             self.host.restore_tail_call(saved);
         }
 
-        /// For compilers.
+        /// The functions as compilers take them.
         pub(crate) fn functions(&self) -> Functions<'_> {
             let cells = self.addresses.up_to(self.cells.len());
             let table = std::ptr::from_ref(&*self.table).addr() as u64;
@@ -219,24 +220,24 @@ mod present {
             }
         }
 
-        /// For compilers on other threads.
+        /// A snapshot for a compiler on another thread.
         pub(crate) fn shared(&self) -> Shared {
             let Functions { cells, table, stop, fuel, .. } = self.functions();
             Shared { addresses: Arc::clone(&self.addresses), len: cells.len(), table, stop, fuel }
         }
 
-        /// For who has the program stopped.
+        /// A handle with which other threads stop the program.
         pub(crate) fn remote(&self) -> Remote {
             Remote::of(&self.host)
         }
 
-        /// The program runs on this fuel, which stays where it is.
+        /// Limits the program by this fuel. The word must not move.
         pub(crate) fn set_fuel(&mut self, fuel: &Word) {
             self.fuel = Some(fuel.address());
             self.host.allow_stops();
         }
 
-        /// From now on somebody may have it stopped.
+        /// Makes code that is compiled from now on check for stops.
         pub(crate) fn allow_stops(&self) {
             self.host.allow_stops();
         }
@@ -255,15 +256,15 @@ mod absent {
     use std::sync::atomic::AtomicU64;
     use std::sync::atomic::Ordering::Relaxed;
 
-    /// Nothing is compiled, so nobody asks.
+    /// Without compiled code there are no call cells, only the interpreter's pending tail call.
     #[derive(Debug, Default)]
     pub(crate) struct Links {
-        /// The function that runs next, and its arguments.
+        /// The function of the pending tail call, and its arguments.
         next: RefCell<(u32, Vec<u64>)>,
         remote: Remote,
     }
 
-    /// A word that compiled code would find.
+    /// The counterpart of the word that compiled code accesses.
     #[derive(Debug, Default)]
     pub(crate) struct Word(AtomicU64);
 
@@ -281,7 +282,7 @@ mod absent {
         }
     }
 
-    /// Has a program stopped.
+    /// A handle with which other threads stop the program.
     #[derive(Clone, Debug, Default)]
     pub(crate) struct Remote(Arc<AtomicU64>);
 

@@ -1,8 +1,8 @@
-//! Taking functions away.
+//! Removal of functions.
 //!
-//! In: a function that nobody is to call any more. Out: its memory, as soon as nobody looks at it. A function may be removed
-//! while it runs, by a Rust function that it calls; or while somebody makes its bytecode. So everything that hands out references
-//! to functions while code of a user may run is a [`Visit`], and what was removed stays until there is none.
+//! In: a function that is not to be called any more. Out: its memory, as soon as no reference to it is in use. A function may
+//! be removed while it runs, by a Rust function that it calls, or while its bytecode is being made. So all code that holds
+//! references to functions while user code may run holds a [`Visit`], and removed functions are freed when the last visit ends.
 
 use super::function::Function;
 use super::{Engine, FunctionId};
@@ -10,7 +10,7 @@ use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use std::rc::Rc;
 
-/// Functions stay where they are as long as this is there.
+/// As long as a visit exists, no function is freed.
 pub(super) struct Visit<'a, B: Bytecode>(&'a Engine<B>);
 
 impl<B: Bytecode> Drop for Visit<'_, B> {
@@ -24,19 +24,19 @@ impl<B: Bytecode> Drop for Visit<'_, B> {
 }
 
 impl<B: Bytecode> Engine<B> {
-    /// Has functions stay.
+    /// Starts a visit.
     #[inline(always)]
     pub(super) fn visit(&self) -> Visit<'_, B> {
         self.visits.set(self.visits.get() + 1);
         Visit(self)
     }
 
-    /// Takes a function away: whoever calls it from now on is told [`Error::Removed`], and bytecode that does fails with
-    /// [`Trap::BadCall`](crate::Trap::BadCall). Calls of it that are active go on to their ends, in the interpreter once they leave
-    /// its machine code.
+    /// Removes a function. Later calls of it fail with [`Error::Removed`], and from bytecode with
+    /// [`Trap::BadCall`](crate::Trap::BadCall). Calls of it that are active run to their end, in the interpreter once they exit
+    /// from its machine code.
     ///
-    /// Its bytecode and its code are freed now, or when the outermost call ends if there is one. Its number is not used again; a
-    /// hundred bytes or so remain for it.
+    /// Its bytecode and its machine code are freed now or, if a call is active, when the outermost call ends. Its number is not
+    /// reused; about a hundred bytes remain allocated for it.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -52,14 +52,14 @@ impl<B: Bytecode> Engine<B> {
         let _visit = self.visit();
         let known = self.known(function)?;
         self.discard_code(known);
-        // Whoever still runs it makes no code for it any more.
+        // Calls that still run it must not compile it again.
         known.tier.disable();
         self.removed.borrow_mut().extend(self.functions.borrow_mut()[function.0 as usize].take());
         self.free_retired();
         Ok(())
     }
 
-    /// A function that was called, and may have been removed since.
+    /// Looks up a function that is running, and may have been removed since it was called.
     #[cfg_attr(
         not(all(target_arch = "x86_64", any(unix, windows))),
         expect(dead_code, reason = "only compiled code is left")
@@ -69,7 +69,7 @@ impl<B: Bytecode> Engine<B> {
             Err(Error::Removed) => {
                 let removed = self.removed.borrow();
                 let function = removed.iter().find(|function| function.number() == id.0).map(Rc::as_ptr);
-                // SAFETY: it is running, so there is a visit, and it stays.
+                // SAFETY: the function is running, so there is a visit, and it is not freed.
                 unsafe { &*function.ok_or(Error::Removed)? }
             }
             function => function?,
@@ -80,7 +80,7 @@ impl<B: Bytecode> Engine<B> {
     #[cold]
     fn free_removed(&self) {
         self.free_retired();
-        // What is captured by who would have made a function may use the engine when it goes.
+        // The makers of removed functions are dropped here, and what they capture may use the engine. So nothing is borrowed.
         drop(self.removed.take());
     }
 }

@@ -1,7 +1,7 @@
-//! What compiled code asks the engine when one function of bytecode calls another.
+//! The slow path of calls between functions of bytecode: the requests of compiled code to the engine.
 //!
-//! In: a call of a function that has no code for it, or whose code was left before its end. Out: the result, or where there
-//! is code now. Calls that find code do not come here.
+//! In: a call of a function that has no code for it, or whose code exited before its end. Out: the result, or the address of
+//! code that exists now. Calls that find code do not come here.
 
 use super::Engine;
 use super::backend::Compiled;
@@ -22,22 +22,22 @@ use azulejo_core::ir::bytecode::Bytecode;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-/// Call cells for functions of this bytecode.
+/// Makes the call cells for functions of this bytecode.
 pub(crate) fn links<B: Bytecode>() -> Links {
     Links::new::<Answers<B>>()
 }
 
-/// The engine whose code runs.
+/// Returns the engine whose code is running.
 ///
 /// # Safety
 ///
-/// Only for a call cell of such an engine, while it runs code.
+/// The call cell must belong to an engine of this bytecode, which must be running code.
 unsafe fn engine<'a, B: Bytecode>(cell: &CallCell) -> &'a Engine<B> {
-    // SAFETY: an outermost call says where the engine is, and borrows it until it ends.
+    // SAFETY: the outermost call has set the engine's address, and borrows the engine until it ends.
     unsafe { &*cell.host().owner().cast() }
 }
 
-/// What compiled code asks of an engine with this bytecode.
+/// Answers the requests of compiled code, for engines with this bytecode.
 struct Answers<B>(PhantomData<B>);
 
 impl<B: Bytecode> HostFunctions for Answers<B> {
@@ -80,7 +80,7 @@ fn failure(error: &Error) -> Outcome {
     Outcome { value: 0, trap: as_trap(error).code() as u64 }
 }
 
-/// The arguments that a call came with.
+/// The arguments of an unresolved call.
 struct CallArguments<'a>(&'a UnresolvedCall);
 
 impl Args for CallArguments<'_> {
@@ -94,11 +94,11 @@ impl Args for CallArguments<'_> {
     }
 }
 
-/// What becomes of a call.
+/// The outcome of a call's resolution.
 enum Answer {
-    /// There is code.
+    /// The call continues at this code.
     Enter(*const u8),
-    /// The function was run.
+    /// The engine has run the function.
     Done(End),
 }
 
@@ -126,8 +126,8 @@ impl<B: Bytecode> Engine<B> {
             .map(Answer::Done)
     }
 
-    /// Where calls with so many arguments enter a function; `None` if it is to be interpreted. Makes code for them, or
-    /// better code, if it is time.
+    /// Returns the address at which calls with `count` arguments enter a function; `None` if it is to be interpreted. Makes
+    /// code for them, or better code, if the function is hot enough.
     fn entry_for(&self, function: &Function<B>, count: u32) -> Option<*const u8> {
         let is_used_up = function.tier.budget.is_used_up() || function.code.has_only_loops();
         let is_hot = function.code.has_baseline() && is_used_up && self.tiers.highest == Tier::Optimizer;
@@ -149,7 +149,7 @@ impl<B: Bytecode> Engine<B> {
         function.calls.is_open().then(|| self.links.borrow().cell(function.number()).entry())
     }
 
-    /// Makes what calls of other functions use, now that there is code.
+    /// Makes the entry for calls from other functions, now that there is code.
     pub(super) fn prepare_for_calls(&self, function: &Function<B>) {
         let count = match function.calls.arity() {
             Arity::Known(count) | Arity::Guessed(count) => count,
@@ -166,12 +166,12 @@ impl<B: Bytecode> Engine<B> {
         self.open_by_adapter(function, count);
     }
 
-    /// Whether calls may have code of their own, and have none.
+    /// Whether code for calls can be compiled and has not been.
     fn may_be_direct(&self, function: &Function<B>) -> bool {
         !function.calls.is_direct() && !function.body().observes()
     }
 
-    /// Has calls with so many arguments enter the code that there is, if they enter none yet.
+    /// Makes calls with `count` arguments enter the existing code by an adapter, if the entry is closed.
     fn open_by_adapter(&self, function: &Function<B>, count: u32) {
         if function.calls.is_open() || !function.code.has_any() {
             return;
@@ -181,13 +181,13 @@ impl<B: Bytecode> Engine<B> {
                 self.links.borrow().cell(function.number()).open(&adapter);
                 function.calls.open(Entry::Adapter(adapter));
             }
-            // There is code, and no way to call it: nobody tries again before it is thrown away.
+            // There is code, but calls cannot enter it. No adapter is tried again before the code is discarded.
             Err(_) => function.calls.refuse(),
         }
     }
 
-    /// The same for calls with another number of arguments than the first one had. All of those enter by one adapter, and find
-    /// code that was not made for calls.
+    /// Like `entry_for`, but for calls with another number of arguments than the first call had. All of them enter by one
+    /// adapter, which leads to code that was not compiled for calls.
     fn fallback_entry(&self, function: &Function<B>) -> Option<*const u8> {
         let Function { code, tier, calls, .. } = function;
         if tier.budget.is_used_up() || function.is_optimized() && !code.has_optimized(0) {
@@ -208,7 +208,7 @@ impl<B: Bytecode> Engine<B> {
         calls.has_fallback().then(|| self.links.borrow().cell(function.number()).fallback())
     }
 
-    /// Compiles a function for calls of others, or has it compiled. If that fails, they enter it by an adapter.
+    /// Compiles a function for calls from other functions, here or on the worker thread. If that fails, they enter by an adapter.
     fn compile_for_calls(&self, function: &Function<B>, count: u32) {
         let cell: *const CallCell = self.links.borrow().cell(function.number());
         if function.code.has_baseline() && self.request(function, Purpose::Calls(count, cell)) {
@@ -230,13 +230,13 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Has other functions call this code.
+    /// Makes calls from other functions enter this code.
     pub(super) fn install_for_calls(&self, function: &Function<B>, code: Compiled) {
         self.close(function);
         // SAFETY: it was compiled for this call cell.
         unsafe { self.links.borrow().cell(function.number()).open_to(code.entry()) };
         function.calls.open(Entry::Direct(Rc::new(code)));
-        // Calls from outside go on counting.
+        // Calls from outside still count.
         function.tier.budget.set(self.tiers.threshold(Tier::Baseline));
     }
 

@@ -1,11 +1,13 @@
-//! Run a function: in the best code there is, on from wherever that leaves, and up a tier when it has run for long.
+//! Execution of a function: in the best code that it has, resumed after each exit, and tiered up when it is hot.
 //!
-//! A frame is the same in all tiers, and at a bytecode's start every VM register is in its slot. So each tier resumes where
-//! another one stopped. What happens next depends on why it stopped:
+//! In: a function, a context and arguments. Out: its result, or an error.
 //!
-//! - A template left the code (`exit`, a guard): the interpreter resumes, since the same code would leave there again. At
-//!   the next jump back, code takes over. [`Resume`] says which of the two runs next.
-//! - The budget for loops is used up: the function tiers up, and resumes in the better code at this very bytecode.
+//! A frame is the same in all tiers, and at a bytecode's start every VM register is in its slot. So each tier can resume
+//! where another one stopped. The next step depends on why it stopped:
+//!
+//! - A template exited from the code (`exit`, a guard): the interpreter resumes, since the same code would exit there again.
+//!   At the next backward jump, compiled code takes over. [`Resume`] says which of the two runs next.
+//! - The budget for loops is used up: the function tiers up, and resumes in the better code at the same bytecode.
 
 use super::backend::Status;
 use super::function::{Budget, Function, TierCode};
@@ -18,20 +20,20 @@ use azulejo_core::ir::bytecode::{Bytecode, Flow, Functions};
 use azulejo_core::vocab::Trap;
 use std::cell::RefCell;
 
-/// How many places of one function code of the optimizer is made for, besides its start.
+/// The maximum number of entries into one function, besides its start, for which the optimizer compiles code.
 const MAX_ENTRIES: usize = 32;
 
-/// How many functions that take each other's place are run one by one. Then they run as those do that call each other, which
-/// do not come back to the engine in between.
+/// How many functions of a chain of tail calls the engine runs one by one. The rest of the chain runs by call cells, as calls
+/// between functions do, without returning to the engine after each function.
 const FOLLOWED: usize = 8;
 
-/// How much sooner a function tiers up from baseline code to which it came back from the optimizer's.
+/// How much sooner a function tiers up from baseline code that it entered after an exit from the optimizer's.
 const HASTE: i32 = 16;
 
-/// How many jumps back the interpreter makes before it stops where nobody counts: often enough that tests see it.
+/// After how many backward jumps the interpreter stops if no budget limits it: few enough that tests cover this.
 const PORTION: i32 = 1 << 16;
 
-/// The functions of an engine, as the interpreter calls them: in tiers up to this one.
+/// Makes the interpreter's calls to functions of an engine, in tiers up to `highest`.
 struct Calls<'a, B: Bytecode> {
     engine: &'a Engine<B>,
     highest: Tier,
@@ -48,7 +50,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
             && !function.code.has_any()
             && engine.tiers.lowest == Tier::Interpreter;
         if highest > Tier::Interpreter && !is_cold {
-            // SAFETY: this is called while the engine runs a function, with that one's context.
+            // SAFETY: the engine is running a function, with this context.
             let called = unsafe { Links::call(&engine.links, function.number(), context.cast(), args) };
             if let Some(result) = called {
                 return result;
@@ -62,7 +64,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         let frame = engine.stack.enter(body.slots(), (&raw const caller).addr());
         let frame = frame.map_err(|error| as_trap(&error))?;
         let slots = frame.slots();
-        // SAFETY: there are as many slots as registers at least, and nobody else knows of them yet.
+        // SAFETY: the frame has at least as many slots as there are registers, and nothing else refers to it yet.
         unsafe { slots.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
         let portion = Budget::new(Some(PORTION));
         let budget = match highest {
@@ -109,16 +111,16 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum End {
     Value(u64),
-    /// Another function takes its place, which [`Links::next`] tells of.
+    /// It made a tail call; [`Links::next`] returns the callee.
     Tail,
 }
 
-/// What a function resumes in at a bytecode.
+/// The way in which a function resumes at a bytecode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Resume {
-    /// The best code there is, or else the interpreter.
+    /// In the best code that the function has, or else in the interpreter.
     BestCode,
-    /// The interpreter, up to the next jump back: code was left at this bytecode and would be again.
+    /// In the interpreter, up to the next backward jump: code exited at this bytecode, and would exit there again.
     Interpreter,
 }
 
@@ -128,7 +130,7 @@ struct Entered<'a> {
     is_outermost: bool,
 }
 
-/// The arguments of the function that takes another one's place.
+/// The arguments of a pending tail call.
 struct TailArguments<'a>(&'a RefCell<Links>);
 
 impl Args for TailArguments<'_> {
@@ -141,30 +143,30 @@ impl Args for TailArguments<'_> {
     }
 }
 
-/// Why a function failed, as the function that called it fails.
+/// The trap with which a caller fails when its callee fails with an error.
 pub(super) fn as_trap(error: &Error) -> Trap {
     match *error {
         Error::Trap { trap, .. } => trap,
         Error::StackOverflow | Error::Interrupted { .. } | Error::OutOfFuel { .. } => Trap::StackOverflow,
-        // The call was wrong: nothing else keeps a function from running.
+        // The call itself was wrong: there is no other reason why a function would not run.
         _ => Trap::BadCall,
     }
 }
 
 impl<B: Bytecode> Engine<B> {
-    /// A trap if a function that another one calls is not to start.
+    /// Returns a trap if a callee must not start, because the program is to stop or out of fuel.
     #[inline]
     fn may_start(&self, function: &Function<B>) -> Result<(), Trap> {
         self.look_for_stop(function, 0).map_err(|error| as_trap(&error))
     }
 
-    /// A trap if there is no fuel for one that is interpreted.
+    /// Returns a trap if there is no fuel for interpreting a callee.
     #[inline]
     fn may_be_interpreted(&self, function: &Function<B>) -> Result<(), Trap> {
         self.spend(function).map_err(|error| as_trap(&error))
     }
 
-    /// Runs a function in tiers up to this one, and those that take its place.
+    /// Runs a function in tiers up to `highest`, and then the functions that it and its callees tail-call.
     pub(super) fn run<A: Args>(
         &self,
         function: &Function<B>,
@@ -176,7 +178,7 @@ impl<B: Bytecode> Engine<B> {
         self.run_next(end, context, highest)
     }
 
-    /// Runs the functions that take the place of one that ended.
+    /// If a function ended in a tail call, runs the callee, and so on until a function returns.
     #[inline(always)]
     fn run_next(&self, end: End, context: *mut B::Context, highest: Tier) -> Result<u64, Error> {
         match end {
@@ -203,7 +205,7 @@ impl<B: Bytecode> Engine<B> {
                 return Ok(value);
             }
         }
-        // In a long row nobody is told which bytecode of which function failed, whatever tier that ran in.
+        // In a long chain the failing bytecode is not reported, so that the error does not depend on the tier.
         let is_lost = |error: Error| match error {
             Error::StackOverflow => error,
             Error::Interrupted { .. } => Error::Interrupted { at: 0 },
@@ -226,7 +228,7 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Takes a frame of so many slots. For an outermost call the engine is made ready to run code.
+    /// Takes a frame of this many slots. An outermost call also prepares the engine and the thread to run code.
     fn enter(&self, slots: usize) -> Result<Entered<'_>, Error> {
         let is_outermost = !self.stack.is_in_use();
         let caller = 0u8;
@@ -240,7 +242,7 @@ impl<B: Bytecode> Engine<B> {
         Ok(Entered { frame, is_outermost })
     }
 
-    /// Gives the frame back of a call that has ended so.
+    /// Releases the frame of a call that has ended with this result.
     fn leave<T>(
         &self,
         Entered { frame, is_outermost }: Entered<'_>,
@@ -254,7 +256,7 @@ impl<B: Bytecode> Engine<B> {
         result
     }
 
-    /// Runs a function in tiers up to this one.
+    /// Runs a function in tiers up to `highest`, without the functions that it tail-calls.
     pub(super) fn run_alone<A: Args>(
         &self,
         function: &Function<B>,
@@ -269,7 +271,7 @@ impl<B: Bytecode> Engine<B> {
         }
         let entered = self.enter(body.slots())?;
         let frame = &entered.frame;
-        // SAFETY: the frame has this many slots, and nobody else knows of it yet.
+        // SAFETY: the frame has this many slots, and nothing else refers to it yet.
         args.store(unsafe { std::slice::from_raw_parts_mut(frame.slots(), body.slots()) });
         self.take_back_fuel();
         self.calls.set(self.calls.get() + 1);
@@ -281,7 +283,7 @@ impl<B: Bytecode> Engine<B> {
             }
             _ => {
                 self.before_call(function);
-                // Compiled code takes the fuel itself.
+                // Compiled code consumes the fuel itself.
                 let spent = if function.code.has_any() { Ok(()) } else { self.spend(function) };
                 spent.and_then(|()| self.run_on(function, context, frame.slots(), 0, Resume::BestCode))
             }
@@ -307,7 +309,7 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Runs a function to its end whose code for calls was left at a bytecode.
+    /// Runs a function to its end, after an exit at a bytecode from its code for calls.
     pub(super) fn resume(
         &self,
         function: &Function<B>,
@@ -320,7 +322,8 @@ impl<B: Bytecode> Engine<B> {
         self.run_on(function, context, slots, at, resume)
     }
 
-    /// Code was left at a bytecode: counts why. If the budget is used up, that is why, and the function tiers up.
+    /// Handles an exit at a bytecode, and counts its cause. If the budget is used up, that is the cause, and the function
+    /// tiers up.
     fn handle_exit(&self, function: &Function<B>, at: u32) -> Resume {
         if function.tier.budget.is_used_up() {
             self.counts.left_to_tier_up();
@@ -382,8 +385,8 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Code is about to take over behind an exit. If the function is known to be hot, and there is only baseline code to
-    /// resume in here, it does not run there for long.
+    /// Called before compiled code takes over after an exit. If the function is known to be hot, but only baseline code can
+    /// resume here, its budget is shortened, so that it soon tiers up.
     fn shorten_budget(&self, function: &Function<B>, at: u32) {
         let Some(threshold) = self.tiers.threshold(Tier::Baseline) else { return };
         if function.is_optimized() && !function.code.has_optimized(at) {
@@ -391,7 +394,7 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Code for an inner loop was left for the loop around it, which is as hot: it is to have code, too.
+    /// Handles an exit from the code of an inner loop to the loop around it. That loop is hot as well, so it is compiled, too.
     fn handle_move(&self, function: &Function<B>, at: u32) {
         if !function.code.has_optimized(at) && !function.tier.budget.is_endless() {
             self.counts.left_to_tier_up();
@@ -399,7 +402,7 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// A call counts as much as a time around a loop.
+    /// Counts a call, which costs as much budget as a loop iteration, and compiles the function if necessary.
     fn before_call(&self, function: &Function<B>) {
         function.tier.budget.take(1);
         let must_be_compiled = self.tiers.lowest > Tier::Interpreter && !function.code.has_any();
@@ -408,19 +411,19 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Compiles a function that is called, because it must be before it runs, or because it was called often.
+    /// Compiles a function that is called, because it must be compiled before it runs, or because it is hot.
     #[cold]
     #[inline(never)]
     fn prepare(&self, function: &Function<B>, must_be_compiled: bool) {
         if !must_be_compiled {
             self.tier_up(function, 0);
         } else if !function.tier.is_disabled() {
-            // What cannot be compiled is interpreted.
+            // If compilation fails, the function is interpreted.
             function.tier.compiled(self.compile_for(function, self.tiers.lowest, 0));
         }
     }
 
-    /// The next tier for a function that resumes at a bytecode, if it is to have a higher one.
+    /// The next tier for a function that resumes at a bytecode; `None` if it stays in its tier.
     fn next_tier(&self, function: &Function<B>, at: u32) -> Option<Tier> {
         let code = &function.code;
         match code.has_baseline() {
@@ -432,13 +435,14 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Compiles a function for the next tier that resumes at a bytecode, or has it compiled. Either way it gets a new budget.
+    /// Compiles a function for its next tier, to resume at a bytecode, or requests this from the worker. Either way it gets a
+    /// new budget.
     #[cold]
     #[inline(never)]
     pub(super) fn tier_up(&self, function: &Function<B>, at: u32) {
         #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
         if self.next_tier(function, at) == Some(Tier::Optimizer) {
-            // That may bring its code, or throw code away.
+            // This may install the code, or evict code, so the decision is made again.
             self.collect();
             let is_wanted =
                 self.next_tier(function, at) == Some(Tier::Optimizer) && !function.code.has_optimized(at);
@@ -454,7 +458,7 @@ impl<B: Bytecode> Engine<B> {
         function.tier.budget.set(if is_done { None } else { self.tiers.threshold(Tier::Baseline) });
     }
 
-    /// Enters the best code that there is to resume in at a bytecode.
+    /// Enters the best code that can resume at a bytecode, if there is any.
     #[inline(always)]
     fn enter_code(
         &self,
@@ -472,14 +476,15 @@ impl<B: Bytecode> Engine<B> {
             }
             Some(TierCode::Baseline(code)) => {
                 self.stack.demand(code.stack_bytes())?;
-                // SAFETY: as above; control comes to this bytecode, so it can be reached.
+                // SAFETY: as above; control has reached this bytecode, so baseline code has an entry for it.
                 Some(unsafe { code.enter(context.cast(), slots, at) })
             }
             None => None,
         })
     }
 
-    /// Interprets from a bytecode on, to the end or until the budget is used up; then says where.
+    /// Interprets a function from a bytecode on, to its end or until the budget is used up. In the latter case it returns `None`
+    /// and sets `at` to the bytecode at which to resume.
     #[inline(never)]
     fn interpret_from(
         &self,

@@ -1,7 +1,7 @@
-//! What can be seen of functions and their code.
+//! Inspection of functions, their code, and the engine.
 //!
-//! In: a function. Out: its tier, its machine code, every stage of its compilation as text or as a page; and of the engine what
-//! it has done so far.
+//! In: a function. Out: its tier, its machine code, every stage of its compilation as text or as a page. For the engine as a
+//! whole: statistics.
 
 use super::function::Function;
 use super::tiers::Tier;
@@ -28,7 +28,7 @@ impl<B: Bytecode> Engine<B> {
         self.tier(function) > Tier::Interpreter
     }
 
-    /// The highest tier in which calls of a function start now.
+    /// Returns the highest tier in which calls of a function start now.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -48,7 +48,7 @@ impl<B: Bytecode> Engine<B> {
         code.map_or(Tier::Interpreter, |code| code.tier())
     }
 
-    /// How many bytes of machine code a function has in its highest tier; zero if it is only interpreted.
+    /// Returns how many bytes of machine code a function has in its highest tier; zero if it has none.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -65,8 +65,8 @@ impl<B: Bytecode> Engine<B> {
         self.known(function).ok().and_then(Function::best_code).map_or(0, |code| code.bytes().len())
     }
 
-    /// What the engine has done so far: functions and tiers, what was compiled and how long that took, why compiled code was
-    /// left. See [`Statistics`]; printed, it is a table.
+    /// Returns statistics: functions by tier, compilations and the time they took, and the causes of exits from compiled code.
+    /// See [`Statistics`], which prints as a table.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -98,8 +98,9 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// What becomes of a function in the optimizer, as text: its bytecode, the graph after each pass, the order of its nodes,
-    /// the chosen tiles, where values are live, the registers that they get, and the machine code. All that [`Log`](crate::Log) writes.
+    /// Compiles a function with the optimizer and returns each stage as text: the bytecode, the graph after each pass, the
+    /// schedule of its nodes, the selected tiles, the live ranges, the allocated registers, and the machine code. This is the
+    /// text that a [`Log`](crate::Log) of all stages contains.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -133,7 +134,8 @@ impl<B: Bytecode> Engine<B> {
         Ok(watch.into_text())
     }
 
-    /// A page for any browser that shows what becomes of a function in the optimizer: see [`explore`](crate::explore).
+    /// Returns an HTML page that shows the stages of a function in the optimizer, for any browser: see
+    /// [`explore`](crate::explore).
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -160,7 +162,7 @@ impl<B: Bytecode> Engine<B> {
         Ok(crate::explore::page(self.function(function)?.name(), &self.stages(function)?))
     }
 
-    /// A function's machine code in its highest tier as text, each piece with the bytecode it came from.
+    /// Returns a listing of a function's machine code in its highest tier, each piece with the bytecode that it came from.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]

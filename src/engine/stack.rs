@@ -1,56 +1,56 @@
 //! The stack of frames: 64-bit slots, the same for every tier.
 //!
-//! Frames are taken and given back in order. A frame never moves while it is in use: compiled code and the
-//! interpreter hold its address.
+//! In: the size of a frame, when a function is called. Out: a zeroed frame, or an error if there is no room.
 //!
-//! Every call of the engine takes a frame, so here is also where calls that nest without end are stopped, before the
-//! machine's own stack is used up.
+//! Frames are released in the reverse of the order in which they are taken. A frame never moves while it is in use: compiled
+//! code and the interpreter hold its address. Every call of the engine takes a frame, so unbounded recursion is stopped here,
+//! too, before the machine's own stack overflows.
 
 use super::thread;
 use crate::Error;
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
 
-/// How much of the machine's stack is left at least for the interpreter and the functions that bytecode calls. Without
-/// optimization an interpreter takes more than a hundred bytes for each opcode there is.
+/// The least part of the machine's stack, in bytes, that is left for the interpreter and for native functions. Compiled without
+/// optimization, an interpreter takes more than a hundred bytes for each opcode.
 const ROOM: usize = if cfg!(debug_assertions) { 128 << 10 } else { 64 << 10 };
 
-/// How much is left of a large stack, for functions that keep much there themselves.
+/// How many bytes of a large stack are left, for native functions with large frames.
 const MUCH_ROOM: usize = 256 << 10;
 
-/// Of a stack so many times as large as that, or larger.
+/// Of a stack of `n` bytes, `n / IS_LARGE` are left, but at least `ROOM` and at most `MUCH_ROOM`.
 const IS_LARGE: usize = 8;
 
-/// How much of the machine's stack a compiler takes, with something to spare.
+/// How many bytes of the machine's stack a compiler takes, with a safety margin.
 const TO_COMPILE: usize = if cfg!(debug_assertions) { 192 << 10 } else { 64 << 10 };
 
-/// How many words behind the last frame can be read.
+/// How many words after the last frame can be read.
 const MARGIN: usize = 8;
 
 /// Memory for frames.
 #[derive(Debug)]
 pub(crate) struct FrameStack {
     slots: *mut u64,
-    /// What was allocated; nothing if the system has no such memory.
+    /// The allocation; `None` if the system does not have enough memory.
     layout: Option<Layout>,
     capacity: usize,
     top: Cell<usize>,
-    /// How far down the machine's stack may go, since the outermost call.
+    /// The lowest address that the machine's stack may reach, as set by the outermost call.
     lowest: Cell<usize>,
-    /// Where the outermost call is.
+    /// The address on the machine's stack at which the outermost call was made.
     outermost: Cell<usize>,
     depth: Cell<u32>,
     native_limit: usize,
 }
 
-/// A frame in use; given back when dropped, also when a panic passes.
+/// A frame in use; released when dropped, also during unwinding.
 #[derive(Debug)]
 pub(crate) struct Frame<'a> {
     stack: &'a FrameStack,
     first: usize,
 }
 
-/// An error if so little is left of the thread's stack that nothing can be compiled.
+/// Returns an error if too little of the thread's stack is left to run a compiler.
 pub(crate) fn demand_for_compiling() -> Result<(), Error> {
     match thread::stack() {
         Some(stack) if stack.contains(&here()) && here() - stack.start < TO_COMPILE => {
@@ -60,7 +60,7 @@ pub(crate) fn demand_for_compiling() -> Result<(), Error> {
     }
 }
 
-/// About where the machine's stack is.
+/// An address close to the stack pointer.
 #[inline(always)]
 fn here() -> usize {
     let here = 0u8;
@@ -69,15 +69,15 @@ fn here() -> usize {
 
 impl FrameStack {
     pub(crate) fn new(capacity: usize, native_limit: usize) -> FrameStack {
-        // Frames are zeroed as they are taken, and nobody zeroes memory before: a large stack costs nothing until it is used.
-        // What is behind the last frame can be read, as calls do that take arguments from a frame's last slots.
+        // Frames are zeroed when they are taken, so the allocation is not: a large stack costs nothing until it is used.
+        // The margin can be read because calls that take arguments from a frame's last slots may read beyond the frame.
         let wanted = capacity.checked_add(MARGIN).and_then(|all| Layout::array::<u64>(all).ok());
         let allocated = wanted.and_then(|layout| {
-            // SAFETY: it is not empty.
+            // SAFETY: the layout is not empty.
             let slots: *mut u64 = unsafe { alloc(layout) }.cast();
             (!slots.is_null()).then_some((slots, layout))
         });
-        // Where there is nothing, there is a last frame too, and nobody writes to it.
+        // Without an allocation only frames without slots are possible. The margin after them can be read; nothing is written.
         static NOTHING: [u64; MARGIN] = [0; MARGIN];
         let slots = allocated.map_or(NOTHING.as_ptr().cast_mut(), |(slots, _)| slots);
         let layout = allocated.map(|(_, layout)| layout);
@@ -93,8 +93,8 @@ impl FrameStack {
         }
     }
 
-    /// A frame of zeroed slots; an error if there is no room for it, or none on the machine's own stack. The address is one in
-    /// the caller's frame: what the caller calls is below it.
+    /// Takes a frame of zeroed slots; an error if there is no room for it, or too little room on the machine's own stack.
+    /// `caller` is an address in the caller's machine frame: the frames of its callees are below it.
     pub(crate) fn enter(&self, n_slots: usize, caller: usize) -> Result<Frame<'_>, Error> {
         if self.depth.get() == 0 {
             self.outermost.set(caller);
@@ -112,42 +112,43 @@ impl FrameStack {
         Ok(Frame { stack: self, first })
     }
 
-    /// An error if not so many bytes of the machine's own stack are left.
+    /// Returns an error if fewer than `native_bytes` of the machine's own stack are left.
     #[inline(always)]
     pub(crate) fn demand(&self, native_bytes: usize) -> Result<(), Error> {
         let is_left = here().saturating_sub(native_bytes) >= self.lowest.get();
         is_left.then_some(()).ok_or(Error::StackOverflow)
     }
 
-    /// How far down the machine's stack may go.
+    /// The lowest address that the machine's stack may reach.
     pub(crate) fn lowest(&self) -> usize {
         self.lowest.get()
     }
 
-    /// Whether there are calls.
+    /// Whether any call is active.
     pub(crate) fn is_in_use(&self) -> bool {
         self.depth.get() > 0
     }
 
-    /// What is on the machine's stack between the outermost call and here, sorted: the addresses to which calls will return
-    /// are among it. `None` if it is not certain where that is.
+    /// The words on the machine's stack between the outermost call and here, sorted. They include the return addresses of all
+    /// active calls. `None` if the bounds of the stack are not known.
     pub(crate) fn words(&self) -> Option<Vec<usize>> {
         let marker = 0usize;
-        // An address like any other: a pointer to the variable must not be used for what is around it.
+        // Exposed, because a pointer derived from the local must not be used to read the memory around it.
         let here = std::hint::black_box((&raw const marker).expose_provenance());
         let outermost = self.outermost.get();
         let stack = thread::stack().filter(|stack| stack.contains(&here))?;
         let bytes = outermost.checked_sub(here).filter(|_| stack.contains(&outermost))?;
         let here = std::ptr::with_exposed_provenance::<usize>(here);
-        // SAFETY: this is the stack of the running thread, which is all there.
+        // SAFETY: all of this is within the stack of the running thread, which is mapped.
         let word = |at| unsafe { here.wrapping_add(at).read_volatile() };
         let mut words: Vec<usize> = (0..bytes / size_of::<usize>()).map(word).collect();
         words.sort_unstable();
         Some(words)
     }
 
-    /// How far down the machine's stack may go if the outermost call is made from here: as far as it may by the engine's
-    /// own limit, and not to the end of the thread's stack. (On a stack that is not the thread's, only the limit counts.)
+    /// The lowest address that the machine's stack may reach if the outermost call is made from this address: the engine's own
+    /// limit applies, and some room is left at the end of the thread's stack. (On a stack that is not the thread's, only the
+    /// limit applies.)
     fn lowest_from(&self, address: usize) -> usize {
         let by_limit = address.saturating_sub(self.native_limit);
         match thread::stack() {
@@ -162,7 +163,7 @@ impl FrameStack {
 impl Drop for FrameStack {
     fn drop(&mut self) {
         let Some(layout) = self.layout else { return };
-        // SAFETY: this is the allocation that `new` made, and no frame borrows it any more.
+        // SAFETY: `new` made this allocation with this layout, and no frame borrows it any more.
         unsafe { dealloc(self.slots.cast(), layout) };
     }
 }
@@ -234,7 +235,7 @@ mod tests {
         let stack = FrameStack::new(1 << 20, 64 << 10);
         let depth = recurse(&stack, 0);
         assert!((50..64 << 10).contains(&depth), "{depth}");
-        // What the engine allows does not count where the thread has less.
+        // The engine's limit does not help where the thread has less stack.
         let stack = FrameStack::new(1 << 20, 64 << 20);
         assert!(recurse(&stack, 0) > depth);
         let frame = stack.enter(1, here());

@@ -1,12 +1,12 @@
-//! Where the stack of the running thread is.
+//! The bounds of the running thread's stack.
 
 use std::ops::Range;
 
 /// The addresses of the thread's stack; `None` if the system does not tell. A program may run on another stack than its
-/// thread's, so where the stack pointer is has to be compared.
+/// thread's, so callers must check that the stack pointer is within these addresses.
 pub(super) fn stack() -> Option<Range<usize>> {
     thread_local! {
-        // For a process's first thread the system reads a file.
+        // Cached, because for a process's first thread the C library reads a file.
         static STACK: Option<Range<usize>> = system::stack();
     }
     STACK.with(Clone::clone)
@@ -26,7 +26,7 @@ mod system {
         let (mut start, mut size) = (std::ptr::null_mut(), 0);
         let mut attributes = MaybeUninit::uninit();
         let attributes = attributes.as_mut_ptr();
-        // SAFETY: the attributes have room for what the system writes, and are destroyed once they were made.
+        // SAFETY: the system may write to all of the attributes, which are destroyed if they were initialized.
         let is_known = unsafe {
             pthread_attr_init(attributes) == 0 && {
                 let is_known = pthread_getattr_np(pthread_self(), attributes) == 0
@@ -61,7 +61,7 @@ mod system {
 
     pub(super) fn stack() -> Option<Range<usize>> {
         let (mut low, mut high) = (0, 0);
-        // SAFETY: both can be written.
+        // SAFETY: both locals can be written.
         unsafe { GetCurrentThreadStackLimits(&mut low, &mut high) };
         Some(low..high)
     }

@@ -1,4 +1,4 @@
-//! Which tiers there are, and when functions go from one to the next.
+//! The tiers, and the thresholds at which functions move from one to the next.
 
 /// A way to run a function.
 ///
@@ -8,23 +8,23 @@
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Tier {
-    /// Bytecode by bytecode, in Rust.
+    /// Interpretation of one bytecode after another, in Rust.
     Interpreter,
-    /// Machine code put together from ready pieces, one for each bytecode: made in no time, some times faster than the
-    /// interpreter.
+    /// Machine code copied together from ready pieces, one for each bytecode: very fast to compile, and several times faster
+    /// than the interpreter.
     Baseline,
-    /// Machine code for the function as a whole.
+    /// Optimized machine code for the function as a whole.
     Optimizer,
 }
 
 /// When functions are compiled without being asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tiers {
-    /// Functions are compiled for this one before they run.
+    /// The tier for which functions are compiled before they run.
     pub(super) lowest: Tier,
-    /// They tier up no further.
+    /// The tier up to which functions tier up.
     pub(super) highest: Tier,
-    /// After so many calls and times around loops in the interpreter, and then in baseline code.
+    /// After how many calls and loop iterations functions tier up, from the interpreter and from baseline code.
     pub(super) thresholds: [u32; 2],
 }
 
@@ -40,7 +40,7 @@ impl Tiers {
         self.lowest < self.highest
     }
 
-    /// How much a function may run in a tier before it tiers up; nothing if it stays there.
+    /// The budget of a function in a tier, after which it tiers up; `None` if it stays in the tier.
     pub(super) fn threshold(&self, tier: Tier) -> Option<i32> {
         let threshold = self.thresholds.get(tier as usize).filter(|_| self.tier_up() && tier < self.highest);
         threshold

@@ -1,9 +1,9 @@
 //! A thread that compiles while the engine runs.
 //!
-//! In: functions that have become hot. Out: their code, whenever it is ready; nobody waits for it. The engine looks now and
-//! then, and is the one that puts code to use: all that other threads see is bytecode and the memory for code.
+//! In: functions that have become hot. Out: their code, when it is ready; the engine polls for it and never waits. Only the
+//! engine's thread installs code: the worker sees nothing but bytecode and the code memory.
 //!
-//! A process that is copied has no such thread behind that, and nothing that it had in hand can be waited for.
+//! After a fork the child process has no such thread, and must not wait for the jobs that the thread was working on.
 
 use super::backend::watched;
 use super::backend::{Compiled, Compiler};
@@ -19,18 +19,18 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
 
-/// How large the thread's stack is, whatever the program's environment says of others.
+/// The size of the thread's stack in bytes, whatever the environment sets for other threads.
 const STACK: usize = 1 << 20;
 
-/// How many jobs wait at most. Who finds the queue full asks again later, if the function is still hot then.
+/// The capacity of the queue of jobs. If it is full, a function requests its code again later, if it is still hot then.
 const JOBS: usize = 64;
 
-/// What code is for.
+/// The purpose for which code is compiled.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
-    /// Going on at a bytecode.
+    /// To resume at a bytecode.
     Entry(u32),
-    /// Calls of other functions, with so many arguments, by this call cell.
+    /// For calls from other functions, with this number of arguments, by this call cell.
     Calls(u32, *const CallCell),
 }
 
@@ -49,19 +49,19 @@ pub(super) struct Request {
     pub(super) purpose: Purpose,
 }
 
-/// What became of a job.
+/// A finished job.
 pub(super) struct Done {
     pub(super) request: Request,
     pub(super) result: Result<Compiled, Error>,
-    /// What is known of the compilation, if there was one.
+    /// The record of the compilation, if there was one.
     pub(super) seen: Option<inside::Record>,
 }
 
-/// What goes from one thread to another.
+/// A message from one thread to another.
 struct Parcel<T>(T);
 
 // SAFETY: bytecode consists of numbers, whatever their types (`Bytecode` is implemented by its derive only), and is only
-// read. Call cells stay where they are until the thread has ended, and of a call cell only what never changes is read.
+// read. Call cells do not move until the thread has ended, and only their immutable fields are read.
 unsafe impl<T> Send for Parcel<T> {}
 
 impl<T> Parcel<T> {
@@ -70,17 +70,17 @@ impl<T> Parcel<T> {
     }
 }
 
-/// The thread, and the ways to it and back.
+/// The thread, with the channels to it and back.
 pub(super) struct Worker<B: Bytecode> {
     jobs: Option<SyncSender<Parcel<Job<B>>>>,
     done: Option<Receiver<Parcel<Done>>>,
     thread: Option<JoinHandle<()>>,
-    /// Which process it is in.
+    /// The fork generation of the process that the thread runs in.
     generation: usize,
 }
 
 impl<B: Bytecode> Worker<B> {
-    /// Starts a thread; `None` if the system has none to give.
+    /// Starts a thread; `None` if the system cannot create one.
     pub(super) fn start(compiler: Compiler, inside: Inside) -> Option<Worker<B>> {
         let (jobs, to_do) = sync_channel::<Parcel<Job<B>>>(JOBS);
         let (ready, done) = channel();
@@ -105,12 +105,12 @@ impl<B: Bytecode> Worker<B> {
         Some(Worker { jobs: Some(jobs), done: Some(done), thread: Some(thread), generation })
     }
 
-    /// Whether the thread is in another process, of which this one is a copy.
+    /// Whether the thread is in another process, from which this one was forked.
     pub(super) fn is_elsewhere(&self) -> bool {
         self.generation != fork::generation()
     }
 
-    /// Hands a job over; whether there was room for it, if the thread is still there.
+    /// Queues a job. Returns whether there was room for it; `None` if the thread has ended.
     pub(super) fn hand_over(&self, job: Job<B>) -> Option<bool> {
         match self.jobs.as_ref()?.try_send(Parcel(job)) {
             Ok(()) => Some(true),
@@ -119,12 +119,12 @@ impl<B: Bytecode> Worker<B> {
         }
     }
 
-    /// Whether the thread has ended, which it does only if the compiler fails.
+    /// Whether the thread has ended, which happens only if the compiler panics.
     pub(super) fn is_over(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// What has been compiled since somebody asked.
+    /// Takes the next finished job, if there is one.
     pub(super) fn finished(&self) -> Option<Done> {
         self.done.as_ref()?.try_recv().ok().map(Parcel::open)
     }
@@ -133,10 +133,11 @@ impl<B: Bytecode> Worker<B> {
 impl<B: Bytecode> Drop for Worker<B> {
     fn drop(&mut self) {
         if self.is_elsewhere() {
-            // It may have been about to send or to take something, and is not here to go on with it.
+            // The thread may have held the channels' locks at the fork, and will never release them in this process. So
+            // nothing is dropped.
             mem::forget((self.jobs.take(), self.done.take(), self.thread.take()));
         }
-        // Nobody wants the results any more, so the thread ends with the function that it has in hand.
+        // With both channels closed, the thread ends after the function that it is compiling.
         self.jobs = None;
         self.done = None;
         if let Some(thread) = self.thread.take() {
@@ -146,12 +147,12 @@ impl<B: Bytecode> Drop for Worker<B> {
 }
 
 impl<B: Bytecode> Job<B> {
-    /// Whether nobody wants it any more: the code that the function had was thrown away since, or the function removed.
+    /// Whether the result would be unused: since the request the function's code was discarded, or the function removed.
     fn is_stale(&self) -> bool {
         self.body.generation() != self.request.generation
     }
 
-    /// Gives what came of it, if it may be compiled at all.
+    /// Compiles the function. Returns the result with its record; an error if the limits do not admit it.
     fn compile(
         &self,
         compiler: &mut Compiler,
@@ -166,7 +167,7 @@ impl<B: Bytecode> Job<B> {
         let result = watched(compiler, &mut watch, |compiler, observer| match self.request.purpose {
             Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), observer),
             Purpose::Calls(arguments, cell) => {
-                // SAFETY: the engine, whose call cell it is, waits for this thread before it ends.
+                // SAFETY: the engine that owns the call cell joins this thread before it is dropped.
                 let cell = unsafe { &*cell };
                 let source = self.body.source(0, functions);
                 compiler.call_entry(&source, arguments, self.body.unit(), cell, observer)

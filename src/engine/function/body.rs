@@ -1,15 +1,15 @@
-//! The bytecode of a function, verified once, which may be made when somebody first asks for it.
+//! The bytecode of a function, verified once, which may be made on first use.
 //!
 //! In: a [`Code`], or a closure that makes one. Out: a [`Body`], which the interpreter and the compilers of every thread read.
 //!
 //! | State      | Holds                | Left when |
 //! |------------|----------------------|-----------|
-//! | declared   | the maker            | somebody asks for the bytecode: being made |
+//! | declared   | the maker            | the bytecode is first used: being made |
 //! | being made | nothing              | the maker returns: made, or failed |
 //! | made       | the body             | never |
-//! | failed     | what is wrong        | never |
+//! | failed     | the error            | never |
 //!
-//! Who asks for bytecode that is being made is told [`Error::NotMade`].
+//! A use of bytecode that is being made fails with [`Error::NotMade`].
 
 use crate::Error;
 use crate::engine::code::{Code, Temporaries};
@@ -23,26 +23,26 @@ use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Bytecode that was verified: what a compiler needs of a function, on whatever thread.
+/// Verified bytecode, with everything that a compiler on any thread needs to know of the function.
 pub(crate) struct Body<B: Bytecode> {
     name: Arc<str>,
     code: Code<B>,
     registers: u32,
     shape: Shape,
-    /// How often all code was thrown away: code that was asked for before is of no use.
+    /// How often all code was discarded. Code that was requested in an earlier generation is not installed.
     generation: AtomicU32,
-    /// Whether it is compiled so that accesses may fault.
+    /// Whether the function is compiled so that accesses may fault.
     guards: bool,
 }
 
-/// What makes a function's bytecode.
+/// Makes a function's bytecode.
 pub(crate) type Maker<B> = Box<dyn FnOnce() -> Result<Body<B>, Error>>;
 
-/// A body, or what makes it. The module's head says which states there are.
+/// A body, or its maker. The module's head lists the states.
 pub(crate) struct LazyBody<B: Bytecode> {
-    /// Set when the body was made, or could not be.
+    /// Set when the maker has returned.
     made: OnceCell<Result<Arc<Body<B>>, Error>>,
-    /// Taken when the body starts to be made.
+    /// Taken when the maker starts.
     maker: Cell<Option<Maker<B>>>,
 }
 
@@ -55,15 +55,15 @@ impl<B: Bytecode> LazyBody<B> {
         LazyBody { made: OnceCell::new(), maker: Cell::new(Some(maker)) }
     }
 
-    /// The body, or why there is none; nothing as long as it is declared or being made.
+    /// The body, or the error of its maker; `None` while it is declared or being made.
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<Result<&Arc<Body<B>>, Error>> {
         self.made.get().map(|body| body.as_ref().map_err(|error| *error))
     }
 
-    /// Makes the body, which was only declared.
+    /// Makes the body, which must be declared.
     pub(crate) fn make(&self) -> Result<(), Error> {
-        // The maker may call other functions, but not this one.
+        // The maker may call other functions, but not this one: it finds no maker here.
         let maker = self.maker.take().ok_or(Error::NotMade)?;
         let body = maker().map(Arc::new);
         let result = body.as_ref().map(|_| ()).map_err(|error| *error);
@@ -110,7 +110,7 @@ impl<B: Bytecode> Body<B> {
         self.registers
     }
 
-    /// How many slots a frame has: registers, and then the operand stack.
+    /// How many slots a frame has: the registers, followed by the operand stack.
     pub(crate) fn slots(&self) -> usize {
         self.shape.slots as usize
     }
@@ -120,17 +120,17 @@ impl<B: Bytecode> Body<B> {
         self.shape.depths.get(at as usize).copied().unwrap_or(0)
     }
 
-    /// How many arguments it takes at most.
+    /// The maximum number of arguments.
     pub(crate) fn most_arguments(&self) -> u32 {
         self.code.arguments.map_or(self.registers, |most| most.min(self.registers))
     }
 
-    /// How many arguments it was said to be called with, if there are registers for so many.
+    /// The number of arguments that was promised, if there are enough registers for it.
     pub(crate) fn promised_arguments(&self) -> Option<u32> {
         self.code.arguments.filter(|most| *most <= self.registers)
     }
 
-    /// What `(cu)` is.
+    /// The value of `(cu)`.
     pub(crate) fn unit(&self) -> *const () {
         match self.code.promises.unit {
             Some(address) => std::ptr::with_exposed_provenance(address),
@@ -138,22 +138,22 @@ impl<B: Bytecode> Body<B> {
         }
     }
 
-    /// Whether a template in it looks at all VM registers at once.
+    /// Whether a template of the function observes the whole frame.
     pub(crate) fn observes(&self) -> bool {
         self.code.ops.iter().any(|op| B::templates()[op.opcode()].observes())
     }
 
-    /// A number that is another one once all code was thrown away.
+    /// A number that changes when all code is discarded.
     pub(crate) fn generation(&self) -> u32 {
         self.generation.load(Ordering::Relaxed)
     }
 
-    /// All code was thrown away.
+    /// Called when all code was discarded.
     pub(crate) fn begin_generation(&self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What the interpreter runs it with.
+    /// The state with which the interpreter runs the function.
     pub(crate) fn machine<'a>(
         &'a self,
         frame: *mut u64,
@@ -165,12 +165,12 @@ impl<B: Bytecode> Body<B> {
         Machine { frame, context, unit: self.unit(), labels: &self.code.labels, budget, stop, functions }
     }
 
-    /// As who watches compilations sees it.
+    /// The function as observers of compilations see it.
     pub(crate) fn subject(&self, form: Form) -> Subject<'_, B> {
         Subject { name: &self.name, code: &self.code.ops, form }
     }
 
-    /// As the optimizer takes it, to start at this bytecode.
+    /// The function as the optimizer takes it, to start at the bytecode `entry`.
     pub(crate) fn source<'a>(&'a self, entry: u32, functions: build::Functions<'a>) -> FunctionSource<'a> {
         FunctionSource {
             vocab: Vocabulary { extra: B::OPERATORS },
@@ -188,7 +188,7 @@ impl<B: Bytecode> Body<B> {
         }
     }
 
-    /// As the baseline compiler takes it; its loops count in this budget, if there is one.
+    /// The function as the baseline compiler takes it. Its loops decrement this budget, if there is one.
     pub(crate) fn bytecode(&self, budget: Option<*const Cell<i32>>) -> verify::Function<'_, B> {
         verify::Function {
             code: &self.code.ops,

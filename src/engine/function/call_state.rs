@@ -1,57 +1,57 @@
-//! How other functions of bytecode call a function.
+//! A function's entries for calls from other functions of bytecode.
 //!
-//! In: the numbers of arguments of the calls that come, and code or adapters for them. Out: where a call goes. Calls that have the
-//! usual number of arguments go to the entry, all others to the fallback; where either is closed, they come to the engine.
+//! In: the number of arguments of each call, and code or adapters for calls. Out: the route of each call. Calls with the usual
+//! number of arguments go to the entry, all others to the fallback; if it is closed, they go to the engine.
 //!
-//! | [`Arity`]    | What happens                                     | Next         |
-//! |--------------|--------------------------------------------------|--------------|
-//! | `Unknown`    | code is made before any call came                | `Guessed(n)` |
-//! | `Unknown`    | a call with `n` arguments comes                  | `Known(n)`   |
-//! | `Guessed(n)` | a call with `m` comes; if not `n`, entry closed  | `Known(m)`   |
-//! | `Guessed(n)` | no adapter can be made                           | `Unknown`    |
-//! | `Known(n)`   | no adapter can be made                           | `Refused`    |
-//! | `Refused`    | all code is thrown away                          | `Unknown`    |
+//! | [`Arity`]    | Event                                               | Next         |
+//! |--------------|-----------------------------------------------------|--------------|
+//! | `Unknown`    | code is made before the first call                  | `Guessed(n)` |
+//! | `Unknown`    | a call with `n` arguments                           | `Known(n)`   |
+//! | `Guessed(n)` | a call with `m`; unless `m = n`, the entry is closed | `Known(m)`   |
+//! | `Guessed(n)` | no adapter can be made                              | `Unknown`    |
+//! | `Known(n)`   | no adapter can be made                              | `Refused`    |
+//! | `Refused`    | all code is discarded                               | `Unknown`    |
 //!
-//! | [`Entry`]    | What happens                       | Next      |
-//! |--------------|------------------------------------|-----------|
-//! | `Closed`     | an adapter to the code is made     | `Adapter` |
-//! | `Closed`     | code is compiled for calls         | `Direct`  |
-//! | other        | its code is replaced or thrown away | `Closed`  |
+//! | [`Entry`]    | Event                             | Next      |
+//! |--------------|-----------------------------------|-----------|
+//! | `Closed`     | an adapter to the code is made    | `Adapter` |
+//! | `Closed`     | code is compiled for calls        | `Direct`  |
+//! | other        | its code is replaced or discarded | `Closed`  |
 //!
-//! The fallback is closed, or has an adapter. The call cell, which compiled callers read, says the same in addresses.
+//! The fallback is closed, or has an adapter. The call cell, which compiled callers read, holds this state as addresses.
 
 use super::code_table::TierCode;
 use crate::engine::backend::{Adapter, Compiled};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// With how many arguments other functions of bytecode call a function.
+/// The usual number of arguments in calls from other functions of bytecode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Arity {
-    /// No call has come.
+    /// There was no call yet.
     #[default]
     Unknown,
-    /// No call has come; this is how many its bytecode was said to take.
+    /// There was no call yet. The function's bytecode was promised to take this many.
     Guessed(u32),
-    /// The first call had so many.
+    /// The first call had this many.
     Known(u32),
-    /// No adapter could be made, so all calls come to the engine.
+    /// No adapter could be made, so all calls go to the engine.
     Refused,
 }
 
-/// What calls with the usual number of arguments enter.
+/// The target of calls with the usual number of arguments.
 #[derive(Debug, Default)]
 pub(crate) enum Entry {
     /// The engine.
     #[default]
     Closed,
-    /// Code for calls from outside, by an adapter.
+    /// Code for calls from outside, entered by an adapter.
     Adapter(Adapter),
     /// The optimizer's code for calls.
     Direct(Rc<Compiled>),
 }
 
-/// Where a call goes.
+/// The route of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Route {
     /// To the entry: it has the usual number of arguments.
@@ -62,7 +62,7 @@ pub(crate) enum Route {
     Engine,
 }
 
-/// How a function is called. See the module's head.
+/// A function's entries for calls. See the module's head.
 #[derive(Debug, Default)]
 pub(crate) struct CallState {
     arity: Cell<Arity>,
@@ -75,13 +75,13 @@ impl CallState {
         self.arity.get()
     }
 
-    /// No call has come yet, and code is made for this number of arguments.
+    /// Records that code is made for this number of arguments, before the first call.
     pub(crate) fn guess(&self, count: u32) {
         debug_assert_eq!(self.arity(), Arity::Unknown);
         self.arity.set(Arity::Guessed(count));
     }
 
-    /// A call comes; says where it goes. What was made for a wrong guess must be closed by then.
+    /// Records a call, and returns its route. If it shows that the guess was wrong, the entry must have been closed before.
     pub(crate) fn observe(&self, count: u32) -> Route {
         match self.arity() {
             Arity::Refused => Route::Engine,
@@ -96,7 +96,8 @@ impl CallState {
         }
     }
 
-    /// No adapter can be made: whoever calls the function comes to the engine. What is true of a guess need not be of a call.
+    /// Records that no adapter can be made, so that all calls go to the engine. If the arity was only guessed, an adapter may
+    /// still be possible for the arity of an actual call.
     pub(crate) fn refuse(&self) {
         self.arity.set(match self.arity() {
             Arity::Guessed(_) => Arity::Unknown,
@@ -104,7 +105,7 @@ impl CallState {
         });
     }
 
-    /// All code was thrown away: adapters to the next code may be possible.
+    /// Called when all code was discarded: adapters to later code may be possible.
     pub(crate) fn reset(&self) {
         if self.arity() == Arity::Refused {
             self.arity.set(Arity::Unknown);
@@ -131,20 +132,20 @@ impl CallState {
         self.fallback.borrow().is_some()
     }
 
-    /// Opens the entry, which is closed.
+    /// Opens the entry, which must be closed.
     pub(crate) fn open(&self, entry: Entry) {
         let before = self.entry.replace(entry);
         debug_assert!(matches!(before, Entry::Closed), "calls may run what the entry leads to");
     }
 
-    /// Opens the fallback, which is closed.
+    /// Opens the fallback, which must be closed.
     pub(crate) fn open_fallback(&self, adapter: Adapter) {
         let before = self.fallback.replace(Some(adapter));
         debug_assert!(before.is_none(), "calls may run what the fallback leads to");
     }
 
-    /// Closes the fallback, and the entry too if all is to be closed. What was open, if anything was, is given back with the
-    /// code that it leads to: calls may be running both.
+    /// Closes the fallback, and if `all` is set, the entry as well. Returns the adapters and code that were open, if any were,
+    /// together with the code that they lead to: calls may be running all of it.
     pub(crate) fn close(&self, all: bool, code: [Option<TierCode>; 2]) -> Option<Retired> {
         let entry = if all { self.entry.take() } else { Entry::Closed };
         let fallback = self.fallback.take();
@@ -153,17 +154,17 @@ impl CallState {
     }
 }
 
-/// What calls from other functions entered, and may be running still.
+/// Closed entries and their code, which calls from other functions may still be running.
 #[derive(Debug)]
 pub(crate) struct Retired {
     entry: Entry,
     fallback: Option<Adapter>,
-    /// What the adapters lead to.
+    /// The code that the adapters lead to.
     code: [Option<TierCode>; 2],
 }
 
 impl Retired {
-    /// Whether one of these addresses, sorted, is in the code.
+    /// Whether any of these sorted addresses lies in the code.
     pub(crate) fn is_among(&self, addresses: &[usize]) -> bool {
         let (adapter, direct) = match &self.entry {
             Entry::Closed => (None, None),
@@ -173,7 +174,7 @@ impl Retired {
         let code = direct.into_iter().chain(self.code.iter().flatten().map(TierCode::bytes));
         let ranges = code.map(|bytes| {
             let start = bytes.as_ptr().addr();
-            // A return address may stand right behind the last byte.
+            // A return address may be one past the last byte.
             start..start + bytes.len() + 1
         });
         let adapters = adapter.into_iter().chain(&self.fallback);
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!((calls.observe(2), calls.observe(3)), (Route::Engine, Route::Engine));
         calls.reset();
         assert_eq!((calls.observe(3), calls.arity()), (Route::Entry, Arity::Known(3)));
-        // What is known stays known when code is thrown away.
+        // A known arity stays known when code is discarded.
         calls.reset();
         assert_eq!(calls.arity(), Arity::Known(3));
     }

@@ -1,7 +1,7 @@
-//! The machine code that a function has, by tier and by the bytecode at which it starts.
+//! The machine code of a function, by tier and by the bytecode at which it starts.
 //!
-//! In: code, from the compilers. Out: the best code to resume in at a bytecode. Code that other functions call is not here
-//! (see `call_state.rs`). A call that runs code shares it, and so keeps it when it is thrown away here.
+//! In: code, from the compilers. Out: the best code to resume in at a bytecode. Code for calls from other functions is kept in
+//! `call_state.rs`. A call that runs code shares its ownership, so the code outlives its removal from the table.
 
 use crate::engine::backend::{BaselineCode, Compiled};
 use crate::engine::tiers::Tier;
@@ -12,7 +12,7 @@ use std::rc::Rc;
 #[derive(Debug, Default)]
 pub(crate) struct CodeTable {
     code: RefCell<Entries>,
-    /// When the function was called last, in calls of the engine.
+    /// The number of the engine's call that called the function last.
     last_use: Cell<u64>,
 }
 
@@ -38,9 +38,9 @@ impl Entries {
 /// Code of one of the compilers.
 #[derive(Clone, Debug)]
 pub(crate) enum TierCode {
-    /// It starts at the bytecode for which it was asked.
+    /// The optimizer's code, which starts at the requested bytecode.
     Optimized(Rc<Compiled>),
-    /// It can be entered at every bytecode.
+    /// Baseline code, which can be entered at every jump target and at its start.
     Baseline(Rc<BaselineCode>),
 }
 
@@ -66,7 +66,7 @@ impl TierCode {
         }
     }
 
-    /// Where in the code each bytecode starts.
+    /// The offsets in the code at which bytecodes start.
     pub(crate) fn map(&self) -> Vec<(u32, u32)> {
         match self {
             TierCode::Optimized(code) => code.map().to_vec(),
@@ -76,7 +76,7 @@ impl TierCode {
 }
 
 impl CodeTable {
-    /// The best code to resume in at a bytecode.
+    /// The best code that can resume at a bytecode.
     #[inline(always)]
     pub(crate) fn best_at(&self, at: u32) -> Option<TierCode> {
         let code = self.code.borrow();
@@ -86,13 +86,13 @@ impl CodeTable {
         }
     }
 
-    /// What an adapter for calls may enter: the optimizer's code, and the baseline's.
+    /// The code that an adapter for calls may enter: the optimizer's, and the baseline's.
     pub(crate) fn at_start(&self) -> [Option<TierCode>; 2] {
         let Entries { start, baseline, .. } = &*self.code.borrow();
         [start.clone().map(TierCode::Optimized), baseline.clone().map(TierCode::Baseline)]
     }
 
-    /// Whether calls from outside find any code.
+    /// Whether there is code for calls from outside.
     #[inline(always)]
     pub(crate) fn has_any(&self) -> bool {
         let code = self.code.borrow();
@@ -108,14 +108,14 @@ impl CodeTable {
         self.code.borrow().optimized(at).is_some()
     }
 
-    /// Whether the optimizer's code is for loops only, and none is for the function from its start.
+    /// Whether the optimizer has compiled loops of the function, but not the function from its start.
     #[inline(always)]
     pub(crate) fn has_only_loops(&self) -> bool {
         let code = self.code.borrow();
         code.start.is_none() && !code.inside.is_empty()
     }
 
-    /// At how many bytecodes besides the first one code of the optimizer starts.
+    /// How many bytecodes besides the first one have code of the optimizer that starts there.
     pub(crate) fn loops(&self) -> usize {
         self.code.borrow().inside.len()
     }
@@ -129,26 +129,26 @@ impl CodeTable {
         match at {
             0 => entries.start = Some(Rc::new(code)),
             _ => {
-                // Another thread may have compiled what this one has compiled since.
+                // Both the worker and this thread may have compiled this entry.
                 entries.inside.retain(|(entry, _)| *entry != at);
                 entries.inside.push((at, Rc::new(code)));
             }
         }
     }
 
-    /// Throws all code away.
+    /// Discards all code.
     pub(crate) fn clear(&self) {
         drop(self.code.take());
     }
 
-    /// How many hold the code that is held by the most, calls that run it among them; nothing if there is no code.
+    /// The largest number of owners of any of the code, where each call that runs it counts as one; `None` if there is no code.
     pub(crate) fn most_holders(&self) -> Option<usize> {
         let Entries { baseline, start, inside } = &*self.code.borrow();
         let optimized = start.iter().chain(inside.iter().map(|(_, code)| code)).map(Rc::strong_count);
         optimized.chain(baseline.iter().map(Rc::strong_count)).max()
     }
 
-    /// The function is called, as the engine's call of this number.
+    /// Records that the engine's call of this number calls the function.
     #[inline(always)]
     pub(crate) fn note_use(&self, now: u64) {
         self.last_use.set(now);

@@ -1,6 +1,6 @@
-//! A function of an engine: its bytecode, its machine code, its way up the tiers, and how others call it.
+//! A function of an engine: its bytecode, its machine code, its tier-up state, and its entries for calls.
 //!
-//! Each of these four parts has a file of its own, which says what states there are. Here is what concerns more than one part.
+//! Each of these four parts has a file of its own, which lists its states. This file has the operations on several parts.
 
 mod body;
 pub(super) mod call_state;
@@ -21,7 +21,7 @@ use code_table::CodeTable;
 use std::sync::Arc;
 use tier_state::TierState;
 
-/// Names a function of one engine.
+/// Identifies a function of one engine.
 ///
 /// ```
 #[doc = include_str!("../doubling.txt")]
@@ -34,8 +34,8 @@ use tier_state::TierState;
 pub struct FunctionId(pub(crate) u32);
 
 impl FunctionId {
-    /// The function's number, by which bytecode calls it with `(invoke f …)`: functions count from zero, in the order
-    /// in which they are defined.
+    /// Returns the function's number, by which bytecode calls it with `(invoke f …)`. Functions are numbered from zero, in the
+    /// order in which they are defined or declared.
     ///
     /// ```
     /// # use azulejo::prelude::*;
@@ -75,12 +75,12 @@ pub(crate) struct Function<B: Bytecode> {
 }
 
 impl<B: Bytecode> Function<B> {
-    /// A function with its bytecode.
+    /// Makes a function with its bytecode.
     pub(crate) fn defined(number: u32, body: Arc<Body<B>>, tiers: &Tiers) -> Self {
         Function::new(number, body.name().clone(), LazyBody::made(body), tiers)
     }
 
-    /// A function whose bytecode is made when somebody asks for it.
+    /// Makes a function whose bytecode is made on first use.
     pub(crate) fn declared(number: u32, name: Arc<str>, maker: Maker<B>, tiers: &Tiers) -> Self {
         Function::new(number, name, LazyBody::declared(maker), tiers)
     }
@@ -99,18 +99,18 @@ impl<B: Bytecode> Function<B> {
         &self.name
     }
 
-    /// Whether the bytecode was made, and if so, whether it is right.
+    /// Whether the bytecode was made, and if so, whether that succeeded.
     #[inline(always)]
     pub(crate) fn made(&self) -> Option<Result<(), Error>> {
         self.body.get().map(|body| body.map(|_| ()))
     }
 
-    /// Has the bytecode made, which has not been done.
+    /// Makes the bytecode, which must not have been made.
     pub(crate) fn make(&self) -> Result<(), Error> {
         self.body.make()
     }
 
-    /// The bytecode, which was made.
+    /// The bytecode, which must have been made.
     #[inline(always)]
     pub(crate) fn body(&self) -> &Arc<Body<B>> {
         match self.body.get() {
@@ -119,7 +119,7 @@ impl<B: Bytecode> Function<B> {
         }
     }
 
-    /// The best code for the whole function, whoever calls it.
+    /// The best code for the whole function, be it for calls from outside or from other functions.
     pub(crate) fn best_code(&self) -> Option<TierCode> {
         match self.code.best_at(0) {
             Some(TierCode::Optimized(code)) => Some(TierCode::Optimized(code)),
@@ -127,28 +127,28 @@ impl<B: Bytecode> Function<B> {
         }
     }
 
-    /// Whether there is code of the optimizer for any part of it.
+    /// Whether the optimizer has compiled any part of the function.
     pub(crate) fn is_optimized(&self) -> bool {
         self.code.has_optimized(0) || self.code.has_only_loops() || self.calls.is_direct()
     }
 
-    /// Whether there is code, and no call runs it: throwing it away frees memory now.
+    /// Whether there is code that no call is running, so that discarding it frees memory at once.
     pub(crate) fn has_idle_code(&self) -> bool {
-        // Code for calls is retired, not freed, when it is thrown away.
+        // Code for calls is retired when it is discarded, not freed, so its holders do not matter.
         self.code.most_holders().map_or(self.calls.is_direct(), |holders| holders == 1)
     }
 
-    /// Takes what other functions call away, with the code behind it: they may be running that.
+    /// Closes all entries for calls from other functions. Returns the entries and the code behind them, which may be running.
     pub(crate) fn close(&self) -> Option<Retired> {
         self.calls.close(true, self.code.at_start())
     }
 
-    /// The same for calls with another number of arguments than most have.
+    /// Closes only the entry for calls with an unusual number of arguments.
     pub(crate) fn close_fallback(&self) -> Option<Retired> {
         self.calls.close(false, self.code.at_start())
     }
 
-    /// Throws all code away; calls that run it keep it until they end. It must be closed for calls by then.
+    /// Discards all code; calls that run it keep it alive until they end. All entries must have been closed before.
     pub(crate) fn discard(&self, tiers: &Tiers) {
         debug_assert!(!self.calls.is_open() && !self.calls.has_fallback(), "calls enter the code");
         self.code.clear();

@@ -1,30 +1,30 @@
-//! When a function tiers up, and whether somebody compiles it for that.
+//! The tier-up state of a function: its budget, and whether it is being compiled.
 //!
-//! In: how often it was called and went around loops, which its [`Budget`] counts down; what became of compilations. Out: whether
-//! it is time for the next tier, and whether anybody may compile for that.
+//! In: calls and loop iterations, which decrement the [`Budget`], and the results of compilations. Out: whether it is time for
+//! the next tier, and whether the function may be compiled for it.
 //!
-//! | [`Tiering`]               | What happens                                      | Next         |
+//! | [`Tiering`]               | Event                                             | Next         |
 //! |---------------------------|---------------------------------------------------|--------------|
-//! | `Idle`                    | the compiler's thread takes a request             | `InProgress` |
-//! | `InProgress`              | its answer comes, or the process has lost it      | `Idle`       |
+//! | `Idle`                    | the worker thread takes a request                 | `InProgress` |
+//! | `InProgress`              | its result comes, or a fork has lost the thread   | `Idle`       |
 //! | `Idle`, `InProgress`      | the function could not be compiled, or is removed | `Disabled`   |
-//! | any                       | all code is thrown away                           | `Idle`       |
+//! | any                       | all code is discarded                             | `Idle`       |
 //!
-//! Compiling at once, on the engine's thread, leaves the state as it is unless it fails.
+//! A compilation on the engine's thread leaves the state as it is unless it fails.
 
 use crate::Error;
 use crate::engine::tiers::{Tier, Tiers};
 use std::cell::Cell;
 
-/// How many calls and times around loops are left. A number that the interpreter and baseline code count down where it is.
+/// How many calls and loop iterations are left before tier-up. The interpreter and baseline code decrement it in place.
 #[derive(Debug)]
 pub(crate) struct Budget(Cell<i32>);
 
 impl Budget {
-    /// As much as there can be: where that is set, nobody waits for its end.
+    /// The largest number, which stands for no limit.
     const ENDLESS: i32 = i32::MAX;
 
-    /// So much; without end if nothing is said.
+    /// Makes a budget of this amount; `None` stands for no limit.
     pub(crate) fn new(amount: Option<i32>) -> Budget {
         Budget(Cell::new(amount.unwrap_or(Budget::ENDLESS)))
     }
@@ -33,7 +33,7 @@ impl Budget {
         self.0.set(amount.unwrap_or(Budget::ENDLESS));
     }
 
-    /// What counts it down.
+    /// The number itself, for code that decrements it.
     #[inline(always)]
     pub(crate) fn counter(&self) -> &Cell<i32> {
         &self.0
@@ -54,7 +54,7 @@ impl Budget {
         self.left() < 0
     }
 
-    /// Takes so much, if there is an end.
+    /// Subtracts an amount, unless the budget is endless.
     #[inline(always)]
     pub(crate) fn take(&self, amount: i32) {
         if !self.is_endless() {
@@ -62,7 +62,7 @@ impl Budget {
         }
     }
 
-    /// Leaves no more than this, if there is an end.
+    /// Reduces the budget to at most this amount, unless it is endless.
     pub(crate) fn shorten(&self, most: i32) {
         if !self.is_endless() {
             self.0.set(self.left().min(most));
@@ -70,27 +70,27 @@ impl Budget {
     }
 }
 
-/// Whether somebody compiles a function for a higher tier. The module's head has the transitions.
+/// Whether a function is being compiled for a higher tier. The module's head has the transitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Tiering {
-    /// Nobody does, and whoever finds it hot may.
+    /// It is not, and may be compiled when it is hot.
     Idle,
-    /// The compiler's thread was asked to.
+    /// The worker thread has a request for it.
     InProgress,
-    /// Nobody is to try.
+    /// It is not, and is not to be compiled any more.
     Disabled,
 }
 
-/// How far a function is on its way to the next tier.
+/// The progress of a function toward the next tier.
 #[derive(Debug)]
 pub(crate) struct TierState {
-    /// What is left before it tiers up.
+    /// The calls and loop iterations that are left before it tiers up.
     pub(crate) budget: Budget,
     tiering: Cell<Tiering>,
 }
 
 impl TierState {
-    /// Of a function without code.
+    /// The state of a function without code.
     pub(crate) fn new(tiers: &Tiers) -> TierState {
         let budget = Budget::new(tiers.threshold(Tier::Interpreter));
         TierState { budget, tiering: Cell::new(Tiering::Idle) }
@@ -104,32 +104,32 @@ impl TierState {
         self.tiering.get() == Tiering::InProgress
     }
 
-    /// The compiler's thread has taken a request.
+    /// Records that the worker thread has taken a request.
     pub(crate) fn begin(&self) {
         debug_assert_eq!(self.tiering.get(), Tiering::Idle);
         self.tiering.set(Tiering::InProgress);
     }
 
-    /// Nobody waits for the compiler's thread any more.
+    /// Records that no request is pending any more.
     pub(crate) fn end(&self) {
         if self.is_in_progress() {
             self.tiering.set(Tiering::Idle);
         }
     }
 
-    /// The function was compiled, or could not be. What failed will fail again, unless there was too little stack left.
+    /// Records the result of a compilation. A compilation that failed would fail again, unless too little stack was left for it.
     pub(crate) fn compiled(&self, result: Result<(), Error>) {
         if result.is_err_and(|error| error != Error::StackOverflow) {
             self.disable();
         }
     }
 
-    /// Nobody is to compile the function.
+    /// Prevents compilation of the function.
     pub(crate) fn disable(&self) {
         self.tiering.set(Tiering::Disabled);
     }
 
-    /// All code was thrown away.
+    /// Called when all code was discarded.
     pub(crate) fn reset(&self, tiers: &Tiers) {
         self.tiering.set(Tiering::Idle);
         self.budget.set(tiers.threshold(Tier::Interpreter));
@@ -149,7 +149,7 @@ mod tests {
         assert!(!tier.is_in_progress());
         tier.begin();
         tier.disable();
-        // An answer that comes late changes nothing.
+        // A late result changes nothing.
         tier.end();
         assert!(tier.is_disabled());
         tier.reset(&Tiers::default());
