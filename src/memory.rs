@@ -1,13 +1,13 @@
-//! Memory whose end is guarded: address space of which a part can be touched, and the rest faults.
+//! Guarded memory: reserved address space of which only a part is accessible, while accesses to the rest fault.
 //!
-//! What [`Builder::guards`](crate::Builder::guards) relies on: where an access that would be out of bounds lies in such memory
-//! behind what is accessible, it faults.
+//! [`Builder::guards`](crate::Builder::guards) relies on memory of this kind: an access out of bounds must hit the inaccessible
+//! part, so that it faults.
 
 use std::io::{Error, ErrorKind, Result};
 use std::ptr::NonNull;
 
-/// Address space that is this one's alone. A part at its start can be read and written, and is zero at first; all
-/// else faults. The part can grow in place.
+/// A reservation of address space. The part at its start is accessible and initially zero; accesses to the rest fault.
+/// The accessible part can grow in place.
 ///
 /// ```
 /// use azulejo::memory::Reserved;
@@ -31,16 +31,16 @@ pub struct Reserved {
     size: usize,
 }
 
-// SAFETY: it is memory; who touches it sees to it that others do not at the same time.
+// SAFETY: the value only owns memory; code that accesses this memory by its address must prevent data races.
 unsafe impl Send for Reserved {}
-// SAFETY: as above; nothing changes by a shared reference.
+// SAFETY: as above; no method changes anything by a shared reference.
 unsafe impl Sync for Reserved {}
 
 impl Reserved {
-    /// Reserves so many bytes of addresses, of which the first can be touched. Both are multiples of [`page_size`]. Fails if the
-    /// system does not have as much, or does not let programs do that.
+    /// Reserves `size` bytes of address space, and makes the first `accessible` bytes accessible. Both must be multiples of
+    /// [`page_size`]. Fails if the system has too little memory or address space, or does not support this.
     ///
-    /// Little memory is used for addresses alone: several times 8 GiB can be reserved, if the system does not limit it.
+    /// A reservation alone takes little memory: several reservations of 8 GiB are possible, unless the system limits them.
     ///
     /// ```
     /// use azulejo::memory::{Reserved, page_size};
@@ -60,7 +60,7 @@ impl Reserved {
         Ok(reserved)
     }
 
-    /// Where it starts.
+    /// Returns the start address.
     ///
     /// ```
     /// # if cfg!(unix) {
@@ -74,7 +74,7 @@ impl Reserved {
         self.start.as_ptr()
     }
 
-    /// How many bytes can be touched.
+    /// Returns how many bytes are accessible.
     ///
     /// ```
     /// # if cfg!(unix) {
@@ -87,7 +87,7 @@ impl Reserved {
         self.accessible
     }
 
-    /// How many bytes of addresses are reserved.
+    /// Returns how many bytes of address space are reserved.
     ///
     /// ```
     /// # if cfg!(unix) {
@@ -100,8 +100,9 @@ impl Reserved {
         self.size
     }
 
-    /// Lets more be touched: so many bytes in all, a multiple of [`page_size`]. What there was stays as it is, and where. Fails
-    /// if that is more than what is reserved, or less than what can be touched, or if the system has no memory left.
+    /// Grows the accessible part to `accessible` bytes in all, which must be a multiple of [`page_size`]. Existing contents keep
+    /// their values and addresses. Fails if this is more than the reserved size, or less than what is accessible already, or if
+    /// the system has no memory left.
     ///
     /// ```
     /// # if cfg!(unix) {
@@ -118,7 +119,7 @@ impl Reserved {
             return Err(Error::new(ErrorKind::InvalidInput, problem));
         }
         if accessible > self.accessible {
-            // SAFETY: the pages are this one's, and nobody could touch them.
+            // SAFETY: the pages belong to this reservation, and were inaccessible until now.
             unsafe { system::allow(self.start.add(self.accessible), accessible - self.accessible)? };
             self.accessible = accessible;
         }
@@ -128,12 +129,12 @@ impl Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        // SAFETY: it was reserved with this size, and is nobody else's.
+        // SAFETY: the pages were reserved with this size, and belong to this reservation only.
         unsafe { system::release(self.start, self.size) };
     }
 }
 
-/// What the sizes of reserved memory are multiples of.
+/// Returns the size of a page in bytes, of which all sizes of reserved memory are multiples.
 ///
 /// ```
 /// assert!(azulejo::memory::page_size().is_power_of_two());
@@ -148,7 +149,7 @@ mod system {
     use std::io::{Error, Result};
     use std::ptr::NonNull;
 
-    /// Addresses alone are not counted as memory.
+    /// Reserved address space does not count as committed memory.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     const NOT_COUNTED: libc::c_int = libc::MAP_NORESERVE;
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -156,7 +157,7 @@ mod system {
 
     pub(super) fn reserve(size: usize) -> Result<NonNull<u8>> {
         let flags = MAP_PRIVATE | MAP_ANON | NOT_COUNTED;
-        // SAFETY: a new mapping, wherever the system likes.
+        // SAFETY: this is a new mapping, at an address that the system chooses.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), size, PROT_NONE, flags, -1, 0) };
         if start == MAP_FAILED {
             return Err(Error::last_os_error());
@@ -166,7 +167,7 @@ mod system {
 
     /// # Safety
     ///
-    /// The pages must have been reserved, and be nobody else's.
+    /// The pages must be part of a reservation that belongs to the caller.
     pub(super) unsafe fn allow(start: NonNull<u8>, len: usize) -> Result<()> {
         // SAFETY: as the caller promises.
         match unsafe { libc::mprotect(start.as_ptr().cast(), len, PROT_READ | PROT_WRITE) } {
@@ -177,14 +178,14 @@ mod system {
 
     /// # Safety
     ///
-    /// This must have been reserved with this size, and nobody may touch it any more.
+    /// `start` must be a reservation of this size, which must not be accessed any more.
     pub(super) unsafe fn release(start: NonNull<u8>, size: usize) {
         // SAFETY: as the caller promises.
         unsafe { libc::munmap(start.as_ptr().cast(), size) };
     }
 
     pub(super) fn page_size() -> usize {
-        // SAFETY: it changes nothing.
+        // SAFETY: the call only returns a number.
         unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
     }
 }
@@ -221,13 +222,13 @@ mod tests {
         assert_eq!(kind(Reserved::new(page, page + 1)), ErrorKind::InvalidInput);
         assert_eq!(kind(Reserved::new(page - 1, page)), ErrorKind::InvalidInput);
         assert_eq!(kind(Reserved::new(2 * page, page)), ErrorKind::InvalidInput);
-        // More than any machine can name.
+        // More than the address space of any machine.
         assert!(Reserved::new(0, 1 << 60).is_err());
         let mut memory = Reserved::new(page, 4 * page).expect("there is room");
         assert!(memory.grow(0).is_err() && memory.grow(5 * page).is_err());
         assert_eq!((memory.accessible(), memory.size()), (page, 4 * page));
         memory.grow(4 * page).expect("there is room");
-        // SAFETY: it can be touched, and is nobody else's.
+        // SAFETY: the memory is accessible, and nothing else refers to it.
         let bytes = unsafe { std::slice::from_raw_parts_mut(memory.start(), 4 * page) };
         assert!(bytes.iter().all(|byte| *byte == 0));
         bytes.fill(1);

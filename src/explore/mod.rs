@@ -1,16 +1,16 @@
-//! A page to look through: what the compilers make of a function, from its bytecode to its machine code.
+//! The explorer: an interactive page that shows the stages of a function's compilation, from bytecode to machine code.
 //!
-//! In: a trace, the text that [`Engine::stages`](crate::Engine::stages) gives and that logs are written in. Out: one
-//! HTML page with everything in it, which any browser shows without a network.
+//! In: a trace, the text that [`Engine::stages`](crate::Engine::stages) returns and that logs consist of. Out: one
+//! self-contained HTML page, which any browser shows without a network.
 //!
-//! The page reads the trace by itself, and takes every link between bytecode, nodes, tiles, live ranges and machine
-//! code off the text. So whatever holds of the text holds of the page, and an old log can be looked at as well.
+//! A script in the page parses the trace, and derives from the text every link between bytecode, nodes, tiles, live ranges
+//! and machine code. So the page shows exactly what the text says, and old logs can be viewed as well.
 
-/// What is between a page's parts, and where they go.
+/// The page without its parts, with a marker for each of them.
 const PAGE: &str = include_str!("page.html");
 
-/// A page that shows a trace: what [`Engine::stages`](crate::Engine::stages) gives, a log's file, or several of these
-/// one behind the other.
+/// Makes a page that shows a trace: the text that [`Engine::stages`](crate::Engine::stages) returns, the contents of a log
+/// file, or several of these concatenated.
 ///
 /// ```
 /// # use azulejo::prelude::*;
@@ -53,7 +53,7 @@ pub fn page(title: &str, trace: &str) -> String {
     let mut page =
         String::with_capacity(PAGE.len() + parts.iter().map(|(_, part)| part.len()).sum::<usize>());
     let mut rest = PAGE;
-    // Each part is looked for behind the one before, so nothing in a part is taken for a place.
+    // Each marker is searched for after the previous marker, so no text within a part is taken for one.
     for (place, part) in parts {
         let (before, after) =
             rest.split_once(place).expect("the page has a place for each part, in this order");
@@ -65,13 +65,13 @@ pub fn page(title: &str, trace: &str) -> String {
     page
 }
 
-/// Text as HTML shows it.
+/// Escapes text for HTML.
 fn text(plain: &str) -> String {
     plain.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Text within a `script` element, where nothing is decoded, and only what looks like such an element's beginning or end, or
-/// a comment's, must not stand. The page reads `\x3c` as `<` and `\x5c` as `\`; neither is there for another reason.
+/// Escapes text for a `script` element. HTML decodes nothing in it, but text that looks like the start or end of a `script`
+/// element or of a comment must not occur. The page reads `\x3c` as `<` and `\x5c` as `\`; neither occurs for another reason.
 fn raw(trace: &str) -> String {
     let mut out = String::with_capacity(trace.len());
     for (at, char) in trace.char_indices() {

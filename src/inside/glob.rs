@@ -1,10 +1,10 @@
-//! Names chosen by a pattern with `*` and `?`.
+//! Selection of names by a pattern with `*` and `?`.
 
-/// Whether all of a name is like the pattern: `*` is any text, `?` any character, all others are themselves.
+/// Whether a pattern matches all of a name: `*` matches any text, `?` any character, and each other character itself.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
-    // Where to go on if what follows the last star does not fit.
+    // The positions at which to retry if the pattern after the last star does not match.
     let mut again: Option<(usize, usize)> = None;
     while n < name.len() {
         match pattern.get(p) {

@@ -1,7 +1,7 @@
-//! Limits on what is compiled, by which a fault is found: which function, and which step of the compiler.
+//! Limits on compilation, to locate a fault by bisection: the function, and the step of the compiler.
 //!
-//! In: a builder's wish, or the environment's. Out: whether a function may be compiled, and how many steps that may take. What
-//! is compiled is right under any limit, so a program that fails with one more function or step shows which is at fault.
+//! In: limits from the builder or the environment. Out: whether a function may be compiled, and how many steps that may take.
+//! Compiled code is correct under any limit. So if a program fails with one more function or step, that one is at fault.
 
 use super::{Form, asked, one_line};
 use azulejo_core::error::Error;
@@ -12,7 +12,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// How much may be compiled: [`crate::Builder::limits`].
+/// Limits on compilation, to locate a fault of the compiler. See [`Builder::limits`](crate::Builder::limits).
 ///
 /// ```
 /// # use azulejo::prelude::*;
@@ -33,12 +33,12 @@ use std::sync::{Arc, OnceLock};
 pub struct Limits {
     functions: u64,
     steps: Steps,
-    /// How many functions were compiled, by all who share these limits.
+    /// How many functions were compiled by all engines that share these limits.
     count: Arc<AtomicU64>,
     report: Option<Arc<File>>,
 }
 
-/// What is no limit.
+/// The error for text that is not a limit.
 ///
 /// ```
 /// use azulejo::Limits;
@@ -60,10 +60,9 @@ impl fmt::Display for BadLimit {
 impl std::error::Error for BadLimit {}
 
 impl Limits {
-    /// Limits by name, with commas between. `functions=N` is how many functions are compiled, each time that one is compiled
-    /// for any tier counting for itself; the others stay as they are. `rewrite=N`, `forward=N`, `place=N`, `tile=N` and
-    /// `allocate=N` are how many steps these passes take for a function that they could leave out: with `functions` for the
-    /// last one, without it for each.
+    /// Parses limits, separated by commas. `functions=N` allows `N` compilations; later ones do not happen. Compilations of the
+    /// same function, for other tiers or again, count separately. `rewrite=N`, `forward=N`, `place=N`, `tile=N` and
+    /// `allocate=N` allow `N` optional steps in a pass: in the last compilation if `functions` is given, otherwise in each.
     ///
     /// ```
     /// # use azulejo::Limits;
@@ -86,7 +85,8 @@ impl Limits {
         Ok(limits)
     }
 
-    /// What the environment asks for: `JIT_LIMIT` as above, and `JIT_LIMIT_REPORT`, a file to which each compilation is added.
+    /// The limits of the environment: `JIT_LIMIT` has the text for [`of`](Limits::of), and `JIT_LIMIT_REPORT` names a file to
+    /// which a line is added for each compilation.
     pub(super) fn of_environment() -> Option<&'static Limits> {
         static LIMITS: OnceLock<Option<Limits>> = OnceLock::new();
         LIMITS
@@ -103,7 +103,7 @@ impl Limits {
             .as_ref()
     }
 
-    /// Asks whether one more function may be compiled.
+    /// Counts a compilation; an error if it is not allowed.
     pub(super) fn admit(&self, name: &str, form: Form) -> Result<Admitted<'_>, Error> {
         let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         if number > self.functions {
@@ -115,7 +115,7 @@ impl Limits {
     }
 }
 
-/// A function that may be compiled.
+/// A compilation that the limits allow.
 #[derive(Debug)]
 pub(super) struct Admitted<'a> {
     limits: &'a Limits,
@@ -123,19 +123,20 @@ pub(super) struct Admitted<'a> {
 }
 
 impl Admitted<'_> {
-    /// How many steps that may take.
+    /// How many optional steps it may take.
     pub(super) fn steps(&self) -> Steps {
         let Limits { functions, steps, .. } = self.limits;
         if *functions == u64::MAX || self.number == *functions { *steps } else { Steps::default() }
     }
 
-    /// Notes how many it took.
+    /// Reports how many optional steps it took.
     pub(super) fn took(&self, steps: [u64; Steps::PASSES.len()]) {
         let counts = std::iter::zip(Steps::PASSES, steps).map(|(pass, taken)| format!("{pass}={taken}"));
         self.report(&format!("took {}", counts.collect::<Vec<_>>().join(" ")));
     }
 
-    /// Adds a line that starts with the function's number. It is written at once: the program may end any time.
+    /// Adds a line to the report, which starts with the compilation's number. It is written at once, because the program may
+    /// crash at any time.
     fn report(&self, line: &str) {
         if let Some(mut file) = self.limits.report.as_deref() {
             let _ = file.write_all(format!("{} {}\n", self.number, one_line(line)).as_bytes());

@@ -1,10 +1,10 @@
-//! A function's machine code beside its bytecode.
+//! Listings of a function's machine code with its bytecode.
 
 use super::machine::{self, Machine};
 use std::fmt;
 
-/// A function's machine code with the bytecode that each piece came from. Printed, it is one line a piece: the
-/// offset, the bytes and the bytecode; with the feature `disasm` one line an instruction.
+/// A function's machine code, with the bytecode that each piece came from. It prints as one line for each piece, with the
+/// offset, the bytes and the bytecode; with the feature `disasm`, as one line for each instruction.
 ///
 /// ```
 #[doc = include_str!("../engine/doubling.txt")]
@@ -18,7 +18,7 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Listing {
-    /// Where the code runs.
+    /// The address at which the code runs.
     pub(crate) address: usize,
     pub(crate) bytes: Vec<u8>,
     pub(crate) map: Vec<(u32, u32)>,
@@ -26,7 +26,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// The bytes.
+    /// Returns the bytes of the machine code.
     ///
     /// ```
     #[doc = include_str!("../engine/doubling.txt")]
@@ -51,7 +51,7 @@ impl fmt::Display for Listing {
             let origin = origin(&self.map, line.at).copied();
             let is_other = origin != last;
             last = origin;
-            // A bytecode is named where a piece of another one ends.
+            // A bytecode is named only on its first line.
             let note = origin.filter(|_| is_other);
             let note = note.map(|at| format!("; {at}: {}", self.bytecode[at as usize])).unwrap_or_default();
             let text = if line.text.is_empty() { line.hex() } else { line.text };
@@ -61,7 +61,7 @@ impl fmt::Display for Listing {
     }
 }
 
-/// What the last piece belongs to that starts at or before an offset.
+/// The origin of the last piece that starts at or before an offset.
 pub(crate) fn origin<T>(map: &[(u32, T)], offset: u32) -> Option<&T> {
     let next = map.partition_point(|(start, _)| *start <= offset);
     Some(&map[next.checked_sub(1)?].1)

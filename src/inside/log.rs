@@ -1,7 +1,7 @@
-//! What is written down of each function that is compiled, and where.
+//! Logs of compilations.
 //!
-//! In: a builder's wish, or the environment's. Out: files, or text on the standard error stream. What cannot be written is
-//! not: a program does not fail for its log.
+//! In: a log from the builder or the environment, and the trace of each compilation. Out: files, or text on the standard error
+//! stream. Errors of writing are ignored: a program must not fail because of its log.
 
 use super::trace::{Selection, Trace, selectable};
 use super::{asked, glob};
@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What is written down of each function that is compiled: [`crate::Builder::log`].
+/// Selects the stages and functions that are logged, and the destination. See [`Builder::log`](crate::Builder::log).
 ///
 /// ```
 /// # use azulejo::prelude::*;
@@ -38,7 +38,7 @@ pub struct Log {
     directory: Option<PathBuf>,
 }
 
-/// There is no such stage.
+/// The error for a name that is not a stage.
 ///
 /// ```
 /// use azulejo::Log;
@@ -64,7 +64,7 @@ impl fmt::Display for UnknownStage {
 impl std::error::Error for UnknownStage {}
 
 impl Log {
-    /// All stages of all functions, on the standard error stream.
+    /// Logs all stages of all functions, on the standard error stream.
     ///
     /// ```
     /// # use azulejo::Log;
@@ -74,8 +74,8 @@ impl Log {
         Log { selection: Selection::ALL, functions: "*".into(), directory: None }
     }
 
-    /// Some stages, by their names with commas between: `bytecode build represent rewrite forward dead place tile
-    /// live allocate emit`, or `all`.
+    /// Logs the named stages of all functions, on the standard error stream. The names are separated by commas; they are
+    /// `bytecode build represent rewrite forward dead place tile live allocate emit`, and `all` for all of them.
     ///
     /// ```
     /// # use azulejo::Log;
@@ -95,7 +95,7 @@ impl Log {
         Ok(Log { selection, ..Log::all() })
     }
 
-    /// Only of functions whose names are like this: `*` is any text, `?` any character.
+    /// Logs only functions whose names match this pattern: `*` matches any text, `?` any character.
     ///
     /// ```
     /// # use azulejo::Log;
@@ -106,8 +106,8 @@ impl Log {
         self
     }
 
-    /// Into a file for each compilation in this directory, which is made if it is not there; and for each graph another one
-    /// for Graphviz. The files are numbered in the order in which the process compiles.
+    /// Logs to this directory, which is created if necessary: one file for each compilation, and for each graph another file
+    /// for Graphviz. The files are numbered in the order of the process's compilations.
     ///
     /// ```
     /// # use azulejo::Log;
@@ -118,9 +118,9 @@ impl Log {
         self
     }
 
-    /// What the environment asks for: `JIT_LOG` names the stages, `JIT_LOG_FN` the functions, `JIT_LOG_DIR` the directory.
+    /// The log of the environment: `JIT_LOG` names the stages, `JIT_LOG_FN` the functions, `JIT_LOG_DIR` the directory.
     pub(crate) fn of_environment() -> Option<&'static Log> {
-        // Threads do not wait for each other here: a child of the process may lack the one that it would have to wait for.
+        // Initialization must not block: after a fork, the thread that a child would wait for may not exist.
         static LOG: OnceBox<Option<Log>> = OnceBox::new();
         let ask = || {
             std::env::var_os("JIT_LOG").filter(|stages| !stages.is_empty())?;
@@ -137,7 +137,7 @@ impl Log {
         LOG.get_or_init(|| Box::new(ask())).as_ref()
     }
 
-    /// Starts the log of a function, if that is wanted.
+    /// Starts the trace of a function, if its name is selected.
     pub(crate) fn start<B: fmt::Debug>(&self, name: &str, head: String, code: &[B]) -> Option<Trace> {
         if !glob::matches(&self.functions, name) {
             return None;
@@ -147,10 +147,10 @@ impl Log {
         Some(trace)
     }
 
-    /// Writes it.
+    /// Writes a trace.
     pub(crate) fn write(&self, name: &str, kind: &str, trace: &Trace) {
         let Some(directory) = &self.directory else {
-            // One write, which other threads' do not get into.
+            // A single write, so that the output of other threads does not interleave with it.
             let _ = std::io::stderr().write_all(format!("{}\n", trace.text).as_bytes());
             return;
         };

@@ -1,15 +1,15 @@
 //! Machine code as lines of text.
 //!
-//! In: bytes, and where pieces start that are told apart. Out: a [`Line`] for each instruction, or for each piece if there
-//! is no disassembler.
+//! In: bytes, and the offsets at which pieces start. Out: a [`Line`] for each instruction, or for each piece if there is no
+//! disassembler.
 
-/// Some bytes and what they say.
+/// The bytes of an instruction or piece, with their disassembly.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Line {
-    /// Where they are in the code.
+    /// Their offset in the code.
     pub(crate) at: u32,
     pub(crate) bytes: Vec<u8>,
-    /// Empty if nobody can tell.
+    /// The disassembly; empty if there is no disassembler.
     pub(crate) text: String,
 }
 
@@ -20,19 +20,19 @@ impl Line {
     }
 }
 
-/// Code, and what is known of it.
+/// Code, with the addresses that the disassembler needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Machine<'a> {
     pub(crate) code: &'a [u8],
-    /// Where it runs, if it is there already.
+    /// The address at which the code runs; zero if it has not been installed.
     #[cfg_attr(not(feature = "disasm"), expect(dead_code, reason = "bytes are shown as they are"))]
     pub(crate) address: u64,
-    /// Where four bytes will hold the distance from behind them to an address.
+    /// The offsets of four-byte fields that will hold distances to addresses, counted from the end of the field.
     #[cfg_attr(not(feature = "disasm"), expect(dead_code, reason = "bytes are shown as they are"))]
     pub(crate) addresses: &'a [(u32, u64)],
 }
 
-/// Takes code apart. Jumps are shown by where they lead in the code, calls by whom they call.
+/// Disassembles code. Jumps are shown with the offset of their target, calls with the address of their callee.
 #[cfg(feature = "disasm")]
 pub(crate) fn lines(machine: Machine<'_>, _: impl Iterator<Item = u32>) -> Vec<Line> {
     use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, NasmFormatter};
@@ -69,7 +69,7 @@ pub(crate) fn lines(machine: Machine<'_>, _: impl Iterator<Item = u32>) -> Vec<L
     lines
 }
 
-/// A line for each piece.
+/// Makes a line for each piece.
 #[cfg(not(feature = "disasm"))]
 pub(crate) fn lines(machine: Machine<'_>, pieces: impl Iterator<Item = u32>) -> Vec<Line> {
     let Machine { code, .. } = machine;

@@ -1,7 +1,7 @@
-//! What people see of compilations: logs, listings, statistics, limits by which a fault is found.
+//! Observation of compilations: logs, listings, statistics, and the limits for bisecting faults.
 //!
-//! In: each compilation, from the engine and from the thread that compiles for it. Out: a [`Watch`] that goes with it as
-//! the compiler's observer. Where nobody wants to see anything, nothing is looked at.
+//! In: each compilation, from the engine and from its worker thread. Out: a [`Watch`], which accompanies the compilation as the
+//! compiler's observer. If nothing is to be observed, no text is made.
 
 mod glob;
 mod limits;
@@ -31,7 +31,7 @@ use limits::Admitted;
 use statistics::Times;
 use std::fmt::{self, Debug};
 
-/// What is compiled, and as what.
+/// A function that is compiled, and the form in which it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject<'a, B> {
     pub(crate) name: &'a str,
@@ -43,9 +43,9 @@ pub(crate) struct Subject<'a, B> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
     Baseline,
-    /// By the optimizer, for starting at a bytecode.
+    /// By the optimizer, to start at this bytecode.
     Optimizer(u32),
-    /// By the optimizer, for calls of other functions with so many arguments.
+    /// By the optimizer, for calls from other functions with this number of arguments.
     CallEntry(u32),
 }
 
@@ -60,10 +60,10 @@ impl fmt::Display for Form {
     }
 }
 
-/// What has a name and bytecode.
+/// A function with a name and bytecode, whatever its bytecode's type.
 pub(crate) trait Named {
     fn name(&self) -> &str;
-    /// The bytecode, a line each.
+    /// The text of the bytecode, one line for each.
     fn source(&self) -> String;
 }
 
@@ -78,28 +78,28 @@ impl<B: Debug> Named for Subject<'_, B> {
 }
 
 impl<B: Debug> Subject<'_, B> {
-    /// What is known of it before it is compiled.
+    /// Starts the record of its compilation.
     fn record(&self) -> Record {
         Record { form: self.form, bytecodes: self.code.len(), bytes: None, times: None }
     }
 
-    /// What a trace starts with.
+    /// The first lines of its trace.
     fn head(&self) -> String {
         format!("function {}\ntier {}\n", one_line(self.name), self.form)
     }
 }
 
-/// What an engine and its thread share.
+/// The choices of what to observe, shared by an engine and its worker.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inside {
     log: Option<Log>,
     limits: Option<Limits>,
-    /// Whether time is taken.
+    /// Whether times are measured.
     times: bool,
 }
 
 impl Inside {
-    /// From the builder's choices; where it made none, from the environment.
+    /// Takes the builder's choices, and the environment's where the builder made none.
     pub(crate) fn new(log: Option<Log>, limits: Option<Limits>, times: bool) -> Inside {
         Inside {
             log: log.or_else(|| Log::of_environment().cloned()),
@@ -108,12 +108,12 @@ impl Inside {
         }
     }
 
-    /// Whether what is compiled is limited, or its steps are counted.
+    /// Whether compilation is limited, or its steps are reported.
     pub(crate) fn has_limits(&self) -> bool {
         self.limits.is_some()
     }
 
-    /// Starts to watch a compilation, if it may be.
+    /// Starts the watch of a compilation; an error if the limits do not allow it.
     pub(crate) fn watch<'a, B: Debug>(&'a self, subject: &'a Subject<'a, B>) -> Result<Watch<'a>, Error> {
         let admit = |limits: &'a Limits| limits.admit(subject.name, subject.form);
         let admitted = self.limits.as_ref().map(admit).transpose()?;
@@ -126,7 +126,7 @@ impl Inside {
     }
 }
 
-/// Goes with a compilation, and sees each stage.
+/// Accompanies a compilation, and observes each stage.
 pub(crate) struct Watch<'a> {
     subject: &'a dyn Named,
     record: Record,
@@ -135,24 +135,24 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// One that keeps everything, for who looks at a function without using its code.
+    /// Makes a watch that keeps the text of all stages, for a compilation whose code is not used.
     pub(crate) fn all<B: Debug>(subject: &'a Subject<'a, B>) -> Watch<'a> {
         let trace = Trace::new(subject.head(), subject.code, Selection::ALL);
         let logged = Logged { log: None, trace };
         Watch { subject, record: subject.record(), logged: Some(logged), admitted: None }
     }
 
-    /// What is compiled.
+    /// The function that is compiled.
     pub(crate) fn subject(&self) -> &'a dyn Named {
         self.subject
     }
 
-    /// How many steps the compilation may take.
+    /// How many optional steps the compilation may take.
     pub(crate) fn steps(&self) -> Steps {
         self.admitted.as_ref().map_or(Steps::default(), Admitted::steps)
     }
 
-    /// Hears how many steps it took, and how many bytes of code came of it, if any did.
+    /// Records the end of the compilation: how many steps it took, and the size of its code in bytes, if it succeeded.
     pub(crate) fn finish(&mut self, steps: [u64; Steps::PASSES.len()], bytes: Option<usize>) {
         self.record.bytes = bytes;
         if let Some(times) = &mut self.record.times {
@@ -163,27 +163,27 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// What is known of it afterwards.
+    /// The record of the compilation.
     pub(crate) fn record(&self) -> &Record {
         &self.record
     }
 
-    /// What is being written down, if anything is.
+    /// The trace, if one is being written.
     pub(crate) fn trace(&mut self) -> Option<&mut Trace> {
         self.logged.as_mut().map(|logged| &mut logged.trace)
     }
 
-    /// What was written down.
+    /// The text of the trace.
     pub(crate) fn into_text(mut self) -> String {
         self.trace().map(|trace| std::mem::take(&mut trace.text)).unwrap_or_default()
     }
 
-    /// A part of the compilation has ended: notes the time, and writes down what came of it.
+    /// Records the end of a part of the compilation: the time that it took, and its result as text.
     fn see(&mut self, part: &str, write: impl FnOnce(&mut Trace)) {
         if let Some(times) = &mut self.record.times {
             times.end(part);
         }
-        // What becomes of an opcode's template is seen in the functions of the optimizer.
+        // The stages of stencils are not logged. The logs of the optimizer's functions show how templates are compiled.
         if let Some(logged) = self.logged.as_mut().filter(|_| self.record.form != Form::Baseline) {
             write(&mut logged.trace);
             if let Some(times) = &mut self.record.times {
@@ -195,7 +195,7 @@ impl<'a> Watch<'a> {
 
 impl Observer for Watch<'_> {
     fn graph(&mut self, pass: &'static str, graph: &Graph) {
-        // A stencil's graph is built by another name.
+        // The pass that builds a stencil's graph has a name of its own.
         let part = if pass == "stencil" { "build" } else { pass };
         self.see(part, |trace| trace.graph(pass, graph));
     }
@@ -225,14 +225,14 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// What is written down, and the log that it is for, if it is for one.
+/// A trace, and the log that it is written to, if any.
 #[derive(Debug)]
 struct Logged<'a> {
     log: Option<&'a Log>,
     trace: Trace,
 }
 
-/// A log is written at the end, also where a judge panics: then it ends with the stage before.
+/// Writes the log. This also happens when a judge panics; the log then ends with the stage before.
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
         if let Some(Logged { log: Some(log), trace }) = &self.logged {
@@ -241,12 +241,12 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// Text without what would end its line.
+/// Text with control characters, such as line breaks, replaced by spaces.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// What a variable of the environment asks for. One that cannot be read is told of, and asks for nothing.
+/// Parses an environment variable. If that fails, the error is printed, and the variable is ignored.
 fn asked<T, E: fmt::Display>(variable: &str, read: impl FnOnce(&str) -> Result<T, E>) -> Option<T> {
     let text = std::env::var(variable).unwrap_or_default();
     read(&text).inspect_err(|error| eprintln!("{variable}: {error}")).ok()

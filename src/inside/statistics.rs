@@ -1,6 +1,7 @@
-//! What an engine has compiled, how long that took, and why compiled code was left.
+//! Statistics of an engine: its compilations, the time that they took, and the causes of exits from compiled code.
 //!
-//! In: a [`Record`] of each compilation, each exit. Out: [`Statistics`], which print as tables. Only the engine's thread counts.
+//! In: a [`Record`] of each compilation, and each exit. Out: [`Statistics`], which print as tables. Only the engine's thread
+//! counts.
 
 use super::Form;
 use azulejo_core::pass::STAGES;
@@ -8,14 +9,14 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// The parts of a compilation that take time: the stages, and then putting the code where it runs.
+/// The number of timed parts of a compilation: the stages, followed by the installation of the code.
 const N_PARTS: usize = STAGES.len() + 1;
 
 fn parts() -> impl Iterator<Item = &'static str> {
     STAGES.into_iter().chain(["install"])
 }
 
-/// What an engine has done so far: [`crate::Engine::stats`].
+/// Statistics of an engine. See [`Engine::stats`](crate::Engine::stats).
 ///
 /// ```
 /// # use azulejo::prelude::*;
@@ -37,40 +38,40 @@ fn parts() -> impl Iterator<Item = &'static str> {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// How many functions were defined.
+    /// How many functions the engine has. Removed functions do not count.
     pub functions: usize,
-    /// How many of them start in the interpreter when they are called now.
+    /// How many functions start in the interpreter when they are called.
     pub in_interpreter: usize,
-    /// How many start in baseline code.
+    /// How many functions start in baseline code when they are called.
     pub in_baseline: usize,
-    /// How many start in code of the optimizer.
+    /// How many functions start in the optimizer's code when they are called.
     pub in_optimizer: usize,
-    /// What the baseline compiler made.
+    /// The compilations of the baseline compiler.
     pub baseline: Compilations,
-    /// What the optimizer made for calls from outside, and for going on in the middle of a function.
+    /// The optimizer's compilations for calls from outside, and for resuming in the middle of a function.
     pub optimizer: Compilations,
-    /// What the optimizer made for calls of other functions of bytecode.
+    /// The optimizer's compilations for calls from other functions of bytecode.
     pub optimizer_for_calls: Compilations,
-    /// How long each pass took, in the order of the passes, and at last putting code where it runs, if times are taken
-    /// ([`crate::Builder::times`]). The baseline's stencils are among them.
+    /// The time of each pass, in the order of the passes, and last the time of installing code. The compilation of stencils
+    /// is included. Empty unless times are measured ([`Builder::times`](crate::Builder::times)).
     pub passes: Vec<(&'static str, Duration)>,
-    /// How often compiled code was left by a template's `exit` or a guard: with which opcode the interpreter went on, the most
-    /// often first. A guard goes on with its own opcode, `exit` with the next bytecode's.
+    /// How often compiled code was left by a template's `exit` or a guard, by the opcode at which the interpreter resumed, most
+    /// frequent first. After a guard this is the guard's own opcode, after `exit` that of the next bytecode.
     pub exits: Vec<(&'static str, u64)>,
-    /// How often it was left because the function was to tier up.
+    /// How often compiled code was left because the function was to tier up.
     pub tier_ups: u64,
     /// How many bytes of code memory are in use.
     pub code_used: usize,
     /// How many bytes of code memory there are.
     pub code_bytes: usize,
-    /// How many functions lost their code to make room for others'.
+    /// How many functions lost their code to make room for the code of others.
     pub evicted: u64,
-    /// How many stencils the baseline compiler made for this engine. Those that other engines of the process had made for the
-    /// same bytecode and options were there.
+    /// How many stencils the baseline compiler made for this engine. Stencils that other engines of the process had made for
+    /// the same bytecode and options are shared, and do not count.
     pub stencils: u64,
 }
 
-/// What a compiler made.
+/// The compilations of one compiler.
 ///
 /// ```
 /// use azulejo::Compilations;
@@ -83,15 +84,15 @@ pub struct Statistics {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Compilations {
-    /// How many functions, each time that one was compiled counted.
+    /// How many compilations succeeded. A function that was compiled several times counts as often.
     pub compiled: u64,
-    /// How many could not be.
+    /// How many compilations failed.
     pub failed: u64,
-    /// How many bytecodes those that were compiled had together.
+    /// How many bytecodes the compiled functions had in total.
     pub bytecodes: u64,
     /// How many bytes of code were made.
     pub bytes: u64,
-    /// How long all of that took, if times are taken.
+    /// The time of all compilations; zero unless times are measured.
     pub time: Duration,
 }
 
@@ -142,17 +143,17 @@ impl fmt::Display for Statistics {
     }
 }
 
-/// What is known of a compilation when it is over.
+/// The record of a compilation.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(super) form: Form,
     pub(super) bytecodes: usize,
-    /// How many bytes of code came of it, if any did.
+    /// The size of the code in bytes, if the compilation succeeded.
     pub(super) bytes: Option<usize>,
     pub(super) times: Option<Times>,
 }
 
-/// How long each part took.
+/// The times of the parts of a compilation.
 #[derive(Clone, Debug)]
 pub(crate) struct Times {
     parts: [Duration; N_PARTS],
@@ -167,7 +168,7 @@ impl Times {
         Times { parts: Default::default(), all: Duration::ZERO, started: now, last: now }
     }
 
-    /// A part has ended.
+    /// Records the end of a part.
     pub(super) fn end(&mut self, part: &str) {
         let now = Instant::now();
         if let Some(at) = parts().position(|name| name == part) {
@@ -176,26 +177,26 @@ impl Times {
         self.last = now;
     }
 
-    /// What happened since a part ended is none of the compiler's.
+    /// Excludes the time since the end of the last part, which was not spent by the compiler.
     pub(super) fn go_on(&mut self) {
         let now = Instant::now();
         self.started += now - self.last;
         self.last = now;
     }
 
-    /// Everything has ended.
+    /// Records the end of the compilation.
     pub(super) fn stop(&mut self) {
         self.end("install");
         self.all = self.last - self.started;
     }
 }
 
-/// What an engine counts.
+/// The counters of an engine.
 #[derive(Debug)]
 pub(crate) struct Counts {
     made: RefCell<Made>,
     tier_ups: Cell<u64>,
-    /// By opcode.
+    /// Indexed by the opcode at which the interpreter resumed.
     exits: Box<[Cell<u64>]>,
     evicted: Cell<u64>,
 }
@@ -240,12 +241,12 @@ impl Counts {
         }
     }
 
-    /// Code was left because its function is to tier up.
+    /// Counts an exit from code whose function is to tier up.
     pub(crate) fn left_to_tier_up(&self) {
         self.tier_ups.set(self.tier_ups.get() + 1);
     }
 
-    /// A template left code; the interpreter goes on with this opcode.
+    /// Counts an exit that a template made; the interpreter resumes at this opcode.
     pub(crate) fn exited(&self, opcode: usize) {
         let count = &self.exits[opcode];
         count.set(count.get() + 1);
@@ -255,7 +256,7 @@ impl Counts {
         self.evicted.set(self.evicted.get() + functions as u64);
     }
 
-    /// What was counted; `names` are those of the opcodes.
+    /// The counts as statistics; `names` are the names of the opcodes.
     pub(crate) fn statistics(&self, names: impl Iterator<Item = &'static str>) -> Statistics {
         let made = self.made.borrow();
         let mut exits: Vec<(&'static str, u64)> =

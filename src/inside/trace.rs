@@ -1,7 +1,7 @@
-//! Writes down what becomes of a function, stage by stage.
+//! Traces: the stages of a function's compilation as text.
 //!
-//! In: what the compiler shows after each stage. Out: text, in which nodes, virtual registers, instructions and bytecodes
-//! have the same numbers throughout. Logs are this text, and pages of the explorer are made from it.
+//! In: the result of each stage, which the compiler shows to its observer. Out: text, in which nodes, virtual registers,
+//! instructions and bytecodes have the same numbers throughout. Logs consist of this text, and explorer pages are made from it.
 
 use super::listing::origin;
 use super::machine::{self, Machine};
@@ -16,12 +16,12 @@ use azulejo_core::text::{dot, print};
 use azulejo_core::vocab::Type;
 use std::fmt::{Debug, Write};
 
-/// What can be selected, in the order in which it is shown: the bytecode, and each stage.
+/// The names that can be selected, in the order in which they are shown: the bytecode, and each stage.
 pub(crate) fn selectable() -> impl Iterator<Item = &'static str> {
     ["bytecode"].into_iter().chain(STAGES)
 }
 
-/// Some of the stages, a bit each.
+/// A set of stages, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Selection(u16);
 
@@ -29,7 +29,7 @@ impl Selection {
     pub(crate) const ALL: Selection = Selection((2 << STAGES.len()) - 1);
     pub(crate) const NONE: Selection = Selection(0);
 
-    /// Adds a stage; whether there is one of this name.
+    /// Adds a stage. Returns whether a stage of this name exists.
     pub(crate) fn add(&mut self, name: &str) -> bool {
         let bit = selectable().position(|stage| stage == name).map(|at| 1 << at);
         self.0 |= bit.unwrap_or(0);
@@ -41,19 +41,19 @@ impl Selection {
     }
 }
 
-/// An observer that keeps the text of what is selected.
+/// An observer that keeps the text of the selected stages.
 #[derive(Debug)]
 pub(crate) struct Trace {
     pub(crate) text: String,
     selection: Selection,
-    /// Graphs as Graphviz reads them, each with its stage, if somebody wants them.
+    /// The graphs in Graphviz's language, each with its stage, if they are wanted.
     pub(crate) drawings: Option<Vec<(&'static str, String)>>,
-    /// For each node the number that it had until just now.
+    /// The old number of each node, if the last stage has renumbered the nodes.
     old_numbers: Vec<Node>,
 }
 
 impl Trace {
-    /// Starts with what is compiled: a head of lines such as `function sum`.
+    /// Starts a trace with a head, which consists of lines such as `function sum`, and the bytecode.
     pub(crate) fn new<B: Debug>(head: String, code: &[B], selection: Selection) -> Trace {
         let mut trace = Trace { text: head, selection, drawings: None, old_numbers: Vec::new() };
         trace.add("bytecode", || bytecode(code));
@@ -66,7 +66,7 @@ impl Trace {
         }
     }
 
-    /// Code of the baseline, of which it is only known where that of each bytecode starts.
+    /// Adds baseline code. The map has the offset at which each bytecode's code starts; no more is known of it.
     pub(crate) fn baseline(&mut self, code: &[u8], address: u64, map: &[(u32, u32)]) {
         self.add("emit", || {
             let note = |at| origin(map, at).map_or("frame".to_string(), |at| format!("@{at}"));
@@ -136,17 +136,17 @@ impl Observer for Trace {
     }
 }
 
-/// The name of a node whose line does not start with it, since it has no value, and a space.
+/// The name of a node that has no value, followed by a space; empty for others, whose lines start with their names.
 fn unnamed(graph: &Graph, node: Node) -> String {
     if graph.node(node).ty() == Type::Void { format!("{node} ") } else { String::new() }
 }
 
-/// The text of bytecode, a line each.
+/// The text of bytecode, one line for each.
 pub(crate) fn bytecode<B: Debug>(code: &[B]) -> String {
     code.iter().enumerate().map(|(at, op)| format!("{at:5}: {op:?}\n")).collect()
 }
 
-/// A line for each instruction: the offset, the bytes, the assembler's text if that is known, and a note on what it is for.
+/// A line for each instruction: the offset, the bytes, the disassembly if there is one, and a note on its origin.
 fn assembly(machine: Machine<'_>, pieces: impl Iterator<Item = u32>, note: impl Fn(u32) -> String) -> String {
     let lines = machine::lines(machine, pieces).into_iter().map(|line| {
         let (at, hex, text) = (line.at, line.hex(), &line.text);

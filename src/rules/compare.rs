@@ -6,7 +6,7 @@ use azulejo_macros::rewrite;
 rewrite! {
     pub(super) static COMPARE;
 
-    // Constants stand on the right.
+    // Constants move to the right.
 
     // c < x = x > c
     (lt.$t:value (const $c) $x:variable) => (gt $x (const $c))
@@ -18,7 +18,7 @@ rewrite! {
     (uge.$t:int (const $c) $x:variable) => (ule $x (const $c))
     (ugt.$t:int (const $c) $x:variable) => (ult $x (const $c))
 
-    // Negations. Ordered comparisons of floats have no inverse: on NaN neither holds.
+    // Negations. Ordered comparisons of floats have no inverse: with a NaN, neither a comparison nor its opposite holds.
 
     // !!f = f
     (notf (notf $f)) => $f
@@ -35,7 +35,7 @@ rewrite! {
     (notf (nz.$t:int $x)) => (zr $x)
     (notf (zr.$t:int $x)) => (nz $x)
 
-    // With itself. A NaN is less than nothing, and so not than itself.
+    // Comparisons of a value with itself. A NaN is not less than itself either, so `lt` and `gt` are false for floats, too.
 
     (eq.$t:int $x $x) => (const 1)
     (ne.$t:int $x $x) => (const 0)
@@ -48,7 +48,7 @@ rewrite! {
     (ule.$t:int $x $x) => (const 1)
     (uge.$t:int $x $x) => (const 1)
 
-    // With the ends of the range.
+    // Comparisons with the ends of the range.
 
     // x = 0
     (eq.$t:int $x (const 0)) => (zr $x)
@@ -66,29 +66,29 @@ rewrite! {
     (gt.$t:int _ (const $c)) => (const 0) if (&is_greatest $t $c)
     (le.$t:int _ (const $c)) => (const 1) if (&is_greatest $t $c)
 
-    // Through arithmetic that loses nothing.
+    // Comparisons of the results of invertible arithmetic.
 
-    // x + a = b: x = b - a
+    // x + a = b if and only if x = b - a
     (eq.$t:int (add $x (const $a)) (const $b)) => (eq $x (const (&sub $b $a)))
     (ne.$t:int (add $x (const $a)) (const $b)) => (ne $x (const (&sub $b $a)))
     (zr.$t:int (add $x (const $a))) => (eq $x (const (&neg $a)))
     (nz.$t:int (add $x (const $a))) => (ne $x (const (&neg $a)))
-    // x ^ a = b: x = b ^ a
+    // x ^ a = b if and only if x = b ^ a
     (eq.$t:int (xor $x (const $a)) (const $b)) => (eq $x (const (&xor $b $a)))
     (ne.$t:int (xor $x (const $a)) (const $b)) => (ne $x (const (&xor $b $a)))
-    // x - y = 0: x = y
+    // x - y = 0 if and only if x = y
     (zr.$t:int (sub $x $y)) => (eq $x $y)
     (nz.$t:int (sub $x $y)) => (ne $x $y)
     (zr.$t:int (xor $x $y)) => (eq $x $y)
     (nz.$t:int (xor $x $y)) => (ne $x $y)
-    // -x = 0: x = 0
+    // -x = 0 if and only if x = 0
     (zr.$t:int (neg $x)) => (zr $x)
     (nz.$t:int (neg $x)) => (nz $x)
-    // x + y = x + z: y = z
+    // x + y = x + z if and only if y = z
     (eq.$t:int (add $x $y) (add $x $z)) => (eq $y $z)
     (ne.$t:int (add $x $y) (add $x $z)) => (ne $y $z)
 
-    // Through widening.
+    // Comparisons of widened values.
 
     (zr.$b:int (ucast.$a.$b $x)) => (zr $x) if (&is_narrower $a $b)
     (nz.$b:int (ucast.$a.$b $x)) => (nz $x) if (&is_narrower $a $b)
@@ -107,9 +107,9 @@ rewrite! {
     (ge.$b:int (scast.$a.$b $x) (scast.$a.$b $y)) => (ge $x $y) if (&is_narrower $a $b)
     (gt.$b:int (scast.$a.$b $x) (scast.$a.$b $y)) => (gt $x $y) if (&is_narrower $a $b)
 
-    // Flags that became numbers.
+    // Flags converted to numbers.
 
-    // flagval f ≠ 0: f
+    // flagval f ≠ 0 if and only if f
     (nz.$t:int (flagval $f)) => $f
     (zr.$t:int (flagval $f)) => (notf $f)
     (eq.$t:int (flagval $f) (const 1)) => $f

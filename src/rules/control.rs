@@ -1,11 +1,11 @@
-//! Choices. Branches on known flags are the pass's own.
+//! Copies and selects. The pass itself folds branches on known flags.
 
 use azulejo_macros::rewrite;
 
 rewrite! {
     pub(super) static CONTROL;
 
-    // A copy is what it copies.
+    // A copy equals its operand.
     (copy.$t:value $x) => $x
     // true ? x : y = x
     (select.$t:value (const 1) $x _) => $x
@@ -19,7 +19,7 @@ rewrite! {
     (select.$t:int $f (const 0) (const 1)) => (flagval (notf $f))
     (select.$t:int $f (const -1) (const 0)) => (neg (flagval $f))
     (select.$t:int $f (const 0) (const -1)) => (neg (flagval (notf $f)))
-    // The same flag decides twice.
+    // Nested selects on the same flag.
     (select.$t:value $f (select $f $x _) $y) => (select $f $x $y)
     (select.$t:value $f $x (select $f _ $y)) => (select $f $x $y)
     // x = y ? x : y = y

@@ -1,4 +1,4 @@
-//! Floats. Few identities hold: what quietens a NaN or loses the sign of zero stays as it is.
+//! Floats. Few identities hold: an operation that quiets a NaN must stay, and the sign of zero must not be lost.
 
 use super::number::*;
 use azulejo_macros::rewrite;
@@ -6,7 +6,7 @@ use azulejo_macros::rewrite;
 rewrite! {
     pub(super) static FLOAT;
 
-    // Signs are bits: these hold for NaN too.
+    // Signs. These operations only change the sign bit, so the rules hold for NaNs, too.
 
     // --x = x
     (neg.$t:float (neg $x)) => $x
@@ -30,7 +30,7 @@ rewrite! {
     // x / 2^n = x * 2^-n
     (div.$t:float $x (const $c)) => (mul $x (const (&inverse $t $c))) if (&has_exact_inverse $t $c)
 
-    // A rounded number is a whole one, and rounding leaves it alone.
+    // Rounding. A rounded number is integral, so rounding it again does not change it.
 
     (floor.$t:float $x@(floor _)) => $x
     (floor.$t:float $x@(ceil _)) => $x
@@ -49,7 +49,7 @@ rewrite! {
     (nearest.$t:float $x@(trunc _)) => $x
     (nearest.$t:float $x@(nearest _)) => $x
 
-    // One NaN. A comparison asks only whether there is any, and an integer becomes none.
+    // Canonical NaNs. A comparison does not depend on the bits of a NaN, and no integer converts to a NaN.
 
     (canonical_nan.$t:float $x@(canonical_nan _)) => $x
     (canonical_nan.$t:float $x@(stof _)) => $x
@@ -67,12 +67,12 @@ rewrite! {
 
     // Conversions.
 
-    // The same bits and back.
+    // A bitcast and its inverse cancel.
     (bitcast.$b.$a (bitcast.$a.$b $x)) => $x
-    // Widening is exact, so an integer widened first becomes the same float.
+    // Widening is exact, so an integer converts to the same float without being widened first.
     (stof.$b.$f (scast.$a.$b $x)) => (stof.$a.$f $x) if (&is_narrower $a $b) && (&is_wide $a)
-    // Without a sign bit the signed conversion, which machines have, gives the same.
+    // A zero-extended integer is not negative, so the signed conversion, which machines have, returns the same float.
     (utof.$b.$f $x@(ucast.$a.$b _)) => (stof.$b.$f $x) if (&is_narrower $a $b)
-    // A float widened and narrowed again went through no rounding, but a NaN did get quiet.
+    // Narrowing a widened float does not round. It quiets NaNs, but so does the widening that stays.
     (fcast.f32.f64 (fcast.f64.f32 (fcast.f32.f64 $x))) => (fcast.f32.f64 $x)
 }

@@ -6,7 +6,7 @@ use azulejo_macros::rewrite;
 rewrite! {
     pub(super) static INT;
 
-    // Sums: constants gather on the right, a difference with a constant is a sum.
+    // Sums. Constants gather on the right, and a difference with a constant becomes a sum.
 
     // x + 0 = x
     (add.$t:int $x (const 0)) => $x
@@ -115,7 +115,7 @@ rewrite! {
     // !x ^ !y = x ^ y
     (xor.$t:int (not $x) (not $y)) => (xor $x $y)
 
-    // Shifts and rotations. Counts are brought below the width, and what masks them is dropped.
+    // Shifts and rotations. Constant counts are reduced modulo the width, and masks of counts are dropped.
 
     // x << 0 = x
     (shl.$t:int $x (const 0)) => $x
@@ -159,10 +159,10 @@ rewrite! {
     // (x >> c) << c = x & (-1 << c)
     (shl.$t:int (shr $x (const $c)) (const $c)) => (and $x (const (&high_mask $t $c)))
     (shl.$t:int (sar $x (const $c)) (const $c)) => (and $x (const (&high_mask $t $c)))
-    // (x >> c) & m = x >> c if m has all bits that may be left
+    // (x >> c) & m = x >> c if m has all bits that may be set
     (and.$t:int (shr $x (const $c)) (const $m)) => (shr $x (const $c)) if (&covers $t $m $c)
 
-    // Division by constants. Where it would trap it is not reached.
+    // Division by constants. A division is not reached where it would trap: its checks dominate it.
 
     // x / 1 = x
     (div.$t:int $x (const 1)) => $x
@@ -196,7 +196,7 @@ rewrite! {
             (shr (umulhi $x (const (&unsigned_factor $t $c))) (const (&unsigned_shift $t $c)))
             (const $c)))
         if (&divides_plainly $t $c)
-    // The same with a factor of one bit more: q = (x * m) >> bits, x / c = (((x - q) >> 1) + q) >> (s - 1)
+    // If m needs one bit more than the type has: q = (x * m) >> bits, x / c = (((x - q) >> 1) + q) >> (s - 1)
     (udiv.$t:int $x (const $c)) =>
         (shr
             (add
@@ -221,7 +221,7 @@ rewrite! {
                 (sar (mulhi $x (const (&signed_factor $t $c))) (const (&signed_shift $t $c)))
                 (const (&sign_shift $t))))
         if (&divides_signed $t $c)
-    // The same with m - 2^bits for an m that does not fit: q = (((x * m) >> bits) + x) >> s
+    // If m is too large for the type, with m - 2^bits in place of m: q = (((x * m) >> bits) + x) >> s
     (div.$t:int $x (const $c)) =>
         (add
             (sar (add (mulhi $x (const (&signed_factor $t $c))) $x) (const (&signed_shift $t $c)))
@@ -229,7 +229,7 @@ rewrite! {
                 (sar (add (mulhi $x (const (&signed_factor $t $c))) $x) (const (&signed_shift $t $c)))
                 (const (&sign_shift $t))))
         if (&divides_signed_up $t $c)
-    // The same with m + 2^bits for an m that does not fit: q = (((x * m) >> bits) - x) >> s
+    // If m is too small for the type, with m + 2^bits in place of m: q = (((x * m) >> bits) - x) >> s
     (div.$t:int $x (const $c)) =>
         (add
             (sar (sub (mulhi $x (const (&signed_factor $t $c))) $x) (const (&signed_shift $t $c)))
@@ -266,10 +266,10 @@ rewrite! {
             (const $c)))
         if (&divides_signed_down $t $c)
 
-    // Casts of casts. Where the last type is the first, the cast to it is none and the other row applies; a signed cast
-    // that narrows was made an unsigned one.
+    // Casts of casts. There is no cast between equal types, so a pair of casts that returns to the first type has a row of its
+    // own. Signed casts that narrow have been rewritten to unsigned ones.
 
-    // narrow with or without sign = narrow
+    // signed narrow x = narrow x
     (scast.$a.$b $x) => (ucast.$a.$b $x) if (&is_narrower $b $a)
     // narrow(narrow x) = narrow x
     (ucast.$b.$c (ucast.$a.$b $x)) => (ucast.$a.$c $x) if (&is_narrower $b $a) && (&is_narrower $c $b)
@@ -281,8 +281,8 @@ rewrite! {
     (ucast.$b.$a (scast.$a.$b $x)) => $x if (&is_narrower $a $b)
     // narrow(signed widen x) = signed cast x
     (ucast.$b.$c (scast.$a.$b $x)) => (scast.$a.$c $x) if (&is_narrower $a $b) && (&is_narrower $c $b)
-    // narrow(x & m) = narrow x if m keeps all that is kept
+    // narrow(x & m) = narrow x if m has all bits of the narrow type
     (ucast.$a.$b (and $x (const $m))) => (ucast.$a.$b $x) if (&is_narrower $b $a) && (&keeps $m $b)
-    // widen(x) & m = widen x if m keeps all there is
+    // widen(x) & m = widen x if m has all bits of the narrow type
     (and.$b:int (ucast.$a.$b $x) (const $m)) => (ucast.$a.$b $x) if (&is_narrower $a $b) && (&keeps $m $a)
 }

@@ -19,22 +19,22 @@ rewrite! {
     (idx (add.i64 $p (const $o:imm32)) $x:variable $s) => (addr (idx $p $x $s) $o)
     // p[x + c] = p[x] + c * s
     (idx $p (add.i64 $x (const $c)) $s) => (addr (idx $p $x $s) (&mul $c $s)) if (&fits_32_scaled $c $s)
-    // p[x << n]: a greater scale; a product with one is a shift already
+    // p[x << n] = p[x], with the scale shifted by n. (Multiplications by scales have been rewritten to shifts.)
     (idx $p (shl.i64 $x (const $n)) $s) => (idx $p $x (&shifted_scale $s $n)) if (&is_scale (&shifted_scale $s $n))
     // p + (x << n) = p[x]
     (add.i64 $p:variable (shl.i64 $x (const 1))) => (idx $p $x 2)
     (add.i64 $p:variable (shl.i64 $x (const 2))) => (idx $p $x 4)
     (add.i64 $p:variable (shl.i64 $x (const 3))) => (idx $p $x 8)
-    // 3x = x + 2x, which one addition of addresses computes
+    // 3x = x + 2x, which is one address computation
     (mul.i64 $x:variable (const 3)) => (idx $x $x 2)
     (mul.i64 $x:variable (const 5)) => (idx $x $x 4)
     (mul.i64 $x:variable (const 9)) => (idx $x $x 8)
 
-    // What is stored is bits, so a float goes to memory from where it is.
+    // A store writes bits, so a float is stored without moving it to an integer register.
     (store.i64 $p (bitcast.f64.i64 $x)) => (store.f64 $p $x)
     (store.i32 $p (bitcast.f32.i32 $x)) => (store.f32 $p $x)
 
-    // A sum that is an address is written as one, for the addressing modes.
+    // A sum that is used as an address becomes an address operator, which addressing modes match.
 
     (load.$t:value (add.i64 $p (const $o:imm32))) => (load (addr $p $o))
     (store.$t:value (add.i64 $p (const $o:imm32)) $x) => (store (addr $p $o) $x)

@@ -1,6 +1,6 @@
 //! Arithmetic on the constants of rules.
 //!
-//! Constants come extended by their sign; what a function gives is cut off to the type it becomes a constant of.
+//! In: constants, sign-extended to 64 bits. Out: numbers, which the caller truncates to the type of the new constant.
 
 use azulejo_core::vocab::Type;
 
@@ -36,7 +36,7 @@ pub(super) fn xor(a: i64, b: i64) -> i64 {
     a ^ b
 }
 
-/// The exponent of a power of two, read without a sign.
+/// The exponent of a power of two, which is read as unsigned.
 pub(super) fn log2(ty: Type, c: i64) -> i64 {
     ty.truncate(c as u64).trailing_zeros() as i64
 }
@@ -76,12 +76,12 @@ pub(super) fn keeps(mask: i64, ty: Type) -> bool {
     mask as u64 & ty.mask() == ty.mask()
 }
 
-/// What a shift by this count really shifts by.
+/// The effective count of a shift, which is taken modulo the width.
 pub(super) fn count(ty: Type, n: i64) -> i64 {
     n & (bits(ty) - 1)
 }
 
-/// Whether a mask leaves a shift's count what it is.
+/// Whether a mask preserves the effective count of a shift.
 pub(super) fn keeps_count(ty: Type, mask: i64) -> bool {
     count(ty, mask) == bits(ty) - 1
 }
@@ -102,7 +102,7 @@ pub(super) fn least_sum_of_counts(ty: Type, a: i64, b: i64) -> i64 {
     sum_of_counts(ty, a, b).min(bits(ty) - 1)
 }
 
-/// `a << n` as a shift of this type does it.
+/// `a << n`, with the effective count for this type.
 pub(super) fn shifted(ty: Type, a: i64, n: i64) -> i64 {
     a << count(ty, n)
 }
@@ -117,17 +117,17 @@ pub(super) fn high_mask(ty: Type, n: i64) -> i64 {
     (ty.mask() << count(ty, n)) as i64
 }
 
-/// How far a rotation to the other side turns.
+/// The count of the equivalent rotation in the other direction.
 pub(super) fn other_way(ty: Type, n: i64) -> i64 {
     (bits(ty) - count(ty, n)) % bits(ty)
 }
 
-/// Whether a float has an inverse that multiplies to the very same results as division does.
+/// Whether multiplication by a float's inverse has exactly the results of division by the float.
 pub(super) fn has_exact_inverse(ty: Type, float: i64) -> bool {
     let (mantissa, exponent_bits) = if ty == Type::F32 { (23, 8) } else { (52, 11) };
     let exponent = float >> mantissa & ((1 << exponent_bits) - 1);
     let bias = (1 << (exponent_bits - 1)) - 1;
-    // A power of two, and its inverse not below the normal numbers.
+    // The float must be a power of two, and its inverse must not be subnormal.
     float & ((1 << mantissa) - 1) == 0 && exponent > 0 && exponent < 2 * bias
 }
 
@@ -139,15 +139,16 @@ pub(super) fn inverse(ty: Type, float: i64) -> i64 {
     }
 }
 
-/// How to divide by a constant with a multiplication: the upper half of the product with `factor`, shifted right.
+/// A multiplication that divides by a constant: the quotient is the upper half of the product with `factor`, shifted right
+/// by `shift`.
 #[derive(Clone, Copy)]
 struct Magic {
     factor: i128,
     shift: u32,
 }
 
-/// Granlund and Montgomery, "Division by Invariant Integers using Multiplication". The factor may need one bit
-/// more than the type has.
+/// From Granlund and Montgomery, "Division by Invariant Integers using Multiplication". The factor may need one bit more
+/// than the type has.
 fn unsigned_magic(ty: Type, c: i64) -> Magic {
     let (n_bits, divisor) = (ty.bits(), ty.truncate(c as u64) as u128);
     let mut shift = 0;
@@ -163,7 +164,8 @@ fn unsigned_magic(ty: Type, c: i64) -> Magic {
     }
 }
 
-/// Greater divisors would take a factor of more than 128 bits, and give 0 or 1 anyway.
+/// Whether to divide by a multiplication. Larger divisors are excluded: the computation of their factor would exceed 128 bits,
+/// and the quotient is only 0 or 1.
 fn is_unsigned_divisor(ty: Type, c: i64) -> bool {
     let c = ty.truncate(c as u64);
     c > 1 && !c.is_power_of_two() && c <= greatest(ty) as u64
@@ -174,7 +176,7 @@ pub(super) fn divides_plainly(ty: Type, c: i64) -> bool {
     is_unsigned_divisor(ty, c) && unsigned_magic(ty, c).factor <= ty.mask() as i128
 }
 
-/// Whether the unsigned factor needs one bit more.
+/// Whether the unsigned factor needs one bit more than the type has.
 pub(super) fn divides_with_carry(ty: Type, c: i64) -> bool {
     is_unsigned_divisor(ty, c) && unsigned_magic(ty, c).factor > ty.mask() as i128
 }
@@ -191,7 +193,7 @@ pub(super) fn carry_shift(ty: Type, c: i64) -> i64 {
     unsigned_magic(ty, c).shift as i64 - 1
 }
 
-/// Warren, "Hacker's Delight": the factor has the divisor's sign and may not fit the signed type.
+/// From Warren, "Hacker's Delight". The factor has the divisor's sign, and may not fit the signed type.
 fn signed_magic(ty: Type, c: i64) -> Magic {
     let (n_bits, divisor) = (ty.bits(), c.unsigned_abs() as u128);
     let mut shift = 0;
@@ -199,7 +201,8 @@ fn signed_magic(ty: Type, c: i64) -> Magic {
         let power = 1u128 << (n_bits + shift);
         let factor = power / divisor + 1;
         let error = factor * divisor - power;
-        // Strictly below, because the least dividend has the greatest magnitude and a positive quotient.
+        // The bound is strict, because the least dividend has the greatest magnitude, and its quotient is positive if the
+        // divisor is negative.
         if error < 1u128 << (shift + 1) {
             let factor = factor as i128;
             return Magic { factor: if c < 0 { -factor } else { factor }, shift };
@@ -212,7 +215,7 @@ fn is_signed_divisor(c: i64) -> bool {
     c.unsigned_abs() > 2 && !c.unsigned_abs().is_power_of_two()
 }
 
-/// How the factor differs from what the signed type holds of it: by two to the width, up, down, or not at all.
+/// The difference between the factor and its truncation to the signed type: 0, `2^bits` or `-2^bits`.
 fn excess(ty: Type, c: i64) -> i128 {
     let factor = signed_magic(ty, c).factor;
     factor - ty.signed(ty.truncate(factor as u64)) as i128
@@ -238,12 +241,12 @@ pub(super) fn signed_shift(ty: Type, c: i64) -> i64 {
     signed_magic(ty, c).shift as i64
 }
 
-/// Whether it is a power of two above 1, read with its sign.
+/// Whether a signed constant is a power of two above 1.
 pub(super) fn is_signed_pow2(c: i64) -> bool {
     c > 1 && (c as u64).is_power_of_two()
 }
 
-/// What the sign is shifted right by to give what rounds a quotient toward zero.
+/// The count by which the mask of the sign is shifted right, to get the bias that rounds a quotient toward zero.
 pub(super) fn bias_shift(ty: Type, c: i64) -> i64 {
     bits(ty) - log2(ty, c)
 }
@@ -252,12 +255,12 @@ pub(super) fn sign_shift(ty: Type) -> i64 {
     bits(ty) - 1
 }
 
-/// Whether a count is not below the width.
+/// Whether a count is negative, or not below the width.
 pub(super) fn is_over(ty: Type, n: i64) -> bool {
     n != count(ty, n)
 }
 
-/// Whether a mask has all bits that a right shift by this count may leave.
+/// Whether a mask has all bits that may be set after a right shift by this count.
 pub(super) fn covers(ty: Type, mask: i64, n: i64) -> bool {
     keeps_all(mask as u64, low_mask(ty, n) as u64)
 }
@@ -270,7 +273,7 @@ pub(super) fn fits_32_scaled(c: i64, scale: i64) -> bool {
     c.checked_mul(scale).is_some_and(fits_32)
 }
 
-/// A scale times two to a count; zero if that is no scale.
+/// `scale << n`; zero, which is not a scale, if `n` is too large.
 pub(super) fn shifted_scale(scale: i64, n: i64) -> i64 {
     if (0..4).contains(&n) { scale << n } else { 0 }
 }
