@@ -323,7 +323,7 @@ impl Builder {
         self
     }
 
-    /// Compiles hot functions on a thread of the optimizer's own. Running code never waits for it: it stays in baseline code
+    /// Compiles hot functions with the optimizer on a separate thread. Running code never waits for it: it stays in baseline code
     /// until the optimizer's code is ready. [`Engine::compile`] still compiles at once, on the calling thread.
     ///
     /// ```

@@ -42,7 +42,7 @@ struct Answers<B>(PhantomData<B>);
 
 impl<B: Bytecode> HostFunctions for Answers<B> {
     unsafe fn resolve(unresolved: &mut UnresolvedCall) {
-        // SAFETY: compiled code of the engine calls this.
+        // SAFETY: this is called by compiled code of an engine with this bytecode.
         let engine: &Engine<B> = unsafe { engine(unresolved.cell()) };
         match engine.resolve_call(unresolved) {
             Ok(Answer::Enter(entry)) => unresolved.entry = entry,
@@ -233,7 +233,7 @@ impl<B: Bytecode> Engine<B> {
     /// Makes calls from other functions enter this code.
     pub(super) fn install_for_calls(&self, function: &Function<B>, code: Compiled) {
         self.close(function);
-        // SAFETY: it was compiled for this call cell.
+        // SAFETY: the code was compiled for this call cell.
         unsafe { self.links.borrow().cell(function.number()).open_to(code.entry()) };
         function.calls.open(Entry::Direct(Rc::new(code)));
         // Calls from outside still count.

@@ -214,7 +214,7 @@ impl<B: Bytecode> Engine<B> {
         };
         if highest > Tier::Interpreter {
             let entered = self.enter(0)?;
-            // SAFETY: the engine runs, and the tail call was made with this context.
+            // SAFETY: the engine is running, and the tail call was made with this context.
             let called = unsafe { Links::call_next(&self.links, context.cast()) };
             let result = called.transpose().map_err(|trap| self.reason(trap, 0));
             if let Some(value) = self.leave(entered, result)? {

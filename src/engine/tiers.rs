@@ -17,7 +17,7 @@ pub enum Tier {
     Optimizer,
 }
 
-/// When functions are compiled without being asked for.
+/// The policy by which functions are compiled without a request of the program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tiers {
     /// The tier for which functions are compiled before they run.
