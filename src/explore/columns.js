@@ -1,6 +1,6 @@
-// What the rows of the columns look like. In: parsed rows. Out: their HTML.
+// The appearance of the columns' rows. In: parsed rows. Out: their HTML.
 
-/** Bytecode: names of fields stand back, and wrappers that say nothing go. */
+/** A row of bytecode. Field names are dimmed, and wrappers without information are left out. */
 function byteRow(row, digits) {
   const text = row.text.replace(/\bImm\(([^()]*)\)/g, '$1').replace(/\bLabel\((\d+)\)/g, '→$1');
   const parts = /^(\w+)(?: \{ (.*) \}|(.*))$/s.exec(text);
@@ -45,7 +45,7 @@ function operandText(operand) {
   return operand.place ? `${tag('dim', `${name}:`)}${place(operand.place)}` : `${name}${wish}`;
 }
 
-/** Constants of floats are bits; and addresses are read better in another base. */
+/** A constant as it is shown: the bits of a float as a number, and a long integer, such as an address, in hexadecimal. */
 function constantText(text, types) {
   const isLong = /^(-?\d{9,}|0x[0-9a-f]{8,})$/i.test(text);
   if (isLong && types.endsWith('f64')) return String(new Float64Array(BigInt64Array.of(BigInt(text)).buffer)[0]);
@@ -63,7 +63,7 @@ function linkText({ node, origin }) {
   return [node >= 0 && `v${node}`, origin >= 0 && `@${origin}`].filter(Boolean).join(' ');
 }
 
-/** A machine instruction, with what it belongs to behind it. */
+/** A machine instruction, followed by its origin. */
 function codeRow(row, { offset, bytes, text, links, node, num, showsBytes }) {
   const shown = row.text || row.bytes;
   const [, operator, rest] = /^(\S+)(.*)$/s.exec(shown) || ['', shown, ''];
@@ -74,7 +74,7 @@ function codeRow(row, { offset, bytes, text, links, node, num, showsBytes }) {
     + `${row.text ? tag('op', operator) : html(operator)}${html(fit)} ${tag('dim', from + owner)}`;
 }
 
-/** A row's text as search sees it. */
+/** The text of a row that is searched. */
 const SEARCHED = {
   byte: (row) => `@${row.at} ${row.text}`,
   node: (node) => `${nodeText(node)} ${originText(node)}`,
@@ -88,7 +88,7 @@ const SEARCHED = {
   code: (row) => `${row.offset} ${row.text} ${row.note}`,
 };
 
-/** Whether a text has what is searched: names and numbers as whole words, other words anywhere. */
+/** Returns a predicate that matches texts against a query: item names such as `v3` as whole words, other text anywhere. */
 function searcher(query) {
   const plain = query.trim().toLowerCase();
   if (/^[@vrb]\d+$/.test(plain)) {
@@ -98,7 +98,7 @@ function searcher(query) {
   return (text) => text.toLowerCase().includes(plain);
 }
 
-/** A range in words: its registers and its places. */
+/** A description of a range: its registers and its places. */
 function rangeText(range) {
   const few = (list, count, between) => list.slice(0, count).join(between) + (list.length > count ? ' …' : '');
   const places = [...new Set(range.pieces.map((piece) => piece.place))];

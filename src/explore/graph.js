@@ -1,9 +1,9 @@
-// Draws a graph: blocks as boxes with their nodes, edges between them. In: a graph, what changed in it, and which blocks are
-// folded. Out: an SVG drawing of which only what is in sight is there.
+// Draws a graph: blocks as boxes with their nodes, and the edges between them. In: a graph, the changes in it, and the folded
+// blocks. Out: an SVG drawing, of which only the visible part exists.
 
 const LINE = 17, HEAD = 24, PAD = 7, LONGEST = 44;
 
-/** Below this, blocks are boxes. */
+/** Below this zoom, blocks are drawn as boxes without nodes. */
 const COARSE = 0.25;
 const SIGNS = { added: '+', changed: '~', moved: '→', gone: '−' };
 
@@ -23,13 +23,13 @@ class GraphView {
     body.addEventListener('scroll', () => this.draw(), { passive: true });
   }
 
-  /** Shows another graph, or the same with other blocks folded. */
+  /** Shows another graph, or the same graph with other blocks folded. */
   show(graph, comparison) {
     const anchor = this.layout && this.anchor();
     this.graph = graph;
     this.comparison = comparison;
     this.char = charWidth();
-    // How wide the longest name is.
+    // The width of the longest name.
     this.names = graph.nodes.reduce((most, node) => (node.isNamed ? Math.max(most, String(node.id).length + 1) : most), 3);
     this.blocks = graph.blocks.map((block) => this.box(block));
     const at = new Map(graph.blocks.map((block, index) => [block.id, index]));
@@ -45,7 +45,7 @@ class GraphView {
     if (anchor) this.hold(anchor);
   }
 
-  /** Which block is at the top of what is in sight, and where. */
+  /** The topmost visible block, and its position in the window. */
   anchor() {
     const { body, zoom } = this;
     const index = this.order.find((at) => this.blocks[at].y * zoom >= body.scrollTop - 4) ?? this.order[0];
@@ -53,7 +53,7 @@ class GraphView {
     return box && { id: box.block.id, x: (box.x + box.width / 2) * zoom + this.margin - body.scrollLeft, y: box.y * zoom - body.scrollTop };
   }
 
-  /** Scrolls so that a block is where it was. */
+  /** Scrolls so that a block stays at its position in the window. */
   hold({ id, x, y }) {
     const box = this.boxOf.get(id);
     if (!box) return;
@@ -74,7 +74,7 @@ class GraphView {
     };
   }
 
-  /** A block's nodes with what is gone, where it was. */
+  /** A block's nodes, with removed nodes at their old positions. */
   linesOf(block) {
     const lines = block.nodes.map((node) => ({ node, change: this.comparison.changes.get(node.at) || '' }));
     const gone = this.showsGone && this.comparison.gone.get(block.id);
@@ -100,7 +100,7 @@ class GraphView {
     this.draw();
   }
 
-  /** Zooms so that the middle stays. */
+  /** Zooms around the center of the window. */
   setZoom(zoom) {
     zoom = Math.min(2, Math.max(0.15, zoom));
     const { body } = this, ratio = zoom / this.zoom;
@@ -117,7 +117,7 @@ class GraphView {
     this.start(Math.min(1, (clientWidth - 4) / this.layout.width, (clientHeight - 4) / this.layout.height));
   }
 
-  /** As large as can be read, with the entry in sight. */
+  /** Resets the view: a readable zoom, with the entry block visible. */
   start(zoom = Math.min(1, Math.max(0.85, (this.body.clientWidth - 4) / this.layout.width))) {
     this.setZoom(zoom);
     const entry = this.blocks[this.order[0]];
@@ -125,7 +125,7 @@ class GraphView {
     if (entry) this.body.scrollLeft = (entry.x + entry.width / 2) * this.zoom - this.body.clientWidth / 2;
   }
 
-  /** Draws what is in sight and a screen around it. */
+  /** Draws the visible part, and a screen above and below it. */
   draw() {
     if (!this.layout || !this.body.clientHeight) return;
     const { scrollTop, scrollLeft, clientHeight, clientWidth } = this.body;
@@ -200,7 +200,7 @@ class GraphView {
       + `<path class="tip" d="M${x - 4} ${y - 7}L${x} ${y - 0.5}L${x + 4} ${y - 7}z"/></g>`;
   }
 
-  /** Highlights anew, and draws how values flow to and from the node at hand. */
+  /** Updates the highlights, and draws the flow of values to and from the current node. */
   redress() {
     for (const node of this.boxes.querySelectorAll('.node')) {
       const row = +node.dataset.node;
@@ -208,7 +208,7 @@ class GraphView {
       const classes = `node ${change} ${this.dress(row)}`.trim();
       if (node.getAttribute('class') !== classes) node.setAttribute('class', classes);
     }
-    // Where nodes are not shown, their block stands for them.
+    // If the nodes of a block are not shown, the block is highlighted in their place.
     for (const group of this.boxes.children) {
       const box = this.boxOf.get(+group.dataset.block);
       group.classList.toggle('lit', this.lit.has(+group.dataset.block));
@@ -217,7 +217,7 @@ class GraphView {
     this.wires.innerHTML = this.wire || '';
   }
 
-  /** Lines from a node to what it reads and to what reads it. */
+  /** Lines from a node to its inputs and its users. */
   wiresOf(row, related) {
     const own = this.spot(row);
     if (!own) return '';
@@ -237,7 +237,7 @@ class GraphView {
     return lines.join('');
   }
 
-  /** Where a node's line begins; its block's head, if that is folded. */
+  /** The position of a node's line; of its block's head, if the block is folded. */
   spot(row) {
     const found = this.place.get(row);
     if (!found) return null;
@@ -271,7 +271,7 @@ class GraphView {
     this.draw();
   }
 
-  /** Nodes in the order in which they stand in the picture. */
+  /** The nodes in the order in which they are drawn. */
   rows() {
     return this.order.flatMap((index) => (this.blocks[index].isFolded ? [] : this.blocks[index].lines.filter((line) => !line.gone).map((line) => line.node.at)));
   }

@@ -1,4 +1,4 @@
-// What the user does with pointer and keys. In: events. Out: the page's answers to them.
+// Input from pointer and keyboard. In: events. Out: the page's reactions to them.
 
 const KEYS = [
   ['↑ ↓', 'move within a column'], ['← → or [ ]', 'step through the passes'], ['Tab', 'to the next column'], ['1 … 5', 'go to a column'],
@@ -7,7 +7,7 @@ const KEYS = [
   ['< >', 'narrow or widen a column'], ['+ −', 'zoom graph or chart'], ['0', 'fit the graph'], ['t', 'light or dark'], ['?', 'this help'],
 ];
 
-/** Has the page answer to what the user does. */
+/** Installs the event listeners of a page. */
 function listen(page) {
   for (const kind of COLUMNS) {
     const { body } = page.columns[kind];
@@ -43,7 +43,7 @@ function listen(page) {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => recolor(page));
 }
 
-/** Whether the pointer moved: what moves under it while keys are pressed does not take the highlight. */
+/** Whether the pointer moved. If rows move under a resting pointer, because keys are pressed, the highlight must not follow. */
 function isMoved(page, event) {
   const spot = `${event.clientX} ${event.clientY}`;
   if (event.isTrusted && page.isKeyed && spot === page.pointer) return false;
@@ -63,7 +63,7 @@ function click(page, kind, event) {
   else { page.pinned = null; page.refresh(); }
 }
 
-/** A divider takes from one of its columns what it gives the other. */
+/** Drags a divider, which moves width from one of its columns to the other. */
 function drag(page, event) {
   const divider = event.target.closest('.divider');
   if (!divider) return;
@@ -121,7 +121,7 @@ function focusColumn(page, kind) {
   if (page.cursors[kind] === undefined) page.step(kind, 0);
 }
 
-/** Gives a column more or less of the width. */
+/** Makes a column wider or narrower. */
 function widen(page, kind, factor) {
   const { column } = page.columns[kind];
   column.style.setProperty('--share', +getComputedStyle(column).getPropertyValue('--share') * factor);

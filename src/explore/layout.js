@@ -1,13 +1,13 @@
-// Places a graph's blocks. In: blocks with sizes and the edges between them. Out: where blocks and edges are.
+// The layout of a graph. In: blocks with sizes, and the edges between them. Out: the positions of blocks and edges.
 //
-// Layers as in Sugiyama's method: a block lies below all that lead to it, apart from edges that go back. Long edges pass through
-// places of their own in the layers between; those over more layers than FAR run along the side instead, so that the work
-// stays linear in what is shown. Within layers the order is by neighbors' mean, and positions are those nearest to where neighbors
-// are that keep the order (pooled adjacent violators), so both are sorted and linear work a layer.
+// The layers are those of Sugiyama's method: a block lies below all its predecessors, except along back edges. Long edges pass
+// through dummy places in the layers between; edges over more layers than FAR run along the side instead, so that the work is
+// linear in the size of the drawing. Within a layer, places are ordered by the mean position of their neighbors, and positions
+// are the closest ones to these means that keep the order (pool adjacent violators). A layer takes one sort and linear work.
 
 const FAR = 24, GAP_X = 28, GAP_Y = 44, LANE = 12;
 
-/** `blocks`: `{ width, height, preds: [{ from, succ }] }` in order, `from` an index. */
+/** `blocks` are `{ width, height, preds: [{ from, succ }] }` in order; `from` is an index. */
 function layout(blocks) {
   const edges = edgesOf(blocks);
   const order = reversePostorder(blocks.length, edges);
@@ -35,7 +35,7 @@ function edgesOf(blocks) {
   return edges;
 }
 
-/** Depth first from the entry; edges to what is being looked at go back. */
+/** Depth-first search from the entry. Edges to blocks on the search's stack are back edges. */
 function reversePostorder(count, edges) {
   const outs = Array.from({ length: count }, () => []);
   for (const edge of edges) outs[edge.from].push(edge);
@@ -53,7 +53,7 @@ function reversePostorder(count, edges) {
       else if (!state[edge.to]) { state[edge.to] = 1; stack.push([edge.to, 0]); }
     }
   }
-  // Roots that nothing leads to stand behind what they were found after.
+  // Blocks that the entry does not reach are roots of their own. All edges against the order are back edges.
   const order = post.reverse();
   const at = new Uint32Array(count);
   order.forEach((block, index) => { at[block] = index; });
@@ -69,7 +69,7 @@ function rankBlocks(blocks, edges, order) {
   }
 }
 
-/** Layers of places: blocks, and points at which long edges pass. */
+/** The layers, which consist of places: blocks, and points at which long edges pass. */
 function layersOf(blocks, edges, order) {
   const layers = [];
   const add = (place, rank) => { (layers[rank] ??= []).push(place); return place; };
@@ -96,7 +96,7 @@ function layersOf(blocks, edges, order) {
       }
       join(above, to, edge.chain.length ? 2 : 1);
     } else {
-      // Down its source's side, up again, and over the head of its target.
+      // A back edge goes down beside its source, up again, and above its target.
       let below = null;
       for (let rank = top; rank >= bottom; rank--) {
         const point = add({ width: LANE, block: -1, up: [], down: [], x: 0 }, rank);
@@ -129,7 +129,7 @@ function orderLayers(layers) {
   for (let rank = 1; rank < layers.length; rank++) sweep(layers[rank], 'up');
 }
 
-/** Gives places their `x`, the middle. */
+/** Sets the `x` of places, which is their center. */
 function placeLayers(layers) {
   for (const layer of layers) {
     let x = 0;
@@ -143,7 +143,7 @@ function placeLayers(layers) {
       for (const side of sides) for (const near of place[side]) { sum += near.place.x * near.weight; weight += near.weight; }
       if (place.beside) { sum += place.beside.x + place.beside.width / 2 + GAP_X; weight += 1; }
       place.wish = weight ? sum / weight : place.x;
-      // Blocks stay where they belong, and lines go around them.
+      // Blocks pull harder than lines, so lines go around them.
       place.pull = place.block < 0 ? 1 : 12;
     }
     settle(layer);
@@ -154,7 +154,7 @@ function placeLayers(layers) {
   }
 }
 
-/** Moves a layer's places as near to their wishes as order and width let them. */
+/** Moves a layer's places as close to their desired positions as order and width allow. */
 function settle(layer) {
   const pools = [];
   let offset = 0;
@@ -177,7 +177,7 @@ function settle(layer) {
   });
 }
 
-/** Lets long edges run straight where nothing is in their way. */
+/** Straightens long edges where nothing is in their way. */
 function straighten(edges) {
   const room = ({ layer, at, width }) => {
     const gap = (other) => (width + other.width) / 2 + (other.block < 0 ? 4 : GAP_X / 2);
@@ -188,7 +188,7 @@ function straighten(edges) {
   };
   for (const { chain } of edges) {
     if (chain.length < 2) continue;
-    // As many in a row as have room at the same x; then the next ones.
+    // Each run of points that have room at the same x is made straight.
     for (let from = 0; from < chain.length;) {
       let [low, high] = [-Infinity, Infinity], to = from, sum = 0;
       for (; to < chain.length; to++) {
@@ -205,7 +205,7 @@ function straighten(edges) {
   }
 }
 
-/** From places to pictures: tops of layers, boxes of blocks, lines of edges. */
+/** Computes coordinates from places: the tops of layers, the boxes of blocks, and the lines of edges. */
 function finish(blocks, edges, layers) {
   let left = blocks.length ? Infinity : 0, right = blocks.length ? -Infinity : 0, y = GAP_Y / 2;
   for (const layer of layers) {
@@ -237,7 +237,7 @@ function finish(blocks, edges, layers) {
   return { width: width + lanes * 8 + 8, height: y - GAP_Y / 2, edges };
 }
 
-/** Gives edges that run along the side a lane each, so that none lies on another. */
+/** Assigns lanes to the edges that run along the side, so that no two overlap. */
 function farLanes(far, blocks) {
   const ends = [];
   const span = (edge) => [blocks[edge.from].rank, blocks[edge.to].rank].sort((one, other) => one - other);
@@ -252,7 +252,7 @@ function farLanes(far, blocks) {
   return ends.length;
 }
 
-/** An edge's line, as points through which it goes. */
+/** The line of an edge, as the points through which it goes. */
 function route(edge, blocks, bands, width) {
   const from = blocks[edge.from], to = blocks[edge.to];
   const share = (index, count) => (count > 1 ? (index / (count - 1) - 0.5) * Math.min(60, count * 16) : 0);
@@ -260,7 +260,7 @@ function route(edge, blocks, bands, width) {
   const end = [to.place.x + share(to.ins.indexOf(edge), Math.min(to.ins.length, 6)) * (to.ins.length > 6 ? 0 : 1), to.y];
   const points = [start];
   const bottom = bands[from.rank].bottom;
-  // Lines beside each other keep apart.
+  // Neighboring lines are kept apart.
   const out = bottom + 12 + 4 * (edge.turn % 3), over = to.y - 13 - 4 * (edge.turn % 3);
   if (edge.far) {
     const x = width + edge.lane * 8;
@@ -288,7 +288,7 @@ function route(edge, blocks, bands, width) {
   edge.bottom = Math.max(...points.map((point) => point[1]));
 }
 
-/** An edge as a line: with soft bends down, and along the corners where it goes back or along the side. */
+/** The SVG path of an edge: curved if it goes down, with corners if it goes back or along the side. */
 function pathOf(points, isAngular) {
   let path = `M${points[0][0]} ${points[0][1]}`;
   for (let at = 1; at < points.length; at++) {

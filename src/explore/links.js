@@ -1,8 +1,8 @@
-// Links between what the columns show. In: a function's stages. Out: for any item, what it came from and what it became.
+// Links between the items of the columns. In: a function's stages. Out: for each item, its origins and its results.
 //
 // Items are named by kind and number: `byte` by index, `node` by key (its number in the last graph, see `keyNodes`), `tile` by
-// instruction number, `range` by its place in the list, `code` by row. A link is direct (2) or a side note (1): an operand of a
-// tile, a move before it, a constant within it.
+// instruction number, `range` by its index in the list, `code` by row. A link is direct (2), or a side link (1): to an operand of
+// a tile, a move before it, or a constant within it.
 
 const DIRECT = 2, SIDE = 1;
 const COLUMNS = ['byte', 'node', 'tile', 'range', 'code'];
@@ -27,12 +27,12 @@ class Links {
     timed('indexNodes', () => this.indexNodes());
   }
 
-  /** The tile list before its operands had places. */
+  /** The tile list before allocation. */
   get tiles() {
     return this.unplaced?.read() || null;
   }
 
-  /** The graph of a stage, with keys. */
+  /** The graph of a stage, whose nodes have keys. */
   graph(stage) {
     this.keyNodes(this.graphs.indexOf(stage));
     return stage.read();
@@ -75,7 +75,7 @@ class Links {
       if (row.num >= 0) push(this.codeOfTile, row.num, row.at);
       if (row.before >= 0) push(this.codeOfMoves, row.before, row.at);
     }
-    // Where each move became one instruction, they are the same in order.
+    // If there are as many instructions as moves, they correspond in order.
     this.moves = new Map();
     this.codeOfMove = new Map();
     this.moveOfCode = new Map();
@@ -87,7 +87,7 @@ class Links {
     }
   }
 
-  /** What the placed graph says of tiles: nodes that are part of another's tile. */
+  /** Finds the nodes of the final graph that are part of another node's tile. */
   indexNodes() {
     this.parts = new Map();
     this.folded = new Map();
@@ -106,7 +106,7 @@ class Links {
         });
       }
     }
-    // A node without a tile is part of its users' tiles. Users stand behind it, so they are looked at first.
+    // A node without a tile is part of its users' tiles. Users come later in the graph, so nodes are visited in reverse.
     const into = new Map();
     for (let at = graph.nodes.length - 1; at >= 0; at--) {
       const node = graph.nodes[at];
@@ -128,7 +128,7 @@ class Links {
     }
   }
 
-  /** Gives nodes of the last graphs, down to this one, keys: the number in the last graph, where a node is still there. */
+  /** Assigns keys to the nodes of the graphs from `first` on: a node's number in the last graph, if it still exists there. */
   keyNodes(first) {
     for (; this.keyed > first; this.keyed--) {
       const graph = this.graphs[this.keyed - 1].read();
@@ -165,7 +165,7 @@ class Links {
     return graph.users;
   }
 
-  /** What an item is linked to, as seen with this graph: a map from number to level for each column; `node` by row of the graph. */
+  /** The items linked to an item while this graph is shown: a map from number to level for each column; `node` by graph row. */
   related(kind, id, graph) {
     const found = emptyFound();
     this[kind](id, found, graph);
@@ -229,7 +229,7 @@ class Links {
     return this.offsets.get(offset);
   }
 
-  /** A block, by its number: all that is in it. */
+  /** A block, by its number: links to all items in it. */
   block(id, found, graph) {
     for (const node of graph?.byBlock.get(id)?.nodes || []) {
       mark(found.node, node.at, DIRECT);
@@ -259,7 +259,7 @@ class Links {
     }
   }
 
-  /** A move of the tile list. */
+  /** A move of the tile list: links to the instruction after it, to its bytecode and to its code. */
   move(id, found) {
     const num = Math.floor(id / 4096), row = this.codeOfMove.get(id);
     mark(found.tile, num, SIDE);
@@ -295,7 +295,7 @@ class Links {
   }
 }
 
-/** Operators whose one node serves the whole function. */
+/** Operators that have one node for the whole function. */
 const ANYWHERE = new Set(['const', 'tc', 'local', 'cu']);
 
 function push(map, key, value) {
@@ -304,12 +304,12 @@ function push(map, key, value) {
   else map.set(key, [value]);
 }
 
-/** The higher level stays. */
+/** Sets the level of an item, unless it has a higher one. */
 function mark(map, id, level) {
   if ((map.get(id) || 0) < level) map.set(id, level);
 }
 
-/** From the numbers of one graph to those of the next, if they differ. A log without `dead` does not say; then it is found by likeness. */
+/** Maps the numbers of one graph to those of the next, if they differ. For logs without `dead`, similar nodes are matched. */
 function renumbering(graph, next) {
   if (next.was) return new Map(next.nodes.filter((node) => node.old >= 0 && node.id >= 0).map((node) => [node.old, node.id]));
   const same = (one, other) => one.op === other.op && one.types === other.types && one.origin === other.origin;
@@ -322,7 +322,7 @@ function renumbering(graph, next) {
   }
   const named = next.nodes.filter((node) => node.id >= 0);
   if (!named.length || (alike * 10 >= named.length * 6 && alike * 10 >= shared * 8)) return null;
-  // Numbers change where nodes go: those that stay keep their order.
+  // Renumbering closes the gaps of removed nodes, so the other nodes keep their order.
   const before = graph.nodes.filter((node) => node.id >= 0).sort((one, other) => one.id - other.id);
   named.sort((one, other) => one.id - other.id);
   const map = new Map(), places = new Map();
@@ -340,7 +340,7 @@ function renumbering(graph, next) {
   return map;
 }
 
-/** What changed from one graph to the next: a word a row (`added`, `changed`, `moved`), and what is gone. */
+/** The changes from one graph to the next: a word for each row (`added`, `changed`, `moved`), and the removed nodes. */
 function compareGraphs(before, after) {
   const changes = new Map(), gone = new Map();
   const counts = { added: 0, removed: 0, changed: 0, moved: 0 };

@@ -1,10 +1,10 @@
-// A list of which only the rows in sight are elements. In: how many rows, and a function that makes one. Out: a column's body.
+// A list that has elements only for visible rows. In: the number of rows, and a function that makes one. Out: a column's body.
 
 const ROW = 20, MARGIN = 12;
 
 class List {
   /**
-   * `body` scrolls; `make(index)` gives a row's inner HTML; `dress(index)` its classes; `width()` the longest row in characters.
+   * `body` scrolls; `make(index)` returns a row's inner HTML; `dress(index)` its classes; `width()` the longest row in characters.
    */
   constructor(body, { make, dress, width }) {
     Object.assign(this, { body, make, dress, width, count: 0, shown: new Map(), first: 0, last: -1 });
@@ -25,7 +25,7 @@ class List {
     this.draw();
   }
 
-  /** Makes the rows that came into sight. */
+  /** Makes the rows that have become visible. */
   draw() {
     const height = this.body.clientHeight, top = this.body.scrollTop;
     if (!height) return;
@@ -50,7 +50,7 @@ class List {
     if (made.childNodes.length) this.sheet.append(made);
   }
 
-  /** Highlights anew. */
+  /** Updates the highlights. */
   redress() {
     for (const [index, row] of this.shown) this.put(row, this.dress(index));
   }
@@ -73,14 +73,14 @@ class List {
     return top >= 0 && top + ROW <= this.body.clientHeight;
   }
 
-  /** Scrolls to a row, to a third from the top if it is not in sight. */
+  /** If a row is not visible, scrolls it to a third from the top. */
   reveal(index) {
     if (index < 0 || this.isInSight(index)) return;
     this.body.scrollTop = index * ROW - this.body.clientHeight / 3;
     this.draw();
   }
 
-  /** Scrolls as little as shows the row. */
+  /** Scrolls as little as possible to make a row visible. */
   nudge(index) {
     const top = index * ROW, { scrollTop, clientHeight } = this.body;
     if (top < scrollTop) this.body.scrollTop = top;
@@ -91,12 +91,12 @@ class List {
 
 const HTML = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Text as HTML. */
+/** Escapes text for HTML. */
 function html(text) {
   return String(text).replace(/[&<>"]/g, (char) => HTML[char]);
 }
 
-/** Text in an element with a class. */
+/** Wraps text in an element with a class. */
 function tag(cls, text) {
   return `<span class="${cls}">${html(text)}</span>`;
 }

@@ -1,4 +1,4 @@
-// The page: columns beside each other, what is highlighted in them, time, search, keys. In: the trace in the page.
+// The page: its columns, the highlights in them, the steps through the passes, search, and keys. In: the trace in the page.
 
 const NAMES = { byte: 'Bytecode', node: 'Graph', tile: 'Tiles', range: 'Ranges', code: 'Code' };
 const SHARES = { byte: 1.05, node: 1.55, tile: 1.35, range: 0.85, code: 1.35 };
@@ -137,7 +137,7 @@ class Page {
     this.readAhead(links.graphs.length - 1);
   }
 
-  /** Reads the earlier graphs while nothing else is to be done, so that they are there when they are looked at. */
+  /** Parses the earlier graphs in idle time, so that they are ready when they are shown. */
   readAhead(at) {
     const { links } = this;
     if (at < 0 || !window.requestIdleCallback) return;
@@ -189,7 +189,7 @@ class Page {
     this.refresh();
   }
 
-  /** The graph of a pass, with what it changed; later stages have the last one. */
+  /** Shows the graph of a pass with its changes; for later stages, the last graph. */
   showGraph(stage) {
     const { graphs } = this.links;
     if (!graphs.length) return;
@@ -197,7 +197,7 @@ class Page {
     const shown = isGraph ? stage : graphs[graphs.length - 1];
     const wanted = `${graphs.indexOf(shown)} ${isGraph}`;
     if (this.shownGraph === wanted) return;
-    // What is highlighted stays the same node.
+    // The highlight stays on the same node.
     const keep = [this.pinned, this.hovered].map((item) => item?.kind === 'node' && this.shown.nodes[item.id]?.key);
     this.shownGraph = wanted;
     const graph = (this.shown = this.links.graph(shown));
@@ -233,7 +233,7 @@ class Page {
     if (!made.length) count.textContent = `${stage.name}, as before`;
   }
 
-  /** Goes to the next node that changed so. */
+  /** Goes to the next node with this kind of change. */
   nextChange(what) {
     if (what === 'gone') {
       if (!this.graph.showsGone) this.toggleGone();
@@ -268,7 +268,7 @@ class Page {
     this.tileList.reset(tiles.rows.length);
     this.columns.range.count.textContent = this.links.ranges.length ? this.links.ranges.length.toLocaleString('en') : '';
     if (this.links.ranges.length) this.chart.show(this.links, tiles.rows, this.showsPlaces);
-    // The same rows stay in sight.
+    // The same rows stay visible.
     const row = seen?.kind === 'inst' && this.tileRowOf.get(seen.num);
     if (row) this.tileList.body.scrollTop = (row + (top % 1)) * ROW;
   }
@@ -298,7 +298,7 @@ class Page {
     this.regraph(id);
   }
 
-  /** Lays the graph out again; the block that was folded stays where it is on the screen. */
+  /** Lays the graph out again. The folded or unfolded block stays at its position on the screen. */
   regraph(id) {
     const { graph } = this;
     const box = graph.boxOf.get(id);
@@ -325,7 +325,7 @@ class Page {
     const { column, toggle } = this.columns[kind];
     column.hidden = !shows;
     toggle.setAttribute('aria-pressed', shows);
-    // A divider stands between two columns that are there.
+    // There is a divider between each two visible columns.
     let seen = false;
     for (const each of byId('columns').children) {
       if (each.className === 'divider') each.hidden = true;
@@ -341,7 +341,7 @@ class Page {
     this.refresh();
   }
 
-  /** Tiles and ranges scroll together: a row of one is a row of the other. */
+  /** Scrolls tiles and ranges together, because their rows correspond. */
   syncFrom(body) {
     const { tile, range } = this.columns;
     const other = body === tile.body ? range.body : tile.body;
@@ -356,7 +356,7 @@ class Page {
     return this.pinned || this.hovered;
   }
 
-  /** Highlights what belongs to the item at hand. */
+  /** Highlights the items that are linked to the current item. */
   refresh() {
     const { item, links } = this;
     this.found = item ? links.related(item.kind, item.id, this.shown) : emptyFound();
@@ -371,7 +371,7 @@ class Page {
     this.graph.wire = item?.kind === 'node' ? this.graph.wiresOf(item.id, this.found.node) : '';
     this.graph.lit = this.found.blocks;
     if (this.graph.layout) this.graph.redress();
-    // What the canvas shows is also said where it can be read.
+    // The highlights on the canvas are also set as attributes, where tests can read them.
     const named = (levels) => [...this.found.range].filter(([, level]) => levels.includes(level)).map(([id]) => `r${links.ranges[id].vregs[0]}`).join(' ');
     Object.assign(this.columns.range.body.dataset, { self: named([3]), linked: named([DIRECT]), soft: named([SIDE]) });
     this.chart.levels = this.found.range;
@@ -403,7 +403,7 @@ class Page {
     return `${this.dress('code', at)}${starts ? ' after' : ''}`;
   }
 
-  /** In each column, how many linked items lie above and below what is in sight. */
+  /** Shows in each column how many linked items lie above and below its visible part. */
   showMore() {
     for (const kind of COLUMNS) {
       const { column, body } = this.columns[kind];
@@ -423,7 +423,7 @@ class Page {
     }
   }
 
-  /** Where an item begins and ends in its column, in pixels. */
+  /** The top and bottom of an item in its column, in pixels. */
   topOf(kind, id) {
     if (kind === 'node') {
       const spot = this.graph.spot(id);
@@ -437,7 +437,7 @@ class Page {
     return row === undefined ? undefined : [row * ROW, row * ROW + ROW];
   }
 
-  /** The way of the item at hand in words. */
+  /** Describes the origins and results of the current item in the status line. */
   showWay() {
     const status = byId('status');
     if (!this.item) {
@@ -494,14 +494,14 @@ class Page {
     if (!this.pinned) this.refresh();
   }
 
-  /** Keeps an item highlighted, and shows what is linked to it; the same one again lets it go. */
+  /** Pins an item, so that it stays highlighted, and reveals its links. Unpins it if it is already pinned. */
   pin(item, except) {
     this.pinned = same(item, this.pinned) ? null : item;
     this.refresh();
     if (this.pinned) this.revealLinked(except);
   }
 
-  /** Scrolls every column to what is linked, unless some of it is in sight. */
+  /** Scrolls every column to the linked items, unless some of them are visible. */
   revealLinked(except) {
     for (const kind of COLUMNS) {
       if (kind === except || this.columns[kind].column.hidden) continue;
@@ -513,7 +513,7 @@ class Page {
     this.showMore();
   }
 
-  /** Moves a column's cursor to an item, which is then the one at hand. */
+  /** Moves a column's cursor to an item, which becomes the current one. */
   goTo(kind, id) {
     this.isKeyed = true;
     this.cursors[kind] = id;
@@ -527,7 +527,7 @@ class Page {
     if (kind !== 'node' && kind !== 'range') this.columns[kind].body.setAttribute('aria-activedescendant', `${kind}-${row}`);
   }
 
-  /** The items of a column in the order in which they stand. */
+  /** The items of a column in the order in which they are shown. */
   itemsOf(kind) {
     if (kind === 'byte') return this.bytes.map((row) => row.at);
     if (kind === 'node') return this.shown ? this.graph.rows() : [];
@@ -581,7 +581,7 @@ class Page {
   }
 }
 
-/** What functions are called; where a name comes again, with its tier or a number. */
+/** The names of functions; a name that occurs twice is followed by the tier or a number. */
 function functionNames(functions) {
   const seen = new Map();
   const tiers = new Set(functions.map((each) => each.tier));
@@ -593,7 +593,7 @@ function functionNames(functions) {
   });
 }
 
-/** A list as a column's view: items are not rows, but are found at rows. */
+/** A view of a list whose items are not rows: `rowOf` maps an item to its row. */
 function view(list, rowOf) {
   const at = (act) => (id) => { const row = rowOf(id); return row === undefined ? act === 'isInSight' : list[act](row); };
   return { isInSight: at('isInSight'), reveal: at('reveal'), nudge: at('nudge') };
@@ -611,13 +611,13 @@ function plural(number, what) {
   return `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`;
 }
 
-/** How long the code is: where the last instruction ends. */
+/** The size of the code, which is the end of the last instruction. */
 function codeBytes(rows) {
   const last = rows[rows.length - 1];
   return last ? parseInt(last.offset, 16) + last.bytes.split(' ').length : 0;
 }
 
-/** Measures for whoever wants to know. */
+/** Runs a function, and records its time for the browser's performance tools. */
 function timed(name, act) {
   const start = performance.now();
   const result = act();

@@ -1,14 +1,14 @@
-// Reads a trace. In: its text. Out: functions with stages; a stage is read when it is first asked for.
+// The parser of traces. In: a trace's text. Out: functions with stages, each of which is parsed on first use.
 
 const GRAPH = 'graph', TILES = 'tiles';
 const KINDS = { bytecode: 'bytecode', tile: TILES, allocate: TILES, live: 'live', emit: 'emit' };
 
-/** The trace as it was before it was put into the page. */
+/** Undoes the escapes with which a trace is embedded in the page. */
 function unescapeTrace(text) {
   return text.replace(/\\x(3c|5c)/gi, (_, code) => (code === '3c' ? '<' : '\\'));
 }
 
-/** The functions of a trace: what they are called, their tier, and where their stages lie in the text. */
+/** The functions of a trace: their names, their tiers, and the positions of their stages in the text. */
 function readTrace(text) {
   const functions = [];
   let current = null, stage = null;
@@ -27,7 +27,7 @@ function readTrace(text) {
       if (current && !current.stages.length) current.tier = tier;
     } else {
       close(head.index);
-      // A trace without names starts anew with its bytecode.
+      // In a trace without names, the bytecode starts a new function.
       if (!current || (stageName === 'bytecode' && current.stages.some((other) => other.name === stageName))) {
         open(functions.length ? `function ${functions.length + 1}` : '');
       }
@@ -41,7 +41,7 @@ function readTrace(text) {
   return functions.filter((each) => each.stages.length);
 }
 
-/** What a stage with another name is: a graph, if it begins with a block. */
+/** The kind of a stage with any other name: a graph, if it begins with a block. */
 function kindOf(text, start) {
   return /^b\d+\b[^\n]*:/.test(text.slice(start, start + 400)) ? GRAPH : 'other';
 }
@@ -53,7 +53,7 @@ function readOnce(text, stage) {
   return () => (result ??= timed(`read-${stage.name}`, () => READERS[stage.kind](text.slice(stage.start, stage.end).split("\n"))));
 }
 
-/** Rows of bytecode, by index. */
+/** The rows of bytecode, by index. */
 function readBytecode(lines) {
   const rows = [];
   for (const line of lines) {
@@ -63,10 +63,10 @@ function readBytecode(lines) {
   return rows;
 }
 
-/** Operators that no bytecode asked for, unless it says so. */
+/** Operators whose nodes belong to no bytecode, unless they name one. */
 const NOWHERE = new Set(['param', 'local', 'tc', 'cu']);
 
-/** A graph: its blocks in the order they stand, and their nodes. Numbers of nodes are those of this stage. */
+/** A graph: its blocks in the order of the text, and their nodes. Nodes have the numbers of this stage. */
 function readGraph(lines) {
   const blocks = [], nodes = [], byId = new Map(), byBlock = new Map();
   let block = null, was = false;
@@ -79,7 +79,7 @@ function readGraph(lines) {
       let origin = -1, old = -1, own;
       const comment = rest.indexOf('#');
       if (comment >= 0) {
-        // What yields nothing has its own number in the comment; what was numbered anew, the one before.
+        // The comment has the number of a node without a value, and the old number of a renumbered node.
         const named = /^#(?: v(\d+))?(?: was v(\d+))?/.exec(rest.slice(comment));
         own = named[1];
         if (named[2] !== undefined) { old = +named[2]; was = true; }
@@ -116,7 +116,7 @@ function inputsOf(node) {
   return (node.inputs ??= Array.from(node.rest.matchAll(/ v(\d+)(?![\w.])/g), (found) => +found[1]));
 }
 
-/** One operand of an instruction: `def:r3%rcx=rax`. Long functions have very many. */
+/** One operand of an instruction: `def:r3%rcx=rax`. Long functions have very many, so this must be fast. */
 function readOperand(word) {
   const colon = word.indexOf(':');
   let at = colon + 1;
@@ -133,7 +133,7 @@ function readOperand(word) {
   };
 }
 
-/** A tile list, with or without places: rows as they stand, instructions by number, pieces of ranges. */
+/** A tile list, with or without places: rows in the order of the text, instructions by number, and pieces of ranges. */
 function readTiles(lines) {
   const rows = [], insts = [], vregs = [], pieces = [], blocks = [];
   let block = null, movesFrom = 0;
@@ -181,7 +181,7 @@ function readTiles(lines) {
   return { rows, insts, vregs, pieces, blocks };
 }
 
-/** The name of the move at a place among those before an instruction. */
+/** The number of a move, from its index among the moves before an instruction. */
 function moveId(num, at) {
   return num * 4096 + at;
 }
@@ -214,7 +214,7 @@ function readInst(body, next) {
   };
 }
 
-/** Where in the program: four places an instruction, gap, early, late, after. */
+/** A position in the program. There are four for each instruction: gap, early, late, after. */
 function position(number, place) {
   return +number * 4 + 'gela'.indexOf(place);
 }
@@ -231,7 +231,7 @@ function positionText(position) {
   return `${position >> 2}${'gela'[position & 3]}`;
 }
 
-/** Live ranges: the registers joined in each, and where it is live. */
+/** Live ranges: for each, its virtual registers and the segments in which it is live. */
 function readLive(lines) {
   const ranges = [];
   for (const line of lines) {
@@ -248,14 +248,14 @@ function readLive(lines) {
   return ranges;
 }
 
-/** Machine code: a row an instruction, with what it belongs to. */
+/** Machine code: a row for each instruction, with its origin. */
 function readEmit(lines) {
   const rows = [];
   for (const line of lines) {
     const parts = /^\s*([0-9a-f]+) {2}((?:[0-9a-f]{2} )*[0-9a-f]{2})(?:\s+([^;]*?))?\s*(?:;\s*(.*))?$/.exec(line);
     if (!parts) continue;
     const [, offset, bytes, text, note = ''] = parts;
-    // A number comes first and a word behind it, the tile's name or what else this is; then node and bytecode.
+    // The note starts with a number, followed by the tile's name or another word, then the node and the bytecode.
     const owner = /^(?:(\d+) ?)?([a-z_]\w*)?/i.exec(note.replace(/^v\d+/, '')), node = /(?:^| )v(\d+)(?= |$)/.exec(note);
     const origin = /@(\d+)/.exec(note);
     const number = owner[1] === undefined ? -1 : +owner[1], isMove = owner[2] === 'move';

@@ -1,5 +1,5 @@
-// Draws live ranges as a chart beside the tile list: down is the program, each range has a lane. In: ranges with their pieces,
-// and the tile list's rows. Out: a canvas that shows what is in sight.
+// Draws live ranges as a chart beside the tile list: the program runs down, and each range has a lane. In: ranges with their
+// pieces, and the tile list's rows. Out: a canvas that shows the visible part.
 
 const LANE_WIDTH = 32, EDGE = 10, TOP = 4;
 
@@ -9,7 +9,7 @@ class Chart {
     this.canvas = document.createElement('canvas');
     this.sheet = document.createElement('div');
     this.sheet.className = 'sheet';
-    // The canvas stays in sight, and takes no room of what is scrolled.
+    // The canvas stays in place while the body scrolls, and takes no room in it.
     const glass = document.createElement('div');
     glass.className = 'glass';
     glass.append(this.canvas);
@@ -21,13 +21,13 @@ class Chart {
     body.addEventListener('scroll', () => this.draw(), { passive: true });
   }
 
-  /** Shows ranges beside rows of tiles; `isPlaced` says whether they have places yet. */
+  /** Shows ranges beside the rows of a tile list; `isPlaced` tells whether they have places yet. */
   show(links, rows, isPlaced) {
     if (this.links !== links) this.byPlace = null;
     Object.assign(this, { links, rows, isPlaced });
     const rowOf = (this.rowOf = []);
     rows.forEach((row, at) => { if (row.kind === 'inst') rowOf[row.num] = at; });
-    // What is in a gap reaches from the instruction before to the one behind, over moves and heads of blocks.
+    // A gap extends from the previous instruction to the next one, across moves and heads of blocks.
     this.above = [];
     let bottom = 0;
     rowOf.forEach((at, num) => { this.above[num] = bottom; bottom = at + 1; });
@@ -43,7 +43,7 @@ class Chart {
     if (this.links) this.show(this.links, this.rows, this.isPlaced);
   }
 
-  /** A position in rows. */
+  /** The vertical coordinate of a position, in rows. */
   y(position) {
     const num = position >> 2, row = this.rowOf[num];
     if (row === undefined) return this.end;
@@ -51,7 +51,7 @@ class Chart {
     return place === 0 ? this.above[num] : row + (place - 1) / 2;
   }
 
-  /** The lowest lane that is free, in order of beginnings. */
+  /** Assigns each range, in the order of their starts, to the lowest free lane. */
   assignLanes() {
     const { ranges } = this.links;
     this.lanes = [];
@@ -69,7 +69,7 @@ class Chart {
     }
   }
 
-  /** Draws what is in sight. */
+  /** Draws the visible part. */
   draw() {
     const { body, canvas, row } = this;
     const { clientWidth: width, clientHeight: height, scrollTop, scrollLeft } = body;
@@ -101,7 +101,7 @@ class Chart {
     if (this.isPlaced) this.paintMoves(paint, colors, first, last);
   }
 
-  /** Lines at blocks, and bands at highlighted instructions. */
+  /** Draws lines at the starts of blocks, and bands at highlighted instructions. */
   paintRows(paint, colors, first, last, width) {
     const { rows, row, body } = this;
     for (let at = Math.max(0, first); at <= Math.min(last, rows.length - 1); at++) {
@@ -139,7 +139,7 @@ class Chart {
     paint.globalAlpha = 1;
   }
 
-  /** Where a range is not live between its segments. */
+  /** Draws the holes of a range, which are between its segments. */
   paintHoles(paint, colors, { segments }, x) {
     paint.strokeStyle = colors.dim;
     paint.lineWidth = 1;
@@ -171,7 +171,7 @@ class Chart {
       paint.globalAlpha = fade;
       paint.fillRect(x, y, 4, height);
     }
-    // A split: the range goes on in another place.
+    // A split: the range continues in another place.
     if (before && this.isPlaced && before.place !== place) {
       paint.fillStyle = colors.text;
       paint.fillRect(x - 2, y - 1, width + 4, 2);
@@ -189,7 +189,7 @@ class Chart {
     paint.fillText(label, x + width / 2 + (isHollow ? 0 : 2), textY, width - 4);
   }
 
-  /** Arrows from the lane of the value that is moved to the lane that it comes to. */
+  /** Draws moves as arrows from the lane of the source to the lane of the destination. */
   paintMoves(paint, colors, first, last) {
     const { rows, row } = this;
     if (row < 8) return;
@@ -199,7 +199,7 @@ class Chart {
       const ends = this.endsOf(move);
       const y = (at + 0.5) * row;
       const [x0, x1] = ends.map((range) => range.lane * LANE_WIDTH + LANE_WIDTH / 2);
-      // Within one lane the stroke of the split says it.
+      // A move within one lane is already drawn as a split.
       if (!ends.length || x0 === x1) continue;
       paint.strokeStyle = paint.fillStyle = this.moves.has(move.id) || this.bands.get(move.num) >= DIRECT ? colors.accent : colors.dim;
       paint.lineWidth = 1.25;
@@ -217,7 +217,7 @@ class Chart {
     }
   }
 
-  /** The ranges at a move's two ends: which is in the one place before, and which in the other one behind. */
+  /** The ranges at a move's two ends: the one in the source before the move, and the one in the destination after it. */
   endsOf(move) {
     if (move.ends) return move.ends;
     const gap = move.num * 4;
@@ -237,7 +237,7 @@ class Chart {
     return null;
   }
 
-  /** Which parameter of a block that is jumped to has its place where a move goes. */
+  /** The range of a block parameter at the jump's target whose place is the destination of a move. */
   whoGets(move) {
     for (const edge of move.block?.edges || []) {
       const target = this.links.blocks.get(edge.to);
@@ -257,7 +257,7 @@ class Chart {
     return places;
   }
 
-  /** The range at a point of the window. */
+  /** The range at the position of an event. */
   rangeAt(event) {
     const bounds = this.body.getBoundingClientRect();
     const x = event.clientX - bounds.left + this.body.scrollLeft - EDGE;
@@ -267,7 +267,7 @@ class Chart {
     return found ? found.at : -1;
   }
 
-  /** Where a range begins, in the window. */
+  /** The position of a range's start in the chart. */
   spot(at) {
     const range = this.links.ranges[at];
     return { x: EDGE + range.lane * LANE_WIDTH + LANE_WIDTH / 2, y: this.y(range.segments[0].from) * this.row };
@@ -291,7 +291,7 @@ class Chart {
   }
 }
 
-/** A range's segments, cut where it changes its place. */
+/** A range's segments, split where its place changes. */
 function barsOf(range) {
   const pieces = [...range.pieces].sort((one, other) => one.from - other.from);
   const bars = [];
@@ -313,7 +313,7 @@ function barsOf(range) {
   return bars;
 }
 
-/** Of ranges in order that do not overlap, those that reach into rows. */
+/** The ranges of a lane, which are ordered and do not overlap, that intersect these rows. */
 function rangesBetween(lane, first, last, y) {
   const found = [];
   let [low, high] = [0, lane.length];
@@ -326,7 +326,7 @@ function rangesBetween(lane, first, last, y) {
   return found;
 }
 
-/** The last of ordered pieces that begins at or before a position. */
+/** The last of these ordered pieces that starts at or before a position. */
 function lastBefore(list, position) {
   let [low, high] = [0, list.length];
   while (low < high) {
@@ -339,14 +339,14 @@ function lastBefore(list, position) {
 
 const REGISTERS = ['rax', 'rcx', 'rdx', 'rbx', 'rsp', 'rbp', 'rsi', 'rdi', 'r8', 'r9', 'r10', 'r11', 'r12', 'r13', 'r14', 'r15'];
 
-/** A register's color: calm, of the same lightness for all, and neighbors far apart. */
+/** A register's color: muted, equally light for all registers of a class, and very different for neighbors. */
 function placeColor(place) {
   const float = /^(?:xmm|f)(\d+)$/.exec(place), number = float ? +float[1] : REGISTERS.indexOf(place);
   const index = number >= 0 ? number : [...place].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) % 97, 7);
   return `oklch(${float ? 0.84 : 0.76} ${float ? 0.075 : 0.1} ${(index * 137.5 + 250) % 360})`;
 }
 
-/** Whether a value is in no register there: on the stack, or a constant that is made again where it is needed. */
+/** Whether a place is not a register: the value is on the stack, or a constant that is rematerialized where it is needed. */
 function isMemory(place) {
   return /^(slot|arg|memory|again)/.test(place);
 }
@@ -355,7 +355,7 @@ function shortPlace(place) {
   return place.replace(/^xmm/, 'x').replace(/^slot/, 's').replace('again', '…');
 }
 
-/** The theme's colors, as a canvas takes them. */
+/** The theme's colors in the form that a canvas takes. */
 function themeColors() {
   const style = getComputedStyle(document.documentElement);
   const probe = document.createElement('span');
