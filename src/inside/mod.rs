@@ -31,7 +31,7 @@ use limits::Admitted;
 use statistics::Times;
 use std::fmt::{self, Debug};
 
-/// A function that is compiled, and the form in which it is.
+/// A function to compile, and the form in which it is compiled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject<'a, B> {
     pub(crate) name: &'a str,

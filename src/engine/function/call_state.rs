@@ -7,7 +7,7 @@
 //! |--------------|-----------------------------------------------------|--------------|
 //! | `Unknown`    | code is made before the first call                  | `Guessed(n)` |
 //! | `Unknown`    | a call with `n` arguments                           | `Known(n)`   |
-//! | `Guessed(n)` | a call with `m`; unless `m = n`, the entry is closed | `Known(m)`   |
+//! | `Guessed(n)` | a call with `m`; the entry is closed if `m ≠ n`     | `Known(m)`   |
 //! | `Guessed(n)` | no adapter can be made                              | `Unknown`    |
 //! | `Known(n)`   | no adapter can be made                              | `Refused`    |
 //! | `Refused`    | all code is discarded                               | `Unknown`    |
