@@ -1,6 +1,7 @@
-//! From bytecode or a graph to installed code.
+//! The driver: compiles bytecode or a graph to installed code.
 //!
-//! In: what is compiled, the tiles and rules to use. Out: code in memory, with the entry that all tiers share.
+//! In: bytecode or a graph, and the tiles and rules to compile it with. Out: code in memory, with the entry convention that all
+//! tiers share.
 
 use crate::baseline::{Baseline, BaselineCode, Machinery};
 use crate::call::{Accepts, Adapter, AdapterAdmission, AdapterTarget, Admission, CallCell, TargetCode};
@@ -22,7 +23,7 @@ use azulejo_core::verify::Function;
 use azulejo_core::vocab::Op;
 use core::marker::PhantomData;
 
-/// The most slots for which a frame is made on the machine's stack.
+/// The most slots that a frame on the machine's stack may have.
 const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
 
 /// A compiler and the memory its code goes to.
@@ -39,7 +40,7 @@ pub struct Compiler<M: Backend> {
     registers: &'static RegisterFile,
     checks: bool,
     watchers: Watchers,
-    /// What watchers are told that the code is called, and what bytecode it is from.
+    /// The name and the bytecode that watchers are told for the code.
     name: String,
     source: String,
     baseline: Baseline<M>,
@@ -49,9 +50,9 @@ pub struct Compiler<M: Backend> {
 /// A compiled function.
 #[derive(Debug)]
 pub struct Compiled<M: Backend> {
-    /// Goes first: what debuggers know of is there.
+    /// Dropped first: the debuggers' record refers to the installed code.
     _announced: Option<Announced>,
-    /// So does who catches its faults.
+    /// Dropped before the code, too: the fault handler's record of it.
     _faults: Option<Registered>,
     installed: Installed,
     entry: u32,
@@ -63,8 +64,8 @@ pub struct Compiled<M: Backend> {
 }
 
 impl<M: Backend> Compiler<M> {
-    /// A compiler with memory for so many bytes of code, for processors that have these of the features that the tiles name:
-    /// a bit each, in their order.
+    /// A compiler with memory for `code_bytes` bytes of code. `features` says which of the features that the tiles name the
+    /// processor has: one bit each, in the tiles' order.
     pub fn new(
         code_bytes: usize,
         set: &'static Set<M>,
@@ -91,7 +92,7 @@ impl<M: Backend> Compiler<M> {
         })
     }
 
-    /// Another one that puts code into the same memory and makes all choices alike; for another thread.
+    /// A second compiler that puts code into the same memory and makes the same choices; for another thread.
     pub fn beside(&self) -> Compiler<M> {
         Compiler {
             memory: self.memory.clone(),
@@ -112,21 +113,21 @@ impl<M: Backend> Compiler<M> {
         }
     }
 
-    /// Gives out other registers than all there are: some that a host keeps for itself can be left out. Those
-    /// that instructions and calls want by name must be among them.
+    /// Allocates from these registers only, so that a host can keep some for itself. Those that instructions and calling
+    /// conventions name must be among them.
     pub fn with_registers(mut self, registers: &'static RegisterFile) -> Self {
         self.registers = registers;
         self
     }
 
-    /// Has every stage's result verified, as debug builds do; a stage that fails gives [`Error::Internal`].
+    /// Verifies every stage's result, as debug builds do; a stage that fails returns [`Error::Internal`].
     pub fn with_checks(mut self, checks: bool) -> Self {
         self.checks = checks;
         self
     }
 
-    /// Keeps a chain of frames that starts in the frame pointer and goes through compiled functions, as profilers follow it. That
-    /// register is then given out for nothing else; so say this behind [`with_registers`](Self::with_registers).
+    /// Keeps a chain of frames through compiled functions, which starts in the frame pointer, for profilers to follow. The
+    /// allocator then never assigns that register, so call this after [`with_registers`](Self::with_registers).
     pub fn with_frame_pointers(mut self, frame_pointers: bool) -> Self {
         self.options.frame_pointers = frame_pointers;
         let known = &M::MACHINE.registers;
@@ -138,24 +139,24 @@ impl<M: Backend> Compiler<M> {
         self
     }
 
-    /// Has the host told of each function that fails, and at which bytecode: see [`HostFunctions::note`](crate::call::HostFunctions::note).
-    /// Functions that calls enter by their own convention, or in a frame of their own, do so; whoever enters others is
-    /// given it as a status anyway.
+    /// Tells the host of each function that fails, and at which bytecode: see
+    /// [`HostFunctions::note`](crate::call::HostFunctions::note). Functions entered by the bytecode calling convention do so,
+    /// and so do those that run in a frame of their own. The caller of any other function gets the bytecode with the status.
     pub fn with_backtraces(mut self, backtraces: bool) -> Self {
         self.options.backtraces = backtraces;
         self
     }
 
-    /// Has the baseline compile the templates whose accesses may fault, where [`can_trap`](faults::can_trap). The
-    /// optimizer compiles those that its source has.
+    /// Makes the baseline compile the templates whose accesses may fault, where [`can_trap`](faults::can_trap) allows it. The
+    /// optimizer compiles the templates that its source names.
     pub fn with_guards(mut self, guards: bool) -> Self {
         self.guards = guards && faults::can_trap(M::MACHINE);
         self
     }
 
-    /// Tells these of each function that is compiled.
+    /// Tells these watchers of each function that is compiled.
     pub fn with_watchers(mut self, watchers: Watchers) -> Self {
-        // Debuggers cannot write breakpoints into memory that is at two addresses, and perf takes it for a file.
+        // Debuggers cannot write breakpoints into memory that is mapped twice, and perf takes such memory for a file.
         if watchers.any()
             && let Ok(memory) = CodeMemory::by_page(M::MACHINE, self.memory.size())
         {
@@ -166,7 +167,7 @@ impl<M: Backend> Compiler<M> {
         self
     }
 
-    /// What watchers are told of functions compiled from now on: what they are called, and their bytecode, a line each.
+    /// Sets the name and the bytecode, one instruction a line, that watchers are told for functions compiled from now on.
     pub fn set_subject(&mut self, name: &str, source: impl FnOnce() -> String) {
         if self.watchers.any() {
             self.name.clear();
@@ -177,7 +178,7 @@ impl<M: Backend> Compiler<M> {
         }
     }
 
-    /// Makes some legal choices at random from now on, so that tests see what is rare; none if the seed is zero.
+    /// Makes some legal choices at random from now on, so that tests reach rare cases; a seed of zero turns this off.
     pub fn set_chaos(&mut self, seed: u64) {
         self.compilation.set_chaos(seed);
         if seed != 0 {
@@ -185,7 +186,7 @@ impl<M: Backend> Compiler<M> {
         }
     }
 
-    /// Has this compiler make all stencils that it needs, and keep them from others: then what it does depends on nobody else.
+    /// Makes this compiler build all the stencils that it needs, and share none: its results then depend on no other compiler.
     pub fn with_own_stencils(mut self, own: bool) -> Self {
         if own {
             self.baseline.set_alone();
@@ -198,12 +199,12 @@ impl<M: Backend> Compiler<M> {
         self.baseline.made()
     }
 
-    /// The memory that its code goes to.
+    /// The memory that this compiler puts code into.
     pub fn memory(&self) -> &CodeMemory {
         &self.memory
     }
 
-    /// Limits what passes do from now on; see [`Limits`].
+    /// Limits the optional steps that passes take from now on; see [`Limits`].
     pub fn set_limits(&mut self, limits: Limits) {
         self.compilation.set_limits(limits);
         if limits != Limits::default() {
@@ -237,8 +238,8 @@ impl<M: Backend> Compiler<M> {
         self.install(None, observer)
     }
 
-    /// Compiles verified bytecode for calls of other functions of bytecode, with so many arguments; `unit` is what `(cu)`
-    /// gives. What is made is entered by such a call only: see [`CallCell::open_to`].
+    /// Compiles verified bytecode to be called by other functions of bytecode with `arguments` arguments; `unit` is the value
+    /// of `(cu)`. Only such calls may enter the result: see [`CallCell::open_to`].
     pub fn call_entry(
         &mut self,
         source: &FunctionSource<'_>,
@@ -267,8 +268,8 @@ impl<M: Backend> Compiler<M> {
         self.install(None, observer)
     }
 
-    /// Compiles verified bytecode with the baseline compiler. Functions that it calls are found among these. Its stencils are
-    /// made once in a process, by the compiler that needs them first, for all that make the same choices.
+    /// Compiles verified bytecode with the baseline compiler. `functions` resolves the functions that it calls. Stencils are
+    /// made once in a process, by the compiler that needs them first, and shared by all compilers that make the same choices.
     pub fn baseline<B: Bytecode>(
         &mut self,
         function: &Function<'_, B>,
@@ -277,7 +278,8 @@ impl<M: Backend> Compiler<M> {
     ) -> Result<BaselineCode<M>, Error> {
         let registers = M::MACHINE.registers.for_stencils(self.registers);
         let target = Target { registers: registers.unwrap_or(self.registers), ..self.target() };
-        // What is emitted is for the memory of any engine near the program's code, or for any memory.
+        // Stencils are shared, so they are emitted either for the memory of any engine near the program's code, or for any
+        // memory.
         let options = Options { reach: self.options.reach.around_program(), ..self.options };
         let Compiler { compilation, emission, set, memory, baseline, guards, .. } = self;
         let templates = if *guards { B::guarded_templates() } else { B::templates() };
@@ -306,7 +308,8 @@ impl<M: Backend> Compiler<M> {
         Ok(code)
     }
 
-    /// Makes a way in for calls from other functions of bytecode. It clears the slots behind the arguments that the function needs.
+    /// Makes an entry for calls from other functions of bytecode. It clears those slots behind the arguments that the function
+    /// needs.
     pub fn adapter(&mut self, to: &AdapterTarget<'_, M::Frame>) -> Result<Adapter, Error> {
         let AdapterTarget { source, cell, .. } = *to;
         let call_entry = Some(cell.call_entry(0, core::ptr::null()));
@@ -317,13 +320,13 @@ impl<M: Backend> Compiler<M> {
         if slots > MAX_SLOTS || most > slots {
             return Err(Error::FrameTooLarge { bytes: slots as usize * 8 });
         }
-        // Which of the slots are arguments is known only if their number is.
+        // The slots of the arguments are known only if the number of arguments is.
         let first = if let Accepts::Exactly(arguments) = accepts { arguments } else { 0 };
         let cleared: Vec<u32> = (first..slots).filter(|at| is_needed(*at)).collect();
         let admission = AdapterAdmission { accepts, budget, cell, slots };
         let (emitter, entries) = M::adapter(&code, &admission, &cleared, &self.options);
         let mut code = Code::default();
-        // What stands before the frame is made keeps its size.
+        // The code before the frame is made must keep its size.
         link_by_hand::<M>(emitter, &mut code, false);
         Ok(Adapter::new(self.memory.install(&code.finished())?, entries))
     }
@@ -340,7 +343,7 @@ impl<M: Backend> Compiler<M> {
             None => emit(emission, tiles, assignment, set, options, code)?,
             Some((admission, slots)) => {
                 let is_frame = |inst: &Inst| inst.node.is_some() && graph.node(inst.node).op == Op::FRAME;
-                // The graph of a long function is gone by now; that one has a frame in any case.
+                // The graph of a long function has been dropped by now; a long function gets its slots in any case.
                 let has_frame = graph.nodes.is_empty() || tiles.insts.iter().any(is_frame);
                 let slots = if has_frame { slots } else { 0 };
                 let admit = |emitter: &mut M| emitter.admit(admission, options);
@@ -382,7 +385,7 @@ impl<M: Backend> Compiler<M> {
     }
 }
 
-/// For each piece of code that some bytecode is the reason of, that bytecode. Pieces in a row for one are one.
+/// Maps each piece of code that comes from a bytecode to that bytecode. Adjacent pieces of one bytecode are merged.
 fn origins<M: Backend>(code: &Code<M>, tiles: &TileList) -> Box<[(u32, u32)]> {
     let mut map: Vec<(u32, u32)> = Vec::with_capacity(code.map.len());
     for (at, maker) in &code.map {
@@ -396,18 +399,18 @@ fn origins<M: Backend>(code: &Code<M>, tiles: &TileList) -> Box<[(u32, u32)]> {
 }
 
 impl<M: Backend> Compiled<M> {
-    /// Runs it.
+    /// Runs the function.
     ///
     /// # Safety
     ///
     /// The frame must have the slots that the compiled function uses, and the context and unit must be what its
     /// templates take them for. The tiles and rewrite rules that the compiler was given must mean what they say.
     pub unsafe fn enter(&self, context: *mut (), frame: *mut u64, unit: *const ()) -> Status {
-        // SAFETY: this is the start of code that was emitted as such a function; the caller promises what the code relies on.
+        // SAFETY: the entry is the start of code emitted with this signature; the caller guarantees what the code relies on.
         Status::from(unsafe { M::enter(self.entry(), context, frame, unit) })
     }
 
-    /// As adapters call it; `unit` is what `(cu)` gives.
+    /// The code as a target for an adapter; `unit` is the value of `(cu)`.
     pub fn as_target(&self, unit: *const ()) -> TargetCode<M::Frame> {
         TargetCode::TakesFrame {
             entry: self.entry(),
@@ -417,24 +420,24 @@ impl<M: Backend> Compiled<M> {
         }
     }
 
-    /// Where it starts: a function of context, frame and unit that gives a [`RawStatus`](crate::status::RawStatus), as
-    /// [`Backend::enter`] enters it.
+    /// The entry point: a function of context, frame and unit that returns a [`RawStatus`](crate::status::RawStatus);
+    /// [`Backend::enter`] calls it.
     pub fn entry(&self) -> *const u8 {
         self.installed.address().wrapping_add(self.entry as usize)
     }
 
     /// The machine code, without the constants behind it.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the memory is this function's, and nothing writes it while it is installed.
+        // SAFETY: this function owns the memory, and nothing writes to it while it is installed.
         unsafe { core::slice::from_raw_parts(self.installed.address(), self.code_bytes) }
     }
 
-    /// How much of the machine's stack it takes while it runs, besides what it calls.
+    /// How many bytes of the machine's stack the function takes, without its callees.
     pub fn stack_bytes(&self) -> usize {
         self.stack_bytes as usize
     }
 
-    /// For each piece of code where it starts and which bytecode it came from.
+    /// For each piece of code, its offset and the bytecode that it came from.
     pub fn map(&self) -> &[(u32, u32)] {
         &self.map
     }

@@ -1,6 +1,6 @@
 //! Bits of machine code that hold a number.
 
-/// Where an instruction has a number: some bits of a few bytes, the lowest byte first.
+/// The place of a number in an instruction: some bits of a few bytes, the lowest byte first.
 ///
 /// ```
 /// use azulejo_code::Field;
@@ -14,30 +14,30 @@
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Field {
-    /// How many bytes there are: one, two, four or eight.
+    /// How many bytes the field spans: one, two, four or eight.
     pub bytes: u8,
-    /// The lowest bit of them that is the number's.
+    /// The number's lowest bit in these bytes.
     pub first: u8,
-    /// How many bits are.
+    /// How many bits the field has.
     pub width: u8,
-    /// How many of the number's lowest bits are not there: they are zero.
+    /// How many of the number's lowest bits are not stored: they are zero.
     pub shift: u8,
 }
 
 impl Field {
-    /// All bits of so many bytes.
+    /// All bits of this many bytes.
     pub const fn whole(bytes: u8) -> Field {
         Field { bytes, first: 0, width: bytes * 8, shift: 0 }
     }
 
-    /// 32 bits, and nothing else.
+    /// A whole word of 32 bits.
     pub const WORD: Field = Field::whole(4);
-    /// The upper ones of 64 bits, in the same way.
+    /// The upper half of a number of 64 bits, as a whole word of 32 bits.
     pub const UPPER_WORD: Field = Field { shift: 32, ..Field::WORD };
-    /// 64 bits, and nothing else.
+    /// A whole word of 64 bits.
     pub const LONG: Field = Field::whole(8);
 
-    /// Whether a number can stand there.
+    /// Whether the field can hold a number.
     #[inline]
     pub fn fits(self, number: i64) -> bool {
         let unused = 64 - self.width;
@@ -45,21 +45,21 @@ impl Field {
         shifted << self.shift == number && shifted << unused >> unused == shifted
     }
 
-    /// The number that stands there, at the start of this code.
+    /// Reads the number from the start of this code.
     #[inline]
     pub fn read(self, code: &[u8]) -> i64 {
         let unused = 64 - self.width;
         ((self.word(code) >> self.first) as i64) << unused >> unused << self.shift
     }
 
-    /// Has a number stand there that [fits](Self::fits).
+    /// Writes a number that [fits](Self::fits).
     #[inline(always)]
     pub fn write(self, code: &mut [u8], number: i64) {
         debug_assert!(self.fits(number), "{number} in {self:?}");
         self.put(code, number as u64);
     }
 
-    /// Has as many bits of a number stand there as there is room for.
+    /// Writes as many bits of a number as the field has.
     #[inline(always)]
     pub fn put(self, code: &mut [u8], number: u64) {
         match self {
@@ -85,7 +85,7 @@ impl Field {
         }
     }
 
-    /// What is around the number, with zeros in its place.
+    /// The other bits of these bytes, with zeros in place of the number.
     pub fn around(self, code: &[u8]) -> u64 {
         self.word(code) & !self.mask()
     }

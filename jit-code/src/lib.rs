@@ -1,13 +1,14 @@
-//! Machine code, as far as it is alike on all machines: how it is put together, and what it needs to run.
+//! The machine-independent part of code generation: how machine code is put together, and what it needs to run.
 //!
-//! In: tile lists and bytecode; a [`Backend`](emit::Backend), the emitter of a machine's instructions, and a [`Machine`], the data in
-//! which machines differ. Out: code that runs, that panics pass through, and that GDB and perf know by name. Nothing in this crate
-//! knows an instruction.
+//! In: tile lists and bytecode; a [`Backend`](emit::Backend), which emits a machine's instructions, and a [`Machine`], the data
+//! in which machines differ. Out: installed code that panics can unwind through, and that GDB and perf know by name. Nothing in
+//! this crate knows an instruction.
 //!
 //! - [`compile`] drives it all: from bytecode or a graph to installed code.
-//! - [`emit`] writes a function's blocks, tiles and moves one behind the other, and links them.
-//! - [`baseline`] copies stencils, which are made of templates, and fills their holes.
-//! - [`memory`] has the code run; [`unwind`], [`faults`] and [`watch`] tell the unwinder, the signal handler, and debuggers of it.
+//! - [`emit`] writes a function's blocks, tiles and moves one after the other, and links them.
+//! - [`baseline`] makes stencils from templates, copies them, and fills their holes.
+//! - [`memory`] makes the code executable; [`unwind`], [`faults`] and [`watch`] describe it to the unwinder, the signal handler
+//!   and debuggers.
 
 pub mod baseline;
 pub mod call;

@@ -1,45 +1,46 @@
-//! In what machines differ, for whoever installs their code.
+//! The data in which machines differ, for the code that installs machine code.
 
 use crate::field::Field;
 use azulejo_core::target::{Reg, RegisterFile};
 use core::ffi::c_void;
 
-/// A kind of machine. There is one of each, as long as the process.
+/// A kind of machine. Each is a static.
 #[derive(Debug)]
 pub struct Machine {
-    /// The number that ELF files know it by.
+    /// The machine's number in ELF files.
     pub elf: u16,
-    /// An instruction that traps, or several; it stands wherever no code is.
+    /// One or more instructions that trap; they fill memory that holds no code.
     pub filler: [u8; 4],
-    /// How many bytes before or behind itself an instruction can name an address in.
+    /// How far, in bytes, an address may be from an instruction that names it by its distance.
     pub reach: u64,
-    /// How many bytes its shortest instructions have; the others have a multiple of that.
+    /// The size of its shortest instructions in bytes; all others have a multiple of it.
     pub unit: u8,
-    /// Where its instructions have constants; those with more bits come first.
+    /// The fields in which its instructions have constants; wider ones come first.
     pub immediates: &'static [Field],
-    /// Has an instruction name an address by its distance.
+    /// Makes an instruction name an address by its distance.
     pub relocate: fn(Relocation<'_>),
     /// How its frames are unwound.
     pub unwinding: Unwinding,
-    /// How its registers are found where a signal has interrupted code, if they can be.
+    /// How a signal handler accesses the registers of interrupted code, if the machine supports it.
     pub signals: Option<Signals>,
-    /// The registers that are given out.
+    /// The allocatable registers.
     pub registers: Registers,
 }
 
-/// The registers that compilers give out, unless they are told to use others.
+/// The registers that compilers allocate by default.
 #[derive(Clone, Copy, Debug)]
 pub struct Registers {
-    /// All there are.
+    /// All allocatable registers.
     pub all: &'static RegisterFile,
-    /// All but the one that a chain of frames starts in.
+    /// All but the frame pointer.
     pub but_frame_pointer: &'static RegisterFile,
-    /// What stencils are made with instead of each of these: baseline code has a register left then for `(cu)`.
+    /// For each of the two sets above, the one that stencils are made with: it leaves a register free for `(cu)` in baseline
+    /// code.
     pub for_stencils: [&'static RegisterFile; 2],
 }
 
 impl Registers {
-    /// What stencils are made with in place of these, if that leaves a register for `(cu)`.
+    /// The registers that stencils are made with in place of these, if that leaves a register for `(cu)`.
     pub(crate) fn for_stencils(&self, registers: &RegisterFile) -> Option<&'static RegisterFile> {
         let known = [self.all, self.but_frame_pointer];
         let known = known.iter().position(|known| core::ptr::eq(*known, registers))?;
@@ -48,7 +49,7 @@ impl Registers {
 }
 
 impl Machine {
-    /// Fills room so many bytes behind an instruction's start with what stands where no code is.
+    /// Fills unused memory with instructions that trap; the memory begins `start` bytes behind the start of an instruction.
     pub fn fill_up(&self, room: &mut [u8], start: usize) {
         let mut pattern = self.filler;
         if pattern == [pattern[0]; 4] {
@@ -61,68 +62,69 @@ impl Machine {
     }
 }
 
-/// A field of an instruction that is to name an address.
+/// An instruction's field that is to name an address.
 #[derive(Debug)]
 pub struct Relocation<'a> {
-    /// The code that it is in.
+    /// The code that the field is in.
     pub code: &'a mut [u8],
-    /// The field's place in the code.
+    /// The field's offset in the code.
     pub place: usize,
-    /// Where the code runs.
+    /// The address that the code runs at.
     pub at: usize,
-    /// What is to be named; in [`Machine::reach`] of all of the code.
+    /// The address to be named; it is within [`Machine::reach`] of all of the code.
     pub address: u64,
 }
 
 /// How frames of a machine are unwound.
 ///
-/// The caller's frame ends where the stack pointer was before the call. From there down a function's frame has what the call
-/// pushed, then the registers that it saves, a word each and in one order.
+/// The caller's frame ends at the value that the stack pointer had before the call. Below it are the word that the call pushed,
+/// if it pushes one, and then the registers that the function saves, a word each and in a fixed order.
 #[derive(Debug)]
 pub struct Unwinding {
-    /// How DWARF numbers a register.
+    /// Maps a register to its DWARF number.
     pub dwarf: fn(Reg) -> u8,
-    /// The column in which DWARF has the return address.
+    /// The DWARF column of the return address.
     pub return_address: u8,
-    /// How many bytes a call pushes: a word with the return address, or nothing where that is in a register.
+    /// How many bytes a call pushes: a word with the return address, or nothing if that is in a register.
     pub pushed_by_calls: u32,
     /// The stack pointer.
     pub stack_pointer: Reg,
-    /// What the frame is found by in functions that keep a chain of frames.
+    /// The register by which functions that keep a chain of frames find theirs.
     pub frame_pointer: Reg,
-    /// The registers that a function may save, in the order in which they stand in its frame, from the caller's down.
+    /// The registers that a function may save, in the order of its frame, from the caller's frame down.
     pub saved: &'static [Reg],
 }
 
-/// How a signal handler reads and changes the registers of the thread that it interrupted, in what the system hands it.
+/// How a signal handler reads and changes the registers of the interrupted thread, in the context that the system passes.
 #[derive(Clone, Copy, Debug)]
 pub struct Signals {
-    /// At which instruction the thread was.
+    /// The instruction at which the thread was interrupted.
     ///
     /// # Safety
     ///
-    /// The context must be what the system gives a signal handler.
+    /// The context must be the one that the system passed to a signal handler.
     pub program_counter: unsafe fn(context: *const c_void) -> usize,
-    /// Has the thread go on elsewhere.
+    /// Makes the thread resume elsewhere.
     ///
     /// # Safety
     ///
-    /// As above, and the thread must be in code that can go on there.
+    /// The context must be the one that the system passed to a signal handler, and the thread must be in code that can resume
+    /// there.
     pub land: unsafe fn(context: *mut c_void, landing: &Landing),
 }
 
-/// How a function goes on that faulted.
+/// Where and how a function resumes after a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Landing {
-    /// Where.
+    /// The address.
     pub at: usize,
-    /// What the first register of results holds.
+    /// The value of the first result register.
     pub first: u64,
-    /// What the second one does.
+    /// The value of the second result register.
     pub second: u64,
 }
 
-/// A machine that nobody has, whose code is never run: instructions of four bytes, and return addresses in a register.
+/// A fictional machine, whose code is never run: instructions of four bytes, and return addresses in a register.
 #[cfg(test)]
 pub(crate) mod toy {
     use super::*;
@@ -157,7 +159,7 @@ pub(crate) mod toy {
         registers: Registers { all: &NONE, but_frame_pointer: &NONE, for_stencils: [&NONE; 2] },
     };
 
-    /// None is given out.
+    /// No register is allocated.
     static NONE: RegisterFile = RegisterFile {
         int: &[],
         float: &[],
@@ -178,7 +180,7 @@ pub(crate) mod toy {
         begin_tail_call: core::ptr::null(),
     };
 
-    /// Saves the return address.
+    /// A frame that saves the return address.
     #[derive(Clone, Copy, Default, Debug)]
     pub(crate) struct Frame;
 

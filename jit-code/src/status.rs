@@ -1,35 +1,35 @@
-//! How compiled code says why it was left.
+//! How compiled code reports why it returned.
 
 use azulejo_core::ir::status::Left;
 use azulejo_core::vocab::Trap;
 
-/// How compiled code was left.
+/// The reason why compiled code returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
     /// The function is done; the bits of its result.
     Returned(u64),
-    /// The interpreter goes on at this bytecode.
+    /// The interpreter resumes at this bytecode.
     Exited {
-        /// Which.
+        /// The bytecode.
         at: u32,
     },
-    /// It was entered in an inner loop, and control has come to the head of one around it, at this bytecode.
+    /// The function was entered in an inner loop, and control has reached the head of an outer loop, at this bytecode.
     MovedOn {
-        /// Which.
+        /// The bytecode.
         at: u32,
     },
     /// The function failed.
     Trapped {
-        /// Why.
+        /// The reason.
         trap: Trap,
-        /// At which bytecode.
+        /// The bytecode that failed.
         at: u32,
     },
-    /// Another function takes its place: the one that its host knows of.
+    /// A tail call replaced the function; the host has the callee.
     Tailed,
 }
 
-/// What compiled code gives back, in the two registers of results.
+/// What compiled code returns, in the two result registers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct RawStatus {
@@ -38,18 +38,18 @@ pub struct RawStatus {
 }
 
 impl RawStatus {
-    /// What is in the two registers of results.
+    /// A status from the two result registers.
     pub const fn new(first: u64, second: u64) -> RawStatus {
         RawStatus { status: first, value: second }
     }
 
-    /// What is in the registers, if it was baseline code that gave it back.
+    /// The same two registers, read as the result of baseline code.
     pub fn turned(self) -> TurnedStatus {
         TurnedStatus { value: self.status, status: self.value }
     }
 }
 
-/// What baseline code gives back: the same the other way round, as calls between functions of bytecode have it.
+/// What baseline code returns: value and status are swapped, as in calls between functions of bytecode.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TurnedStatus {

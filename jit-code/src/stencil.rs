@@ -1,10 +1,10 @@
 //! Make a stencil: the machine code of an opcode, with holes that each bytecode fills.
 //!
-//! In: an opcode's template. Out: a [`Stencil`]. The template goes through the passes like a function of its own, with a placeholder
-//! in each hole. Its tiles are emitted several times with different placeholders. Where the results differ, there must be a whole
-//! placeholder, and that place is a hole. Any other difference (an immediate folded into something, an encoding that depends on
-//! a number's sign) is found, and the opcode is compiled again with constants of any value. If that fails too, the opcode has no
-//! stencil. So a stencil is right if its tiles are: no tile knows that it is used for one.
+//! In: an opcode's template. Out: a [`Stencil`]. The template goes through the passes as a function of its own, with a
+//! placeholder in each hole. Its tiles are emitted several times with different placeholders. Where the results differ, there
+//! must be a whole placeholder, and that place is a hole. Any other difference (an immediate folded into something, an encoding
+//! that depends on a number's sign) is detected, and the opcode is compiled again with its constants in registers. If that
+//! fails too, the opcode has no stencil. So a stencil is right if its tiles are: no tile knows that it is used for one.
 
 use crate::emit::{
     self, Backend, Code, DistanceForm, Form, Goal, LEFT, NEXT, OUT, Options, Outline, Set, emit_as,
@@ -20,25 +20,25 @@ use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::target::RegSet;
 use azulejo_core::vocab::Op;
 
-/// Where cold parts and the constants behind them start.
+/// The alignment of the cold part, which the constants follow.
 pub(crate) const COLD_ALIGNMENT: usize = 16;
 
 /// A template's machine code with holes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stencil {
-    /// The code that runs from bytecode to bytecode.
+    /// The code that falls through from bytecode to bytecode.
     pub(crate) hot: Vec<u8>,
-    /// Code that stands apart, at a multiple of [`COLD_ALIGNMENT`], and the constants.
+    /// The cold code, which is placed elsewhere at a multiple of [`COLD_ALIGNMENT`], and the constants.
     pub(crate) cold: Vec<u8>,
     pub(crate) holes: Vec<Hole>,
     pub(crate) distances: Vec<Distance>,
-    /// Where accesses may fault: the part, where it starts and ends there, and the trap's code.
+    /// The accesses that may fault: the part, the start and the end in it, and the trap's code.
     pub(crate) sites: Vec<(Part, u32, u32, u32)>,
-    /// The value it leaves cached, and how it uses the one it finds cached.
+    /// The value that the stencil leaves cached, and how it uses the one that it finds cached.
     pub(crate) facts: StencilFacts,
-    /// How much of the machine's stack it uses.
+    /// How many bytes of the machine's stack it uses.
     pub(crate) frame_bytes: u32,
-    /// The registers that it uses and a function must give back.
+    /// The callee-saved registers that it uses.
     pub(crate) saved: RegSet,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Hole {
     pub(crate) source: Source,
     pub(crate) scale: u8,
     pub(crate) add: i64,
-    /// Which bits of the sum stand there.
+    /// The place of the sum, and which of its bits are stored.
     pub(crate) field: Field,
 }
 
@@ -66,13 +66,13 @@ pub(crate) struct Hole {
 pub(crate) struct Distance {
     pub(crate) part: Part,
     pub(crate) at: u32,
-    /// Which bits hold it, and how far behind the place it counts from.
+    /// The place of the distance, and the byte behind its start from which it counts.
     pub(crate) field: Field,
     pub(crate) base: u8,
     pub(crate) to: LeadsTo,
 }
 
-/// Where a distance leads.
+/// The target of a distance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LeadsTo {
     /// The next bytecode.
@@ -81,15 +81,15 @@ pub(crate) enum LeadsTo {
     Label(u8),
     /// Out of the function.
     Out,
-    /// Out of it before its end.
+    /// Out of the function before its end.
     Left,
     /// Something outside of the function.
     Address(u64),
-    /// So far into a part of this stencil.
+    /// This many bytes into a part of this stencil.
     In(Part, u32),
 }
 
-/// A distance that stays open: where it is, what kind of place that is, where it leads, and how far into the code that is.
+/// A distance that stays open: its offset, its kind, its goal, and the goal's offset if the goal is in the code.
 type Open<M> = (u32, <M as Backend>::Form, Goal, Option<u32>);
 
 /// Memory used for making stencils.
@@ -158,12 +158,12 @@ pub(crate) fn make<M: Backend>(
     Ok(stencil)
 }
 
-/// Where the cold part starts that is put down.
+/// The offset from which the cold part is copied: the alignment's multiple at or below the first cold byte.
 fn cold_start<M: Backend>(code: &Code<M>) -> u32 {
     code.cold & !(COLD_ALIGNMENT as u32 - 1)
 }
 
-/// In which part something is, and how far into it.
+/// The part that an offset is in, and the offset in that part.
 fn place<M: Backend>(code: &Code<M>, at: u32) -> (Part, u32) {
     match at < code.cold {
         true => (Part::Hot, at),
@@ -188,7 +188,7 @@ fn distance<M: Backend>(code: &Code<M>, (at, form, goal, to): Open<M>) -> Distan
     Distance { part, at, field: form.field(), base: form.base() as u8, to }
 }
 
-/// Which blocks do nothing but go to another bytecode, and which goes to the next.
+/// Finds the blocks that only go to other bytecodes, and the one that goes to the next.
 fn outline(compilation: &Compilation, tiles: &TileList, assignment: &Assignment) -> Outline {
     let mut outline = Outline { exits: vec![None; tiles.position.len()], next: None };
     for block in &tiles.blocks {
@@ -211,7 +211,7 @@ fn outline(compilation: &Compilation, tiles: &TileList, assignment: &Assignment)
 }
 
 impl<M: Backend> Scratch<M> {
-    /// Copies tiles and assignment with the placeholders of a round.
+    /// Copies tiles and assignment, and puts in the placeholders of a round.
     fn write_round(&mut self, compilation: &Compilation, round: usize) {
         let Scratch { values, tiles, assignment, .. } = self;
         tiles.clone_from(&compilation.tiles);
@@ -229,7 +229,8 @@ impl<M: Backend> Scratch<M> {
         }
     }
 
-    /// Finds where the rounds differ. `None` if that is not always a whole placeholder, and the same.
+    /// Finds the places where the rounds differ. `None` if one of them is not a whole placeholder, or not the same one in all
+    /// rounds.
     fn find_holes(&self, distances: &[Open<M>]) -> Option<Vec<Hole>> {
         let [first, others @ ..] = self.rounds.each_ref().map(|code| &code.bytes);
         let (end, unit) = (self.rounds[0].end as usize, M::MACHINE.unit as usize);
@@ -253,12 +254,12 @@ impl<M: Backend> Scratch<M> {
             }
             at = end_of_unit;
         }
-        // Constants behind the code are as they are.
+        // Constants behind the code cannot have holes.
         let is_same = others.iter().all(|other| other[end..] == first[end..]);
         is_same.then_some(holes)
     }
 
-    /// Which hole's value stands at a place in all rounds, what is added to it, and which bits of that there are.
+    /// The hole whose value is at a place in all rounds, the number added to it, and the field that holds the sum.
     fn hole(&self, at: usize) -> Option<(usize, i64, Field)> {
         M::MACHINE.immediates.iter().find_map(|field| {
             let mut values = self.values.list().iter().enumerate();
@@ -269,9 +270,10 @@ impl<M: Backend> Scratch<M> {
         })
     }
 
-    /// What is added to a hole's value that stands in this field in all rounds.
+    /// The number that is added to a hole's value in this field, if it is the same in all rounds.
     fn stands(&self, at: usize, field: Field, number: usize, range: Range) -> Option<i64> {
-        // What has 32 bits is the same with its sign and with zeros above them; no field holds the difference.
+        // A placeholder of 32 bits cannot show whether the code extends it with its sign or with zeros, so a wider field is
+        // rejected.
         if field.width as u32 + field.shift as u32 > 32 && range != Range::Any {
             return None;
         }
@@ -285,14 +287,14 @@ impl<M: Backend> Scratch<M> {
         same(|round| {
             let code = code(round).filter(|code| field.around(code) == around)?;
             let (found, value) = (field.read(code), placeholder(number, range, round));
-            // As far as the field's bits go.
+            // Compares only the bits that the field holds.
             let add = (found >> field.shift).wrapping_sub(value >> field.shift) << unused >> unused;
             reach.contains(&add).then_some(add)
         })
     }
 }
 
-/// What is found in each round, if it is the same in all.
+/// The result of `find`, if it is the same in every round.
 fn same(find: impl Fn(usize) -> Option<i64>) -> Option<i64> {
     let first = find(0)?;
     (1..ROUNDS).all(|round| find(round) == Some(first)).then_some(first)

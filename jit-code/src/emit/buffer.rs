@@ -1,4 +1,4 @@
-//! The code of a function while it is emitted: what the emitters of all machines have in common.
+//! The code of a function while it is emitted: the part that the emitters of all machines have in common.
 //!
 //! In: bytes, distances to blocks, constants and addresses, as emitters write them. Out: a [`Buffer`] that can be linked.
 
@@ -20,23 +20,23 @@ pub struct Buffer<M: Backend> {
     pub fixups: Vec<Fixup<M::Form>>,
     /// The constants behind the code.
     pub pool: Pool,
-    /// Where the block that is being emitted may go.
+    /// The successors of the block that is being emitted.
     pub ways: Vec<Block>,
-    /// The block behind it.
+    /// The block that follows the current one.
     pub next: Block,
-    /// What has addresses that can be named by their distance.
+    /// The addresses that can be named by their distance.
     pub reach: Reach,
-    /// What the function has on the stack.
+    /// The function's frame on the stack.
     pub frame: M::Frame,
-    /// How many bytes of it outgoing arguments and spill slots take.
+    /// How many bytes of the frame outgoing arguments and spill slots take.
     pub room: u32,
-    /// Where the function is left.
+    /// The offsets of the epilogues.
     pub leaves: Vec<u32>,
-    /// Which of these ends the function where an access faults, if one does.
+    /// Which of these epilogues ends the function after a faulting access, if an access may fault.
     pub lands: Option<u32>,
-    /// In a stencil what is known of its blocks.
+    /// In a stencil, the exits that its blocks lead to.
     pub(super) outline: Option<Outline>,
-    /// Whether the next bytecode stands behind the block that is being emitted.
+    /// Whether the next bytecode follows the block that is being emitted.
     pub falls_through: bool,
     /// Whether the block that is being emitted is cold.
     pub is_cold: bool,
@@ -64,7 +64,7 @@ impl<M: Backend> Default for Buffer<M> {
 }
 
 impl<M: Backend> Buffer<M> {
-    /// One without code, for so many blocks.
+    /// Resets to an empty buffer for this many blocks.
     pub(super) fn clear(&mut self, blocks: usize, options: &Options) {
         let Buffer {
             bytes,
@@ -93,45 +93,45 @@ impl<M: Backend> Buffer<M> {
         (self.falls_through, self.is_cold) = (false, false);
     }
 
-    /// How long the code is so far.
+    /// How many bytes of code have been emitted.
     pub fn here(&self) -> usize {
         self.bytes.len()
     }
 
-    /// One more byte.
+    /// Appends one byte.
     pub fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
     }
 
-    /// More bytes.
+    /// Appends bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// A block that is none of the tile list's.
+    /// Adds a block that is not in the tile list.
     pub fn add_block(&mut self) -> Block {
         self.starts.push(u32::MAX);
         Block::from(self.starts.len() - 1)
     }
 
-    /// Such a block stands here.
+    /// Places a block at the current position.
     pub fn start(&mut self, block: Block) {
         self.starts[block.at()] = self.bytes.len() as u32;
     }
 
-    /// The code here is to hold the distance to this.
+    /// Records that the code here is to hold the distance to a goal.
     pub fn fixup(&mut self, to: Goal, form: M::Form) {
         let is_open = matches!(to, Goal::Exit(_));
         self.fixups.push(Fixup { at: self.bytes.len() as u32, to, form, is_open });
     }
 
-    /// The same, where a block leads.
+    /// Records that the code here is to hold the distance to a block, or to the exit that the block stands for.
     pub fn fixup_block(&mut self, to: Block, form: M::Form) {
         let exit = self.outline.as_ref().and_then(|outline| *outline.exits.get(to.at())?);
         self.fixup(exit.map_or(Goal::Block(to), Goal::Exit), form);
     }
 
-    /// The function is left next, and so it can be where an access faults.
+    /// The epilogue that comes next is where a function whose access faults may land.
     pub fn land_faults(&mut self) {
         self.lands.get_or_insert(self.leaves.len() as u32);
     }
@@ -146,14 +146,14 @@ impl<M: Backend> Buffer<M> {
         self.outline.is_some()
     }
 
-    /// Such a block is emitted now, and behind it this one.
+    /// Starts a block; `next` is the block that follows it.
     pub(super) fn enter(&mut self, tiles: &TileList, block: &TileBlock, layout: &Layout, next: Block) {
         self.ways.clear();
         self.ways.extend(tiles.edges(block).iter().map(|edge| layout.leads_to(edge.to)));
         self.next = next;
     }
 
-    /// Distances between hot and cold code stay open, and so do those from hot code to constants.
+    /// Leaves open the distances between hot and cold code, and those from hot code to constants.
     pub(super) fn open_across(&mut self, cold: u32) {
         for fixup in &mut self.fixups {
             let is_cold = fixup.at >= cold;
@@ -165,8 +165,7 @@ impl<M: Backend> Buffer<M> {
         }
     }
 
-    /// Of a stencil that was linked: the places whose distance stays open, where that leads, and how far into the code that
-    /// is, where it is in the code.
+    /// For a linked stencil: each place whose distance stays open, its goal, and the goal's offset if the goal is in the code.
     pub fn open_distances(&self, code: &Code<M>) -> impl Iterator<Item = (u32, M::Form, Goal, Option<u32>)> {
         let open = self.fixups.iter().filter(|fixup| fixup.is_open);
         let end = code.end;
@@ -180,7 +179,8 @@ impl<M: Backend> Buffer<M> {
         })
     }
 
-    /// What is jumped over within a tile keeps its length: no jump in it may become shorter.
+    /// Whether the code since `from` keeps its length when it is linked: no jump in it has a shorter form. A tile that jumps
+    /// over code of its own relies on this.
     pub fn keeps_length_since(&self, from: usize) -> bool {
         let may_shrink = |fixup: &Fixup<M::Form>| fixup.at as usize >= from && fixup.form.shorter().is_some();
         !self.fixups.iter().rev().take(4).any(may_shrink)

@@ -1,4 +1,4 @@
-//! A function's machine code, before it is anywhere.
+//! A function's machine code, before it is installed.
 
 use super::Backend;
 use crate::faults::Site;
@@ -9,25 +9,25 @@ use azulejo_core::ir::emitted::{Emitted, Maker};
 /// A function's machine code.
 #[derive(Debug)]
 pub struct Code<M: Backend> {
-    /// The bytes. They run wherever they are put, once `addresses` are filled in.
+    /// The bytes. They are position-independent, once `addresses` are filled in.
     pub bytes: Vec<u8>,
-    /// What made each piece of the code, in order; an instruction that emitted nothing has none.
+    /// For each piece of code, in order, its offset and its origin; an instruction that emitted nothing has no piece.
     pub map: Vec<(u32, Maker)>,
-    /// Where the first cold byte is.
+    /// The offset of the first cold byte.
     pub cold: u32,
-    /// Where the code ends and its constants begin.
+    /// The offset at which the code ends and its constants begin.
     pub end: u32,
-    /// Where it is entered.
+    /// The offset of the entry.
     pub entry: u32,
-    /// What the function has on the stack.
+    /// The function's frame on the stack.
     pub frame: M::Frame,
-    /// Where it takes that back and ends.
+    /// The offsets of the epilogues.
     pub leaves: Vec<u32>,
-    /// Which of these ends the function where an access faults, if one does.
+    /// Which of these epilogues ends the function after a faulting access, if an access may fault.
     pub lands: Option<u32>,
-    /// Where the code is to hold the distance to an address.
+    /// The places that hold the distance to an address, and the address.
     pub addresses: Vec<(u32, u64)>,
-    /// Where accesses may fault, in order.
+    /// The accesses that may fault, in order.
     pub sites: Vec<Site>,
 }
 
@@ -49,17 +49,17 @@ impl<M: Backend> Default for Code<M> {
 }
 
 impl<M: Backend> Code<M> {
-    /// As who looks at it sees it.
+    /// The code as an observer sees it.
     pub fn emitted(&self) -> Emitted<'_> {
         Emitted { code: &self.bytes[..self.end as usize], pieces: &self.map, addresses: &self.addresses }
     }
 
-    /// As debuggers and unwinders are told of it.
+    /// The code as debuggers and unwinders see it.
     pub fn described(&self) -> Described<'_> {
         Described { machine: M::MACHINE, frame: &self.frame, leaves: &self.leaves, end: self.end as usize }
     }
 
-    /// What memory for code takes.
+    /// The code as code memory takes it.
     pub fn finished(&self) -> Finished<'_> {
         Finished { bytes: &self.bytes, addresses: &self.addresses, described: self.described() }
     }

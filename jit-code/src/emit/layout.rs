@@ -1,8 +1,8 @@
 //! Lay out: which blocks are emitted, and in which order.
 //!
-//! In: a tile list and its assignment. Out: [`Layout`]. A block that only jumps is left out: who would go there goes
-//! on to where it leads. A loop that tests at its top and jumps back from its bottom is rotated, so that the test
-//! stands at the bottom and its conditional jump is the only one on the way around:
+//! In: a tile list and its assignment. Out: [`Layout`]. A block that only jumps is left out: jumps to it lead to its successor.
+//! A loop that tests at its top and jumps back from its bottom is rotated, so that the test stands at the bottom and its
+//! conditional jump is the only one on the way around:
 //!
 //! ```text
 //!     head: …; if not: exit        jump head
@@ -11,43 +11,43 @@
 //!     exit:                        exit:
 //! ```
 //!
-//! Only the order of emission changes; the tile list's own order, in which a block stands behind those that dominate
-//! it, is what the passes before rely on. Cost: linear in blocks, times the depth of loops up to [`MAX_DEPTH`].
+//! Only the order of emission changes. The tile list keeps its own order, in which a block stands behind its dominators and on
+//! which the earlier passes rely. Cost: linear in blocks, times the depth of loops up to [`MAX_DEPTH`].
 
 use super::Outline;
 use azulejo_core::ir::assignment::Assignment;
 use azulejo_core::ir::index::{Block, Loop};
 use azulejo_core::ir::tiles::{TileBlock, TileList};
 
-/// How many blocks that only jump are followed: more of them in a row would be a circle.
+/// How many jump-only blocks in a row are followed: more of them could be a cycle.
 const MAX_FOLLOWED: usize = 64;
 
-/// How often each block is looked at on average to rotate the loops that it is in: those around more loops than that stay as
-/// they are, as do some others where loops are nested that deep.
+/// How often a block may be visited on average while the loops around it are rotated. Loops that contain deeper nests stay as
+/// they are, as may some others in such a function.
 const MAX_DEPTH: usize = 16;
 
-/// Where blocks go.
+/// The layout of a function.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     /// The blocks that are emitted, by position in the tile list, in the order of emission.
     pub(super) order: Vec<u32>,
-    /// Where a jump to each block really leads.
+    /// For each block, the block that a jump to it really leads to.
     leads_to: Vec<Block>,
-    /// By loop.
+    /// The span of each loop.
     spans: Vec<Span>,
 }
 
-/// Where a loop's blocks are in [`Layout::order`], cold ones aside.
+/// The position of a loop's blocks in [`Layout::order`], without the cold ones.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     first: u32,
     last: u32,
-    /// How many there are.
+    /// How many blocks the loop has.
     n_blocks: u32,
-    /// A number for the loop, the first of `n_inside`: the loops inside it have the others.
+    /// The loop's number, the first of `n_inside` consecutive ones: the others belong to the loops inside it.
     number: u32,
     n_inside: u32,
-    /// The first number for a loop inside that is still to be given one.
+    /// The next unassigned number for a loop inside.
     next: u32,
 }
 
@@ -73,8 +73,8 @@ impl Layout {
         }
     }
 
-    /// In a stencil, leaves blocks out that only go to other bytecodes, and puts the one that goes to the next at the end
-    /// of what is hot, where the next one stands.
+    /// In a stencil, leaves out blocks that only go to other bytecodes, and puts the one that goes to the next bytecode at the
+    /// end of the hot part, where the next bytecode's code follows.
     pub(super) fn leave_out(&mut self, tiles: &TileList, outline: &Outline) {
         let block = |position: u32| &tiles.blocks[position as usize];
         self.order.retain(|position| {
@@ -89,7 +89,7 @@ impl Layout {
         }
     }
 
-    /// Where a jump to a block really leads.
+    /// The block that a jump to a block really leads to.
     pub(super) fn leads_to(&self, block: Block) -> Block {
         self.leads_to[block.at()]
     }
@@ -100,11 +100,11 @@ impl Layout {
             let data = &tiles.blocks[position as usize];
             let [edge] = tiles.edges(data) else { return None };
             let first = data.first();
-            // The entry is where control comes from outside.
+            // The entry block is entered from outside.
             if position == 0 || data.insts.len != 1 || !tiles.operands(first.at()).is_empty() {
                 return None;
             }
-            // A move stands before an instruction, and moves are sorted.
+            // A move stands before an instruction, and moves are sorted by that instruction.
             let moves = assignment.moves.partition_point(|moved| moved.before < first);
             let has_moves = assignment.moves.get(moves).is_some_and(|moved| moved.before == first);
             (!has_moves).then_some(edge.to)
@@ -120,7 +120,7 @@ impl Layout {
                 target = next;
                 n_followed += 1;
             }
-            // What a block leads to is never left out itself: the blocks of a circle all stay.
+            // A block that others lead to is never left out itself, so the blocks of a cycle all stay.
             if n_followed < MAX_FOLLOWED {
                 self.leads_to[block.block.at()] = target;
             }
@@ -164,7 +164,7 @@ impl Layout {
 
     fn rotate(&mut self, tiles: &TileList, at: usize) {
         let Span { first, last, n_blocks, number, n_inside, .. } = self.spans[at];
-        // The entry stands first whatever it is part of.
+        // The entry block stays first even if it is in a loop.
         if first >= last || first == 0 {
             return;
         }

@@ -1,9 +1,9 @@
 //! Link: give jumps their shortest form, put constants behind the code, and fill in every distance.
 //!
 //! In: code as it was emitted, with the longest form of each jump, and the list of the places that hold distances, in order.
-//! Out: the same code, in place, shorter where the machine has a shorter form; block starts and the map moved along. A jump is
-//! short if the distance was short before anything shrank: distances only get smaller, so this is safe, and one
-//! pass is enough. Cost: linear.
+//! Out: the same code, in place, shorter where the machine has a shorter form; block starts and the map are updated. A jump is
+//! made short if its distance was short before anything shrank: distances only get smaller, so this is safe, and one pass is
+//! enough. Cost: linear.
 
 use super::code::Code;
 use super::{Backend, Buffer};
@@ -12,7 +12,7 @@ use azulejo_core::ir::index::Block;
 use std::collections::HashMap;
 use std::fmt;
 
-/// How many bytes each entry of the pool has, and what its address is a multiple of.
+/// The size and the alignment of each entry of the pool, in bytes.
 const ENTRY: usize = 16;
 
 /// The kinds of places in a machine's instructions that hold a distance.
@@ -20,21 +20,21 @@ pub trait DistanceForm: Copy + PartialEq + fmt::Debug + 'static {
     /// Which bits hold it.
     fn field(self) -> Field;
 
-    /// How far behind the start of the place the distance counts from.
+    /// The byte, counted from the start of the place, from which the distance counts.
     fn base(self) -> u32;
 
-    /// The instruction that does the same over shorter distances with fewer bytes, if there is one.
+    /// The shorter instruction for short distances, if the machine has one.
     fn shorter(self) -> Option<Shorter<Self>>;
 }
 
 /// A shorter form of an instruction that ends with a distance: one byte, and a field.
 #[derive(Clone, Copy, Debug)]
 pub struct Shorter<F> {
-    /// The kind of place that it has.
+    /// The kind of place in the short form.
     pub form: F,
     /// How many bytes stand before the place in the long form.
     pub opcode: u8,
-    /// The one byte before it in the short form, from the last of these.
+    /// Maps the last of these bytes to the one byte before the place in the short form.
     pub short: fn(u8) -> u8,
 }
 
@@ -61,41 +61,41 @@ impl Pool {
     }
 }
 
-/// Where a distance leads.
+/// The target of a distance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Goal {
     /// A block.
     Block(Block),
     /// An entry of the pool.
     Constant(u32),
-    /// Something outside of the code: known when the code gets its place.
+    /// An address outside of the code: its distance is known once the code is installed.
     Address(u64),
-    /// Another bytecode, by the number of the exit; in a stencil.
+    /// In a stencil, another bytecode, by the number of the exit.
     Exit(u32),
 }
 
-/// A place that holds the distance to a goal, plus what it holds now.
+/// A place that is to hold the distance to a goal, plus the number that it holds now.
 #[derive(Clone, Copy, Debug)]
 pub struct Fixup<F> {
-    /// Where it is.
+    /// The offset of the place.
     pub at: u32,
-    /// Where it leads.
+    /// The goal of the distance.
     pub to: Goal,
-    /// What kind of place it is.
+    /// The kind of place.
     pub form: F,
-    /// Whether the distance stays open: the two ends are put down apart.
+    /// Whether the distance stays open, because the place and its goal are installed apart.
     pub is_open: bool,
 }
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// Jumps that were shortened: where their distance was, and how much was saved up to and with them.
+    /// For each jump that was shortened, the offset of its distance, and the bytes saved up to and including it.
     cuts: Vec<(u32, u32)>,
 }
 
-/// Shortens and links what is in a buffer but for the bytes, which are in `code` already. `order` are the blocks that were emitted, in order, and `others`
-/// are some more in any order.
+/// Shortens and links the contents of a buffer, whose bytes are already in `code`. `order` are the blocks that were emitted, in
+/// order, and `others` some more in any order.
 pub(super) fn link<M: Backend>(
     scratch: &mut Scratch,
     code: &mut Code<M>,
@@ -150,18 +150,18 @@ pub(super) fn link<M: Backend>(
         let place = &mut code.bytes[fixup.at as usize..];
         let field = fixup.form.field();
         let distance = to - (fixup.at + fixup.form.base()) as i64 + field.read(place);
-        // A distance that did not fit would lead elsewhere.
+        // A truncated distance would lead to another target.
         assert!(field.fits(distance), "{distance} in {fixup:?}");
         field.write(place, distance);
     }
 }
 
-/// Where a constant is, behind code that ends there.
+/// The offset of a constant behind code that ends at `end`.
 pub(super) fn constant_at(end: u32, entry: u32) -> u32 {
     end.next_multiple_of(ENTRY as u32) + entry * ENTRY as u32
 }
 
-/// Finds the jumps that have a short form, and moves all bytes together.
+/// Finds the jumps that have a short form, and closes the gaps between the remaining bytes.
 fn shorten<F: DistanceForm>(
     cuts: &mut Vec<(u32, u32)>,
     bytes: &mut Vec<u8>,
@@ -195,7 +195,7 @@ fn shorten<F: DistanceForm>(
     bytes.truncate(write + end - read);
 }
 
-/// Where positions are afterwards; they must be asked for in order.
+/// Maps offsets before shortening to those after it; they must be passed in ascending order.
 fn moved(cuts: &[(u32, u32)]) -> impl FnMut(u32) -> u32 {
     let mut next = 0;
     move |position| {

@@ -1,11 +1,10 @@
 //! Emit machine code: one function a tile.
 //!
-//! In: a tile list, its assignment, the emitters of the tiles. Out: [`Code`], position-independent bytes with a
-//! table from code offsets to instructions. [`mod@layout`] says which blocks are emitted in which order; jumps to what
-//! follows are left out. [`link`] gives jumps their distance, and their short form where that is enough.
+//! In: a tile list, its assignment, the emitters of the tiles. Out: [`Code`], position-independent bytes with a table from code
+//! offsets to instructions. [`mod@layout`] decides which blocks are emitted and in which order; jumps to the block that follows
+//! are left out. [`link`] fills in the distances of jumps, and shortens the jumps where a short form suffices.
 //!
-//! What is emitted for a tile, a move, the start of a function is the machine's business: its [`Backend`] is the emitter that
-//! all of them write into.
+//! The code for a tile, a move or a prologue is the machine's business: its [`Backend`] is the emitter that writes all of it.
 
 mod around;
 mod buffer;
@@ -38,49 +37,50 @@ use layout::Layout;
 pub use link::{DistanceForm, Fixup, Goal, Pool, Shorter};
 pub use tile::{EmitFn, Place, Set, Tile};
 
-/// How much of the stack a function may take for itself, besides a few saved registers. Nobody looks for a stack's end in
-/// compiled code: who enters it, as the engine does, leaves this much free, and what callees need.
+/// How much of the stack a function may take for itself, besides a few saved registers. Compiled code does not check for the
+/// end of the stack: its caller, the engine, leaves this much free, and the room that callees need.
 pub const MAX_FRAME_BYTES: usize = 64 << 10;
 
-/// A machine as whoever makes code for it knows it: the emitter of its instructions.
+/// A machine as code generators see it: the emitter of its instructions.
 pub trait Backend: DerefMut<Target = Buffer<Self>> + fmt::Debug + Sized + 'static {
-    /// What installing and unwinding its code takes.
+    /// The data that installing and unwinding its code takes.
     const MACHINE: &'static Machine;
 
-    /// Its code for calls.
+    /// Its assembly stubs for calls.
     const STUBS: &'static Stubs;
 
     /// The places of its instructions that hold distances.
     type Form: DistanceForm;
 
-    /// What a function has on the stack.
+    /// A function's frame on the stack.
     type Frame: Frame;
 
-    /// Where an instruction may have an operand.
+    /// The place of an instruction's operand.
     type Place: Place;
 
-    /// An emitter that writes there.
+    /// An emitter that writes into this buffer.
     fn new(buffer: Buffer<Self>) -> Self;
 
-    /// What it has written.
+    /// The buffer, with all that was emitted.
     fn into_buffer(self) -> Buffer<Self>;
 
     /// Makes the frame.
     fn prologue(&mut self);
 
-    /// Does one of the allocator's moves. Changes no flag and no other register.
+    /// Emits one of the allocator's moves. It changes no flag and no other register.
     fn shuffle(&mut self, next: &Move, out_args: u16);
 
-    /// Emits what stands behind all blocks. If accesses may fault, the function must be left somewhere.
+    /// Emits the code behind all blocks. If accesses may fault, it must contain an epilogue.
     fn finish(&mut self, may_fault: bool);
 
-    /// The code around stencils that use these registers and so much of the stack. It may keep `(cu)` in a register.
+    /// The code around stencils that use these registers and `room` bytes of the stack. It may keep `(cu)` in a register.
     fn around_stencils(saved: RegSet, room: u32, keeps_unit: bool, options: &Options) -> BaselineFrame<Self>;
 
-    /// Emits what stands before the prologue of a function that others of bytecode call; where they enter it.
+    /// Emits the code before the prologue of a function that other functions of bytecode call. Returns the offset of the entry
+    /// that they use.
     fn admit(&mut self, admission: &Admission<'_>, options: &Options) -> u32;
 
-    /// An adapter into this code. It clears these slots, which are none of the arguments.
+    /// An adapter for this code. It clears the `cleared` slots, none of which is an argument.
     fn adapter(
         code: &TargetCode<Self::Frame>,
         admission: &AdapterAdmission<'_>,
@@ -88,35 +88,35 @@ pub trait Backend: DerefMut<Target = Buffer<Self>> + fmt::Debug + Sized + 'stati
         options: &Options,
     ) -> (Self, Entries);
 
-    /// These, by the convention that this machine's code calls them by.
+    /// Wraps these host functions in the convention by which this machine's code calls them.
     fn callbacks<H: HostFunctions>() -> Callbacks;
 
-    /// What the cells of an engine with these functions share.
+    /// The data that all cells of an engine with these host functions share.
     fn host<H: HostFunctions>() -> Host {
         Host::new(Self::STUBS, Self::callbacks::<H>())
     }
 
-    /// Runs code with a context, a frame and one argument more; gives what is in the two registers of results.
+    /// Runs code with a context, a frame and one more argument; returns the two result registers.
     ///
     /// # Safety
     ///
-    /// The code must be a function that takes these.
+    /// The code must be a function that takes these arguments.
     unsafe fn enter(code: *const u8, context: *mut (), frame: *mut u64, third: *const ()) -> RawStatus;
 }
 
-/// What a function of a machine has on the stack.
+/// A function's frame on the stack.
 pub trait Frame: StackFrame + Copy + Default {
-    /// A frame with room for so many bytes, of a function that changes these registers.
+    /// The frame of a function that needs `room` bytes and clobbers the `used` registers.
     fn new(used: RegSet, room: u32, has_calls: bool, options: &Options) -> Self;
 
-    /// One of baseline code with so many bytes more.
+    /// The frame of baseline code with this many bytes more.
     fn enlarged(self, bytes: u32) -> Self;
 
-    /// Writes how large one of baseline code is into the instructions that make it, or take it back.
+    /// Writes the size of a frame of baseline code into the instructions that make or drop it.
     fn write_room(&self, code: &mut [u8]);
 }
 
-/// How far above the stack pointer a spill slot is, in bytes, if so many arguments may stand below.
+/// The offset of a spill slot from the stack pointer, in bytes, above `out_args` words of outgoing arguments.
 pub fn slot_offset(out_args: u16, slot: impl Into<u32>) -> u32 {
     (out_args as u32 + slot.into()) * 8
 }
@@ -124,8 +124,8 @@ pub fn slot_offset(out_args: u16, slot: impl Into<u32>) -> u32 {
 /// How code is emitted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// What can be named by its distance in the memory that the code goes to. Nothing, unless said: code then runs
-    /// anywhere.
+    /// The addresses that code can name by their distance from the memory that it goes to. By default there are none, and the
+    /// code runs anywhere.
     pub reach: Reach,
     /// Whether functions keep a register as the start of a chain of frames; the allocator must not give it out then.
     pub frame_pointers: bool,
@@ -133,12 +133,12 @@ pub struct Options {
     pub backtraces: bool,
 }
 
-/// What the emitter of a stencil knows beforehand: which blocks go to other bytecodes.
+/// What is known of a stencil before it is emitted: which blocks only go to other bytecodes.
 #[derive(Debug, Default)]
 pub struct Outline {
-    /// For each block that does nothing but go there, its exit; by number.
+    /// By block number: the exit of a block that only goes to another bytecode.
     pub exits: Vec<Option<u32>>,
-    /// The block that goes on at the next bytecode.
+    /// The block that goes to the next bytecode.
     pub next: Option<Block>,
 }
 
@@ -146,7 +146,7 @@ pub struct Outline {
 pub const NEXT: u32 = 0;
 /// The exit out of the function.
 pub const OUT: u32 = u32::MAX;
-/// The exit out of it before its end: the host resumes there.
+/// The exit out of the function before its end: the host resumes the function.
 pub const LEFT: u32 = u32::MAX - 1;
 
 /// Memory kept between functions.
@@ -164,26 +164,26 @@ impl<M: Backend> Default for Scratch<M> {
 }
 
 impl<M: Backend> Scratch<M> {
-    /// What the last function was emitted into.
+    /// The buffer that the last function was emitted into.
     pub fn buffer(&self) -> &Buffer<M> {
         &self.buffer
     }
 }
 
-/// What is emitted.
+/// The kind of code that is emitted.
 #[derive(Debug)]
 pub enum Form<A> {
     /// A function.
     Function,
-    /// A function that others of bytecode call.
+    /// A function that other functions of bytecode call.
     CallEntry {
         /// How many slots it has for the values of its VM registers.
         slots: u32,
-        /// Emits what stands before its prologue, and says where it is entered.
+        /// Emits the code before its prologue, and returns the offset of the entry.
         admit: A,
     },
-    /// A stencil: no prologue, exits that stay open, the exit to the next bytecode at the end of the hot part. What stays open
-    /// is then among [`Buffer::open_distances`].
+    /// A stencil: no prologue, open exits, and the exit to the next bytecode at the end of the hot part.
+    /// [`Buffer::open_distances`] lists what stays open.
     Stencil(Outline),
 }
 
@@ -199,7 +199,7 @@ pub fn emit<M: Backend>(
     emit_as(scratch, tiles, assignment, set, options, Form::<fn(&mut M) -> u32>::Function, code)
 }
 
-/// Emits a function, or what looks like one.
+/// Emits a function, or code in another [`Form`].
 pub fn emit_as<M: Backend>(
     scratch: &mut Scratch<M>,
     tiles: &TileList,
@@ -278,7 +278,7 @@ fn emit_blocks<M: Backend>(
         if block.cold {
             code.cold = code.cold.min(start);
         }
-        // The cold part of a stencil does not stand behind the hot one.
+        // The cold part of a stencil does not follow the hot one.
         emitter.falls_through = emitter.is_stencil() && Some(at) == last_hot;
         let follower = layout.order.get(at + 1).filter(|_| !emitter.falls_through);
         let next = follower.map_or(Block::NONE, |next| tiles.blocks[*next as usize].block);
@@ -310,7 +310,7 @@ fn emit_blocks<M: Backend>(
     }
 }
 
-/// Links what was emitted. `order` are the blocks that were, in order, and `others` some more in any order.
+/// Links what was emitted. `order` are the emitted blocks in order, and `others` some more in any order.
 fn close<M: Backend>(
     scratch: &mut link::Scratch,
     buffer: &mut Buffer<M>,
@@ -332,7 +332,7 @@ pub fn by_hand<M: Backend>(options: &Options, frame: M::Frame) -> M {
     M::new(buffer)
 }
 
-/// Links what was emitted by hand; with distances in shorter forms, if nothing relies on how long the code is.
+/// Links code that was emitted by hand. Jumps are shortened only if nothing relies on the length of the code.
 pub fn link_by_hand<M: Backend>(emitter: M, code: &mut Code<M>, may_shrink: bool) {
     let mut buffer = emitter.into_buffer();
     code.cold = buffer.bytes.len() as u32;

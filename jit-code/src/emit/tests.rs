@@ -1,4 +1,4 @@
-//! Linking on a machine that nobody has: instructions of four bytes, in which distances are bit fields of several widths.
+//! Linking on a fictional machine: instructions of four bytes, in which distances are bit fields of several widths.
 
 use super::*;
 use crate::field::Field;
@@ -6,7 +6,7 @@ use crate::machine::toy::{Frame, STUBS, TOY};
 use azulejo_core::fuzzing::Random;
 use core::ops::Deref;
 
-/// What it jumps by, and reads constants by; distances count from the instruction's start, in instructions.
+/// The distances of its jumps and constant loads; they count from the instruction's start, in instructions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Distance {
     Jump,
@@ -129,8 +129,8 @@ impl Emitter {
     }
 }
 
-/// Blocks of random length, each ending with a branch and a jump to random blocks, and reading a constant: all lead where they
-/// should, nothing else of an instruction changes, and what is between code and constants traps.
+/// Blocks of random length, each of which reads a constant and ends with a branch and a jump to random blocks: all distances
+/// lead to their goals, the other bits of the instructions stay, and the bytes between code and constants trap.
 #[test]
 fn distances_are_put_into_their_bits() {
     let mut random = Random::new(1);
@@ -183,7 +183,7 @@ fn distances_are_put_into_their_bits() {
     }
 }
 
-/// A distance that its field has no bits for is no silent jump to somewhere else.
+/// A distance that does not fit its field is a panic, not a jump to another target.
 #[test]
 fn a_distance_that_does_not_fit_is_a_panic() {
     let link = |words: usize| {

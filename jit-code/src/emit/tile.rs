@@ -18,16 +18,16 @@ pub struct Set<M: Backend> {
     pub tables: &'static TileSet,
     /// The emitter of each tile.
     pub emit: &'static [EmitFn<M>],
-    /// The rows the tables were made of, as text for tools.
+    /// The rows that the tables were made of, as text for tools.
     pub rows: &'static str,
 }
 
-/// Where an instruction may have an operand: in a register, or on the stack where the machine's instructions take that.
+/// The place of an instruction's operand: a register, or the stack if the machine's instructions take operands from there.
 pub trait Place {
-    /// In the register with this number.
+    /// The register with this number.
     fn register(number: u8) -> Self;
 
-    /// So many bytes above the stack pointer.
+    /// The stack, this many bytes above the stack pointer.
     fn stack(offset: u32) -> Self;
 }
 
@@ -42,14 +42,14 @@ pub struct Tile<'a, M> {
     imms: &'a [i64],
     /// How many of `locs` are results.
     n_outs: usize,
-    /// Where temporaries start.
+    /// The index of the first temporary.
     first_temp: usize,
     out_args: u16,
     form: FormSpan,
     machine: PhantomData<M>,
 }
 
-/// Which operands and constants are those of the row's form. There it is one operand, and has no constants.
+/// The operands and constants that belong to the row's form. The row counts them as one operand without constants.
 #[derive(Clone, Copy)]
 struct FormSpan {
     reg: usize,
@@ -59,7 +59,7 @@ struct FormSpan {
 }
 
 impl FormSpan {
-    /// A single operand, which is the same as none.
+    /// A single operand, which is the same as no form.
     const NONE: FormSpan = FormSpan { reg: 0, regs: 1, imm: 0, imms: 0 };
 }
 
@@ -73,7 +73,7 @@ impl<M> fmt::Debug for Tile<'_, M> {
 }
 
 impl<'a, M: Backend> Tile<'a, M> {
-    /// That of an instruction.
+    /// The tile of an instruction.
     pub(super) fn of(tiles: &'a TileList, assignment: &'a Assignment, inst: &Inst) -> Tile<'a, M> {
         let Inst { sig, operands, imms, origin, .. } = *inst;
         let roles = &tiles.operands[operands.range()];
@@ -93,13 +93,13 @@ impl<'a, M: Backend> Tile<'a, M> {
         }
     }
 
-    /// It from an operand and a constant on: what an alternative of a form sees. For code that `tile!` writes.
+    /// The tile from this operand and constant on, as an alternative of a form sees it. For code that `tile!` writes.
     #[doc(hidden)]
     pub fn from_operand(&self, reg: usize, imm: usize) -> Tile<'a, M> {
         Tile { n_outs: self.n_outs + reg, imms: &self.imms[imm..], ..*self }
     }
 
-    /// It with these operands and constants as those of the row's form. For code that `tile!` writes.
+    /// The tile with these operands and constants as those of the row's form. For code that `tile!` writes.
     #[doc(hidden)]
     pub fn with_form(&self, reg: usize, regs: usize, imm: usize, imms: usize) -> Tile<'a, M> {
         Tile { form: FormSpan { reg, regs, imm, imms }, ..*self }
@@ -124,7 +124,7 @@ impl<'a, M: Backend> Tile<'a, M> {
         }
     }
 
-    /// How many operands it reads.
+    /// How many operands the tile reads.
     pub fn operands(&self) -> usize {
         self.first_temp - self.n_outs + 1 - self.form.regs
     }
