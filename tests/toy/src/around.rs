@@ -1,4 +1,4 @@
-//! What stands before and behind stencils.
+//! The code before and behind stencils.
 
 use crate::emit::Emitter;
 use crate::frame::Frame;
@@ -10,7 +10,7 @@ use azulejo_core::ir::status::Left;
 use azulejo_core::target::RegSet;
 use azulejo_core::vocab::{Op, Sig, Type};
 
-/// The code around stencils that use these registers and so much of the stack.
+/// The code around stencils that use these registers and `room` bytes of the stack.
 pub(crate) fn baseline_frame(
     saved: RegSet,
     room: u32,
@@ -49,7 +49,7 @@ pub(crate) fn baseline_frame(
 }
 
 impl Emitter {
-    /// Has it noted if baseline code fails that runs in its own frame, that of the function whose call cell is there.
+    /// Notes a failure of baseline code that runs in its own frame; `cell` is the offset of the function's call cell.
     fn note(&mut self, cell: i64) {
         self.test_trap();
         let has_not_failed = self.skip(Code::JumpUnless, FLAG);
@@ -62,15 +62,16 @@ impl Emitter {
         self.land(is_not_own);
     }
 
-    /// Baseline code is left before its end. If it runs in its own frame, that of the function whose call cell is there, the host
-    /// runs it on, or enters the function that takes its place; otherwise who entered it is told.
+    /// Emits the exit before the function's end; `cell` is the offset of the function's call cell. If the code runs in its own
+    /// frame, the host resumes it, or the pending tail call's function is entered; otherwise the status is returned to the
+    /// caller.
     fn resume(&mut self, cell: i64) {
         self.load_word(X2, SP, cell);
         let is_own = self.skip(Code::JumpIf, X2);
         self.turn();
         self.leave();
         self.land(is_own);
-        // The reason is in the upper half of the first word.
+        // The reason is in the upper half of the status.
         self.set(number(TEMP), Left::Tailed.word(0));
         let sig = Sig { from: Type::I64, ty: Type::Flag };
         self.operate(Op::EQ, sig, number(FLAG), [number(X0), number(TEMP)]);

@@ -1,4 +1,4 @@
-//! Code by which one function of bytecode calls another, and adapters.
+//! Calls between functions of bytecode, and adapters.
 //!
 //! | register | holds in a call |
 //! | --- | --- |
@@ -7,8 +7,8 @@
 //! | `x2` | the number of arguments |
 //! | `x3` `x4` | the first two arguments; the others are on the stack |
 //!
-//! It gives back the bits of the result in `x0` and zero in `x1`, or a trap's code there. Calls whose arguments are in memory have their
-//! address in `x3` and their number in `x4`.
+//! A call returns the bits of the result in `x0` and zero in `x1`, or a trap's code in `x1`. A call whose arguments are in
+//! memory passes their address in `x3` and their number in `x4`.
 
 use crate::emit::{Emitter, Tile};
 use crate::frame::Frame;
@@ -25,7 +25,7 @@ use azulejo_core::ir::status::Left;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::{Op, Sig, Trap, Type};
 
-/// A way out of a function that stands behind all its blocks.
+/// A failure exit, which is emitted behind all blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failure {
     block: Block,
@@ -33,7 +33,8 @@ pub(crate) struct Failure {
 }
 
 impl Emitter {
-    /// Calls the function whose call cell is in `x1`, and leaves if it failed. So many of the tile's operands are no arguments.
+    /// Calls the function whose call cell is in `x1`, and exits if it failed. `others` of the tile's operands are not
+    /// arguments.
     pub(crate) fn invoke(&mut self, t: &Tile<'_>, others: usize) {
         self.set(number(X2), (t.operands() - others) as u64);
         self.load_word(TEMP, X1, CallCell::ENTRY as i64);
@@ -41,7 +42,7 @@ impl Emitter {
         self.expect_result(t);
     }
 
-    /// The same for a call whose arguments stay in memory.
+    /// Calls the function whose call cell is in `x1` with arguments that stay in memory.
     pub(crate) fn invoke_from_memory(&mut self, t: &Tile<'_>) {
         self.load_word(TEMP, X1, CallCell::UNPACK as i64);
         self.registers(Code::Call, [number(TEMP), 0, 0]);
@@ -55,7 +56,7 @@ impl Emitter {
         self.jump_on(Code::JumpIf, FLAG, block);
     }
 
-    /// Whether there is a trap's code in `x1`.
+    /// Sets the flag if `x1` holds a trap's code.
     pub(crate) fn test_trap(&mut self) {
         let sig = Sig { from: Type::I32, ty: Type::Flag };
         self.operate(Op::NZ, sig, number(FLAG), [number(X1), 0]);
@@ -66,7 +67,7 @@ impl Emitter {
         self.operate(op, sig, number(FLAG), [number(first), number(second)]);
     }
 
-    /// Leaves the function for one that takes its place, which its host knows of.
+    /// Leaves the function for the host's pending tail call.
     pub(crate) fn tail(&mut self) {
         if !self.is_call_entry {
             self.set(number(X0), Left::Tailed.word(0));
@@ -80,21 +81,21 @@ impl Emitter {
         self.enter_next_of_host();
     }
 
-    /// Goes on in the function that takes this one's place; the flag register has the host.
+    /// Drops the frame and enters the pending tail call's function; the flag register holds the host.
     pub(crate) fn enter_next_of_host(&mut self) {
         self.drop_frame();
         self.load_word(TEMP, FLAG, Host::ENTER_NEXT as i64);
         self.registers(Code::JumpTo, [number(TEMP), 0, 0]);
     }
 
-    /// Over what follows, unless another function takes the place of one that a host ran.
+    /// Skips the code that follows, unless the outcome of a function that the host ran is a tail call.
     pub(crate) fn skip_unless_tail_call(&mut self) -> usize {
         self.set(number(TEMP), TAIL_CALL);
         self.operate_wide(Op::AND, TEMP, X1, TEMP);
         self.skip(Code::JumpUnless, TEMP)
     }
 
-    /// Leaves a function that its host ran to its end, or up to where another one takes its place.
+    /// Leaves a function that its host has run to its end or to a tail call.
     pub(crate) fn hand_on(&mut self) {
         let has_ended = self.skip_unless_tail_call();
         self.enter_next();
@@ -102,13 +103,13 @@ impl Emitter {
         self.leave();
     }
 
-    /// Gives back a result to a function of bytecode.
+    /// Returns a result to a caller in bytecode.
     pub(crate) fn succeed(&mut self) {
         self.set(number(X1), 0);
         self.leave();
     }
 
-    /// Emits what stands behind the blocks. The trap's code is in `x1`.
+    /// Emits the failure exits. The trap's code is in `x1`.
     pub(crate) fn fail(&mut self) {
         for Failure { block, origin } in core::mem::take(&mut self.failures) {
             self.start(block);
@@ -130,7 +131,7 @@ impl Emitter {
         }
     }
 
-    /// Leaves a function that fails. If that is noted, the bytecode that fails is in `x0`.
+    /// Leaves a function that fails. If failures are noted, the failing bytecode is in `x0`.
     pub(crate) fn leave_failed(&mut self) {
         let Some(cell) = self.noted else { return self.leave() };
         self.land_faults();
@@ -141,7 +142,7 @@ impl Emitter {
         self.registers(Code::JumpTo, [number(TEMP), 0, 0]);
     }
 
-    /// Has the function be called by others of bytecode; where they enter it.
+    /// Makes this a function that other functions of bytecode call; returns the offset of the entry that they use.
     pub(crate) fn admit_calls(&mut self, admission: &Admission<'_>, backtraces: bool) -> u32 {
         self.is_call_entry = true;
         self.noted = backtraces.then(|| core::ptr::from_ref(admission.cell).addr() as u64);
@@ -156,7 +157,7 @@ impl Emitter {
         entry
     }
 
-    /// The code before an adapter's frame is made, and its entries.
+    /// Emits the code before an adapter's frame is made; returns its entries.
     fn admit_to_adapter(&mut self, admission: &AdapterAdmission<'_>, stack_bytes: usize) -> Entries {
         let AdapterAdmission { accepts, budget, cell, .. } = *admission;
         self.host = core::ptr::from_ref(cell.host()).addr() as u64;
@@ -201,7 +202,7 @@ impl Emitter {
         self.frame.start_at(here);
     }
 
-    /// Where calls go for which there is no room on the stack.
+    /// Emits the target of calls that have no room left on the stack; returns its offset.
     fn refuse(&mut self) -> usize {
         let is_deep = self.here();
         self.set(number(X1), Trap::StackOverflow.code() as u64);
@@ -209,7 +210,7 @@ impl Emitter {
         is_deep
     }
 
-    /// Where calls go that have another number of arguments.
+    /// Emits the target of calls with another number of arguments; returns its offset.
     fn send_aside(&mut self) -> usize {
         let is_foreign = self.here();
         self.load_word(TEMP, X1, CallCell::FALLBACK as i64);
@@ -217,14 +218,14 @@ impl Emitter {
         is_foreign
     }
 
-    /// Leaves the flag set if it is that number.
+    /// Jumps to `is_foreign` unless this is the number of arguments.
     fn expect_count(&mut self, count: Reg, arguments: u32, is_foreign: usize) {
         self.set(number(TEMP), arguments as u64);
         self.compare(Op::EQ, count, TEMP);
         self.back(Code::JumpUnless, FLAG, is_foreign);
     }
 
-    /// Counts a call down; below zero it is the host's.
+    /// Counts a call down; a call below zero goes to the host.
     fn count(&mut self, budget: *const i32, is_used_up: usize) {
         let (flag, temp) = (number(FLAG), number(TEMP));
         self.set(flag, budget.addr() as u64);
@@ -246,21 +247,22 @@ impl Emitter {
         self.back(Code::JumpIf, FLAG, is_deep);
     }
 
-    /// A place for the values of VM registers, in a function that makes its own.
+    /// The offset of the slots for VM registers, in a function that has its own.
     pub(crate) fn vm_frame(&self) -> i64 {
         self.room as i64
     }
 
-    /// An argument that the caller put on the stack.
+    /// The offset of an argument that the caller put on the stack.
     pub(crate) fn argument(&self, offset: i64) -> i64 {
         self.frame.size() as i64 + offset
     }
 }
 
-/// In `x2` behind both entries of an adapter that has arguments: this if they are in memory, otherwise their number.
+/// In `x2`, behind both entries of an adapter whose function takes arguments: this if they are in memory, otherwise their
+/// number.
 const IN_MEMORY: u64 = 0;
 
-/// An adapter into code, which clears these slots.
+/// An adapter for this code. It clears the `cleared` slots.
 pub(crate) fn adapter(
     code: &TargetCode<Frame>,
     admission: &AdapterAdmission<'_>,
@@ -290,7 +292,7 @@ pub(crate) fn adapter(
     }
 }
 
-/// An adapter that calls code which takes a frame like the engine's, and looks how it was left.
+/// An adapter that calls code which takes a frame as an engine passes it, and that checks the returned status.
 fn around(
     (entry, third, stack_bytes, is_turned): (*const u8, *const (), usize, bool),
     admission: &AdapterAdmission<'_>,
@@ -331,14 +333,14 @@ fn around(
 }
 
 impl Emitter {
-    /// Puts a status and a value the way round that calls between functions of bytecode have them.
+    /// Swaps status and value, which calls between functions of bytecode have in the other order.
     pub(crate) fn turn(&mut self) {
         self.mov(TEMP, X0);
         self.mov(X0, X1);
         self.mov(X1, TEMP);
     }
 
-    /// Puts arguments into slots that start there in the frame, wherever they are, and clears others.
+    /// Copies the arguments, from registers, stack or memory, into the slots that start at this offset, and clears the others.
     fn fill(&mut self, start: u32, accepts: Accepts, cleared: &[u32]) {
         let slot = |at: u32| start as i64 + at as i64 * 8;
         self.set(number(FLAG), 0);

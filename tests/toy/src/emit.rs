@@ -1,4 +1,4 @@
-//! The emitter: what tiles write their instructions into, and what the crate `azulejo-code` wants of a machine.
+//! The emitter that tiles write their instructions into, and the `Backend` that the crate `azulejo-code` requires of a machine.
 
 use crate::around;
 use crate::calls::{self, Failure};
@@ -28,13 +28,13 @@ pub type Tile<'a> = emit::Tile<'a, Emitter>;
 #[derive(Debug)]
 pub struct Emitter {
     buffer: Buffer<Emitter>,
-    /// Ways out that are emitted behind all blocks.
+    /// Failure exits, which are emitted behind all blocks.
     pub(crate) failures: Vec<Failure>,
-    /// Whether the function is called by others of bytecode, by their own convention.
+    /// Whether other functions of bytecode call the function, by their own convention.
     pub(crate) is_call_entry: bool,
-    /// The address of what a function shares with those it calls, if others call it.
+    /// The address of the function's host, if other functions call it.
     pub(crate) host: u64,
-    /// The address of its own call cell, if others call it and its failures are noted.
+    /// The address of its own call cell, if other functions call it and its failures are noted.
     pub(crate) noted: Option<u64>,
 }
 
@@ -109,12 +109,12 @@ impl Backend for Emitter {
     }
 
     unsafe fn enter(code: *const u8, context: *mut (), frame: *mut u64, third: *const ()) -> RawStatus {
-        // SAFETY: the caller promises what the code relies on.
+        // SAFETY: the caller guarantees what the code relies on.
         unsafe { simulator::enter(code, context, frame, third) }
     }
 }
 
-/// Where an instruction may have an operand: in a register only.
+/// The place of an instruction's operand: always a register.
 #[derive(Clone, Copy, Debug)]
 pub struct Register(pub u8);
 
@@ -149,7 +149,7 @@ impl Emitter {
         self.operate(op, sig, number(out), [number(first), number(second)]);
     }
 
-    /// A tile that is one operator, of which the result may be a flag.
+    /// A tile that is a single operator; the result may be a flag.
     pub(crate) fn by_operator(&mut self, op: Op, t: &Tile<'_>, operands: usize) {
         let is_flag = t.sig.ty == Type::Flag;
         let out = if is_flag { number(FLAG) } else { t.out() };
@@ -157,7 +157,7 @@ impl Emitter {
         self.operate(op, t.sig, out, [reg(0), reg(1)]);
     }
 
-    /// From register to register, all bits.
+    /// Copies a register, all bits.
     pub(crate) fn transfer(&mut self, class: Class, out: u8, from: u8) {
         let ty = if class == Class::Int { Type::I64 } else { Type::F64 };
         self.word(Word::of(Code::Move, [out, from, 0]).of_type(ty));
@@ -167,7 +167,7 @@ impl Emitter {
         self.transfer(out.class(), number(out), number(from));
     }
 
-    /// A constant. All that have 32 bits take as many instructions, but for those that fit in one immediate.
+    /// Loads a constant. All constants of 32 bits take equally many instructions, except those that fit in one immediate.
     pub(crate) fn set(&mut self, out: u8, bits: u64) {
         match bits {
             0..0x1000 => self.word(Word::of(Code::Set, [out, 0, 0]).with(bits as i64)),
@@ -191,7 +191,7 @@ impl Emitter {
         self.word(Word::of(Code::Keep, [out, 0, 0]).at(1).with((bits >> 12 & 0xfff) as i64));
     }
 
-    /// A constant of 32 bits with a sign, in as many instructions whatever it is.
+    /// Loads a sign-extended constant of 32 bits. The number of instructions is the same for all of them.
     pub(crate) fn set_signed(&mut self, out: u8, value: i64) {
         debug_assert_eq!(value, value as i32 as i64);
         self.set_low(out, value as u64);
@@ -204,7 +204,7 @@ impl Emitter {
         self.word(Word::of(Code::Add, [out, from, 0]).with(value));
     }
 
-    /// An address as an instruction has it: changes the temporary register if it is far from the one it counts from.
+    /// Makes an offset fit an instruction: if it is too large, the temporary register gets the nearer base.
     fn reach_from(&mut self, base: u8, offset: i64) -> (u8, i64) {
         if (-2048..2048).contains(&offset) {
             return (base, offset);
@@ -231,7 +231,7 @@ impl Emitter {
         self.word(Word::of(Code::Store, [value, base, 0]).with(offset).of_type(ty));
     }
 
-    /// To and from the words of a frame.
+    /// Loads a word of a frame.
     pub(crate) fn load_word(&mut self, out: Reg, base: Reg, offset: i64) {
         self.load(Type::I64, number(out), number(base), offset);
     }
@@ -247,7 +247,7 @@ impl Emitter {
             Loc::OutArg(at) => slot_offset(0, at as u32) as i64,
             Loc::Reg(_) => unreachable!("a register is not on the stack"),
         };
-        // What is in memory on both sides goes through a float register: addresses may want the other one.
+        // A move from memory to memory goes through a float register: the addresses may need the temporary register.
         match (*from, *to) {
             (Source::Const(bits), Loc::Reg(to)) if ty.is_float() => self.constant(to.number(), bits),
             (Source::Const(bits), Loc::Reg(to)) => self.set(to.number(), bits),
@@ -272,7 +272,7 @@ impl Emitter {
         }
     }
 
-    /// A constant in a float register, from behind the code.
+    /// Loads a constant from behind the code into a float register.
     pub(crate) fn constant(&mut self, out: u8, bits: u64) {
         let entry = self.pool.entry(bits as u128);
         self.fixup(Goal::Constant(entry), Distance::Near);
@@ -286,7 +286,7 @@ impl Emitter {
         self.jump_to(self.ways[0]);
     }
 
-    /// Ends the block by the flag: the first successor if it is set.
+    /// Ends the block with a branch on the flag; the first successor is taken if it is set.
     pub(crate) fn branch(&mut self) {
         let (so, not) = (self.ways[0], self.ways[1]);
         if so == not {
@@ -299,7 +299,7 @@ impl Emitter {
         }
     }
 
-    /// Ends the block with a table of its successors, the last of which is for all values that have no entry.
+    /// Ends the block with a jump table of its successors, the last of which is the default.
     pub(crate) fn switch(&mut self, value: u8) {
         let ways = core::mem::take(&mut self.ways);
         let (last, cases) = ways.split_last().expect("a switch has a default");
@@ -322,7 +322,7 @@ impl Emitter {
         }
     }
 
-    /// Jumps if a register is zero, or is not.
+    /// Jumps if a register is zero, or if it is not.
     pub(crate) fn jump_on(&mut self, code: Code, register: Reg, to: Block) {
         self.fixup_block(to, Distance::Near);
         self.registers(code, [number(register), 0, 0]);
@@ -350,20 +350,20 @@ impl Emitter {
         self.registers(Code::Call, [number(TEMP), 0, 0]);
     }
 
-    /// Over what follows, if a register is zero or is not; give the result to [`land`](Self::land).
+    /// Skips the code that follows if a register is zero, or if it is not; pass the result to [`land`](Self::land).
     pub(crate) fn skip(&mut self, code: Code, register: Reg) -> usize {
         self.registers(code, [number(register), 0, 0]);
         self.here()
     }
 
-    /// A skip lands here.
+    /// Makes a skip land here.
     pub(crate) fn land(&mut self, from: usize) {
         use azulejo_code::emit::DistanceForm;
         let (start, here) = (from - 4, self.here());
         Distance::Near.field().write(&mut self.bytes[start..here], (here - start) as i64);
     }
 
-    /// Jumps back to where it was [here](Buffer::here), if a register is zero or is not.
+    /// Jumps back to an offset that was [`here`](Buffer::here), if a register is zero, or if it is not.
     pub(crate) fn back(&mut self, code: Code, register: Reg, to: usize) {
         use azulejo_code::emit::DistanceForm;
         let start = self.here();
@@ -373,13 +373,13 @@ impl Emitter {
 
     // Leaving the function.
 
-    /// Leaves it with a status; the value is in the second register of results.
+    /// Leaves the function with a status; the value is in the second result register.
     pub(crate) fn status(&mut self, status: u64) {
         self.set(number(X0), status);
         self.leave();
     }
 
-    /// Returns nothing, or the integer of this type in the second register of results, with zeros above it.
+    /// Returns nothing, or the integer of this type in the second result register, zero-extended.
     pub(crate) fn give_back(&mut self, ty: Option<Type>) {
         let value = number(X1);
         match ty {
@@ -395,7 +395,7 @@ impl Emitter {
         self.status(Left::Trapped.word(code as u32));
     }
 
-    /// Leaves it by a trap, if others of bytecode call it.
+    /// Leaves the function by a trap; if other functions of bytecode call it, as they expect.
     pub(crate) fn fail_with(&mut self, code: i64, at: u32) {
         if self.noted.is_some() {
             self.set(number(X0), at as u64);
@@ -406,13 +406,13 @@ impl Emitter {
 
     pub(crate) fn exit(&mut self, to: i64) {
         self.set(number(X0), to as u32 as u64);
-        // The bytecode may be a hole, so what is above it comes on its own.
+        // The bytecode may be a hole, so its upper bits are loaded separately.
         self.set(number(TEMP), Left::Exited.word(0) | to as u64 >> 32 << 32);
         self.operate_wide(Op::OR, X0, X0, TEMP);
         self.leave_unfinished();
     }
 
-    /// Leaves the function: the registers of results are what they must be.
+    /// Leaves the function, whose result registers are set.
     pub(crate) fn leave(&mut self) {
         if self.is_stencil() {
             return self.jump_out(OUT);

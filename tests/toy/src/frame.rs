@@ -1,8 +1,7 @@
-//! The stack frame of a function: what its prologue makes and each epilogue takes back.
+//! The stack frame of a function, which its prologue makes and each epilogue drops.
 //!
-//! From the stack pointer up: outgoing arguments, spill slots, and what was saved: the registers that are the caller's, and the
-//! link register at the top. What was saved has one size in a function; the room below may be written into the code
-//! afterwards.
+//! From the stack pointer up: outgoing arguments, spill slots, callee-saved registers, and the link register at the top. The
+//! size of the saved registers is fixed in a function; the room below may be written into the code afterwards.
 
 use crate::emit::Emitter;
 use crate::instruction::{Code, IMMEDIATES, Word, number};
@@ -12,25 +11,25 @@ use azulejo_code::unwind::{Change, StackFrame, Step};
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::{Class, Op, Type};
 
-/// The registers that are saved, as they stand from the top of the frame down.
+/// The saved registers, in their order from the top of the frame down.
 pub(crate) const SAVE_ORDER: [Reg; 6] = [LINK, X5, X6, X7, F6, F7];
 
-/// What a function has on the stack.
+/// A function's frame on the stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Frame {
     saved: RegSet,
     room: u32,
-    /// How many bytes of code stand before it is made.
+    /// How many bytes of code stand before the frame is made.
     lead: u32,
 }
 
 /// How many bytes an instruction has.
 const LEN: u32 = 4;
-/// How many instructions make room.
+/// The length of the code that makes room in the frame.
 const ROOM_LEN: u32 = 3 * LEN;
 
 impl Frame {
-    /// The registers that are saved, and how far from the top.
+    /// The saved registers, and their distances from the top.
     fn places(&self) -> impl Iterator<Item = (Reg, u32)> + '_ {
         let saved = SAVE_ORDER.into_iter().filter(|reg| self.saved.contains(*reg));
         saved.zip(1u32..).map(|(reg, at)| (reg, at * 8))
@@ -40,7 +39,7 @@ impl Frame {
         (self.saved.len() * 8).next_multiple_of(16)
     }
 
-    /// Says where in the code it is made.
+    /// Sets the offset in the code at which the frame is made.
     pub(crate) fn start_at(&mut self, lead: u32) {
         self.lead = lead;
     }
@@ -97,7 +96,7 @@ fn whole(reg: Reg) -> Type {
 }
 
 impl Emitter {
-    /// Makes the frame; where the room is made.
+    /// Makes the frame; returns the offset of the code that makes its room.
     pub(crate) fn make_frame(&mut self) -> usize {
         let frame = self.frame;
         let (sp, saved) = (number(SP), frame.saved_bytes() as i64);
@@ -118,7 +117,7 @@ impl Emitter {
         self.operate_wide(op, SP, SP, TEMP);
     }
 
-    /// Makes the stack what it was when the function was entered; what ends it follows.
+    /// Drops the frame, and records an epilogue; the instruction that leaves the function follows.
     pub(crate) fn drop_frame(&mut self) {
         let frame = self.frame;
         let here = self.here() as u32;

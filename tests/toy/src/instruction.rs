@@ -3,14 +3,14 @@
 //! | bits | hold |
 //! | --- | --- |
 //! | 26 to 31 | which instruction it is ([`Code`]) |
-//! | 22 to 25 | the first register, mostly where the result goes |
+//!  22 to 25 | the first register, usually the destination |
 //! | 18 to 21 | the second |
 //! | 14 to 17 | the third |
 //! | 5 to 16 | an immediate |
 //! | 0 to 21 or 25 | a distance, in instructions |
 //!
-//! An arithmetic instruction has the number of an operator of the vocabulary in bits 6 to 13, and its two types below; one that
-//! loads, stores or moves has a type in bits 0 to 2.
+//! An arithmetic instruction has the number of an operator of the vocabulary in bits 6 to 13, and its two types below that; a
+//! load, store or move has a type in bits 0 to 2.
 
 use azulejo_code::Field;
 use azulejo_code::emit::{DistanceForm, Shorter};
@@ -21,46 +21,46 @@ use azulejo_core::vocab::{Op, Sig, Type};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Code {
-    /// Nothing is there: whoever comes here has lost his way.
+    /// Not an instruction: control has come to memory without code.
     Nothing = 0,
-    /// An operator of the vocabulary: third and second register to first.
+    /// An operator of the vocabulary, from the second and the third register to the first.
     Operate,
-    /// The second register to the first if the flag is set, the third if not; the type says of which class.
+    /// The second register to the first if the flag is set, otherwise the third; the type says of which class.
     Select,
-    /// Second register to first, all bits. The type says of which class.
+    /// The second register to the first, all bits; the type says of which class.
     Move,
-    /// An immediate to a register, shifted by a multiple of twelve bits; the others are zero.
+    /// An immediate to a register, shifted by a multiple of twelve bits; the other bits become zero.
     Set,
-    /// The same, but the others stay.
+    /// An immediate to a register, shifted by a multiple of twelve bits; the other bits stay.
     Keep,
-    /// Eight bits to the top of 32, of which the last is the sign of all.
+    /// Eight bits to the top of 32, whose highest bit is copied to all bits above.
     Sign,
-    /// The second register and an immediate with a sign to the first.
+    /// The sum of the second register and a signed immediate to the first.
     Add,
-    /// From memory, at an immediate with a sign behind the second register.
+    /// Loads from the address in the second register plus a signed immediate.
     Load,
-    /// To memory.
+    /// Stores to the address in the second register plus a signed immediate.
     Store,
-    /// An atomic operator: at the address in the second register, with the third. What was there comes in the first; for a
-    /// comparison that has what is expected.
+    /// An atomic operator: applies the third register to memory at the address in the second. The first gets the old value; for
+    /// a comparison it holds the expected one.
     Atomic,
-    /// To the distance.
+    /// Jumps by the distance.
     Jump,
-    /// The same if the first register is not zero.
+    /// Jumps by the distance if the first register is not zero.
     JumpIf,
-    /// The same if it is.
+    /// Jumps by the distance if the first register is zero.
     JumpUnless,
-    /// To the address in the first register.
+    /// Jumps to the address in the first register.
     JumpTo,
-    /// So many instructions behind this one as the first register says, and one.
+    /// Jumps by the number of instructions in the first register, counted from the next instruction.
     JumpBy,
-    /// To the address in the first register; the link register has where to return to.
+    /// Calls the address in the first register; the link register gets the return address.
     Call,
-    /// To where the link register says.
+    /// Jumps to the address in the link register.
     Return,
-    /// 64 bits of a constant at the distance, to a float register.
+    /// Loads 64 bits of a constant at the distance into a float register.
     Constant,
-    /// Has the simulator do what a machine's assembly would.
+    /// Makes the simulator do what a real machine does in assembly.
     Stub,
 }
 
@@ -94,33 +94,33 @@ impl Code {
 pub struct Word(pub u32);
 
 impl Word {
-    /// One with nothing but registers.
+    /// An instruction with nothing but registers.
     pub(crate) const fn of(code: Code, registers: [u8; 3]) -> Word {
         let [first, second, third] = registers;
         Word((code as u32) << 26 | (first as u32) << 22 | (second as u32) << 18 | (third as u32) << 14)
     }
 
-    /// With an immediate, of which the low twelve bits are there.
+    /// Adds an immediate, truncated to twelve bits.
     pub(crate) const fn with(self, immediate: i64) -> Word {
         Word(self.0 | (immediate as u32 & 0xfff) << 5)
     }
 
-    /// With an operator.
+    /// Adds an operator.
     pub(crate) const fn operator(self, op: Op) -> Word {
         Word(self.0 | (op.0 as u32) << 6)
     }
 
-    /// With the type of what it loads, stores or moves.
+    /// Adds the type of a load, store or move.
     pub(crate) const fn of_type(self, ty: Type) -> Word {
         Word(self.0 | ty as u32)
     }
 
-    /// With types.
+    /// Adds the types of an operator.
     pub(crate) const fn typed(self, sig: Sig) -> Word {
         Word(self.0 | (sig.from as u32) << 3 | sig.ty as u32)
     }
 
-    /// With the number of a shift by twelve bits.
+    /// Adds a shift, counted in steps of twelve bits.
     pub(crate) const fn at(self, step: u8) -> Word {
         Word(self.0 | (step as u32) << 18)
     }
@@ -162,14 +162,14 @@ const fn bits(width: u8, shift: u8) -> Field {
 /// An immediate.
 pub(crate) const IMMEDIATE: Field = bits(12, 0);
 
-/// Where instructions have parts of constants.
+/// The fields that hold parts of constants.
 pub(crate) const IMMEDIATES: [Field; 7] =
     [bits(12, 0), bits(12, 12), bits(12, 24), bits(12, 36), bits(12, 48), bits(8, 24), bits(4, 60)];
 
-/// Where instructions have distances. They count from the instruction's start.
+/// The places of distances. They count from the instruction's start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Distance {
-    /// Of a jump that always goes.
+    /// Of an unconditional jump.
     Far,
     /// Of an instruction with a register.
     Near,

@@ -1,17 +1,17 @@
-//! A machine that nobody has: what somebody writes who adds a second one.
+//! A fictional machine: all that has to be written to add a second one.
 //!
-//! Its instructions have 32 bits each and three registers at most, with immediates of twelve bits in the middle of an instruction. It
-//! has eight registers for integers and eight for floats, no register of flags, and no instruction but loads and stores has an operand
-//! in memory. A [simulator](simulator) runs its code on any host, in the memory where code is installed.
+//! Its instructions have 32 bits each and three registers at most, with immediates of twelve bits in the middle of an
+//! instruction. It has eight registers for integers and eight for floats, and no flags register. Only loads and stores have
+//! operands in memory. A [simulator](simulator) runs its code on any host, in the memory where the code is installed.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `regs.rs` | registers, and conventions as data |
 //! | `instruction.rs` | the encoding, and where it has constants and distances |
-//! | `machine.rs` | what installing code takes, as data |
+//!  `machine.rs` | the data that installing code takes |
 //! | `frame.rs` | the stack frame |
 //! | `emit.rs` | the emitter: moves, control flow, the ways out of a function |
-//! | `calls.rs`, `around.rs` | calls, adapters, and what stands around stencils |
+//!  `calls.rs`, `around.rs` | calls, adapters, and the code around stencils |
 //! | `tiles.rs` | the tiles |
 //! | `stubs.rs`, `simulator.rs`, `natives.rs` | in place of assembly and of a processor |
 

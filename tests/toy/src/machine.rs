@@ -1,4 +1,4 @@
-//! What installing its code takes on this machine, as data.
+//! The data that installing code takes on this machine.
 
 use crate::instruction::{Distance, IMMEDIATES};
 use crate::regs::*;

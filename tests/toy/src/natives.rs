@@ -1,7 +1,7 @@
 //! Functions of the host that code calls, and how the simulator calls them.
 //!
-//! In: for each function that code may call its signature, and a call's arguments by this machine's convention. Out: the result. A
-//! real machine calls them by their own convention; the simulator has to be told what they take.
+//! In: the signature of each function that code may call, and a call's arguments by this machine's convention. Out: the result.
+//! Code of a real machine calls these functions by their own conventions; the simulator must be told their signatures.
 
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::template::{Convention, Signature, Step};
@@ -9,18 +9,18 @@ use azulejo_core::vocab::Type;
 use std::collections::HashMap;
 use std::sync::{LazyLock, RwLock};
 
-/// What is known of a function of the host.
+/// A function of the host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Native {
-    /// What it takes and gives.
+    /// A function with this signature.
     Function(Signature),
-    /// It runs a function on that was left, and gives an outcome.
+    /// The callback that resumes a function and returns an outcome.
     Resume,
 }
 
 static KNOWN: LazyLock<RwLock<HashMap<usize, Native>>> = LazyLock::new(Default::default);
 
-/// What is known of the function at an address.
+/// The function at an address, if it is known.
 pub(crate) fn find(address: usize) -> Option<Native> {
     KNOWN.read().expect("nobody panics with it").get(&address).copied()
 }
@@ -29,12 +29,12 @@ pub(crate) fn learn(address: usize, native: Native) {
     KNOWN.write().expect("nobody panics with it").insert(address, native);
 }
 
-/// Says what the function at an address takes and gives.
+/// Tells the simulator the signature of the function at an address.
 pub fn learn_function(address: *const (), signature: Signature) {
     learn(address.addr(), Native::Function(signature));
 }
 
-/// Says so of all functions that the templates of a bytecode name.
+/// Tells the simulator the signatures of all functions that a bytecode's templates name.
 pub fn learn_templates<B: Bytecode>() {
     let templates = B::templates().iter().chain(B::guarded_templates());
     for step in templates.flat_map(|template| template.steps) {
@@ -49,7 +49,7 @@ pub fn learn_templates<B: Bytecode>() {
 /// The most arguments of a function of the host.
 const MOST: usize = 32;
 
-/// Arguments as the host's conventions have them.
+/// Arguments, sorted as the host's conventions pass them.
 struct Passed {
     ints: Vec<u64>,
     floats: Vec<f64>,
@@ -57,7 +57,7 @@ struct Passed {
 }
 
 impl Passed {
-    /// Integers and floats are counted apart; so many of each are in registers.
+    /// Integers and floats are counted separately; this many of each are in registers.
     #[allow(dead_code, reason = "not every host has such a convention")]
     fn apart(args: &[(Type, u64)], most_ints: usize, most_floats: usize) -> Passed {
         let mut passed = Passed { ints: Vec::new(), floats: Vec::new(), rest: [0; MOST] };
@@ -78,7 +78,7 @@ impl Passed {
     }
 }
 
-/// Calls a function of a convention with these first arguments and as many words on the stack as there may be.
+/// Calls a function of a convention with these first arguments, and with the largest number of words on the stack.
 macro_rules! call_with {
     ($abi:literal, $address:expr, $rest:expr, $ret:ty, [$($value:expr => $ty:ty),* $(,)?]) => {
         call_with!(@words $abi, $address, $rest, $ret, [$($value => $ty),*]
@@ -92,18 +92,18 @@ macro_rules! call_with {
     (@word $at:literal) => { u64 };
 }
 
-/// Calls a function of the host; the bits of its result.
+/// Calls a function of the host; returns the bits of its result.
 ///
 /// # Safety
 ///
-/// The address must be that of a function with this signature, and the arguments what it takes.
+/// The address must be that of a function with this signature, and the arguments must be valid for it.
 pub(crate) unsafe fn call(address: usize, signature: &Signature, args: &[u64]) -> u64 {
     let args: Vec<(Type, u64)> =
         std::iter::zip(signature.args.iter().copied(), args.iter().copied()).collect();
     let address = core::ptr::with_exposed_provenance::<()>(address);
     let is_windows =
         signature.convention == Convention::Win64 || signature.convention == Convention::C && cfg!(windows);
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller guarantees it.
     let bits = unsafe {
         if is_windows {
             by_position(address, signature.ret, &args)
@@ -125,7 +125,7 @@ unsafe fn apart(address: *const (), ret: Type, args: &[(Type, u64)]) -> u64 {
             ])
         };
     }
-    // SAFETY: the caller promises it. A float of 32 bits is the lower half of what is passed and given back.
+    // SAFETY: the caller guarantees it. A float of 32 bits is the lower half of the register in which it is passed or returned.
     unsafe { if ret.is_float() { go!(f64).to_bits() } else { go!(u64) } }
 }
 

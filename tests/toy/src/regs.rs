@@ -1,4 +1,4 @@
-//! Registers: eight for integers and eight for floats are given out; three more are the machine's own.
+//! Registers: eight for integers and eight for floats are allocatable; the machine keeps five more for itself.
 
 use azulejo_core::ir::template::Convention;
 use azulejo_core::target::{Abi, Reg, RegSet, RegisterFile};
@@ -7,7 +7,7 @@ macro_rules! registers {
     ($($name:ident = $class:ident $number:literal $text:literal),* $(,)?) => {
         $(#[allow(missing_docs, reason = "named as it is")] pub const $name: Reg = Reg::$class($number);)*
 
-        /// What it is called in dumps.
+        /// The register's name in dumps.
         fn name(reg: Reg) -> &'static str {
             match reg {
                 $($name => $text,)*
@@ -26,18 +26,18 @@ registers! {
     FTEMP = float 8 "ftemp",
 }
 
-/// How many of each class there are, the machine's own among them.
+/// How many registers each class has, including the machine's own.
 pub const COUNT: usize = 12;
 
-/// Where baseline code keeps the context, the slots, and `(cu)` in functions that want it.
+/// Where baseline code keeps the context, the slots, and `(cu)` in functions that need it.
 pub(crate) const KEPT: [Reg; 3] = [X5, X6, X7];
 
-/// What a function must give back as it was.
+/// The callee-saved registers.
 pub const CALLEE_SAVED: RegSet = RegSet::of(&[X5, X6, X7, F6, F7]);
 
 const CALLER_SAVED: RegSet = RegSet::of(&[X0, X1, X2, X3, X4, F0, F1, F2, F3, F4, F5]);
 
-/// All that are given out.
+/// All allocatable registers.
 pub static REGISTERS: RegisterFile = RegisterFile {
     int: &[X0, X1, X2, X3, X4, X5, X6, X7],
     float: &[F0, F1, F2, F3, F4, F5, F6, F7],
@@ -46,11 +46,12 @@ pub static REGISTERS: RegisterFile = RegisterFile {
     abi,
 };
 
-/// The same without the one in which baseline code keeps `(cu)`, which is also without a frame pointer: there is no chain of frames.
+/// All but the register in which baseline code keeps `(cu)`. There is no chain of frames, so the set without the frame pointer
+/// is the same.
 pub(crate) static STENCIL_REGISTERS: RegisterFile =
     RegisterFile { int: &[X0, X1, X2, X3, X4, X5, X6], ..REGISTERS };
 
-/// Functions of the host, whatever their convention is: the simulator calls them by their own.
+/// Functions of the host. The simulator calls each by its own convention.
 static HOST: Abi = Abi {
     int_args: &[X0, X1, X2, X3, X4],
     float_args: &[F0, F1, F2],
@@ -61,7 +62,7 @@ static HOST: Abi = Abi {
     caller_saved: CALLER_SAVED,
 };
 
-/// One function of bytecode calls another: the callee's cell is in `x1`, the number of arguments in `x2`. `x1` says afterwards
+/// Calls between functions of bytecode: the callee's cell is in `x1`, the number of arguments in `x2`. Afterwards `x1` says
 /// whether there is a result.
 static BYTECODE: Abi = Abi {
     int_args: &[X0, X3, X4],
@@ -73,7 +74,7 @@ static BYTECODE: Abi = Abi {
     caller_saved: CALLER_SAVED,
 };
 
-/// Where calls between functions of bytecode have their first arguments.
+/// The registers of the first arguments in calls between functions of bytecode.
 pub(crate) const ARGUMENTS: [Reg; 2] = [X3, X4];
 
 fn abi(convention: Convention) -> &'static Abi {

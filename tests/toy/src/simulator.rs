@@ -1,8 +1,8 @@
-//! Runs the machine's code, an instruction at a time.
+//! Runs the machine's code, one instruction at a time.
 //!
-//! In: code where it is installed, and what is in registers at entry. Out: what is in the registers of results. Memory is the host's own; the
-//! stack is a thread's memory of its own. What no instruction has written holds garbage: registers at entry, what is above a narrow
-//! result, and whatever a call may change. So code that relies on it does something else than it means.
+//! In: installed code, and the registers at entry. Out: the result registers. Memory is the host's own; each thread has a stack
+//! of its own. Whatever no instruction has written holds garbage: registers at entry, the bits above a narrow result, and
+//! caller-saved registers after a call. So code that relies on any of these fails.
 
 use crate::instruction::{Code, Distance, Word};
 use crate::natives::{self, Native};
@@ -21,10 +21,10 @@ type Resolve = unsafe extern "C-unwind" fn(&mut UnresolvedCall);
 type Resume = unsafe extern "C-unwind" fn(&CallCell, *mut (), *mut u64, RawStatus) -> Outcome;
 type Note = unsafe extern "C-unwind" fn(&CallCell, u32);
 
-/// An engine's functions as the stubs call them.
+/// An engine's functions, as the stubs call them.
 pub(crate) fn callbacks<H: HostFunctions>() -> Callbacks {
     unsafe extern "C-unwind" fn resolve<H: HostFunctions>(call: &mut UnresolvedCall) {
-        // SAFETY: the stub promises what the function relies on; so below.
+        // SAFETY: the stub guarantees what the function relies on; the same holds below.
         unsafe { H::resolve(call) }
     }
     unsafe extern "C-unwind" fn resume<H: HostFunctions>(
@@ -46,26 +46,26 @@ pub(crate) fn callbacks<H: HostFunctions>() -> Callbacks {
     let of = |args| Signature { convention: Convention::C, args, ret: Type::I64 };
     natives::learn_function(set_tail_call as *const (), of(&WORDS));
     natives::learn_function(begin_tail_call as *const (), of(&WORDS[..3]));
-    // SAFETY: these are of the types that the stubs call.
+    // SAFETY: these functions have the types by which the stubs call them.
     unsafe { Callbacks::new(resolve as *const (), resume as *const (), note as *const ()) }
 }
 
-/// How large a thread's stack is.
+/// The size of a thread's stack.
 const STACK_WORDS: usize = 1 << 18;
 
 thread_local! {
-    /// How far down the stack is in use.
+    /// The lowest address of the stack that is in use.
     static STACK: Cell<u64> = {
         let memory = Vec::leak(vec![0u64; STACK_WORDS]);
         Cell::new(memory.as_mut_ptr_range().end.expose_provenance() as u64)
     };
 }
 
-/// Runs code with a context, a frame and one argument more.
+/// Runs code with a context, a frame and one more argument.
 ///
 /// # Safety
 ///
-/// The code must be a function that takes these.
+/// The code must be a function that takes these arguments.
 pub(crate) unsafe fn enter(
     code: *const u8,
     context: *mut (),
@@ -77,7 +77,7 @@ pub(crate) unsafe fn enter(
     for (reg, value) in [X0, X1, X2].into_iter().zip(arguments) {
         cpu.set(reg, value as u64);
     }
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller guarantees it.
     unsafe { cpu.run(code.expose_provenance() as u64) };
     RawStatus::new(cpu.get(X0), cpu.get(X1))
 }
@@ -93,7 +93,7 @@ pub(crate) unsafe fn call(cell: &CallCell, context: *mut (), args: *const u64, c
     cpu.set(X1, core::ptr::from_ref(cell).expose_provenance() as u64);
     cpu.set(X3, args.expose_provenance() as u64);
     cpu.set(X4, count as u64);
-    // SAFETY: the caller promises it, and there is an address.
+    // SAFETY: the caller guarantees it, and `unpack` is the address of code.
     unsafe {
         let unpack = cpu.word_at(cpu.get(X1) + CallCell::UNPACK as u64);
         cpu.run(unpack);
@@ -101,16 +101,16 @@ pub(crate) unsafe fn call(cell: &CallCell, context: *mut (), args: *const u64, c
     Outcome { value: cpu.get(X0), trap: cpu.get(X1) }
 }
 
-/// What a register holds that nobody has written, in the bits of this mask.
+/// The content of a register that was never written, in the bits of this mask.
 fn garbage(mask: u64) -> u64 {
     0xa5c3_96f1_5a3c_e178 & mask
 }
 
-/// The registers, and what stubs have put on the stack.
+/// The registers, and the stubs' record of the stack.
 struct Processor {
     ints: [u64; COUNT],
     floats: [u64; COUNT],
-    /// Where each of the stubs that wait for a function to return is to go on, and with which stack.
+    /// For each stub that waits for a function to return, its return address and its stack pointer.
     waiting: Vec<[u64; 2]>,
 }
 
@@ -145,23 +145,23 @@ impl Processor {
 
     /// # Safety
     ///
-    /// There must be a word.
+    /// The address must be that of a readable word.
     unsafe fn word_at(&self, address: u64) -> u64 {
-        // SAFETY: the caller says so.
+        // SAFETY: the caller guarantees it.
         unsafe { core::ptr::with_exposed_provenance::<u64>(address as usize).read_unaligned() }
     }
 
-    /// Runs from there until the code returns to who has called this.
+    /// Runs code from this address until it returns.
     ///
     /// # Safety
     ///
-    /// There must be code of this machine, and registers must hold what it relies on.
+    /// The address must be that of this machine's code, and the registers must hold what the code relies on.
     unsafe fn run(&mut self, start: u64) {
         let stack = STACK.get();
         let kept = CALLEE_SAVED.iter().map(|reg| self.get(reg)).collect::<Vec<_>>();
         self.set(LINK, Stub::Halt.address().expose_provenance() as u64);
         let mut at = start;
-        // SAFETY: the caller promises it, and code goes where there is code.
+        // SAFETY: the caller guarantees it, and code only jumps to code.
         while let Some(next) = unsafe { self.step(at) } {
             at = next;
         }
@@ -172,13 +172,13 @@ impl Processor {
         }
     }
 
-    /// Does an instruction; where the next one is.
+    /// Executes an instruction; returns the address of the next one.
     ///
     /// # Safety
     ///
-    /// As above.
+    /// The address must be that of this machine's code, and the registers must hold what the code relies on.
     unsafe fn step(&mut self, at: u64) -> Option<u64> {
-        // SAFETY: the caller promises that there is an instruction.
+        // SAFETY: the caller guarantees that this is an instruction.
         let word = Word(unsafe { core::ptr::with_exposed_provenance::<u32>(at as usize).read() });
         let [first, second, third] = word.registers();
         let Sig { ty, .. } = word.sig();
@@ -209,14 +209,14 @@ impl Processor {
             Code::Add => self.ints[first] = self.ints[second].wrapping_add_signed(word.immediate()),
             Code::Load => {
                 let address = self.ints[second].wrapping_add_signed(word.immediate());
-                // SAFETY: code loads what is there.
+                // SAFETY: compiled code only loads from readable memory.
                 let bits = unsafe { read(address, ty) };
                 self.file(ty.is_float())[first] = bits | above(ty);
             }
             Code::Store => {
                 let address = self.ints[second].wrapping_add_signed(word.immediate());
                 let bits = self.file(ty.is_float())[first];
-                // SAFETY: code stores where it may.
+                // SAFETY: compiled code only stores to writable memory.
                 unsafe { write(address, ty, bits) };
             }
             // SAFETY: as above.
@@ -232,14 +232,14 @@ impl Processor {
                 self.set(LINK, next);
                 match natives::find(target as usize) {
                     None => return Some(target),
-                    // SAFETY: code calls functions with what they take.
+                    // SAFETY: compiled code calls functions with valid arguments.
                     Some(native) => unsafe { self.call_native(target, native) },
                 }
             }
             Code::Return => return Some(self.get(LINK)),
-            // SAFETY: constants are where code says.
+            // SAFETY: the constant is behind the code, at this distance.
             Code::Constant => self.floats[first] = unsafe { self.word_at(away(Distance::Near)) },
-            // SAFETY: the caller promises what stubs rely on.
+            // SAFETY: the caller guarantees what stubs rely on.
             Code::Stub => return unsafe { self.stub(Stub::of(word)) },
         }
         Some(next)
@@ -260,12 +260,12 @@ impl Processor {
 
     /// # Safety
     ///
-    /// There must be something to change.
+    /// The address must be that of a writable value.
     unsafe fn atomic(&mut self, word: Word) {
         let [first, second, third] = word.registers();
         let (ty, address) = (word.sig().ty, self.ints[second]);
         let update = Vocabulary::BUILTIN.info(word.op()).update.expect("it is an atomic operator");
-        // SAFETY: the caller says so; there is one thread.
+        // SAFETY: the caller guarantees it, and there is only one thread.
         unsafe {
             let old = read(address, ty);
             let value = ty.truncate(self.ints[third]);
@@ -280,20 +280,20 @@ impl Processor {
 
     /// # Safety
     ///
-    /// The function must take what is where the convention has arguments.
+    /// The convention's argument registers and stack slots must hold valid arguments for the function.
     unsafe fn call_native(&mut self, address: u64, native: Native) {
-        // What the function calls comes below what is in use.
+        // The stack of any code that the function calls starts below the part in use.
         let stack = STACK.replace(self.get(SP));
         let results = match native {
             Native::Function(signature) => {
                 let args = self.arguments(&signature);
-                // SAFETY: the caller promises it.
+                // SAFETY: the caller guarantees it.
                 let bits = unsafe { natives::call(address as usize, &signature, &args) };
                 (bits | above(signature.ret), signature.ret.is_float(), None)
             }
             Native::Resume => {
                 let [cell, context, frame, status, value] = [X0, X1, X2, X3, X4].map(|reg| self.get(reg));
-                // SAFETY: as above; and it is what was learnt by this.
+                // SAFETY: the caller guarantees it, and `callbacks` learned this address as that of `resume`.
                 let Outcome { value, trap } = unsafe {
                     let resume: Resume = core::mem::transmute(address as usize);
                     let cell = &*core::ptr::with_exposed_provenance::<CallCell>(cell as usize);
@@ -328,7 +328,7 @@ impl Processor {
                 Some(register) => self.get(*register),
                 None => {
                     on_stack += 8;
-                    // SAFETY: the caller has put it there.
+                    // SAFETY: the caller has stored the argument there.
                     unsafe { self.word_at(on_stack - 8) }
                 }
             }
@@ -338,11 +338,11 @@ impl Processor {
 
     /// # Safety
     ///
-    /// Registers must hold what the stub wants.
+    /// The registers must hold what the stub requires.
     unsafe fn stub(&mut self, stub: Stub) -> Option<u64> {
         let pointer = |address: u64| core::ptr::with_exposed_provenance::<()>(address as usize);
         STACK.set(self.get(SP));
-        // SAFETY: the caller promises it, for all that is read here.
+        // SAFETY: the caller guarantees it for all that is read here.
         unsafe {
             match stub {
                 Stub::Halt => None,
@@ -378,9 +378,9 @@ impl Processor {
     ///
     /// # Safety
     ///
-    /// There must be as many, and a host.
+    /// `args` must point to `count` words, and `host` to a host.
     unsafe fn pass(&mut self, host: u64, args: u64, count: u64) -> u64 {
-        // SAFETY: the caller says so.
+        // SAFETY: the caller guarantees it.
         unsafe {
             let on_stack = count.saturating_sub(ARGUMENTS.len() as u64);
             if on_stack > 0 {
@@ -406,17 +406,17 @@ impl Processor {
         }
     }
 
-    /// Enters the pending tail call's function, as if the caller of the one that ended had called it.
+    /// Enters the pending tail call's function, as if the caller of the function that has ended had called it.
     ///
     /// # Safety
     ///
-    /// There must be one, of this host.
+    /// A tail call of this host must be pending.
     unsafe fn enter_next(&mut self, host: u64) -> u64 {
-        // The arguments of the function that has ended go.
+        // The arguments of the function that has ended are dropped.
         if self.get(LINK) == Stub::Drop.address().expose_provenance() as u64 {
             self.drop_arguments();
         }
-        // SAFETY: the caller says so.
+        // SAFETY: the caller guarantees it.
         unsafe {
             let [cell, context, count, args] =
                 [Host::NEXT_CELL, Host::NEXT_CONTEXT, Host::NEXT_COUNT, Host::NEXT_ARGS]
@@ -427,11 +427,11 @@ impl Processor {
         }
     }
 
-    /// Writes a call down for the host, and does what it says.
+    /// Passes a call to the host as an [`UnresolvedCall`], and follows the host's answer.
     ///
     /// # Safety
     ///
-    /// There must be a call.
+    /// The registers must hold a call.
     unsafe fn resolve(&mut self) -> u64 {
         let mut call = MaybeUninit::<UnresolvedCall>::zeroed();
         let start = call.as_mut_ptr().expose_provenance() as u64;
@@ -444,7 +444,7 @@ impl Processor {
             (arguments[0], self.get(X3)),
             (arguments[1], self.get(X4)),
         ];
-        // SAFETY: these are its fields; all others may be zero.
+        // SAFETY: these are offsets of its fields, and all other fields may be zero.
         unsafe {
             for (at, value) in fields {
                 write(start + at as u64, Type::I64, value);
@@ -463,7 +463,7 @@ impl Processor {
     }
 }
 
-/// What is in a register above a value of this type: nothing that anybody may rely on.
+/// The bits above a value of this type in a register: garbage, on which no code may rely.
 fn above(ty: Type) -> u64 {
     match ty {
         Type::Flag | Type::Void => 0,
@@ -482,20 +482,20 @@ fn operand_type(info: &OpInfo, kind: Kind, sig: Sig) -> Type {
 
 /// # Safety
 ///
-/// There must be a value of this type.
+/// The address must be that of a readable value of this type.
 unsafe fn read(address: u64, ty: Type) -> u64 {
     let mut bytes = [0; 8];
     let from = core::ptr::with_exposed_provenance::<u8>(address as usize);
-    // SAFETY: the caller says so.
+    // SAFETY: the caller guarantees it.
     unsafe { from.copy_to_nonoverlapping(bytes.as_mut_ptr(), ty.bytes() as usize) };
     u64::from_le_bytes(bytes)
 }
 
 /// # Safety
 ///
-/// There must be room for a value of this type.
+/// The address must be that of writable memory for a value of this type.
 unsafe fn write(address: u64, ty: Type, bits: u64) {
     let to = core::ptr::with_exposed_provenance_mut::<u8>(address as usize);
-    // SAFETY: the caller says so.
+    // SAFETY: the caller guarantees it.
     unsafe { to.copy_from_nonoverlapping(bits.to_le_bytes().as_ptr(), ty.bytes() as usize) };
 }

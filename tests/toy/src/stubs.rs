@@ -1,28 +1,28 @@
-//! The few pieces of code by which calls are made. A real machine has them in assembly; here each is one instruction that has the
-//! simulator do it.
+//! The few pieces of code by which calls are made. A real machine has them in assembly; here each is one instruction, which the
+//! simulator executes.
 
 use crate::instruction::{Code, Word};
 use crate::regs::ARGUMENTS;
 use crate::simulator;
 use azulejo_code::call::{CallCell, MAX_REGISTER_ARGUMENTS, Stubs};
 
-/// What the simulator is to do.
+/// The action of the simulator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Stub {
-    /// Return to who entered the code.
+    /// Stop, and return to the caller of the simulator.
     Halt,
-    /// Take a call for which there is no code.
+    /// Take a call of a function without code.
     Resolve,
     /// Take a call whose arguments are in memory.
     Unpack,
-    /// Enter the pending tail call's function; the flag register has the host.
+    /// Enter the pending tail call's function; the flag register holds the host.
     EnterNext,
-    /// The same; `x1` has a cell of the host's.
+    /// Enter the pending tail call's function; `x1` holds a cell of the host.
     EnterNextOfCell,
-    /// Tell the host that a function fails: its cell is in `x2`, the bytecode in `x0`.
+    /// Tell the host that a function fails: its cell is in `x2`, the failing bytecode in `x0`.
     Note,
-    /// Take arguments from the stack that a stub has put there, and return to who called the stub.
+    /// Drop the arguments that a stub has put on the stack, and return to the stub's caller.
     Drop,
 }
 
@@ -41,7 +41,7 @@ impl Stub {
         Stub::ALL[word.immediate() as usize]
     }
 
-    /// Where it is.
+    /// The address of the stub.
     pub(crate) const fn address(self) -> *const u8 {
         (&raw const WORDS).cast::<u32>().wrapping_add(self as usize).cast()
     }
@@ -57,7 +57,7 @@ static WORDS: [u32; Stub::ALL.len()] = {
     words
 };
 
-/// These stubs.
+/// The stubs as call cells and hosts refer to them.
 pub static STUBS: Stubs = Stubs {
     register_arguments: ARGUMENTS.len(),
     resolve: Stub::Resolve.address(),
@@ -66,7 +66,7 @@ pub static STUBS: Stubs = Stubs {
     enter_next_of_cell: Stub::EnterNextOfCell.address(),
     note: Stub::Note.address(),
     call: |cell, context, args, count| {
-        // SAFETY: the caller promises what the code relies on.
+        // SAFETY: the caller guarantees what the code relies on.
         unsafe { simulator::call(cell, context, args, count) }
     },
     set_tail_call: set_tail_call as *const u8,
@@ -82,7 +82,7 @@ pub(crate) unsafe extern "C-unwind" fn set_tail_call(
     count: usize,
 ) {
     let room = cell.host().begin_tail_call(cell, context, count);
-    // SAFETY: compiled code says where its arguments are, and they are not in the host's memory.
+    // SAFETY: compiled code passes the address of its arguments, and they are not in the host's memory.
     unsafe { room.copy_from_nonoverlapping(args, count) };
 }
 

@@ -73,7 +73,7 @@ tile! {
     uaddo: (uaddo.$t:int reg reg) -> flag, 2 => |cx, t| cx.by_operator(Op::UADDO, t, 2),
     usubo: (usubo.$t:int reg reg) -> flag, 2 => |cx, t| cx.by_operator(Op::USUBO, t, 2),
     umulo: (umulo.$t:int reg reg) -> flag, 2 => |cx, t| cx.by_operator(Op::UMULO, t, 2),
-    // what consumes it
+    // flags
     notf: (notf flag) -> flag, 1 => |cx, t| cx.operate(Op::NOTF, t.sig, number(FLAG), [number(FLAG), 0]),
     flagval: (flagval.$t:int flag) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), number(FLAG)),
     select: (select.$t:int flag reg reg) -> reg, 2 => |cx, t| cx.word(Word::of(Code::Select, [t.out(), t.reg(0), t.reg(1)]).of_type(t.sig.ty)),
@@ -119,7 +119,7 @@ tile! {
     trunc: (trunc.$t:float num) -> num, 4 => |cx, t| cx.by_operator(Op::TRUNC, t, 1),
     nearest: (nearest.$t:float num) -> num, 4 => |cx, t| cx.by_operator(Op::NEAREST, t, 1),
     canonical_nan: (canonical_nan.$t:float num) -> num, 2 => |cx, t| cx.by_operator(Op::CANONICAL_NAN, t, 1),
-    // from one type to another
+    // conversions
     scast: (scast reg) -> reg, 2 => |cx, t| cx.by_operator(Op::SCAST, t, 1),
     ucast: (ucast reg) -> reg, 2 => |cx, t| cx.by_operator(Op::UCAST, t, 1),
     to_float_bits: (bitcast.$f:i32|i64.$t:float reg) -> num, 2 => |cx, t| cx.by_operator(Op::BITCAST, t, 1),
@@ -133,12 +133,12 @@ tile! {
     ftos_least: (ftos_least num) -> reg, 4 => |cx, t| cx.by_operator(Op::FTOS_LEAST, t, 1),
     ftos_trap: (ftos_trap num) -> reg, 4 => |cx, t| cx.by_operator(Op::FTOS_TRAP, t, 1),
     ftou_trap: (ftou_trap num) -> reg, 4 => |cx, t| cx.by_operator(Op::FTOU_TRAP, t, 1),
-    // what is there at entry
+    // values at entry
     tc: (tc) -> reg, 0, entry, fixed(out = x0) => |cx, t| { let _ = (cx, t); },
     local: (local) -> reg, 0, entry, fixed(out = x1) => |cx, t| { let _ = (cx, t); },
     cu: (cu) -> reg, 0, entry, fixed(out = x2) => |cx, t| { let _ = (cx, t); },
     stack: (stack) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), number(SP)),
-    // what ends blocks
+    // ends of blocks
     jump: (jump) -> void, 1 => |cx, t| { let _ = t; cx.jump() },
     switch: (switch reg) -> void, 8 => |cx, t| cx.switch(t.reg(0)),
     ret: (ret) -> void, 2 => |cx, t| { let _ = t; cx.give_back(None) },
@@ -151,7 +151,7 @@ tile! {
     exit_at: (exit_at $at) -> void, 3 => |cx, t| cx.exit(t.imm(0)),
     trap: (trap $code) -> void, 3 => |cx, t| cx.trap(t.imm(0), t.origin),
     tailed: (tailed) -> void, 3 => |cx, t| { let _ = t; cx.tail() },
-    // words of the engine's
+    // words of the engine
     poll: (poll $word) -> reg, 4 => |cx, t| {
         cx.set(number(TEMP), t.imm(0) as u64);
         cx.load(Type::I64, t.out(), number(TEMP), 0);
@@ -162,7 +162,7 @@ tile! {
         cx.add(t.out(), t.out(), -1);
         cx.store(Type::I64, number(TEMP), 0, t.out());
     },
-    // a function that others of bytecode call by their own convention
+    // functions that others of bytecode call by their own convention
     argument0: (argument0) -> reg, 0, entry, fixed(out = x3) => |cx, t| { let _ = (cx, t); },
     argument1: (argument1) -> reg, 0, entry, fixed(out = x4) => |cx, t| { let _ = (cx, t); },
     argument2: (argument2) -> reg, 1 => |cx, t| { let _ = (cx, t); unreachable!("two are passed in registers") },
@@ -173,7 +173,7 @@ tile! {
     give: (give.i64 reg) -> void, 2, fixed(0 = x0) => |cx, t| { let _ = t; cx.succeed() },
     fail: (fail $code) -> void, 3 => |cx, t| cx.fail_with(t.imm(0), t.origin),
     hand_over: (hand_over $f) -> void, 20 => |cx, t| { cx.call_address(t.imm(0) as u64); cx.hand_on() },
-    // stencils: what is kept in registers from bytecode to bytecode
+    // stencils: the registers that are kept from bytecode to bytecode
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = x5) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = x6) => |cx, t| { let _ = (cx, t); },
     kept_cu: (kept_cu) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), number(KEPT[2])),

@@ -1,5 +1,5 @@
-//! Bytecode does as this machine's code, in either tier, what the interpreter does: arithmetic, loops, calls of the host, calls
-//! of other functions by every way in, tail calls, traps.
+//! In both tiers, bytecode compiled to this machine's code behaves as in the interpreter: arithmetic, loops, calls of the host,
+//! calls of other functions by every entry, tail calls, traps.
 
 use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER, NoFunctions};
 use azulejo::prelude::*;
@@ -102,7 +102,7 @@ impl Program {
             budget: &Cell::new(i32::MAX),
             functions: &NoFunctions,
         };
-        // SAFETY: the frame has the slots that verification asked for.
+        // SAFETY: the frame has the slots that verification requires.
         match unsafe { Op::interpret(&self.code, &machine, 0, REGISTERS, 0) } {
             (Flow::Return(bits), _) => Status::Returned(bits),
             (Flow::Trap(trap), at) => Status::Trapped { trap, at },
@@ -117,7 +117,7 @@ fn compiler() -> Compiler {
     Compiler::new(1 << 22, &TOY, 0, rules).expect("this system has memory for code").with_checks(true)
 }
 
-/// A program that ends: what it computes has a few operators, in a loop.
+/// A program that terminates: it applies a few operators in a loop.
 fn program(random: &mut Random) -> Program {
     let mut code = Vec::new();
     let register = |random: &mut Random| random.below(4) as u32;
@@ -181,7 +181,7 @@ fn both_tiers_do_what_the_interpreter_does() {
     }
 }
 
-/// Nobody is asked for anything: all functions have code.
+/// A host that is never called: all functions have code.
 struct Nobody;
 
 impl HostFunctions for Nobody {
@@ -199,17 +199,18 @@ impl HostFunctions for Nobody {
     }
 }
 
-/// Calls with every number of arguments: without code, with code for calls, and by adapters into either tier.
+/// Calls with every number of arguments: to functions without code, to code compiled for calls, and through adapters into
+/// either tier.
 #[test]
 fn calls_arrive_by_every_way_in() {
     let mut compiler = compiler();
     let host = Emitter::host::<Nobody>();
     host.begin(std::ptr::null(), 0);
     for arguments in 0..=REGISTERS {
-        // SAFETY: the host lives longer.
+        // SAFETY: the host outlives the cell.
         let cell = unsafe { CallCell::new(&raw const host, 0) };
         let args: Vec<u64> = (0..arguments as u64).map(|at| at * 1000 + 7).collect();
-        // SAFETY: all that is called takes any context.
+        // SAFETY: all callees accept any context.
         let call = |args: &[u64]| unsafe { cell.call(std::ptr::null_mut(), args) };
         let weigh = |args: &[u64]| args.iter().zip(1..).map(|(bits, factor)| bits * factor).sum::<u64>();
         assert_eq!(call(&args).value, weigh(&args));
@@ -222,11 +223,11 @@ fn calls_arrive_by_every_way_in() {
         let expected = args.iter().sum::<u64>();
         let for_calls = compiler.call_entry(&source, arguments, std::ptr::null(), &cell, &mut Blind);
         let for_calls = for_calls.expect("it compiles");
-        // SAFETY: it was compiled for this cell.
+        // SAFETY: the code was compiled for this cell.
         unsafe { cell.open_to(for_calls.entry()) };
         let outcome = call(&args);
         assert_eq!((outcome.value, outcome.trap), (expected, 0), "compiled for calls, {arguments}");
-        // Another number goes aside, where there is no code.
+        // A call with another number of arguments takes the fallback, where there is no code.
         let more = [&args[..], &[1]].concat();
         assert_eq!(call(&more).value, weigh(&more));
         let optimized = compiler.bytecode(&source, &mut Blind).expect("it compiles");

@@ -1,4 +1,4 @@
-//! Random graphs do as this machine's code what they mean.
+//! Random graphs, compiled to this machine's code, behave as the reference evaluator says.
 
 use azulejo_code::status::Status;
 use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
@@ -8,12 +8,12 @@ use azulejo_core::pass::Blind;
 use azulejo_core::text::print;
 use azulejo_toy::{Compiler, TOY};
 
-/// A graph that takes longer is left out.
+/// Graphs that take more steps are skipped.
 const STEPS: usize = 20_000;
-/// What a graph may read and write: the slots at `local`, and as many at `tc`.
+/// The memory that a graph may access: the slots at `local`, and as many at `tc`.
 type Slots = [u64; 2 * OWN_SLOTS];
 
-/// How a graph ends on these slots, and what is in them then.
+/// The outcome of a graph on these slots, and the slots' contents afterwards.
 fn meaning(graph: &Graph, slots: &Slots, frame: u64) -> Option<(Outcome, Vec<u64>)> {
     let mut memory = Memory::default();
     let addresses: Vec<u64> = (0..slots.len() as u64).map(|at| frame + at * 8).collect();
@@ -46,7 +46,7 @@ fn graphs_do_what_they_mean() {
         let compiled =
             compiled.unwrap_or_else(|error| panic!("seed {seed}: {error}, of\n{}", print::graph(&graph)));
         let context = slots[OWN_SLOTS..].as_mut_ptr().cast();
-        // SAFETY: the graph uses only the slots there are.
+        // SAFETY: the graph uses no other slots.
         let status = unsafe { compiled.enter(context, frame, std::ptr::null()) };
         let outcome = match status {
             Status::Returned(bits) => Outcome::Returned(bits),
