@@ -1,5 +1,5 @@
-//! What counts how often a loop goes around, and looks whether the program is to stop: a template like an opcode's, put
-//! before the bytecode at a loop's head. It does what is wanted of the function, and no more.
+//! The counting stencil, which stands before the bytecode at a loop's head: it counts iterations, and checks whether the
+//! program is to stop. Its template is like an opcode's, and does only what the function needs.
 
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandInfo, OperandKind};
 use azulejo_core::ir::template::{Imm, Likelihood, Resume, Step, Template};
@@ -9,22 +9,22 @@ const fn address(name: &'static str) -> OperandInfo {
     OperandInfo { name, kind: OperandKind::Imm, scalar: Some(Scalar::Ptr) }
 }
 
-/// The addresses that a function's loops work on.
+/// The addresses of the words that a function's loops count down or poll.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
-    /// Of an `i32` that is counted down.
+    /// The address of the budget, an `i32` that is counted down.
     pub(super) budget: Option<u64>,
-    /// Of an `i64` that is not zero once the program is to stop.
+    /// The address of an `i64` that is not zero once the program is to stop.
     pub(super) stop: Option<u64>,
-    /// Of an `i64` that is counted down. Who runs on fuel may be stopped.
+    /// The address of the fuel, an `i64` that is counted down. A program that runs on fuel may also be stopped.
     pub(super) fuel: Option<u64>,
 }
 
-/// How many kinds there are.
+/// How many kinds of counting stencils there are.
 pub(super) const KINDS: usize = 5;
 
 impl Wanted {
-    /// Which template does that, and the addresses as it wants them, side by side; none if nothing is wanted.
+    /// The template's number, and its operands: the addresses, side by side. None if the function needs no counting stencil.
     pub(super) fn kind(self) -> Option<(usize, [u64; 3])> {
         let Wanted { budget, stop, fuel } = self;
         match (budget, stop, fuel) {
@@ -38,7 +38,7 @@ impl Wanted {
     }
 }
 
-/// By kind, what the addresses are of.
+/// By kind, the opcode and its operands.
 pub(super) static OPCODES: [OpcodeInfo; KINDS] = [
     OpcodeInfo { name: "count", operands: &[address("budget")] },
     OpcodeInfo { name: "count_or_stop", operands: &[address("budget"), address("stop")] },
@@ -50,7 +50,7 @@ pub(super) static OPCODES: [OpcodeInfo; KINDS] = [
     OpcodeInfo { name: "stop_or_spend", operands: &[address("stop"), address("fuel")] },
 ];
 
-/// Where the operands stand.
+/// By kind, the offsets of the operands.
 pub(super) const OFFSETS: [&[u16]; KINDS] = [&[0], &[0, 8], &[0, 8, 16], &[0], &[0, 8]];
 
 const LONG: Sig = Sig { from: Type::Void, ty: Type::I32 };
@@ -65,12 +65,12 @@ const fn from(ty: Type, to: Type) -> Sig {
     Sig { from: ty, ty: to }
 }
 
-/// What a counter makes (`down!`) or a look at a word (`look!`): how many values.
+/// How many values `down!` and `look!` define.
 const DOWN: u16 = 6;
 const LOOK: u16 = 4;
 
-/// Takes one from the number at the address that is this operand, and leaves if it is below zero then. Its values begin with
-/// this number; else it goes on in this block.
+/// Takes one from the number at the address in this operand, and exits if the result is below zero. Otherwise continues in
+/// block `$on`. The first value defined has the number `$value`.
 macro_rules! down {
     ($sig:ident, $operand:literal, $value:expr, $on:literal) => {
         [
@@ -87,7 +87,7 @@ macro_rules! down {
     };
 }
 
-/// The same with a word at which it only looks whether it is zero.
+/// Exits if the word at the address in this operand is not zero.
 macro_rules! look {
     ($operand:literal, $value:expr, $on:literal) => {
         [
@@ -101,11 +101,11 @@ macro_rules! look {
     };
 }
 
-/// On to the bytecode, and out at it.
+/// The steps that follow: continue with the bytecode, and the cold block that exits at it.
 const END: [Step; 3] =
     [Step::Next, Step::Block { block: 1, params: &[], cold: true }, Step::Exit { to: Resume::Here }];
 
-/// One after the other.
+/// Concatenates steps.
 const fn joined<const N: usize>(parts: &[&[Step]]) -> [Step; N] {
     let mut all = [Step::Next; N];
     let (mut part, mut at) = (0, 0);
@@ -125,7 +125,7 @@ const fn template(steps: &'static [Step], blocks: u16) -> Template {
     Template { steps, blocks, guarded: None }
 }
 
-/// By kind.
+/// By kind, the template.
 pub(super) static TEMPLATES: [Template; KINDS] = [
     template(const { &joined::<12>(&[&down!(LONG, 0, 0, 2), &END]) }, 3),
     template(const { &joined::<18>(&[&down!(LONG, 0, 0, 2), &look!(1, DOWN, 3), &END]) }, 4),

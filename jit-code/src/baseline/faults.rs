@@ -1,10 +1,10 @@
-//! Which bytecode faulted: found from where in the code that was, when it happens.
+//! Find the bytecode that faulted from the code's offset, when the fault happens.
 //!
-//! In: what stencils say of themselves ([`Faulty`]), and which stencil each bytecode has. Out: for a place in the code the trap and
-//! the bytecode. Nothing is written down for a bytecode when it is compiled but its stencil's number, all at once.
+//! In: the sites of each stencil ([`Faulty`]), and the stencil of each bytecode. Out: for an offset in the code, the trap and
+//! the bytecode. Compiling a function records nothing but its list of stencils, which is copied as a whole.
 //!
-//! Hot parts stand in the order of bytecodes, and where each starts is known; the one that counts may stand before a
-//! bytecode's own, so places are counted from the end. Cold parts stand in order too, but only their lengths are known:
+//! Hot parts stand in the order of bytecodes, and the start of each is known. The counting stencil may stand before a
+//! bytecode's own, so offsets are counted from the end. Cold parts stand in the same order, but only their lengths are known:
 //! they are added up.
 
 use super::pack::StencilId;
@@ -12,12 +12,12 @@ use crate::faults::Locate;
 use crate::stencil::{Part, Stencil};
 use std::sync::Arc;
 
-/// What is known of each stencil.
+/// The lengths and the sites of all stencils.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faulty {
-    /// How long the two parts of each are as they are put down.
+    /// The lengths of the two parts of each stencil, as they are copied.
     parts: Vec<(u32, u32)>,
-    /// Where accesses may fault, by stencil.
+    /// The accesses that may fault, ordered by stencil.
     sites: Vec<Site>,
 }
 
@@ -31,7 +31,7 @@ struct Site {
 }
 
 impl Faulty {
-    /// Adds the next stencil, with the cold part as long as it will be put down.
+    /// Adds the next stencil; its cold part has `cold` bytes when it is copied.
     pub(super) fn add(&mut self, stencil: &Stencil, cold: u32) {
         let number = StencilId::from(self.parts.len());
         self.parts.push((stencil.hot.len() as u32, cold));
@@ -39,7 +39,7 @@ impl Faulty {
         self.sites.extend(stencil.sites.iter().map(site));
     }
 
-    /// Whether any of them has accesses that may fault.
+    /// Whether any stencil has accesses that may fault.
     pub(super) fn any(&self) -> bool {
         !self.sites.is_empty()
     }
@@ -51,16 +51,16 @@ impl Faulty {
     }
 }
 
-/// A function's code.
+/// The sites of a function's code.
 pub(super) struct Sites {
     pub(super) faulty: Arc<Faulty>,
-    /// Of each bytecode.
+    /// The stencil of each bytecode.
     pub(super) stencils: Box<[StencilId]>,
-    /// The address of the table that says where each bytecode's code starts.
+    /// The address of the table of positions, with the start of each bytecode's code.
     pub(super) positions: usize,
-    /// Where hot parts end.
+    /// The end of the hot parts.
     pub(super) hot_end: u32,
-    /// Where the cold parts of bytecodes start.
+    /// The start of the bytecodes' cold parts.
     pub(super) cold: u32,
 }
 
@@ -70,11 +70,11 @@ impl Sites {
             return self.hot_end;
         }
         let positions: *const u32 = core::ptr::with_exposed_provenance(self.positions);
-        // SAFETY: the table is as long as there are bytecodes, and there for as long as the code is registered.
+        // SAFETY: the table has an entry for each bytecode, and lives as long as the code is registered.
         unsafe { positions.add(at).read_unaligned() }
     }
 
-    /// The bytecode whose hot part, or what counts before it, is at a place; the last one of those that start there.
+    /// The bytecode whose hot part, or the counting stencil before it, is at an offset; if several start there, the last one.
     fn bytecode(&self, at: u32) -> Option<usize> {
         let (mut first, mut len) = (0, self.stencils.len());
         while len > 0 {

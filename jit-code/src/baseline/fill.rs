@@ -1,7 +1,7 @@
 //! The second pass: copy stencils to where they will run, and fill their holes.
 //!
-//! Everything's place is known, so a hole is filled whichever way it points. Hot parts go first, with the holes that are
-//! quickly filled, all in a row; then follow the bytecodes on the plan's list, for which there is more to do.
+//! All places are known, so a distance can be filled in whether it points forward or backward. Hot parts are copied first, all
+//! in a row, and their quick holes filled; then follow the bytecodes on the plan's list, which need more than that.
 
 use super::BaselineCode;
 use super::faults::Sites;
@@ -20,7 +20,7 @@ use azulejo_core::pass::build::Functions;
 use azulejo_core::verify::Function;
 use std::sync::Arc;
 
-/// What stands around the stencils, and what bytecode refers to beside itself.
+/// The code around the stencils, and what bytecode refers to outside of itself.
 #[derive(Debug)]
 pub(super) struct Around<'a, M: Backend> {
     pub(super) frame: &'a BaselineFrame<M>,
@@ -28,13 +28,13 @@ pub(super) struct Around<'a, M: Backend> {
     pub(super) code: Code<'a>,
     pub(super) labels: &'a [u32],
     pub(super) unit: u64,
-    /// The functions that it may call.
+    /// The functions that the bytecode may call.
     pub(super) functions: Functions<'a>,
-    /// The stencil that counts, and the addresses that it wants: like a bytecode whose operands they are.
+    /// The counting stencil, and its addresses: it reads them as operands, as from a bytecode.
     pub(super) count: Option<(StencilId, [u64; 3])>,
 }
 
-/// Bytecode, of whatever type.
+/// Bytecode of any type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Code<'a> {
     start: *const u8,
@@ -68,7 +68,7 @@ impl<'a> Code<'a> {
     }
 }
 
-/// Where the sections of the code start.
+/// The offsets of the code's sections.
 #[derive(Clone, Copy, Debug)]
 struct Sections {
     hot: usize,
@@ -80,7 +80,7 @@ struct Sections {
     end: usize,
 }
 
-/// How far behind the hot parts copies and holes that are not there may write.
+/// How far behind the hot parts the copies of fixed size and the unused quick holes may write.
 const SPILL: usize = COPIED + HOLE;
 const ENTRY_BYTES: usize = 8;
 const POSITION_BYTES: usize = 4;
@@ -155,19 +155,19 @@ struct Filler<'a, M: Backend> {
     packed: &'a Packed,
     around: &'a Around<'a, M>,
     at: Sections,
-    /// Where the code will run.
+    /// The address that the code will run at.
     address: usize,
     bytes: &'a mut [u8],
 }
 
-/// A stencil that has been put where it belongs, and what it was put there for.
+/// A stencil that has been copied to its place, and its bytecode.
 struct Placed<'a> {
     at: usize,
     here: Here<'a>,
     stencil: &'a PackedStencil,
     hot: usize,
     cold: usize,
-    /// Its table, by number.
+    /// The number of its table.
     table: usize,
 }
 
@@ -177,7 +177,7 @@ impl<M: Backend> Filler<'_, M> {
             true => self.hot::<false>(),
             false => self.hot::<true>(),
         }
-        // Only now is nothing written behind the last stencil any more.
+        // From here on, nothing writes behind the last stencil any more.
         let epilogue_end = self.at.epilogue + self.around.frame.epilogue.len();
         self.bytes[self.at.epilogue..epilogue_end].copy_from_slice(&self.around.frame.epilogue);
         M::MACHINE.fill_up(&mut self.bytes[epilogue_end..self.at.cold], epilogue_end);
@@ -192,7 +192,7 @@ impl<M: Backend> Filler<'_, M> {
         }
     }
 
-    /// Puts down all hot parts, each over what was written behind the last, and notes where.
+    /// Copies all hot parts, each over the excess bytes of the one before, and records where each starts.
     fn hot<const STACK: bool>(&mut self) {
         let (mut at, mut to) = (0, self.at.hot);
         let mut head = None;
@@ -201,7 +201,7 @@ impl<M: Backend> Filler<'_, M> {
             if let Some((count, budget)) = self.around.count.as_ref().filter(|_| head.is_some()) {
                 let count = &self.packed.stencils[count.at()];
                 let here = Here { op: core::ptr::from_ref(budget).cast(), top: &0 };
-                // SAFETY: the plan has room for it here, and its operand is where it is looked for.
+                // SAFETY: the plan has room for the stencil here, and its operands are the addresses that `here` points to.
                 unsafe {
                     place::<false>(count, self.packed, self.bytes[to..self.at.cold].as_mut_ptr(), here)
                 };
@@ -216,7 +216,7 @@ impl<M: Backend> Filler<'_, M> {
         debug_assert_eq!(to, self.at.epilogue);
     }
 
-    /// Puts down the hot parts of some bytecodes, and says where they end.
+    /// Copies the hot parts of some bytecodes, and returns the offset of their end.
     #[inline(never)]
     fn run<const STACK: bool>(&mut self, run: core::ops::Range<usize>, start: usize) -> usize {
         let Around { code, .. } = *self.around;
@@ -229,13 +229,13 @@ impl<M: Backend> Filler<'_, M> {
         let room = &mut code_room[..self.at.cold];
         let mut to = start;
         for (at, (stencil, position)) in core::iter::zip(stencils, positions).enumerate() {
-            // SAFETY: the plan has numbers of stencils.
+            // SAFETY: the plan has only numbers of stencils.
             let stencil = unsafe { packed.stencils.get_unchecked(stencil.at()) };
             let top = if STACK { code.registers.wrapping_add(depths[at]) } else { 0 };
             debug_assert!(to + stencil.hot as usize + SPILL <= room.len());
             *position = (to as u32).to_le_bytes();
-            // SAFETY: the plan added up the sizes of these very stencils, and behind the last of them there is room too.
-            // Each is one of its bytecode's opcode.
+            // SAFETY: the plan added up the sizes of these very stencils, and there is spare room behind the last of them. Each
+            // belongs to its bytecode's opcode.
             unsafe {
                 let to = room.as_mut_ptr().add(to);
                 place::<STACK>(stencil, packed, to, Here { op, top: &top });
@@ -246,13 +246,13 @@ impl<M: Backend> Filler<'_, M> {
         to
     }
 
-    /// Where the code of a bytecode starts, once hot parts are there.
+    /// The offset of a bytecode's code, once hot parts have been copied.
     fn start(&self, at: usize) -> usize {
         let positions = self.bytes[self.at.positions..].as_chunks().0;
         u32::from_le_bytes(positions[at]) as usize
     }
 
-    /// Does what else there is to do.
+    /// Handles the bytecodes on the plan's list, and the counting stencils.
     fn slow(&mut self) {
         let Around { code, count, .. } = *self.around;
         let (mut cold, mut table) = (self.at.cold, 0);
@@ -283,7 +283,7 @@ impl<M: Backend> Filler<'_, M> {
         *self.bytes[at..].first_chunk_mut().expect("it is within the code") = bytes;
     }
 
-    /// Copies a cold part, and fills what was not filled yet.
+    /// Copies a cold part, and fills the remaining holes.
     #[inline(always)]
     fn patch(&mut self, placed: &Placed<'_>) {
         let Placed { here, stencil, hot, cold, .. } = *placed;
@@ -295,7 +295,7 @@ impl<M: Backend> Filler<'_, M> {
             let place = placed.part(*part) + *at as usize;
             let number = 'number: {
                 let to = match *what {
-                    // SAFETY: the word is one of this bytecode's opcode, and a field, as labels are.
+                    // SAFETY: the word belongs to this bytecode's opcode, and it is a field, as labels are.
                     What::Label(label) => self.start(unsafe { label.read::<false>(here) } as usize),
                     What::Next => hot + stencil.hot as usize,
                     What::Out => self.at.epilogue,
@@ -315,13 +315,13 @@ impl<M: Backend> Filler<'_, M> {
     #[inline(never)]
     fn value(&self, placed: &Placed<'_>, hole: &Hole, operand: Operand) -> u64 {
         let Hole { source, scale, add, .. } = *hole;
-        // SAFETY: it is an operand of this bytecode's opcode.
+        // SAFETY: the operand belongs to this bytecode's opcode.
         let operand = unsafe { operand.read(placed.here) };
         let value = match source {
             Source::Operand(_) => operand,
             Source::Count(_) => operand >> 32,
             Source::Last(_) => (operand >> 32).wrapping_sub(1),
-            // The plan took another variant where there is none.
+            // The plan chose a wide variant where there is no cell.
             Source::Cell(_) => self.around.functions.cells[operand as usize],
             Source::Functions => self.around.functions.table,
             Source::Here => placed.at as u64,
@@ -334,7 +334,7 @@ impl<M: Backend> Filler<'_, M> {
         value.wrapping_mul(scale as u64).wrapping_add(add as u64)
     }
 
-    /// Writes the addresses that a switch jumps to.
+    /// Writes the jump table of a switch.
     fn table(&mut self, table: usize) {
         let Around { code, labels, .. } = *self.around;
         let (at, first) = self.plan.tables[table];
@@ -347,7 +347,7 @@ impl<M: Backend> Filler<'_, M> {
             filler.put(place, (target as u64).to_le_bytes());
             place += ENTRY_BYTES;
         };
-        // SAFETY: these are operands of this bytecode's opcode.
+        // SAFETY: the operands belong to this bytecode's opcode.
         let read = |operand: &Operand| unsafe { operand.read(here) };
         match &self.packed.tables[stencil.table.at()] {
             Table::Run(run) => {
@@ -370,14 +370,14 @@ impl Placed<'_> {
     }
 }
 
-/// Copies a hot part, and fills the holes that are quickly filled.
+/// Copies a hot part, and fills its quick holes.
 ///
 /// # Safety
 ///
-/// The stencil must be one of the bytecode's opcode, and there must be room for it and [`SPILL`] bytes behind it.
+/// The stencil must belong to the bytecode's opcode, and `to` must have room for it and [`SPILL`] more bytes.
 #[inline(always)]
 unsafe fn place<const STACK: bool>(stencil: &PackedStencil, packed: &Packed, to: *mut u8, here: Here<'_>) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees it.
     unsafe {
         to.copy_from_nonoverlapping(stencil.bytes.as_ptr(), COPIED);
         match stencil.is_plain {
@@ -387,14 +387,14 @@ unsafe fn place<const STACK: bool>(stencil: &PackedStencil, packed: &Packed, to:
     }
 }
 
-/// Does the rest for a stencil that is not plain.
+/// Copies the rest of a stencil that is not plain, and fills its quick holes.
 ///
 /// # Safety
 ///
-/// As above.
+/// As for [`place`].
 #[inline(never)]
 unsafe fn place_on<const STACK: bool>(stencil: &PackedStencil, more: &[u8], to: *mut u8, here: Here<'_>) {
-    // SAFETY: what is copied ends less than a chunk behind the stencil, and the holes are in it.
+    // SAFETY: the copy ends less than a chunk behind the stencil, and the holes are in the stencil.
     unsafe {
         for (at, chunk) in more.as_chunks::<CHUNK>().0.iter().enumerate() {
             to.add(COPIED + at * CHUNK).copy_from_nonoverlapping(chunk.as_ptr(), CHUNK);
@@ -407,10 +407,10 @@ unsafe fn place_on<const STACK: bool>(stencil: &PackedStencil, more: &[u8], to: 
 impl Quick {
     /// # Safety
     ///
-    /// `to` must be where its stencil is put.
+    /// `to` must be the place of the hole's stencil.
     #[inline(always)]
     unsafe fn fill<const STACK: bool>(&self, to: *mut u8, here: Here<'_>) {
-        // SAFETY: `Packed::add` saw to it that the hole starts no later than right behind the stencil.
+        // SAFETY: `Packed::add` made sure that the hole starts no later than right behind the stencil.
         unsafe {
             let value = self.word.read::<STACK>(here).wrapping_mul(self.scale).wrapping_add(self.add);
             to.add(self.at as usize).cast::<u32>().write_unaligned(value);

@@ -1,12 +1,12 @@
 //! The baseline compiler: copy a stencil for each bytecode and fill its holes.
 //!
-//! In: verified bytecode. Out: [`BaselineCode`], which can be entered at its start and wherever something jumps to, and
-//! which has every VM register in its slot at every bytecode, but for temporaries that were read. Cost: linear, a few
-//! nanoseconds a bytecode; nothing is allocated once scratch memory is large enough.
+//! In: verified bytecode. Out: [`BaselineCode`], which can be entered at its start and at every jump target. At every bytecode
+//! each VM register is in its slot, except temporaries that have been read. Cost: linear, a few nanoseconds a bytecode; nothing
+//! is allocated once scratch memory is large enough.
 //!
-//! Two passes. [`plan`] chooses a stencil for each bytecode and adds up sizes, which gives each its place; [`fill`] then copies and
-//! patches, into the memory where the code will run. Neither decodes bytecode: each operand is read at its offset in the enum,
-//! when it is needed ([`operand`]).
+//! It has two passes. [`plan`] chooses a stencil for each bytecode and adds up sizes, which gives each its place; [`fill`] then
+//! copies and patches, into the memory where the code will run. Neither decodes bytecode: each operand is read at its offset in
+//! the enum, when it is needed ([`operand`]).
 //!
 //! The value that the last bytecode wrote is cached in a machine register. If the next bytecode reads that VM register, and no
 //! jump leads there, a variant of its stencil reads the machine register. If the VM register is a temporary as well, its store is
@@ -50,16 +50,16 @@ use pack::{StencilId, TableId};
 use plan::{MAX_PART, Missing, Plan, WIDE};
 use stock::{Key, Shelf, Stock};
 
-/// Where the stencils are, made when they are first needed, and memory kept between functions.
+/// The baseline compiler's hold on the stencils, and memory kept between functions.
 #[derive(Debug)]
 pub struct Baseline<M: Backend> {
     /// The stencils of the bytecode that was compiled last.
     shelf: Option<Shelf>,
-    /// Whether it makes all stencils that it needs, and nobody else gets them.
+    /// Whether it makes all stencils that it needs, and shares none.
     is_alone: bool,
     /// How many stencils it has made.
     made: u64,
-    /// What stands around functions that do not keep `(cu)` in a register, and around those that do.
+    /// The code around functions that do not keep `(cu)` in a register, and around those that do.
     frames: [Option<BaselineFrame<M>>; 2],
     plan: Plan,
     scratch: stencil::Scratch<M>,
@@ -75,40 +75,40 @@ impl<M: Backend> Default for Baseline<M> {
 /// A function's baseline code.
 #[derive(Debug)]
 pub struct BaselineCode<M: Backend> {
-    /// Who has been told of it. Goes first: nobody may look for code that is not there any more.
+    /// The debuggers' record of the code. Dropped first: debuggers must not read code that has been freed.
     pub announced: Option<Announced>,
     _faults: Option<Registered>,
     installed: Installed,
     own: OwnFrame<M>,
-    /// What `(cu)` is, if it is kept in a register.
+    /// The value of `(cu)`, if it is kept in a register.
     unit: Option<u64>,
     leaves: [u32; LEAVES],
-    /// Where the code of each bytecode starts is in a table behind the code: where that is, and how long.
+    /// The offset of the table behind the code that holds the start of each bytecode's code.
     positions: u32,
     n_bytecodes: u32,
     code_bytes: u32,
 }
 
-/// What the compiler and the baseline share.
+/// The parts of the compiler that the baseline uses.
 #[allow(missing_debug_implementations, reason = "nobody can say what an observer is")]
 pub struct Machinery<'a, M: Backend> {
     /// The passes.
     pub compilation: &'a mut Compilation,
     /// Memory for emitting.
     pub emission: &'a mut emit::Scratch<M>,
-    /// What the passes compile for.
+    /// The target that the passes compile for.
     pub target: Target<'static>,
     /// How tiles are emitted.
     pub set: &'static Set<M>,
     /// How stencils are emitted: for any engine's memory.
     pub options: &'a Options,
-    /// What the engine has for calls.
+    /// The engine's data for calls.
     pub functions: Functions<'a>,
     /// Whether `(cu)` has a register of its own in baseline code.
     pub keeps_unit: bool,
     /// By opcode.
     pub templates: &'static [&'static Template],
-    /// Who looks at each stage.
+    /// The observer of each stage.
     pub observer: &'a mut dyn Observer,
 }
 
@@ -149,7 +149,7 @@ impl<M: Backend> Baseline<M> {
         fill::fill(&self.plan, packed, around, memory)
     }
 
-    /// Has it make all stencils by itself from now on: for who looks at how they are made, or has them made in another way.
+    /// Makes it build all stencils by itself from now on: for callers that observe how stencils are made, or change it.
     pub fn set_alone(&mut self) {
         self.is_alone = true;
     }
@@ -159,7 +159,7 @@ impl<M: Backend> Baseline<M> {
         self.made
     }
 
-    /// Goes to where the stencils are.
+    /// Takes hold of the stencils that fit this compiler.
     fn open<B: Bytecode>(&mut self, machinery: &Machinery<'_, M>) {
         let Machinery { templates, target, set, options, functions, .. } = machinery;
         let key = Key::of::<B>(templates, target, set, options, functions);
@@ -199,7 +199,7 @@ impl<M: Backend> Baseline<M> {
                 return Ok(());
             };
             if self.shelf().look_again() {
-                // It may be there by now.
+                // Another compiler may have added it.
                 continue;
             }
             let opcode = missing.opcode;
@@ -207,13 +207,13 @@ impl<M: Backend> Baseline<M> {
             if Self::stock(&self.shelf).opcodes.knows(opcode) {
                 self.make(missing, (info, template), B::OPERATORS, machinery)?;
             } else {
-                // Then it can be said which one is wanted.
+                // Once the opcode is known, the plan can name the variant that it needs.
                 self.shelf().add(|stock| stock.opcodes.learn::<B>(opcode, &mut stock.packed, template));
             }
         }
     }
 
-    /// The stencil that counts, which is made when it is first needed.
+    /// The counting stencil of a kind, which is made when it is first needed.
     fn counter(&mut self, machinery: &mut Machinery<'_, M>, kind: usize) -> Result<StencilId, Error> {
         let known = |baseline: &Self| Self::stock(&baseline.shelf).counters[kind];
         if known(self).is_none() {
@@ -303,22 +303,22 @@ impl<M: Backend> Baseline<M> {
 }
 
 impl<M: Backend> BaselineCode<M> {
-    /// Runs it from a bytecode on.
+    /// Runs the function from a bytecode on.
     ///
     /// # Safety
     ///
-    /// The frame must have the slots that verification asked for, with what the code expects in them; the context must
-    /// be what the templates take it for; and the bytecode must be the first, or one that can be reached by a jump: others
-    /// may take from a machine register what the one before left there. What the compiler was given must be right: tiles, rules,
-    /// and what the function says of its temporaries.
+    /// The frame must have the slots that verification requires, with the contents that the code expects; the context must be
+    /// what the templates take it for. The bytecode must be the first, or one that can be reached by a jump: others may expect
+    /// a cached value of the one before. The compiler's inputs must be right: tiles, rules, and what the function says of its
+    /// temporaries.
     pub unsafe fn enter(&self, context: *mut (), frame: *mut u64, at: u32) -> Status {
-        // SAFETY: this is the start of a function that goes on where it is told, which is within the code; the caller promises
-        // what the code relies on.
+        // SAFETY: this is the start of a function that jumps to its third argument, which is within the code; the caller
+        // guarantees what the code relies on.
         let raw = unsafe { M::enter(self.installed.address(), context, frame, self.address(at)) };
         Status::from(raw.turned())
     }
 
-    /// As adapters call it.
+    /// The code as a target for an adapter.
     pub fn as_target(&self) -> TargetCode<M::Frame> {
         let start = self.address(0);
         match self.own.places() {
@@ -332,33 +332,33 @@ impl<M: Backend> BaselineCode<M> {
         }
     }
 
-    /// As debuggers and unwinders are told of it.
+    /// The code as debuggers and unwinders see it.
     pub fn described(&self) -> Described<'_> {
         let end = self.code_bytes as usize;
         Described { machine: M::MACHINE, frame: &self.own.frame, leaves: &self.leaves, end }
     }
 
-    /// Where it starts: an `extern "sysv64-unwind" fn(context, frame, address) -> TurnedStatus` that goes on at the address, for
-    /// callers that enter it in a way of their own.
+    /// The entry point: an `extern "sysv64-unwind" fn(context, frame, address) -> TurnedStatus` that jumps to the address, for
+    /// callers with an entry sequence of their own.
     pub fn entry(&self) -> *const u8 {
         self.installed.address()
     }
 
-    /// Where the code of a bytecode is.
+    /// The address of a bytecode's code.
     pub fn address(&self, at: u32) -> *const () {
         self.installed.address().wrapping_add(self.position(at) as usize).cast()
     }
 
-    /// Where the code of a bytecode starts.
+    /// The offset of a bytecode's code.
     pub fn position(&self, at: u32) -> u32 {
         assert!(at < self.n_bytecodes, "bytecode {at} is not among {}", self.n_bytecodes);
-        // SAFETY: the table is as long as there are bytecodes, and nobody writes to it.
+        // SAFETY: the table has an entry for each bytecode, and is never written to.
         unsafe { self.positions().add(at as usize).read_unaligned() }
     }
 
-    /// Where each bytecode's code starts, in order, and which one it is; as compiled functions have it.
+    /// The offset of each bytecode's code and the bytecode, in order, as compiled functions have it.
     pub fn map(&self) -> Vec<(u32, u32)> {
-        // The code of each stands behind that of the one before.
+        // Each bytecode's code stands behind that of the one before.
         (0..self.n_bytecodes).map(|at| (self.position(at), at)).collect()
     }
 
@@ -366,14 +366,14 @@ impl<M: Backend> BaselineCode<M> {
         self.installed.address().wrapping_add(self.positions as usize).cast()
     }
 
-    /// How much of the machine's stack it takes while it runs, besides what it calls.
+    /// How many bytes of the machine's stack the function takes, without its callees.
     pub fn stack_bytes(&self) -> usize {
         StackFrame::size(&self.own.frame) as usize
     }
 
-    /// The machine code, without what stands behind it.
+    /// The machine code, without the tables behind it.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the memory is this function's, and nothing writes it while it is installed.
+        // SAFETY: this function owns the memory, and nothing writes to it while it is installed.
         unsafe { core::slice::from_raw_parts(self.installed.address(), self.code_bytes as usize) }
     }
 }

@@ -1,7 +1,7 @@
-//! Where an opcode's operands are, so that each is read from the bytecode when and where it is wanted.
+//! The places of an opcode's operands, by which each is read from the bytecode when and where it is needed.
 //!
-//! In: what `derive(Bytecode)` tells of an opcode. Out: for each operand an [`Operand`], by which its value is read
-//! without asking which opcode it is, and for those that are read often a [`Word`].
+//! In: an opcode as `derive(Bytecode)` describes it. Out: for each operand an [`Operand`], by which its value is read without a
+//! branch on the opcode, and a [`Word`] for those that are read often.
 
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandInfo, OperandKind, Raw};
 use azulejo_core::vocab::Scalar;
@@ -11,13 +11,13 @@ const _: () = assert!(size_of::<usize>() == size_of::<Raw>(), "a pointer has all
 /// An operand of an opcode.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operand {
-    /// In the bytecode, so many bytes from its start.
+    /// A field of the bytecode, this many bytes from its start.
     Field(u16, Form),
     /// A slot of the operand stack, counted from the first free one.
     Slot(i32),
 }
 
-/// How a field is read.
+/// The encoding of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
     Signed8,
@@ -29,7 +29,7 @@ pub(super) enum Form {
     All,
 }
 
-/// What operands are read from.
+/// The memory that operands are read from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Here<'a> {
     /// The bytecode.
@@ -38,15 +38,15 @@ pub(super) struct Here<'a> {
     pub(super) top: &'a u32,
 }
 
-/// The low 32 bits of an operand, less what is added to them: a load and nothing else.
+/// The low 32 bits of an operand, before its offset is added: reading them is a single load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word {
     at: u16,
-    /// Of the stack's slots, not of the bytecode.
+    /// Whether it is a slot's number, not a field of the bytecode.
     is_slot: bool,
 }
 
-/// The operands of an opcode whose fields are so many bytes from its start.
+/// The operands of an opcode whose fields have these offsets.
 pub(super) fn operands(info: &OpcodeInfo, offsets: &[u16]) -> Vec<Operand> {
     let pops = info.operands.iter().filter(|operand| operand.kind == OperandKind::Pop).count() as i32;
     let (mut popped, mut pushed) = (-pops, -pops);
@@ -66,7 +66,7 @@ impl Form {
     fn of(operand: &OperandInfo) -> Form {
         match operand.kind {
             OperandKind::In | OperandKind::Out | OperandKind::InOut | OperandKind::Label => Form::Unsigned32,
-            // The first in the low half, the count in the high half.
+            // The first is in the low half, the count in the high half.
             OperandKind::Labels | OperandKind::Regs | OperandKind::RegsMut => Form::All,
             OperandKind::Pop | OperandKind::Push | OperandKind::Imm => match operand.scalar {
                 Some(Scalar::I8) => Form::Signed8,
@@ -82,14 +82,14 @@ impl Form {
 }
 
 impl Operand {
-    /// One that is there whatever the opcode is.
+    /// An operand that can be read for any opcode.
     pub(super) const TOP: Operand = Operand::Slot(0);
 
     /// The operand's value.
     ///
     /// # Safety
     ///
-    /// There must be a bytecode of this operand's opcode.
+    /// `here` must be a bytecode of this operand's opcode.
     #[inline(always)]
     pub(super) unsafe fn read(self, here: Here<'_>) -> Raw {
         let (at, form) = match self {
@@ -97,7 +97,7 @@ impl Operand {
             Operand::Field(at, form) => (at, form),
         };
         let field = here.op.wrapping_add(at as usize);
-        // SAFETY: the field is there, and of this form.
+        // SAFETY: the bytecode has this field, in this form.
         unsafe {
             match form {
                 Form::Signed8 => field.cast::<i8>().read() as Raw,
@@ -111,7 +111,7 @@ impl Operand {
         }
     }
 
-    /// The operand's low 32 bits and what to add to them; nothing for those that have fewer.
+    /// The operand's low 32 bits and the number to add to them; `None` for narrower fields.
     pub(super) fn word(self) -> Option<(Word, i32)> {
         match self {
             Operand::Slot(slot) => Some((Word { at: 0, is_slot: true }, slot)),
@@ -122,7 +122,7 @@ impl Operand {
         }
     }
 
-    /// The operand's high 32 bits, in the same way.
+    /// The operand's high 32 bits, and the number to add to them.
     pub(super) fn upper_word(self) -> Option<(Word, i32)> {
         match self {
             Operand::Field(at, Form::All) => Some((Word { at: at + 4, is_slot: false }, 0)),
@@ -131,7 +131,7 @@ impl Operand {
     }
 }
 
-/// A word that is there whenever a bytecode with these operands is: for whoever reads before he asks whether to.
+/// A word that can be read from any bytecode with these operands, for code that reads one before it knows whether it needs it.
 pub(super) fn spare(operands: &[Operand]) -> Option<Word> {
     let words = || operands.iter().filter_map(|operand| operand.word());
     let field = words().find(|(word, _)| word.is_field());
@@ -144,7 +144,7 @@ pub(super) fn use_stack(operands: &[Operand]) -> bool {
 }
 
 impl Word {
-    /// What stands where a word is wanted that is never read.
+    /// A placeholder for a word that is never read.
     pub(super) const FIRST: Word = Word { at: 0, is_slot: false };
 
     fn is_field(self) -> bool {
@@ -155,13 +155,13 @@ impl Word {
     ///
     /// # Safety
     ///
-    /// There must be a bytecode of this word's opcode, and an operand stack unless the word is a field.
+    /// `here` must be a bytecode of this word's opcode, with an operand stack unless the word is a field.
     #[inline(always)]
     pub(super) unsafe fn read<const STACK: bool>(self, here: Here<'_>) -> u32 {
         debug_assert!(STACK || self.is_field());
         let field = here.op.wrapping_add(self.at as usize);
         let from = if STACK && self.is_slot { core::ptr::from_ref(here.top).cast() } else { field };
-        // SAFETY: the field, or else the stack, is there.
+        // SAFETY: the caller guarantees that the field, or else the stack, exists.
         unsafe { from.cast::<u32>().read_unaligned() }
     }
 }

@@ -1,4 +1,4 @@
-//! Stencils as copying and patching wants them: flat, and the usual holes where no question need be asked.
+//! Stencils as copying and patching need them: flat, with the most common holes in a form that is filled without a branch.
 
 use super::faults::Faulty;
 use super::operand::{Operand, Word, spare};
@@ -11,25 +11,25 @@ use azulejo_core::ir::stencil::Source;
 use azulejo_core::ir::template::{Step, Template};
 use std::sync::Arc;
 
-/// So many bytes are always copied: what stands behind a stencil is written over.
+/// How many bytes are always copied; the excess is overwritten by the next stencil.
 pub(super) const COPIED: usize = 32;
-/// What is longer is copied on by so many bytes at once.
+/// The size of the pieces in which the rest of a longer stencil is copied.
 pub(super) const CHUNK: usize = 16;
-/// How many bytes a hole has that is always filled.
+/// The size of a quick hole in bytes.
 pub(super) const HOLE: usize = 4;
-/// So many holes are always filled.
+/// How many quick holes are always filled.
 const QUICK: usize = 3;
 
-/// Every stencil that was made.
+/// All stencils of a stock.
 #[derive(Clone, Debug)]
 pub(super) struct Packed {
     machine: &'static Machine,
     pub(super) stencils: Vec<PackedStencil>,
-    /// What of hot parts is behind the bytes that are always copied, in whole chunks; and cold parts.
+    /// The rest of the hot parts, behind the bytes that are always copied, in whole chunks; and cold parts.
     pub(super) bytes: Vec<u8>,
     pub(super) patches: Vec<Patch>,
     pub(super) tables: Vec<Table>,
-    /// Which of their accesses may fault; code that was made of them knows it for as long as it is there.
+    /// The stencils' accesses that may fault. Code made from the stencils holds it for as long as it lives.
     pub(super) faulty: Arc<Faulty>,
 }
 
@@ -42,37 +42,37 @@ index! {
     pub(super) TableId, "table"
 }
 
-/// What is put down for a stencil. The first half is all that most need.
+/// A stencil in the form in which it is copied. The first half is all that most stencils need.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct PackedStencil {
     /// The start of the hot part.
     pub(super) bytes: [u8; COPIED],
     pub(super) hot: u32,
-    /// Whether copying these bytes and filling three holes is all that is to be done to the hot part now.
+    /// Whether copying these bytes and filling three holes completes the hot part, but for its patches.
     pub(super) is_plain: bool,
-    /// How many of the quick holes there are. The others are behind the hot part; there are none of those if it is not
-    /// plain.
+    /// How many of the quick holes are in use. In a plain stencil, the others write right behind the hot part; in any other
+    /// stencil, they are not filled.
     pub(super) n_quick: u8,
     pub(super) quick: [Quick; QUICK],
-    /// What else is to be copied of the hot part.
+    /// The rest of the hot part.
     pub(super) more: Run,
     pub(super) cold: Run,
     /// All other holes and distances.
     pub(super) patches: Run,
-    /// The table that it jumps by, if there is one.
+    /// The jump table, if there is one.
     pub(super) table: TableId,
-    /// The stencil that does the same, but for writing what it hands over to its slot; or one of these below.
+    /// The no-store variant of this stencil, or one of the constants below.
     pub(super) no_store: StencilId,
 }
 
 impl PackedStencil {
-    /// It has no no-store variant.
+    /// There is no no-store variant.
     pub(super) const NONE: StencilId = StencilId::NONE;
-    /// Nobody asked for its no-store variant yet.
+    /// The no-store variant has not been needed yet.
     pub(super) const UNKNOWN: StencilId = StencilId(u32::MAX - 1);
 
-    /// Whether there is more to do than copying it and filling its quick holes.
+    /// Whether the stencil needs more than copying the hot part and filling its quick holes.
     pub(super) fn has_more_to_do(&self) -> bool {
         self.patches.len > 0 || self.cold.len > 0
     }
@@ -80,7 +80,7 @@ impl PackedStencil {
 
 const _: () = assert!(size_of::<PackedStencil>() == 128, "two lines of the cache");
 
-/// So many of a list's entries.
+/// A range of a list's entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Run {
     start: u32,
@@ -93,7 +93,7 @@ impl Run {
         &list[self.start as usize..][..self.len as usize]
     }
 
-    /// What was added to the list since it was so long.
+    /// The entries added since the list had length `start`.
     fn since<T>(start: usize, list: &[T]) -> Run {
         Run { start: start as u32, len: (list.len() - start) as u32 }
     }
@@ -108,12 +108,12 @@ pub(super) struct Quick {
     pub(super) add: u32,
 }
 
-/// What else is to be filled in: so far into a part, this.
+/// Another hole or distance: its place, and what fills it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patch {
     pub(super) part: Part,
     pub(super) at: u32,
-    /// Which bits hold it, and how far behind the place a distance counts from.
+    /// The place's bits, and the byte behind its start from which a distance counts.
     pub(super) field: Field,
     pub(super) base: u8,
     pub(super) what: What,
@@ -125,18 +125,18 @@ pub(super) enum What {
     Label(Word),
     /// The distance to the next bytecode.
     Next,
-    /// The distance to where the function is left, and to where it is before its end.
+    /// The distance to the exit from the function, and to the exit before its end.
     Out,
     Left,
     /// The distance into a part of the same stencil.
     In(Part, u32),
     /// The distance to something outside of the function.
     Address(u64),
-    /// A value, and the operand that it is made from; any, if it is made from none.
+    /// A value, and the operand that it is made from; an arbitrary one if it needs none.
     Value(Hole, Operand),
 }
 
-/// Where a switch's labels are.
+/// The labels of a switch.
 #[derive(Clone, Debug)]
 pub(super) enum Table {
     /// In the run that this operand names.
@@ -146,7 +146,7 @@ pub(super) enum Table {
 }
 
 impl Packed {
-    /// One with nothing but the stencil without code.
+    /// A list with only the empty stencil.
     pub(super) fn of(machine: &'static Machine) -> Packed {
         let (bytes, patches, tables, faulty) = Default::default();
         let mut packed = Packed { machine, stencils: Vec::new(), bytes, patches, tables, faulty };
@@ -154,10 +154,10 @@ impl Packed {
         packed
     }
 
-    /// The stencil without code, for what no way leads to.
+    /// The empty stencil, for unreachable bytecodes.
     pub(super) const NOTHING: StencilId = StencilId(0);
 
-    /// Adds a stencil of an opcode with these operands and this table, and gives its number.
+    /// Adds a stencil of an opcode with these operands and this table, and returns its number.
     pub(super) fn add(&mut self, stencil: &Stencil, operands: &[Operand], table: TableId) -> StencilId {
         let hot = stencil.hot.len();
         let start = hot.min(COPIED);
@@ -202,13 +202,13 @@ impl Packed {
         StencilId::from(self.stencils.len() - 1)
     }
 
-    /// Adds a table and gives its number.
+    /// Adds a table and returns its number.
     pub(super) fn add_table(&mut self, table: Table) -> TableId {
         self.tables.push(table);
         TableId::from(self.tables.len() - 1)
     }
 
-    /// Adds bytes, filled up to whole chunks.
+    /// Adds bytes, padded to whole chunks.
     fn add_chunks(&mut self, bytes: &[u8]) -> Run {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
@@ -249,7 +249,7 @@ impl Patch {
     }
 }
 
-/// A hole as quick ones, one or two, if it can be filled so.
+/// A hole as one or two quick holes, if it can be filled that way.
 fn as_quick(hole: &Hole, operands: &[Operand]) -> [Option<Quick>; 2] {
     let &Hole { part: Part::Hot, at, source: Source::Operand(operand), scale, add, field } = hole else {
         return [None; 2];
@@ -269,7 +269,7 @@ fn as_quick(hole: &Hole, operands: &[Operand]) -> [Option<Quick>; 2] {
     }
 }
 
-/// From which operands an opcode's switch makes its table.
+/// The operands from which an opcode's switch makes its table.
 pub(super) fn table(info: &OpcodeInfo, template: &Template, operands: &[Operand]) -> Option<Table> {
     template.steps.iter().find_map(|step| match step {
         Step::Switch { operands: [run], .. } if info.operands[*run as usize].kind == OperandKind::Labels => {

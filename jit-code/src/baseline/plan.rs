@@ -1,8 +1,8 @@
 //! The first pass: choose a stencil for each bytecode and add up sizes, which gives each its place.
 //!
-//! In: verified bytecode, and the facts of each opcode ([`Opcodes`]). Out: a [`Plan`]. The pass reads only the operands that a choice
-//! depends on. Most bytecodes have only a hot part, which the next pass fills as it copies. The others go on a list, so that no
-//! pass asks every bytecode whether there is more to do.
+//! In: verified bytecode, and the facts of each opcode ([`Opcodes`]). Out: a [`Plan`]. The pass reads only the operands that a
+//! choice depends on. Most bytecodes have only a hot part, which the next pass fills as it copies. The others go on a list, so
+//! that no pass has to check every bytecode for more.
 //!
 //! If a bytecode reads a temporary from the machine register in which the one before left it, the temporary's slot is never read.
 //! Then the bytecode before gets the *no-store variant* of its stencil, which does not write the slot.
@@ -24,10 +24,10 @@ use azulejo_core::vocab::{Scalar, Type};
 struct Held(u64);
 
 impl Held {
-    /// None.
+    /// No cached value.
     const NOTHING: Held = Held(u64::MAX);
 
-    /// The VM register; for [`NOTHING`](Held::NOTHING) one that no function has.
+    /// The VM register; for [`NOTHING`](Held::NOTHING), a number that no register has.
     fn register(self) -> u32 {
         self.0 as u32
     }
@@ -47,7 +47,7 @@ const UNKNOWN: u32 = u32::MAX;
 pub(super) const WIDE: usize = 4;
 const VARIANTS: usize = 8;
 
-/// How a stencil is chosen for an opcode: all that the pass reads, in two lines of the cache.
+/// How a stencil is chosen for an opcode: all that the pass reads, in two cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct OpcodePlan {
@@ -60,14 +60,14 @@ pub(super) struct OpcodePlan {
 }
 
 bitflags::bitflags! {
-    /// Why choosing takes more than comparing keys.
+    /// Reasons why choosing a stencil takes more than comparing keys.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     struct Odd: u8 {
-        /// There are constants that may be wide.
+        /// Some constants may be wide.
         const WIDE = 1;
-        /// There is no word to make keys of.
+        /// There is no word to make keys from.
         const BARE = 2;
-        /// It uses the operand stack, which is odd where there is none.
+        /// The opcode uses the operand stack, which matters only in functions without one.
         const STACK = 4;
     }
 }
@@ -77,16 +77,16 @@ const _: () = assert!(size_of::<OpcodePlan>() == 128, "two lines of the cache");
 /// More facts of an opcode.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Detail {
-    /// Whether the opcode was met; until then the other fields are empty.
+    /// Whether the opcode has been met; until then the other fields are empty.
     is_known: bool,
     pub(super) operands: Vec<Operand>,
     /// The operands that the keys are made of.
     pub(super) reads: Vec<CachedValue>,
-    /// Its constants that may be wide.
+    /// The constants that may be wide.
     wides: Vec<Operand>,
-    /// Its constants that number functions to call: wide if there is no call cell of theirs.
+    /// The constants that are numbers of called functions: they count as wide if the function has no call cell.
     functions: Vec<Operand>,
-    /// Its table, if it has one.
+    /// The jump table, if the opcode has one.
     pub(super) table: TableId,
 }
 
@@ -100,7 +100,7 @@ pub(super) struct Opcodes {
 /// A stencil, the length of its hot part, and its properties.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
-    /// None if it was not made yet.
+    /// None if it has not been made yet.
     stencil: StencilId,
     hot: u16,
     has: Has,
@@ -110,7 +110,7 @@ bitflags::bitflags! {
     /// Properties of a stencil.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     struct Has: u16 {
-        /// More to be done than copying it and filling its quick holes: its bytecodes go on the list.
+        /// It needs more than copying and its quick holes: its bytecodes go on the list.
         const MORE_TO_DO = 1;
         /// It reads its cached operand from the machine register only.
         const TAKES_CACHED = 2;
@@ -122,7 +122,7 @@ bitflags::bitflags! {
 impl Choice {
     const MISSING: Choice = Choice { stencil: StencilId::NONE, hot: 0, has: Has::empty() };
 
-    /// How many entries its bytecodes take in the list.
+    /// How many list entries each of its bytecodes takes.
     #[inline(always)]
     fn entries(self) -> usize {
         (self.has.bits() & Has::MORE_TO_DO.bits()) as usize
@@ -137,30 +137,30 @@ pub(super) struct Missing {
     pub(super) no_store_of: Option<StencilId>,
 }
 
-/// Makes a [`Held`] of a bytecode.
+/// Computes a [`Held`] from a bytecode.
 #[derive(Clone, Copy, Debug)]
 struct Key {
-    /// What is added to the word: the kind of value, and for slots of the operand stack how far from the top.
+    /// The number added to the word: the kind of value, and for slots of the operand stack their distance from the top.
     add: u64,
     word: Word,
-    /// Bits of the kind that do not matter.
+    /// The bits of the kind that a comparison ignores.
     free: u32,
 }
 
-/// What the pass finds out. Lists are longer than what is in them, so that adding an entry is a store.
+/// The result of the pass. Lists are longer than their contents, so that adding an entry is a single store.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     stencils: Vec<StencilId>,
     slow: Vec<u32>,
-    /// Bytecodes before which the stencil that counts stands.
+    /// The bytecodes that a counting stencil precedes.
     pub(super) counted: Vec<u32>,
-    /// Switches: which bytecode, and where its table is among all entries.
+    /// The switches: the bytecode, and its first entry among those of all tables.
     pub(super) tables: Vec<(u32, u32)>,
     n_bytecodes: usize,
     n_slow: usize,
-    /// The first VM register that is a temporary, as all behind it are.
+    /// The first VM register that is a temporary; all behind it are temporaries, too.
     temporaries: u32,
-    /// Whether the stencil that counts stands before the first bytecode, too.
+    /// Whether a counting stencil also precedes the first bytecode.
     counts_start: bool,
     /// How many functions have call cells.
     n_functions: usize,
@@ -168,30 +168,30 @@ pub(super) struct Plan {
     pub(super) cold: usize,
     pub(super) entries: usize,
     held: Held,
-    /// All that any of the stencils has.
+    /// The union of the properties of all stencils.
     has: u16,
 }
 
-/// A bytecode on the list of those for which there is more to do.
+/// A bytecode on the list of those that need more than their hot part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slow {
     pub(super) at: u32,
-    /// Whether the stencil that counts stands before it.
+    /// Whether a counting stencil precedes it.
     pub(super) is_counted: bool,
 }
 
-/// In the list: [`Slow::is_counted`].
+/// The bit of a list entry that holds [`Slow::is_counted`].
 const COUNTED: u32 = 1 << 31;
 
-/// How long code may be: distances are 32 bits wide.
+/// The limit on the length of code: distances have 32 bits.
 pub(super) const MAX_BYTES: usize = i32::MAX as usize;
-/// So many bytecodes are planned before it is looked how long the code is. (A bit for each is in one word.)
+/// How many bytecodes are planned between two checks of the length. The jump targets among them are the bits of one word.
 const RUN: usize = u64::BITS as usize;
-/// How long a part of a stencil may be. A run's sizes do not overflow what is below the limit.
+/// The limit on a part of a stencil: the sizes of a run cannot overflow a length that is within its limit.
 pub(super) const MAX_PART: usize = u16::MAX as usize;
 
 impl Opcodes {
-    /// Nothing is known of them yet.
+    /// The opcodes of a bytecode, none of them met.
     pub(super) fn of<B: Bytecode>() -> Opcodes {
         let n = B::OPCODES.len();
         Opcodes {
@@ -200,12 +200,12 @@ impl Opcodes {
         }
     }
 
-    /// Whether it was found out what there is to know of an opcode.
+    /// Whether an opcode has been met, so that its facts are known.
     pub(super) fn knows(&self, opcode: usize) -> bool {
         self.details[opcode].is_known
     }
 
-    /// Finds that out, of an opcode that was met.
+    /// Finds out the facts of an opcode that was met.
     pub(super) fn learn<B: Bytecode>(
         &mut self,
         opcode: usize,
@@ -235,7 +235,7 @@ impl Opcodes {
         self.plans[opcode].variants[variant].stencil.is_some()
     }
 
-    /// That a stencil of an opcode has no no-store variant yet.
+    /// Names the no-store variant that a stencil of an opcode lacks.
     fn no_store(&self, of: StencilId, opcode: usize) -> Missing {
         let variants = &self.plans[opcode].variants;
         let variant = variants.iter().position(|choice| choice.stencil == of);
@@ -243,7 +243,7 @@ impl Opcodes {
         Missing { opcode, variant, no_store_of: Some(of) }
     }
 
-    /// Notes a stencil that was made, and its number.
+    /// Records a stencil that was made, and its number.
     pub(super) fn set(
         &mut self,
         Missing { opcode, variant, .. }: Missing,
@@ -273,7 +273,7 @@ impl Opcodes {
     }
 }
 
-/// The constants of an opcode that may be wider than those that machine code has room for.
+/// The constants of an opcode that may be too wide for an immediate.
 fn wides(info: &OpcodeInfo, operands: &[Operand]) -> Vec<Operand> {
     let is_long = |scalar| matches!(scalar, Some(Scalar::U32 | Scalar::I64 | Scalar::U64 | Scalar::Ptr));
     core::iter::zip(info.operands, operands)
@@ -287,13 +287,13 @@ fn is_wide(value: Raw) -> bool {
 }
 
 impl OpcodePlan {
-    /// Of an opcode that was not met. It asks for a stencil of which there is none.
+    /// The plan of an opcode that was not met. It makes the pass ask for a stencil.
     const UNKNOWN: OpcodePlan = {
         let none = Key { add: (NEVER as u64) << 32, word: Word::FIRST, free: 0 };
         OpcodePlan { reads: [none; 2], carry: none, odd: Odd::BARE, variants: [Choice::MISSING; VARIANTS] }
     };
 
-    /// What is known of an opcode before there is any stencil of it.
+    /// The plan of an opcode that has no stencils yet.
     fn new(detail: &Detail) -> OpcodePlan {
         let Detail { operands, reads, wides, .. } = detail;
         let spare = spare(operands);
@@ -312,14 +312,14 @@ impl OpcodePlan {
         }
     }
 
-    /// Which of the reads are at hand, as a variant.
+    /// The number of the variant whose reads are cached now.
     ///
     /// # Safety
     ///
     /// As for [`Word::read`], for all words of this opcode.
     #[inline(always)]
     unsafe fn compare<const STACK: bool>(&self, here: Here<'_>, held: Held) -> usize {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller guarantees it.
         let [first, second] = self.reads.map(|key| unsafe { key.fits::<STACK>(here, held) });
         first as usize | (second as usize) << 1
     }
@@ -340,28 +340,28 @@ impl Key {
     /// As for [`Word::read`].
     #[inline(always)]
     unsafe fn of<const STACK: bool>(self, here: Here<'_>) -> Held {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller guarantees it.
         Held(unsafe { self.word.read::<STACK>(here) as u64 }.wrapping_add(self.add))
     }
 
-    /// Whether this is at hand.
+    /// Whether the cached value is the one that the key describes.
     ///
     /// # Safety
     ///
     /// As for [`Word::read`].
     #[inline(always)]
     unsafe fn fits<const STACK: bool>(self, here: Here<'_>, held: Held) -> bool {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller guarantees it.
         let differs = unsafe { self.of::<STACK>(here) }.0 ^ held.0;
         differs & !((self.free as u64) << 32) == 0
     }
 }
 
-/// A bytecode's variant, and what is at hand afterwards, where that takes more than comparing keys.
+/// The variant for a bytecode, and the value cached afterwards, if choosing takes more than comparing keys.
 ///
 /// # Safety
 ///
-/// There must be a bytecode of this opcode.
+/// `here` must be a bytecode of this opcode.
 #[inline(never)]
 unsafe fn choose<const STACK: bool>(
     plan: &OpcodePlan,
@@ -371,7 +371,7 @@ unsafe fn choose<const STACK: bool>(
     n_functions: usize,
 ) -> (usize, Held) {
     assert!(STACK || !plan.odd.contains(Odd::STACK), "verification found all uses of the operand stack");
-    // SAFETY: there is such a bytecode, and an operand stack if one is used.
+    // SAFETY: the caller guarantees the bytecode, and there is an operand stack if it uses one.
     unsafe {
         let is_wide = detail.wides.iter().any(|wide| is_wide(wide.read(here)));
         let is_unknown = detail.functions.iter().any(|number| number.read(here) >= n_functions as u64);
@@ -384,11 +384,11 @@ unsafe fn choose<const STACK: bool>(
 }
 
 impl Plan {
-    /// Empties it for a function.
+    /// Empties the plan for a function.
     ///
     /// # Panics
     ///
-    /// If what verification learned is of another function.
+    /// If verification was of another function.
     pub(super) fn clear<B: Bytecode>(
         &mut self,
         function: &Function<'_, B>,
@@ -411,14 +411,14 @@ impl Plan {
         self.tables.clear();
         (self.n_bytecodes, self.n_slow, self.hot, self.cold, self.entries) = (0, 0, 0, 0, 0);
         (self.held, self.has, self.n_functions) = (Held::NOTHING, 0, n_functions);
-        // What is popped is gone.
+        // A popped value is not read again, so the slots of the operand stack are temporaries.
         self.temporaries = if shape.depths.is_empty() { u32::MAX } else { function.registers };
         self.temporaries = self.temporaries.min(function.temporaries.unwrap_or(u32::MAX));
         Ok(())
     }
 
-    /// Goes on to the end, or to where a stencil is wanted that there is not yet; then says which that is. `count` is the size
-    /// of the stencil that counts, if the function counts.
+    /// Continues to the end, or up to a stencil that does not exist yet, which it returns. `count` is the size of the counting
+    /// stencil, if the function counts.
     pub(super) fn go_on<B: Bytecode, const STACK: bool>(
         &mut self,
         (opcodes, packed): (&Opcodes, &Packed),
@@ -432,7 +432,7 @@ impl Plan {
             let start = (at == 0 && self.counts_start) as u64;
             let heads = count.map_or(0, |_| shape.heads.words()[word] >> bit | start);
             let is_counted = heads & 1 != 0;
-            // Up to the next one before which there is something else.
+            // Up to the next loop head, or to the end of the word.
             let len = (RUN - bit).min((heads & !1).trailing_zeros() as usize).min(code.len() - at);
             let (start, n_slow) = (self.hot, self.n_slow);
             if let Some(count) = count.filter(|_| is_counted) {
@@ -459,7 +459,7 @@ impl Plan {
         Ok(None)
     }
 
-    /// Goes on for so many bytecodes within a word of targets, or to where a stencil is wanted that there is not yet.
+    /// Plans `len` bytecodes within a word of targets, up to a stencil that does not exist yet.
     #[inline(never)]
     fn run<B: Bytecode, const STACK: bool>(
         &mut self,
@@ -479,9 +479,9 @@ impl Plan {
         let mut missing = None;
         let mut at = start;
         while at < end {
-            // SAFETY: the bytecode is one of the function's, as was looked at above; so it is below.
+            // SAFETY: the bytecode is one of the function's, as asserted above; the same holds below.
             let op = unsafe { code.get_unchecked(at) };
-            // Whoever jumps here brings nothing along.
+            // At a jump target nothing is cached.
             held.0 |= (targets & 1).wrapping_neg();
             targets >>= 1;
             let mut top = *registers;
@@ -497,10 +497,10 @@ impl Plan {
             }
             let here = Here { op: core::ptr::from_ref(op).cast(), top: if STACK { &top } else { registers } };
             let opcode = op.opcode();
-            // SAFETY: there is a plan for each opcode, as was looked at above, and `Bytecode` promises that this is one.
+            // SAFETY: there is a plan for each opcode, as asserted above, and `Bytecode` promises that this is an opcode.
             let plan = unsafe { opcodes.plans.get_unchecked(opcode) };
             let odd = if STACK { Odd::WIDE.union(Odd::BARE) } else { Odd::all() };
-            // SAFETY: this is a bytecode of that opcode; it is not bare; and where it uses the stack, there is one.
+            // SAFETY: this is a bytecode of that opcode; it is not bare; and if it uses the operand stack, there is one.
             let (variant, next) = unsafe {
                 match plan.odd.intersects(odd) {
                     false => (plan.compare::<STACK>(here, held), plan.carry.of::<STACK>(here)),
@@ -513,7 +513,7 @@ impl Plan {
                 break;
             }
             if has.contains(Has::TAKES_CACHED) && held.register() >= self.temporaries {
-                // SAFETY: something is at hand, so there is a bytecode before this one, which has its stencil.
+                // SAFETY: a value is cached, so there is a bytecode before this one, which has its stencil.
                 let before = unsafe { &mut *stencils.add(at - 1) };
                 let old = &packed.stencils[before.at()];
                 match old.no_store {
@@ -528,7 +528,7 @@ impl Plan {
                     }
                 }
             }
-            // SAFETY: the lists are as long as the code, and of each bytecode there is one entry at most.
+            // SAFETY: the lists are as long as the code, and hold at most one entry for each bytecode.
             unsafe {
                 stencils.add(at).write(stencil);
                 slow.write(at as u32);
@@ -540,12 +540,12 @@ impl Plan {
             at += 1;
         }
         (self.n_bytecodes, self.hot, self.held, self.has) = (at, hot, held, all);
-        // SAFETY: it points into the list, or to its end.
+        // SAFETY: the pointer is into the list, or to its end.
         self.n_slow = unsafe { slow.offset_from_unsigned(self.slow.as_ptr()) };
         missing
     }
 
-    /// Adds up what there is besides hot parts. `count` is the stencil that counts, if the function counts.
+    /// Adds up the cold parts and the tables. `count` is the counting stencil, if the function counts.
     pub(super) fn finish<B: Bytecode>(
         &mut self,
         packed: &Packed,
@@ -568,7 +568,7 @@ impl Plan {
         }
     }
 
-    /// Whether one of the stencils takes `(cu)` from the register that keeps it.
+    /// Whether one of the stencils reads the reserved register of `(cu)`.
     #[inline]
     pub(super) fn keeps_unit(&self) -> bool {
         Has::from_bits_truncate(self.has).contains(Has::READS_UNIT)
@@ -580,7 +580,7 @@ impl Plan {
         &self.stencils[..self.n_bytecodes]
     }
 
-    /// Those for which there is more to do.
+    /// The bytecodes that need more than their hot part.
     #[inline]
     pub(super) fn slow(&self) -> impl Iterator<Item = Slow> {
         let slow = self.slow[..self.n_slow].iter();
@@ -593,10 +593,10 @@ impl Table {
     ///
     /// # Safety
     ///
-    /// There must be a bytecode of the table's opcode.
+    /// `here` must be a bytecode of the table's opcode.
     unsafe fn len(&self, here: Here<'_>) -> usize {
         match self {
-            // SAFETY: it is an operand of the opcode.
+            // SAFETY: the operand belongs to the opcode.
             Table::Run(run) => unsafe { run.read(here) as usize >> 32 },
             Table::Operands(operands) => operands.len(),
         }

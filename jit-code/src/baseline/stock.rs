@@ -1,16 +1,16 @@
-//! The stencils of one bytecode, shared by all compilers of the process that make them alike.
+//! The stencils of one bytecode, shared by all compilers of the process that make the same choices.
 //!
-//! In: what stencils depend on ([`Key`]), and stencils as they are made. Out: a [`Stock`], in which they are numbered. Nothing in
-//! a stencil is an engine's own: what is, is a hole that is filled when the stencil is copied. So the first engine that needs one
-//! makes it, and others find it there.
+//! In: all that stencils depend on ([`Key`]), and stencils as they are made. Out: a [`Stock`], in which they are numbered. A
+//! stencil contains nothing that belongs to one engine: such a value is a hole, filled when the stencil is copied. So the first
+//! engine that needs a stencil makes it, and all others find it here.
 //!
-//! - A compiler looks at its stock without a lock: what is in a stock never changes under those who look at it. Who adds to
-//!   the stock that others look at adds to a copy, and they see that when they miss something.
-//! - Numbers stay what they are: a stock only grows, and there is one growing at a time for each key.
-//! - The lock is held to add what was made, or to look what others have added, never while anything is made. Nobody who
-//!   holds it waits for another lock of this crate.
-//! - A stock stays as long as the process: the next engine wants it. There are as many as there are types of
-//!   bytecode and ways to compile in the program, so they do not become more with time.
+//! - A compiler reads its stock without a lock: a stock never changes while another compiler reads it. A compiler that adds to
+//!   a stock with other readers adds to a copy, and the readers get the copy when they miss a stencil.
+//! - Numbers never change: a stock only grows, and there is one growing at a time for each key.
+//! - The lock is held to add a stencil or to fetch the additions of others, never while a stencil is made. A thread that holds
+//!   it waits for no other lock of this crate.
+//! - A stock lives as long as the process: the next engine needs it. There are as many as the program has types of bytecode and
+//!   ways to compile them, so their number does not grow with time.
 
 use super::count::KINDS;
 use super::operand::Operand;
@@ -28,20 +28,20 @@ use azulejo_core::target::RegSet;
 use core::any::TypeId;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Stencils, and what is known of their opcodes.
+/// Stencils, and the facts of their opcodes.
 #[derive(Clone, Debug)]
 pub(super) struct Stock {
     pub(super) opcodes: Opcodes,
     pub(super) packed: Packed,
-    /// The stencils that count, by kind, once they were needed.
+    /// The counting stencils, by kind, once they have been needed.
     pub(super) counters: [Option<StencilId>; KINDS],
-    /// The largest part of the machine's stack that any stencil uses.
+    /// The most bytes of the machine's stack that any stencil uses.
     pub(super) room: u32,
-    /// The registers to be given back that stencils use.
+    /// The callee-saved registers that stencils use.
     pub(super) saved: RegSet,
 }
 
-/// All that stencils depend on. What has an address is there as long as the process.
+/// All that stencils depend on. Whatever the key holds the address of lives as long as the process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Key {
     bytecode: TypeId,
@@ -87,11 +87,11 @@ impl Key {
     }
 }
 
-/// A stock for each key that was asked for. Entries stay where they are.
+/// A stock for each key in use. An entry keeps its index.
 static ALL: Mutex<Vec<(Key, Arc<Stock>)>> = Mutex::new(Vec::new());
 
 fn all() -> MutexGuard<'static, Vec<(Key, Arc<Stock>)>> {
-    // What is in a stock has no number before it is whole.
+    // A stencil gets its number only after it has been added, so a panic leaves the stock consistent.
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -99,16 +99,16 @@ fn all() -> MutexGuard<'static, Vec<(Key, Arc<Stock>)>> {
 #[derive(Debug)]
 pub(super) struct Shelf {
     key: Key,
-    /// Which of all it is; nothing if nobody else may have what this compiler makes.
+    /// The key's index in `ALL`; none if this compiler shares no stencils.
     place: Option<usize>,
-    /// There but while it is changed.
+    /// The stock; absent only while it is being changed.
     stock: Option<Arc<Stock>>,
 }
 
 impl Shelf {
-    /// Stencils that others have too.
+    /// Stencils that other compilers share.
     pub(super) fn shared<B: Bytecode>(key: Key, machine: &'static Machine) -> Shelf {
-        // Nobody has taken the lock yet: whoever does has a shelf.
+        // No thread can have taken the lock yet: only a shelf takes it.
         fork::protect(&ALL);
         let mut all = all();
         let place = all.iter().position(|(known, _)| *known == key).unwrap_or(all.len());
@@ -119,7 +119,7 @@ impl Shelf {
         Shelf { key, place: Some(place), stock: Some(stock) }
     }
 
-    /// Stencils that nobody else has.
+    /// Stencils that no other compiler shares.
     pub(super) fn own<B: Bytecode>(key: Key, machine: &'static Machine) -> Shelf {
         Shelf { key, place: None, stock: Some(Arc::new(Stock::of::<B>(machine))) }
     }
@@ -132,7 +132,7 @@ impl Shelf {
         self.stock.as_ref().expect("nobody looks while it is changed")
     }
 
-    /// Looks whether others have added something since; whether they have.
+    /// Fetches the additions of other compilers; returns whether there are any.
     pub(super) fn look_again(&mut self) -> bool {
         let Some(place) = self.place else { return false };
         let newest = Arc::clone(&all()[place].1);
@@ -141,13 +141,13 @@ impl Shelf {
         is_newer
     }
 
-    /// Adds to what is there by now, which may be more than what this compiler has seen.
+    /// Adds to the newest stock, which may hold more than this compiler has seen.
     pub(super) fn add(&mut self, add: impl FnOnce(&mut Stock)) {
         let Some(place) = self.place else {
             return add(Arc::make_mut(self.stock.as_mut().expect("as above")));
         };
         let mut all = all();
-        // Copied only if others look at it.
+        // The stock is copied only if other compilers read it.
         self.stock = None;
         add(Arc::make_mut(&mut all[place].1));
         self.stock = Some(Arc::clone(&all[place].1));
@@ -160,7 +160,7 @@ impl Stock {
         Stock { opcodes, packed, counters: [None; KINDS], room: 0, saved: RegSet::EMPTY }
     }
 
-    /// Whether it has a stencil by now.
+    /// Whether the stock has this stencil by now.
     fn has(&self, missing: Missing) -> bool {
         match missing.no_store_of {
             Some(of) => self.packed.stencils[of.at()].no_store != PackedStencil::UNKNOWN,
@@ -168,7 +168,7 @@ impl Stock {
         }
     }
 
-    /// Adds a stencil that was missing, unless somebody else has done so first.
+    /// Adds a stencil that was missing, unless another compiler has added it first.
     pub(super) fn set(&mut self, missing: Missing, stencil: &Stencil) {
         if self.has(missing) {
             return;
@@ -182,14 +182,14 @@ impl Stock {
             Some(of) => {
                 let stencils = &mut self.packed.stencils;
                 let [is_listed, is_to_be] = [of, number].map(|one| stencils[one.at()].has_more_to_do());
-                // Its bytecodes are on the list already, or stay off it.
+                // The variant fits if its bytecodes are on the plan's list already, or need not be on it.
                 let fits = is_listed || !is_to_be;
                 stencils[of.at()].no_store = if fits { number } else { PackedStencil::NONE };
             }
         }
     }
 
-    /// Adds a stencil of an opcode with these operands and this table, and gives its number.
+    /// Adds a stencil of an opcode with these operands and this table, and returns its number.
     pub(super) fn add(&mut self, stencil: &Stencil, operands: &[Operand], table: TableId) -> StencilId {
         self.room = self.room.max(stencil.frame_bytes);
         self.saved = self.saved.union(stencil.saved);

@@ -1,7 +1,8 @@
-//! Adapters: code that takes calls for a function whose code wants its arguments in a frame.
+//! Adapters: code that takes calls for a function whose code needs its arguments in a frame.
 //!
-//! In: the function's code, and which calls the adapter takes ([`AdapterTarget`]). Out: an [`Adapter`], which is entered like
-//! code that was compiled for calls. The compiler decides what every machine decides alike; a machine's part is to emit the code.
+//! In: the function's code, and the calls that the adapter takes ([`AdapterTarget`]). Out: an [`Adapter`], which is entered
+//! like code compiled for calls. The compiler makes the decisions that are the same for all machines; a machine only emits the
+//! code.
 
 use super::{CallCell, Host};
 use crate::memory::Installed;
@@ -11,13 +12,13 @@ use azulejo_core::pass::build::FunctionSource;
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "a source is bytecode of any type")]
 pub struct AdapterTarget<'a, F> {
-    /// Which calls the adapter takes.
+    /// The calls that the adapter takes.
     pub accepts: Accepts,
     /// The function.
     pub source: &'a FunctionSource<'a>,
     /// Its code.
     pub code: TargetCode<F>,
-    /// Where calls are counted down; below zero they are the host's.
+    /// The counter of calls; a call that takes it below zero goes to the host.
     pub budget: Option<*const i32>,
     /// The function's cell.
     pub cell: &'a CallCell,
@@ -28,43 +29,43 @@ pub struct AdapterTarget<'a, F> {
 pub enum Accepts {
     /// This number; all other calls go to the cell's fallback.
     Exactly(u32),
-    /// Up to so many, none of which is left in memory; all others are the host's.
+    /// Up to this many, all passed in registers or on the stack; all other calls go to the host.
     UpTo(u32),
 }
 
-/// The code that an adapter calls, on a machine with such frames.
+/// The code that an adapter calls, on a machine with this type of frame.
 #[derive(Clone, Copy, Debug)]
 pub enum TargetCode<F> {
-    /// It takes a frame with the values of VM registers, as an engine enters it.
+    /// The code takes a frame with the values of VM registers, as an engine enters it.
     TakesFrame {
-        /// Where it starts.
+        /// The entry of the code.
         entry: *const u8,
-        /// What it is called with besides context and frame.
+        /// The third argument, besides context and frame.
         third: *const (),
-        /// How much of the machine's stack it takes.
+        /// How many bytes of the machine's stack the code takes.
         stack_bytes: usize,
-        /// Whether the two words of the status that it gives are the other way round.
+        /// Whether the code returns the two words of its status in swapped order.
         is_turned: bool,
     },
-    /// It runs in the adapter's own frame, which it takes back in the end.
+    /// The code runs in the adapter's own frame, and drops it in the end.
     RunsInFrame {
-        /// That frame.
+        /// The frame.
         frame: F,
-        /// Where in it the call cell is, the context, and the slots for the values of VM registers.
+        /// The offsets in it of the call cell, the context, and the slots for VM registers.
         places: [u32; 3],
-        /// What `(cu)` is, if the code has it in a register.
+        /// The value of `(cu)`, if the code keeps it in a register.
         unit: Option<u64>,
-        /// Where the code of the first bytecode starts.
+        /// The address of the first bytecode's code.
         start: *const (),
     },
 }
 
-/// Which calls an adapter takes, and what it looks at before it makes a frame.
+/// The calls that an adapter takes, and the checks before it makes a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct AdapterAdmission<'a> {
-    /// Those with this number of arguments.
+    /// The number of arguments.
     pub accepts: Accepts,
-    /// Where they are counted down; below zero they are the host's.
+    /// The counter of calls; a call that takes it below zero goes to the host.
     pub budget: Option<*const i32>,
     /// The function's cell.
     pub cell: &'a CallCell,
@@ -72,30 +73,30 @@ pub struct AdapterAdmission<'a> {
     pub slots: u32,
 }
 
-/// Where an adapter is entered: with arguments where calls have them, and with arguments in memory, if it takes those itself.
+/// An adapter's entries: for calls by the convention, and for calls with arguments in memory, if it takes those itself.
 pub type Entries = (u32, Option<u32>);
 
-/// Where functions of bytecode come in that others call.
+/// The installed code of an adapter.
 #[derive(Debug)]
 pub struct Adapter {
     installed: Installed,
     entry: u32,
-    /// Where calls come in that leave their arguments in memory, if they may.
+    /// The entry for calls with arguments in memory, if it takes them.
     from_memory: Option<u32>,
 }
 
 impl Adapter {
-    /// One whose code is installed, and entered there.
+    /// An adapter with this code and these entries.
     pub(crate) fn new(installed: Installed, (entry, from_memory): Entries) -> Adapter {
         Adapter { installed, entry, from_memory }
     }
 
-    /// Where calls go.
+    /// The entry for calls.
     pub fn entry(&self) -> *const u8 {
         self.at(self.entry)
     }
 
-    /// Where those go that leave their arguments in memory, if it takes them.
+    /// The entry for calls with arguments in memory, if it takes them.
     pub fn memory_entry(&self) -> Option<*const u8> {
         self.from_memory.map(|at| self.at(at))
     }
@@ -104,29 +105,29 @@ impl Adapter {
         self.installed.address().wrapping_add(place as usize)
     }
 
-    /// Whether it takes calls whatever the number of their arguments is.
+    /// Whether it takes calls with any number of arguments.
     pub fn takes_any_number(&self) -> bool {
         self.from_memory.is_none()
     }
 
-    /// The addresses of its code.
+    /// The address range of its code.
     pub fn addresses(&self) -> core::ops::Range<usize> {
         let start = self.installed.address().addr();
         start..start + self.installed.size()
     }
 }
 
-/// Which calls a function takes that others of bytecode call.
+/// The calls that a function compiled for calls takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission<'a> {
-    /// Those with so many arguments; all others go to the cell's fallback.
+    /// The number of arguments; all other calls go to the cell's fallback.
     pub arguments: u32,
     /// The function.
     pub cell: &'a CallCell,
 }
 
 impl Admission<'_> {
-    /// The address of what the function shares with those it calls.
+    /// The address of the function's host.
     pub fn host(&self) -> u64 {
         core::ptr::from_ref::<Host>(self.cell.host()).addr() as u64
     }

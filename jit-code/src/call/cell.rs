@@ -1,19 +1,19 @@
-//! What compiled callers know of a function.
+//! Call cells: what compiled callers know of a function.
 
 use super::{Adapter, Host, MAX_REGISTER_ARGUMENTS, Outcome, Stubs};
 use azulejo_core::pass::build::{CallEntry, Functions};
 use core::cell::Cell;
 use core::mem::offset_of;
 
-/// What compiled callers know of a function.
+/// The call cell of a function: compiled callers jump through it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct CallCell {
-    /// Where calls jump to.
+    /// The target of calls.
     entry: Cell<*const u8>,
-    /// Where calls jump to whose arguments are in memory.
+    /// The target of calls whose arguments are in memory.
     unpack: Cell<*const u8>,
-    /// Code that takes one number of arguments sends calls with another number here.
+    /// The target of calls whose number of arguments the entry does not take.
     fallback: Cell<*const u8>,
     host: *const Host,
     /// The function's number.
@@ -21,39 +21,39 @@ pub struct CallCell {
 }
 
 impl CallCell {
-    /// A function that is not compiled.
+    /// The cell of a function that is not compiled.
     ///
     /// # Safety
     ///
     /// The host must live as long as compiled code can call the function.
     pub unsafe fn new(host: *const Host, function: u32) -> CallCell {
-        // SAFETY: the caller promises it.
+        // SAFETY: the caller guarantees it.
         let stubs = unsafe { &*host }.stubs();
         let [entry, fallback] = [(); 2].map(|()| Cell::new(stubs.resolve));
         CallCell { entry, unpack: Cell::new(stubs.unpack), fallback, host, function }
     }
 
-    /// Where in it these are, for code that reads them: where calls jump to.
+    /// Offset, for code that reads it, of the target of calls.
     pub const ENTRY: usize = offset_of!(CallCell, entry);
-    /// The same for those that leave their arguments in memory.
+    /// Offset of the target of calls whose arguments are in memory.
     pub const UNPACK: usize = offset_of!(CallCell, unpack);
-    /// The same for those with another number of arguments.
+    /// Offset of the target of calls with another number of arguments.
     pub const FALLBACK: usize = offset_of!(CallCell, fallback);
-    /// The host.
+    /// Offset of the host's address.
     pub const HOST: usize = offset_of!(CallCell, host);
 
     fn stubs(&self) -> &'static Stubs {
         self.host().stubs()
     }
 
-    /// Which function it is.
+    /// The function's number.
     pub fn function(&self) -> u32 {
         self.function
     }
 
-    /// What it shares with others.
+    /// The host, which all cells of an engine share.
     pub fn host(&self) -> &Host {
-        // SAFETY: who made the call cell saw to it.
+        // SAFETY: the creator of the cell guaranteed that the host outlives it.
         unsafe { &*self.host }
     }
 
@@ -85,7 +85,7 @@ impl CallCell {
     ///
     /// # Safety
     ///
-    /// It must be the entry of code that was compiled with a [`CallEntry`], for this call cell.
+    /// `entry` must be the entry of code that was compiled with a [`CallEntry`] for this call cell.
     pub unsafe fn open_to(&self, entry: *const u8) {
         self.entry.set(entry);
         self.unpack.set(self.stubs().unpack);
@@ -95,8 +95,8 @@ impl CallCell {
     ///
     /// # Safety
     ///
-    /// The host's owner must be what its functions take it for, and the context what the function's templates do; there must
-    /// be as much of the machine's stack left as the host was told.
+    /// The host's owner must be what its functions take it for, and the context what the function's templates take it for; as
+    /// much of the machine's stack must be left as the host was told.
     ///
     pub unsafe fn call(&self, context: *mut (), args: &[u64]) -> Outcome {
         let mut few = [0; MAX_REGISTER_ARGUMENTS];
@@ -107,35 +107,36 @@ impl CallCell {
             }
             None => args,
         };
-        // SAFETY: the caller promises it, and there are as many in memory as registers.
+        // SAFETY: the caller guarantees it, and there are at least as many words in memory as argument registers.
         unsafe { (self.stubs().call)(self, context, all.as_ptr(), args.len()) }
     }
 
-    /// What compilers are told of functions with these call cells, which a table at this address tells of too.
+    /// The functions with these call cells, as compilers need them; `table` is the address of a table of the same cells.
     pub fn functions<'a>(stubs: &Stubs, cells: &'a [u64], table: u64) -> Functions<'a> {
         let [set_tail_call, begin_tail_call] =
             [stubs.set_tail_call, stubs.begin_tail_call].map(|address| address.addr() as u64);
         Functions { cells, table, set_tail_call, begin_tail_call, stop: None, fuel: None }
     }
 
-    /// What the optimizer is told of this function for calls with so many arguments; `unit` is what `(cu)` gives.
+    /// This function, as the optimizer needs it to compile it for calls with this many arguments; `unit` is the value of
+    /// `(cu)`.
     pub fn call_entry(&self, arguments: u32, unit: *const ()) -> CallEntry {
         let cell = core::ptr::from_ref(self).addr() as u64;
         let in_registers = self.stubs().register_arguments as u32;
         CallEntry { arguments, in_registers, unit: unit.addr() as u64, cell, resume: self.resume() }
     }
 
-    /// The address of the function that goes on where code was left.
+    /// The address of the callback that resumes a function.
     pub fn resume(&self) -> u64 {
         self.host().resume()
     }
 
-    /// Where those go that are not for the code that others enter.
+    /// The target of calls whose number of arguments the entry does not take.
     pub fn fallback(&self) -> *const u8 {
         self.fallback.get()
     }
 
-    /// Where calls go.
+    /// The target of calls.
     pub fn entry(&self) -> *const u8 {
         self.entry.get()
     }

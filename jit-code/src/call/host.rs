@@ -1,4 +1,4 @@
-//! What all cells of an engine share: by this, compiled code calls its engine.
+//! The host: the data that all cells of an engine share, through which compiled code calls its engine.
 
 use super::tail::PendingTailCall;
 use super::{CallCell, Outcome, Stubs, UnresolvedCall};
@@ -10,27 +10,28 @@ use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::Arc;
 
-/// What an engine does for machine code that calls it.
+/// The functions of an engine that machine code calls.
 pub trait HostFunctions {
-    /// Takes a call for which there is no code: runs the function, or names the code that does.
+    /// Takes a call of a function without code: runs the function, or names the code to enter.
     ///
     /// # Safety
     ///
-    /// A machine's stub has written the call down, and the owner of the cell's host must be what it was made for.
+    /// A machine's stub must have filled in the call, and the owner of the cell's host must be the one that the host was made
+    /// for.
     unsafe fn resolve(call: &mut UnresolvedCall);
 
-    /// Runs a function to its end whose code was left before that, with this status.
+    /// Runs a function, whose code was left with this status, to its end.
     ///
     /// # Safety
     ///
-    /// As above; and the frame must have the function's values.
+    /// As for [`resolve`](Self::resolve); and the frame must hold the function's values.
     unsafe fn resume(cell: &CallCell, context: *mut (), frame: *mut u64, left: RawStatus) -> Outcome;
 
-    /// Is told of each function that fails, and at which bytecode, where code was compiled for that.
+    /// Takes note of a function that fails, and of the bytecode. It is called by code that was compiled for backtraces.
     ///
     /// # Safety
     ///
-    /// As above.
+    /// As for [`resolve`](Self::resolve).
     unsafe fn note(cell: &CallCell, at: u32);
 }
 
@@ -44,30 +45,31 @@ pub struct Callbacks {
 }
 
 impl Callbacks {
-    /// These three.
+    /// The callbacks with these addresses.
     ///
     /// # Safety
     ///
-    /// They must be functions of such arguments and results, by the convention that the machine's stubs call them by.
+    /// They must be functions of such arguments and results, in the convention by which the machine's stubs call them.
     pub const unsafe fn new(resolve: *const (), resume: *const (), note: *const ()) -> Callbacks {
         Callbacks { resolve, resume, note }
     }
 }
 
-/// What all cells of an engine share: the callbacks into the engine, and the limit of the stack.
+/// The data that all cells of an engine share: the callbacks into the engine, and the limit of the stack.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Host {
-    /// How far down the machine's stack may be when code is entered. Nobody's stack is so high while the program is to stop.
+    /// The lowest address that the machine's stack may reach when code is entered. While the program is to stop, it is above
+    /// every stack.
     lowest: AtomicUsize,
-    /// The same while it is not to stop.
+    /// The value of `lowest` while the program is not to stop.
     limit: AtomicUsize,
     /// Not zero while the program is to stop.
     stop: Word,
-    /// Whether anybody may have the program stopped.
+    /// Whether any thread may stop the program.
     may_stop: Cell<bool>,
     callbacks: Callbacks,
-    /// Two of the stubs, which compiled code finds here.
+    /// Two of the stubs, at offsets that compiled code knows.
     note_stub: *const u8,
     enter_next: *const u8,
     stubs: &'static Stubs,
@@ -76,7 +78,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// For functions that do not run yet; with stubs and callbacks of one machine.
+    /// A host for functions that do not run yet; stubs and callbacks must be of one machine.
     pub fn new(stubs: &'static Stubs, callbacks: Callbacks) -> Host {
         Host {
             lowest: AtomicUsize::new(usize::MAX),
@@ -92,17 +94,17 @@ impl Host {
         }
     }
 
-    /// The machine's code for calls.
+    /// The machine's stubs for calls.
     pub fn stubs(&self) -> &'static Stubs {
         self.stubs
     }
 
-    /// The address of the callback that runs functions on.
+    /// The address of the callback that resumes a function.
     pub fn resume(&self) -> u64 {
         self.callbacks.resume.addr() as u64
     }
 
-    /// Says whose functions these are now, for the two functions, and how far down the machine's stack may be used.
+    /// Sets the current owner of the functions, for the callbacks, and the lowest address that the machine's stack may reach.
     pub fn begin(&self, owner: *const (), lowest: usize) {
         self.owner.set(owner);
         let lowest = lowest.saturating_add(super::SLACK);
@@ -113,10 +115,9 @@ impl Host {
         self.settle();
     }
 
-    /// Makes `lowest` what the other two say; for who has changed one of them. There is no lock, for a process that is forked
-    /// off could find it taken by a thread that it does not have. Several threads may do this at once: whoever writes
-    /// the word last looks behind that whether what he wrote is still right. If it is not, somebody else has changed
-    /// something since, or he tries again.
+    /// Sets `lowest` from `stop` and `limit`, after one of them was changed. It takes no lock: a forked child could find the
+    /// lock held by a thread that the child does not have. Several threads may do this at once. Each checks after its store
+    /// whether the value is still right, and stores again if it is not. So the last store is right.
     fn settle(&self) {
         let wanted = || match self.stop.load(SeqCst) {
             0 => self.limit.load(SeqCst),
@@ -132,73 +133,72 @@ impl Host {
         }
     }
 
-    /// From now on somebody may have the program stopped.
+    /// Allows other threads to stop the program from now on.
     pub fn allow_stops(&self) {
         self.may_stop.set(true);
     }
 
-    /// The word that loops look at, if anybody may have the program stopped.
+    /// The address of the word that loops poll, if any thread may stop the program.
     pub fn stop_word(&self) -> Option<u64> {
         self.may_stop.get().then(|| self.stop.address())
     }
 
-    /// Whose functions these are.
+    /// The current owner of the functions.
     pub fn owner(&self) -> *const () {
         self.owner.get()
     }
 
-    /// Where in it these are, for code that reads them.
+    /// Offset, for code that reads it, of the limit of the stack.
     pub const LOWEST: usize = offset_of!(Host, lowest);
-    /// The callback for calls without code.
+    /// Offset of the callback for calls without code.
     pub const RESOLVE: usize = offset_of!(Host, callbacks.resolve);
-    /// The one that runs functions on.
+    /// Offset of the callback that resumes a function.
     pub const RESUME: usize = offset_of!(Host, callbacks.resume);
-    /// The one that is told of failures.
+    /// Offset of the callback that notes failures.
     pub const NOTE: usize = offset_of!(Host, callbacks.note);
-    /// The stub that calls it.
+    /// Offset of the stub that calls `note`.
     pub const NOTE_STUB: usize = offset_of!(Host, note_stub);
-    /// The stub that enters the pending tail call's function.
+    /// Offset of the stub that enters the pending tail call's function.
     pub const ENTER_NEXT: usize = offset_of!(Host, enter_next);
-    /// Of the pending tail call: the function's cell.
+    /// Offset of the pending tail call's cell.
     pub const NEXT_CELL: usize = offset_of!(Host, next.cell);
-    /// The context.
+    /// Offset of the pending tail call's context.
     pub const NEXT_CONTEXT: usize = offset_of!(Host, next.context);
-    /// The number of arguments.
+    /// Offset of the pending tail call's number of arguments.
     pub const NEXT_COUNT: usize = offset_of!(Host, next.count);
-    /// Their address.
+    /// Offset of the address of the pending tail call's arguments.
     pub const NEXT_ARGS: usize = offset_of!(Host, next.args);
 }
 
-/// A host as other threads see it.
+/// A handle to a host, for other threads.
 #[derive(Clone, Debug)]
 pub struct Remote(Arc<Host>);
 
-// SAFETY: all that is done with it is done by the functions below, with atomics; and what is in a host may be dropped by any
-// thread.
+// SAFETY: the methods below are its only uses, and they use only atomics; any thread may drop the contents of a host.
 unsafe impl Send for Remote {}
 // SAFETY: as above.
 unsafe impl Sync for Remote {}
 
 impl Remote {
-    /// Of this host.
+    /// A handle to this host.
     pub fn of(host: &Arc<Host>) -> Remote {
         Remote(Arc::clone(host))
     }
 
-    /// Has the program stop, now or when it is run next: where it calls a function, and where a loop goes around. (A child that
-    /// is forked off in the middle of this stops at the next loop, or when it is run next.)
+    /// Stops the program, now or when it is next run: at its next call, or at the next iteration of a loop. (A child that is
+    /// forked in the middle of this stops at the next loop, or when it is next run.)
     pub fn stop(&self) {
         self.0.stop.store(1, SeqCst);
         self.0.settle();
     }
 
-    /// Lets it run.
+    /// Lets the program run again.
     pub fn withdraw(&self) {
         self.0.stop.store(0, SeqCst);
         self.0.settle();
     }
 
-    /// Not zero while the program is to stop.
+    /// The word that is not zero while the program is to stop.
     pub fn word(&self) -> &AtomicU64 {
         &self.0.stop
     }
@@ -209,8 +209,8 @@ mod tests {
     use super::*;
     use crate::machine::toy::STUBS;
 
-    /// Threads that stop a program and take that back come between each other anywhere; in the end the stack ends where the
-    /// last of them says.
+    /// Threads stop a program and withdraw that, interleaved in any way; in the end the limit of the stack is what the last of
+    /// them set.
     #[test]
     fn the_end_of_the_stack_is_what_the_last_one_says() {
         const ROUNDS: usize = 20_000;
@@ -223,7 +223,7 @@ mod tests {
         let limit = host.limit.load(SeqCst);
         let (remote, arrived) = (Remote::of(&host), AtomicUsize::new(0));
         let (remote, arrived) = (&remote, &arrived);
-        // Both go on at the same time.
+        // Both threads continue at the same time.
         let meet = move |times: usize| {
             arrived.fetch_add(1, SeqCst);
             let mut spins = 0_usize;

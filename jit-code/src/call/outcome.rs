@@ -1,4 +1,4 @@
-//! How calls end, and calls that no code takes.
+//! The outcomes of calls, and calls of functions without code.
 
 use super::{CallCell, MAX_REGISTER_ARGUMENTS};
 use core::mem::offset_of;
@@ -6,7 +6,7 @@ use core::mem::offset_of;
 /// Set in an outcome's `trap` when the function ended in a tail call, so that there is no result yet.
 pub const TAIL_CALL: u64 = 1 << 32;
 
-/// How a call ended.
+/// The outcome of a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
@@ -16,7 +16,7 @@ pub struct Outcome {
     pub trap: u64,
 }
 
-/// A call of a function that has no code for it.
+/// A call of a function that has no code to take it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct UnresolvedCall {
@@ -26,47 +26,47 @@ pub struct UnresolvedCall {
     count: u64,
     registers: [u64; MAX_REGISTER_ARGUMENTS],
     on_stack: *const u64,
-    /// Where the call goes on; if it is null, it has ended.
+    /// The code to enter; if it is null, the call has ended.
     pub entry: *const u8,
     outcome: Outcome,
 }
 
 impl UnresolvedCall {
-    /// Where in it these are, for the stub that writes it down.
+    /// Offset, for the stub that fills it in, of the context.
     pub const CONTEXT: usize = offset_of!(UnresolvedCall, context);
-    /// The callee's cell.
+    /// Offset of the callee's cell.
     pub const CELL: usize = offset_of!(UnresolvedCall, cell);
-    /// The number of arguments.
+    /// Offset of the number of arguments.
     pub const COUNT: usize = offset_of!(UnresolvedCall, count);
-    /// The arguments in registers.
+    /// Offset of the arguments in registers.
     pub const REGISTERS: usize = offset_of!(UnresolvedCall, registers);
-    /// The address of those on the stack.
+    /// Offset of the address of the arguments on the stack.
     pub const ON_STACK: usize = offset_of!(UnresolvedCall, on_stack);
-    /// Where the call goes on.
+    /// Offset of the code to enter.
     pub const ENTRY: usize = offset_of!(UnresolvedCall, entry);
-    /// What is given back if it has ended.
+    /// Offset of the outcome's first word, if the call has ended.
     pub const VALUE: usize = offset_of!(UnresolvedCall, outcome.value);
-    /// The same.
+    /// Offset of the outcome's second word.
     pub const TRAP: usize = offset_of!(UnresolvedCall, outcome.trap);
 
     /// The call cell of the function that was called.
     pub fn cell(&self) -> &CallCell {
-        // SAFETY: a call is made with a call cell, which stays.
+        // SAFETY: a call is made through a call cell, which outlives the call.
         unsafe { &*self.cell }
     }
 
-    /// How many arguments it was given.
+    /// How many arguments the call has.
     pub fn count(&self) -> usize {
         self.count as usize
     }
 
-    /// The call has ended so.
+    /// Ends the call with this outcome.
     pub fn end(&mut self, outcome: Outcome) {
         self.entry = core::ptr::null();
         self.outcome = outcome;
     }
 
-    /// The call goes on in the function that runs next.
+    /// Continues the call in the pending tail call's function.
     pub fn enter_next(&mut self) {
         self.entry = self.cell().host().stubs().enter_next_of_cell;
     }
@@ -76,7 +76,7 @@ impl UnresolvedCall {
         assert!(at < self.count(), "there are {} arguments", self.count);
         match at.checked_sub(self.cell().host().stubs().register_arguments) {
             None => self.registers[at],
-            // SAFETY: the caller stored all others there.
+            // SAFETY: the caller stored all other arguments there.
             Some(at) => unsafe { *self.on_stack.add(at) },
         }
     }

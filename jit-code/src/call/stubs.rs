@@ -1,4 +1,4 @@
-//! The few pieces of machine code by which calls are made, whichever function is called.
+//! The few pieces of machine code by which calls are made. They do not depend on the callee.
 
 use super::{CallCell, Outcome};
 
@@ -11,22 +11,23 @@ pub struct Stubs {
     pub resolve: *const u8,
     /// Takes calls whose arguments are in memory, loads them, and enters the cell's `entry`.
     pub unpack: *const u8,
-    /// Enters the pending tail call's function. The host is in a register, and the stack is as it was when the function that
-    /// has ended was entered.
+    /// Enters the pending tail call's function. The host is in a register, and the stack is as it was at the entry of the
+    /// function that has ended.
     pub enter_next: *const u8,
-    /// The same where the register holds a cell instead of its host.
+    /// Enters the pending tail call's function; the register holds a cell instead of its host.
     pub enter_next_of_cell: *const u8,
-    /// Calls the host's `note`; keeps the trap that is given back.
+    /// Calls the host's `note`, and preserves the trap that the function returns.
     pub note: *const u8,
-    /// Makes a call with arguments from memory, where there are at least as many as are passed in registers.
+    /// Makes a call with arguments from memory, which must hold at least as many words as there are argument registers.
     pub call: unsafe fn(&CallCell, *mut (), *const u64, usize) -> Outcome,
-    /// What templates call to announce a tail call: with the cell, the context, the arguments' address and their number.
+    /// The function by which templates announce a tail call: it takes the cell, the context, the arguments' address and their
+    /// number.
     pub set_tail_call: *const u8,
-    /// The same for who writes the arguments himself, where this says.
+    /// Announces a tail call for a caller that writes the arguments itself, to the address that this returns.
     pub begin_tail_call: *const u8,
 }
 
-// SAFETY: what the addresses are of is code, which nobody changes.
+// SAFETY: the addresses are of code, which never changes.
 unsafe impl Send for Stubs {}
 // SAFETY: as above.
 unsafe impl Sync for Stubs {}

@@ -1,9 +1,9 @@
-//! Tail calls: announced by the function that ends in one, made when it has ended.
+//! Tail calls: the function that ends in one announces it, and it is made when that function has ended.
 
 use super::{CallCell, Host, MAX_REGISTER_ARGUMENTS};
 use core::cell::{Cell, RefCell};
 
-/// A tail call that was announced: its function runs when the running one has ended, in the same call.
+/// A tail call that was announced: its function runs after the running one, within the same call.
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct PendingTailCall {
@@ -35,11 +35,11 @@ impl PendingTailCall {
 }
 
 impl Host {
-    /// Announces a tail call of this function, with so many arguments; returns where they are to be written.
+    /// Announces a tail call of this function with `count` arguments; returns the address to write them to.
     pub fn begin_tail_call(&self, cell: &CallCell, context: *mut (), count: usize) -> *mut u64 {
         let PendingTailCall { memory, .. } = &self.next;
         let mut memory = memory.borrow_mut();
-        // As many are read as are passed in registers.
+        // At least as many words are read as there are argument registers.
         if memory.len() < count.max(MAX_REGISTER_ARGUMENTS) {
             memory.resize(count.max(MAX_REGISTER_ARGUMENTS).next_power_of_two(), 0);
         }
@@ -50,35 +50,35 @@ impl Host {
         memory.as_mut_ptr()
     }
 
-    /// The pending tail call's function and arguments, which stay until the next tail call is announced.
+    /// The pending tail call's function and arguments, which are valid until the next tail call is announced.
     ///
     /// # Safety
     ///
-    /// There must be one, and its call cell must still be there.
+    /// A tail call must be pending, and its call cell must still exist.
     pub unsafe fn next(&self) -> (&CallCell, &[u64]) {
         let PendingTailCall { cell, count, args, .. } = &self.next;
-        // SAFETY: the caller promises it; the arguments are in memory that only grows when the next one is announced.
+        // SAFETY: the caller guarantees it; the arguments are in memory that only grows when the next tail call is announced.
         unsafe { (&*cell.get(), core::slice::from_raw_parts(args.get(), count.get())) }
     }
 
-    /// Keeps the pending tail call while other functions run, which may make tail calls of their own.
+    /// Saves the pending tail call while other functions run, which may make tail calls of their own.
     pub fn save_tail_call(&self) -> SavedTailCall {
         let PendingTailCall { cell, context, .. } = &self.next;
         let args = match cell.get().is_null() {
             true => Vec::new(),
-            // SAFETY: there is one. Call cells stay as long as the host does.
+            // SAFETY: a tail call is pending. Call cells live as long as the host does.
             false => unsafe { self.next() }.1.to_vec(),
         };
         SavedTailCall { cell: cell.get(), context: context.get(), args }
     }
 
-    /// Has it run next again.
+    /// Makes the saved tail call the pending one again.
     pub fn restore_tail_call(&self, saved: SavedTailCall) {
         let SavedTailCall { cell, context, args } = saved;
-        // SAFETY: as above.
+        // SAFETY: as in `save_tail_call`.
         let Some(cell) = (unsafe { cell.as_ref() }) else { return };
         let room = self.begin_tail_call(cell, context, args.len());
-        // SAFETY: there is room for so many, and nobody else has the address.
+        // SAFETY: there is room for this many words, and no other code has the address.
         unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
     }
 }
