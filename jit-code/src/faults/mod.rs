@@ -1,11 +1,11 @@
 //! Accesses that may fault: where they are in machine code, and how a fault becomes a trap.
 //!
-//! In: installed code and its [`Site`]s. Out: a fault at one of them ends the function like a trap of its template would. The
-//! signal handler looks the program counter up in the registry, and has the function go on at one
-//! of its ways out, with the two registers of results as that wants them. There the stack pointer is what it is everywhere in the body, so
-//! nothing else is to be restored, and whoever unwinds finds what the tables of that place say.
+//! In: installed code and its [`Site`]s. Out: a fault at one of them ends the function as a trap of its template would. The
+//! signal handler looks the program counter up in the registry, and makes the function resume at one of its epilogues, with the
+//! two result registers set as the caller expects them. The stack pointer has the same value everywhere in the body, so nothing
+//! else must be restored, and the unwind rules at the epilogue hold.
 //!
-//! Where there is no such handler, [`can_trap`] says so; code must then compare.
+//! If there is no such handler, [`can_trap`] returns false; code must then compare.
 
 mod registry;
 #[cfg(target_os = "linux")]
@@ -16,7 +16,7 @@ mod stack;
 mod signal {
     use crate::machine::Signals;
 
-    /// There is no handler.
+    /// There is no signal handler on this system.
     pub(super) fn is_installed(_: &'static Signals) -> bool {
         false
     }
@@ -30,19 +30,19 @@ pub(crate) use registry::{Held, hold};
 /// A piece of code in which an access may fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// Where it starts.
+    /// The offset of its start.
     pub start: u32,
-    /// Where it ends.
+    /// The offset of its end.
     pub end: u32,
-    /// The code of the trap that a fault is.
+    /// The code of the trap that a fault becomes.
     pub code: u32,
     /// The bytecode that traps.
     pub origin: u32,
 }
 
-/// Tells which trap a fault is.
+/// Maps a fault to its trap.
 pub trait Locate: Send + Sync {
-    /// For a place in the code the trap's code and the bytecode. Asked by a signal handler: it may only look.
+    /// For an offset in the code, the trap's code and the bytecode. A signal handler calls it, so it must only read.
     fn locate(&self, at: u32) -> Option<(u32, u32)>;
 }
 
@@ -53,17 +53,17 @@ impl Locate for Box<[Site]> {
     }
 }
 
-/// A function in whose code accesses may fault.
+/// A function whose code has accesses that may fault.
 pub struct Guarded {
-    /// Where its code starts.
+    /// The address of its code.
     pub start: usize,
-    /// How many bytes it has.
+    /// The length of its code in bytes.
     pub len: usize,
-    /// How far into it a way out of it is.
+    /// The offset of the epilogue at which it resumes.
     pub leave: u32,
-    /// Whether it ends like functions that others of bytecode call, instead of with a status.
+    /// Whether it returns by the bytecode calling convention, instead of with a status.
     pub is_call_entry: bool,
-    /// Where they may.
+    /// The accesses that may fault.
     pub sites: Box<dyn Locate>,
 }
 
@@ -78,8 +78,8 @@ impl Guarded {
     }
 }
 
-/// Whether faults in compiled code can become traps here. Where they can, they do from the first call of this on: a handler
-/// of `SIGSEGV` and `SIGBUS` is there then, which hands on to the one before it what it does not know.
+/// Whether faults in compiled code can become traps here. If so, the first call installs a handler of `SIGSEGV` and `SIGBUS`,
+/// which passes all other faults to the older handler.
 pub fn can_trap(machine: &'static Machine) -> bool {
     machine.signals.as_ref().is_some_and(signal::is_installed)
 }

@@ -1,12 +1,12 @@
 //! All code of the process in which accesses may fault, by address.
 //!
-//! In: functions, as they are installed and dropped. Out: for a program counter, how to go on. The one who asks is a signal
-//! handler, which may run at any instruction of any thread; so this is a lock that knows its owner.
+//! In: functions, as they are installed and dropped. Out: for a program counter, where to resume. The lookup runs in a signal
+//! handler, which may interrupt any instruction of any thread; so the lock records its owner.
 //!
-//! - The thread faulted in compiled code: it does not have the lock, since nothing in here is compiled code. Others have
-//!   it for the length of a change of the map, and give it back whatever this thread does. So waiting ends.
-//! - The thread faulted elsewhere, perhaps in here (in the memory allocator that the map uses, say): if it has the lock, its
-//!   fault is none of compiled code, and is not looked up. So nobody waits for itself.
+//! - A thread that faulted in compiled code does not hold the lock, since nothing in this module is compiled code. Other
+//!   threads hold it only for a change of the map, and release it whatever this thread does. So waiting ends.
+//! - A thread that faulted elsewhere, perhaps in this module (in the memory allocator that the map uses, say), may hold the
+//!   lock. Then its fault is not one of compiled code, and is not looked up. So no thread waits for itself.
 //! - The handler only reads the map: nothing is allocated, freed, or moved.
 
 use super::Guarded;
@@ -15,44 +15,44 @@ use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// That a function is known. It must be dropped before the code is.
+/// An entry of the registry. It must be dropped before the code is.
 #[derive(Debug)]
 pub struct Registered {
     start: usize,
 }
 
 struct Registry {
-    /// The thread that has it, or zero.
+    /// The thread that holds the lock, or zero.
     owner: AtomicUsize,
     by_start: UnsafeCell<BTreeMap<usize, Guarded>>,
 }
 
-// SAFETY: the map is touched by the owner alone.
+// SAFETY: only the owner accesses the map.
 unsafe impl Sync for Registry {}
 
 static REGISTRY: Registry =
     Registry { owner: AtomicUsize::new(0), by_start: UnsafeCell::new(BTreeMap::new()) };
 
-/// How often a thread looks whether the lock is free before it lets others run.
+/// How often a thread tries the lock before it yields.
 const SPINS: usize = 64;
 
 #[cfg(unix)]
 fn this_thread() -> usize {
-    // SAFETY: the running thread exists. It is a load from the thread's own memory, and so allowed in signal handlers.
+    // SAFETY: the running thread exists. This is a load from the thread's own memory, and so it is allowed in signal handlers.
     unsafe { libc::pthread_self() as usize }
 }
 
 #[cfg(not(unix))]
 fn this_thread() -> usize {
-    // Nobody asks where there is no signal handler.
+    // Without a signal handler, the registry is not used.
     1
 }
 
-/// The lock; given back when dropped.
+/// The held lock; dropping it releases the lock.
 pub(crate) struct Held;
 
 impl Held {
-    /// Waits for the lock; `None` if this very thread has it.
+    /// Waits for the lock; `None` if this thread already holds it.
     fn take() -> Option<Held> {
         let (me, mut spins) = (this_thread(), 0);
         loop {
@@ -70,12 +70,12 @@ impl Held {
     }
 
     fn map(&self) -> &BTreeMap<usize, Guarded> {
-        // SAFETY: this thread has the lock.
+        // SAFETY: this thread holds the lock.
         unsafe { &*REGISTRY.by_start.get() }
     }
 
     fn map_mut(&mut self) -> &mut BTreeMap<usize, Guarded> {
-        // SAFETY: this thread has the lock, and borrows it for as long.
+        // SAFETY: this thread holds the lock, and `self` is borrowed for as long as the map.
         unsafe { &mut *REGISTRY.by_start.get() }
     }
 }
@@ -87,7 +87,7 @@ impl Drop for Held {
 }
 
 impl Registered {
-    /// Has faults in a function's code become traps from now on.
+    /// Turns faults in a function's code into traps from now on.
     pub fn new(function: Guarded) -> Registered {
         let start = function.start;
         let mut held = Held::take().expect("no signal handler installs code");
@@ -106,12 +106,12 @@ impl Drop for Registered {
     }
 }
 
-/// Takes the lock, for a thread that makes a child: there the same thread has it, and no other is there to give it back.
+/// Takes the lock for a thread that forks: in the child the same thread holds it, and no other thread is left that could.
 pub(crate) fn hold() -> Option<Held> {
     Held::take()
 }
 
-/// How a function goes on that faulted at this address, if it is at an access that may.
+/// Where to resume a function that faulted at this address, if an access that may fault is there.
 pub(super) fn find(pc: usize) -> Option<Landing> {
     let held = Held::take()?;
     let (_, function) = held.map().range(..=pc).next_back()?;

@@ -1,10 +1,10 @@
-//! Memory for code at two addresses: written through one, run through the other.
+//! Code memory that is mapped at two addresses: written through one, executed through the other.
 //!
-//! In: how much. Out: a [`DualMapping`]. Where the system lets us, code is put so near to this program's own functions that it can
-//! call them by a distance ([`super::reach`]). Elsewhere than on Linux there is none.
+//! In: a size. Out: a [`DualMapping`]. If the system allows it, the memory is so near to this program's own functions that code
+//! can call them by a distance ([`super::reach`]). It exists on Linux only.
 //!
-//! A process that is forked off has the same memory, not a copy: what is shared stays shared. So it is given a [`Spare`],
-//! which is made before the fork and takes the place of the original in the child.
+//! A forked child shares this memory instead of getting a copy. So it is given a [`Spare`], which is made before the fork and
+//! takes the place of the original in the child.
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{DualMapping, Spare};
@@ -24,24 +24,24 @@ mod linux {
     const READ_AND_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
     const READ_AND_EXECUTE: c_int = libc::PROT_READ | libc::PROT_EXEC;
 
-    /// How far apart places below the program are, besides the size of what is put there.
+    /// The distance between candidate addresses below the program, in addition to the size of the mapping.
     const GAP: usize = 1 << 20;
-    /// How far above the program places start: its heap grows there.
+    /// The distance of the candidate addresses above the program from it: its heap grows there.
     const HEAP: usize = 1 << 30;
-    /// How many places are tried on each side.
+    /// How many candidate addresses are tried on each side.
     const TRIES: usize = 24;
     const PAGE: usize = 4096;
 
     /// The same memory at two addresses.
     #[derive(Debug)]
     pub(crate) struct DualMapping {
-        /// Goes first: nobody may look for frames where there is no code any more.
+        /// Dropped first: the unwinder must not look up frames of code that is unmapped.
         _registration: Registration,
         frames: Frames,
         mapped: Pair,
     }
 
-    /// Other memory with the same code, for a child.
+    /// Other memory with a copy of the code, for a child.
     #[derive(Debug)]
     pub(crate) struct Spare(Pair);
 
@@ -74,7 +74,7 @@ mod linux {
             Some(DualMapping { _registration: Registration::new(section), frames, mapped })
         }
 
-        /// The first address at which code runs.
+        /// The first address of the executable mapping.
         pub(crate) fn start(&self) -> usize {
             self.mapped.executable.start
         }
@@ -83,22 +83,22 @@ mod linux {
             Reach::of(self.start(), self.mapped.executable.size, self.frames.machine.reach)
         }
 
-        /// A run of memory that is free, to be written for code with this frame.
+        /// A free run of memory to write code with this frame into.
         #[allow(clippy::mut_from_ref, reason = "the run is given out once, until it is free again")]
         pub(crate) fn room(&self, place: usize, size: usize, frame: &dyn StackFrame) -> &mut [u8] {
             self.frames.set(place, size, frame);
-            // SAFETY: the run lies in the mapping and is free, so nobody runs, reads or writes it.
+            // SAFETY: the run lies in the mapping and is free, so no other thread executes, reads or writes it.
             unsafe { core::slice::from_raw_parts_mut(self.mapped.bytes(place, size), size) }
         }
 
-        /// Fills a run of memory that nobody runs any more.
+        /// Fills a run of memory whose code is no longer executed.
         pub(crate) fn wipe(&self, place: usize, size: usize) {
-            // SAFETY: the run lies in the mapping and was its code's alone.
+            // SAFETY: the run lies in the mapping, and only its dropped code used it.
             let room = unsafe { core::slice::from_raw_parts_mut(self.mapped.bytes(place, size), size) };
             self.frames.machine.fill_up(room, 0);
         }
 
-        /// Copies these runs, which nobody may be writing.
+        /// Copies these runs, while no thread writes to them.
         pub(crate) fn copy(&self, runs: impl Iterator<Item = (usize, usize)>) -> Option<Spare> {
             let size = self.mapped.executable.size;
             let copy = Pair::of(size, |memory| memory.executable(size, 0, 0))?;
@@ -110,8 +110,8 @@ mod linux {
             Some(Spare(copy))
         }
 
-        /// Has a spare one take the place of this memory in the running process, at the same addresses. Whether it does; if not,
-        /// the memory must not be written any more.
+        /// Replaces this memory in the running process by a spare one, at the same addresses. Returns whether that worked; if
+        /// not, the memory must not be written to any more.
         pub(crate) fn become_spare(&self, Spare(spare): Spare) -> bool {
             let Pair { writable, executable } = spare;
             executable.take_place_of(&self.mapped.executable) && writable.take_place_of(&self.mapped.writable)
@@ -126,7 +126,7 @@ mod linux {
     }
 
     impl Pair {
-        /// Of the first kind of memory that the system lets us have, where `executable` puts it.
+        /// Maps the first kind of memory that the system allows, at the address that `executable` chooses.
         fn of(size: usize, executable: impl Fn(&Memory) -> Option<Mapping>) -> Option<Pair> {
             let of = |memory: Memory| {
                 let executable = executable(&memory)?;
@@ -135,31 +135,31 @@ mod linux {
             Memory::file(size).and_then(of).or_else(|| of(Memory::Nameless))
         }
 
-        /// Where a run is written.
+        /// The address at which a run is written.
         fn bytes(&self, place: usize, size: usize) -> *mut u8 {
             debug_assert!(place + size <= self.writable.size);
             with_exposed_provenance_mut(self.writable.start + place)
         }
     }
 
-    /// What can be mapped twice. Some sandboxes and limits forbid the one kind, some the other.
+    /// The kinds of memory that can be mapped twice. Some sandboxes and limits forbid the one, some the other.
     enum Memory {
-        /// A file in memory that nobody else can open.
+        /// An anonymous file in memory.
         File(File),
-        /// Memory that would be shared with children, of which the system makes a second mapping when asked to move none of it.
+        /// Anonymous shared memory, which the system maps a second time when asked to move none of it.
         Nameless,
     }
 
     impl Memory {
         fn file(size: usize) -> Option<Memory> {
             let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-            // A file that is larger than files may be costs the process its life.
-            // SAFETY: the system writes the limit.
+            // A file larger than the limit would kill the process.
+            // SAFETY: the system only writes the limit.
             let is_known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
             let may_be = is_known && size as u64 <= limit.rlim_cur;
             // SAFETY: the name ends with a zero.
             let file = may_be.then(|| unsafe { libc::memfd_create(c"azulejo".as_ptr(), libc::MFD_CLOEXEC) });
-            // SAFETY: a descriptor that was just opened and that nobody else has.
+            // SAFETY: the descriptor was just opened, and no other code has it.
             let file = file.filter(|file| *file >= 0).map(|file| unsafe { File::from_raw_fd(file) })?;
             file.set_len(size as u64).ok()?;
             Some(Memory::File(file))
@@ -169,16 +169,16 @@ mod linux {
             self.map(size, address, READ_AND_EXECUTE, flags)
         }
 
-        /// The same memory once more, to be written.
+        /// A second mapping of the memory, to be written.
         fn writable(&self, executable: &Mapping) -> Option<Mapping> {
             let size = executable.size;
             match self {
                 Memory::File(_) => self.map(size, 0, READ_AND_WRITE, 0),
                 Memory::Nameless => {
-                    // SAFETY: what is mapped stays as it is.
+                    // SAFETY: the existing mapping stays as it is.
                     let second = unsafe { libc::mremap(executable.address(), 0, size, libc::MREMAP_MAYMOVE) };
                     let second = Mapping::new(second, size)?;
-                    // SAFETY: it was just mapped, and nobody else has it.
+                    // SAFETY: this was just mapped, and no other code has it.
                     let is_writable = unsafe { libc::mprotect(second.address(), size, READ_AND_WRITE) } == 0;
                     is_writable.then_some(second)
                 }
@@ -191,12 +191,12 @@ mod linux {
                 Memory::File(file) => (file.as_raw_fd(), libc::MAP_SHARED | flags),
                 Memory::Nameless => (-1, libc::MAP_SHARED | libc::MAP_ANONYMOUS | flags),
             };
-            // SAFETY: a new mapping that takes the place of none.
+            // SAFETY: this is a new mapping, which replaces none.
             Mapping::new(unsafe { libc::mmap(wish, size, protection, flags, file, 0) }, size)
         }
     }
 
-    /// Addresses of this process's; given back when dropped.
+    /// A range of mapped addresses; unmapped when dropped.
     #[derive(Debug)]
     struct Mapping {
         start: usize,
@@ -204,7 +204,7 @@ mod linux {
     }
 
     impl Mapping {
-        /// What the system says that it mapped.
+        /// A mapping from the result of a system call.
         fn new(start: *mut c_void, size: usize) -> Option<Mapping> {
             let start = start.expose_provenance();
             (start != usize::MAX).then(|| Mapping { start, size })
@@ -214,7 +214,7 @@ mod linux {
             with_exposed_provenance_mut(self.start)
         }
 
-        /// Maps memory to be run where it is near, around `address`.
+        /// Maps executable memory at the first candidate address around `address` that is near.
         fn near(
             memory: &Memory,
             size: usize,
@@ -228,14 +228,14 @@ mod linux {
                 (0..TRIES).filter_map(|at| around.checked_add(HEAP)?.checked_add(at.checked_mul(step)?));
             let places = below.chain(above).filter(|at| *at > 0 && is_near(*at));
             let mut mapped = places.filter_map(|at| memory.executable(size, at, libc::MAP_FIXED_NOREPLACE));
-            // Where the address was taken for a wish, it may be elsewhere.
+            // An old kernel takes the address as a hint only, and may map elsewhere.
             mapped.find(|mapped| is_near(mapped.start))
         }
 
-        /// Moves to the addresses of another one, which is gone then; whether the system does that.
+        /// Moves to the addresses of another mapping, which is unmapped; returns whether the system did that.
         fn take_place_of(self, other: &Mapping) -> bool {
             let (size, flags) = (self.size, libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED);
-            // SAFETY: both are this process's own, of the same size, and what is there is meant to go.
+            // SAFETY: both mappings are this process's own and of the same size, and the other one is meant to be replaced.
             let moved = unsafe { libc::mremap(self.address(), size, size, flags, other.address()) };
             let is_there = Mapping::new(moved, size).map(core::mem::forget).is_some();
             if is_there {
@@ -247,7 +247,7 @@ mod linux {
 
     impl Drop for Mapping {
         fn drop(&mut self) {
-            // SAFETY: it is this one's alone, and nothing runs in it any more.
+            // SAFETY: only this value has the mapping, and no code in it is executed any more.
             unsafe { libc::munmap(self.address(), self.size) };
         }
     }
@@ -265,7 +265,7 @@ mod linux {
             assert!(near.iter().all(|dual| dual.reach().covers(anchor)));
             let far = DualMapping::far(&TOY, 64 << 20).expect("there is room");
             assert!(!far.reach().covers(anchor));
-            // No distance is far enough for this much.
+            // No instruction reaches across this much memory.
             let large = new(3 << 30);
             assert!(!large.reach().covers(anchor));
         }
@@ -278,11 +278,11 @@ mod nowhere {
     use crate::Machine;
     use crate::unwind::StackFrame;
 
-    /// There are none.
+    /// Does not exist on this system.
     #[derive(Debug)]
     pub(crate) enum DualMapping {}
 
-    /// Nor of these.
+    /// Does not exist on this system.
     #[derive(Debug)]
     #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
     pub(crate) enum Spare {}

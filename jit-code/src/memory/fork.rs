@@ -1,15 +1,15 @@
-//! What becomes of code when the process is copied.
+//! Code when the process forks.
 //!
-//! In: the regions of the process, as they come and go. Out: a child that has all of their code at the same addresses, in
-//! memory of its own, so that it may go on in it and make more; and a parent for which nothing changes. The C library calls
+//! In: the regions of the process, as they are made and dropped. Out: a child that has all of their code at the same addresses,
+//! in memory of its own, so that it can continue in that code and make more; the parent is not affected. The C library calls
 //! three handlers, which are installed with the first region:
 //!
-//! - Before the fork the thread takes all locks that a child could find taken, by threads that it does not have,
-//!   and copies what shared memory holds: behind the fork the parent may overwrite it at any time.
-//! - Behind it the parent drops the copies, and the child has them take the place of what is shared.
-//! - Both then give the locks back.
+//! - Before the fork the forking thread takes all locks that a child could otherwise find held by threads that it does not
+//!   have, and copies the shared memory: after the fork the parent may overwrite it at any time.
+//! - After the fork the parent drops the copies, and the child puts them in the place of the shared memory.
+//! - Both then release the locks.
 //!
-//! A child that is made without the C library's `fork` shares the memory and must not use it.
+//! A child made without the C library's `fork` shares the memory, and must not use it.
 
 use super::{AtFork, Region};
 use crate::{faults, unwind};
@@ -17,10 +17,10 @@ use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How often this process and those before it were copied.
+/// How many forks led to this process.
 static GENERATION: AtomicUsize = AtomicUsize::new(0);
 
-/// A number that is another one in a child: what threads were there when it was the old one are there no more.
+/// A number that differs between a process and its child: threads that existed under the old number do not exist in the child.
 ///
 /// ```
 /// let before = azulejo_code::memory::fork::generation();
@@ -30,7 +30,7 @@ pub fn generation() -> usize {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// A region that is there until it has been removed.
+/// A region, which stays valid until it has been removed from the list.
 struct Listed(*const Region);
 
 // SAFETY: regions may be used by any thread.
@@ -43,7 +43,7 @@ fn all() -> MutexGuard<'static, Vec<Listed>> {
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has children get a copy of this region from now on; it must be [removed](remove) before it goes.
+/// Gives children a copy of this region from now on; it must be [removed](remove) before it is dropped.
 pub(crate) fn add(region: *const Region) {
     #[cfg(unix)]
     handlers::install();
@@ -56,9 +56,9 @@ pub(crate) fn remove(region: *const Region) {
     all.swap_remove(at.expect("it was added"));
 }
 
-/// A lock that children must not find taken.
+/// A lock that children must not find held.
 trait Lock: Sync {
-    /// It is given back when what this gives is dropped.
+    /// Takes the lock, and returns a guard.
     fn take(&'static self) -> Box<dyn Any>;
 }
 
@@ -77,9 +77,9 @@ fn locks() -> MutexGuard<'static, Locks> {
     LOCKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has a lock of another crate taken before each fork from now on, too. Whoever takes the lock calls this before, as often
-/// as they like. (A `Once` around the call would be one more lock: a child could be made while another thread is in it, and
-/// would wait there forever.) A thread that holds the lock must not install code.
+/// Takes a lock of another crate before each fork from now on, too. Every user of the lock calls this before taking it, as
+/// often as it likes. (A `Once` around the call would be one more lock: a fork while another thread is in it would make the
+/// child wait forever.) A thread that holds the lock must not install code.
 pub fn protect<T: Send>(lock: &'static Mutex<T>) {
     let mut locks = locks();
     if !locks.iter().any(|known| core::ptr::addr_eq(*known, lock)) {
@@ -87,7 +87,7 @@ pub fn protect<T: Send>(lock: &'static Mutex<T>) {
     }
 }
 
-/// What a thread holds while it makes a child. What is given back first comes first: regions stay as long as the list is held.
+/// The locks that a thread holds during a fork. Fields are dropped in order: the list is held longer than the regions.
 struct Held {
     regions: Vec<AtFork<'static>>,
     _others: Vec<Box<dyn Any>>,
@@ -103,7 +103,7 @@ impl Held {
     fn take() -> Held {
         let all = all();
         let locks = locks();
-        // SAFETY: what is in the list is there until it is removed, which nobody can do before the list is given back.
+        // SAFETY: a listed region is valid until it is removed, which takes the lock of the list.
         let regions = all.iter().map(|listed| unsafe { &*listed.0 }.before_fork()).collect();
         Held {
             regions,
@@ -125,28 +125,28 @@ mod handlers {
     use std::cell::{Cell, UnsafeCell};
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// From before a fork until behind it.
+    /// The held locks, from before a fork until after it.
     struct Slot(UnsafeCell<Option<Held>>);
 
-    // SAFETY: who holds the list of all regions has it alone.
+    // SAFETY: only the thread that holds the list of all regions accesses the slot.
     unsafe impl Sync for Slot {}
 
     static SLOT: Slot = Slot(UnsafeCell::new(None));
 
-    /// Has the handlers called. Threads that come here at once install them more than once, which does no harm; were they to
-    /// wait for each other, a child could be made meanwhile, and would wait for a thread that it does not have.
+    /// Registers the handlers. Threads that call this at the same time register them more than once, which does no harm. A lock
+    /// would: a child could be made meanwhile, and would wait for a thread that it does not have.
     pub(super) fn install() {
         static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
         if !IS_INSTALLED.load(Ordering::Acquire) {
-            // SAFETY: the handlers do what handlers of a fork may. If the system has no memory for three addresses, it has
-            // none for a child.
+            // SAFETY: the handlers only do what fork handlers may. If the system has no memory for three addresses, it has none
+            // for a child.
             _ = unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
             IS_INSTALLED.store(true, Ordering::Release);
         }
     }
 
     thread_local! {
-        /// Whether this thread makes a child now.
+        /// Whether this thread is forking.
         static IS_FORKING: Cell<bool> = const { Cell::new(false) };
     }
 
@@ -163,7 +163,7 @@ mod handlers {
         if !IS_FORKING.replace(false) {
             return;
         }
-        // SAFETY: this thread held the list before the fork, and has it still.
+        // SAFETY: this thread has held the list since before the fork.
         let Some(mut held) = (unsafe { (*SLOT.0.get()).take() }) else { return };
         std::mem::take(&mut held.regions).into_iter().for_each(AtFork::in_parent);
     }
@@ -173,7 +173,7 @@ mod handlers {
             return;
         }
         GENERATION.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above; it is the only thread.
+        // SAFETY: as in `parent`; and this is the only thread.
         let Some(mut held) = (unsafe { (*SLOT.0.get()).take() }) else { return };
         std::mem::take(&mut held.regions).into_iter().for_each(AtFork::in_child);
     }

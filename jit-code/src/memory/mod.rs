@@ -1,15 +1,15 @@
 //! Memory for machine code.
 //!
-//! In: finished code. Out: the address it runs at. Holds: no address is ever both writable and executable, what
-//! is in use is never moved nor made unexecutable, running out is an error, and room is used again once its code is
-//! dropped. Cost: the logarithm of the number of free runs.
+//! In: finished code. Out: the address it runs at. Holds: no address is ever both writable and executable; code in use never
+//! moves and stays executable; running out of memory is an error; and memory is reused once its code is dropped. Cost: the
+//! logarithm of the number of free runs.
 //!
-//! On Linux one region is reserved at the start and mapped twice ([`dual`]): written through one mapping, run
-//! through the other. So a thread may add code while others run what is there. Where that is
-//! refused, each function has pages of its own, which are written first and then made executable for good.
+//! On Linux one region is reserved at the start and mapped twice ([`dual`]): it is written through one mapping and executed
+//! through the other. So a thread may add code while others run. If the system refuses that, each function has pages of its
+//! own, which are written first and then made executable for good.
 //!
-//! When the process is copied, each of the two has its own code behind that ([`fork`]). If the system
-//! has no memory for a copy, both have the same: then nothing that is there is ever overwritten, and the child adds nothing.
+//! When the process forks, parent and child each have their own copy of the code afterwards ([`fork`]). If the system has no
+//! memory for a copy, they share it: then no existing code is ever overwritten, and the child adds none.
 
 mod dual;
 #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
@@ -26,20 +26,20 @@ use reach::Reach;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Code starts at multiples of this: constants beside it are read 16 bytes at a time.
+/// The alignment of code: constants beside it are read 16 bytes at a time.
 const ALIGNMENT: usize = GRANULE;
-/// Finished code, which runs wherever it is put.
+/// Finished code, which is position-independent.
 #[derive(Clone, Copy, Debug)]
 pub struct Finished<'a> {
-    /// Its bytes.
+    /// The bytes of the code.
     pub bytes: &'a [u8],
-    /// Where fields are that are to name an address by its distance.
+    /// The fields that name an address by its distance, and the address.
     pub addresses: &'a [(u32, u64)],
-    /// What else is to be known of it.
+    /// Its description for debuggers and unwinders.
     pub described: Described<'a>,
 }
 
-/// A region for code; a handle, and all copies of it are the same region.
+/// A handle to a region for code; all clones are handles to the same region.
 #[derive(Debug)]
 pub struct CodeMemory {
     region: Arc<Region>,
@@ -67,25 +67,25 @@ pub(crate) struct Region {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What is free, where there is a dual mapping.
+    /// The free runs, if there is a dual mapping.
     free: Free,
     used: usize,
-    /// How many there are through which code comes here.
+    /// How many handles to the region exist.
     handles: usize,
-    /// Another process has the very same memory, and may run all that is there.
+    /// Whether another process shares this memory, and may run any code in it.
     is_shared: bool,
 }
 
-/// A region while the process is copied.
+/// A region during a fork.
 #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
 pub(crate) struct AtFork<'a> {
     dual: Option<&'a DualMapping>,
     state: MutexGuard<'a, State>,
-    /// What the child's code will be in.
+    /// The memory for the child's code.
     spare: Option<Spare>,
 }
 
-/// Free runs; no two touch.
+/// The free runs; no two of them touch.
 #[derive(Debug, Default)]
 struct Free {
     /// Size by offset.
@@ -94,23 +94,23 @@ struct Free {
     by_size: BTreeSet<(usize, usize)>,
 }
 
-/// Code that has been installed. It is there as long as this is; then its room is used again.
+/// Installed code. Dropping it frees its memory for other code.
 #[derive(Debug)]
 pub struct Installed {
     region: Arc<Region>,
     address: usize,
     size: usize,
-    /// Where there is no dual mapping: pages of its own, and who unwinds its frames.
+    /// Without a dual mapping, the code's own pages and the registration of its unwind rules.
     _pages: Option<(Registration, Mmap)>,
 }
 
 impl Installed {
-    /// Where it runs.
+    /// The address that the code runs at.
     pub fn address(&self) -> *const u8 {
         self.address as *const u8
     }
 
-    /// How many bytes it has, rounded up.
+    /// The size of the code in bytes, rounded up.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -122,7 +122,8 @@ impl Drop for Installed {
         state.used -= self.size;
         let Some(dual) = &self.region.dual else { return };
         if state.handles == 0 || state.is_shared {
-            // No code comes any more: the region goes, with the last that is in it. Or another process runs it.
+            // Either no more code will be installed, and the region is unmapped with its last code; or another process may run
+            // it.
             return;
         }
         let place = self.address - dual.start();
@@ -132,8 +133,8 @@ impl Drop for Installed {
 }
 
 impl Free {
-    /// The end of the smallest run that is large enough: large ones stay whole as long as there are others. A run
-    /// stays where it is, whatever is cut from its end or put back there.
+    /// Takes the end of the smallest run that is large enough, so that large runs stay whole as long as possible. A run keeps
+    /// its start, whatever is taken from its end or given back there.
     fn take(&mut self, size: usize) -> Option<usize> {
         let &(room, place) = self.by_size.range((size, 0)..).next()?;
         match room - size {
@@ -143,7 +144,7 @@ impl Free {
         Some(place + room - size)
     }
 
-    /// What is between the runs, as places and sizes.
+    /// The gaps between the runs, as offsets and sizes.
     #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
     fn gaps(&self, end: usize) -> impl Iterator<Item = (usize, usize)> {
         let runs = self.by_offset.iter().map(|(place, size)| (*place, *size)).chain([(end, 0)]);
@@ -166,7 +167,7 @@ impl Free {
         }
     }
 
-    /// Makes the run at a place longer or shorter.
+    /// Changes the length of the run at an offset.
     fn resize(&mut self, place: usize, from: usize, to: usize) {
         self.by_offset.insert(place, to);
         self.by_size.remove(&(from, place));
@@ -185,12 +186,12 @@ impl Free {
 }
 
 impl CodeMemory {
-    /// Reserves room for `size` bytes of code. Pages that are never written cost nothing.
+    /// Reserves `size` bytes of address space for code. Pages that are never written cost nothing.
     pub fn new(machine: &'static Machine, size: usize) -> Result<CodeMemory, Unsupported> {
         CodeMemory::reserved(machine, size, DualMapping::new)
     }
 
-    /// As [`new`](Self::new), but out of the reach of this program's code, where that can be had.
+    /// As [`new`](Self::new), but out of the reach of this program's code, if the system allows it.
     pub fn far(machine: &'static Machine, size: usize) -> Result<CodeMemory, Unsupported> {
         CodeMemory::reserved(machine, size, DualMapping::far)
     }
@@ -209,12 +210,12 @@ impl CodeMemory {
 
     /// As [`new`](Self::new), but each function has pages of its own.
     pub fn by_page(machine: &'static Machine, size: usize) -> Result<CodeMemory, Unsupported> {
-        // Find out now rather than at the first function whether code may be run at all.
+        // Finds out now, rather than at the first function, whether the system allows executable memory at all.
         executable(1, |_, page| page.fill(machine.filler[0])).ok_or(Unsupported::Memory)?;
         Ok(CodeMemory::of(None, size, State::default()))
     }
 
-    /// A size as regions have it; the largest is what any may be.
+    /// A size rounded to the alignment, and limited to the largest possible one.
     fn rounded(size: usize) -> usize {
         (size.min(isize::MAX as usize + 1 - ALIGNMENT)).next_multiple_of(ALIGNMENT).max(ALIGNMENT)
     }
@@ -226,7 +227,7 @@ impl CodeMemory {
         CodeMemory { region }
     }
 
-    /// Copies code to where it can run.
+    /// Copies code to executable memory.
     pub fn install(&self, code: &Finished<'_>) -> Result<Installed, Error> {
         let Finished { bytes, addresses, described } = *code;
         self.install_with(described, bytes.len(), |at, room| {
@@ -238,7 +239,7 @@ impl CodeMemory {
         })
     }
 
-    /// Has so many bytes written where they can run; `fill` is told the address at which they will.
+    /// Installs `len` bytes of code; `fill` writes them, and is passed the address at which they will run.
     pub fn install_with(
         &self,
         described: Described<'_>,
@@ -261,7 +262,7 @@ impl CodeMemory {
         let place = state.free.take(size).ok_or(Error::OutOfCodeMemory)?;
         state.used += size;
         let address = dual.start() + place;
-        // Under the lock: who copies the region finds whole functions.
+        // Under the lock, so that a fork copies only whole functions.
         let room = dual.room(place, size, described.frame);
         let (code, behind) = room.split_at_mut(len);
         described.machine.fill_up(behind, len);
@@ -269,7 +270,7 @@ impl CodeMemory {
         Ok(Installed { region, address, size, _pages: None })
     }
 
-    /// What code in here can name by a distance.
+    /// The addresses that code in this memory can name by a distance.
     pub fn reach(&self) -> Reach {
         self.region.dual.as_ref().map_or_else(Reach::default, DualMapping::reach)
     }
@@ -279,12 +280,12 @@ impl CodeMemory {
         self.region.lock().used
     }
 
-    /// How many bytes there are.
+    /// The size of the region in bytes.
     pub fn size(&self) -> usize {
         self.region.size
     }
 
-    /// In how many pieces what is free is; one if nothing is in use.
+    /// How many free runs there are; one if no memory is in use.
     pub fn free_runs(&self) -> usize {
         self.region.lock().free.by_offset.len()
     }
@@ -296,11 +297,11 @@ impl Region {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps all others out, and copies what is there, if there is memory for that.
+    /// Locks the region, and copies the code in it if there is memory for that.
     #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
     pub(crate) fn before_fork(&self) -> AtFork<'_> {
         let (dual, state) = (self.dual.as_ref(), self.lock());
-        // Where no code comes any more, nothing is overwritten.
+        // If no more code is installed, none is overwritten.
         let copied = dual.filter(|_| state.handles > 0);
         let spare = copied.and_then(|dual| dual.copy(state.free.gaps(self.size)));
         AtFork { dual, state, spare }
@@ -315,7 +316,7 @@ impl Drop for Region {
 
 #[cfg_attr(not(unix), allow(dead_code, reason = "no process is copied there"))]
 impl AtFork<'_> {
-    /// Nothing changes for the parent, unless the child has no memory of its own.
+    /// The parent continues unaffected, unless the child has no memory of its own.
     pub(crate) fn in_parent(mut self) {
         self.state.is_shared |= self.dual.is_some() && self.spare.is_none();
     }
@@ -330,7 +331,7 @@ impl AtFork<'_> {
     }
 }
 
-/// Pages of their own with so many bytes of code.
+/// Executable pages of their own, with `len` bytes of code.
 fn executable(len: usize, fill: impl FnOnce(usize, &mut [u8])) -> Option<Mmap> {
     let mut pages = MmapMut::map_anon(len.max(1)).ok()?;
     let address = pages.as_ptr() as usize;
@@ -344,14 +345,14 @@ mod tests {
     use crate::machine::toy::{self, TOY};
     use azulejo_core::fuzzing::Random;
 
-    /// Code that says who it is.
+    /// Code that consists of a number.
     fn constant(value: u32) -> Vec<u8> {
         value.to_le_bytes().into()
     }
 
-    /// Who the code says it is.
+    /// The number that the code consists of.
     fn read(code: &Installed) -> u32 {
-        // SAFETY: what may be run may be read, and so long is all that is installed here.
+        // SAFETY: executable memory is readable, and all code that is installed here has at least four bytes.
         u32::from_le(unsafe { code.address().cast::<u32>().read() })
     }
 
@@ -371,7 +372,7 @@ mod tests {
             for free in [1, 2, 1] {
                 all.remove(free);
             }
-            // What was freed in three parts is one.
+            // Three adjacent parts that were freed form one run.
             let mut long = constant(7);
             long.resize(48, 0);
             let long = install(&memory, &long).expect("there is room again");
@@ -380,7 +381,7 @@ mod tests {
         }
     }
 
-    /// Functions of random size come and go; room is never lost, and what is there stays whole.
+    /// Functions of random size come and go; no memory is lost, and installed code stays intact.
     #[test]
     fn room_is_not_lost_over_time() {
         let memory = CodeMemory::new(&TOY, 1 << 18).expect("this system runs code");
@@ -403,7 +404,7 @@ mod tests {
                 assert_eq!(read(code), *value);
                 let used: usize = all.iter().map(|(_, code)| code.size()).sum();
                 assert_eq!(used, memory.used());
-                // Refused only if there is little room: what is free is not in crumbs.
+                // Code is refused only if little memory is left: the free memory is not fragmented.
                 assert!(refused == 0 || used > memory.size() / 2, "{used} bytes are in use");
             }
         }
@@ -419,7 +420,7 @@ mod tests {
         let [a, b, c] = [1, 2, 3].map(|value| install(&memory, &constant(value)).expect("there is room"));
         drop(memory);
         drop(a);
-        // Somebody may still put code there: what is free is ready for it.
+        // Another handle may still install code: the free memory is ready for it.
         assert_eq!((other.used(), read(&install(&other, &constant(4)).expect("there is room"))), (32, 4));
         drop(other);
         drop(b);

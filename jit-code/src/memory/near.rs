@@ -1,8 +1,8 @@
 //! Words that machine code can name by their distance.
 //!
-//! In: nothing. Out: [`Word`]s among this program's own data, which is as near to the region for code as the program is; each is
-//! zero and nobody else's until it is dropped. Holds: no two are in one line of the machine's caches, so a word that one thread
-//! writes all the time costs no other thread anything. When all are taken, one comes from the heap, which may be far away.
+//! In: nothing. Out: [`Word`]s in this program's own data, which is as near to the region for code as the program is; each is
+//! zero at first, and belongs to one owner until it is dropped. Holds: no two are in one cache line, so a word that one thread
+//! writes all the time does not slow down other threads. When all are taken, a word comes from the heap, which may be far away.
 
 use core::ops::Deref;
 use core::sync::atomic::AtomicU64;
@@ -15,12 +15,12 @@ const BITS: usize = u64::BITS as usize;
 #[repr(align(64))]
 struct Line(AtomicU64);
 
-// Pages of these that nobody uses cost nothing.
+// Pages of unused lines cost nothing.
 static LINES: [Line; WORDS] = [const { Line(AtomicU64::new(0)) }; WORDS];
-/// A bit for each: whether somebody has it.
+/// One bit for each line: whether it is taken.
 static TAKEN: [AtomicU64; WORDS / BITS] = [const { AtomicU64::new(0) }; WORDS / BITS];
 
-/// A word that stays where it is.
+/// A word at a fixed address.
 ///
 /// ```
 /// use azulejo_code::memory::near::Word;
@@ -39,7 +39,7 @@ enum Place {
 }
 
 impl Word {
-    /// One that nobody has.
+    /// A word that has no owner yet.
     #[allow(clippy::new_without_default, reason = "each one is another word")]
     pub fn new() -> Word {
         let near = TAKEN.iter().enumerate().find_map(|(group, taken)| {
@@ -50,7 +50,7 @@ impl Word {
         Word(near.map_or_else(|| Place::Far(Box::default()), Place::Near))
     }
 
-    /// Where it is.
+    /// The address of the word.
     pub fn address(&self) -> u64 {
         core::ptr::from_ref::<AtomicU64>(self).addr() as u64
     }

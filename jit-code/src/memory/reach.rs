@@ -1,12 +1,12 @@
-//! Which addresses code can name by a distance.
+//! The addresses that code can name by a distance.
 //!
-//! In: where a region of code is, and how far an instruction reaches. Out: [`Reach`], what is within that distance of all of it. It
-//! is known before there is any code, so that each call and address is emitted in the form that it keeps; the distances are filled in
-//! when code is put into its place.
+//! In: the addresses of a region for code, and how far an instruction reaches. Out: [`Reach`], the addresses within that
+//! distance of all of the region. It is known before there is any code, so each call and each address is emitted in its final
+//! form; the distances are filled in when the code is installed.
 
 use core::ops::Range;
 
-/// How far from each other the functions and statics of a program are taken to be. Regions near it are so near that they
+/// The assumed largest distance between two functions or statics of a program. Regions near the program are near enough to
 /// reach that far.
 const PROGRAM: u64 = 256 << 20;
 
@@ -25,14 +25,15 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// What is in reach from everywhere in a region of code, with instructions that reach so many bytes in each direction.
+    /// The addresses in reach from everywhere in a region of code, with instructions that reach `distance` bytes in each
+    /// direction.
     pub fn of(start: usize, size: usize, distance: u64) -> Reach {
         let (start, end) = (start as u64, start.saturating_add(size) as u64);
         Reach { addresses: end.saturating_sub(distance)..start.saturating_add(distance) }
     }
 
-    /// What this has of the addresses around the program's own code: all of them, or none. So it is the same for all regions
-    /// of code near the program, and what is emitted for it fits each of them.
+    /// The part of the reach around the program's own code: either all of that range or nothing. So it is the same for all
+    /// regions near the program, and code emitted for it fits each of them.
     pub fn around_program(&self) -> Reach {
         let anchor = Reach::of as *const () as u64;
         let addresses = anchor.saturating_sub(PROGRAM)..anchor.saturating_add(PROGRAM);
@@ -69,7 +70,7 @@ mod tests {
                 "what is in it is in reach"
             );
         }
-        // From there only half of it is in reach.
+        // From there, only half of the range is in reach.
         assert_eq!(
             Reach::of(program + (2 << 30) - (1 << 20), 1 << 10, FAR).around_program(),
             Reach::default()

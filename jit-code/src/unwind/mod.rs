@@ -1,13 +1,12 @@
-//! Unwind tables: how a panic, a backtrace or a debugger gets from a compiled frame to its caller.
+//! Unwind tables: how a panic, a backtrace or a debugger finds the caller of a compiled frame.
 //!
-//! In: the frames of functions ([`StackFrame`]), and how a machine unwinds ([`Unwinding`]). Out: sections in the format of `.eh_frame`, and their registration with the unwinder of
-//! the process. There are two kinds of section:
+//! In: the frames of functions ([`StackFrame`]), and how a machine unwinds ([`Unwinding`]). Out: sections in the format of
+//! `.eh_frame`, and their registration with the process's unwinder. There are two kinds of section:
 //!
-//! - [`of_function`] tells of one function what holds at each of its instructions. Debuggers want that.
-//! - [`of_region`] tells of all code that a region will ever have, at once.
+//! - [`of_function`] describes each instruction of one function, as debuggers need it.
+//! - [`of_region`] describes all code that a region will ever hold, at once.
 //!
-//! On Windows nothing is registered: the functions that `template!` writes for calls let no
-//! panic out there.
+//! On Windows nothing is registered: the native functions that `template!` writes for calls do not let panics out there.
 
 use crate::machine::{Machine, Unwinding};
 use azulejo_core::target::{Reg, RegSet};
@@ -25,48 +24,48 @@ mod region;
 #[cfg(target_os = "linux")]
 pub(crate) use region::{Frames, of_region};
 
-/// Code starts at multiples of this, so that many bytes belong to one function.
+/// The alignment of code: this many bytes belong to one function.
 pub(crate) const GRANULE: usize = 16;
 
-/// What a register or an address has in a frame.
+/// The size of a register or an address in a frame.
 const WORD: u32 = 8;
 
 /// A function's frame on the stack.
 pub trait StackFrame: fmt::Debug {
-    /// Which registers it saves, of those in [`Unwinding::saved`].
+    /// The registers of [`Unwinding::saved`] that the function saves.
     fn saved(&self) -> RegSet;
 
-    /// How far the stack pointer is below the end of the caller's frame, in the body of the function.
+    /// How many bytes the stack pointer is below the end of the caller's frame, in the body of the function.
     fn size(&self) -> u32;
 
-    /// Tells what each instruction changes that makes the frame, from the start of the code on.
+    /// Describes the instructions that make the frame, from the start of the code.
     fn prologue(&self, tell: &mut dyn FnMut(Step<'_>));
 
-    /// The same for those that take it back and return.
+    /// Describes the instructions that drop the frame and return.
     fn epilogue(&self, tell: &mut dyn FnMut(Step<'_>));
 }
 
-/// Some instructions, and what holds behind them.
+/// Some instructions, and the changes that hold behind them.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
-    /// How many bytes they have.
+    /// The length of the instructions in bytes.
     pub len: u32,
-    /// What is different then.
+    /// The changes.
     pub changes: &'a [Change],
 }
 
-/// What changes for who unwinds.
+/// A change of the unwind rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// The stack pointer is so far below the end of the caller's frame.
+    /// The stack pointer is this many bytes below the end of the caller's frame.
     Depth(u32),
-    /// A register's old value is so far below it.
+    /// A register's old value is saved this many bytes below the end of the caller's frame.
     Saved(Reg, u32),
     /// A register has its old value again.
     Restored(Reg),
-    /// The end of the caller's frame is found by the frame pointer, which points where the stack pointer does.
+    /// The end of the caller's frame is found by the frame pointer, which now equals the stack pointer.
     ByPointer,
-    /// It is found by the stack pointer again.
+    /// The end of the caller's frame is found by the stack pointer again.
     ByStack,
 }
 
@@ -76,7 +75,7 @@ struct Section {
 }
 
 impl Section {
-    /// A section whose one CIE says that the rules of all functions start with these.
+    /// A section whose single CIE holds the initial rules of all functions.
     fn new(machine: &Machine, rules: &[u8]) -> Section {
         let mut section = Section { bytes: Vec::with_capacity(640) };
         section.record(|bytes| {
@@ -91,7 +90,7 @@ impl Section {
         section
     }
 
-    /// The rules of the code at these addresses.
+    /// Adds the rules of the code at these addresses.
     fn rules(&mut self, start: usize, size: usize, rules: &[u8]) {
         let to_cie = self.bytes.len() as u32 + 4;
         self.record(|bytes| {
@@ -127,7 +126,7 @@ fn unsigned(bytes: &mut Vec<u8>, mut value: u32) {
     bytes.push(value as u8);
 }
 
-/// The rules of one function, for each of its instructions.
+/// The rules at each instruction of one function.
 pub fn of_function(code: &Described<'_>, address: usize) -> Box<[u8]> {
     let Described { machine, frame, leaves, end } = *code;
     let Unwinding { return_address, pushed_by_calls, ref dwarf, stack_pointer, .. } = machine.unwinding;
@@ -152,16 +151,16 @@ pub fn of_function(code: &Described<'_>, address: usize) -> Box<[u8]> {
     section.end()
 }
 
-/// What is to be known of code.
+/// Code as debuggers and unwinders see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Described<'a> {
-    /// What it is for.
+    /// The machine that it is for.
     pub machine: &'static Machine,
-    /// What the function has on the stack.
+    /// The function's frame on the stack.
     pub frame: &'a dyn StackFrame,
-    /// Where it takes that back and returns.
+    /// The offsets of its epilogues.
     pub leaves: &'a [u32],
-    /// Where its instructions end.
+    /// The end of its instructions.
     pub end: usize,
 }
 
@@ -169,7 +168,7 @@ pub struct Described<'a> {
 struct Rules<'a> {
     unwinding: &'a Unwinding,
     bytes: Vec<u8>,
-    /// Where in the code those that follow hold.
+    /// The offset in the code from which the next rules hold.
     at: u32,
     /// Whether the end of the caller's frame is found by the frame pointer.
     by_pointer: bool,
@@ -184,7 +183,7 @@ impl Rules<'_> {
     fn change(&mut self, change: Change) {
         let Unwinding { ref dwarf, stack_pointer, frame_pointer, .. } = *self.unwinding;
         match change {
-            // That is of no interest then.
+            // Found by the frame pointer, the end of the caller's frame does not depend on the depth.
             Change::Depth(_) if self.by_pointer => {}
             Change::Depth(bytes) => {
                 self.bytes.push(DEF_CFA_OFFSET);
@@ -219,7 +218,7 @@ impl Rules<'_> {
     }
 }
 
-/// A section that the process's unwinder knows, as long as this lives.
+/// A section that is registered with the process's unwinder as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Registration {
     #[cfg_attr(not(unix), expect(dead_code, reason = "nobody asks for it"))]
@@ -232,14 +231,15 @@ unsafe extern "C" {
     fn __deregister_frame(start: *const u8);
 }
 
-/// libgcc takes a section, and LLVM's libunwind one function's rules, the second record.
+/// libgcc takes a whole section, and LLVM's libunwind the rules of one function, the second record.
 #[cfg(unix)]
 const TAKES_SECTIONS: bool = cfg!(target_env = "gnu");
 
-/// Who changes what the unwinder knows.
+/// Held while registrations change.
 static CHANGING: Mutex<()> = Mutex::new(());
 
-/// Keeps others from changing what the unwinder knows: it has a lock of its own for that, which a child must not find taken.
+/// Keeps other threads from changing registrations: the unwinder takes a lock of its own for that, which a child must not find
+/// held.
 pub(crate) fn hold() -> MutexGuard<'static, ()> {
     CHANGING.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -249,7 +249,7 @@ impl Registration {
         let registration = Registration { section };
         let _held = hold();
         #[cfg(unix)]
-        // SAFETY: it is a section in the right format, which does not change or move until it is deregistered.
+        // SAFETY: this is a section in the right format, which does not change or move until it is deregistered.
         unsafe {
             __register_frame(registration.start());
         }
@@ -268,7 +268,7 @@ impl Drop for Registration {
     fn drop(&mut self) {
         let _held = hold();
         #[cfg(unix)]
-        // SAFETY: this is what was registered, and no code that it tells of runs any more.
+        // SAFETY: this section was registered, and the code that it describes does not run any more.
         unsafe {
             __deregister_frame(self.start());
         }
@@ -280,8 +280,8 @@ mod tests {
     use super::*;
     use crate::machine::toy;
 
-    /// Where a call pushes nothing, the caller's frame ends at the stack pointer when a function starts, and nothing is said of the
-    /// return address until it is saved.
+    /// If a call pushes nothing, the caller's frame ends at the stack pointer when a function starts, and there is no rule for
+    /// the return address until it is saved.
     #[test]
     fn rules_of_a_machine_whose_calls_push_nothing() {
         let mut code = toy::finished(&[0; 40]).described;

@@ -1,19 +1,19 @@
 //! Unwind rules for all code of a region at once.
 //!
-//! In: where the region is. Out: [`Frames`], a table beside the code with the frame of each function, and a section whose
-//! rules are expressions that look up the frame of a return address in it. The section is registered when the region is
-//! made; installing code writes a few numbers, and freeing it nothing. (Each registration of its own would take a lock of
-//! the whole process, and libgcc before version 13 looks through all of them at each removal.)
+//! In: the addresses of the region. Out: [`Frames`], a table beside the code with the frame of each function, and a section
+//! whose rules are expressions that look up the frame of a return address in the table. The section is registered when the
+//! region is made; installing code writes a few numbers, and freeing it writes nothing. (A registration for each function would
+//! take a process-wide lock, and libgcc before version 13 searches all registrations for each removal.)
 //!
-//! The rules hold where a function calls another, which is where the unwinder finds it when a panic passes or a callee
-//! looks at its callers; not within prologues and epilogues.
+//! The rules hold at calls, which is where the unwinder finds a function when a panic passes or a callee walks the stack; they
+//! do not hold within prologues and epilogues.
 
 use super::dwarf::*;
 use super::{GRANULE, Section, StackFrame, WORD, unsigned};
 use crate::machine::Machine;
 use memmap2::{MmapOptions, MmapRaw};
 
-// What expressions are made of.
+// The opcodes of expressions.
 const OP_ADDR: u8 = 0x03;
 const OP_DEREF: u8 = 0x06;
 const OP_DUP: u8 = 0x12;
@@ -30,11 +30,11 @@ const OP_LIT: u8 = 0x30;
 const OP_BREG: u8 = 0x70;
 const OP_DEREF_SIZE: u8 = 0x94;
 
-/// The frames of all code in a region, by where it is.
+/// The frames of all code in a region, by address.
 #[derive(Debug)]
 pub(crate) struct Frames {
     pub(crate) machine: &'static Machine,
-    /// For each granule of code [`entry`](Frames::entry) of its function.
+    /// For each granule of code, the [`entry`](Frames::entry) of its function.
     table: MmapRaw,
 }
 
@@ -46,8 +46,8 @@ impl Frames {
         Some(Frames { machine, table: table.into() })
     }
 
-    /// A frame as the rules of a region read it: which registers are saved, by their place in the order, and above that
-    /// the frame's size.
+    /// A frame as the region's rules read it: a bit for each saved register, by its index in the order of saving, and above
+    /// these the frame's size.
     fn entry(&self, frame: &dyn StackFrame) -> u32 {
         let saved = frame.saved();
         let order = self.machine.unwinding.saved.iter().enumerate();
@@ -55,13 +55,13 @@ impl Frames {
         frame.size() << 8 | mask
     }
 
-    /// Notes the frame of the code that is about to be put at `place` in the region.
+    /// Records the frame of the code that is about to be installed at offset `place` of the region.
     pub(crate) fn set(&self, place: usize, size: usize, frame: &dyn StackFrame) {
         debug_assert!((place + size).div_ceil(GRANULE) * size_of::<u32>() <= self.table.len());
         let entries = self.table.as_mut_ptr().cast::<u32>();
         let entry = self.entry(frame);
         for at in place / GRANULE..(place + size).div_ceil(GRANULE) {
-            // SAFETY: it lies in the table, and nobody reads the entries of code that does not run yet.
+            // SAFETY: the entry lies in the table, and no thread reads the entries of code that does not run yet.
             unsafe { entries.add(at).write(entry) };
         }
     }
@@ -74,7 +74,7 @@ pub(crate) fn of_region(code: usize, size: usize, frames: &Frames) -> Box<[u8]> 
     let mut section = Section::new(frames.machine, &[]);
     let mut rules = Vec::new();
     let look_up = look_up(code, frames);
-    // The caller's frame ends above the stack pointer by the size of this one.
+    // The caller's frame ends this frame's size above the stack pointer.
     let mut expression = vec![OP_BREG + dwarf(unwinding.stack_pointer), 0];
     expression.extend(&look_up);
     expression.extend([OP_LIT + 8, OP_SHR, OP_PLUS]);
@@ -96,7 +96,7 @@ pub(crate) fn of_region(code: usize, size: usize, frames: &Frames) -> Box<[u8]> 
     section.end()
 }
 
-/// Pushes the table's entry for the return address. The call itself stands before that.
+/// Pushes the table's entry for the return address, less one: a call may be the last instruction of its function.
 fn look_up(code: usize, frames: &Frames) -> Vec<u8> {
     const MINUS_ONE: u8 = 0x7f;
     let mut bytes = vec![OP_BREG + frames.machine.unwinding.return_address, MINUS_ONE, OP_ADDR];
@@ -107,10 +107,10 @@ fn look_up(code: usize, frames: &Frames) -> Vec<u8> {
     bytes
 }
 
-/// Finds what the register number `at` of the order was in the caller; the first that is saved is so far below the end of the
-/// caller's frame, which is on the stack.
+/// Computes the caller's value of the register with index `at` in the order of saving. The first saved register is `first`
+/// bytes below the end of the caller's frame, which is on the expression's stack.
 fn saved_value(at: u8, reg: u8, first: u8, look_up: &[u8]) -> Vec<u8> {
-    // end, entry, end: minus the distance of the first, and 8 bytes for each that was saved before this one
+    // end, entry, end: minus the distance of the first, and 8 bytes for each register saved before this one
     let mut load = vec![OP_SWAP, OP_LIT + first, OP_MINUS];
     for before in 0..at {
         load.extend([OP_OVER, OP_LIT + before, OP_SHR, OP_LIT + 1, OP_AND, OP_LIT + 3, OP_SHL, OP_MINUS]);

@@ -1,17 +1,18 @@
-//! Debuggers are told of compiled code by the interface that GDB looks for in a process, and LLDB too; where programs are
-//! ELF files.
+//! Compiled code for debuggers, by the interface that GDB and LLDB look for in a process; for systems whose programs are ELF
+//! files.
 //!
-//! In: an object file in memory for each function ([`super::elf`]). Out: [`Announced`], as long as which debuggers know
-//! the function: they show its name and find its caller from any of its instructions. A list of all object files
-//! hangs on a descriptor that debuggers know by its name; they stop at a function, also known by its name, that is called
-//! after each change. Both are of the process, and weak symbols, so that programs may have other compilers with the same.
+//! In: an object file in memory for each function ([`super::elf`]). Out: an [`Announced`] for it, as long as which debuggers
+//! know the function: they show its name and find its caller from any of its instructions. Debuggers find the list of all
+//! object files by the name of its descriptor. They set a breakpoint in a function that is called after each change of the
+//! list, which they find by its name, too. Both are weak symbols of the process, so that programs may contain other compilers
+//! with the same ones.
 
 use super::elf;
 use crate::unwind::{self, Described};
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A member of the list.
+/// An entry of the list.
 #[repr(C)]
 #[derive(Debug)]
 struct Entry {
@@ -21,7 +22,7 @@ struct Entry {
     size: u64,
 }
 
-/// What debuggers read.
+/// The descriptor that debuggers read.
 #[repr(C)]
 struct Descriptor {
     version: u32,
@@ -57,10 +58,10 @@ unsafe extern "C" {
     static mut __jit_debug_descriptor: Descriptor;
 }
 
-/// Who changes the list.
+/// Held while the list changes.
 static CHANGING: Mutex<()> = Mutex::new(());
 
-/// A function that debuggers know of.
+/// A function that has been announced to debuggers.
 #[derive(Debug)]
 pub struct Announced {
     /// Made by [`Box::into_raw`]: the list holds its address.
@@ -68,13 +69,13 @@ pub struct Announced {
     _file: Box<[u8]>,
 }
 
-// SAFETY: the entry is read and written under the lock only.
+// SAFETY: the entry is accessed only under the lock.
 unsafe impl Send for Announced {}
 // SAFETY: as above.
 unsafe impl Sync for Announced {}
 
 impl Announced {
-    /// Tells debuggers of the code that runs at `address`.
+    /// Announces the code that runs at `address` to debuggers.
     pub(crate) fn new(name: &str, code: &Described<'_>, address: *const u8) -> Option<Announced> {
         let rules = unwind::of_function(code, address.addr());
         let file = elf::object(code.machine.elf, name, address.addr(), code.end, &rules);
@@ -82,7 +83,7 @@ impl Announced {
             Entry { next: null_mut(), previous: null_mut(), file: file.as_ptr(), size: file.len() as u64 };
         let entry = Box::into_raw(Box::new(entry));
         change(ADDED, entry, |descriptor| {
-            // SAFETY: under the lock this and the first entry are nobody else's, and both are alive.
+            // SAFETY: the lock is held, so no other thread accesses this entry and the first one, and both are alive.
             unsafe {
                 (*entry).next = descriptor.first;
                 if let Some(first) = descriptor.first.as_mut() {
@@ -98,7 +99,7 @@ impl Announced {
 impl Drop for Announced {
     fn drop(&mut self) {
         change(REMOVED, self.entry, |descriptor| {
-            // SAFETY: under the lock this and its neighbours are nobody else's, and all are alive.
+            // SAFETY: the lock is held, so no other thread accesses this entry and its neighbours, and all are alive.
             unsafe {
                 let Entry { next, previous, .. } = *self.entry;
                 if let Some(next) = next.as_mut() {
@@ -110,12 +111,12 @@ impl Drop for Announced {
                 }
             }
         });
-        // SAFETY: it was made by `Box::into_raw`, and is no longer in the list.
+        // SAFETY: the entry was made by `Box::into_raw`, and is no longer in the list.
         drop(unsafe { Box::from_raw(self.entry) });
     }
 }
 
-/// Keeps others from changing the list.
+/// Keeps other threads from changing the list.
 pub(crate) fn hold() -> MutexGuard<'static, ()> {
     // Nothing in here panics halfway through a change.
     CHANGING.lock().unwrap_or_else(PoisonError::into_inner)
@@ -123,7 +124,8 @@ pub(crate) fn hold() -> MutexGuard<'static, ()> {
 
 fn change(action: u32, entry: *mut Entry, change: impl FnOnce(&mut Descriptor)) {
     let _lock = hold();
-    // SAFETY: the lock is held, and the debugger looks when the program stands still in the function that is called.
+    // SAFETY: the lock is held, and the debugger reads the list only while the program is stopped in the function that is
+    // called.
     unsafe {
         let descriptor = &raw mut __jit_debug_descriptor;
         let descriptor = &mut *descriptor;
@@ -149,7 +151,7 @@ mod tests {
         let mut all = Vec::new();
         while !next.is_null() {
             all.push(next);
-            // SAFETY: what is in the list is alive.
+            // SAFETY: all entries of the list are alive.
             next = unsafe { (*next).next };
         }
         all

@@ -1,9 +1,9 @@
 //! An object file in memory that describes one compiled function to a debugger.
 //!
-//! In: the function's name, where it runs, its unwind rules. Out: the bytes of an ELF file with one symbol and an
-//! `.eh_frame`; the code itself is not in it, only its address.
+//! In: the function's name, its address, its unwind rules. Out: the bytes of an ELF file with one symbol and an `.eh_frame`;
+//! the file contains the code's address instead of the code.
 
-/// What sections are, by their numbers; the first one is always empty.
+/// The numbers of the sections; section zero is always empty.
 const TEXT: usize = 1;
 const EH_FRAME: usize = 2;
 const SYMBOLS: usize = 3;
@@ -37,7 +37,7 @@ struct Section {
     entry: u64,
 }
 
-/// The names of sections, and where each starts in them.
+/// The string table of section names, in which each is found by its offset.
 const SECTION_NAMES: &[u8] = b"\0.text\0.eh_frame\0.symtab\0.strtab\0.shstrtab\0";
 
 fn section_name(name: &str) -> usize {
@@ -45,7 +45,7 @@ fn section_name(name: &str) -> usize {
     at.expect("it is one of these")
 }
 
-/// The file for a function on a machine with this number.
+/// The file for a function on the machine with this ELF number.
 pub(crate) fn object(machine: u16, name: &str, address: usize, size: usize, eh_frame: &[u8]) -> Box<[u8]> {
     let mut file = vec![0; HEADER_LEN];
     let mut append = |bytes: &[u8]| {
@@ -81,7 +81,7 @@ pub(crate) fn object(machine: u16, name: &str, address: usize, size: usize, eh_f
     sections[EH_FRAME] = Section { flags: ALLOCATED, ..data(".eh_frame", PROGBITS, rules) };
     sections[SYMBOLS] = Section {
         link: STRINGS as u32,
-        // How many symbols are local.
+        // The number of local symbols.
         info: 1,
         entry: SYMBOL_LEN as u64,
         ..data(".symtab", SYMTAB, symbols)
@@ -92,7 +92,7 @@ pub(crate) fn object(machine: u16, name: &str, address: usize, size: usize, eh_f
     let table = file.len();
     sections.iter().for_each(|section| section.write(&mut file));
     file[..HEADER_LEN].copy_from_slice(&header(machine, table));
-    // The rules are where they are in the finished file.
+    // The header's address of the rules is that in the finished file.
     let mut file = file.into_boxed_slice();
     let at = table + EH_FRAME * SECTION_LEN + 16;
     let address = file[rules.0..].as_ptr().addr() as u64;
@@ -105,7 +105,7 @@ fn symbols(size: usize) -> [u8; 2 * SYMBOL_LEN] {
     const GLOBAL_FUNCTION: u8 = 1 << 4 | 2;
     let mut symbols = [0; 2 * SYMBOL_LEN];
     let symbol = &mut symbols[SYMBOL_LEN..];
-    symbol[0..4].copy_from_slice(&1u32.to_le_bytes()); // its name's place
+    symbol[0..4].copy_from_slice(&1u32.to_le_bytes()); // the offset of its name
     symbol[4] = GLOBAL_FUNCTION;
     symbol[6..8].copy_from_slice(&(TEXT as u16).to_le_bytes());
     symbol[16..24].copy_from_slice(&(size as u64).to_le_bytes());
@@ -115,7 +115,7 @@ fn symbols(size: usize) -> [u8; 2 * SYMBOL_LEN] {
 fn header(machine: u16, table: usize) -> [u8; HEADER_LEN] {
     const RELOCATABLE: u16 = 1;
     let mut header = [0; HEADER_LEN];
-    // 64 bits, little end first, version 1.
+    // 64 bits, little-endian, version 1.
     header[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
     let mut half = |at: usize, value: u16| header[at..at + 2].copy_from_slice(&value.to_le_bytes());
     half(16, RELOCATABLE);

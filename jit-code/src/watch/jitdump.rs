@@ -1,9 +1,9 @@
-//! Profilers are told of compiled code, and of the bytecode behind each instruction, by a file that `perf inject --jit` reads.
+//! Compiled code for profilers, with the bytecode of each instruction, by a file that `perf inject --jit` reads.
 //!
-//! In: each function's code, where it runs, and which bytecode each piece is from. Out: records in `jit-PID.dump`, and beside it
-//! a text file for each function with a line for each bytecode, which `perf annotate` shows as its source: the line's number is
-//! the bytecode's index and one. `perf record` learns of the dump because a page of it is mapped executable as long as the
-//! process runs. What cannot be written is not: a program does not fail for its profile.
+//! In: each function's code, its address, and the bytecode of each piece. Out: records in `jit-PID.dump`, and beside it a text
+//! file for each function with a line for each bytecode, which `perf annotate` shows as its source: the line's number is the
+//! bytecode's index plus one. `perf record` learns of the dump because a page of it is mapped executable as long as the process
+//! runs. Write errors are ignored: a program must not fail because of its profile.
 
 use crate::Machine;
 use memmap2::{Mmap, MmapOptions};
@@ -23,7 +23,7 @@ const DEBUG_INFO: u32 = 2;
 pub struct Dump {
     directory: PathBuf,
     written: Mutex<Written>,
-    /// By this `perf record` finds the file.
+    /// The mapping by which `perf record` finds the file.
     _mark: Mmap,
 }
 
@@ -33,24 +33,24 @@ struct Written {
     functions: u64,
 }
 
-/// A function as dumps describe it.
+/// A function as the dump describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Function<'a> {
-    /// What it is called.
+    /// The function's name.
     pub name: &'a str,
-    /// Its bytecode, a line each.
+    /// The function's bytecode, one instruction a line.
     pub source: &'a str,
-    /// Where each piece of code starts and which bytecode it is from, in order.
+    /// The offset of each piece of code and its bytecode, in order.
     pub map: &'a [(u32, u32)],
     /// The code.
     pub code: &'a [u8],
-    /// Where it runs.
+    /// The address that the code runs at.
     pub address: usize,
 }
 
 impl Dump {
-    /// The dump of this process in a directory, which is made if it is not there; `None` if that cannot be. It is open until the
-    /// process ends.
+    /// The dump of this process in a directory, which is created if it does not exist; `None` if that fails. The file stays
+    /// open until the process ends.
     pub fn of(machine: &Machine, directory: &Path) -> Option<&'static Dump> {
         static ALL: Mutex<Vec<&'static Dump>> = Mutex::new(Vec::new());
         fs::create_dir_all(directory).ok()?;
@@ -74,7 +74,7 @@ impl Dump {
         header.extend(now()?.to_ne_bytes());
         header.extend(0u64.to_ne_bytes());
         file.write_all(&header).ok()?;
-        // SAFETY: nobody reads what is mapped.
+        // SAFETY: the mapping is never accessed.
         let mark = unsafe { MmapOptions::new().len(HEADER_BYTES as usize).map_exec(&file) }.ok()?;
         Some(Dump { directory, written: Mutex::new(Written { file, functions: 0 }), _mark: mark })
     }
@@ -92,7 +92,7 @@ impl Dump {
     }
 }
 
-/// The lines of a function and then its code, as perf wants them.
+/// A function's line record and then its code record, in perf's format.
 fn records(function: &Function<'_>, number: u64, source: &str) -> Option<Vec<u8>> {
     let Function { name, map, code, address, .. } = *function;
     let time = now()?;
@@ -133,10 +133,10 @@ fn string(to: &mut Vec<u8>, text: &str) {
     to.push(0);
 }
 
-/// Nanoseconds on the clock by which records are sorted among samples.
+/// The time in nanoseconds, on the clock by which perf sorts records among samples.
 fn now() -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the system fills it in.
+    // SAFETY: the system only writes the time.
     let result = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     (result == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }

@@ -1,4 +1,4 @@
-//! Who is told of each function that is compiled: debuggers, profilers, or nobody.
+//! The tools that are told of each compiled function: debuggers and profilers.
 
 #[cfg(all(unix, not(target_vendor = "apple")))]
 pub mod debugger;
@@ -14,7 +14,7 @@ pub use debugger::Announced;
 #[cfg(target_os = "linux")]
 pub use jitdump::Dump;
 
-/// Debuggers are told nothing here.
+/// Does not exist on this system: debuggers are told nothing.
 #[cfg(not(all(unix, not(target_vendor = "apple"))))]
 #[derive(Debug)]
 pub enum Announced {}
@@ -26,20 +26,20 @@ impl Announced {
     }
 }
 
-/// There are no dumps here.
+/// Does not exist on this system.
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug)]
 pub enum Dump {}
 
 #[cfg(not(target_os = "linux"))]
 impl Dump {
-    /// There is none.
+    /// There are no dumps on this system.
     pub fn of(_: &crate::Machine, _: &std::path::Path) -> Option<&'static Dump> {
         None
     }
 }
 
-/// Who is told of compiled functions.
+/// The tools that are told of compiled functions.
 ///
 /// ```
 /// use azulejo_code::Watchers;
@@ -48,38 +48,38 @@ impl Dump {
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watchers {
-    /// GDB and LLDB, by their interface for compilers in the process.
+    /// GDB and LLDB, by their interface for JIT compilers.
     pub debugger: bool,
-    /// `perf`, by the file of names that it reads.
+    /// `perf`, by its file of names.
     pub perf_map: bool,
-    /// `perf inject`, by a dump of everything.
+    /// `perf inject`, by a dump of all code.
     pub dump: Option<&'static Dump>,
 }
 
-/// What is told of a function.
+/// The description of a function for watchers.
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'a> {
-    /// What it is called.
+    /// The function's name.
     pub name: &'a str,
-    /// Its bytecode, a line each.
+    /// The function's bytecode, one instruction a line.
     pub source: &'a str,
-    /// What is to be known of its code.
+    /// The description of its code for debuggers and unwinders.
     pub described: Described<'a>,
-    /// Where it runs.
+    /// The address that the code runs at.
     pub address: *const u8,
-    /// Where each piece starts and which bytecode it is from.
+    /// The offset of each piece of code and its bytecode.
     pub map: &'a [(u32, u32)],
     /// The code.
     pub code: &'a [u8],
 }
 
 impl Watchers {
-    /// Whether anybody is told anything.
+    /// Whether there are any watchers.
     pub fn any(&self) -> bool {
         self.debugger || self.perf_map || self.dump.is_some()
     }
 
-    /// Tells of code that runs at `address`. The debugger forgets it when the result is dropped.
+    /// Tells all watchers of code that runs at `address`. Debuggers forget it when the result is dropped.
     pub fn tell(&self, told: &Told<'_>) -> Option<Announced> {
         let Told { name, described, address, .. } = told;
         if self.perf_map {
