@@ -12,7 +12,7 @@ const SYSV_SCRATCH: RegSet = RegSet::of(&[
 const WIN_SCRATCH: RegSet =
     RegSet::of(&[RAX, RCX, RDX, R8, R9, R10, R11, XMM0, XMM1, XMM2, XMM3, XMM4, XMM5]);
 
-/// System V: integers and floats are counted apart.
+/// System V: integers and floats are counted separately.
 pub static SYSV64: Abi = Abi {
     int_args: &[RDI, RSI, RDX, RCX, R8, R9],
     float_args: &[XMM0, XMM1, XMM2, XMM3, XMM4, XMM5, XMM6, XMM7],
@@ -34,9 +34,9 @@ pub static WIN64: Abi = Abi {
     caller_saved: WIN_SCRATCH,
 };
 
-/// One function of bytecode calls another: the context goes before the arguments, the callee's call cell is in `rsi`, and the
-/// number of arguments in `rax`. `rdx` says whether there is a result. The code that is called may use `r11` before it has
-/// made its frame.
+/// Calls between functions of bytecode: the context goes before the arguments, the callee's call cell is in `rsi`, and the
+/// number of arguments in `rax`. Afterwards `rdx` says whether there is a result. The callee may use `r11` before it has made
+/// its frame.
 pub static BYTECODE: Abi = Abi {
     int_args: &[RDI, RDX, RCX, R8, R9, R10],
     float_args: &[],
@@ -47,10 +47,10 @@ pub static BYTECODE: Abi = Abi {
     caller_saved: SYSV_SCRATCH,
 };
 
-/// How many arguments it passes in registers; the context is another one.
+/// How many arguments [`BYTECODE`] passes in registers, without the context.
 pub(crate) const REGISTER_ARGUMENTS: usize = BYTECODE.int_args.len() - 1;
 
-/// The convention's data on this system.
+/// The data of a convention on this system.
 pub fn of(convention: Convention) -> &'static Abi {
     match resolve(convention) {
         Convention::Win64 => &WIN64,

@@ -1,7 +1,7 @@
 //! Code that comes from no tile list.
 //!
-//! In: a frame, and what is emitted by hand. Out: linked code. This is what stands around stencils, and adapters; everything
-//! else is made of tiles.
+//! In: a frame, and code that is emitted by hand. Out: linked code, namely the code around stencils, and adapters. All other
+//! code is made of tiles.
 
 use crate::emit::{Cond, Emitter, Options};
 use crate::encode::{Alu, Immediate, Mem, Shift};
@@ -16,7 +16,7 @@ use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
 use dynasmrt::dynasm;
 
-/// The code around stencils that use these registers and so much of the stack.
+/// The code around stencils that use these registers and `room` bytes of the stack.
 pub(crate) fn baseline_frame(
     saved: RegSet,
     room: u32,
@@ -54,13 +54,13 @@ pub(crate) fn baseline_frame(
     BaselineFrame { frame, room, saved, prologue, make_at, unit_at, epilogue, left, leaves }
 }
 
-/// Puts a status and a value the way round that calls between functions of bytecode have them.
+/// Swaps status and value, which calls between functions of bytecode have in the other order.
 pub(crate) fn turn(cx: &mut Emitter) {
     dynasm!(cx; .arch x64; xchg rax, rdx);
 }
 
-/// Has it noted if baseline code fails that runs in its own frame, that of the function with the call cell there. Otherwise
-/// who entered it is told.
+/// Notes a failure of baseline code that runs in its own frame, which has the function's call cell at `cell`. Otherwise the
+/// caller gets the status.
 fn note_failure(cx: &mut Emitter, cell: Mem) {
     let [rdx, rsi, r11] = [regs::RDX, regs::RSI, regs::R11].map(Reg::number);
     cx.alu(Alu::Test, Type::I32, rdx, rdx);
@@ -74,8 +74,9 @@ fn note_failure(cx: &mut Emitter, cell: Mem) {
     cx.land(is_not_own);
 }
 
-/// Baseline code is left before its end, by an exit or by a function that takes its place. If it runs in its own frame,
-/// that of the function with the call cell there, someone goes on in its place; otherwise who entered it does.
+/// Emits the exit before the function's end, for an exit or a tail call. If the code runs in its own frame, which has the
+/// function's call cell at `cell`, the host resumes it, or the pending tail call's function is entered; otherwise the status is
+/// returned to the caller.
 fn resume(cx: &mut Emitter, cell: i64) {
     let [rax, rcx, rdx, rsp] = [regs::RAX, regs::RCX, regs::RDX, regs::RSP].map(Reg::number);
     let [rsi, rdi, r8, r11] = [regs::RSI, regs::RDI, regs::R8, regs::R11].map(Reg::number);

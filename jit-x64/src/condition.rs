@@ -1,6 +1,6 @@
-//! Conditions: what the CPU's flags can say of a comparison.
+//! Conditions on the CPU's flags after a comparison.
 
-/// A condition of the CPU's flags. The number of the plain ones is the machine's.
+/// A condition on the CPU's flags. A plain condition has the number that instructions encode.
 ///
 /// ```
 /// # mod azulejo { pub use azulejo_x64 as x64; }
@@ -27,14 +27,14 @@ pub enum Cond {
     Ge = 13,
     Le = 14,
     G = 15,
-    /// Floats are equal: zero, and not unordered.
+    /// Floats are equal, and not unordered.
     OrderedE = 16,
     /// Floats differ or are unordered.
     UnorderedNe = 17,
 }
 
 impl Cond {
-    /// Those of one flag of the CPU or of several, by number.
+    /// The plain conditions, which one instruction can test, by number.
     pub(crate) const PLAIN: [Cond; 16] = [
         Cond::O,
         Cond::No,
@@ -54,7 +54,7 @@ impl Cond {
         Cond::G,
     ];
 
-    /// Holds where this one does not.
+    /// The condition that holds whenever this one does not.
     ///
     /// ```
     /// # mod azulejo { pub use azulejo_x64 as x64; }
@@ -69,7 +69,7 @@ impl Cond {
         }
     }
 
-    /// Holds of two numbers where this one holds of them the other way round.
+    /// The condition that holds of two integers in the other order whenever this one holds of them.
     pub(crate) fn swapped(self) -> Cond {
         match self {
             Cond::B => Cond::A,

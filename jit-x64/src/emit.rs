@@ -1,10 +1,10 @@
-//! The emitter of x86-64: what tiles write their instructions into.
+//! The emitter of x86-64, which tiles write their instructions into.
 //!
-//! In: an instruction and where its operands are. Out: its bytes, in the [`Buffer`] of the function that is emitted; distances that
-//! are not known yet are filled in when it is linked. The crate `azulejo-code` has the order of things: blocks, moves, tiles.
+//! In: an instruction and the places of its operands. Out: its bytes, in the [`Buffer`] of the function that is emitted;
+//! linking fills in distances that are not known yet. The crate `azulejo-code` decides the order of blocks, moves and tiles.
 //!
-//! The stack of compiled code is as [`mod@crate::frame`] says: `rsp` does not move between prologue and epilogue but for a
-//! push and pop that move one slot to another.
+//! The stack of compiled code is as [`mod@crate::frame`] describes: `rsp` does not move between prologue and epilogue, except
+//! for a push and pop that copy one slot to another.
 
 use crate::bare;
 pub use crate::condition::Cond;
@@ -45,7 +45,7 @@ pub type Tile<'a> = emit::Tile<'a, Emitter>;
 /// ```
 pub type Set = emit::Set<Emitter>;
 
-/// A function's machine code, before it is anywhere.
+/// A function's machine code, before it is installed.
 pub type Code = emit::Code<Emitter>;
 
 /// Memory kept between functions.
@@ -56,15 +56,15 @@ pub type Scratch = emit::Scratch<Emitter>;
 pub struct Emitter {
     buffer: Buffer<Emitter>,
     condition: Option<Cond>,
-    /// Ways out that are emitted behind all blocks.
+    /// Failure exits, which are emitted behind all blocks.
     pub(crate) failures: Vec<Failure>,
-    /// Where cold code goes to end in one of these ways.
+    /// The shared endings that cold code jumps to.
     pub(crate) endings: Vec<(Ending, Block)>,
-    /// Whether the function is called by others of bytecode, by their own convention.
+    /// Whether other functions of bytecode call the function, by their own convention.
     pub(crate) is_call_entry: bool,
-    /// The address of what a function shares with those it calls, if others call it.
+    /// The address of the function's host, if other functions call it.
     pub(crate) host: u64,
-    /// The address of its own call cell, if others call it and its failures are noted.
+    /// The address of its own call cell, if other functions call it and its failures are noted.
     pub(crate) noted: Option<u64>,
 }
 
@@ -82,8 +82,8 @@ impl DerefMut for Emitter {
     }
 }
 
-/// What all compiled code is called as: context, frame, and the unit or, for baseline code, where to go on. A panic in what
-/// it calls may pass.
+/// The type of all compiled code: it takes context, frame, and the unit or, for baseline code, the address to start at. A panic
+/// of a callee may unwind through it.
 type Entry = unsafe extern "sysv64-unwind" fn(*mut (), *mut u64, *const ()) -> RawStatus;
 
 impl Backend for Emitter {
@@ -120,7 +120,7 @@ impl Backend for Emitter {
     fn finish(&mut self, may_fault: bool) {
         leave_behind_blocks(self);
         if may_fault && self.lands.is_none() && !self.is_stencil() {
-            // A function that does not return does where it faults.
+            // A function that never returns needs an epilogue for its faults.
             leave_failed(self);
         }
     }
@@ -152,9 +152,9 @@ impl Backend for Emitter {
     }
 
     unsafe fn enter(code: *const u8, context: *mut (), frame: *mut u64, third: *const ()) -> RawStatus {
-        // SAFETY: this is a function of this type.
+        // SAFETY: the caller guarantees that this is a function of this type.
         let entry: Entry = unsafe { core::mem::transmute(code) };
-        // SAFETY: the caller promises what the code relies on.
+        // SAFETY: the caller guarantees what the code relies on.
         unsafe { entry(context, frame, third) }
     }
 }
@@ -169,7 +169,7 @@ impl Place for Rm {
     }
 }
 
-/// So far above `rsp`.
+/// The stack, this many bytes above `rsp`.
 pub(crate) fn stack_mem(offset: u32) -> Mem {
     Mem::at(regs::RSP.number(), offset as i64)
 }
@@ -181,13 +181,13 @@ impl Emitter {
         emit::by_hand(&Options::default(), Frame::new(RegSet::EMPTY, 0, false, false))
     }
 
-    /// What was emitted since the last call.
+    /// The code that was emitted since the last call.
     #[cfg(test)]
     pub(crate) fn take(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.buffer.bytes)
     }
 
-    /// A constant in a float register.
+    /// Loads a constant into a float register.
     pub fn float_constant(&mut self, ty: Type, dst: u8, bits: u64) {
         match bits {
             0 => self.sse_bits(Bits::Xor, dst, dst),
@@ -198,12 +198,12 @@ impl Emitter {
         }
     }
 
-    /// A constant behind the code, 16 bytes that are aligned, as an operand. Only for instructions that end with it.
+    /// A constant behind the code, 16 aligned bytes, as an operand. Only for instructions that end with it.
     pub fn constant(&mut self, bits: u128) -> Rm {
         Rm::Constant(self.pool.entry(bits))
     }
 
-    /// Leaves a stencil by this exit.
+    /// Leaves a stencil through this exit.
     pub(crate) fn jump_out(&mut self, exit: u32) {
         opcode!(jmp DWORD 0).write_plain(self);
         field(self, Goal::Exit(exit));
@@ -211,12 +211,12 @@ impl Emitter {
 
     // Control flow.
 
-    /// The tile's result is a flag: this condition.
+    /// Makes this condition the result of the tile, which is a flag.
     pub fn flag(&mut self, condition: Cond) {
         self.condition = Some(condition);
     }
 
-    /// The condition that the tile before made.
+    /// The condition that is the result of the previous tile.
     pub fn condition(&mut self) -> Cond {
         self.condition.take().expect("a flag is made right before it is used")
     }
@@ -226,7 +226,7 @@ impl Emitter {
         jump_to(self, self.ways[0]);
     }
 
-    /// Ends the block by the condition that the tile before made: the first successor if it holds.
+    /// Ends the block with a branch on the previous tile's condition; the first successor is taken if it holds.
     pub fn branch(&mut self) {
         let condition = self.condition();
         let (so, not) = (self.ways[0], self.ways[1]);
@@ -240,8 +240,8 @@ impl Emitter {
         }
     }
 
-    /// Ends the block with a table of its successors, the last of which is for all values that have no entry.
-    /// The value is unsigned; `table` and `address` are scratch registers.
+    /// Ends the block with a jump table of its successors, the last of which is the default. The value is unsigned; `table` and
+    /// `address` are scratch registers.
     #[allow(clippy::useless_conversion, reason = "dynasm converts the numbers of registers")]
     pub fn switch(&mut self, value: u8, table: u8, address: u8) {
         let ways = core::mem::take(&mut self.ways);
@@ -251,7 +251,7 @@ impl Emitter {
         } else {
             self.alu(Alu::Cmp, Type::I64, value, Immediate(cases.len() as i64));
             jump_if(self, Cond::Ae, *last, Block::NONE);
-            // The distance to the table is known when it is placed.
+            // The distance to the table is filled in once its place is known.
             dynasm!(self; .arch x64; lea Rq(table), [rip + 0]);
             let distance = self.bytes.len() - 4;
             self.movsx(Type::I32, Type::I64, address, Mem::element(table, value, 4, 0));
@@ -261,7 +261,7 @@ impl Emitter {
             let to_table = (start - distance - 4) as i32;
             self.bytes[distance..distance + 4].copy_from_slice(&to_table.to_le_bytes());
             for (entry, &case) in cases.iter().enumerate() {
-                // The distance counts from behind the four bytes; an entry counts from the table's start.
+                // A distance counts from behind its four bytes, but an entry counts from the table's start.
                 self.fixup(Goal::Block(case), Jump::Field);
                 let correction = (entry as i32 + 1) * 4;
                 self.bytes(&correction.to_le_bytes());
@@ -270,7 +270,7 @@ impl Emitter {
         self.ways = ways;
     }
 
-    /// One byte in a register: whether the condition holds. What is above it is as it was.
+    /// Sets the low byte of a register to whether the condition holds. The bits above it are undefined.
     pub fn set_if(&mut self, condition: Cond, dst: u8, scratch: u8) {
         match condition {
             Cond::OrderedE => {
@@ -328,14 +328,15 @@ impl Emitter {
         }
     }
 
-    /// A short jump within a tile, always (`None`) or on a plain condition; give the result to [`Emitter::land`].
+    /// A short jump within a tile, unconditional (`None`) or on a plain condition; pass the result to [`Emitter::land`].
     pub fn skip(&mut self, condition: impl Into<Option<Cond>>) -> usize {
         short_jump(condition.into()).write_plain(self);
         self.byte(0);
         self.bytes.len()
     }
 
-    /// A short jump within a tile, always (`None`) or on a plain condition, back to where it was [here](Buffer::here).
+    /// A short jump within a tile, unconditional (`None`) or on a plain condition, back to an offset that was
+    /// [here](Buffer::here).
     pub fn skip_back(&mut self, condition: impl Into<Option<Cond>>, to: usize) {
         let distance = to as i64 - (self.bytes.len() as i64 + 2);
         let distance = i8::try_from(distance).expect("a tile is shorter than 128 bytes");
@@ -343,11 +344,11 @@ impl Emitter {
         self.byte(distance as u8);
     }
 
-    /// A short jump within a tile lands here.
+    /// Makes a short jump within a tile land here.
     pub fn land(&mut self, from: usize) {
         debug_assert!(self.keeps_length_since(from), "a jump that may shrink is jumped over");
         let distance = self.bytes.len() - from;
-        // The byte has a sign: a distance that is too long for it would lead back.
+        // The byte is signed: a distance that is too long for it would lead back.
         self.bytes[from - 1] = i8::try_from(distance).expect("a tile is shorter than 128 bytes") as u8;
     }
 }
@@ -360,7 +361,8 @@ fn jump_to(cx: &mut Emitter, to: Block) {
     distance(cx, to, Jump::Jump);
 }
 
-/// `otherwise` is where control goes if not, directly behind or by a jump that follows.
+/// Jumps to `to` if the condition holds. `otherwise` is where control goes if not: the next block, or the target of a jump that
+/// follows.
 fn jump_if(cx: &mut Emitter, condition: Cond, to: Block, otherwise: Block) {
     match condition {
         Cond::OrderedE => {
@@ -421,7 +423,7 @@ impl<'a> Extend<&'a u8> for Emitter {
 mod tests {
     use super::*;
 
-    /// The distance of a short jump over so many bytes.
+    /// The distance of a short jump over `len` bytes.
     fn skipped(len: usize) -> u8 {
         let mut emitter = Emitter::bare();
         let from = emitter.skip(None);

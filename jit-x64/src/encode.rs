@@ -1,10 +1,9 @@
-//! Instructions over operand forms: one function a family, for every width and every form of operand.
+//! Instructions over operand forms: one method for each family, for every width and every form of operand.
 //!
-//! In: what to do, on which width, with which registers and memory. Out: bytes, in the shortest form there is.
+//! In: an operation, a width, registers and memory operands. Out: bytes, in the shortest encoding.
 //!
-//! dynasm assembles each instruction once, when this crate is built ([`opcode`]); what is left to do here is to put operands in,
-//! whose form is data. So an instruction is written once for all of its forms, and nothing is paid for the assembler when code
-//! is made.
+//! dynasm assembles each instruction once, when this crate is built ([`opcode`]); the code here only puts in the operands,
+//! whose form is data. So an instruction is written once for all of its forms, and no assembler runs when code is made.
 
 use crate::emit::{Cond, Emitter};
 use crate::jump::Jump;
@@ -22,7 +21,7 @@ mod shown;
 mod tests;
 mod words;
 
-/// A place in memory.
+/// A memory operand.
 ///
 /// ```
 /// # mod azulejo { pub use azulejo_x64 as x64; }
@@ -35,14 +34,14 @@ mod words;
 pub struct Mem {
     /// The register with the address.
     pub base: u8,
-    /// A register to add, and the logarithm of what it is multiplied with.
+    /// A register to add, and the logarithm of its scale.
     pub index: Option<(u8, u8)>,
-    /// What to add.
+    /// The offset.
     pub disp: i32,
 }
 
 impl Mem {
-    /// Where a register points, plus an offset.
+    /// A register plus an offset.
     ///
     /// ```
     /// # mod azulejo { pub use azulejo_x64 as x64; }
@@ -81,11 +80,11 @@ impl Mem {
 pub enum Rm {
     /// A register.
     Reg(u8),
-    /// In memory.
+    /// Memory.
     Mem(Mem),
-    /// This entry behind the code. Only for instructions that end with it.
+    /// This entry of the pool behind the code. Only for instructions that end with this operand.
     Constant(u32),
-    /// Outside of the code, at an address that is in reach. Only for instructions that end with it.
+    /// This address outside of the code, which must be in reach. Only for instructions that end with this operand.
     Address(u64),
 }
 
@@ -121,7 +120,7 @@ pub struct Immediate(pub i64);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operand {
-    /// In a register or in memory.
+    /// A register or memory.
     Place(Rm),
     /// A constant.
     Immediate(i64),
@@ -139,7 +138,7 @@ impl From<Immediate> for Operand {
     }
 }
 
-/// The register that says how far shifts go.
+/// The register of shift counts.
 ///
 /// ```
 /// # mod azulejo { pub use azulejo_x64 as x64; }
@@ -175,14 +174,14 @@ impl Emitter {
         }
     }
 
-    /// A register to a register, all 64 bits; nothing if they are the same.
+    /// Copies a register, all 64 bits; emits nothing if the two are the same.
     pub fn mov(&mut self, dst: u8, src: u8) {
         if dst != src {
             opcode!(mov rcx, [rax]).write(self, dst, src.into());
         }
     }
 
-    /// A constant to a register, without touching the flags.
+    /// Loads a constant, without changing the flags.
     pub fn mov_imm(&mut self, dst: u8, bits: u64) {
         if bits <= u32::MAX as u64 {
             opcode!(mov eax, DWORD 1).write_short(self, dst);
@@ -198,7 +197,7 @@ impl Emitter {
         }
     }
 
-    /// Loads an integer, with zeros above a narrow one, or a float.
+    /// Loads an integer, zero-extended if it is narrow, or a float.
     pub fn load(&mut self, ty: Type, dst: u8, from: impl Into<Rm>) {
         let opcode = match ty {
             Type::I8 | Type::Flag => opcode!(movzx ecx, BYTE [rax]).byte_rm(),
@@ -209,7 +208,7 @@ impl Emitter {
         opcode.write(self, dst, from.into());
     }
 
-    /// Stores an integer or a float from a register, or a constant; of 64 bits, one that is a sign-extended 32-bit one.
+    /// Stores an integer or a float from a register, or a constant; a 64-bit one must be a sign-extended 32-bit number.
     pub fn store(&mut self, ty: Type, mem: Mem, src: impl Into<Operand>) {
         match src.into() {
             Operand::Immediate(imm) => {
@@ -224,17 +223,17 @@ impl Emitter {
         }
     }
 
-    /// Reads and writes memory at once for all threads.
+    /// Reads and writes memory atomically.
     pub fn atomic(&mut self, atomic: Atomic, ty: Type, mem: Mem, reg: u8) {
         atomic.opcodes().sized(ty).write(self, reg, mem.into());
     }
 
-    /// The address of a place.
+    /// Loads the address of a memory operand.
     pub fn lea(&mut self, wide: bool, dst: u8, mem: Mem) {
         opcode!(lea ecx, [rax]).wide(wide).write(self, dst, mem.into());
     }
 
-    /// Widens with zeros.
+    /// Zero-extends.
     pub fn movzx(&mut self, from: Type, dst: u8, src: impl Into<Rm>) {
         match from {
             Type::I8 | Type::Flag => opcode!(movzx ecx, BYTE [rax]).byte_rm().write(self, dst, src.into()),
@@ -243,7 +242,7 @@ impl Emitter {
         }
     }
 
-    /// Widens with the sign.
+    /// Sign-extends.
     pub fn movsx(&mut self, from: Type, to: Type, dst: u8, src: impl Into<Rm>) {
         let wide = to == Type::I64;
         match from {
@@ -267,8 +266,8 @@ impl Emitter {
         }
     }
 
-    /// Shifts `src` by any register (`shlx`, `shrx`, `sarx`) or rotates it right by a constant (`rorx`), without touching
-    /// the flags.
+    /// Shifts `src` by any register (`shlx`, `shrx`, `sarx`) or rotates it right by a constant (`rorx`), without changing the
+    /// flags.
     pub fn shift_x(
         &mut self,
         shift: Shift,
@@ -291,7 +290,7 @@ impl Emitter {
         vex.write(self, is_wide, dst, count, src);
     }
 
-    /// `not`, `neg`, the multiplications and divisions of `rdx:rax`; and `bswap`, of a register of 32 or 64 bits.
+    /// `not`, `neg`, the multiplications and divisions of `rdx:rax`, and `bswap` of a 32-bit or 64-bit register.
     pub fn unary(&mut self, unary: Unary, ty: Type, operand: impl Into<Rm>) {
         match (unary, operand.into()) {
             (Unary::Bswap, Rm::Reg(reg)) => unary.opcodes().on(ty).write_short(self, reg),
@@ -321,7 +320,7 @@ impl Emitter {
         count.opcodes().on(ty).write(self, dst, src.into());
     }
 
-    /// Pushes 8 bytes. Not `push`: that is what dynasm calls on this type for a single byte of code.
+    /// Pushes 8 bytes. It is not called `push`, since dynasm calls a method of that name for each byte of code.
     pub fn push64(&mut self, src: impl Into<Rm>) {
         match src.into() {
             Rm::Reg(reg) => opcode!(push rax).write_short(self, reg),
@@ -342,7 +341,7 @@ impl Emitter {
         opcode!(call QWORD [rax]).write_one(self, target.into());
     }
 
-    /// Calls a function at a known address. Where that is out of reach, `scratch` is overwritten.
+    /// Calls a function at a known address. If that is out of reach, `scratch` is overwritten.
     pub fn call_address(&mut self, address: u64, scratch: u8) {
         if self.reaches(address) {
             opcode!(call DWORD 0).write_plain(self);
@@ -358,24 +357,26 @@ impl Emitter {
         opcode!(jmp QWORD [rax]).write_one(self, target.into());
     }
 
-    /// `dst = dst op src`, `dst = op src` for the square root; or a comparison: above, equal, below or unordered (parity).
+    /// `dst = dst op src`, or `dst = op src` for the square root; a comparison sets the flags for above, equal, below or
+    /// unordered (parity).
     pub fn sse(&mut self, sse: Sse, ty: Type, dst: u8, src: impl Into<Rm>) {
         sse.opcodes().of(ty).write(self, dst, src.into());
     }
 
-    /// Bitwise on whole registers.
+    /// A bitwise operation on whole registers.
     pub fn sse_bits(&mut self, bits: Bits, dst: u8, src: impl Into<Rm>) {
         bits.opcodes().write(self, dst, src.into());
     }
 
-    /// A float register to a float register; nothing if they are the same.
+    /// Copies a float register; emits nothing if the two are the same.
     pub fn movaps(&mut self, dst: u8, src: u8) {
         if dst != src {
             opcode!(movaps xmm1, [rax]).write(self, dst, src.into());
         }
     }
 
-    /// Between integers of 32 or 64 bits, which have a sign, and floats. A float that is none of the integers becomes the least one.
+    /// Converts between signed integers of 32 or 64 bits and floats, and between floats. A float out of the integer's range
+    /// becomes the least integer.
     pub fn convert(&mut self, from: Type, to: Type, dst: u8, src: impl Into<Rm>) {
         let opcode = match (from.is_float(), to.is_float()) {
             (true, true) => CONVERT_FLOAT.of(from),
@@ -386,7 +387,7 @@ impl Emitter {
         opcode.write(self, dst, src.into());
     }
 
-    /// The bits of an integer register into a float register, or of a float register into an integer register.
+    /// Copies the bits of an integer register to a float register, or of a float register to an integer register.
     pub fn bitcast(&mut self, from: Type, dst: u8, src: u8) {
         match from.is_float() {
             true => opcode!(movd[rax], xmm1).wide(from == Type::F64).write(self, src, dst.into()),
@@ -410,7 +411,7 @@ fn write_imm(cx: &mut Emitter, ty: Type, imm: i64) {
     }
 }
 
-/// One byte in a register: whether a plain condition holds.
+/// Sets the low byte of a register to whether a plain condition holds.
 pub(crate) fn setcc(cx: &mut Emitter, condition: Cond, dst: u8) {
     opcode!(seto BYTE [rax]).plus(condition as u8).byte_rm().write_one(cx, dst.into());
 }
@@ -420,7 +421,7 @@ pub(crate) fn cmovcc(cx: &mut Emitter, condition: Cond, wide: bool, dst: u8, src
     opcode!(cmovo ecx, [rax]).plus(condition as u8).wide(wide).write(cx, dst, src.into());
 }
 
-/// Jumps to an address, by a register if that is far.
+/// Jumps to an address; goes through `scratch` if the address is out of reach.
 pub(crate) fn jump_address(cx: &mut Emitter, address: u64, scratch: u8) {
     if cx.reaches(address) {
         opcode!(jmp DWORD 0).write_plain(cx);
@@ -431,21 +432,21 @@ pub(crate) fn jump_address(cx: &mut Emitter, address: u64, scratch: u8) {
     }
 }
 
-/// The distance to something. Only for instructions that end with it.
+/// Emits the distance to a goal. Only for instructions that end with it.
 pub(crate) fn field(cx: &mut Emitter, to: Goal) {
     cx.fixup(to, Jump::Field);
     cx.bytes(&[0; 4]);
 }
 
-/// `[word] = [word] op imm` with a word of 64 bits at a known address, and a small immediate. No register is lost.
+/// `[word] = [word] op imm` with a 64-bit word at a known address, and a small immediate. No register is clobbered.
 pub(crate) fn alu_word(cx: &mut Emitter, alu: Alu, address: u64, imm: i8) {
-    // What the distance counts from is behind the immediate.
+    // The distance counts from behind the immediate.
     let from_distance = address.wrapping_sub(1);
     if let (Some(imm8), true) = (alu.opcodes().imm8, cx.reaches(from_distance)) {
         imm8.wide(true).write_one(cx, Rm::Address(from_distance));
         return cx.byte(imm as u8);
     }
-    // Neither of the two changes the flags.
+    // `push` and `mov` do not change the flags, and neither does `pop`.
     cx.push64(RAX);
     cx.mov_imm(RAX, address);
     cx.alu(alu, Type::I64, Mem::at(RAX, 0), Immediate(imm as i64));

@@ -1,20 +1,20 @@
-//! How cold code ends: ways out that do the same in the end share the code that does it.
+//! Shared endings of cold code: exits that end alike share the code that does it.
 //!
-//! In: a block that is about to leave the function, in an emitter. Out: a jump to where code ends like that, or nothing, and
-//! what is emitted then is where others go that end alike. Hot code and stencils share nothing: there a jump would cost, or
-//! is what leaving is already.
+//! In: an emitter, at a place where a block is about to leave the function. Out: a jump to existing code with the same ending;
+//! or nothing, and the code emitted next becomes the shared ending. Hot code and stencils share nothing: in hot code a jump
+//! would cost time, and in a stencil leaving is a jump already.
 
 use crate::emit::{Emitter, distance};
 use crate::encode::opcode::opcode;
 use crate::jump::Jump;
 use azulejo_core::ir::index::Block;
 
-/// How cold code ends in several places.
+/// The endings that several cold blocks may share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ending {
-    /// With what is in `rax` and `rdx`.
+    /// With `rax` and `rdx` as they are.
     AsItIs,
-    /// With this status and what is in `rdx`.
+    /// With this status; `rdx` stays as it is.
     WithStatus(u64),
     /// With this in `rdx`.
     Failed(u64),
@@ -22,13 +22,13 @@ pub(crate) enum Ending {
     Noted,
 }
 
-/// How many different endings are remembered.
+/// The limit on the number of different endings.
 const MAX_ENDINGS: usize = 32;
 
-/// How many bytes a jump has that goes far.
+/// The length of a jump with a distance of 32 bits.
 const JUMP_LEN: u32 = 5;
 
-/// In cold code: goes where code ends like this, if there is any. If not, what follows is such code.
+/// In cold code, jumps to code with this ending, if there is any. If not, the code that follows is recorded as such.
 pub(crate) fn ends_as_before(cx: &mut Emitter, ending: Ending) -> bool {
     let is_short = matches!(ending, Ending::AsItIs) && cx.frame.leave_len() <= JUMP_LEN;
     if !cx.is_cold || cx.is_stencil() || is_short {

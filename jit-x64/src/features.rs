@@ -1,4 +1,4 @@
-//! What this CPU can do beyond the x86-64 baseline.
+//! The features of a CPU beyond the x86-64 baseline.
 
 use bitflags::bitflags;
 
@@ -6,7 +6,7 @@ bitflags! {
     /// CPU features that tiles may need. ORDER FEATURES: as in the tile set's list, which a test compares.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
     pub struct Features: u32 {
-        /// Rounding of floats.
+        /// Rounding floats.
         const SSE41 = 1;
         /// Counting ones.
         const POPCNT = 1 << 1;
@@ -14,17 +14,17 @@ bitflags! {
         const LZCNT = 1 << 2;
         /// Counting trailing zeros.
         const BMI1 = 1 << 3;
-        /// Shifts by any register, without flags.
+        /// Shifts by any register, which leave the flags as they are.
         const BMI2 = 1 << 4;
-        /// Vectors of 256 bits and instructions with three operands; for users' tiles.
+        /// 256-bit vectors and three-operand instructions; for users' tiles.
         const AVX = 1 << 5;
-        /// Multiplication and addition with one rounding; for users' tiles.
+        /// Fused multiplication and addition; for users' tiles.
         const FMA = 1 << 6;
     }
 }
 
 impl Features {
-    /// What the CPU that runs this has.
+    /// The features of the CPU that this program runs on.
     ///
     /// ```
     /// # mod azulejo { pub use azulejo_x64 as x64; }
@@ -43,7 +43,7 @@ impl Features {
         features
     }
 
-    /// The features with these names; unknown names are none.
+    /// The features with these names; unknown names are ignored.
     ///
     /// ```
     /// # mod azulejo { pub use azulejo_x64 as x64; }

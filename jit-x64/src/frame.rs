@@ -1,9 +1,9 @@
-//! The stack frame of a compiled function: what its prologue makes and each epilogue takes back.
+//! The stack frame of a compiled function, which its prologue makes and each epilogue drops.
 //!
-//! In: the registers that a function uses and must give back, and the room it wants. Out: a [`Frame`], and its
-//! prologue and epilogues. From `rsp` up: outgoing arguments, spill slots, saved registers, return address.
-//! Saved registers are pushed in [`SAVE_ORDER`], so that `rbp` stands right below the return address and its chain
-//! can be followed where functions keep it ([`Frame::keeps_pointer`]).
+//! In: the callee-saved registers that a function uses, and the room it needs. Out: a [`Frame`], and its prologue and
+//! epilogues. From `rsp` up: outgoing arguments, spill slots, saved registers, return address. Saved registers are pushed in
+//! [`SAVE_ORDER`], so that `rbp` stands right below the return address, and debuggers can follow its chain in functions that
+//! keep one ([`Frame::keeps_pointer`]).
 
 use crate::emit::Emitter;
 use crate::encode::{Alu, Immediate, Mem};
@@ -16,10 +16,10 @@ use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
 use dynasmrt::{DynasmApi, dynasm};
 
-/// The registers that a function must give back, as they are pushed.
+/// The callee-saved registers, in the order in which they are pushed.
 pub(crate) const SAVE_ORDER: [Reg; 6] = [RBP, RBX, R12, R13, R14, R15];
 
-/// What a function has on the stack.
+/// A function's frame on the stack.
 ///
 /// ```
 /// use azulejo_core::target::RegSet;
@@ -35,24 +35,24 @@ pub(crate) const SAVE_ORDER: [Reg; 6] = [RBP, RBX, R12, R13, R14, R15];
 pub struct Frame {
     /// The registers that are pushed.
     saved: RegSet,
-    /// The bytes below them.
+    /// How many bytes are below them.
     room: u32,
     keeps_pointer: bool,
-    /// The instructions that make it have room for any size.
+    /// Whether the instructions that make it have room for any size.
     is_open: bool,
-    /// How many bytes of code stand before it is made.
+    /// How many bytes of code stand before the frame is made.
     lead: u32,
 }
 
 impl Frame {
-    /// A frame with room for so many bytes, for a function that changes these registers.
+    /// The frame of a function that needs `room` bytes and clobbers the `used` registers.
     pub fn new(used: RegSet, room: u32, has_calls: bool, keeps_pointer: bool) -> Frame {
         let mut saved = used.intersection(CALLEE_SAVED);
         if keeps_pointer {
             saved.insert(RBP);
         }
         let mut frame = Frame { saved, room, keeps_pointer, is_open: false, lead: 0 };
-        // A call wants rsp to be a multiple of 16.
+        // A call requires `rsp` to be a multiple of 16.
         if has_calls && !frame.size().is_multiple_of(16) {
             frame.room += 8;
         }
@@ -64,12 +64,12 @@ impl Frame {
         SAVE_ORDER.into_iter().filter(|reg| self.saved.contains(*reg))
     }
 
-    /// One whose room is written into its code afterwards.
+    /// A frame whose room is written into its code afterwards.
     pub(crate) fn open(self) -> Frame {
         Frame { is_open: true, ..self }
     }
 
-    /// How many bytes the change of `rsp` has that makes or takes back the room.
+    /// The length of the instruction that makes or drops the room.
     pub(crate) fn room_len(&self) -> u32 {
         match self.room {
             0 => 0,
@@ -78,17 +78,17 @@ impl Frame {
         }
     }
 
-    /// How many bytes there are that take it back and return.
+    /// The length of the code that drops the frame and returns.
     pub(crate) fn leave_len(&self) -> u32 {
         self.room_len() + self.pushed().map(push_len).sum::<u32>() + 1
     }
 
-    /// Says where in the code it is made.
+    /// Sets the offset in the code at which the frame is made.
     pub(crate) fn start_at(&mut self, lead: u32) {
         self.lead = lead;
     }
 
-    /// How far `rsp` is below what it was before the call, in the body of the function.
+    /// How many bytes `rsp` is below its value before the call, in the body of the function.
     pub fn size(&self) -> u32 {
         8 + 8 * self.pushed().count() as u32 + self.room
     }
@@ -146,26 +146,26 @@ impl StackFrame for Frame {
     }
 }
 
-/// How many bytes a push or a pop has.
+/// The length of a push or a pop.
 fn push_len(reg: Reg) -> u32 {
     1 + (reg.number() >= 8) as u32
 }
 
-/// A page of the machine's stack. Systems that make stacks larger as they are used want each touched before the next; where
-/// stacks end in a page that may not be touched, no frame reaches beyond it.
+/// A page of the machine's stack. Systems that grow stacks on demand require each page to be touched before the next; where a
+/// stack ends in a guard page, no frame reaches beyond it.
 const PAGE: u32 = 4096;
 
-/// How many bytes there are in the prologue that touch a frame's pages.
+/// The length of the code in the prologue that touches a frame's pages.
 fn touches_len(room: u32) -> u32 {
     room / PAGE * TOUCH_LEN
 }
 
 const TOUCH_LEN: u32 = 7;
 
-/// Where in the instruction that changes `rsp` the room of an open frame is.
+/// The offset of an open frame's room in the instruction that changes `rsp`.
 const ROOM_AT: usize = 3;
 
-/// How many bytes `mov rbp, rsp` has.
+/// The length of `mov rbp, rsp`.
 const MOVE_LEN: u32 = 3;
 
 /// Makes the frame.
@@ -193,7 +193,7 @@ fn make_room(cx: &mut Emitter, alu: Alu) {
     }
 }
 
-/// Leaves the function: `rax` and `rdx` are what they must be.
+/// Leaves the function, with `rax` and `rdx` as they are.
 pub(crate) fn leave(cx: &mut Emitter) {
     if cx.is_stencil() {
         return cx.jump_out(OUT);
@@ -208,7 +208,7 @@ pub(crate) fn leave(cx: &mut Emitter) {
     dynasm!(cx; .arch x64; ret);
 }
 
-/// Leaves a function that fails. If that is noted, the bytecode that fails is in `rax`.
+/// Leaves a function that fails. If failures are noted, the failing bytecode is in `rax`.
 pub(crate) fn leave_failed(cx: &mut Emitter) {
     let Some(cell) = cx.noted else { return leave(cx) };
     if ends_as_before(cx, Ending::Noted) {
@@ -229,7 +229,7 @@ pub(crate) fn leave_unfinished(cx: &mut Emitter) {
     }
 }
 
-/// Makes the stack what it was when the function was entered; what ends it follows.
+/// Drops the frame, and records an epilogue; the instruction that leaves the function follows.
 pub(crate) fn drop_frame(cx: &mut Emitter) {
     let frame = cx.frame;
     let here = cx.here() as u32;
@@ -249,7 +249,7 @@ mod tests {
     use azulejo_code::unwind::of_function;
     use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, Register};
 
-    /// Where the caller's frame ends, as a register and a distance, and where registers are saved below that.
+    /// The end of the caller's frame, as a register and a distance, and the places below it where registers are saved.
     #[derive(Clone, Copy, PartialEq, Debug)]
     struct Row {
         base: u8,
@@ -257,7 +257,7 @@ mod tests {
         saved: [Option<u64>; 17],
     }
 
-    /// Reads rules: the row that holds at each address.
+    /// Parses rules into the row that holds at each address.
     fn rows(section: &[u8], len: usize) -> Vec<Row> {
         let word =
             |at: usize| u32::from_le_bytes(section[at..at + 4].try_into().expect("four bytes")) as usize;
@@ -265,7 +265,7 @@ mod tests {
         let fde_end = cie_end + 4 + word(cie_end);
         let mut row = Row { base: 0, distance: 0, saved: [None; 17] };
         let (mut rows, mut kept) = (Vec::new(), Vec::new());
-        // Behind a CIE's header of 9 bytes, and an FDE's pointer, start and size.
+        // After a CIE's header of 9 bytes, and an FDE's pointer, start and size.
         let initial = &section[4 + 9..cie_end];
         let (_, row_of_all) =
             read(initial, &mut row, &mut rows, &mut kept, Row { base: 0, distance: 0, saved: [None; 17] });
@@ -317,7 +317,7 @@ mod tests {
         (rows.len(), *row)
     }
 
-    /// What an instruction does to the stack is what the rules say behind it, for every kind of frame.
+    /// For every kind of frame, the rules after each instruction match its effect on the stack.
     #[test]
     fn rules_follow_the_stack_through_every_instruction() {
         let masks = 0..1u64 << SAVE_ORDER.len();
@@ -331,7 +331,7 @@ mod tests {
             emitter.frame = Frame::new(used, room, true, keeps_pointer);
             assert!(emitter.frame.size().is_multiple_of(16));
             make_frame(&mut emitter);
-            // As a function with a body, two ways out of it, and more behind them.
+            // Like a function with a body and two epilogues, and code behind each.
             let nops = |emitter: &mut Emitter, count: usize| (0..count).for_each(|_| emitter.byte(0x90));
             nops(&mut emitter, 3);
             leave(&mut emitter);
@@ -347,7 +347,7 @@ mod tests {
     }
 
     fn follow(code: &Code, rows: &[Row]) {
-        // How far rsp and, once it is set, rbp are below the caller's frame; and where registers were pushed.
+        // How far `rsp` and, once it is set, `rbp` are below the caller's frame; and where registers were pushed.
         let (mut depth, mut pointer, mut pushed) = (8u64, None, [None; 17]);
         pushed[MACHINE.unwinding.return_address as usize] = Some(8);
         let mut body = None;

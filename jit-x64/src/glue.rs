@@ -12,9 +12,9 @@
 //! It returns the bits of the result in `rax` and zero in `rdx`, or a trap's
 //! [code](azulejo_core::vocab::Trap::code) in `rdx`.
 //!
-//! A caller whose arguments are already in memory jumps to the cell's second entry, with their address in `rdx` and their number
-//! in `rcx`. By default that entry is [`unpack`], which loads them into the registers above; code that reads arguments from
-//! memory puts its own address there.
+//! A caller whose arguments are already in memory jumps through the cell's second entry, with their address in `rdx` and their
+//! number in `rcx`. By default that entry is [`unpack`], which loads them into the registers above; code that reads arguments
+//! from memory replaces it by its own.
 
 use crate::abi::REGISTER_ARGUMENTS;
 use azulejo_code::call::{
@@ -28,7 +28,7 @@ const _: () = assert!(
     "so many the stubs load"
 );
 
-/// These stubs.
+/// The stubs as call cells and hosts refer to them.
 pub static STUBS: Stubs = Stubs {
     register_arguments: REGISTER_ARGUMENTS,
     resolve: resolve as *const u8,
@@ -37,17 +37,17 @@ pub static STUBS: Stubs = Stubs {
     enter_next_of_cell: next_of_cell as *const u8,
     note: note_stub as *const u8,
     call: |cell, context, args, count| {
-        // SAFETY: the caller promises what the stub relies on.
+        // SAFETY: the caller guarantees what the stub relies on.
         unsafe { call(cell, context, args, count) }
     },
     set_tail_call: set_tail_call as *const u8,
     begin_tail_call: begin_tail_call as *const u8,
 };
 
-/// An engine's functions as the stubs call them.
+/// An engine's functions, as the stubs call them.
 pub(crate) fn callbacks<H: HostFunctions>() -> Callbacks {
     unsafe extern "sysv64-unwind" fn resolve<H: HostFunctions>(call: &mut UnresolvedCall) {
-        // SAFETY: the stub promises what the function relies on; so below.
+        // SAFETY: the stub guarantees what the function relies on; the same holds below.
         unsafe { H::resolve(call) }
     }
     unsafe extern "sysv64-unwind" fn resume<H: HostFunctions>(
@@ -65,11 +65,11 @@ pub(crate) fn callbacks<H: HostFunctions>() -> Callbacks {
     }
     let (resolve, resume, note) =
         (resolve::<H> as *const (), resume::<H> as *const (), note::<H> as *const ());
-    // SAFETY: these are of the types that the stubs call.
+    // SAFETY: these functions have the types by which the stubs call them.
     unsafe { Callbacks::new(resolve, resume, note) }
 }
 
-/// Loads the arguments that are passed in registers from where they stand in a row.
+/// Loads the register arguments from consecutive words.
 macro_rules! load_arguments {
     ($from:literal) => {
         concat!(
@@ -82,7 +82,7 @@ macro_rules! load_arguments {
     };
 }
 
-/// Makes a frame in which `rdx` is where the stack pointer is to be for `rcx` arguments.
+/// Makes a frame, and sets `rdx` to the value of the stack pointer that leaves room for `rcx` arguments.
 macro_rules! make_frame {
     () => {
         concat!(
@@ -99,8 +99,8 @@ macro_rules! make_frame {
     };
 }
 
-/// Calls the function with the call cell in `rsi`: copies `rcx` arguments to the stack from behind those that are passed in
-/// registers, which it loads; all of them stand in a row at `r11`.
+/// Calls the function with the call cell in `rsi`, with arguments from consecutive words at `r11`: loads those that are passed
+/// in registers, and copies the `rcx` others to the stack.
 macro_rules! call_with_all {
     () => {
         concat!(
@@ -116,7 +116,7 @@ macro_rules! call_with_all {
     };
 }
 
-/// Takes such a frame back and returns; at this label it does so for want of room.
+/// Drops the frame and returns; at this label, it fails with a stack overflow instead.
 macro_rules! drop_frame {
     ($overflow:literal) => {
         concat!(
@@ -134,7 +134,7 @@ macro_rules! drop_frame {
     };
 }
 
-/// Makes a call with arguments from memory, where there are at least as many as are passed in registers.
+/// Makes a call with arguments from memory, which must hold at least as many words as there are argument registers.
 #[unsafe(naked)]
 unsafe extern "sysv64-unwind" fn call(
     cell: &CallCell,
@@ -151,8 +151,8 @@ unsafe extern "sysv64-unwind" fn call(
     )
 }
 
-/// Goes on in the function with the call cell in `rsi`, with arguments from memory: there may be fewer, but there is as much
-/// to be read as is passed in registers. Where that is all, nothing is put on the stack.
+/// Enters the function with the call cell in `rsi`, with arguments from memory. There may be fewer than argument registers, but
+/// as many words must be readable. If all fit in registers, nothing is put on the stack.
 #[unsafe(naked)]
 unsafe extern "sysv64-unwind" fn unpack() {
     core::arch::naked_asm!(
@@ -187,7 +187,7 @@ unsafe extern "sysv64-unwind" fn set_tail_call(
     count: usize,
 ) {
     let room = cell.host().begin_tail_call(cell, context, count);
-    // SAFETY: compiled code says where its arguments are, and they are not in the host's memory.
+    // SAFETY: compiled code passes the address of its arguments, and they are not in the host's memory.
     unsafe { room.copy_from_nonoverlapping(args, count) };
 }
 
@@ -211,9 +211,9 @@ unsafe extern "sysv64-unwind" fn next_of_cell() {
     )
 }
 
-/// Goes on in the function that runs next, as if the caller of the one that ended had called it. Arguments on the stack
-/// need room, which that caller has not left: they get a frame, which is taken away when the next function ends, or when
-/// it, too, is followed by one with such arguments.
+/// Enters the pending tail call's function, as if the caller of the function that has ended had called it. Arguments on the
+/// stack need room that this caller has not left: they get a frame, which is dropped when the next function ends, or when that
+/// one, too, is followed by one with such arguments.
 #[unsafe(naked)]
 unsafe extern "sysv64-unwind" fn next() {
     core::arch::naked_asm!(
@@ -280,10 +280,10 @@ unsafe extern "sysv64-unwind" fn note_stub() {
     )
 }
 
-/// How much of the stack [`resolve`] takes: an [`UnresolvedCall`], and what makes it a multiple of 16 with the return address.
+/// How many bytes of the stack [`resolve`] takes: an [`UnresolvedCall`], padded to a multiple of 16 with the return address.
 const ROOM: usize = size_of::<UnresolvedCall>().next_multiple_of(16) + 8;
 
-/// Writes a call down for the host, and does what it says.
+/// Passes a call to the host as an [`UnresolvedCall`], and follows the host's answer.
 #[unsafe(naked)]
 unsafe extern "sysv64-unwind" fn resolve() {
     core::arch::naked_asm!(
@@ -342,7 +342,7 @@ mod tests {
     use azulejo_code::emit::Backend;
     use azulejo_core::pass::build::MAX_ARGUMENTS;
 
-    /// Adds up the arguments of calls.
+    /// A host whose functions add up their arguments.
     struct Adder;
 
     impl HostFunctions for Adder {
@@ -365,14 +365,14 @@ mod tests {
     #[test]
     fn a_call_arrives_with_all_its_arguments() {
         let host = Emitter::host::<Adder>();
-        // There is as much of the stack as there is.
+        // The whole stack may be used.
         host.begin(core::ptr::null(), 0);
-        // SAFETY: the host lives longer.
+        // SAFETY: the host outlives the cell.
         let cell = unsafe { CallCell::new(&host, 9) };
         for count in 0..=MAX_ARGUMENTS {
             let args: Vec<u64> = (0..count as u64).map(|at| at * 3 + 1).collect();
             let sum: u64 = args.iter().zip(1..).map(|(bits, factor)| bits * factor).sum();
-            // SAFETY: the host's functions take any context.
+            // SAFETY: the host's functions accept any context.
             let outcome = unsafe { cell.call(core::ptr::without_provenance_mut(5), &args) };
             assert_eq!((outcome.value, outcome.trap), (sum + 5, 9));
         }

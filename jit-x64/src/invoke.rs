@@ -1,10 +1,10 @@
-//! Code by which one function of bytecode calls another.
+//! Calls between functions of bytecode.
 //!
-//! For the caller: a call whose operands are in place becomes the call itself, and behind the function's code a way out for
-//! when the callee failed: the caller fails too.
+//! For the caller: a call whose operands are in place becomes a call instruction. Behind the function's blocks stands an exit
+//! for a callee that fails: the caller fails, too.
 //!
-//! For the callee: an [`Adapter`](azulejo_code::call::Adapter) (an entry thunk) takes calls for code that wants its arguments in a frame. It makes the frame on
-//! the machine's stack. [`azulejo_code::call`] says how calls are made.
+//! For the callee: an [`Adapter`](azulejo_code::call::Adapter) (an entry thunk) takes calls for code that needs its arguments
+//! in a frame, and makes the frame on the machine's stack. [`azulejo_code::call`] describes how calls are made.
 
 use crate::abi::REGISTER_ARGUMENTS;
 use crate::bare::turn;
@@ -25,27 +25,27 @@ use azulejo_core::vocab::{Trap, Type};
 use core::ops::Range;
 use dynasmrt::{DynasmApi, dynasm};
 
-/// A way out of a function that stands behind all its blocks.
+/// A failure exit, which is emitted behind all blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failure {
     block: Block,
     origin: u32,
 }
 
-/// Calls the function whose call cell is in `rsi`, and leaves if it failed. So many of the tile's operands are no arguments.
+/// Calls the function whose call cell is in `rsi`, and exits if it failed. `others` of the tile's operands are not arguments.
 pub(crate) fn invoke(cx: &mut Emitter, tile: &Tile<'_>, others: usize) {
     cx.mov_imm(RAX.number(), (tile.operands() - others) as u64);
     cx.call(Mem::at(RSI.number(), 0));
     expect_result(cx, tile);
 }
 
-/// The same for a call whose arguments stay in memory.
+/// Calls the function whose call cell is in `rsi` with arguments that stay in memory, and exits if it failed.
 pub(crate) fn invoke_from_memory(cx: &mut Emitter, tile: &Tile<'_>) {
     cx.call(Mem::at(RSI.number(), CallCell::UNPACK as i64));
     expect_result(cx, tile);
 }
 
-/// Stands behind a call of a function of bytecode: leaves if it failed.
+/// Emits the check after a call of a function of bytecode, which exits if it failed.
 fn expect_result(cx: &mut Emitter, tile: &Tile<'_>) {
     cx.alu(Alu::Test, Type::I32, RDX.number(), RDX.number());
     let ends_alike = cx.is_call_entry && cx.noted.is_none();
@@ -58,7 +58,7 @@ fn expect_result(cx: &mut Emitter, tile: &Tile<'_>) {
     jcc(cx, Cond::Ne, block);
 }
 
-/// Leaves the function for one that takes its place, which its host knows of.
+/// Leaves the function for the host's pending tail call.
 pub(crate) fn tail(cx: &mut Emitter) {
     if !cx.is_call_entry {
         cx.mov_imm(RAX.number(), Left::Tailed.word(0));
@@ -72,13 +72,13 @@ fn enter_next(cx: &mut Emitter) {
     enter_next_of_host(cx);
 }
 
-/// Goes on in the function that takes this one's place; the host is in `r11`.
+/// Drops the frame and enters the pending tail call's function; the host is in `r11`.
 pub(crate) fn enter_next_of_host(cx: &mut Emitter) {
     drop_frame(cx);
     cx.jmp_to(Mem::at(R11.number(), Host::ENTER_NEXT as i64));
 }
 
-/// Leaves a function that its host ran to its end, or up to where another one takes its place.
+/// Leaves a function that its host has run to its end or to a tail call.
 pub(crate) fn hand_on(cx: &mut Emitter) {
     let has_ended = skip_unless_tail_call(cx);
     enter_next(cx);
@@ -86,24 +86,24 @@ pub(crate) fn hand_on(cx: &mut Emitter) {
     leave(cx);
 }
 
-/// Skips what is to be done if another function takes the place of one that a host ran.
+/// Skips the code that follows, unless the outcome of a function that the host ran is a tail call.
 pub(crate) fn skip_unless_tail_call(cx: &mut Emitter) -> usize {
     dynasm!(cx; .arch x64; bt rdx, BYTE TAIL_CALL.trailing_zeros() as i8);
     cx.skip(Cond::Ae)
 }
 
-/// Says that there is a result.
+/// Sets `rdx` to zero: there is a result.
 pub(crate) fn succeed(cx: &mut Emitter) {
     cx.alu(Alu::Xor, Type::I32, RDX.number(), RDX.number());
 }
 
-/// Emits what stands behind the blocks. The trap's number is in `edx`.
+/// Emits the failure exits behind all blocks. The trap's code is in `edx`.
 pub(crate) fn leave_behind_blocks(cx: &mut Emitter) {
     let failures = core::mem::take(&mut cx.failures);
     for Failure { block, origin } in &failures {
         cx.start(*block);
         match (cx.is_call_entry, cx.noted) {
-            // All end in the same way, which follows once.
+            // All failures end in the same way, with the epilogue that follows.
             (true, None) => {}
             (true, Some(_)) => {
                 cx.mov_imm(RAX.number(), *origin as u64);
@@ -122,14 +122,14 @@ pub(crate) fn leave_behind_blocks(cx: &mut Emitter) {
     }
 }
 
-/// So many slots are cleared by a store each; more are by one instruction.
+/// Up to this many slots are cleared by one store each, more by a `rep stosq`.
 const FEW: usize = 12;
-/// The same for an adapter that takes any number of arguments.
+/// As [`FEW`], for an adapter that takes any number of arguments.
 const FEW_BESIDE_ARGUMENTS: usize = 24;
-/// So many arguments are copied one by one; that is no longer than a short jump.
+/// Up to this many arguments are copied one by one, so that a short jump reaches across the copies.
 const FEW_ARGUMENTS: usize = 8;
 
-/// An adapter into code, which clears these slots.
+/// An adapter for this code. It clears the `cleared` slots.
 pub(crate) fn adapter(
     code: &TargetCode<Frame>,
     admission: &AdapterAdmission<'_>,
@@ -146,7 +146,7 @@ pub(crate) fn adapter(
     }
 }
 
-/// An adapter into baseline code: it makes the frame, and the code takes it back and returns to the adapter's caller.
+/// An adapter for baseline code: it makes the frame, and the code drops it and returns to the adapter's caller.
 fn into(
     (frame, [cell, context, slots], unit, start): (Frame, [u32; 3], Option<u64>, *const ()),
     admission: &AdapterAdmission<'_>,
@@ -173,7 +173,7 @@ fn into(
     (cx, entries)
 }
 
-/// An adapter that calls code which takes a frame like the engine's, and looks how it was left.
+/// An adapter that calls code which takes a frame as an engine passes it, and that checks the returned status.
 fn around(
     (entry, third, stack_bytes, is_turned): (*const u8, *const (), usize, bool),
     admission: &AdapterAdmission<'_>,
@@ -220,7 +220,7 @@ fn around(
     (cx, entries)
 }
 
-/// Where a frame has the slots of VM registers.
+/// The slots of VM registers in a frame.
 #[derive(Clone, Copy)]
 struct Slots {
     first: u32,
@@ -231,7 +231,8 @@ impl Slots {
         Mem::at(RSP.number(), self.first as i64 + slot as i64 * 8)
     }
 
-    /// Puts arguments in, wherever they are, and clears others; whether `rdi` was changed.
+    /// Copies the arguments, from registers, stack or memory, into the slots, and clears others; returns whether `rdi` was
+    /// changed.
     fn fill(self, cx: &mut Emitter, accepts: Accepts, zeros: &[u32]) -> bool {
         match accepts {
             Accepts::Exactly(arguments) => {
@@ -247,7 +248,7 @@ impl Slots {
         }
     }
 
-    /// Clears slots while arguments are where calls have them. Their number goes to `rsi`.
+    /// Clears slots while the argument registers are live. Moves the number of arguments to `rsi`.
     fn clear_beside_arguments(self, cx: &mut Emitter, slots: &[u32]) {
         let [rax, rcx, rsi, rdi, r11] = [RAX, RCX, RSI, RDI, R11].map(Reg::number);
         cx.mov(rsi, rax);
@@ -264,7 +265,7 @@ impl Slots {
         cx.mov(rcx, r11);
     }
 
-    /// Puts so many arguments in as `rsi` says. Changes all registers that had some.
+    /// Copies as many arguments as `rsi` says. Clobbers all argument registers.
     fn take_any_number(self, cx: &mut Emitter, most: u32) {
         let [rax, rcx, rsi, rsp] = [RAX, RCX, RSI, RSP].map(Reg::number);
         let mut are_all_taken = Vec::new();
@@ -320,7 +321,7 @@ impl Slots {
         cx.land(are_taken);
     }
 
-    /// Copies what stands where slots would be if they started elsewhere.
+    /// Copies words to slots; `start` is the place of slot 0 in the source.
     fn copy(self, cx: &mut Emitter, start: Mem, slots: Range<u32>) {
         for at in slots {
             cx.load(Type::I64, RAX.number(), Mem { disp: start.disp + at as i32 * 8, ..start });
@@ -328,14 +329,14 @@ impl Slots {
         }
     }
 
-    /// Copies what is at `rsi` to slots. Changes `rcx` and `rdi`.
+    /// Copies words from the address in `rsi` to slots. Clobbers `rcx` and `rdi`.
     fn copy_many(self, cx: &mut Emitter, slots: Range<u32>) {
         cx.mov_imm(RCX.number(), slots.len() as u64);
         cx.lea(true, RDI.number(), self.at(slots.start));
         dynasm!(cx; .arch x64; rep movsq);
     }
 
-    /// Clears slots, and perhaps what is between them. Changes `rcx` and `rdi` if they are many.
+    /// Clears slots, and possibly others between them. Clobbers `rcx` and `rdi` if there are many.
     fn clear(self, cx: &mut Emitter, slots: &[u32]) {
         let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return };
         cx.mov_imm(RAX.number(), 0);
@@ -348,10 +349,11 @@ impl Slots {
     }
 }
 
-/// In `rax` behind both entries of an adapter that has arguments: this if they are in memory, otherwise their number.
+/// In `rax`, behind both entries of an adapter whose function takes arguments: this if they are in memory, otherwise their
+/// number.
 const IN_MEMORY: u64 = 0;
 
-/// The code before an adapter's frame is made, and its entries.
+/// Emits the code before an adapter's frame is made; returns its entries.
 fn admit_to_adapter(cx: &mut Emitter, admission: &AdapterAdmission<'_>, stack_bytes: usize) -> Entries {
     let AdapterAdmission { accepts, budget, cell, .. } = *admission;
     let host = cell.host();
@@ -386,7 +388,7 @@ fn admit_to_adapter(cx: &mut Emitter, admission: &AdapterAdmission<'_>, stack_by
     (entry as u32, Some(from_memory as u32))
 }
 
-/// The same for an adapter that takes any number of arguments up to this one.
+/// Emits the code before the frame of an adapter that takes up to `most` arguments; returns its entry.
 fn admit_up_to(
     cx: &mut Emitter,
     most: u32,
@@ -408,7 +410,7 @@ fn admit_up_to(
     entry as u32
 }
 
-/// Has the function be called by others of bytecode; where they enter it.
+/// Makes this a function that other functions of bytecode call; returns the offset of the entry that they use.
 pub(crate) fn admit_calls(cx: &mut Emitter, admission: &Admission<'_>, backtraces: bool) -> u32 {
     cx.is_call_entry = true;
     cx.noted = backtraces.then(|| core::ptr::from_ref(admission.cell).addr() as u64);
@@ -416,8 +418,8 @@ pub(crate) fn admit_calls(cx: &mut Emitter, admission: &Admission<'_>, backtrace
     admit(cx, admission, stack_bytes)
 }
 
-/// What stands before the frame is made; where the entry is. Calls that are not for this code go aside, and
-/// those for which there is no room on the stack fail.
+/// Emits the code before the frame is made; returns the entry. Calls with another number of arguments take the cell's fallback,
+/// and those without room left on the stack fail.
 fn admit(cx: &mut Emitter, admission: &Admission<'_>, stack_bytes: usize) -> u32 {
     let Admission { arguments, cell } = *admission;
     cx.host = core::ptr::from_ref(cell.host()).addr() as u64;
@@ -431,7 +433,7 @@ fn admit(cx: &mut Emitter, admission: &Admission<'_>, stack_bytes: usize) -> u32
     entry as u32
 }
 
-/// Where calls go for which there is no room on the stack.
+/// Emits the target of calls that have no room left on the stack; returns its offset.
 fn refuse(cx: &mut Emitter) -> usize {
     let is_deep = cx.here();
     cx.mov_imm(RDX.number(), Trap::StackOverflow.code() as u64);
@@ -439,7 +441,7 @@ fn refuse(cx: &mut Emitter) -> usize {
     is_deep
 }
 
-/// Where calls go that are the host's.
+/// Emits the target of calls that go to the host; returns its offset.
 fn send_to_host(cx: &mut Emitter) -> usize {
     let is_the_hosts = cx.here();
     cx.mov_imm(R11.number(), STUBS.resolve.addr() as u64);
@@ -447,7 +449,7 @@ fn send_to_host(cx: &mut Emitter) -> usize {
     is_the_hosts
 }
 
-/// Where calls go that have another number of arguments. An entry follows.
+/// Emits the target of calls with another number of arguments; returns its offset. An entry follows.
 fn send_aside(cx: &mut Emitter) -> usize {
     let is_foreign = cx.here();
     cx.jmp_to(Mem::at(RSI.number(), CallCell::FALLBACK as i64));
@@ -455,7 +457,7 @@ fn send_aside(cx: &mut Emitter) -> usize {
     is_foreign
 }
 
-/// An entry follows.
+/// Aligns the entry that follows.
 fn align(cx: &mut Emitter) {
     while !cx.here().is_multiple_of(16) {
         cx.byte(FILLER);
@@ -467,7 +469,7 @@ fn expect_count(cx: &mut Emitter, count: Reg, arguments: u32, is_foreign: usize)
     cx.skip_back(Cond::Ne, is_foreign);
 }
 
-/// Counts a call down, if they are counted.
+/// Counts a call down, if calls are counted.
 fn count_call(cx: &mut Emitter, budget: Option<*const i32>, is_used_up: usize) {
     if let Some(budget) = budget {
         cx.mov_imm(R11.number(), budget.addr() as u64);
@@ -491,7 +493,7 @@ fn look_at_stack(cx: &mut Emitter, stack_bytes: usize, is_deep: usize) {
     cx.skip_back(Cond::B, is_deep);
 }
 
-/// A place for the values of VM registers, in a function that makes its own.
+/// The slots for VM registers, in a function that has its own.
 pub(crate) fn vm_frame(cx: &Emitter) -> Mem {
     stack_mem(cx.room)
 }

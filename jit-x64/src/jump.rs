@@ -1,9 +1,9 @@
-//! Distances in instructions: jumps with 32 bits and with eight, and fields that are nothing else.
+//! Distances in instructions: jumps with 32 bits and with eight, and fields of any other instruction.
 
 use azulejo_code::Field;
 use azulejo_code::emit::{DistanceForm, Shorter};
 
-/// What kind of place holds a distance. All count from behind the place, where the instruction ends.
+/// The kinds of places that hold distances. All count from behind the place, where the instruction ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Jump {
     /// Four bytes.
@@ -34,7 +34,7 @@ impl DistanceForm for Jump {
     fn shorter(self) -> Option<Shorter<Jump>> {
         match self {
             Jump::Jump => Some(Shorter { form: Jump::Short, opcode: 1, short: |_| 0xeb }),
-            // Both have the condition in their lowest bits.
+            // Both forms have the condition in their lowest bits.
             Jump::Branch => Some(Shorter { form: Jump::Short, opcode: 2, short: |long| 0x70 | long & 0x0f }),
             Jump::Field | Jump::Short => None,
         }
@@ -52,8 +52,8 @@ mod tests {
     use azulejo_core::vocab::Type;
     use iced_x86::{Decoder, DecoderOptions, FlowControl, OpKind};
 
-    /// Blocks of random length, each ending with a jump and a conditional jump to random blocks, and reading a
-    /// constant: all lead where they should, and no jump is longer than its distance was before.
+    /// Blocks of random length, each of which reads a constant and ends with a jump and a conditional jump to random blocks:
+    /// all distances lead to their goals, and no jump is longer than its original distance required.
     #[test]
     fn jumps_lead_to_their_blocks_in_their_shortest_form() {
         let mut random = Random::new(1);

@@ -1,7 +1,7 @@
 //! The x86-64 back end of azulejo: registers, conventions, tiles and the emitter.
 //!
-//! The only crate with machine code in it. Whoever writes tiles uses [`Emitter`], [`Tile`], [`Cond`] and [`Mem`]; the document
-//! `docs/emitters.md` shows them at work.
+//! This is the only crate with machine code in it. Tiles are written with [`Emitter`], [`Tile`], [`Cond`] and [`Mem`]; the
+//! document `docs/emitters.md` shows them at work.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -34,7 +34,7 @@ pub use azulejo_code::call;
 pub use azulejo_code::emit::Backend;
 pub use azulejo_code::status::{RawStatus, Status, TurnedStatus};
 pub use azulejo_core::verify::Function;
-/// The types that a tile's pattern may have: what emitters read in [`Tile::sig`].
+/// The types of a tile's pattern, which emitters read from [`Tile::sig`].
 pub use azulejo_core::vocab::{Sig, Type};
 pub use emit::{Code, Cond, EmitFn, Emitter, Set, Tile};
 pub use encode::Mem;
@@ -46,7 +46,7 @@ pub use tiles::X64;
 
 /// The compiler to code of this machine.
 pub type Compiler = azulejo_code::Compiler<Emitter>;
-/// A function that it has compiled.
+/// A function that the optimizing compiler has compiled.
 pub type Compiled = azulejo_code::Compiled<Emitter>;
-/// A function that its baseline has.
+/// A function that the baseline compiler has compiled.
 pub type BaselineCode = azulejo_code::baseline::BaselineCode<Emitter>;

@@ -1,4 +1,4 @@
-//! What installing and unwinding its code takes on this machine, as data.
+//! The data that installing and unwinding code takes on this machine.
 
 use crate::frame::SAVE_ORDER;
 use crate::regs::{RBP, REGISTERS, REGISTERS_BUT_RBP, RSP, STENCIL_REGISTERS, STENCIL_REGISTERS_BUT_RBP};
@@ -6,10 +6,10 @@ use azulejo_code::Field;
 use azulejo_code::machine::{Machine, Registers, Relocation, Signals, Unwinding};
 use azulejo_core::target::Reg;
 
-/// What stands where no code is: `int3`, which traps.
+/// The byte that fills memory without code: `int3`, which traps.
 pub(crate) const FILLER: u8 = 0xcc;
 
-/// x86-64, 64 bits.
+/// x86-64 in 64-bit mode.
 pub static MACHINE: Machine = Machine {
     elf: 62,
     filler: [FILLER; 4],
@@ -33,8 +33,8 @@ pub static MACHINE: Machine = Machine {
     },
 };
 
-/// Whole constants, the halves of those that are stored in two steps, and bytes of which only the lowest bits count, as of the
-/// number of a shift.
+/// Whole constants, the halves of those that are stored in two steps, and bytes of which only the lowest bits count, such as a
+/// shift's count.
 const IMMEDIATES: [Field; 9] = {
     const fn low(bits: u8) -> Field {
         Field { bytes: 1, first: 0, width: bits, shift: 0 }
@@ -42,7 +42,7 @@ const IMMEDIATES: [Field; 9] = {
     [Field::LONG, Field::WORD, Field::UPPER_WORD, low(3), low(4), low(5), low(6), low(7), low(8)]
 };
 
-/// Distances count from behind their four bytes, which instructions end with.
+/// Distances count from behind their four bytes, which are the last of an instruction.
 fn relocate(field: Relocation<'_>) {
     let Relocation { code, place, at, address } = field;
     let field = place..place + 4;
@@ -51,7 +51,7 @@ fn relocate(field: Relocation<'_>) {
     code[field].copy_from_slice(&distance.to_le_bytes());
 }
 
-/// How DWARF numbers a register.
+/// The DWARF number of a register.
 pub(crate) fn dwarf(reg: Reg) -> u8 {
     match reg.number() {
         1 => 2,
@@ -77,13 +77,13 @@ mod signals {
     use libc::{REG_RAX, REG_RDX, REG_RIP, greg_t, ucontext_t};
 
     pub(super) unsafe fn program_counter(context: *const c_void) -> usize {
-        // SAFETY: the caller has it from the system.
+        // SAFETY: the caller has the context from the system.
         let registers = unsafe { &(*context.cast::<ucontext_t>()).uc_mcontext.gregs };
         registers[REG_RIP as usize] as usize
     }
 
     pub(super) unsafe fn land(context: *mut c_void, landing: &Landing) {
-        // SAFETY: as above, and nobody else looks while the thread is interrupted.
+        // SAFETY: as above, and no other code accesses it while the thread is interrupted.
         let registers = unsafe { &mut (*context.cast::<ucontext_t>()).uc_mcontext.gregs };
         registers[REG_RIP as usize] = landing.at as greg_t;
         registers[REG_RAX as usize] = landing.first as greg_t;

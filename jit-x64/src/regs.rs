@@ -10,7 +10,7 @@ macro_rules! registers {
             pub const $name: Reg = Reg::$make($number);
         )*
 
-        /// What a register is called.
+        /// The name of a register.
         pub fn name(reg: Reg) -> &'static str {
             match reg {
                 $($name => $text,)*
@@ -31,10 +31,10 @@ registers! {
     XMM12 = float 12 "xmm12", XMM13 = float 13 "xmm13", XMM14 = float 14 "xmm14", XMM15 = float 15 "xmm15",
 }
 
-/// What compiled code must give back to its caller as it was: the entry is a System V function on every system.
+/// The callee-saved registers of compiled code, whose entry is a System V function on every system.
 pub const CALLEE_SAVED: RegSet = RegSet::of(&[RBX, RBP, R12, R13, R14, R15]);
 
-/// All registers but the stack pointer, those first that cost nothing to use and encode shortest.
+/// All registers but the stack pointer. Caller-saved registers come first, and those with the shortest encodings.
 pub static REGISTERS: RegisterFile = RegisterFile {
     int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, RBP, R12, R13, R14, R15],
     float: &[
@@ -45,7 +45,7 @@ pub static REGISTERS: RegisterFile = RegisterFile {
     abi: abi::of,
 };
 
-/// Where baseline code keeps `(cu)`, in functions that want it.
+/// Where baseline code keeps `(cu)`, in functions that need it.
 pub(crate) const KEPT_CU: Reg = R13;
 
 /// All registers but the stack pointer and the frame pointer.
@@ -56,6 +56,6 @@ pub static REGISTERS_BUT_RBP: RegisterFile =
 pub(crate) static STENCIL_REGISTERS: RegisterFile =
     RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, RBP, R12, R14, R15], ..REGISTERS };
 
-/// The same without the frame pointer.
+/// All registers but the stack pointer, the frame pointer and [`KEPT_CU`].
 pub(crate) static STENCIL_REGISTERS_BUT_RBP: RegisterFile =
     RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R12, R14, R15], ..REGISTERS };

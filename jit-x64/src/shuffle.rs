@@ -1,6 +1,6 @@
 //! Emit the allocator's moves.
 //!
-//! In: a move between registers, spill slots, arguments on the stack, or of a constant. Out: its code, which changes no flag
+//! In: a move between registers, spill slots and arguments on the stack, or of a constant. Out: its code, which changes no flag
 //! and no other register.
 
 use crate::emit::{Emitter, stack_mem};
@@ -9,7 +9,7 @@ use azulejo_code::emit::slot_offset;
 use azulejo_core::ir::assignment::{Loc, Move, Source};
 use azulejo_core::vocab::Type;
 
-/// Does one of the allocator's moves.
+/// Emits one of the allocator's moves.
 pub(crate) fn emit_move(cx: &mut Emitter, Move { from, to, ty, .. }: &Move, out_args: u16) {
     let mem = |loc: Loc| match loc {
         Loc::Slot(slot) => Some(stack_mem(slot_offset(out_args, slot))),
@@ -26,7 +26,7 @@ pub(crate) fn emit_move(cx: &mut Emitter, Move { from, to, ty, .. }: &Move, out_
         (Source::Loc(Loc::Reg(from)), Loc::Reg(to)) => cx.mov(to.number(), from.number()),
         (Source::Loc(Loc::Reg(from)), to) => {
             let mem = mem(to).expect("it is no register");
-            // A whole slot is written, so that it can be moved as one.
+            // A whole slot is written, so that it can be copied as a whole.
             match is_float {
                 true => cx.store(Type::F64, mem, from.number()),
                 false => cx.store(Type::I64, mem, from.number()),
@@ -40,14 +40,14 @@ pub(crate) fn emit_move(cx: &mut Emitter, Move { from, to, ty, .. }: &Move, out_
             }
         }
         (Source::Loc(from), to) => {
-            // `pop` to an address that counts from rsp counts from where rsp is afterwards.
+            // `pop` computes an address relative to `rsp` after it has increased `rsp`.
             cx.push64(mem(from).expect("it is no register"));
             cx.pop64(mem(to).expect("it is no register"));
         }
     }
 }
 
-/// A constant to a float register or to the stack, with no register to spare and no flag changed.
+/// Moves a constant to a float register or to the stack, without a free register and without changing flags.
 fn move_const(cx: &mut Emitter, bits: u64, to: Loc, ty: Type, mem: Option<Mem>) {
     match (to, mem) {
         (Loc::Reg(to), _) => cx.float_constant(ty, to.number(), bits),

@@ -1,20 +1,21 @@
-//! What an instruction is without its operands, from the assembler.
+//! Opcodes, which the assembler computes when this crate is built.
 //!
-//! In: an instruction in dynasm's words, with any operands of the right kind. Out: its [`Opcode`], a constant. Operands and widths
-//! are put in by [`Opcode::write`], in the shortest form.
+//! In: an instruction in dynasm's words, with any operands of the right kind. Out: its [`Opcode`], a constant.
+//! [`Opcode::write`] puts in operands and widths, in the shortest form.
 //!
-//! dynasm takes registers at run time too, but what it generates does not look at them and so has to hold any of them: a REX
-//! prefix, a SIB byte and four bytes of offset each time. `add eax, [rsi + 8]` has 8 bytes there and 3 here, `add eax, ecx` 3 and 2.
+//! dynasm also takes registers at run time, but the code that it generates does not look at them. So it has to be long enough
+//! for any register: a REX prefix, a SIB byte and four bytes of offset each time. `add eax, [rsi + 8]` has 8 bytes there and 3
+//! here, `add eax, ecx` 3 and 2.
 //!
-//! By hand is what dynasm does not write: a shift by one without its count, and arithmetic with a byte as immediate, for which it
-//! takes four bytes. They are the opcodes so many further on ([`Opcode::plus`]).
+//! Two opcodes are written by hand, since dynasm does not emit them: a shift by one without its count, and arithmetic with an
+//! immediate byte, for which it takes four bytes. They are at a fixed distance from others ([`Opcode::plus`]).
 
 use super::{RBP, RSP, Rm, field};
 use crate::emit::Emitter;
 use azulejo_code::emit::Goal;
 use azulejo_core::vocab::Type;
 
-/// What dynasm wrote.
+/// The bytes that dynasm wrote.
 #[derive(Clone, Copy)]
 pub(crate) struct Assembled {
     bytes: [u8; 16],
@@ -24,7 +25,7 @@ pub(crate) struct Assembled {
 impl Assembled {
     pub(crate) const NOTHING: Assembled = Assembled { bytes: [0; 16], len: 0 };
 
-    /// This and the others are what dynasm calls.
+    /// dynasm calls this method and those below.
     pub(crate) const fn extend(&mut self, bytes: &[u8]) {
         let mut at = 0;
         while at < bytes.len() {
@@ -34,7 +35,7 @@ impl Assembled {
         }
     }
 
-    // Immediates are of no interest.
+    // Immediates are ignored.
 
     pub(crate) const fn push_i8(&mut self, _: i8) {}
 
@@ -43,7 +44,7 @@ impl Assembled {
     pub(crate) const fn push_i64(&mut self, _: i64) {}
 }
 
-/// The opcode of this instruction. A memory operand, `[rax]`, stands for any register or memory.
+/// The opcode of an instruction. A memory operand, `[rax]`, stands for any register or memory.
 macro_rules! opcode {
     ($($instruction:tt)*) => {
         const {
@@ -54,7 +55,7 @@ macro_rules! opcode {
     };
 }
 
-/// The same with a VEX prefix.
+/// The opcode of an instruction with a VEX prefix.
 macro_rules! vex {
     ($($instruction:tt)*) => {
         const {
@@ -75,27 +76,27 @@ const REX: u8 = 0x40;
 const REX_W: u8 = 0x48;
 const VEX: u8 = 0xc4;
 
-/// What stands before an instruction's operands.
+/// The encoding of an instruction before its operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opcode {
-    /// Whether what it does with memory is one thing for all threads.
+    /// Whether it has a `lock` prefix.
     pub(super) is_locked: bool,
     /// A mandatory or size prefix; zero for none.
     pub(super) prefix: u8,
     /// The bytes between REX and the opcode.
     pub(super) map: Map,
     pub(super) byte: u8,
-    /// What is in the place of a register operand, if there is none.
+    /// The digit in the place of a register operand, if there is none.
     pub(super) digit: u8,
     /// Whether it works on 64 bits.
     pub(super) is_wide: bool,
-    /// Whether the register operand is 8 bits wide, and so needs a REX for `spl` to `dil`.
+    /// Whether the register operand is 8 bits wide, and so needs a REX prefix for `spl` to `dil`.
     pub(super) has_byte_reg: bool,
-    /// Whether the other operand is.
+    /// Whether the other operand is 8 bits wide.
     pub(super) has_byte_rm: bool,
 }
 
-/// The opcodes that an opcode byte is one of.
+/// The opcode maps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Map {
     One,
@@ -105,7 +106,7 @@ pub(super) enum Map {
 }
 
 impl Opcode {
-    /// Reads what the assembler wrote. What stands behind the ModRM byte is of no interest.
+    /// Parses the assembler's output. The bytes after the ModRM byte are ignored.
     pub(crate) const fn of(assembled: &Assembled) -> Opcode {
         let bytes = &assembled.bytes;
         let (mut at, mut is_locked, mut prefix, mut is_wide) = (0, false, 0, false);
@@ -160,22 +161,22 @@ impl Map {
 }
 
 impl Opcode {
-    /// The same on 64 bits or on 32.
+    /// The same opcode for 64 bits or for 32.
     pub(super) const fn wide(self, is_wide: bool) -> Opcode {
         Opcode { is_wide, ..self }
     }
 
-    /// The same where the operand that may be in memory has 8 bits.
+    /// The same opcode with an 8-bit operand that may be in memory.
     pub(super) const fn byte_rm(self) -> Opcode {
         Opcode { has_byte_rm: true, ..self }
     }
 
-    /// So many opcodes on: conditions, for one, are numbered.
+    /// The opcode this many further on: conditions, for example, are numbered.
     pub(crate) const fn plus(self, number: u8) -> Opcode {
         Opcode { byte: self.byte + number, ..self }
     }
 
-    /// The form for an integer width, from that of 32 bits: the byte form is the opcode below.
+    /// The form for an integer width, from that of 32 bits: the byte form is the opcode one below.
     pub(super) const fn sized(self, ty: Type) -> Opcode {
         match ty {
             Type::I8 | Type::Flag => {
@@ -194,7 +195,7 @@ impl Opcode {
         }
     }
 
-    /// Writes it with a register and another operand.
+    /// Writes the instruction with a register and another operand.
     pub(super) fn write(self, cx: &mut Emitter, reg: u8, rm: Rm) {
         if self.is_locked {
             cx.byte(LOCK);
@@ -215,18 +216,18 @@ impl Opcode {
         rm.write(cx, reg);
     }
 
-    /// Writes it with one operand.
+    /// Writes the instruction with one operand.
     pub(super) fn write_one(self, cx: &mut Emitter, rm: Rm) {
         self.write(cx, self.digit, rm);
     }
 
-    /// Writes it with no operand, or for one that follows.
+    /// Writes the instruction with no operand, or with one that the caller writes.
     pub(crate) fn write_plain(self, cx: &mut Emitter) {
         self.map.write(cx);
         cx.byte(self.byte);
     }
 
-    /// Writes it with a register whose number is in the opcode.
+    /// Writes the instruction with a register whose number is in the opcode.
     pub(super) fn write_short(self, cx: &mut Emitter, reg: u8) {
         let rex = (self.is_wide as u8) << 3 | reg >> 3;
         if rex != 0 {
@@ -238,7 +239,7 @@ impl Opcode {
 }
 
 impl Rm {
-    /// The index and the base or register.
+    /// The index, and the base or register.
     fn registers(self) -> (u8, u8) {
         match self {
             Rm::Reg(reg) => (0, reg),
@@ -247,12 +248,12 @@ impl Rm {
         }
     }
 
-    /// Writes the ModRM byte and what follows it.
+    /// Writes the ModRM byte and the bytes that follow it.
     fn write(self, cx: &mut Emitter, reg: u8) {
         let reg = (reg & 7) << 3;
         let mem = match self {
             Rm::Reg(rm) => return cx.byte(0xc0 | reg | rm & 7),
-            // No base and 32 bits: counted from the end of the instruction.
+            // No base and a 32-bit offset: the address counts from the end of the instruction.
             Rm::Constant(entry) => {
                 cx.byte(reg | RBP);
                 return field(cx, Goal::Constant(entry));
@@ -264,7 +265,7 @@ impl Rm {
             Rm::Mem(mem) => mem,
         };
         let base = mem.base & 7;
-        // rbp and r13 as a base have no form without an offset.
+        // `rbp` and `r13` as a base always have an offset.
         let mode = match mem.disp {
             0 if base != RBP => 0x00,
             -128..=127 => 0x40,
@@ -289,7 +290,7 @@ impl Rm {
     }
 }
 
-/// What a VEX prefix says of an instruction with three operands.
+/// The VEX encoding of an instruction with three operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vex {
     map: u8,
@@ -298,14 +299,14 @@ pub(crate) struct Vex {
 }
 
 impl Vex {
-    /// Reads what the assembler wrote, of which the prefix has three bytes.
+    /// Parses the assembler's output, whose VEX prefix has three bytes.
     pub(crate) const fn of(assembled: &Assembled) -> Vex {
         let [lead, registers_and_map, second_and_prefix, byte, ..] = assembled.bytes;
         assert!(lead == VEX);
         Vex { map: registers_and_map & 0x1f, prefix: second_and_prefix & 3, byte }
     }
 
-    /// Writes it with two registers and another operand.
+    /// Writes the instruction with two registers and another operand.
     pub(super) fn write(self, cx: &mut Emitter, is_wide: bool, reg: u8, second: u8, rm: Rm) {
         let (x, b) = rm.registers();
         let inverted = |reg: u8| !reg >> 3 & 1;

@@ -1,5 +1,5 @@
-//! The instructions that `docs/emitters.md` lists, against a decoder that is not ours: what stands there before the colon is
-//! what the call emits.
+//! The instructions that `docs/emitters.md` lists, compared with an independent decoder: the call emits the instruction before
+//! the colon.
 
 use super::*;
 use iced_x86::{Decoder, DecoderOptions, Formatter, NasmFormatter};

@@ -1,4 +1,4 @@
-//! Every encoder against a decoder that is not ours.
+//! Every encoder, compared with an independent decoder.
 
 use super::*;
 use iced_x86::{Decoder, DecoderOptions, Instruction, MemorySize, Mnemonic, OpKind, Register};
@@ -9,7 +9,7 @@ enum Is {
     Int(Type, u8),
     Float(u8),
     Mem(Mem),
-    /// In so many bits: the decoder widens some and not others.
+    /// With this width: the decoder widens some immediates and not others.
     Immediate(Type, i64),
 }
 
@@ -46,7 +46,7 @@ fn float(operand: Rm) -> Is {
     }
 }
 
-/// Places that together have every register as base and as index, every scale, and offsets of every size.
+/// Memory operands that together have every register as base and as index, every scale, and offsets of every size.
 fn places() -> Vec<Mem> {
     let offsets = [0, 1, -1, 127, 128, -128, -129, i32::MAX as i64, i32::MIN as i64];
     let mut all = Vec::new();
@@ -85,7 +85,7 @@ fn check_mem(instruction: &Instruction, mem: Mem, code: &[u8]) {
         None => assert_eq!(instruction.memory_index(), Register::None, "{code:02x?}"),
     }
     assert_eq!(instruction.memory_displacement64() as i64, mem.disp as i64, "{code:02x?}");
-    // The shortest offset: none if it is zero, and rbp and r13 as a base do not need one.
+    // The shortest offset: none if it is zero, except for `rbp` and `r13` as a base.
     let shortest = match mem.disp {
         0 if mem.base & 7 != RBP => 0,
         -128..=127 => 1,
@@ -94,7 +94,7 @@ fn check_mem(instruction: &Instruction, mem: Mem, code: &[u8]) {
     assert_eq!(instruction.memory_displ_size(), shortest, "{code:02x?}");
 }
 
-/// Runs an encoder and compares what it wrote.
+/// Runs an encoder and checks the instruction that it emitted.
 fn check(
     emitter: &mut Emitter,
     mnemonic: Mnemonic,
@@ -127,7 +127,7 @@ fn check(
     code.len()
 }
 
-/// How many bytes an instruction reads or writes in memory.
+/// The size of an instruction's memory operand.
 fn width(emitter: &mut Emitter, encode: impl FnOnce(&mut Emitter)) -> MemorySize {
     encode(emitter);
     decode(&emitter.take()).memory_size()
@@ -414,7 +414,7 @@ fn floats() {
     }
 }
 
-/// What is in memory at once for all threads says so, but for the exchange, which is always so.
+/// Atomic accesses have a `lock` prefix, except the exchange, which is always atomic.
 #[test]
 fn atomic_accesses() {
     let cx = &mut Emitter::bare();
@@ -435,7 +435,7 @@ fn atomic_accesses() {
     }
 }
 
-/// Operands that no instruction of a family has.
+/// Operands that no instruction of a family takes.
 #[test]
 fn what_does_not_exist_is_not_encoded() {
     let mem = Mem::at(RSP, 8);

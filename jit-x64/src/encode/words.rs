@@ -1,12 +1,12 @@
 //! The members of the families of instructions.
 //!
-//! In: their names, and each instruction in dynasm's words, on 32 bits. Out: a table of opcodes for each family, which the encoder
-//! looks up by member. The operands in it say only of which kind they are.
+//! In: their names, and each instruction in dynasm's words, on 32 bits. Out: a table of opcodes for each family, which the
+//! encoder indexes by member. The operands only show of which kind they are.
 
 use super::opcode::{Opcode, opcode};
 use azulejo_core::vocab::Type;
 
-/// A family: its members, and what is known of each.
+/// A family: its members, and the opcodes of each.
 macro_rules! family {
     ($(#[$doc:meta])* $family:ident, $opcodes:ty: $($member:ident => $of_member:expr,)+) => {
         $(#[$doc])*
@@ -29,7 +29,7 @@ macro_rules! family {
 pub(super) struct AluOpcodes {
     pub(super) to_reg: Opcode,
     pub(super) to_mem: Opcode,
-    /// With a byte that is widened with its sign. dynasm knows it and never chooses it.
+    /// With a sign-extended byte. dynasm has this form but never chooses it.
     pub(super) imm8: Option<Opcode>,
     pub(super) imm: Opcode,
 }
@@ -54,11 +54,11 @@ family! {
     Sub => alu!(sub),
     Xor => alu!(xor),
     Cmp => alu!(cmp),
-    // `and` without a result.
+    // `and` that only sets the flags.
     Test => AluOpcodes { imm8: None, to_reg: opcode!(test ecx, DWORD [rax]), ..alu!(test) },
 }
 
-/// The opcodes of shifts, of 32 bits.
+/// The opcodes of 32-bit shifts.
 pub(super) struct ShiftOpcodes {
     pub(super) by_one: Opcode,
     pub(super) by_imm: Opcode,
@@ -99,7 +99,7 @@ family! {
 }
 
 family! {
-    /// Counting bits, and finding one.
+    /// Counting bits, and finding the first or last one.
     BitCount, Opcode:
     Popcnt => opcode!(popcnt ecx, [rax]),
     Tzcnt => opcode!(tzcnt ecx, [rax]),
@@ -109,8 +109,8 @@ family! {
 }
 
 family! {
-    /// What is done to memory at once for all threads. The register gets what was there. For `CompareExchange` that is `rax`:
-    /// it says what has to be there, too, so that the register is put there, and the flags say whether it was.
+    /// Atomic operations on memory. The register gets the old value. `CompareExchange` compares memory with `rax`, which gets
+    /// the old value instead: if they are equal, the register is stored, and the flags say whether it was.
     Atomic, Opcode:
     Exchange => opcode!(xchg DWORD [rax], ecx),
     Add => opcode!(lock xadd [rax], ecx),
@@ -161,15 +161,15 @@ family! {
 }
 
 pub(super) const LOAD_FLOAT: FloatOpcodes = floats!(movss, movsd);
-/// To the other width.
+/// Converts to the other float width.
 pub(super) const CONVERT_FLOAT: FloatOpcodes = floats!(cvtss2sd, cvtsd2ss);
 pub(super) const STORE_FLOAT: FloatOpcodes =
     FloatOpcodes { f32: opcode!(movss DWORD [rax], xmm1), f64: opcode!(movsd QWORD [rax], xmm1) };
 pub(super) const ROUND: FloatOpcodes =
     FloatOpcodes { f32: opcode!(roundss xmm1, [rax], 1), f64: opcode!(roundsd xmm1, [rax], 1) };
-/// To a float of this width, from an integer of 32 bits.
+/// Converts to a float of this width, from an integer of 32 bits.
 pub(super) const FROM_INT: FloatOpcodes =
     FloatOpcodes { f32: opcode!(cvtsi2ss xmm1, DWORD [rax]), f64: opcode!(cvtsi2sd xmm1, DWORD [rax]) };
-/// From a float of this width, to an integer of 32 bits.
+/// Converts from a float of this width, to an integer of 32 bits.
 pub(super) const TO_INT: FloatOpcodes =
     FloatOpcodes { f32: opcode!(cvttss2si ecx, [rax]), f64: opcode!(cvttsd2si ecx, [rax]) };

@@ -1,4 +1,4 @@
-//! Atomic accesses. On this machine every load acquires, every store releases, and what is locked is in one order for all.
+//! Atomic accesses. On this machine every load acquires, every store releases, and locked instructions are in one total order.
 //!
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
@@ -14,7 +14,7 @@ tile! {
     atomic_store: (atomic_store.$t:int near reg $order) -> void, 20, temp(int) => |cx, t| atomic_store(cx, t, near, t.imm(0)),
     atomic_swap: (atomic_swap.$t:int near reg $order) -> reg, 20, tied(1) => |cx, t| cx.atomic(Atomic::Exchange, t.sig.ty, near, t.out()),
     atomic_add: (atomic_add.$t:int near reg $order) -> reg, 20, tied(1) => |cx, t| cx.atomic(Atomic::Add, t.sig.ty, near, t.out()),
-    // what was there comes in rax, and is tried until nobody came between
+    // the old value is in rax; the exchange is retried until no other thread has changed memory in between
     for change in [atomic_and: Alu::And, atomic_or: Alu::Or, atomic_xor: Alu::Xor] {
         _: (change.$t:int near reg $order) -> reg, 30, fixed(out = rax), early, temp(int) => |cx, t| atomic_change(cx, t, near, change),
     }

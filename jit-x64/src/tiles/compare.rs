@@ -1,4 +1,4 @@
-//! Comparisons make a flag, and what consumes it follows at once.
+//! Comparisons set the flags, and the instruction that uses them follows at once.
 //!
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 

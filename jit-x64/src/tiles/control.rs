@@ -1,4 +1,4 @@
-//! What ends blocks, what consumes flags, calls, and what is there at entry.
+//! Ends of blocks, users of flags, calls, and values at entry.
 //!
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
@@ -21,7 +21,7 @@ tile! {
     stack: (stack) -> reg, 1 => |cx, t| cx.mov(t.out(), regs::RSP.number()),
     copy: (copy.$t:int reg) -> reg, 1 => |cx, t| cx.mov(t.out(), t.reg(0)),
     copyf: (copy.$t:float num) -> num, 1 => |cx, t| cx.movaps(t.out(), t.reg(0)),
-    // the flag's other sense costs nothing
+    // inverting a flag costs nothing
     notf: (notf flag) -> flag, 0 => |cx, t| { let _ = t; let condition = cx.condition(); cx.flag(condition.inverted()) },
     flagval: (flagval.$t:int flag) -> reg, 3, temp(int) => |cx, t| flag_value(cx, t),
     select: (select.$t:int flag reg reg) -> reg, 3, tied(1) => |cx, t| choose(cx, t),
@@ -40,7 +40,7 @@ tile! {
     exit_at: (exit_at $at) -> void, 3 => |cx, t| exit(cx, t.imm(0)),
     trap: (trap $code) -> void, 3 => |cx, t| trap(cx, t.imm(0), t.origin),
     tailed: (tailed) -> void, 3 => |cx, t| { let _ = t; tail(cx) },
-    // a function that others of bytecode call by their own convention
+    // functions that others of bytecode call by their own convention
     argument0: (argument0) -> reg, 0, entry, fixed(out = rdx) => |cx, t| { let _ = (cx, t); },
     argument1: (argument1) -> reg, 0, entry, fixed(out = rcx) => |cx, t| { let _ = (cx, t); },
     argument2: (argument2) -> reg, 0, entry, fixed(out = r8) => |cx, t| { let _ = (cx, t); },
@@ -51,7 +51,7 @@ tile! {
     give: (give.i64 reg) -> void, 2, fixed(0 = rax) => |cx, t| { let _ = t; succeed(cx); leave(cx) },
     fail: (fail $code) -> void, 3 => |cx, t| fail_with(cx, t.imm(0), t.origin),
     hand_over: (hand_over $f) -> void, 20 => |cx, t| { call_known(cx, t); hand_on(cx) },
-    // stencils: what is kept in registers from bytecode to bytecode
+    // stencils: the registers that are kept from bytecode to bytecode
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = r12) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = rbx) => |cx, t| { let _ = (cx, t); },
     kept_cu: (kept_cu) -> reg, 1 => |cx, t| cx.mov(t.out(), regs::KEPT_CU.number()),
@@ -69,7 +69,7 @@ tile! {
     call_float_reg: (call.$t:float reg) -> num, 20 => |cx, t| cx.call(t.reg(0)),
     callv: (callv $f) -> void, 20 => |cx, t| call_known(cx, t),
     callv_reg: (callv reg) -> void, 20 => |cx, t| cx.call(t.reg(0)),
-    // one function of bytecode calls another
+    // calls between functions of bytecode
     invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); invoke(cx, t, 1) },
     invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = rsi) => |cx, t| invoke(cx, t, 2),
     invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); invoke_from_memory(cx, t) },

@@ -1,4 +1,4 @@
-//! From one type to another.
+//! Conversions between types.
 //!
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
@@ -11,7 +11,7 @@ tile! {
 
     scast: (scast reg) -> reg, 2 => |cx, t| widen(cx, t, true),
     ucast: (ucast reg) -> reg, 2 => |cx, t| widen(cx, t, false),
-    // movsxd out, low: the low bits of a whole register, as bytecode reads what it keeps in 64 bits
+    // movsxd out, low: the low bits of a whole register, as bytecode reads a narrow value that it keeps in 64 bits
     scast_low: (scast.$f:i8|i16|i32.i64 (ucast.i64.$f reg)) -> reg, 2 => |cx, t| widen(cx, t, true),
     ucast_low: (ucast.$f:i8|i16|i32.i64 (ucast.i64.$f reg)) -> reg, 2 => |cx, t| widen(cx, t, false),
     to_float_bits: (bitcast.$f:i32|i64.$t:float reg) -> num, 3 => |cx, t| cx.bitcast(t.sig.from, t.out(), t.reg(0)),

@@ -10,7 +10,7 @@ use azulejo_macros::tile;
 tile! {
     pub group divide;
 
-    // the quotient comes in rax, the remainder in rdx; narrow ones are divided as 32 bits
+    // the quotient is in rax, the remainder in rdx; narrow operands are divided as 32 bits
     div: (div.$t:i32|i64 reg reg) -> reg, 30, fixed(0 = rax), fixed(out = rax), clobber(rdx), late(1) => |cx, t| divide(cx, t, t.reg(1)),
     rem: (rem.$t:i32|i64 reg reg) -> reg, 32, fixed(0 = rax), fixed(out = rdx), clobber(rax), late(1) => |cx, t| remainder(cx, t, t.reg(1)),
     udiv: (udiv.$t:i32|i64 reg reg) -> reg, 28, fixed(0 = rax), fixed(out = rax), clobber(rdx), late(1) => |cx, t| divide_unsigned(cx, t, t.reg(1)),
@@ -23,7 +23,7 @@ tile! {
     umulhi: (umulhi.$t:i32|i64 reg reg) -> reg, 5, fixed(0 = rax), fixed(out = rdx), clobber(rax) => |cx, t| cx.unary(Unary::Mul, t.sig.ty, t.reg(1)),
     mulhi_narrow: (mulhi.$t:i8|i16 reg reg) -> reg, 8, temp(int), early => |cx, t| high_narrow(cx, t, true),
     umulhi_narrow: (umulhi.$t:i8|i16 reg reg) -> reg, 8, temp(int), early => |cx, t| high_narrow(cx, t, false),
-    // counting bits, with the instruction for it and without
+    // counting bits, with and without the instruction for it
     clz_lzcnt: (clz.$t:int reg) -> reg, 3, needs(lzcnt) => |cx, t| leading_zeros(cx, t),
     clz: (clz.$t:int reg) -> reg, 8, early => |cx, t| leading_zeros_by_scan(cx, t),
     ctz_tzcnt: (ctz.$t:i32|i64 reg) -> reg, 2, needs(bmi1) => |cx, t| cx.count_bits(BitCount::Tzcnt, t.sig.ty, t.out(), t.reg(0)),

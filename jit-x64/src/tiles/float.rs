@@ -27,7 +27,7 @@ tile! {
     abs: (abs.$t:float num) -> num, 4, tied(0) => |cx, t| clear_sign(cx, t),
     copysign: (copysign.$t:float num num) -> num, 8, tied(0), late(1), temp(float) => |cx, t| copy_sign(cx, t),
     canonical_nan: (canonical_nan.$t:float num) -> num, 5, tied(0) => |cx, t| one_nan(cx, t),
-    // the number is that of the rounding mode
+    // the number is the rounding mode
     for mode in [nearest: 0, floor: 1, ceil: 2, trunc: 3] {
         _round: (mode.$t:float num) -> num, 6, needs(sse41) => |cx, t| cx.round(mode, t.sig.ty, t.out(), t.reg(0)),
         _: (mode.$t:float num) -> num, 30, tied(0), temp(int), temp(float), temp(float) => |cx, t| round_without_sse41(cx, t, mode),

@@ -14,7 +14,7 @@ tile! {
     // mov out, imm   xor out, out
     constant: (const.$t:int $c) -> reg, 2 => |cx, t| cx.mov_imm(t.out(), t.sig.ty.truncate(t.imm(0) as u64)),
     zero: (const.$t:int $c:zero) -> reg, 1 => |cx, t| cx.alu(Alu::Xor, Type::I32, t.out(), t.out()),
-    // add or lea: no operand is lost
+    // add or lea: no operand is overwritten
     add: (add.$t:int reg reg) -> reg, 2 => |cx, t| add(cx, t, whole(t.sig.ty)),
     add_const: (add.$t:int reg (const $c:imm32)) -> reg, 2 => |cx, t| add_const(cx, t, whole(t.sig.ty), t.imm(0)),
     add_shifted: (add.i64 reg (shl.i64 reg (const $c:one))) -> reg, 3 => |cx, t| cx.lea(true, t.out(), Mem::element(t.reg(0), t.reg(1), 2, 0)),

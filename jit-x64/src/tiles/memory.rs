@@ -24,7 +24,7 @@ tile! {
         store_const: (store.$t:int mem (const $c:imm32)) -> void, 4 + mem => |cx, t| cx.store(t.sig.from, mem, Immediate(t.imm(0))),
         storef: (store.$t:float mem num) -> void, 4 + mem => |cx, t| cx.store(t.sig.from, mem, t.reg(1)),
     }
-    // the low bits of what is in memory, and the same bits in the other register file
+    // the low bits of a value in memory, and its bits in the other register file
     for mem {
         load_low_i8: (ucast.$f:i64|i32|i16.i8 (load.$f mem)) -> reg, 4 + mem => |cx, t| cx.load(t.sig.ty, t.out(), mem),
         load_low_i16: (ucast.$f:i64|i32.i16 (load.$f mem)) -> reg, 4 + mem => |cx, t| cx.load(t.sig.ty, t.out(), mem),

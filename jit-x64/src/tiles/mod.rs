@@ -28,14 +28,14 @@ tileset! {
 tile! {
     pub forms address;
 
-    // where what is in memory is
+    // the forms of a memory operand
     form mem {
         base: reg => |t| crate::Mem::at(t.reg(0), 0),
         ofs: (addr reg $o) => |t| crate::Mem::at(t.reg(0), t.imm(0)),
         elem: (idx reg reg $s), 1 => |t| crate::Mem::element(t.reg(0), t.reg(1), t.imm(0), 0),
         elem_ofs: (addr (idx reg reg $s) $o), 1 => |t| crate::Mem::element(t.reg(0), t.reg(1), t.imm(0), t.imm(1)),
     }
-    // the same without elements of arrays, where they are too rare to be worth a tile
+    // the forms without array elements, for tiles in which those are too rare
     form near {
         base: reg => |t| crate::Mem::at(t.reg(0), 0),
         ofs: (addr reg $o) => |t| crate::Mem::at(t.reg(0), t.imm(0)),

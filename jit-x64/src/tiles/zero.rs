@@ -1,5 +1,4 @@
-//! What has 32 bits and is widened with zeros: every instruction that writes 32 bits of a register makes the others zero, so
-//! nothing is left to do.
+//! Zero extension of 32-bit results: every instruction that writes 32 bits of a register clears the others, so it is free.
 //!
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
@@ -15,7 +14,7 @@ tile! {
 
     const_zx: (ucast.i32.i64 (const $c)) -> reg, 2 => |cx, t| cx.mov_imm(t.out(), t.imm(0) as u32 as u64),
     bits_zx: (ucast.i32.i64 (bitcast.f32.i32 num)) -> reg, 3 => |cx, t| cx.bitcast(Type::F32, t.out(), t.reg(0)),
-    // the bits of a float with zeros above them, without a way through an integer register
+    // the zero-extended bits of a float, without a detour through an integer register
     store_bits_zx: (store.i64 near (ucast.i32.i64 (bitcast.f32.i32 num))) -> void, 5, temp(float) => |cx, t| store_alone(cx, t, near),
     add_zx: (ucast.i32.i64 (add.i32 reg reg)) -> reg, 2 => |cx, t| add(cx, t, Type::I32),
     add_const_zx: (ucast.i32.i64 (add.i32 reg (const $c:imm32))) -> reg, 2 => |cx, t| add_const(cx, t, Type::I32, t.imm(0)),

@@ -4,7 +4,7 @@ use crate::emit::{Cond, Emitter, Tile};
 use crate::encode::{Alu, Atomic, Mem};
 use azulejo_core::vocab::atomic::Order;
 
-/// A plain store releases. In one order for all are only those that wait until what was stored is seen: an exchange.
+/// A plain store releases. A sequentially consistent one must also wait until other threads see it: it is an exchange.
 pub(in crate::tiles) fn atomic_store(cx: &mut Emitter, t: &Tile<'_>, mem: Mem, order: i64) {
     let (ty, value) = (t.sig.from, t.reg(1));
     if Order::of(order as u64) == Order::SeqCst {
@@ -15,7 +15,7 @@ pub(in crate::tiles) fn atomic_store(cx: &mut Emitter, t: &Tile<'_>, mem: Mem, o
     }
 }
 
-/// Computes what is to be there from what is there, and puts it there if nobody has changed that meanwhile.
+/// Computes the new value from the old one, and stores it unless another thread has changed memory meanwhile; then it retries.
 pub(in crate::tiles) fn atomic_change(cx: &mut Emitter, t: &Tile<'_>, mem: Mem, alu: Alu) {
     let (ty, old, new) = (t.sig.ty, t.out(), t.temp(0));
     cx.load(ty, old, mem);

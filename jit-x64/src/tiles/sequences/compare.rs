@@ -1,4 +1,4 @@
-//! What makes flags.
+//! Sequences that set flags.
 
 use crate::emit::{Cond, Emitter, Tile};
 use crate::encode::{Alu, Immediate, Mem, Rm, Sse};
@@ -11,7 +11,7 @@ pub(in crate::tiles) fn compare(cx: &mut Emitter, t: &Tile<'_>, a: u8, b: impl I
 
 pub(in crate::tiles) fn compare_const(cx: &mut Emitter, t: &Tile<'_>, a: u8, imm: i64, condition: Cond) {
     match imm {
-        // `test` leaves what `cmp` with zero does: no carry, no overflow.
+        // `test` sets the flags as `cmp` with zero does: no carry, no overflow.
         0 => cx.alu(Alu::Test, t.sig.from, a, a),
         _ => cx.alu(Alu::Cmp, t.sig.from, a, Immediate(imm)),
     }
@@ -39,21 +39,21 @@ pub(in crate::tiles) fn test_const(
     cx.flag(condition);
 }
 
-/// The flags of a sum; the sum itself is lost.
+/// The flags of a sum; the sum itself is discarded.
 pub(in crate::tiles) fn sum_flags(cx: &mut Emitter, t: &Tile<'_>, condition: Cond) {
     cx.mov(t.temp(0), t.reg(0));
     cx.alu(Alu::Add, t.sig.from, t.temp(0), t.reg(1));
     cx.flag(condition);
 }
 
-/// Whether a signed product does not fit; the product itself is lost.
+/// Whether a signed product does not fit; the product itself is discarded.
 pub(in crate::tiles) fn product_flags(cx: &mut Emitter, t: &Tile<'_>) {
     cx.mov(t.temp(0), t.reg(0));
     cx.imul(t.sig.from, t.temp(0), t.reg(1));
     cx.flag(Cond::O);
 }
 
-/// Whether the whole product of two bytes is not what its low byte widens to.
+/// Whether the whole product of two bytes differs from its sign-extended low byte.
 pub(in crate::tiles) fn product_fits_i8(cx: &mut Emitter, t: &Tile<'_>) {
     let (product, other) = (t.temp(0), t.temp(1));
     cx.movsx(Type::I8, Type::I32, product, t.reg(0));
@@ -64,7 +64,7 @@ pub(in crate::tiles) fn product_fits_i8(cx: &mut Emitter, t: &Tile<'_>) {
     cx.flag(Cond::Ne);
 }
 
-/// Whether the whole unsigned product of 8 or 16 bits is larger than the type's largest.
+/// Whether the whole unsigned product of 8 or 16 bits exceeds the type's maximum.
 pub(in crate::tiles) fn product_fits_unsigned(cx: &mut Emitter, t: &Tile<'_>) {
     let (ty, product, other) = (t.sig.from, t.temp(0), t.temp(1));
     cx.movzx(ty, product, t.reg(0));

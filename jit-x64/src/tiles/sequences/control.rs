@@ -1,4 +1,4 @@
-//! What consumes flags, and what leaves the function.
+//! Users of flags, and exits from the function.
 
 use crate::emit::{Emitter, Tile};
 use crate::encode::Alu;
@@ -18,7 +18,7 @@ pub(in crate::tiles) fn leave_with(cx: &mut Emitter, status: u64) {
     leave(cx);
 }
 
-/// Leaves it by a trap at a bytecode.
+/// Leaves the function by a trap at a bytecode.
 pub(in crate::tiles) fn trap(cx: &mut Emitter, code: i64, at: u32) {
     let status = Left::Trapped.word(code as u32);
     cx.mov_imm(RDX.number(), at as u64);
@@ -27,7 +27,7 @@ pub(in crate::tiles) fn trap(cx: &mut Emitter, code: i64, at: u32) {
     }
 }
 
-/// Leaves it by a trap, if others of bytecode call it.
+/// Leaves the function by a trap; if other functions of bytecode call it, as they expect.
 pub(in crate::tiles) fn fail_with(cx: &mut Emitter, code: i64, at: u32) {
     if cx.noted.is_some() {
         cx.mov_imm(RAX.number(), at as u64);
@@ -38,18 +38,18 @@ pub(in crate::tiles) fn fail_with(cx: &mut Emitter, code: i64, at: u32) {
     }
 }
 
-/// Leaves it before its end.
+/// Leaves the function before its end, for the interpreter to resume at bytecode `to`.
 pub(in crate::tiles) fn exit(cx: &mut Emitter, to: i64) {
     cx.mov_imm(RAX.number(), Left::Exited.word(0) | to as u64);
     leave_unfinished(cx);
 }
 
-/// Calls a function at a known address. The register holds no argument in any convention, and no value across a call.
+/// Calls a function at a known address. `rax` holds no argument in any convention, and no value across a call.
 pub(in crate::tiles) fn call_known(cx: &mut Emitter, t: &Tile<'_>) {
     cx.call_address(t.imm(0) as u64, RAX.number());
 }
 
-/// Returns nothing, or the integer of this type in `rdx`, with zeros above it.
+/// Returns nothing, or the integer of this type in `rdx`, zero-extended.
 pub(in crate::tiles) fn give_back(cx: &mut Emitter, ty: Option<Type>) {
     let value = RDX.number();
     match ty {
@@ -60,7 +60,7 @@ pub(in crate::tiles) fn give_back(cx: &mut Emitter, ty: Option<Type>) {
     leave_with(cx, 0);
 }
 
-/// One or zero, as wide as a register.
+/// One or zero, zero-extended to a whole register.
 pub(in crate::tiles) fn flag_value(cx: &mut Emitter, t: &Tile<'_>) {
     let condition = cx.condition();
     cx.set_if(condition, t.out(), t.temp(0));

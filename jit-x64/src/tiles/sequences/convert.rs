@@ -1,11 +1,11 @@
-//! Conversions, with all that the machine leaves undefined or does in its own way.
+//! Conversions, including the cases that the machine leaves undefined or treats differently.
 
 use crate::emit::{Cond, Emitter, Tile};
 use crate::encode::{Alu, Bits, CL, Immediate, Shift, Sse, Unary};
 use crate::regs::RCX;
 use azulejo_core::vocab::Type;
 
-/// Widens, or takes the low bits.
+/// Extends a value, or takes its low bits.
 pub(in crate::tiles) fn widen(cx: &mut Emitter, t: &Tile<'_>, signed: bool) {
     let (from, to) = (t.sig.from, t.sig.ty);
     if from.bits() > to.bits() {
@@ -17,7 +17,7 @@ pub(in crate::tiles) fn widen(cx: &mut Emitter, t: &Tile<'_>, signed: bool) {
     }
 }
 
-/// The machine keeps what is above the float: clearing it first makes the result independent of the past.
+/// The machine keeps the register's bits above the float: clearing it first breaks the dependency on its old value.
 pub(in crate::tiles) fn signed_to_float(cx: &mut Emitter, t: &Tile<'_>, from: u8, ty: Type) {
     cx.sse_bits(Bits::Xor, t.out(), t.out());
     cx.convert(ty, t.sig.ty, t.out(), from);
@@ -31,7 +31,7 @@ pub(in crate::tiles) fn narrow_to_float(cx: &mut Emitter, t: &Tile<'_>, signed: 
     signed_to_float(cx, t, t.temp(0), Type::I64);
 }
 
-/// An integer with the highest bit set is halved, with the lost bit kept sticky for the rounding, and doubled.
+/// An integer with the highest bit set is halved, with the lost bit kept sticky for the rounding, and the result doubled.
 pub(in crate::tiles) fn unsigned_to_float(cx: &mut Emitter, t: &Tile<'_>) {
     let (value, half, odd) = (t.reg(0), t.temp(0), t.temp(1));
     cx.sse_bits(Bits::Xor, t.out(), t.out());
@@ -65,7 +65,7 @@ pub(in crate::tiles) fn to_unsigned(cx: &mut Emitter, t: &Tile<'_>) {
     cx.convert(ty, Type::I64, out, value);
     let end = cx.skip(None);
     cx.land(large);
-    // 2^63 is taken away from the float and added to the integer.
+    // 2^63 is subtracted from the float and added to the integer.
     cx.mov_imm(out, 1 << 63);
     cx.sse(Sse::Sub, ty, t.temp(1), value);
     let sign = cx.constant(super::float::sign(ty) as u128);
@@ -75,8 +75,8 @@ pub(in crate::tiles) fn to_unsigned(cx: &mut Emitter, t: &Tile<'_>) {
     cx.land(end);
 }
 
-/// A float as the nearest signed 64-bit integer, zero for NaN. The machine answers with the least integer for all
-/// that has none, and only that overflows when one is subtracted.
+/// Converts a float to a signed 64-bit integer, saturating; NaN becomes zero. The machine returns the least integer for every
+/// value out of range, and only the least integer overflows when one is subtracted.
 fn to_signed_word(cx: &mut Emitter, t: &Tile<'_>) {
     let (ty, value, out) = (t.sig.from, t.reg(0), t.out());
     cx.convert(ty, Type::I64, out, value);
@@ -93,7 +93,7 @@ fn to_signed_word(cx: &mut Emitter, t: &Tile<'_>) {
     cx.land(end);
 }
 
-/// Brings the result into a range.
+/// Clamps the result to a range.
 fn clamp(cx: &mut Emitter, t: &Tile<'_>, least: i64, most: i64) {
     let (out, limit) = (t.out(), t.temp(0));
     cx.mov_imm(limit, most as u64);
@@ -119,14 +119,14 @@ pub(in crate::tiles) fn to_narrow_unsigned_saturating(cx: &mut Emitter, t: &Tile
 
 pub(in crate::tiles) fn to_unsigned_saturating(cx: &mut Emitter, t: &Tile<'_>) {
     let (ty, value, out) = (t.sig.from, t.reg(0), t.out());
-    // Zero for what is not above zero, NaN included.
+    // Zero for values that are not above zero, NaN included.
     cx.alu(Alu::Xor, Type::I32, out, out);
     cx.sse_bits(Bits::Xor, t.temp(1), t.temp(1));
     cx.sse(Sse::Ucomi, ty, value, t.temp(1));
     let not_above = cx.skip(Cond::Be);
     let unordered = cx.skip(Cond::P);
     to_unsigned(cx, t);
-    // Beyond the range: all ones. The scratch register gets 2^64 as 2^63 twice.
+    // Above the range: all ones. The scratch register gets 2^64 as 2^63 twice.
     two_to_63(cx, t);
     cx.sse(Sse::Add, ty, t.temp(1), t.temp(1));
     cx.sse(Sse::Ucomi, ty, value, t.temp(1));
@@ -137,8 +137,8 @@ pub(in crate::tiles) fn to_unsigned_saturating(cx: &mut Emitter, t: &Tile<'_>) {
     cx.land(not_above);
 }
 
-/// What the machine cannot convert is a whole number of at least 2^63 (or NaN or infinite): its mantissa is
-/// shifted to its place modulo 2^64.
+/// A value that the machine cannot convert is a whole number of at least 2^63 (or NaN or infinite): its mantissa is shifted to
+/// its place modulo 2^64.
 pub(in crate::tiles) fn to_int_wrapping(cx: &mut Emitter, t: &Tile<'_>) {
     let (out, bits, mantissa, wide) = (t.out(), t.temp(0), t.temp(1), t.temp(2));
     let value = t.reg(0);

@@ -1,4 +1,4 @@
-//! Division, high products and counting bits. Divisors were checked: they are not zero, and a quotient fits.
+//! Division, high products and counting bits. Divisors have been checked: they are not zero, and the quotient fits.
 
 use crate::emit::{Cond, Emitter, Tile};
 use crate::encode::{Alu, BitCount, Immediate, Shift, Unary};
@@ -9,7 +9,7 @@ use dynasmrt::dynasm;
 const EAX: u8 = RAX.number();
 const EDX: u8 = RDX.number();
 
-/// Spreads the sign of `rax` over `rdx`, of 32 or 64 bits.
+/// Sign-extends `rax` into `rdx`, of 32 or 64 bits.
 fn spread_sign(cx: &mut Emitter, ty: Type) {
     match ty {
         Type::I64 => dynasm!(cx; .arch x64; cqo),
@@ -22,7 +22,7 @@ pub(in crate::tiles) fn divide(cx: &mut Emitter, t: &Tile<'_>, divisor: u8) {
     cx.unary(Unary::Idiv, t.sig.ty, divisor);
 }
 
-/// The machine traps on the least integer by minus one; the remainder by minus one is zero.
+/// The machine traps on the least integer divided by minus one; the remainder by minus one is always zero.
 pub(in crate::tiles) fn remainder(cx: &mut Emitter, t: &Tile<'_>, divisor: u8) {
     cx.alu(Alu::Xor, Type::I32, EDX, EDX);
     cx.alu(Alu::Cmp, t.sig.ty, divisor, Immediate(-1));
@@ -36,7 +36,7 @@ pub(in crate::tiles) fn divide_unsigned(cx: &mut Emitter, t: &Tile<'_>, divisor:
     cx.unary(Unary::Div, t.sig.ty, divisor);
 }
 
-/// 8 and 16 bits are divided as 32.
+/// Operands of 8 and 16 bits are divided as 32.
 pub(in crate::tiles) fn divide_narrow(cx: &mut Emitter, t: &Tile<'_>, signed: bool) {
     let (ty, divisor) = (t.sig.ty, t.temp(0));
     if signed {
@@ -52,7 +52,7 @@ pub(in crate::tiles) fn divide_narrow(cx: &mut Emitter, t: &Tile<'_>, signed: bo
     }
 }
 
-/// The upper half of a product of 8 or 16 bits, from the whole product.
+/// The upper half of a product of 8 or 16 bits, computed from the whole product.
 pub(in crate::tiles) fn high_narrow(cx: &mut Emitter, t: &Tile<'_>, signed: bool) {
     let (ty, out, temp) = (t.sig.ty, t.out(), t.temp(0));
     for (to, operand) in [(out, t.reg(0)), (temp, t.reg(1))] {
@@ -75,7 +75,7 @@ pub(in crate::tiles) fn leading_zeros(cx: &mut Emitter, t: &Tile<'_>) {
     cx.alu(Alu::Sub, Type::I32, out, Immediate(32 - ty.bits() as i64));
 }
 
-/// `bsr` gives the number of the highest one, and nothing for zero.
+/// `bsr` returns the number of the highest set bit, and nothing for zero.
 pub(in crate::tiles) fn leading_zeros_by_scan(cx: &mut Emitter, t: &Tile<'_>) {
     let (ty, out, bits) = (t.sig.ty, t.out(), t.sig.ty.bits() as i64);
     if bits >= 32 {
@@ -90,7 +90,7 @@ pub(in crate::tiles) fn leading_zeros_by_scan(cx: &mut Emitter, t: &Tile<'_>) {
     cx.alu(Alu::Xor, Type::I32, out, Immediate(bits - 1));
 }
 
-/// `bsf` gives the number of the lowest one, and nothing for zero; a narrow operand gets a one above it.
+/// `bsf` returns the number of the lowest set bit, and nothing for zero; a narrow operand gets a set bit above it.
 pub(in crate::tiles) fn trailing_zeros_by_scan(cx: &mut Emitter, t: &Tile<'_>) {
     let (ty, out, bits) = (t.sig.ty, t.out(), t.sig.ty.bits());
     if bits >= 32 {
@@ -114,7 +114,7 @@ pub(in crate::tiles) fn count_ones(cx: &mut Emitter, t: &Tile<'_>) {
     cx.count_bits(BitCount::Popcnt, Type::I32, out, out);
 }
 
-/// Ones of pairs, of fours, of eights, then all of them by a product.
+/// Counts the set bits of pairs, of fours, of eights, then adds all of them by a multiplication.
 pub(in crate::tiles) fn count_ones_by_halves(cx: &mut Emitter, t: &Tile<'_>) {
     let (out, part, mask) = (t.out(), t.temp(0), t.temp(1));
     match t.sig.ty {

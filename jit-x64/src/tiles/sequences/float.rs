@@ -4,17 +4,17 @@ use crate::emit::{Cond, Emitter, Tile};
 use crate::encode::{Bits, Mem, Sse};
 use azulejo_core::vocab::Type;
 
-/// The second operand is a constant.
+/// Arithmetic whose second operand is a constant.
 pub(in crate::tiles) fn arithmetic_const(cx: &mut Emitter, t: &Tile<'_>, sse: Sse) {
     let constant = cx.constant(t.sig.ty.truncate(t.imm(0) as u64) as u128);
     cx.sse(sse, t.sig.ty, t.out(), constant);
 }
 
-/// Stores a float of 32 bits and zeros above it.
+/// Stores a float of 32 bits, zero-extended to 64.
 pub(in crate::tiles) fn store_alone(cx: &mut Emitter, t: &Tile<'_>, mem: Mem) {
     let (alone, float) = (t.temp(0), t.reg(t.operands() - 1));
     cx.sse_bits(Bits::Xor, alone, alone);
-    // From register to register this leaves what is above.
+    // From register to register this leaves the bits above.
     cx.load(Type::F32, alone, float);
     cx.store(Type::F64, mem, alone);
 }
@@ -42,7 +42,7 @@ pub(in crate::tiles) fn copy_sign(cx: &mut Emitter, t: &Tile<'_>) {
     cx.sse_bits(Bits::Or, t.out(), other);
 }
 
-/// The bits of the NaN that `canonical_nan` gives.
+/// The bits of the NaN that `canonical_nan` returns.
 fn nan(ty: Type) -> u64 {
     match ty {
         Type::F32 => 0x7fc0_0000,
@@ -50,7 +50,7 @@ fn nan(ty: Type) -> u64 {
     }
 }
 
-/// A jump that is foreseen costs what waits for the value nothing; a select would make it wait.
+/// A well-predicted jump does not delay the users of the value; a select would.
 pub(in crate::tiles) fn one_nan(cx: &mut Emitter, t: &Tile<'_>) {
     cx.sse(Sse::Ucomi, t.sig.ty, t.out(), t.out());
     let number = cx.skip(Cond::Np);
@@ -58,8 +58,8 @@ pub(in crate::tiles) fn one_nan(cx: &mut Emitter, t: &Tile<'_>) {
     cx.land(number);
 }
 
-/// The machine's minimum and maximum take the second operand for NaN and for zeros of either sign. Equal operands
-/// (zeros among them) are joined by their bits, and NaN comes out of an addition.
+/// The machine's minimum and maximum return the second operand for NaN and for zeros of either sign. Equal operands (zeros
+/// among them) are combined bitwise, and an addition makes NaN.
 pub(in crate::tiles) fn extreme(cx: &mut Emitter, t: &Tile<'_>, sse: Sse, equal: Bits) {
     let (ty, out, other) = (t.sig.ty, t.out(), t.reg(1));
     cx.sse(Sse::Ucomi, ty, out, other);
@@ -76,9 +76,9 @@ pub(in crate::tiles) fn extreme(cx: &mut Emitter, t: &Tile<'_>, sse: Sse, equal:
     cx.land(end);
 }
 
-/// Rounds without the instruction for it: 0 to nearest even, 1 down, 2 up, 3 toward zero. From a certain size on
-/// (and for NaN) there is nothing to round. Below it, the value goes through an integer, or for the nearest
-/// through a sum with that size; the sign is put back, for results of zero.
+/// Rounds without the instruction for it: 0 to nearest even, 1 down, 2 up, 3 toward zero. A value of 2^52 (2^23 for 32 bits) or
+/// more is whole already, and NaN stays. A smaller one goes through an integer, or, to nearest, through a sum with that power
+/// of two; the sign is put back for results of zero.
 pub(in crate::tiles) fn round_without_sse41(cx: &mut Emitter, t: &Tile<'_>, mode: u8) {
     let (ty, value, bits) = (t.sig.ty, t.out(), t.temp(0));
     let (rounded, other) = (t.temp(1), t.temp(2));
@@ -101,7 +101,7 @@ pub(in crate::tiles) fn round_without_sse41(cx: &mut Emitter, t: &Tile<'_>, mode
         cx.convert(Type::I64, ty, rounded, bits);
     }
     if mode == 1 || mode == 2 {
-        // One too far on the side that rounding toward zero does not take.
+        // If rounding toward zero went the wrong way, the result is one off.
         let (a, b) = if mode == 1 { (rounded, value) } else { (value, rounded) };
         cx.sse(Sse::Ucomi, ty, a, b);
         let right = cx.skip(Cond::Be);

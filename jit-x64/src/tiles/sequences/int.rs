@@ -4,13 +4,12 @@ use crate::emit::{Emitter, Tile};
 use crate::encode::{Alu, CL, Immediate, Mem, Shift};
 use azulejo_core::vocab::Type;
 
-/// The width to work in where the upper bits of the operands do not reach the result: no prefix, no partial
-/// register.
+/// The width to work in if the upper bits of the operands do not affect the result: no prefix, no partial register.
 pub(in crate::tiles) fn whole(ty: Type) -> Type {
     if ty == Type::I64 { Type::I64 } else { Type::I32 }
 }
 
-/// `add` where the result is in an operand's register, else `lea`; 32 or 64 bits.
+/// `add` if the result is in an operand's register, otherwise `lea`; 32 or 64 bits.
 pub(in crate::tiles) fn add(cx: &mut Emitter, t: &Tile<'_>, ty: Type) {
     let (out, a, b) = (t.out(), t.reg(0), t.reg(1));
     if out == a {
@@ -22,7 +21,7 @@ pub(in crate::tiles) fn add(cx: &mut Emitter, t: &Tile<'_>, ty: Type) {
     }
 }
 
-/// `add` where the result is in the operand's register, else `lea`; 32 or 64 bits.
+/// `add` if the result is in the operand's register, otherwise `lea`; 32 or 64 bits.
 pub(in crate::tiles) fn add_const(cx: &mut Emitter, t: &Tile<'_>, ty: Type, imm: i64) {
     if t.out() == t.reg(0) {
         cx.alu(Alu::Add, ty, t.out(), Immediate(imm));
@@ -31,7 +30,7 @@ pub(in crate::tiles) fn add_const(cx: &mut Emitter, t: &Tile<'_>, ty: Type, imm:
     }
 }
 
-/// A shift of 32 bits by a constant, which makes the upper bits zero even if it is by none.
+/// A 32-bit shift by a constant, which clears the upper bits even if the constant is zero.
 pub(in crate::tiles) fn shift32(cx: &mut Emitter, t: &Tile<'_>, shift: Shift) {
     match t.imm(0) & 31 {
         0 => cx.movzx(Type::I32, t.out(), t.out()),

@@ -1,4 +1,4 @@
-//! Tiles of more than one instruction, or of one that depends on the registers given.
+//! Tiles of more than one instruction, or of one that depends on the assigned registers.
 
 pub(super) mod atomic;
 pub(super) mod compare;
