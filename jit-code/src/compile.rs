@@ -92,7 +92,7 @@ impl<M: Backend> Compiler<M> {
         })
     }
 
-    /// A second compiler that puts code into the same memory and makes the same choices; for another thread.
+    /// Another compiler that puts code into the same memory and makes the same choices; for another thread.
     pub fn beside(&self) -> Compiler<M> {
         Compiler {
             memory: self.memory.clone(),
@@ -140,8 +140,8 @@ impl<M: Backend> Compiler<M> {
     }
 
     /// Tells the host of each function that fails, and at which bytecode: see
-    /// [`HostFunctions::note`](crate::call::HostFunctions::note). Functions entered by the bytecode calling convention do so,
-    /// and so do those that run in a frame of their own. The caller of any other function gets the bytecode with the status.
+    /// [`HostFunctions::note`](crate::call::HostFunctions::note). Functions entered by the bytecode calling convention, or in a
+    /// frame of their own, tell the host themselves; the status of any other function tells its caller.
     pub fn with_backtraces(mut self, backtraces: bool) -> Self {
         self.options.backtraces = backtraces;
         self

@@ -4,7 +4,7 @@ use crate::field::Field;
 use azulejo_core::target::{Reg, RegisterFile};
 use core::ffi::c_void;
 
-/// A kind of machine. Each is a static.
+/// A kind of machine. There is one static for each.
 #[derive(Debug)]
 pub struct Machine {
     /// The machine's number in ELF files.

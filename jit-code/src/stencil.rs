@@ -66,7 +66,7 @@ pub(crate) struct Hole {
 pub(crate) struct Distance {
     pub(crate) part: Part,
     pub(crate) at: u32,
-    /// The place of the distance, and the byte behind its start from which it counts.
+    /// The field of the distance, and the position from which it counts, as an offset from the start of the field.
     pub(crate) field: Field,
     pub(crate) base: u8,
     pub(crate) to: LeadsTo,

@@ -2,8 +2,8 @@
 //!
 //! In: the callee-saved registers that a function uses, and the room it needs. Out: a [`Frame`], and its prologue and
 //! epilogues. From `rsp` up: outgoing arguments, spill slots, saved registers, return address. Saved registers are pushed in
-//! [`SAVE_ORDER`], so that `rbp` stands right below the return address, and debuggers can follow its chain in functions that
-//! keep one ([`Frame::keeps_pointer`]).
+//! [`SAVE_ORDER`], so that `rbp` stands right below the return address, and profilers can follow its chain through functions
+//! that keep one ([`Frame::keeps_pointer`]).
 
 use crate::emit::Emitter;
 use crate::encode::{Alu, Immediate, Mem};
@@ -38,7 +38,7 @@ pub struct Frame {
     /// How many bytes are below them.
     room: u32,
     keeps_pointer: bool,
-    /// Whether the instructions that make it have room for any size.
+    /// Whether the instructions that make the frame have a field for any size.
     is_open: bool,
     /// How many bytes of code stand before the frame is made.
     lead: u32,

@@ -34,7 +34,7 @@ registers! {
 /// The callee-saved registers of compiled code, whose entry is a System V function on every system.
 pub const CALLEE_SAVED: RegSet = RegSet::of(&[RBX, RBP, R12, R13, R14, R15]);
 
-/// All registers but the stack pointer. Caller-saved registers come first, and those with the shortest encodings.
+/// All registers but the stack pointer. Caller-saved registers come first, and in each group those with the shortest encodings.
 pub static REGISTERS: RegisterFile = RegisterFile {
     int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, RBP, R12, R13, R14, R15],
     float: &[

@@ -89,7 +89,7 @@ impl Operand {
     ///
     /// # Safety
     ///
-    /// `here` must be a bytecode of this operand's opcode.
+    /// `here` must refer to a bytecode of this operand's opcode.
     #[inline(always)]
     pub(super) unsafe fn read(self, here: Here<'_>) -> Raw {
         let (at, form) = match self {
@@ -155,7 +155,7 @@ impl Word {
     ///
     /// # Safety
     ///
-    /// `here` must be a bytecode of this word's opcode, with an operand stack unless the word is a field.
+    /// `here` must refer to a bytecode of this word's opcode, with an operand stack unless the word is a field.
     #[inline(always)]
     pub(super) unsafe fn read<const STACK: bool>(self, here: Here<'_>) -> u32 {
         debug_assert!(STACK || self.is_field());

@@ -113,7 +113,7 @@ pub(super) struct Quick {
 pub(super) struct Patch {
     pub(super) part: Part,
     pub(super) at: u32,
-    /// The place's bits, and the byte behind its start from which a distance counts.
+    /// The field, and the position from which a distance counts, as an offset from the start of the field.
     pub(super) field: Field,
     pub(super) base: u8,
     pub(super) what: What,

@@ -361,7 +361,7 @@ impl Key {
 ///
 /// # Safety
 ///
-/// `here` must be a bytecode of this opcode.
+/// `here` must refer to a bytecode of this opcode.
 #[inline(never)]
 unsafe fn choose<const STACK: bool>(
     plan: &OpcodePlan,
@@ -593,7 +593,7 @@ impl Table {
     ///
     /// # Safety
     ///
-    /// `here` must be a bytecode of the table's opcode.
+    /// `here` must refer to a bytecode of the table's opcode.
     unsafe fn len(&self, here: Here<'_>) -> usize {
         match self {
             // SAFETY: the operand belongs to the opcode.

@@ -108,7 +108,7 @@ pub(super) struct Shelf {
 impl Shelf {
     /// Stencils that other compilers share.
     pub(super) fn shared<B: Bytecode>(key: Key, machine: &'static Machine) -> Shelf {
-        // No thread can have taken the lock yet: only a shelf takes it.
+        // A thread takes the lock only after this call, since it needs a shelf first.
         fork::protect(&ALL);
         let mut all = all();
         let place = all.iter().position(|(known, _)| *known == key).unwrap_or(all.len());

@@ -33,7 +33,7 @@ impl CallCell {
         CallCell { entry, unpack: Cell::new(stubs.unpack), fallback, host, function }
     }
 
-    /// Offset, for code that reads it, of the target of calls.
+    /// Offset of the target of calls, for code that reads it.
     pub const ENTRY: usize = offset_of!(CallCell, entry);
     /// Offset of the target of calls whose arguments are in memory.
     pub const UNPACK: usize = offset_of!(CallCell, unpack);

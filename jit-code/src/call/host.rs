@@ -49,7 +49,8 @@ impl Callbacks {
     ///
     /// # Safety
     ///
-    /// They must be functions of such arguments and results, in the convention by which the machine's stubs call them.
+    /// They must be functions with the arguments and results of [`HostFunctions`], in the convention by which the machine's
+    /// stubs call them.
     pub const unsafe fn new(resolve: *const (), resume: *const (), note: *const ()) -> Callbacks {
         Callbacks { resolve, resume, note }
     }
@@ -66,7 +67,7 @@ pub struct Host {
     limit: AtomicUsize,
     /// Not zero while the program is to stop.
     stop: Word,
-    /// Whether any thread may stop the program.
+    /// Whether the program may be stopped.
     may_stop: Cell<bool>,
     callbacks: Callbacks,
     /// Two of the stubs, at offsets that compiled code knows.
@@ -138,7 +139,7 @@ impl Host {
         self.may_stop.set(true);
     }
 
-    /// The address of the word that loops poll, if any thread may stop the program.
+    /// The address of the word that loops poll, if the program may be stopped.
     pub fn stop_word(&self) -> Option<u64> {
         self.may_stop.get().then(|| self.stop.address())
     }
@@ -148,7 +149,7 @@ impl Host {
         self.owner.get()
     }
 
-    /// Offset, for code that reads it, of the limit of the stack.
+    /// Offset of the limit of the stack, for code that reads it.
     pub const LOWEST: usize = offset_of!(Host, lowest);
     /// Offset of the callback for calls without code.
     pub const RESOLVE: usize = offset_of!(Host, callbacks.resolve);

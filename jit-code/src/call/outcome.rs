@@ -32,7 +32,7 @@ pub struct UnresolvedCall {
 }
 
 impl UnresolvedCall {
-    /// Offset, for the stub that fills it in, of the context.
+    /// Offset of the context, for the stub that fills it in.
     pub const CONTEXT: usize = offset_of!(UnresolvedCall, context);
     /// Offset of the callee's cell.
     pub const CELL: usize = offset_of!(UnresolvedCall, cell);

@@ -23,7 +23,7 @@ pub struct Stubs {
     /// The function by which templates announce a tail call: it takes the cell, the context, the arguments' address and their
     /// number.
     pub set_tail_call: *const u8,
-    /// Announces a tail call for a caller that writes the arguments itself, to the address that this returns.
+    /// The function by which code announces a tail call whose arguments it writes itself, to the address that this returns.
     pub begin_tail_call: *const u8,
 }
 

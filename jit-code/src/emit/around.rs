@@ -36,7 +36,7 @@ pub struct BaselineFrame<M: Backend> {
     pub unit_at: Vec<(usize, Field)>,
     /// Returns from the function.
     pub epilogue: Vec<u8>,
-    /// Where in the epilogue exits before the function's end enter it.
+    /// Where exits before the function's end enter the epilogue.
     pub left: usize,
     /// Where in the epilogue the frame is dropped.
     pub leaves: [u32; LEAVES],

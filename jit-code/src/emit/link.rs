@@ -20,7 +20,7 @@ pub trait DistanceForm: Copy + PartialEq + fmt::Debug + 'static {
     /// Which bits hold it.
     fn field(self) -> Field;
 
-    /// The byte, counted from the start of the place, from which the distance counts.
+    /// The position from which the distance counts, as an offset from the start of the place.
     fn base(self) -> u32;
 
     /// The shorter instruction for short distances, if the machine has one.

@@ -106,7 +106,7 @@ impl Drop for Registered {
     }
 }
 
-/// Takes the lock for a thread that forks: in the child the same thread holds it, and no other thread is left that could.
+/// Takes the lock around a fork: in the child only the forking thread exists, so no other thread may hold it.
 pub(crate) fn hold() -> Option<Held> {
     Held::take()
 }

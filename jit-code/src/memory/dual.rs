@@ -26,7 +26,7 @@ mod linux {
 
     /// The distance between candidate addresses below the program, in addition to the size of the mapping.
     const GAP: usize = 1 << 20;
-    /// The distance of the candidate addresses above the program from it: its heap grows there.
+    /// The distance from the program to the first candidate address above it: its heap grows there.
     const HEAP: usize = 1 << 30;
     /// How many candidate addresses are tried on each side.
     const TRIES: usize = 24;

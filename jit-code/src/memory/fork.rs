@@ -1,4 +1,4 @@
-//! Code when the process forks.
+//! Handles forks of the process, so that parent and child each have code of their own.
 //!
 //! In: the regions of the process, as they are made and dropped. Out: a child that has all of their code at the same addresses,
 //! in memory of its own, so that it can continue in that code and make more; the parent is not affected. The C library calls

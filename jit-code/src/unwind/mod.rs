@@ -183,7 +183,7 @@ impl Rules<'_> {
     fn change(&mut self, change: Change) {
         let Unwinding { ref dwarf, stack_pointer, frame_pointer, .. } = *self.unwinding;
         match change {
-            // Found by the frame pointer, the end of the caller's frame does not depend on the depth.
+            // The end of the caller's frame does not depend on the depth while it is found by the frame pointer.
             Change::Depth(_) if self.by_pointer => {}
             Change::Depth(bytes) => {
                 self.bytes.push(DEF_CFA_OFFSET);

@@ -2,10 +2,9 @@
 //! files.
 //!
 //! In: an object file in memory for each function ([`super::elf`]). Out: an [`Announced`] for it, as long as which debuggers
-//! know the function: they show its name and find its caller from any of its instructions. Debuggers find the list of all
-//! object files by the name of its descriptor. They set a breakpoint in a function that is called after each change of the
-//! list, which they find by its name, too. Both are weak symbols of the process, so that programs may contain other compilers
-//! with the same ones.
+//! know the function: they show its name and find its caller from any of its instructions. Debuggers find two symbols by name:
+//! the descriptor of the list of all object files, and a function that is called after each change of the list, in which they
+//! set a breakpoint. Both symbols are weak, so that programs may contain other compilers that define them.
 
 use super::elf;
 use crate::unwind::{self, Described};

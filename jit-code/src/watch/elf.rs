@@ -92,7 +92,7 @@ pub(crate) fn object(machine: u16, name: &str, address: usize, size: usize, eh_f
     let table = file.len();
     sections.iter().for_each(|section| section.write(&mut file));
     file[..HEADER_LEN].copy_from_slice(&header(machine, table));
-    // The header's address of the rules is that in the finished file.
+    // The section header of the rules holds their address in the finished file.
     let mut file = file.into_boxed_slice();
     let at = table + EH_FRAME * SECTION_LEN + 16;
     let address = file[rules.0..].as_ptr().addr() as u64;

@@ -7,8 +7,8 @@
 //! for any register: a REX prefix, a SIB byte and four bytes of offset each time. `add eax, [rsi + 8]` has 8 bytes there and 3
 //! here, `add eax, ecx` 3 and 2.
 //!
-//! Two opcodes are written by hand, since dynasm does not emit them: a shift by one without its count, and arithmetic with an
-//! immediate byte, for which it takes four bytes. They are at a fixed distance from others ([`Opcode::plus`]).
+//! dynasm does not emit two forms: a shift by one without its count, and arithmetic with an immediate byte, for which it takes
+//! four bytes. Their opcodes are at a fixed distance from others ([`Opcode::plus`]).
 
 use super::{RBP, RSP, Rm, field};
 use crate::emit::Emitter;

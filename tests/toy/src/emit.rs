@@ -204,7 +204,7 @@ impl Emitter {
         self.word(Word::of(Code::Add, [out, from, 0]).with(value));
     }
 
-    /// Makes an offset fit an instruction: if it is too large, the temporary register gets the nearer base.
+    /// Makes an offset fit an instruction: if it is too large, the address is computed in the temporary register.
     fn reach_from(&mut self, base: u8, offset: i64) -> (u8, i64) {
         if (-2048..2048).contains(&offset) {
             return (base, offset);
@@ -395,7 +395,7 @@ impl Emitter {
         self.status(Left::Trapped.word(code as u32));
     }
 
-    /// Leaves the function by a trap; if other functions of bytecode call it, as they expect.
+    /// Leaves a function that other functions of bytecode call, by a trap.
     pub(crate) fn fail_with(&mut self, code: i64, at: u32) {
         if self.noted.is_some() {
             self.set(number(X0), at as u64);

@@ -3,7 +3,7 @@
 //! | bits | hold |
 //! | --- | --- |
 //! | 26 to 31 | which instruction it is ([`Code`]) |
-//!  22 to 25 | the first register, usually the destination |
+//! | 22 to 25 | the first register, usually the destination |
 //! | 18 to 21 | the second |
 //! | 14 to 17 | the third |
 //! | 5 to 16 | an immediate |

@@ -8,10 +8,10 @@
 //! | --- | --- |
 //! | `regs.rs` | registers, and conventions as data |
 //! | `instruction.rs` | the encoding, and where it has constants and distances |
-//!  `machine.rs` | the data that installing code takes |
+//! | `machine.rs` | the data that installing code takes |
 //! | `frame.rs` | the stack frame |
 //! | `emit.rs` | the emitter: moves, control flow, the ways out of a function |
-//!  `calls.rs`, `around.rs` | calls, adapters, and the code around stencils |
+//! | `calls.rs`, `around.rs` | calls, adapters, and the code around stencils |
 //! | `tiles.rs` | the tiles |
 //! | `stubs.rs`, `simulator.rs`, `natives.rs` | in place of assembly and of a processor |
 

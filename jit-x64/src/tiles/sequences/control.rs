@@ -27,7 +27,7 @@ pub(in crate::tiles) fn trap(cx: &mut Emitter, code: i64, at: u32) {
     }
 }
 
-/// Leaves the function by a trap; if other functions of bytecode call it, as they expect.
+/// Leaves a function that other functions of bytecode call, by a trap.
 pub(in crate::tiles) fn fail_with(cx: &mut Emitter, code: i64, at: u32) {
     if cx.noted.is_some() {
         cx.mov_imm(RAX.number(), at as u64);
@@ -38,7 +38,7 @@ pub(in crate::tiles) fn fail_with(cx: &mut Emitter, code: i64, at: u32) {
     }
 }
 
-/// Leaves the function before its end, for the interpreter to resume at bytecode `to`.
+/// Leaves the function before its end, through the exit `to`.
 pub(in crate::tiles) fn exit(cx: &mut Emitter, to: i64) {
     cx.mov_imm(RAX.number(), Left::Exited.word(0) | to as u64);
     leave_unfinished(cx);
