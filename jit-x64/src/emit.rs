@@ -303,7 +303,7 @@ impl Emitter {
         }
     }
 
-    /// Does what `so` emits only if the condition holds.
+    /// Runs the code that `so` emits only if the condition holds.
     pub fn only_if(&mut self, condition: Cond, so: impl FnOnce(&mut Emitter)) {
         match condition {
             Cond::OrderedE => {

@@ -44,7 +44,7 @@ pub use jump::Jump;
 pub use machine::MACHINE;
 pub use tiles::X64;
 
-/// The compiler to code of this machine.
+/// The compiler for this machine.
 pub type Compiler = azulejo_code::Compiler<Emitter>;
 /// A function that the optimizing compiler has compiled.
 pub type Compiled = azulejo_code::Compiled<Emitter>;

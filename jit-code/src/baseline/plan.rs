@@ -562,7 +562,7 @@ impl Plan {
                     function.shape.depths.get(at).map_or(0, |depth| function.registers.wrapping_add(*depth));
                 let here = Here { op: (&raw const function.code[at]).cast(), top: &top };
                 self.tables.push((at as u32, self.entries as u32));
-                // SAFETY: the stencil is one of this bytecode's opcode.
+                // SAFETY: the stencil belongs to this bytecode's opcode.
                 self.entries += unsafe { packed.tables[stencil.table.at()].len(here) };
             }
         }

@@ -97,7 +97,6 @@ impl CallCell {
     ///
     /// The host's owner must be what its functions take it for, and the context what the function's templates take it for; as
     /// much of the machine's stack must be left as the host was told.
-    ///
     pub unsafe fn call(&self, context: *mut (), args: &[u64]) -> Outcome {
         let mut few = [0; MAX_REGISTER_ARGUMENTS];
         let all = match few.get_mut(..args.len()) {

@@ -42,5 +42,5 @@ use azulejo_core::vocab::Op;
 /// No machine passes more arguments than this in registers.
 pub const MAX_REGISTER_ARGUMENTS: usize = Op::ARGUMENTS.len();
 
-/// Code that takes no more of the machine's stack than this only compares the stack pointer when it is entered.
+/// Code that takes no more of the machine's stack than this needs only one comparison with the stack pointer at its entry.
 pub const SLACK: usize = 4096;

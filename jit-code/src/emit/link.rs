@@ -17,7 +17,7 @@ const ENTRY: usize = 16;
 
 /// The kinds of places in a machine's instructions that hold a distance.
 pub trait DistanceForm: Copy + PartialEq + fmt::Debug + 'static {
-    /// Which bits hold it.
+    /// The field that holds the distance.
     fn field(self) -> Field;
 
     /// The position from which the distance counts, as an offset from the start of the place.

@@ -127,7 +127,7 @@ pub struct Options {
     /// The addresses that code can name by their distance from the memory that it goes to. By default there are none, and the
     /// code runs anywhere.
     pub reach: Reach,
-    /// Whether functions keep a register as the start of a chain of frames; the allocator must not give it out then.
+    /// Whether functions keep a chain of frames in a register, which the allocator must then not assign.
     pub frame_pointers: bool,
     /// Whether the host is told of each function that fails.
     pub backtraces: bool,

@@ -73,7 +73,7 @@ type Locks = Vec<&'static dyn Lock>;
 static LOCKS: Mutex<Locks> = Mutex::new(Vec::new());
 
 fn locks() -> MutexGuard<'static, Locks> {
-    // As above.
+    // Nothing panics halfway through a change of the list.
     LOCKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

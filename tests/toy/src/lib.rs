@@ -44,5 +44,5 @@ pub use tiles::TOY;
 pub type EmitFn = azulejo_code::emit::EmitFn<Emitter>;
 /// The tiles that a compiler chooses from and how each is emitted.
 pub type Set = azulejo_code::emit::Set<Emitter>;
-/// The compiler to code of this machine.
+/// The compiler for this machine.
 pub type Compiler = azulejo_code::Compiler<Emitter>;

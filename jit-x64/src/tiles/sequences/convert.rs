@@ -50,13 +50,13 @@ pub(in crate::tiles) fn unsigned_to_float(cx: &mut Emitter, t: &Tile<'_>) {
     cx.land(end);
 }
 
-/// Two to the 63rd as a float, in the float scratch register.
+/// Loads 2^63 as a float into the float scratch register.
 fn two_to_63(cx: &mut Emitter, t: &Tile<'_>) {
     let bits = if t.sig.from == Type::F64 { 2f64.powi(63).to_bits() } else { 2f32.powi(63).to_bits() as u64 };
     cx.float_constant(t.sig.from, t.temp(1), bits);
 }
 
-/// A float from zero to below two to the 64th as an unsigned integer.
+/// Converts a float from zero to below 2^64 to an unsigned integer.
 pub(in crate::tiles) fn to_unsigned(cx: &mut Emitter, t: &Tile<'_>) {
     let (ty, value, out) = (t.sig.from, t.reg(0), t.out());
     two_to_63(cx, t);
