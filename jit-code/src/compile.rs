@@ -126,8 +126,9 @@ impl<M: Backend> Compiler<M> {
         self
     }
 
-    /// Keeps a chain of frames through compiled functions, which starts in the frame pointer, for profilers to follow. The
-    /// allocator then never assigns that register, so call this after [`with_registers`](Self::with_registers).
+    /// Keeps a chain of frames through compiled functions, which starts in the frame pointer, for profilers to follow. Removes
+    /// that register from the default ones; call this after [`with_registers`](Self::with_registers), whose registers must not
+    /// contain it.
     pub fn with_frame_pointers(mut self, frame_pointers: bool) -> Self {
         self.options.frame_pointers = frame_pointers;
         let known = &M::MACHINE.registers;

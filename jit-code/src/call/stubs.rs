@@ -5,7 +5,8 @@ use super::{CallCell, Outcome};
 /// A machine's code for calls. Registers are those of the machine's convention.
 #[derive(Debug)]
 pub struct Stubs {
-    /// How many arguments are passed in registers, the context not counted; at most [`MAX_REGISTER_ARGUMENTS`](super::MAX_REGISTER_ARGUMENTS).
+    /// How many arguments are passed in registers, without the context; at most
+    /// [`MAX_REGISTER_ARGUMENTS`](super::MAX_REGISTER_ARGUMENTS).
     pub register_arguments: usize,
     /// Takes calls for which there is no code: asks the host's `resolve`.
     pub resolve: *const u8,
