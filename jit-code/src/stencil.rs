@@ -99,12 +99,14 @@ pub(crate) struct Scratch<M: Backend> {
     rounds: [Code<M>; ROUNDS],
     tiles: TileList,
     assignment: Assignment,
+    /// For each hole the numbers that the constants of tiles and moves add to it.
+    sums: Vec<(usize, i64)>,
 }
 
 impl<M: Backend> Default for Scratch<M> {
     fn default() -> Self {
-        let (values, rounds, tiles, assignment) = Default::default();
-        Scratch { values, rounds, tiles, assignment }
+        let (values, rounds, tiles, assignment, sums) = Default::default();
+        Scratch { values, rounds, tiles, assignment, sums }
     }
 }
 
@@ -213,9 +215,19 @@ fn outline(compilation: &Compilation, tiles: &TileList, assignment: &Assignment)
 impl<M: Backend> Scratch<M> {
     /// Copies tiles and assignment, and puts in the placeholders of a round.
     fn write_round(&mut self, compilation: &Compilation, round: usize) {
-        let Scratch { values, tiles, assignment, .. } = self;
+        let Scratch { values, tiles, assignment, sums, .. } = self;
         tiles.clone_from(&compilation.tiles);
         assignment.clone_from(&compilation.assignment);
+        sums.clear();
+        sums.extend((0..values.list().len()).map(|number| (number, 0)));
+        sums.extend(tiles.imms.iter().filter_map(|imm| values.find(*imm)));
+        sums.extend(tiles.insts.iter().filter_map(|inst| values.find(inst.origin as i64)));
+        sums.extend(assignment.moves.iter().filter_map(|next| match next.from {
+            From::Const(bits) => values.find(bits as i64),
+            From::Loc(_) => None,
+        }));
+        sums.sort_unstable();
+        sums.dedup();
         for imm in &mut tiles.imms {
             *imm = values.in_round(*imm, round);
         }
@@ -236,16 +248,18 @@ impl<M: Backend> Scratch<M> {
         let (end, unit) = (self.rounds[0].end as usize, M::MACHINE.unit as usize);
         let mut holes = Vec::new();
         let mut at = 0;
+        let mut before = None;
         while at < end {
             let holds = |(start, form, ..): &Open<M>| {
                 (*start..*start + form.field().bytes as u32).contains(&(at as u32))
             };
-            let found = (!distances.iter().any(holds)).then(|| self.hole(at)).flatten();
+            let found = (!distances.iter().any(holds)).then(|| self.hole(at, before)).flatten();
             if let Some((number, add, field)) = found {
                 let (part, start) = place(&self.rounds[0], at as u32);
                 let HoleValue { source, scale, .. } = self.values.list()[number];
                 holes.push(Hole { part, at: start, source, scale, add, field });
                 at += field.bytes as usize;
+                before = Some((number, add));
                 continue;
             }
             let end_of_unit = (at + unit).min(end);
@@ -260,42 +274,74 @@ impl<M: Backend> Scratch<M> {
     }
 
     /// The hole whose value is at a place in all rounds, the number added to it, and the field that holds the sum.
-    fn hole(&self, at: usize) -> Option<(usize, i64, Field)> {
+    ///
+    /// Where several instructions hold the parts of a constant, the lowest part says what is added: the upper ones belong to
+    /// `before`, the last hole that was found, so that a carry out of the lowest part reaches them.
+    fn hole(&self, at: usize, before: Option<(usize, i64)>) -> Option<(usize, i64, Field)> {
         M::MACHINE.immediates.iter().find_map(|field| {
+            if field.shift > 0 {
+                let (number, add) = before?;
+                return self.holds(at, *field, number, add).then_some((number, add, *field));
+            }
             let mut values = self.values.list().iter().enumerate();
             values.find_map(|(number, value)| {
-                let add = self.stands(at, *field, number, value.range)?;
+                let add = match field.width {
+                    12..32 => {
+                        let mut sums = self.sums.iter().filter(|(of, _)| *of == number).map(|(_, add)| *add);
+                        sums.find(|add| self.holds(at, *field, number, *add))?
+                    }
+                    _ => self.added(at, *field, number, value.range)?,
+                };
                 Some((number, add, *field))
             })
         })
     }
 
+    /// Whether this field holds its part of a hole's value plus a number in all rounds.
+    fn holds(&self, at: usize, field: Field, number: usize, add: i64) -> bool {
+        let range = self.values.list()[number].range;
+        let unused = 64 - field.width;
+        let part = |value: i64| value >> field.shift << unused;
+        suits(field, range)
+            && same(|round| self.field(at, field, round).map(|(_, around)| around)).is_some()
+            && (0..ROUNDS).all(|round| {
+                let sum = placeholder(number, range, round).wrapping_add(add);
+                self.field(at, field, round).is_some_and(|(found, _)| part(found) == part(sum))
+            })
+    }
+
+    /// The number in a field, and the bits around it.
+    fn field(&self, at: usize, field: Field, round: usize) -> Option<(i64, u64)> {
+        let code = &self.rounds[round];
+        let code = code.bytes[..code.end as usize].get(at..at + field.bytes as usize)?;
+        Some((field.read(code), field.around(code)))
+    }
+
     /// The number that is added to a hole's value in this field, if it is the same in all rounds.
-    fn stands(&self, at: usize, field: Field, number: usize, range: Range) -> Option<i64> {
-        // A placeholder of 32 bits cannot show whether the code extends it with its sign or with zeros, so a wider field is
-        // rejected.
-        if field.width as u32 + field.shift as u32 > 32 && range != Range::Any {
+    fn added(&self, at: usize, field: Field, number: usize, range: Range) -> Option<i64> {
+        if !suits(field, range) {
             return None;
         }
-        let code = |round: usize| {
-            let code = &self.rounds[round];
-            code.bytes[..code.end as usize].get(at..at + field.bytes as usize)
-        };
-        let around = field.around(code(0)?);
-        let reach = if field.width >= 32 && field.shift == 0 { -REACH..REACH } else { 0..1 };
+        let (_, around) = self.field(at, field, 0)?;
+        let reach = if field.width >= 32 { -REACH..REACH } else { 0..1 };
         let unused = 64 - field.width;
         same(|round| {
-            let code = code(round).filter(|code| field.around(code) == around)?;
-            let (found, value) = (field.read(code), placeholder(number, range, round));
+            let (found, _) = self.field(at, field, round).filter(|(_, found)| *found == around)?;
             // Compares only the bits that the field holds.
-            let add = (found >> field.shift).wrapping_sub(value >> field.shift) << unused >> unused;
+            let add = found.wrapping_sub(placeholder(number, range, round)) << unused >> unused;
             reach.contains(&add).then_some(add)
         })
     }
 }
 
+/// Whether a field may hold a part of such a value. A placeholder of 32 bits cannot show whether the code extends it with its sign or
+/// with zeros, so a wider field may not.
+fn suits(field: Field, range: Range) -> bool {
+    field.width as u32 + field.shift as u32 <= 32 || range == Range::Any
+}
+
 /// The result of `find`, if it is the same in every round.
-fn same(find: impl Fn(usize) -> Option<i64>) -> Option<i64> {
+fn same<T: Copy + PartialEq>(find: impl Fn(usize) -> Option<T>) -> Option<T> {
     let first = find(0)?;
     (1..ROUNDS).all(|round| find(round) == Some(first)).then_some(first)
 }

@@ -12,11 +12,12 @@ use crate::minimise::minimise;
 use crate::program::Program;
 use crate::reached::{COUNTED, Reached};
 use crate::run::{Made, Seen, Start, Verified};
-use crate::ties::SHUFFLED;
+use crate::subject::Subject;
 use azulejo::rules::Matcher;
+use azulejo::x64::Emitter;
 use azulejo::x64::regs::*;
-use azulejo::x64::{Compiler, Features, X64};
 use azulejo::{Error, Tier, rules};
+use azulejo_code::Compiler;
 use azulejo_core::check::evaluate::Outcome;
 use azulejo_core::pass::Observer;
 use azulejo_core::pass::build::{FunctionSource, Functions};
@@ -33,27 +34,27 @@ use std::sync::atomic::{AtomicI64, AtomicU64};
 pub struct Way {
     /// Its name.
     pub name: &'static str,
-    registers: &'static RegisterFile,
-    has_features: bool,
-    /// Whether passes make some choices at random.
-    has_chaos: bool,
-    /// Whether passes stop before they have done all that they could.
-    has_limits: bool,
-    /// Whether ties between tiles of equal cost are broken differently.
-    has_other_ties: bool,
-    is_baseline: bool,
-    /// Whether the code is compiled for calls from other functions.
-    is_called: bool,
-    keeps_frame_pointers: bool,
-    /// Whether accesses may fault.
-    has_guards: bool,
-    /// Whether loops poll whether they are to stop.
-    may_stop: bool,
-    /// Whether programs run on fuel, too.
-    has_fuel: bool,
-    /// The tiers that are used, if an engine runs the program.
-    engine: Option<Tiers>,
-    rules: &'static [Matcher],
+    pub(crate) registers: &'static RegisterFile,
+    pub(crate) has_features: bool,
+    /// Passes make some choices at random.
+    pub(crate) has_chaos: bool,
+    /// Passes do not do all that they could.
+    pub(crate) has_limits: bool,
+    /// Of tiles that cost the same others are chosen.
+    pub(crate) has_other_ties: bool,
+    pub(crate) is_baseline: bool,
+    /// It is compiled for calls of other functions.
+    pub(crate) is_called: bool,
+    pub(crate) keeps_frame_pointers: bool,
+    /// Accesses may fault.
+    pub(crate) has_guards: bool,
+    /// Loops look whether they are to stop.
+    pub(crate) may_stop: bool,
+    /// They run on fuel, too.
+    pub(crate) has_fuel: bool,
+    /// An engine runs it, in these tiers.
+    pub(crate) engine: Option<Tiers>,
+    pub(crate) rules: &'static [Matcher],
 }
 
 /// So few registers that hardly any value keeps one for itself.
@@ -64,7 +65,7 @@ static FEW: RegisterFile = RegisterFile {
     ..REGISTERS
 };
 
-const USUAL: Way = Way {
+pub(crate) const USUAL: Way = Way {
     name: "optimizer",
     registers: &REGISTERS,
     has_features: true,
@@ -165,14 +166,14 @@ impl Way {
         Functions { stop: self.may_stop.then_some(stop), fuel: self.has_fuel.then_some(fuel), ..functions }
     }
 
-    fn source<'a>(&self, program: &'a Verified) -> FunctionSource<'a> {
-        program.source(self.has_guards, self.stopping(links()))
+    fn source<'a, M: Subject>(&self, program: &'a Verified) -> FunctionSource<'a> {
+        program.source(self.has_guards, self.stopping(links::<M>()))
     }
 }
 
-/// The indices of the ways that compile graphs: all but the baseline compiler and the engines, which take bytecode.
-pub fn ways_of_graphs() -> impl Iterator<Item = usize> {
-    (0..WAYS.len()).filter(|at| !WAYS[*at].is_baseline && WAYS[*at].engine.is_none())
+/// Those in which graphs are compiled: bytecode is something else only to the others.
+pub fn ways_of_graphs<M: Subject>() -> impl Iterator<Item = usize> {
+    (0..M::WAYS.len()).filter(|at| !M::WAYS[*at].is_baseline && M::WAYS[*at].engine.is_none())
 }
 
 /// Limits that turn some passes off, do not limit others, and allow the rest a few steps.
@@ -199,15 +200,18 @@ const PROGRAMS: usize = 64;
 /// The size of a compiler's code memory: a few thousand functions fill it, and the longest one fits.
 const CODE_BYTES: usize = 1 << 22;
 
-/// Compilers and the memory that programs run in, reused from program to program.
-pub struct Rig {
-    compilers: Vec<Compiler>,
-    /// For each compiler, the code kept in its code memory.
-    kept: Vec<Kept>,
+/// The rig of this machine.
+pub type Rig = RigOn<Emitter>;
+
+/// Compilers and room to run, kept from program to program, of one machine.
+pub struct RigOn<M: Subject> {
+    compilers: Vec<Compiler<M>>,
+    /// What is in each compiler's code memory.
+    kept: Vec<Kept<M>>,
     frame: Frame,
     /// For each way, its engine, if it has one, and the number of programs that the engine may still run.
     homes: Vec<Option<(Home, usize)>>,
-    /// The ways that are used, by position in [`WAYS`].
+    /// Which ways are gone, by position in [`Subject::WAYS`].
     pub ways: Vec<usize>,
     /// How many bytecodes were compiled.
     pub bytecodes: u64,
@@ -215,31 +219,31 @@ pub struct Rig {
     pub tiles: Reached,
 }
 
-impl fmt::Debug for Rig {
+impl<M: Subject> fmt::Debug for RigOn<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rig").field("bytecodes", &self.bytecodes).finish_non_exhaustive()
+        f.debug_struct("RigOn").field("bytecodes", &self.bytecodes).finish_non_exhaustive()
     }
 }
 
-impl Default for Rig {
+impl<M: Subject> Default for RigOn<M> {
     fn default() -> Self {
-        Rig {
-            compilers: WAYS.iter().map(compiler).collect(),
-            kept: WAYS.iter().map(|_| Kept::new()).collect(),
+        M::prepare();
+        RigOn {
+            compilers: M::WAYS.iter().map(compiler).collect(),
+            kept: M::WAYS.iter().map(|_| Kept::new()).collect(),
             frame: Frame::default(),
-            homes: WAYS.iter().map(|_| None).collect(),
-            ways: (0..WAYS.len()).collect(),
+            homes: M::WAYS.iter().map(|_| None).collect(),
+            ways: (0..M::WAYS.len()).collect(),
             bytecodes: 0,
-            tiles: Reached::default(),
+            tiles: Reached::of(M::set(&M::WAYS[0]).tables),
         }
     }
 }
 
-fn compiler(way: &Way) -> Compiler {
-    let features = if way.has_features { Features::detect() } else { Features::empty() };
-    let set = if way.has_other_ties { &SHUFFLED.set } else { &X64 };
+fn compiler<M: Subject>(way: &Way) -> Compiler<M> {
+    let features = if way.has_features { M::features() } else { 0 };
     let compiler =
-        Compiler::new(CODE_BYTES, set, features.bits(), way.rules).expect("this machine runs code");
+        Compiler::new(CODE_BYTES, M::set(way), features, way.rules).expect("this machine runs code");
     let compiler = compiler.with_registers(way.registers).with_checks(true);
     compiler.with_frame_pointers(way.keeps_frame_pointers).with_guards(way.has_guards)
 }
@@ -289,8 +293,8 @@ impl fmt::Display for Failure {
     }
 }
 
-impl Rig {
-    /// Runs a program, which must end, in every tier. A failing program is minimised and reported as a file for `found/`.
+impl<M: Subject> RigOn<M> {
+    /// Runs a program, which must end, in every tier. What differs is made short and told, with a file for `found/`.
     pub fn check(&mut self, program: &Program, start: u64) -> Result<(), String> {
         let seed = Some(start);
         let start = &Start::new(start);
@@ -312,9 +316,9 @@ impl Rig {
 
     /// Runs a program, which must end, in every tier.
     fn compare(&mut self, program: &Verified, start: &Start) -> Result<(), Failure> {
-        let expected = program.run(&mut self.frame, start, None);
+        let expected = program.run::<M>(&mut self.frame, start, None);
         for index in 0..self.ways.len() {
-            let (at, way) = (self.ways[index], &WAYS[self.ways[index]]);
+            let (at, way) = (self.ways[index], &M::WAYS[self.ways[index]]);
             if let Some(tiers) = way.engine {
                 self.compare_engine(at, tiers, program, start, &expected)?;
                 continue;
@@ -345,10 +349,10 @@ impl Rig {
         start: &Start,
         expected: &Seen,
     ) -> Result<(), Failure> {
-        let way = WAYS[at].name;
+        let way = M::WAYS[at].name;
         self.bytecodes += program.len() as u64;
         let attempt = catch_unwind(AssertUnwindSafe(|| {
-            let guards = WAYS[at].has_guards;
+            let guards = M::WAYS[at].has_guards;
             let (home, left) = match self.homes[at].take() {
                 Some(kept) => kept,
                 None => (Home::new(tiers, guards, CODE_BYTES, start.chaos)?, PROGRAMS),
@@ -370,31 +374,31 @@ impl Rig {
     /// Compiles a program in the first of the rig's ways, for an observer.
     pub fn show(&mut self, program: &Verified, observer: &mut dyn Observer) -> Result<(), Error> {
         let way = self.ways[0];
-        self.compilers[way].bytecode(&WAYS[way].source(program), observer).map(drop)
+        self.compilers[way].bytecode(&M::WAYS[way].source::<M>(program), observer).map(drop)
     }
 
     /// Compiles a program in every way without running it.
     pub fn compile(&mut self, program: &Verified) -> Result<(), Failure> {
         for index in 0..self.ways.len() {
             let at = self.ways[index];
-            if !(WAYS[at].is_called && program.observes()) {
+            if !(M::WAYS[at].is_called && program.observes()) {
                 self.make(at, 1, program)?;
             }
         }
         Ok(())
     }
 
-    fn make(&mut self, at: usize, chaos: u64, program: &Verified) -> Result<Made, Failure> {
-        let way = &WAYS[at];
+    fn make(&mut self, at: usize, chaos: u64, program: &Verified) -> Result<Made<M>, Failure> {
+        let way = &M::WAYS[at];
         self.compile_in(at, chaos, |to, tiles| match way.is_baseline {
             _ if way.is_called => {
-                program.call_entry(to, way.has_guards, way.stopping(links()), tiles).map(Made::CallEntry)
+                program.call_entry(to, way.has_guards, way.stopping(links::<M>()), tiles).map(Made::CallEntry)
             }
             true => {
-                let functions = way.stopping(half_of_links());
+                let functions = way.stopping(half_of_links::<M>());
                 to.baseline(&program.function(), functions, tiles).map(Made::Baseline)
             }
-            false => to.bytecode(&way.source(program), tiles).map(Made::Optimized),
+            false => to.bytecode(&way.source::<M>(program), tiles).map(Made::Optimized),
         })
     }
 
@@ -404,10 +408,10 @@ impl Rig {
         &mut self,
         at: usize,
         chaos: u64,
-        mut compile: impl FnMut(&mut Compiler, &mut Reached) -> Result<T, Error>,
+        mut compile: impl FnMut(&mut Compiler<M>, &mut Reached) -> Result<T, Error>,
     ) -> Result<T, Failure> {
-        let way = &WAYS[at];
-        let Rig { compilers, tiles, kept, .. } = self;
+        let way = &M::WAYS[at];
+        let RigOn { compilers, tiles, kept, .. } = self;
         let attempt = catch_unwind(AssertUnwindSafe(|| {
             loop {
                 if way.has_chaos {
@@ -433,8 +437,8 @@ impl Rig {
         })
     }
 
-    /// Keeps code that will not run any more, until its memory is needed.
-    pub(crate) fn keep(&mut self, way: usize, made: Made) {
+    /// Nobody runs this code any more; it stays until its room is needed.
+    pub(crate) fn keep(&mut self, way: usize, made: Made<M>) {
         self.kept[way].keep(made);
     }
 }

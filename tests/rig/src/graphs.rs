@@ -4,13 +4,13 @@
 //! In: a graph that touches only the slots of its own frame and context, and the edge of memory. Out: agreement, or the
 //! pass that changed the graph's meaning.
 
-use crate::compare::{Failure, Rig, WAYS};
+use crate::compare::{Failure, RigOn};
 use crate::edge::{self, Edge};
-use crate::enter::enter;
 use crate::run::Made;
 use crate::shrink::shrink;
+use crate::subject::Subject;
 use azulejo::rules::BUILTIN;
-use azulejo::x64::Status;
+use azulejo_code::status::Status;
 use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
 use azulejo_core::fuzzing::{AT_EDGE, OWN_SLOTS, Random};
 use azulejo_core::ir::graph::Graph;
@@ -196,9 +196,9 @@ impl Room {
     }
 }
 
-impl Rig {
-    /// Runs a graph in every tier, in the initial state that the seed determines. Returns whether it ends soon. A failing
-    /// graph is shrunk and reported as a file for `found/`.
+impl<M: Subject> RigOn<M> {
+    /// Runs a graph, on what this seed says, in every tier; whether it ends soon. What differs is made small and told, with a
+    /// file for `found/`.
     pub fn check_graph(&mut self, graph: &Graph, start: u64) -> Result<bool, String> {
         if let Ok(ends) = self.compare_graph(graph, start) {
             return Ok(ends);
@@ -229,21 +229,22 @@ impl Rig {
             let unit = std::ptr::with_exposed_provenance(at_edge.middle() as usize);
             let (frame, context) = (real.as_mut_ptr(), real[OWN_SLOTS..].as_mut_ptr());
             // SAFETY: the graph accesses only its slots and the edge; behind the edge its accesses fault.
-            let outcome =
-                match unsafe { enter(compiled.entry(), context.cast(), frame, unit).map(Status::from) } {
-                    Ok(Status::Returned(bits)) => Ok(Outcome::Returned(bits)),
-                    Ok(Status::Exited { at }) => Ok(Outcome::Exited(at as u64)),
-                    Ok(Status::Trapped { trap, at }) => {
-                        Ok(Outcome::Trapped { code: trap.code() as u64, origin: at })
-                    }
-                    Ok(Status::Tailed) => unreachable!("there are no calls"),
-                    Ok(Status::MovedOn { .. }) => unreachable!("it was entered at its start"),
-                    Err(what) => Err(what),
-                };
+            let outcome = match unsafe {
+                M::enter_closely(compiled.entry(), context.cast(), frame, unit).map(Status::from)
+            } {
+                Ok(Status::Returned(bits)) => Ok(Outcome::Returned(bits)),
+                Ok(Status::Exited { at }) => Ok(Outcome::Exited(at as u64)),
+                Ok(Status::Trapped { trap, at }) => {
+                    Ok(Outcome::Trapped { code: trap.code() as u64, origin: at })
+                }
+                Ok(Status::Tailed) => unreachable!("there are no calls"),
+                Ok(Status::MovedOn { .. }) => unreachable!("it was entered at its start"),
+                Err(what) => Err(what),
+            };
             self.keep(way, Made::Optimized(compiled));
             let found = (outcome, [&real[..], &at_edge.read()].concat());
             if found.0.as_ref() != Ok(&expected.0) || found.1 != expected.1 {
-                return Err(Failure::Graph { way: WAYS[way].name, found, expected });
+                return Err(Failure::Graph { way: M::WAYS[way].name, found, expected });
             }
         }
         Ok(true)
@@ -252,7 +253,7 @@ impl Rig {
     /// Finds the pass that changed the meaning of a graph, if it is one of the passes.
     fn blame(&mut self, failure: &Failure, graph: &Graph, start: u64) -> String {
         let Failure::Graph { way, expected, .. } = failure else { return String::new() };
-        let way = WAYS.iter().position(|known| known.name == *way).expect("it failed in one of them");
+        let way = M::WAYS.iter().position(|known| known.name == *way).expect("it failed in one of them");
         let room = Room::new(start);
         let frame = room.slots.as_ptr() as u64;
         let Some(expected) = meaning(graph, &room, frame).filter(|now| now.0 == expected.0) else {

@@ -4,20 +4,21 @@
 //! bytes were still unchanged.
 
 use crate::run::Made;
+use crate::subject::Subject;
 use azulejo_core::random::Random;
 
-/// The kept code of one code memory.
-pub(crate) struct Kept {
-    all: Vec<(Made, Box<[u8]>)>,
+/// What is kept of one code memory.
+pub(crate) struct Kept<M: Subject> {
+    all: Vec<(Made<M>, Box<[u8]>)>,
     random: Random,
 }
 
-impl Kept {
-    pub(crate) fn new() -> Kept {
+impl<M: Subject> Kept<M> {
+    pub(crate) fn new() -> Kept<M> {
         Kept { all: Vec::new(), random: Random::new(1) }
     }
 
-    pub(crate) fn keep(&mut self, made: Made) {
+    pub(crate) fn keep(&mut self, made: Made<M>) {
         let bytes = made.bytes().into();
         self.all.push((made, bytes));
     }

@@ -26,4 +26,5 @@ pub mod run;
 pub mod session;
 mod shrink;
 pub mod soak;
+pub mod subject;
 mod ties;

@@ -9,9 +9,11 @@ use crate::run::{End, Verified, resume};
 use azulejo::__private::core::ir::bytecode::Functions;
 use azulejo::Trap;
 use azulejo::x64::call::{CallCell, Host, HostFunctions, Outcome, UnresolvedCall};
-use azulejo::x64::{Emitter, RawStatus};
+use azulejo_code::Machine;
 use azulejo_code::emit::Backend;
+use azulejo_code::status::RawStatus;
 use azulejo_core::pass::build::{self, CellTable};
+use std::cell::{Cell, RefCell};
 use std::sync::LazyLock;
 
 /// How many of the functions accept arbitrary arguments. They have the lowest numbers.
@@ -58,77 +60,98 @@ impl Functions<Vm> for Library {
     }
 
     fn set_tail_call(&self, context: *mut Vm, function: u32, args: &[u64]) -> Result<(), Trap> {
-        LINKS.with(|links| {
-            let room = links.host.begin_tail_call(links.cell(function), context.cast(), args.len());
-            // SAFETY: the room was made for this many arguments.
-            unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
-        });
+        let links = Links::current();
+        let room = links.host.begin_tail_call(links.cell(function), context.cast(), args.len());
+        // SAFETY: there is room for so many.
+        unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
         Ok(())
     }
 }
 
 /// Runs the pending tail call.
 pub(crate) fn run_next(context: *mut Vm) -> End {
-    // SAFETY: a tail call is pending, and call cells are never freed.
-    let (cell, args) = unsafe { LINKS.with(|links| links.host.next()) };
+    // SAFETY: somebody put one off, and call cells stay.
+    let (cell, args) = unsafe { Links::current().host.next() };
     LIBRARY.run(context, cell.function(), args)
 }
 
-/// The call cells and addresses by which compiled code calls the functions.
+/// What compiled code of a machine knows them by.
 struct Links {
     host: &'static Host,
     cells: Vec<&'static CallCell>,
     addresses: Vec<u64>,
     table: CellTable,
+    /// What a program is called by.
+    program: &'static CallCell,
+}
+
+thread_local! {
+    /// Those of each machine, of each thread, because a pending tail call is the host's. They stay, as code has their addresses.
+    static LINKS: RefCell<Vec<(&'static Machine, &'static Links)>> = const { RefCell::new(Vec::new()) };
+    /// Those of the machine whose code runs.
+    static CURRENT: Cell<Option<&'static Links>> = const { Cell::new(None) };
 }
 
 impl Links {
-    /// The call cell of a function. All numbers without a function share one cell.
+    fn of<M: Backend>() -> &'static Links {
+        LINKS.with_borrow_mut(|all| {
+            if let Some((_, links)) = all.iter().find(|(machine, _)| std::ptr::eq(*machine, M::MACHINE)) {
+                return *links;
+            }
+            let links = Box::leak(Box::new(Links::new::<M>()));
+            all.push((M::MACHINE, links));
+            links
+        })
+    }
+
+    fn new<M: Backend>() -> Links {
+        let host: &Host = Box::leak(Box::new(M::host::<Answers>()));
+        // Nothing here calls itself without end.
+        host.begin(std::ptr::null(), 0);
+        // SAFETY: the host lives as long as the process.
+        let cell =
+            |function| -> &'static CallCell { Box::leak(Box::new(unsafe { CallCell::new(host, function) })) };
+        let count = LIBRARY.0.len() as u32;
+        // Behind them that for all other numbers.
+        let cells: Vec<&CallCell> = (0..count).chain([u32::MAX]).map(cell).collect();
+        let addresses: Vec<u64> =
+            cells.iter().map(|cell| std::ptr::from_ref::<CallCell>(cell).addr() as u64).collect();
+        let table = CellTable { cells: addresses.as_ptr(), len: count as u64 };
+        Links { host, cells, addresses, table, program: cell(PROGRAM) }
+    }
+
+    fn current() -> &'static Links {
+        CURRENT.get().expect("a program runs")
+    }
+
+    /// The call cell of a function, or that for all other numbers.
     fn cell(&self, function: u32) -> &'static CallCell {
         let nobody = self.cells.len() - 1;
         self.cells[(function as usize).min(nobody)]
     }
 }
 
-thread_local! {
-    /// One per thread, because the host holds the pending tail call. They are never freed, since code contains their
-    /// addresses.
-    static LINKS: &'static Links = {
-        let host: &Host = Box::leak(Box::new(Emitter::host::<Answers>()));
-        // Nothing here recurses without end, so the stack needs no limit.
-        host.begin(std::ptr::null(), 0);
-        // SAFETY: the host lives as long as the process.
-        let cell = |function: u32| -> &'static CallCell { Box::leak(Box::new(unsafe { CallCell::new(host, function) })) };
-        let count = LIBRARY.0.len() as u32;
-        // The last cell is the one for all other numbers.
-        let cells: Vec<&CallCell> = (0..count).chain([u32::MAX]).map(cell).collect();
-        let addresses: Vec<u64> =
-            cells.iter().map(|cell| std::ptr::from_ref::<CallCell>(cell).addr() as u64).collect();
-        let table = CellTable { cells: addresses.as_ptr(), len: count as u64 };
-        Box::leak(Box::new(Links { host, cells, addresses, table }))
-    };
+/// From now on code of this machine runs, and the interpreter beside it.
+pub(crate) fn run_on<M: Backend>() {
+    CURRENT.set(Some(Links::of::<M>()));
 }
 
-/// The functions that compilers on this thread may call.
-pub fn links() -> build::Functions<'static> {
-    let Links { addresses, table, .. } = LINKS.with(|links| *links);
-    CallCell::functions(
-        Emitter::STUBS,
-        &addresses[..table.len as usize],
-        std::ptr::from_ref(table).addr() as u64,
-    )
+/// For compilers on this thread.
+pub fn links<M: Backend>() -> build::Functions<'static> {
+    let Links { addresses, table, .. } = Links::of::<M>();
+    let cells = &addresses[..table.len as usize];
+    CallCell::functions(M::STUBS, cells, std::ptr::from_ref(table).addr() as u64)
 }
 
-/// The functions of [`links`], but only half of the call cells are known when code is compiled.
-pub(crate) fn half_of_links() -> build::Functions<'static> {
-    let functions = links();
+/// The same, of which some are found only when the code runs.
+pub(crate) fn half_of_links<M: Backend>() -> build::Functions<'static> {
+    let functions = links::<M>();
     build::Functions { cells: &functions.cells[..functions.cells.len() / 2], ..functions }
 }
 
-/// A call cell for a program. Its number is above those of all library functions.
-pub(crate) fn program_cell() -> CallCell {
-    // SAFETY: the host lives as long as the process.
-    unsafe { CallCell::new(LINKS.with(|links| links.host), PROGRAM) }
+/// The call cell of a program, which calls these functions and is followed by them. Compiled code has its address, so it stays.
+pub(crate) fn program_cell<M: Backend>() -> &'static CallCell {
+    Links::of::<M>().program
 }
 
 /// The host functions of compiled programs.

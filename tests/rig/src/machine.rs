@@ -9,6 +9,8 @@ use crate::edge::{self, Edge};
 use crate::home::Running;
 use azulejo::prelude::*;
 use azulejo_core::ir::bytecode::Raw;
+use azulejo_core::ir::template::{Convention, Signature};
+use azulejo_core::vocab::Type;
 
 include!(concat!(env!("OUT_DIR"), "/opcodes.rs"));
 
@@ -82,6 +84,17 @@ pub static UNIT: [u64; 4] =
 static INTS: [extern "C" fn(i64, f64) -> i64; 3] = [first_int, second_int, third_int];
 static FLOATS: [extern "C" fn(i64, f64) -> f64; 3] = [first_float, second_float, third_float];
 static NOTES: [extern "C" fn(&mut Vm, i64); 3] = [note, note_twice, note];
+
+/// The functions that are called by address, and what they take.
+pub(crate) fn natives() -> Vec<(*const (), Signature)> {
+    static MIXED: [Type; 2] = [Type::I64, Type::F64];
+    static NOTED: [Type; 2] = [Type::I64, Type::I64];
+    let of = |args, ret| Signature { convention: Convention::C, args, ret };
+    let ints = INTS.iter().map(|function| (*function as *const (), of(&MIXED, Type::I64)));
+    let floats = FLOATS.iter().map(|function| (*function as *const (), of(&MIXED, Type::F64)));
+    let notes = NOTES.iter().map(|function| (*function as *const (), of(&NOTED, Type::Void)));
+    ints.chain(floats).chain(notes).collect()
+}
 
 extern "C" fn first_int(a: i64, x: f64) -> i64 {
     mix(a as u64, x.to_bits()) as i64

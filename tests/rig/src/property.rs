@@ -3,12 +3,13 @@
 //! In: random numbers, or text. Out: nothing, or the property's violation.
 
 use crate::case::Case;
-use crate::compare::Rig;
+use crate::compare::RigOn;
 use crate::graphs::plant;
 use crate::minimise::ends;
 use crate::mutate::mutate;
 use crate::program::program;
 use crate::run::Verified;
+use crate::subject::Subject;
 use azulejo::x64::{Code, MACHINE};
 use azulejo_code::{CodeMemory, Installed};
 use azulejo_core::check;
@@ -22,8 +23,8 @@ use azulejo_core::vocab::Vocabulary;
 const LONG_ONE_IN: usize = 4096;
 
 /// A program does the same in every tier.
-pub fn of_program(rig: &mut Rig, random: &mut Random) -> Result<(), String> {
-    // Mostly small programs: they run fast, and most bugs need only a few bytecodes.
+pub fn of_program<M: Subject>(rig: &mut RigOn<M>, random: &mut Random) -> Result<(), String> {
+    // Mostly small ones: they are fast, and what is wrong is wrong in a few bytecodes mostly.
     let size = match random.below(LONG_ONE_IN) {
         0 => 2000 + random.below(18_001).min(random.below(18_001)),
         other if other % 16 == 1 => 150,
@@ -33,9 +34,9 @@ pub fn of_program(rig: &mut Rig, random: &mut Random) -> Result<(), String> {
     rig.check(&program, random.number())
 }
 
-/// A graph's machine code does what the graph means. Returns whether the graph ended.
-pub fn of_graph(rig: &mut Rig, random: &mut Random) -> Result<bool, String> {
-    let mut options = Options { calls: false, own_memory: true, ..Options::SMALL };
+/// A graph does as machine code what it means; whether it ended at all.
+pub fn of_graph<M: Subject>(rig: &mut RigOn<M>, random: &mut Random) -> Result<bool, String> {
+    let mut options = Options { calls: false, own_memory: true, edge: M::MAY_FAULT, ..Options::SMALL };
     if random.one_in(8) {
         options = Options { max_blocks: 20, max_nodes: 60, ..options };
     }
@@ -57,8 +58,8 @@ pub enum Fate {
     Run,
 }
 
-/// A mutated program is either refused, with an error that points into it, or treated like any other program.
-pub fn of_changed_program(rig: &mut Rig, random: &mut Random) -> Result<Fate, String> {
+/// A changed program is refused, with a reason that points into it, or as good as any other.
+pub fn of_changed_program<M: Subject>(rig: &mut RigOn<M>, random: &mut Random) -> Result<Fate, String> {
     let size = 4 + random.below(24);
     let mut program = program(random, size);
     mutate(random, &mut program);

@@ -2,7 +2,7 @@
 
 use crate::ties::SHUFFLED;
 use azulejo::rules::{BUILTIN, Matcher};
-use azulejo::x64::X64;
+use azulejo_core::grammar::TileSet;
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::index::Node;
 use azulejo_core::ir::tiles::TileList;
@@ -15,19 +15,15 @@ use std::sync::LazyLock;
 /// Records the tiles that were chosen.
 #[derive(Clone, Debug)]
 pub struct Reached {
-    /// By the tile's number in [`X64`].
+    /// A machine's tiles.
+    tables: &'static TileSet,
+    /// By number.
     is_reached: Vec<bool>,
-}
-
-impl Default for Reached {
-    fn default() -> Reached {
-        Reached { is_reached: vec![false; X64.tables.tiles.len()] }
-    }
 }
 
 impl Observer for Reached {
     fn tiles(&mut self, target: &Target<'_>, tiles: &TileList) {
-        let is_shuffled = !std::ptr::eq(target.set, X64.tables);
+        let is_shuffled = !std::ptr::eq(target.set, self.tables);
         for tile in tiles.insts.iter().map(|inst| inst.tile.0 as usize) {
             let tile = if is_shuffled { SHUFFLED.original[tile] as usize } else { tile };
             self.is_reached[tile] = true;
@@ -36,14 +32,19 @@ impl Observer for Reached {
 }
 
 impl Reached {
-    /// How many tiles were chosen, and how many there are.
+    /// Nothing of these tiles yet.
+    pub(crate) fn of(tables: &'static TileSet) -> Reached {
+        Reached { tables, is_reached: vec![false; tables.tiles.len()] }
+    }
+
+    /// How many tiles were chosen, of how many.
     pub fn count(&self) -> (usize, usize) {
         (self.is_reached.iter().filter(|reached| **reached).count(), self.is_reached.len())
     }
 
     /// The tiles that were never chosen.
     pub fn never(&self) -> Vec<&'static str> {
-        let all = std::iter::zip(X64.tables.tiles, &self.is_reached);
+        let all = std::iter::zip(self.tables.tiles, &self.is_reached);
         all.filter(|(_, reached)| !**reached).map(|(tile, _)| tile.name).collect()
     }
 }

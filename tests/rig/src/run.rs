@@ -3,30 +3,27 @@
 //! In: a program and the initial contents of its registers and memory. Out: everything observable about the run: its result
 //! or trap, the bytecode of the trap, and the memory it worked on.
 
-use crate::enter::enter;
 use crate::frame::Frame;
 use crate::home::{Home, Running};
-use crate::library::{library, program_cell, run_next};
+use crate::library::{self, library, program_cell, run_next};
 use crate::machine::{Op, UNIT, Vm};
 use crate::program::{FIRST_COUNTER, FIRST_TEMPORARY, N_REGISTERS, Program};
+use crate::subject::Subject;
 use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER};
-use azulejo::x64::call::{CallCell, Outcome};
-use azulejo::x64::{BaselineCode, Compiled, Compiler, Function, RawStatus, Status};
 use azulejo::{Bytecode, Code, Engine, Error, FunctionId, Trap, verify};
+use azulejo_code::baseline::BaselineCode;
+use azulejo_code::call::{CallCell, Outcome};
+use azulejo_code::status::{RawStatus, Status};
+use azulejo_code::{Compiled, Compiler};
 use azulejo_core::check::temporaries::temporaries;
 use azulejo_core::pass::Observer;
 use azulejo_core::pass::build::{FunctionSource, Functions};
 use azulejo_core::random::Random;
-use azulejo_core::verify::Shape;
+use azulejo_core::verify::{Function, Shape};
 use azulejo_core::vocab::Vocabulary;
 use std::cell::Cell;
 
-thread_local! {
-    /// The call cell of the program that runs. Compiled code contains its address, so it is never freed.
-    static PROGRAM: &'static CallCell = Box::leak(Box::new(program_cell()));
-}
-
-/// Resumes a program in the interpreter where its compiled code left.
+/// Runs a program on where its code was left.
 ///
 /// # Safety
 ///
@@ -61,16 +58,16 @@ const CALLS: usize = 3;
 
 /// The product of a compiler.
 #[derive(Debug)]
-pub enum Made {
-    /// Code of the optimizer.
-    Optimized(Compiled),
-    /// Code of the baseline compiler.
-    Baseline(BaselineCode),
-    /// Code of the optimizer, for calls from other functions.
-    CallEntry(Compiled),
+pub enum Made<M: Subject> {
+    /// The optimizer.
+    Optimized(Compiled<M>),
+    /// The baseline compiler.
+    Baseline(BaselineCode<M>),
+    /// The optimizer, for calls of other functions.
+    CallEntry(Compiled<M>),
 }
 
-impl Made {
+impl<M: Subject> Made<M> {
     /// The machine code.
     pub fn bytes(&self) -> &[u8] {
         match self {
@@ -221,30 +218,28 @@ impl Verified {
         self.code.ops.iter().any(|op| Op::templates()[op.opcode()].observes())
     }
 
-    /// Compiles it with the optimizer, for calls from other functions.
-    pub fn call_entry(
+    /// Compiles it for calls.
+    pub fn call_entry<M: Subject>(
         &self,
-        compiler: &mut Compiler,
+        compiler: &mut Compiler<M>,
         guards: bool,
         functions: Functions<'_>,
         observer: &mut dyn Observer,
-    ) -> Result<Compiled, Error> {
+    ) -> Result<Compiled<M>, Error> {
         let unit = unit();
         let source = self.source(guards, functions);
-        PROGRAM.with(|cell| compiler.call_entry(&source, self.arguments, unit, cell, observer))
+        compiler.call_entry(&source, self.arguments, unit, program_cell::<M>(), observer)
     }
 
-    /// Calls its compiled code.
-    fn call(&self, code: &Compiled, context: *mut Vm, args: &[u64]) -> End {
-        let outcome = PROGRAM.with(|cell| {
-            cell.host().begin(std::ptr::from_ref(self).cast(), 0);
-            // SAFETY: the code was compiled for this call cell. The owner outlives the call, and a thread's stack is large
-            // enough.
-            unsafe {
-                cell.open_to(code.entry());
-                cell.call(context.cast(), args)
-            }
-        });
+    /// Calls it.
+    fn call<M: Subject>(&self, code: &Compiled<M>, context: *mut Vm, args: &[u64]) -> End {
+        let cell = program_cell::<M>();
+        cell.host().begin(std::ptr::from_ref(self).cast(), 0);
+        // SAFETY: it was compiled for this call cell; the owner is there, and a thread's stack is large.
+        let outcome = unsafe {
+            cell.open_to(code.entry());
+            cell.call(context.cast(), args)
+        };
         match Trap::from_code(outcome.trap as u32) {
             Some(trap) => End::Failed(trap),
             None => End::Returned(outcome.value),
@@ -276,8 +271,9 @@ impl Verified {
         (0..CALLS).map(call).collect()
     }
 
-    /// Runs it as machine code, resuming in the interpreter at an exit; or, without machine code, in the interpreter only.
-    pub fn run(&self, frame: &mut Frame, start: &Start, compiled: Option<&Made>) -> Seen {
+    /// Runs it as machine code, and from where that leaves, or without any, in the interpreter.
+    pub fn run<M: Subject>(&self, frame: &mut Frame, start: &Start, compiled: Option<&Made<M>>) -> Seen {
+        library::run_on::<M>();
         let mut vm = start.vm.clone();
         vm.put_edges();
         let end = self.run_on(&mut vm, frame, start, compiled);
@@ -285,7 +281,13 @@ impl Verified {
         Seen { end, vm }
     }
 
-    fn run_on(&self, context: *mut Vm, frame: &mut Frame, start: &Start, compiled: Option<&Made>) -> End {
+    fn run_on<M: Subject>(
+        &self,
+        context: *mut Vm,
+        frame: &mut Frame,
+        start: &Start,
+        compiled: Option<&Made<M>>,
+    ) -> End {
         let n_slots = self.shape.slots;
         let registers = &start.registers[..self.arguments as usize];
         let slots = frame.slots(n_slots as usize, registers, n_slots.is_multiple_of(2));
@@ -297,11 +299,12 @@ impl Verified {
                 Made::Optimized(code) => (code.entry(), unit),
                 Made::Baseline(code) => (code.entry(), code.address(0)),
             };
-            // SAFETY: the code was verified, and the frame has as many slots as it requires.
-            let status = unsafe { enter(entry, context.cast(), slots, third) }.map(|raw| match compiled {
-                Made::Baseline(_) => Status::from(raw.turned()),
-                _ => Status::from(raw),
-            });
+            // SAFETY: the code was verified, and the frame has the slots it asks for.
+            let status =
+                unsafe { M::enter_closely(entry, context.cast(), slots, third) }.map(|raw| match compiled {
+                    Made::Baseline(_) => Status::from(raw.turned()),
+                    _ => Status::from(raw),
+                });
             match status {
                 Ok(Status::Returned(bits)) => return End::Returned(bits),
                 Ok(Status::Trapped { trap, at }) => return End::Trapped(trap, at),

@@ -8,6 +8,7 @@
 
 use crate::compare::{Rig, WAYS, ways_of_graphs};
 use crate::{depth, property, reached};
+use azulejo::x64::Emitter;
 use azulejo_core::random::Random;
 use std::time::{Duration, Instant};
 
@@ -46,7 +47,7 @@ pub fn session(arguments: impl Iterator<Item = String>) -> Result<bool, String> 
     let processor_start = processor_seconds();
     let (start, limit) = (Instant::now(), Duration::from_secs(arguments.seconds));
     let (mut done, mut failures) = (0, 0);
-    let of_graphs: Vec<usize> = ways_of_graphs().collect();
+    let of_graphs: Vec<usize> = ways_of_graphs::<Emitter>().collect();
     while done < arguments.programs && start.elapsed() < limit && failures < arguments.failures {
         let seed = (arguments.seed << 32) + done;
         rig.ways = vec![done as usize % WAYS.len()];

@@ -1,0 +1,55 @@
+//! Random programs and graphs do the same as code of a second machine, in either tier and called by others.
+
+#![cfg(all(target_arch = "x86_64", unix))]
+
+use azulejo_core::random::Random;
+use azulejo_rig::case::{Case, found};
+use azulejo_rig::compare::{RigOn, ways_of_graphs};
+use azulejo_rig::property;
+use azulejo_rig::subject::Subject;
+use azulejo_toy::Emitter;
+
+#[test]
+fn random_programs_do_the_same_in_every_tier() {
+    let mut rig = RigOn::<Emitter>::default();
+    for seed in 0..400 {
+        rig.ways = vec![seed as usize % Emitter::WAYS.len()];
+        let result = property::of_program(&mut rig, &mut Random::new(seed));
+        result.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
+    }
+    let (reached, all) = rig.tiles.count();
+    assert!(reached * 10 > all * 9, "{reached} tiles of {all}; never: {:?}", rig.tiles.never());
+}
+
+#[test]
+fn random_graphs_do_what_they_mean() {
+    let mut rig = RigOn::<Emitter>::default();
+    let ways: Vec<usize> = ways_of_graphs::<Emitter>().collect();
+    for seed in 0..600 {
+        rig.ways = vec![ways[seed as usize % ways.len()]];
+        let result = property::of_graph(&mut rig, &mut Random::new(seed));
+        result.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
+    }
+}
+
+#[test]
+fn changed_programs_are_refused_or_safe() {
+    let mut rig = RigOn::<Emitter>::default();
+    for seed in 0..1000 {
+        rig.ways = vec![seed as usize % Emitter::WAYS.len()];
+        let result = property::of_changed_program(&mut rig, &mut Random::new(seed));
+        result.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
+    }
+}
+
+/// Each file in `found/` went wrong once, on another machine.
+#[test]
+fn what_was_found_is_right() {
+    let mut rig = RigOn::<Emitter>::default();
+    for (name, text) in found("txt") {
+        let Case { program, start } = Case::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for start in start.into_iter().chain(0..2) {
+            rig.check(&program, start).unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        }
+    }
+}
