@@ -108,9 +108,10 @@ impl Links {
         let host: &Host = Box::leak(Box::new(M::host::<Answers>()));
         // Nothing here calls itself without end.
         host.begin(std::ptr::null(), 0);
-        // SAFETY: the host lives as long as the process.
-        let cell =
-            |function| -> &'static CallCell { Box::leak(Box::new(unsafe { CallCell::new(host, function) })) };
+        let cell = |function| -> &'static CallCell {
+            // SAFETY: the host lives as long as the process.
+            Box::leak(Box::new(unsafe { CallCell::new(host, function) }))
+        };
         let count = LIBRARY.0.len() as u32;
         // Behind them that for all other numbers.
         let cells: Vec<&CallCell> = (0..count).chain([u32::MAX]).map(cell).collect();
