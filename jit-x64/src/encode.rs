@@ -2,7 +2,7 @@
 //!
 //! In: an operation, a width, registers and memory operands. Out: bytes, in the shortest encoding.
 //!
-//! dynasm assembles each instruction once, when this crate is built ([`opcode`]); the code here only puts in the operands,
+//! dynasm assembles each instruction once, when this crate is built ([`mod@opcode`]); the code here only puts in the operands,
 //! whose form is data. So an instruction is written once for all of its forms, and no assembler runs when code is made.
 
 use crate::emit::{Cond, Emitter};
