@@ -2,7 +2,7 @@
 //!
 //! Its instructions have 32 bits each and three registers at most, with immediates of twelve bits in the middle of an
 //! instruction. It has eight registers for integers and eight for floats, and no flags register. Only loads and stores have
-//! operands in memory. A [simulator](simulator) runs its code on any host, in the memory where the code is installed.
+//! operands in memory. A [simulator] runs its code on any host, in the memory where the code is installed.
 //!
 //! | file | what |
 //! | --- | --- |
