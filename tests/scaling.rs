@@ -49,8 +49,12 @@ template! {
     Op::Return   => (return $a)
 }
 
-/// The lengths of functions.
-const LENGTHS: &[usize] = if cfg!(debug_assertions) { &[500, 4000] } else { &[1000, 10_000, 100_000] };
+/// The length of the longest functions.
+const LONGEST: usize = if cfg!(debug_assertions) { 4000 } else { 100_000 };
+/// How many lengths are measured, and the ratio of each to the next. With a ratio of 2, what caches add to a time would
+/// be as much as what a quadratic pass adds.
+const N_LENGTHS: u32 = if cfg!(debug_assertions) { 2 } else { 3 };
+const RATIO: usize = if cfg!(debug_assertions) { 8 } else { 10 };
 /// The time per bytecode may grow by this power of the length: 0 is linear time, 1 is quadratic.
 const POWER: f64 = 0.75;
 /// The minimum number of bytecodes that each measurement compiles.
@@ -330,9 +334,10 @@ impl Observer for Clock {
 }
 
 impl Shape {
-    /// The lengths of the measured functions.
+    /// The lengths of the measured functions, the shortest first.
     fn lengths(&self) -> Vec<usize> {
-        LENGTHS.iter().map(|length| *length.min(&self.longest)).collect()
+        let longest = LONGEST.min(self.longest);
+        (0..N_LENGTHS).rev().map(|step| longest / RATIO.pow(step)).collect()
     }
 }
 

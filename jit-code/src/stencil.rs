@@ -99,14 +99,12 @@ pub(crate) struct Scratch<M: Backend> {
     rounds: [Code<M>; ROUNDS],
     tiles: TileList,
     assignment: Assignment,
-    /// For each hole the numbers that the constants of tiles and moves add to it.
-    sums: Vec<(usize, i64)>,
 }
 
 impl<M: Backend> Default for Scratch<M> {
     fn default() -> Self {
-        let (values, rounds, tiles, assignment, sums) = Default::default();
-        Scratch { values, rounds, tiles, assignment, sums }
+        let (values, rounds, tiles, assignment) = Default::default();
+        Scratch { values, rounds, tiles, assignment }
     }
 }
 
@@ -143,7 +141,9 @@ pub(crate) fn make<M: Backend>(
     let mut stencil = Stencil {
         hot: code.bytes[..code.cold as usize].to_vec(),
         cold: Vec::new(),
-        holes: scratch.find_holes(&distances).ok_or(Error::Internal("stencil"))?,
+        holes: scratch
+            .find_holes(&distances, &sums::<M>(&scratch.values, compilation))
+            .ok_or(Error::Internal("stencil"))?,
         distances: distances.into_iter().map(|open| distance(code, open)).collect(),
         sites: Vec::new(),
         facts,
@@ -215,19 +215,9 @@ fn outline(compilation: &Compilation, tiles: &TileList, assignment: &Assignment)
 impl<M: Backend> Scratch<M> {
     /// Copies tiles and assignment, and puts in the placeholders of a round.
     fn write_round(&mut self, compilation: &Compilation, round: usize) {
-        let Scratch { values, tiles, assignment, sums, .. } = self;
+        let Scratch { values, tiles, assignment, .. } = self;
         tiles.clone_from(&compilation.tiles);
         assignment.clone_from(&compilation.assignment);
-        sums.clear();
-        sums.extend((0..values.list().len()).map(|number| (number, 0)));
-        sums.extend(tiles.imms.iter().filter_map(|imm| values.find(*imm)));
-        sums.extend(tiles.insts.iter().filter_map(|inst| values.find(inst.origin as i64)));
-        sums.extend(assignment.moves.iter().filter_map(|next| match next.from {
-            From::Const(bits) => values.find(bits as i64),
-            From::Loc(_) => None,
-        }));
-        sums.sort_unstable();
-        sums.dedup();
         for imm in &mut tiles.imms {
             *imm = values.in_round(*imm, round);
         }
@@ -243,7 +233,7 @@ impl<M: Backend> Scratch<M> {
 
     /// Finds the places where the rounds differ. `None` if one of them is not a whole placeholder, or not the same one in all
     /// rounds.
-    fn find_holes(&self, distances: &[Open<M>]) -> Option<Vec<Hole>> {
+    fn find_holes(&self, distances: &[Open<M>], sums: &[(usize, i64)]) -> Option<Vec<Hole>> {
         let [first, others @ ..] = self.rounds.each_ref().map(|code| &code.bytes);
         let (end, unit) = (self.rounds[0].end as usize, M::MACHINE.unit as usize);
         let mut holes = Vec::new();
@@ -253,7 +243,7 @@ impl<M: Backend> Scratch<M> {
             let holds = |(start, form, ..): &Open<M>| {
                 (*start..*start + form.field().bytes as u32).contains(&(at as u32))
             };
-            let found = (!distances.iter().any(holds)).then(|| self.hole(at, before)).flatten();
+            let found = (!distances.iter().any(holds)).then(|| self.hole(at, sums, before)).flatten();
             if let Some((number, add, field)) = found {
                 let (part, start) = place(&self.rounds[0], at as u32);
                 let HoleValue { source, scale, .. } = self.values.list()[number];
@@ -277,23 +267,25 @@ impl<M: Backend> Scratch<M> {
     ///
     /// Where several instructions hold the parts of a constant, the lowest part says what is added: the upper ones belong to
     /// `before`, the last hole that was found, so that a carry out of the lowest part reaches them.
-    fn hole(&self, at: usize, before: Option<(usize, i64)>) -> Option<(usize, i64, Field)> {
+    fn hole(
+        &self,
+        at: usize,
+        sums: &[(usize, i64)],
+        before: Option<(usize, i64)>,
+    ) -> Option<(usize, i64, Field)> {
         M::MACHINE.immediates.iter().find_map(|field| {
-            if field.shift > 0 {
-                let (number, add) = before?;
-                return self.holds(at, *field, number, add).then_some((number, add, *field));
-            }
-            let mut values = self.values.list().iter().enumerate();
-            values.find_map(|(number, value)| {
-                let add = match field.width {
-                    12..32 => {
-                        let mut sums = self.sums.iter().filter(|(of, _)| *of == number).map(|(_, add)| *add);
-                        sums.find(|add| self.holds(at, *field, number, *add))?
-                    }
-                    _ => self.added(at, *field, number, value.range)?,
-                };
-                Some((number, add, *field))
-            })
+            let holds = |(number, add): &(usize, i64)| self.holds(at, *field, *number, *add);
+            let (number, add) = if field.shift > 0 {
+                before.filter(holds)?
+            } else if is_lowest_part(field) {
+                sums.iter().copied().find(holds)?
+            } else {
+                let mut values = self.values.list().iter().enumerate();
+                values.find_map(|(number, value)| {
+                    Some((number, self.added(at, *field, number, value.range)?))
+                })?
+            };
+            Some((number, add, *field))
         })
     }
 
@@ -334,8 +326,32 @@ impl<M: Backend> Scratch<M> {
     }
 }
 
-/// Whether a field may hold a part of such a value. A placeholder of 32 bits cannot show whether the code extends it with its sign or
-/// with zeros, so a wider field may not.
+/// Whether a field is the lowest of several that hold the parts of a constant. It is too narrow to tell what is added to a hole.
+fn is_lowest_part(field: &Field) -> bool {
+    field.shift == 0 && (12..32).contains(&field.width)
+}
+
+/// Each hole with the numbers that the constants of tiles and moves add to it, for machines on which code does not tell.
+fn sums<M: Backend>(values: &HoleValues, compilation: &Compilation) -> Vec<(usize, i64)> {
+    if !M::MACHINE.immediates.iter().any(is_lowest_part) {
+        return Vec::new();
+    }
+    let Compilation { tiles, assignment, .. } = compilation;
+    let consts = assignment.moves.iter().filter_map(|next| match next.from {
+        From::Const(bits) => Some(bits as i64),
+        From::Loc(_) => None,
+    });
+    let origins = tiles.insts.iter().map(|inst| inst.origin as i64);
+    let numbers = tiles.imms.iter().copied().chain(origins).chain(consts);
+    let holes = (0..values.list().len()).map(|number| (number, 0));
+    let mut sums: Vec<(usize, i64)> = holes.chain(numbers.filter_map(|number| values.find(number))).collect();
+    sums.sort_unstable();
+    sums.dedup();
+    sums
+}
+
+/// Whether a field may hold a part of such a value. A placeholder of 32 bits cannot show whether the code extends it with its sign
+/// or with zeros, so a wider field may not.
 fn suits(field: Field, range: Range) -> bool {
     field.width as u32 + field.shift as u32 <= 32 || range == Range::Any
 }

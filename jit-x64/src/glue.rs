@@ -17,10 +17,7 @@
 //! from memory replaces it by its own.
 
 use crate::abi::REGISTER_ARGUMENTS;
-use azulejo_code::call::{
-    CallCell, Callbacks, Host, HostFunctions, MAX_REGISTER_ARGUMENTS, Outcome, Stubs, UnresolvedCall,
-};
-use azulejo_code::status::RawStatus;
+use azulejo_code::call::{CallCell, Host, MAX_REGISTER_ARGUMENTS, Outcome, Stubs, UnresolvedCall};
 use azulejo_core::vocab::Trap;
 
 const _: () = assert!(
@@ -44,30 +41,7 @@ pub static STUBS: Stubs = Stubs {
     begin_tail_call: begin_tail_call as *const u8,
 };
 
-/// An engine's functions, as the stubs call them.
-pub(crate) fn callbacks<H: HostFunctions>() -> Callbacks {
-    unsafe extern "sysv64-unwind" fn resolve<H: HostFunctions>(call: &mut UnresolvedCall) {
-        // SAFETY: the stub guarantees what the function relies on; the same holds below.
-        unsafe { H::resolve(call) }
-    }
-    unsafe extern "sysv64-unwind" fn resume<H: HostFunctions>(
-        cell: &CallCell,
-        context: *mut (),
-        frame: *mut u64,
-        left: RawStatus,
-    ) -> Outcome {
-        // SAFETY: as above.
-        unsafe { H::resume(cell, context, frame, left) }
-    }
-    unsafe extern "sysv64-unwind" fn note<H: HostFunctions>(cell: &CallCell, at: u32) {
-        // SAFETY: as above.
-        unsafe { H::note(cell, at) }
-    }
-    let (resolve, resume, note) =
-        (resolve::<H> as *const (), resume::<H> as *const (), note::<H> as *const ());
-    // SAFETY: these functions have the types by which the stubs call them.
-    unsafe { Callbacks::new(resolve, resume, note) }
-}
+azulejo_code::engine_functions!("sysv64-unwind");
 
 /// Loads the register arguments from consecutive words.
 macro_rules! load_arguments {
@@ -178,25 +152,6 @@ unsafe extern "sysv64-unwind" fn unpack() {
         overflow = const Trap::StackOverflow.code(),
         entry = const CallCell::ENTRY,
     )
-}
-
-unsafe extern "sysv64-unwind" fn set_tail_call(
-    cell: &CallCell,
-    context: *mut (),
-    args: *const u64,
-    count: usize,
-) {
-    let room = cell.host().begin_tail_call(cell, context, count);
-    // SAFETY: compiled code passes the address of its arguments, and they are not in the host's memory.
-    unsafe { room.copy_from_nonoverlapping(args, count) };
-}
-
-unsafe extern "sysv64-unwind" fn begin_tail_call(
-    cell: &CallCell,
-    context: *mut (),
-    count: usize,
-) -> *mut u64 {
-    cell.host().begin_tail_call(cell, context, count)
 }
 
 #[unsafe(naked)]
@@ -339,7 +294,9 @@ unsafe extern "sysv64-unwind" fn resolve() {
 mod tests {
     use super::*;
     use crate::emit::Emitter;
+    use azulejo_code::call::HostFunctions;
     use azulejo_code::emit::Backend;
+    use azulejo_code::status::RawStatus;
     use azulejo_core::pass::build::MAX_ARGUMENTS;
 
     /// A host whose functions add up their arguments.

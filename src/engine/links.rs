@@ -180,9 +180,7 @@ mod present {
         /// Makes a tail call pending: the function runs when the one that runs now has ended.
         pub(crate) fn set_tail_call(&self, context: *mut (), number: u32, args: &[u64]) {
             let cell = self.cells.get(number as usize).unwrap_or(&self.nobody);
-            let room = self.host.begin_tail_call(cell, context, args.len());
-            // SAFETY: the host has made room for all arguments, and nothing else refers to it.
-            unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
+            self.host.set_tail_call(cell, context, args);
         }
 
         /// The number of the function of the pending tail call, and how many arguments it gets.

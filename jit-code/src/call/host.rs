@@ -54,6 +54,11 @@ impl Callbacks {
     pub const unsafe fn new(resolve: *const (), resume: *const (), note: *const ()) -> Callbacks {
         Callbacks { resolve, resume, note }
     }
+
+    /// The address of the callback that runs functions to their end.
+    pub fn resume(self) -> *const () {
+        self.resume
+    }
 }
 
 /// The data that all cells of an engine share: the callbacks into the engine, and the limit of the stack.
@@ -102,7 +107,7 @@ impl Host {
 
     /// The address of the callback that resumes a function.
     pub fn resume(&self) -> u64 {
-        self.callbacks.resume.addr() as u64
+        self.callbacks.resume().addr() as u64
     }
 
     /// Sets the current owner of the functions, for the callbacks, and the lowest address that the machine's stack may reach.

@@ -25,6 +25,7 @@
 
 mod adapter;
 mod cell;
+mod glue;
 mod host;
 mod outcome;
 mod stubs;

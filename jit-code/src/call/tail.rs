@@ -50,6 +50,13 @@ impl Host {
         memory.as_mut_ptr()
     }
 
+    /// Announces a tail call of this function with these arguments.
+    pub fn set_tail_call(&self, cell: &CallCell, context: *mut (), args: &[u64]) {
+        let room = self.begin_tail_call(cell, context, args.len());
+        // SAFETY: there is room for this many words, and no other code has the address.
+        unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
+    }
+
     /// The pending tail call's function and arguments, which are valid until the next tail call is announced.
     ///
     /// # Safety
@@ -77,8 +84,6 @@ impl Host {
         let SavedTailCall { cell, context, args } = saved;
         // SAFETY: as in `save_tail_call`.
         let Some(cell) = (unsafe { cell.as_ref() }) else { return };
-        let room = self.begin_tail_call(cell, context, args.len());
-        // SAFETY: there is room for this many words, and no other code has the address.
-        unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
+        self.set_tail_call(cell, context, &args);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::ast::{Header, Tile};
 use azulejo_core::grammar::{Grammar, Problem, Refusal};
+use azulejo_lang::words::distance;
 use proc_macro2::Span;
 use syn::Error;
 
@@ -64,19 +65,4 @@ fn add(all: &mut Option<Error>, span: Span, message: String) {
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let (distance, near) = known.map(|known| (distance(name, known), known)).min()?;
     (distance <= 1 + name.len() / 4).then_some(near)
-}
-
-/// The number of letters to insert, drop or change.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (at, letter) in a.chars().enumerate() {
-        let mut diagonal = core::mem::replace(&mut row[0], at + 1);
-        for (column, other) in b.iter().enumerate() {
-            let changed = diagonal + (letter != *other) as usize;
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[b.len()]
 }

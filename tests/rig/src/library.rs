@@ -61,9 +61,7 @@ impl Functions<Vm> for Library {
 
     fn set_tail_call(&self, context: *mut Vm, function: u32, args: &[u64]) -> Result<(), Trap> {
         let links = Links::current();
-        let room = links.host.begin_tail_call(links.cell(function), context.cast(), args.len());
-        // SAFETY: there is room for so many.
-        unsafe { room.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
+        links.host.set_tail_call(links.cell(function), context.cast(), args);
         Ok(())
     }
 }

@@ -8,38 +8,43 @@ use azulejo_rig::compare::{RigOn, ways_of_graphs};
 use azulejo_rig::property;
 use azulejo_rig::subject::Subject;
 use azulejo_toy::Emitter;
+use std::ops::Range;
+
+/// A property on random numbers of these seeds, each in one of these ways.
+fn run<T>(
+    seeds: Range<u64>,
+    ways: &[usize],
+    property: impl Fn(&mut RigOn<Emitter>, &mut Random) -> Result<T, String>,
+) -> RigOn<Emitter> {
+    let mut rig = RigOn::default();
+    for seed in seeds {
+        rig.ways = vec![ways[seed as usize % ways.len()]];
+        let result = property(&mut rig, &mut Random::new(seed));
+        result.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
+    }
+    rig
+}
+
+fn every_way() -> Vec<usize> {
+    (0..Emitter::WAYS.len()).collect()
+}
 
 #[test]
 fn random_programs_do_the_same_in_every_tier() {
-    let mut rig = RigOn::<Emitter>::default();
-    for seed in 0..400 {
-        rig.ways = vec![seed as usize % Emitter::WAYS.len()];
-        let result = property::of_program(&mut rig, &mut Random::new(seed));
-        result.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
-    }
+    let rig = run(0..400, &every_way(), property::of_program);
     let (reached, all) = rig.tiles.count();
     assert!(reached * 10 > all * 9, "{reached} tiles of {all}; never: {:?}", rig.tiles.never());
 }
 
 #[test]
 fn random_graphs_do_what_they_mean() {
-    let mut rig = RigOn::<Emitter>::default();
     let ways: Vec<usize> = ways_of_graphs::<Emitter>().collect();
-    for seed in 0..600 {
-        rig.ways = vec![ways[seed as usize % ways.len()]];
-        let result = property::of_graph(&mut rig, &mut Random::new(seed));
-        result.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
-    }
+    run(0..600, &ways, property::of_graph);
 }
 
 #[test]
 fn changed_programs_are_refused_or_safe() {
-    let mut rig = RigOn::<Emitter>::default();
-    for seed in 0..1000 {
-        rig.ways = vec![seed as usize % Emitter::WAYS.len()];
-        let result = property::of_changed_program(&mut rig, &mut Random::new(seed));
-        result.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
-    }
+    run(0..1000, &every_way(), property::of_changed_program);
 }
 
 /// Each file in `found/` went wrong once, on another machine.

@@ -2,7 +2,7 @@
 
 use crate::emit::Emitter;
 use crate::frame::Frame;
-use crate::instruction::{Code, IMMEDIATES, number};
+use crate::instruction::{Code, IMMEDIATES};
 use crate::regs::*;
 use azulejo_code::call::{CallCell, Host};
 use azulejo_code::emit::{Backend, BaselineFrame, Buffer, CONTEXT, Frame as _, Options, SLOTS, by_hand};
@@ -22,18 +22,18 @@ pub(crate) fn baseline_frame(
     let mut cx: Emitter = by_hand(options, frame);
     let [context, slots, unit] = KEPT;
     let make_at = cx.make_frame();
-    cx.set(number(TEMP), 0);
+    cx.set(TEMP.number(), 0);
     cx.store_word(SP, room as i64, TEMP);
     cx.mov(context, X0);
     cx.mov(slots, X1);
     let mut unit_at = Vec::new();
     if keeps_unit {
         let start = cx.here();
-        cx.set(number(unit), u64::MAX >> 1);
+        cx.set(unit.number(), u64::MAX >> 1);
         let [parts @ .., _, top] = IMMEDIATES;
         unit_at.extend(parts.into_iter().chain([top]).enumerate().map(|(at, field)| (start + at * 4, field)));
     }
-    cx.registers(Code::JumpTo, [number(X2), 0, 0]);
+    cx.registers(Code::JumpTo, [X2.number(), 0, 0]);
     let prologue = core::mem::take(&mut cx.bytes);
     cx.turn();
     if options.backtraces {
@@ -57,7 +57,7 @@ impl Emitter {
         let is_not_own = self.skip(Code::JumpUnless, X2);
         self.load_word(TEMP, X2, CallCell::HOST as i64);
         self.load_word(TEMP, TEMP, Host::NOTE_STUB as i64);
-        self.registers(Code::Call, [number(TEMP), 0, 0]);
+        self.registers(Code::Call, [TEMP.number(), 0, 0]);
         self.land(has_not_failed);
         self.land(is_not_own);
     }
@@ -72,18 +72,18 @@ impl Emitter {
         self.leave();
         self.land(is_own);
         // The reason is in the upper half of the status.
-        self.set(number(TEMP), Left::Tailed.word(0));
+        self.set(TEMP.number(), Left::Tailed.word(0));
         let sig = Sig { from: Type::I64, ty: Type::Flag };
-        self.operate(Op::EQ, sig, number(FLAG), [number(X0), number(TEMP)]);
+        self.operate(Op::EQ, sig, FLAG.number(), [X0.number(), TEMP.number()]);
         let is_followed = self.skip(Code::JumpIf, FLAG);
         self.mov(X3, X0);
         self.mov(X4, X1);
         self.mov(X0, X2);
         self.load_word(X1, SP, cell + CONTEXT as i64);
-        self.add(number(X2), number(SP), cell + SLOTS as i64);
+        self.add(X2.number(), SP.number(), cell + SLOTS as i64);
         self.load_word(TEMP, X0, CallCell::HOST as i64);
         self.load_word(TEMP, TEMP, Host::RESUME as i64);
-        self.registers(Code::Call, [number(TEMP), 0, 0]);
+        self.registers(Code::Call, [TEMP.number(), 0, 0]);
         let has_ended = self.skip_unless_tail_call();
         self.land(is_followed);
         self.load_word(X2, SP, cell);

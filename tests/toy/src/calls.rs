@@ -12,7 +12,7 @@
 
 use crate::emit::{Emitter, Tile};
 use crate::frame::Frame;
-use crate::instruction::{Code, number};
+use crate::instruction::Code;
 use crate::regs::*;
 use crate::stubs::STUBS;
 use azulejo_code::call::{
@@ -36,16 +36,16 @@ impl Emitter {
     /// Calls the function whose call cell is in `x1`, and exits if it failed. `others` of the tile's operands are not
     /// arguments.
     pub(crate) fn invoke(&mut self, t: &Tile<'_>, others: usize) {
-        self.set(number(X2), (t.operands() - others) as u64);
+        self.set(X2.number(), (t.operands() - others) as u64);
         self.load_word(TEMP, X1, CallCell::ENTRY as i64);
-        self.registers(Code::Call, [number(TEMP), 0, 0]);
+        self.registers(Code::Call, [TEMP.number(), 0, 0]);
         self.expect_result(t);
     }
 
     /// Calls the function whose call cell is in `x1` with arguments that stay in memory.
     pub(crate) fn invoke_from_memory(&mut self, t: &Tile<'_>) {
         self.load_word(TEMP, X1, CallCell::UNPACK as i64);
-        self.registers(Code::Call, [number(TEMP), 0, 0]);
+        self.registers(Code::Call, [TEMP.number(), 0, 0]);
         self.expect_result(t);
     }
 
@@ -59,25 +59,25 @@ impl Emitter {
     /// Sets the flag if `x1` holds a trap's code.
     pub(crate) fn test_trap(&mut self) {
         let sig = Sig { from: Type::I32, ty: Type::Flag };
-        self.operate(Op::NZ, sig, number(FLAG), [number(X1), 0]);
+        self.operate(Op::NZ, sig, FLAG.number(), [X1.number(), 0]);
     }
 
     fn compare(&mut self, op: Op, first: Reg, second: Reg) {
         let sig = Sig { from: Type::I64, ty: Type::Flag };
-        self.operate(op, sig, number(FLAG), [number(first), number(second)]);
+        self.operate(op, sig, FLAG.number(), [first.number(), second.number()]);
     }
 
     /// Leaves the function for the host's pending tail call.
     pub(crate) fn tail(&mut self) {
         if !self.is_call_entry {
-            self.set(number(X0), Left::Tailed.word(0));
+            self.set(X0.number(), Left::Tailed.word(0));
             return self.leave_unfinished();
         }
         self.enter_next();
     }
 
     fn enter_next(&mut self) {
-        self.set(number(FLAG), self.host);
+        self.set(FLAG.number(), self.host);
         self.enter_next_of_host();
     }
 
@@ -85,12 +85,12 @@ impl Emitter {
     pub(crate) fn enter_next_of_host(&mut self) {
         self.drop_frame();
         self.load_word(TEMP, FLAG, Host::ENTER_NEXT as i64);
-        self.registers(Code::JumpTo, [number(TEMP), 0, 0]);
+        self.registers(Code::JumpTo, [TEMP.number(), 0, 0]);
     }
 
     /// Skips the code that follows, unless the outcome of a function that the host ran is a tail call.
     pub(crate) fn skip_unless_tail_call(&mut self) -> usize {
-        self.set(number(TEMP), TAIL_CALL);
+        self.set(TEMP.number(), TAIL_CALL);
         self.operate_wide(Op::AND, TEMP, X1, TEMP);
         self.skip(Code::JumpUnless, TEMP)
     }
@@ -105,7 +105,7 @@ impl Emitter {
 
     /// Returns a result to a caller in bytecode.
     pub(crate) fn succeed(&mut self) {
-        self.set(number(X1), 0);
+        self.set(X1.number(), 0);
         self.leave();
     }
 
@@ -116,15 +116,15 @@ impl Emitter {
             match (self.is_call_entry, self.noted) {
                 (true, None) => self.leave(),
                 (true, Some(_)) => {
-                    self.set(number(X0), origin as u64);
+                    self.set(X0.number(), origin as u64);
                     self.leave_failed();
                 }
                 (false, _) => {
-                    self.set(number(TEMP), Left::Trapped.word(0));
+                    self.set(TEMP.number(), Left::Trapped.word(0));
                     let sig = Sig { from: Type::I32, ty: Type::I64 };
-                    self.operate(Op::UCAST, sig, number(X0), [number(X1), 0]);
+                    self.operate(Op::UCAST, sig, X0.number(), [X1.number(), 0]);
                     self.operate_wide(Op::OR, X0, X0, TEMP);
-                    self.set(number(X1), origin as u64);
+                    self.set(X1.number(), origin as u64);
                     self.leave();
                 }
             }
@@ -136,10 +136,10 @@ impl Emitter {
         let Some(cell) = self.noted else { return self.leave() };
         self.land_faults();
         self.drop_frame();
-        self.set(number(X2), cell);
+        self.set(X2.number(), cell);
         self.load_word(TEMP, X2, CallCell::HOST as i64);
         self.load_word(TEMP, TEMP, Host::NOTE_STUB as i64);
-        self.registers(Code::JumpTo, [number(TEMP), 0, 0]);
+        self.registers(Code::JumpTo, [TEMP.number(), 0, 0]);
     }
 
     /// Makes this a function that other functions of bytecode call; returns the offset of the entry that they use.
@@ -177,13 +177,13 @@ impl Emitter {
                 let is_admitted = self.skip(Code::JumpIf, FLAG);
                 let from_memory = self.here() as u32;
                 self.expect_count(X4, arguments, is_foreign_in_memory);
-                self.set(number(X2), IN_MEMORY);
+                self.set(X2.number(), IN_MEMORY);
                 self.land(is_admitted);
                 (entry, Some(from_memory))
             }
             Accepts::UpTo(most) => {
                 let entry = self.here() as u32;
-                self.set(number(TEMP), most as u64);
+                self.set(TEMP.number(), most as u64);
                 self.compare(Op::UGT, X2, TEMP);
                 self.back(Code::JumpIf, FLAG, is_the_hosts);
                 (entry, None)
@@ -205,7 +205,7 @@ impl Emitter {
     /// Emits the target of calls that have no room left on the stack; returns its offset.
     fn refuse(&mut self) -> usize {
         let is_deep = self.here();
-        self.set(number(X1), Trap::StackOverflow.code() as u64);
+        self.set(X1.number(), Trap::StackOverflow.code() as u64);
         self.registers(Code::Return, [0; 3]);
         is_deep
     }
@@ -214,20 +214,20 @@ impl Emitter {
     fn send_aside(&mut self) -> usize {
         let is_foreign = self.here();
         self.load_word(TEMP, X1, CallCell::FALLBACK as i64);
-        self.registers(Code::JumpTo, [number(TEMP), 0, 0]);
+        self.registers(Code::JumpTo, [TEMP.number(), 0, 0]);
         is_foreign
     }
 
     /// Jumps to `is_foreign` unless this is the number of arguments.
     fn expect_count(&mut self, count: Reg, arguments: u32, is_foreign: usize) {
-        self.set(number(TEMP), arguments as u64);
+        self.set(TEMP.number(), arguments as u64);
         self.compare(Op::EQ, count, TEMP);
         self.back(Code::JumpUnless, FLAG, is_foreign);
     }
 
     /// Counts a call down; a call below zero goes to the host.
     fn count(&mut self, budget: *const i32, is_used_up: usize) {
-        let (flag, temp) = (number(FLAG), number(TEMP));
+        let (flag, temp) = (FLAG.number(), TEMP.number());
         self.set(flag, budget.addr() as u64);
         self.load(Type::I32, temp, flag, 0);
         self.add(temp, temp, -1);
@@ -238,10 +238,10 @@ impl Emitter {
     }
 
     fn look_at_stack(&mut self, stack_bytes: usize, is_deep: usize) {
-        self.set(number(TEMP), self.host);
+        self.set(TEMP.number(), self.host);
         self.load_word(TEMP, TEMP, Host::LOWEST as i64);
         let more = stack_bytes.saturating_sub(SLACK) as i64;
-        self.set(number(FLAG), more as u64);
+        self.set(FLAG.number(), more as u64);
         self.operate_wide(Op::ADD, TEMP, TEMP, FLAG);
         self.compare(Op::ULT, SP, TEMP);
         self.back(Code::JumpIf, FLAG, is_deep);
@@ -279,9 +279,9 @@ pub(crate) fn adapter(
             cx.fill(slots, admission.accepts, cleared);
             let [context, slots_in, unit_in] = KEPT;
             cx.mov(context, X0);
-            cx.add(number(slots_in), number(SP), slots as i64);
+            cx.add(slots_in.number(), SP.number(), slots as i64);
             if let Some(unit) = unit {
-                cx.set(number(unit_in), unit);
+                cx.set(unit_in.number(), unit);
             }
             cx.jump_address(start.addr() as u64);
             (cx, entries)
@@ -308,7 +308,7 @@ fn around(
     cx.store_word(SP, context, X0);
     cx.fill(0, admission.accepts, cleared);
     cx.mov(X1, SP);
-    cx.set(number(X2), third.addr() as u64);
+    cx.set(X2.number(), third.addr() as u64);
     cx.call_address(entry.addr() as u64);
     if is_turned {
         cx.turn();
@@ -317,7 +317,7 @@ fn around(
     cx.mov(X0, X1);
     cx.succeed();
     cx.land(is_left);
-    cx.set(number(TEMP), Left::Tailed.word(0));
+    cx.set(TEMP.number(), Left::Tailed.word(0));
     cx.compare(Op::EQ, X0, TEMP);
     let has_no_successor = cx.skip(Code::JumpUnless, FLAG);
     cx.enter_next();
@@ -326,7 +326,7 @@ fn around(
     cx.mov(X4, X1);
     cx.mov(X2, SP);
     cx.load_word(X1, SP, context);
-    cx.set(number(X0), core::ptr::from_ref(admission.cell).addr() as u64);
+    cx.set(X0.number(), core::ptr::from_ref(admission.cell).addr() as u64);
     cx.call_address(admission.cell.resume());
     cx.hand_on();
     (cx, entries)
@@ -343,7 +343,7 @@ impl Emitter {
     /// Copies the arguments, from registers, stack or memory, into the slots that start at this offset, and clears the others.
     fn fill(&mut self, start: u32, accepts: Accepts, cleared: &[u32]) {
         let slot = |at: u32| start as i64 + at as i64 * 8;
-        self.set(number(FLAG), 0);
+        self.set(FLAG.number(), 0);
         for at in cleared {
             self.store_word(SP, slot(*at), FLAG);
         }
@@ -363,7 +363,7 @@ impl Emitter {
                     self.load_word(FLAG, X3, at as i64 * 8);
                     self.store_word(SP, slot(at), FLAG);
                 }
-                self.set(number(FLAG), 0);
+                self.set(FLAG.number(), 0);
                 let are_taken = self.skip(Code::JumpUnless, FLAG);
                 self.land(is_in_registers);
                 (0..arguments).for_each(|at| take(self, at));
@@ -372,7 +372,7 @@ impl Emitter {
             Accepts::UpTo(most) => {
                 let mut are_all_taken = Vec::new();
                 for at in 0..most {
-                    self.set(number(TEMP), at as u64);
+                    self.set(TEMP.number(), at as u64);
                     self.compare(Op::EQ, X2, TEMP);
                     are_all_taken.push(self.skip(Code::JumpIf, FLAG));
                     take(self, at);

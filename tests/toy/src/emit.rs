@@ -3,7 +3,7 @@
 use crate::around;
 use crate::calls::{self, Failure};
 use crate::frame::Frame;
-use crate::instruction::{Code, Distance, Word, number};
+use crate::instruction::{Code, Distance, Word};
 use crate::machine::MACHINE;
 use crate::regs::*;
 use crate::simulator;
@@ -11,7 +11,7 @@ use crate::stubs::STUBS;
 use azulejo_code::Machine;
 use azulejo_code::call::{AdapterAdmission, Admission, Callbacks, Entries, HostFunctions, Stubs, TargetCode};
 use azulejo_code::emit::{
-    self, Backend, BaselineFrame, Buffer, Goal, LEFT, NEXT, OUT, Options, Place, slot_offset,
+    self, Backend, BaselineFrame, Buffer, DistanceForm, Goal, LEFT, NEXT, OUT, Options, Place, slot_offset,
 };
 use azulejo_code::status::RawStatus;
 use azulejo_core::ir::assignment::{Loc, Move, Source};
@@ -146,13 +146,13 @@ impl Emitter {
     /// An operator on integers of 64 bits.
     pub(crate) fn operate_wide(&mut self, op: Op, out: Reg, first: Reg, second: Reg) {
         let sig = Sig { from: Type::I64, ty: Type::I64 };
-        self.operate(op, sig, number(out), [number(first), number(second)]);
+        self.operate(op, sig, out.number(), [first.number(), second.number()]);
     }
 
     /// A tile that is a single operator; the result may be a flag.
     pub(crate) fn by_operator(&mut self, op: Op, t: &Tile<'_>, operands: usize) {
         let is_flag = t.sig.ty == Type::Flag;
-        let out = if is_flag { number(FLAG) } else { t.out() };
+        let out = if is_flag { FLAG.number() } else { t.out() };
         let reg = |n: usize| if n < operands { t.reg(n) } else { 0 };
         self.operate(op, t.sig, out, [reg(0), reg(1)]);
     }
@@ -164,7 +164,7 @@ impl Emitter {
     }
 
     pub(crate) fn mov(&mut self, out: Reg, from: Reg) {
-        self.transfer(out.class(), number(out), number(from));
+        self.transfer(out.class(), out.number(), from.number());
     }
 
     /// Loads a constant. All constants of 32 bits take equally many instructions, except those that fit in one immediate.
@@ -209,7 +209,7 @@ impl Emitter {
         if (-2048..2048).contains(&offset) {
             return (base, offset);
         }
-        let temp = number(TEMP);
+        let temp = TEMP.number();
         debug_assert_ne!(base, temp);
         if offset == offset as i32 as i64 {
             self.set_signed(temp, offset);
@@ -226,22 +226,22 @@ impl Emitter {
     }
 
     pub(crate) fn store(&mut self, ty: Type, base: u8, offset: i64, value: u8) {
-        debug_assert!(ty.is_float() || value != number(TEMP) || (-2048..2048).contains(&offset));
+        debug_assert!(ty.is_float() || value != TEMP.number() || (-2048..2048).contains(&offset));
         let (base, offset) = self.reach_from(base, offset);
         self.word(Word::of(Code::Store, [value, base, 0]).with(offset).of_type(ty));
     }
 
     /// Loads a word of a frame.
     pub(crate) fn load_word(&mut self, out: Reg, base: Reg, offset: i64) {
-        self.load(Type::I64, number(out), number(base), offset);
+        self.load(Type::I64, out.number(), base.number(), offset);
     }
 
     pub(crate) fn store_word(&mut self, base: Reg, offset: i64, value: Reg) {
-        self.store(Type::I64, number(base), offset, number(value));
+        self.store(Type::I64, base.number(), offset, value.number());
     }
 
     fn do_move(&mut self, Move { from, to, ty, .. }: &Move, out_args: u16) {
-        let (sp, temp, ftemp) = (number(SP), number(TEMP), number(FTEMP));
+        let (sp, temp, ftemp) = (SP.number(), TEMP.number(), FTEMP.number());
         let offset = |loc: Loc| match loc {
             Loc::Slot(slot) => slot_offset(out_args, slot) as i64,
             Loc::OutArg(at) => slot_offset(0, at as u32) as i64,
@@ -303,9 +303,9 @@ impl Emitter {
     pub(crate) fn switch(&mut self, value: u8) {
         let ways = core::mem::take(&mut self.ways);
         let (last, cases) = ways.split_last().expect("a switch has a default");
-        self.set(number(TEMP), cases.len() as u64);
+        self.set(TEMP.number(), cases.len() as u64);
         let sig = Sig { from: Type::I64, ty: Type::Flag };
-        self.operate(Op::ULT, sig, number(FLAG), [value, number(TEMP)]);
+        self.operate(Op::ULT, sig, FLAG.number(), [value, TEMP.number()]);
         self.jump_on(Code::JumpUnless, FLAG, *last);
         self.registers(Code::JumpBy, [value, 0, 0]);
         for case in cases {
@@ -325,7 +325,7 @@ impl Emitter {
     /// Jumps if a register is zero, or if it is not.
     pub(crate) fn jump_on(&mut self, code: Code, register: Reg, to: Block) {
         self.fixup_block(to, Distance::Near);
-        self.registers(code, [number(register), 0, 0]);
+        self.registers(code, [register.number(), 0, 0]);
     }
 
     /// In a stencil: ends the block with an exit to another bytecode.
@@ -341,33 +341,31 @@ impl Emitter {
     }
 
     pub(crate) fn jump_address(&mut self, address: u64) {
-        self.set(number(TEMP), address);
-        self.registers(Code::JumpTo, [number(TEMP), 0, 0]);
+        self.set(TEMP.number(), address);
+        self.registers(Code::JumpTo, [TEMP.number(), 0, 0]);
     }
 
     pub(crate) fn call_address(&mut self, address: u64) {
-        self.set(number(TEMP), address);
-        self.registers(Code::Call, [number(TEMP), 0, 0]);
+        self.set(TEMP.number(), address);
+        self.registers(Code::Call, [TEMP.number(), 0, 0]);
     }
 
     /// Skips the code that follows if a register is zero, or if it is not; pass the result to [`land`](Self::land).
     pub(crate) fn skip(&mut self, code: Code, register: Reg) -> usize {
-        self.registers(code, [number(register), 0, 0]);
+        self.registers(code, [register.number(), 0, 0]);
         self.here()
     }
 
     /// Makes a skip land here.
     pub(crate) fn land(&mut self, from: usize) {
-        use azulejo_code::emit::DistanceForm;
         let (start, here) = (from - 4, self.here());
         Distance::Near.field().write(&mut self.bytes[start..here], (here - start) as i64);
     }
 
     /// Jumps back to an offset that was [`here`](Buffer::here), if a register is zero, or if it is not.
     pub(crate) fn back(&mut self, code: Code, register: Reg, to: usize) {
-        use azulejo_code::emit::DistanceForm;
         let start = self.here();
-        self.registers(code, [number(register), 0, 0]);
+        self.registers(code, [register.number(), 0, 0]);
         Distance::Near.field().write(&mut self.bytes[start..], to as i64 - start as i64);
     }
 
@@ -375,13 +373,13 @@ impl Emitter {
 
     /// Leaves the function with a status; the value is in the second result register.
     pub(crate) fn status(&mut self, status: u64) {
-        self.set(number(X0), status);
+        self.set(X0.number(), status);
         self.leave();
     }
 
     /// Returns nothing, or the integer of this type in the second result register, zero-extended.
     pub(crate) fn give_back(&mut self, ty: Option<Type>) {
-        let value = number(X1);
+        let value = X1.number();
         match ty {
             None => self.set(value, 0),
             Some(Type::I64) => {}
@@ -391,23 +389,23 @@ impl Emitter {
     }
 
     pub(crate) fn trap(&mut self, code: i64, at: u32) {
-        self.set(number(X1), at as u64);
+        self.set(X1.number(), at as u64);
         self.status(Left::Trapped.word(code as u32));
     }
 
     /// Leaves a function that other functions of bytecode call, by a trap.
     pub(crate) fn fail_with(&mut self, code: i64, at: u32) {
         if self.noted.is_some() {
-            self.set(number(X0), at as u64);
+            self.set(X0.number(), at as u64);
         }
-        self.set(number(X1), code as u64);
+        self.set(X1.number(), code as u64);
         self.leave_failed();
     }
 
     pub(crate) fn exit(&mut self, to: i64) {
-        self.set(number(X0), to as u32 as u64);
+        self.set(X0.number(), to as u32 as u64);
         // The bytecode may be a hole, so its upper bits are loaded separately.
-        self.set(number(TEMP), Left::Exited.word(0) | to as u64 >> 32 << 32);
+        self.set(TEMP.number(), Left::Exited.word(0) | to as u64 >> 32 << 32);
         self.operate_wide(Op::OR, X0, X0, TEMP);
         self.leave_unfinished();
     }

@@ -4,7 +4,7 @@
 //! size of the saved registers is fixed in a function; the room below may be written into the code afterwards.
 
 use crate::emit::Emitter;
-use crate::instruction::{Code, IMMEDIATES, Word, number};
+use crate::instruction::{Code, IMMEDIATES, Word};
 use crate::regs::*;
 use azulejo_code::emit::{self, Options};
 use azulejo_code::unwind::{Change, StackFrame, Step};
@@ -99,10 +99,10 @@ impl Emitter {
     /// Makes the frame; returns the offset of the code that makes its room.
     pub(crate) fn make_frame(&mut self) -> usize {
         let frame = self.frame;
-        let (sp, saved) = (number(SP), frame.saved_bytes() as i64);
+        let (sp, saved) = (SP.number(), frame.saved_bytes() as i64);
         self.add(sp, sp, -saved);
         for (reg, at) in frame.places() {
-            self.store(whole(reg), sp, saved - at as i64, number(reg));
+            self.store(whole(reg), sp, saved - at as i64, reg.number());
         }
         let start = self.here();
         self.make_room(Op::SUB);
@@ -111,7 +111,7 @@ impl Emitter {
 
     fn make_room(&mut self, op: Op) {
         let room = self.frame.room as i64;
-        let temp = number(TEMP);
+        let temp = TEMP.number();
         self.word(Word::of(Code::Set, [temp, 0, 0]).with(room & 0xfff));
         self.word(Word::of(Code::Keep, [temp, 0, 0]).at(1).with(room >> 12));
         self.operate_wide(op, SP, SP, TEMP);
@@ -122,10 +122,10 @@ impl Emitter {
         let frame = self.frame;
         let here = self.here() as u32;
         self.leaves.push(here);
-        let (sp, saved) = (number(SP), frame.saved_bytes() as i64);
+        let (sp, saved) = (SP.number(), frame.saved_bytes() as i64);
         self.make_room(Op::ADD);
         for (reg, at) in frame.places() {
-            self.load(whole(reg), number(reg), sp, saved - at as i64);
+            self.load(whole(reg), reg.number(), sp, saved - at as i64);
         }
         self.add(sp, sp, saved);
     }

@@ -14,7 +14,6 @@
 
 use azulejo_code::Field;
 use azulejo_code::emit::{DistanceForm, Shorter};
-use azulejo_core::target::Reg;
 use azulejo_core::vocab::{Op, Sig, Type};
 
 /// What an instruction does.
@@ -188,9 +187,4 @@ impl DistanceForm for Distance {
     fn shorter(self) -> Option<Shorter<Distance>> {
         None
     }
-}
-
-/// The number by which instructions name a register.
-pub(crate) fn number(reg: Reg) -> u8 {
-    reg.number()
 }

@@ -7,7 +7,7 @@
 use crate::instruction::{Code, Distance, Word};
 use crate::natives::{self, Native};
 use crate::regs::*;
-use crate::stubs::{Stub, begin_tail_call, set_tail_call};
+use crate::stubs::{self, Stub};
 use azulejo_code::call::{CallCell, Callbacks, Host, HostFunctions, Outcome, UnresolvedCall};
 use azulejo_code::status::RawStatus;
 use azulejo_core::ir::template::{Convention, Signature};
@@ -21,33 +21,15 @@ type Resolve = unsafe extern "C-unwind" fn(&mut UnresolvedCall);
 type Resume = unsafe extern "C-unwind" fn(&CallCell, *mut (), *mut u64, RawStatus) -> Outcome;
 type Note = unsafe extern "C-unwind" fn(&CallCell, u32);
 
-/// An engine's functions, as the stubs call them.
+/// An engine's functions, as the stubs call them. The simulator learns of those that compiled code calls.
 pub(crate) fn callbacks<H: HostFunctions>() -> Callbacks {
-    unsafe extern "C-unwind" fn resolve<H: HostFunctions>(call: &mut UnresolvedCall) {
-        // SAFETY: the stub guarantees what the function relies on; the same holds below.
-        unsafe { H::resolve(call) }
-    }
-    unsafe extern "C-unwind" fn resume<H: HostFunctions>(
-        cell: &CallCell,
-        context: *mut (),
-        frame: *mut u64,
-        left: RawStatus,
-    ) -> Outcome {
-        // SAFETY: as above.
-        unsafe { H::resume(cell, context, frame, left) }
-    }
-    unsafe extern "C-unwind" fn note<H: HostFunctions>(cell: &CallCell, at: u32) {
-        // SAFETY: as above.
-        unsafe { H::note(cell, at) }
-    }
-    let (resolve, resume, note): (Resolve, Resume, Note) = (resolve::<H>, resume::<H>, note::<H>);
-    natives::learn(resume as usize, Native::Resume);
+    let callbacks = stubs::callbacks::<H>();
+    natives::learn(callbacks.resume().addr(), Native::Resume);
     static WORDS: [Type; 4] = [Type::I64; 4];
     let of = |args| Signature { convention: Convention::C, args, ret: Type::I64 };
-    natives::learn_function(set_tail_call as *const (), of(&WORDS));
-    natives::learn_function(begin_tail_call as *const (), of(&WORDS[..3]));
-    // SAFETY: these functions have the types by which the stubs call them.
-    unsafe { Callbacks::new(resolve as *const (), resume as *const (), note as *const ()) }
+    natives::learn_function(stubs::set_tail_call as *const (), of(&WORDS));
+    natives::learn_function(stubs::begin_tail_call as *const (), of(&WORDS[..3]));
+    callbacks
 }
 
 /// The size of a thread's stack.

@@ -4,7 +4,7 @@
 use crate::instruction::{Code, Word};
 use crate::regs::ARGUMENTS;
 use crate::simulator;
-use azulejo_code::call::{CallCell, MAX_REGISTER_ARGUMENTS, Stubs};
+use azulejo_code::call::{MAX_REGISTER_ARGUMENTS, Stubs};
 
 /// The action of the simulator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,21 +75,4 @@ pub static STUBS: Stubs = Stubs {
 
 const _: () = assert!(ARGUMENTS.len() <= MAX_REGISTER_ARGUMENTS);
 
-pub(crate) unsafe extern "C-unwind" fn set_tail_call(
-    cell: &CallCell,
-    context: *mut (),
-    args: *const u64,
-    count: usize,
-) {
-    let room = cell.host().begin_tail_call(cell, context, count);
-    // SAFETY: compiled code passes the address of its arguments, and they are not in the host's memory.
-    unsafe { room.copy_from_nonoverlapping(args, count) };
-}
-
-pub(crate) unsafe extern "C-unwind" fn begin_tail_call(
-    cell: &CallCell,
-    context: *mut (),
-    count: usize,
-) -> *mut u64 {
-    cell.host().begin_tail_call(cell, context, count)
-}
+azulejo_code::engine_functions!("C-unwind");

@@ -1,6 +1,6 @@
 //! The tiles: an instruction for nearly every operator.
 
-use crate::instruction::{Code, Word, number};
+use crate::instruction::{Code, Word};
 use crate::regs::*;
 use azulejo_core::vocab::{Class, Op, Sig, Type};
 use azulejo_macros::{tile, tileset};
@@ -28,7 +28,7 @@ tile! {
     store_float_addr: (store.$t:float (addr reg $o) num) -> void, 4 => |cx, t| cx.store(t.sig.from, t.reg(0), t.imm(0), t.reg(1)),
     addr: (addr reg $o) -> reg, 2 => |cx, t| cx.add(t.out(), t.reg(0), t.imm(0)),
     idx: (idx reg reg $s) -> reg, 4 => |cx, t| {
-        let temp = number(TEMP);
+        let temp = TEMP.number();
         cx.set(temp, t.imm(0) as u64);
         cx.operate(Op::MUL, WIDE, temp, [t.reg(1), temp]);
         cx.operate(Op::ADD, WIDE, t.out(), [t.reg(0), temp]);
@@ -74,8 +74,8 @@ tile! {
     usubo: (usubo.$t:int reg reg) -> flag, 2 => |cx, t| cx.by_operator(Op::USUBO, t, 2),
     umulo: (umulo.$t:int reg reg) -> flag, 2 => |cx, t| cx.by_operator(Op::UMULO, t, 2),
     // flags
-    notf: (notf flag) -> flag, 1 => |cx, t| cx.operate(Op::NOTF, t.sig, number(FLAG), [number(FLAG), 0]),
-    flagval: (flagval.$t:int flag) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), number(FLAG)),
+    notf: (notf flag) -> flag, 1 => |cx, t| cx.operate(Op::NOTF, t.sig, FLAG.number(), [FLAG.number(), 0]),
+    flagval: (flagval.$t:int flag) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), FLAG.number()),
     select: (select.$t:int flag reg reg) -> reg, 2 => |cx, t| cx.word(Word::of(Code::Select, [t.out(), t.reg(0), t.reg(1)]).of_type(t.sig.ty)),
     select_float: (select.$t:float flag num num) -> num, 2 => |cx, t| cx.word(Word::of(Code::Select, [t.out(), t.reg(0), t.reg(1)]).of_type(t.sig.ty)),
     br: (br flag) -> void, 1 => |cx, t| { let _ = t; cx.branch() },
@@ -137,7 +137,7 @@ tile! {
     tc: (tc) -> reg, 0, entry, fixed(out = x0) => |cx, t| { let _ = (cx, t); },
     local: (local) -> reg, 0, entry, fixed(out = x1) => |cx, t| { let _ = (cx, t); },
     cu: (cu) -> reg, 0, entry, fixed(out = x2) => |cx, t| { let _ = (cx, t); },
-    stack: (stack) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), number(SP)),
+    stack: (stack) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), SP.number()),
     // ends of blocks
     jump: (jump) -> void, 1 => |cx, t| { let _ = t; cx.jump() },
     switch: (switch reg) -> void, 8 => |cx, t| cx.switch(t.reg(0)),
@@ -145,7 +145,7 @@ tile! {
     return_int: (return.$t:int reg) -> void, 2, fixed(0 = x1) => |cx, t| cx.give_back(Some(t.sig.from)),
     return_float: (return.$t:float num) -> void, 3 => |cx, t| {
         let ty = if t.sig.from == Type::F64 { Type::I64 } else { Type::I32 };
-        cx.operate(Op::BITCAST, Sig { from: t.sig.from, ty }, number(X1), [t.reg(0), 0]);
+        cx.operate(Op::BITCAST, Sig { from: t.sig.from, ty }, X1.number(), [t.reg(0), 0]);
         cx.give_back(Some(ty));
     },
     exit_at: (exit_at $at) -> void, 3 => |cx, t| cx.exit(t.imm(0)),
@@ -153,14 +153,14 @@ tile! {
     tailed: (tailed) -> void, 3 => |cx, t| { let _ = t; cx.tail() },
     // words of the engine
     poll: (poll $word) -> reg, 4 => |cx, t| {
-        cx.set(number(TEMP), t.imm(0) as u64);
-        cx.load(Type::I64, t.out(), number(TEMP), 0);
+        cx.set(TEMP.number(), t.imm(0) as u64);
+        cx.load(Type::I64, t.out(), TEMP.number(), 0);
     },
     spend: (spend $word) -> reg, 7, early => |cx, t| {
-        cx.set(number(TEMP), t.imm(0) as u64);
-        cx.load(Type::I64, t.out(), number(TEMP), 0);
+        cx.set(TEMP.number(), t.imm(0) as u64);
+        cx.load(Type::I64, t.out(), TEMP.number(), 0);
         cx.add(t.out(), t.out(), -1);
-        cx.store(Type::I64, number(TEMP), 0, t.out());
+        cx.store(Type::I64, TEMP.number(), 0, t.out());
     },
     // functions that others of bytecode call by their own convention
     argument0: (argument0) -> reg, 0, entry, fixed(out = x3) => |cx, t| { let _ = (cx, t); },
@@ -168,15 +168,15 @@ tile! {
     argument2: (argument2) -> reg, 1 => |cx, t| { let _ = (cx, t); unreachable!("two are passed in registers") },
     argument3: (argument3) -> reg, 1 => |cx, t| { let _ = (cx, t); unreachable!("two are passed in registers") },
     argument4: (argument4) -> reg, 1 => |cx, t| { let _ = (cx, t); unreachable!("two are passed in registers") },
-    argument_on_stack: (argument_on_stack $at) -> reg, 4 => |cx, t| { let at = cx.argument(t.imm(0)); cx.load(Type::I64, t.out(), number(SP), at) },
-    frame: (frame) -> reg, 1 => |cx, t| { let start = cx.vm_frame(); cx.add(t.out(), number(SP), start) },
+    argument_on_stack: (argument_on_stack $at) -> reg, 4 => |cx, t| { let at = cx.argument(t.imm(0)); cx.load(Type::I64, t.out(), SP.number(), at) },
+    frame: (frame) -> reg, 1 => |cx, t| { let start = cx.vm_frame(); cx.add(t.out(), SP.number(), start) },
     give: (give.i64 reg) -> void, 2, fixed(0 = x0) => |cx, t| { let _ = t; cx.succeed() },
     fail: (fail $code) -> void, 3 => |cx, t| cx.fail_with(t.imm(0), t.origin),
     hand_over: (hand_over $f) -> void, 20 => |cx, t| { cx.call_address(t.imm(0) as u64); cx.hand_on() },
     // stencils: the registers that are kept from bytecode to bytecode
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = x5) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = x6) => |cx, t| { let _ = (cx, t); },
-    kept_cu: (kept_cu) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), number(KEPT[2])),
+    kept_cu: (kept_cu) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), KEPT[2].number()),
     open: (open $v) -> reg, 1 => |cx, t| cx.set(t.out(), t.imm(0) as u64),
     cached: (cached.i64) -> reg, 0, entry, fixed(out = x0) => |cx, t| { let _ = (cx, t); },
     cached_float: (cached.$t:float) -> num, 0, entry, fixed(out = f0) => |cx, t| { let _ = (cx, t); },
@@ -191,8 +191,8 @@ tile! {
     call_float_reg: (call.$t:float reg) -> num, 20 => |cx, t| cx.registers(Code::Call, [t.reg(0), 0, 0]),
     callv: (callv $f) -> void, 20 => |cx, t| cx.call_address(t.imm(0) as u64),
     callv_reg: (callv reg) -> void, 20 => |cx, t| cx.registers(Code::Call, [t.reg(0), 0, 0]),
-    invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.set(number(X1), t.imm(0) as u64); cx.invoke(t, 1) },
+    invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.set(X1.number(), t.imm(0) as u64); cx.invoke(t, 1) },
     invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = x1) => |cx, t| cx.invoke(t, 2),
-    invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.set(number(X1), t.imm(0) as u64); cx.invoke_from_memory(t) },
+    invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.set(X1.number(), t.imm(0) as u64); cx.invoke_from_memory(t) },
     invoke_spread_reg: (invoke_spread.i64 reg) -> reg, 30, fixed(0 = x1) => |cx, t| cx.invoke_from_memory(t),
 }
