@@ -18,7 +18,7 @@ pub mod __private {
     pub use azulejo_macros as macros;
     pub use azulejo_macros::{tile_step, tileset_step};
     #[cfg(target_arch = "x86_64")]
-    pub use azulejo_x64 as x64;
+    pub use azulejo_x64 as machine;
 }
 
 mod engine;

@@ -6,7 +6,7 @@
 
 use azulejo::prelude::*;
 use azulejo_core::pass::Blind;
-use azulejo_core::pass::build::Functions;
+use azulejo_core::pass::build::Linkage;
 use azulejo_core::verify::{Shape, verify};
 use azulejo_x64::{Compiler, Features, Function, Status, X64};
 use std::cell::Cell;
@@ -223,7 +223,7 @@ fn run<B: Bytecode>(compiler: &mut Compiler, code: &[B], frame: &mut [u64; 8]) -
     let shape = verify(code, &[], REGISTERS as u32).expect("the code is right");
     assert!(shape.slots as usize <= frame.len());
     let code = compiler
-        .baseline(&function(code, &shape, None), Functions::default(), &mut Blind)
+        .baseline(&function(code, &shape, None), Linkage::default(), &mut Blind)
         .expect("it compiles");
     // SAFETY: the frame has the slots that the code uses.
     unsafe { code.enter(std::ptr::null_mut(), frame.as_mut_ptr(), 0) }
@@ -328,8 +328,7 @@ fn loops_count_wherever_they_start() {
             let shape = verify(&code, &[], REGISTERS as u32).expect("the code is right");
             let budget = Cell::new(0);
             let function = function(&code, &shape, Some(&budget));
-            let compiled =
-                compiler.baseline(&function, Functions::default(), &mut Blind).expect("it compiles");
+            let compiled = compiler.baseline(&function, Linkage::default(), &mut Blind).expect("it compiles");
             let (mut frame, mut at) = ([8, 1, 0, 5, 0, 0, 0, 0], 0);
             let mut heads = Vec::new();
             let end = loop {
@@ -370,7 +369,7 @@ fn code_that_was_not_verified_is_noticed() {
     let code = [Op::Push { a: 0.into(), value: Push::new() }, Op::Return { a: 0.into() }];
     let shape = verify(&verified, &[], REGISTERS as u32).expect("the code is right");
     let compile =
-        || compiler().baseline(&function(&code, &shape, None), Functions::default(), &mut Blind).is_ok();
+        || compiler().baseline(&function(&code, &shape, None), Linkage::default(), &mut Blind).is_ok();
     let panic = std::panic::catch_unwind(compile).expect_err("the operand stack is nowhere");
     assert_eq!(panic.downcast_ref(), Some(&"verification found all uses of the operand stack"));
 }

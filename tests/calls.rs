@@ -7,7 +7,7 @@
 
 use azulejo::__private::core::fuzzing::Random;
 use azulejo::__private::core::ir::assignment::Assignment;
-use azulejo::__private::core::ir::graph::{CallData, Effect, Graph, Target};
+use azulejo::__private::core::ir::graph::{CallData, CallTarget, Effect, Graph};
 use azulejo::__private::core::ir::index::Node;
 use azulejo::__private::core::ir::ranges::Ranges;
 use azulejo::__private::core::ir::schedule::Schedule;
@@ -148,7 +148,7 @@ fn function(callee: &Callee, random: &mut Random, frame: &mut [u64; 32]) -> (Gra
         inputs.push(value);
         expected.push(bits);
     }
-    let target = if is_indirect { Target::Indirect } else { Target::Direct(callee.address as u64) };
+    let target = if is_indirect { CallTarget::Indirect } else { CallTarget::Direct(callee.address as u64) };
     graph.calls.push(CallData { target, signature: callee.signature, effect: Effect::Memory });
     let ret = callee.signature.ret;
     let result = graph.push(block, Op::CALL, Sig { from: Type::Void, ty: ret }, &inputs, 0, 0);
@@ -274,7 +274,7 @@ fn callees_see_their_arguments() {
                 .expect("the frame is small");
             let is_near = (way == 0 || way == 3) && cfg!(target_os = "linux");
             assert_eq!(options.reach.covers(callee.address as u64), is_near);
-            let is_direct = matches!(graph.calls[0].target, Target::Direct(_));
+            let is_direct = matches!(graph.calls[0].target, CallTarget::Direct(_));
             assert!(
                 !is_direct || code.addresses.iter().any(|(_, to)| *to == callee.address as u64) == is_near
             );

@@ -214,9 +214,7 @@ fn a_sum_has_no_memory_access_and_one_fused_branch_in_its_loop() {
     assert!(!body.iter().any(touches_memory), "{}", text(&body));
     let compares =
         body.iter().filter(|instruction| instruction.mnemonic() == iced_x86::Mnemonic::Cmp).count();
-    let branches =
-        body.iter().filter(|i| i.flow_control() == FlowControl::ConditionalBranch).collect::<Vec<_>>();
-    assert_eq!((compares, branches.len()), (1, 1), "{}", text(&body));
+    assert_eq!((compares, n_branches(&body)), (1, 1), "{}", text(&body));
     let compare = body.iter().position(|instruction| instruction.mnemonic() == iced_x86::Mnemonic::Cmp);
     let next = compare.and_then(|at| body.get(at + 1)).expect("something follows");
     assert_eq!(next.flow_control(), FlowControl::ConditionalBranch, "{}", text(&body));
@@ -243,8 +241,7 @@ fn a_value_that_is_tested_and_used_is_loaded_once() {
     let is_body =
         |instruction: &&Instruction| touches_memory(instruction) && instruction.memory_displacement64() == 8;
     assert_eq!(code.iter().filter(is_body).count(), 1, "{}", text(&code));
-    let branches = code.iter().filter(|i| i.flow_control() == FlowControl::ConditionalBranch).count();
-    assert_eq!(branches, 0, "a choice of two values needs no branch:\n{}", text(&code));
+    assert_eq!(n_branches(&code), 0, "a choice of two values needs no branch:\n{}", text(&code));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![cfg(all(target_arch = "x86_64", not(windows)))]
 
 use azulejo::__private::core::pass::Blind;
-use azulejo::__private::core::pass::build::Functions;
+use azulejo::__private::core::pass::build::Linkage;
 use azulejo::prelude::*;
 use azulejo::x64::Function;
 use azulejo::x64::{Compiler, Features, X64};
@@ -490,7 +490,7 @@ fn baseline_code_is_unwound() {
                     budget: None,
                 };
                 let compiled =
-                    compiler.baseline(&function, Functions::default(), &mut Blind).expect("it compiles");
+                    compiler.baseline(&function, Linkage::default(), &mut Blind).expect("it compiles");
                 let (mut vm, mut frame) = (vm(), [0u64; 80]);
                 let context = (&raw mut vm).cast();
                 let third = compiled.address(0);

@@ -1,6 +1,6 @@
 //! Passes preserve the meaning of random graphs.
 
-use azulejo::__private::core::check::evaluate::{Machine, Memory, Outcome, evaluate};
+use azulejo::__private::core::check::evaluate::{Environment, Memory, Outcome, evaluate};
 use azulejo::__private::core::check::{self, Violation};
 use azulejo::__private::core::fuzzing::{self, AT_EDGE, Options, Random};
 use azulejo::__private::core::ir::graph::{CallData, Effect, Graph};
@@ -38,7 +38,7 @@ fn run(graph: &Graph, overlaps: bool) -> Result<Trace, Violation> {
     };
     let context = if overlaps { FRAME + 12 } else { 0x9000 };
     let memory = Memory::ending_at(UNIT + AT_EDGE);
-    let mut machine = Machine { context, unit: UNIT, frame: FRAME, memory, callee: &mut callee };
+    let mut machine = Environment { context, unit: UNIT, frame: FRAME, memory, callee: &mut callee };
     let outcome = evaluate(graph, &mut machine, 400)?;
     let memory = machine.memory.written().collect();
     Ok(Trace { outcome, memory, calls })

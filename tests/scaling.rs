@@ -362,7 +362,7 @@ fn measure(compiler: &mut Compiler, shape: &Shape, length: usize, best: &mut Tim
         depths: &found.depths,
         entry: 0,
         arguments: None,
-        functions: azulejo::__private::core::pass::build::Functions::default(),
+        functions: azulejo::__private::core::pass::build::Linkage::default(),
         call_entry: None,
     };
     let bytecodes = writer.code.len() as u32;

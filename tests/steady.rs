@@ -4,7 +4,7 @@
 
 use azulejo::prelude::*;
 use azulejo_core::pass::Blind;
-use azulejo_core::pass::build::Functions;
+use azulejo_core::pass::build::Linkage;
 use azulejo_core::verify::verify;
 use azulejo_x64::{Compiler, Features, Function, X64};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -79,7 +79,7 @@ fn compiling_again_takes_nothing_from_the_heap() {
         .expect("this machine runs code");
     let mut compile = || {
         let before = COUNT.get();
-        let code = compiler.baseline(&function, Functions::default(), &mut Blind).expect("it compiles");
+        let code = compiler.baseline(&function, Linkage::default(), &mut Blind).expect("it compiles");
         let mut frame = [4, 0, 0];
         // SAFETY: the frame has the slots that the code uses, and the code is entered at its first bytecode.
         let status = unsafe { code.enter(std::ptr::null_mut(), frame.as_mut_ptr(), 0) };

@@ -9,7 +9,7 @@ mod children;
 use azulejo::prelude::*;
 use azulejo::{Builder, Limits};
 use azulejo_core::pass::Blind;
-use azulejo_core::pass::build::Functions;
+use azulejo_core::pass::build::Linkage;
 use azulejo_core::verify::{Shape, verify};
 use azulejo_x64::{Compiler, Features, Function, Status, X64};
 use std::sync::Barrier;
@@ -188,7 +188,7 @@ fn memory_out_of_reach_has_other_stencils() {
         let code = far::scaled(3);
         let shape = verify(&code, &[], 2).expect("the code is right");
         let function = function(&code, &shape);
-        let code = compiler.baseline(&function, Functions::default(), &mut Blind).expect("it compiles");
+        let code = compiler.baseline(&function, Linkage::default(), &mut Blind).expect("it compiles");
         let mut frame = [7, 0];
         // SAFETY: the frame has the slots that the code uses.
         let status = unsafe { code.enter(std::ptr::null_mut(), frame.as_mut_ptr(), 0) };
@@ -225,7 +225,7 @@ fn compiling_costs_a_small_part_of_making_stencils() {
         let compiler = Compiler::new(1 << 20, &X64, Features::detect().bits(), &azulejo::rules::MATCHERS);
         let mut compiler = compiler.expect("this machine runs code").with_own_stencils(own);
         let start = Instant::now();
-        compiler.baseline(&function, Functions::default(), &mut Blind).expect("it compiles");
+        compiler.baseline(&function, Linkage::default(), &mut Blind).expect("it compiles");
         start.elapsed()
     };
     let least = |own: bool| -> Duration { (0..30).map(|_| time(own)).min().expect("there are some") };
@@ -248,9 +248,9 @@ fn a_child_finds_stencils_that_others_were_looking_for() {
         let mut compiler = Compiler::new(1 << 20, &X64, Features::detect().bits(), &azulejo::rules::MATCHERS)
             .expect("this machine runs code");
         for _ in 0..times {
-            let found = compiler.baseline(&function(&ones, &shape), Functions::default(), &mut Blind);
+            let found = compiler.baseline(&function(&ones, &shape), Linkage::default(), &mut Blind);
             drop(found.expect("it compiles"));
-            let found = compiler.baseline(&function(&others, &shape), Functions::default(), &mut Blind);
+            let found = compiler.baseline(&function(&others, &shape), Linkage::default(), &mut Blind);
             drop(found.expect("it compiles"));
         }
     };

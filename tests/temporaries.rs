@@ -91,7 +91,7 @@ fn add(dst: u32, a: u32, b: u32) -> Op {
 mod handed_over {
     use super::*;
     use azulejo_core::pass::Blind;
-    use azulejo_core::pass::build::Functions;
+    use azulejo_core::pass::build::Linkage;
     use azulejo_x64::{Compiler, Features, Function, Status, X64};
 
     /// The initial value of each slot.
@@ -114,7 +114,7 @@ mod handed_over {
             temporaries: Some(FIRST),
             budget: None,
         };
-        let compiled = compiler.baseline(&function, Functions::default(), &mut Blind).expect("it compiles");
+        let compiled = compiler.baseline(&function, Linkage::default(), &mut Blind).expect("it compiles");
         let mut frame = [OLD as u64; 8];
         // SAFETY: the frame has the slots that the code uses.
         let end = unsafe { compiled.enter(std::ptr::null_mut(), frame.as_mut_ptr(), 0) };

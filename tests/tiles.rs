@@ -3,12 +3,12 @@
 //! Tile lists are executed by the meaning of their patterns, before registers are allocated and code is emitted.
 #![cfg(target_arch = "x86_64")]
 
-use azulejo::__private::core::check::evaluate::{Machine, Memory, Outcome, evaluate};
+use azulejo::__private::core::check::evaluate::{Environment, Memory, Outcome, evaluate};
 use azulejo::__private::core::check::{self, Violation, execute};
 use azulejo::__private::core::fuzzing::{self, AT_EDGE, Options, Random};
 use azulejo::__private::core::grammar::pattern::{self, Concrete};
 use azulejo::__private::core::grammar::{Grammar, Predicate, Symbol, TileSet, build, explain, text};
-use azulejo::__private::core::ir::graph::{Access, CallData, Effect, Graph, Target};
+use azulejo::__private::core::ir::graph::{Access, CallData, CallTarget, Effect, Graph};
 use azulejo::__private::core::ir::index::{Block, Node};
 use azulejo::__private::core::ir::schedule::Schedule;
 use azulejo::__private::core::ir::template::{Convention, Signature};
@@ -114,7 +114,7 @@ struct Trace {
     calls: Vec<(u64, Vec<u64>, u64)>,
 }
 
-fn trace(run: impl FnOnce(&mut Machine<'_>) -> Result<Outcome, Violation>) -> Result<Trace, Violation> {
+fn trace(run: impl FnOnce(&mut Environment<'_>) -> Result<Outcome, Violation>) -> Result<Trace, Violation> {
     let mut calls = Vec::new();
     let mut callee = |call: &CallData, callee: u64, args: &[u64], memory: &mut Memory| {
         let mut result = args.iter().fold(callee, |hash, arg| (hash ^ arg).wrapping_mul(0x0100_0000_01b3));
@@ -126,7 +126,8 @@ fn trace(run: impl FnOnce(&mut Machine<'_>) -> Result<Outcome, Violation>) -> Re
         result
     };
     let memory = Memory::ending_at(UNIT + AT_EDGE);
-    let mut machine = Machine { context: FRAME + 12, unit: UNIT, frame: FRAME, memory, callee: &mut callee };
+    let mut machine =
+        Environment { context: FRAME + 12, unit: UNIT, frame: FRAME, memory, callee: &mut callee };
     let outcome = run(&mut machine)?;
     let memory = machine.memory.written().collect();
     Ok(Trace { outcome, memory, calls })
@@ -225,7 +226,7 @@ impl<'a> Example<'a> {
             inputs.push(node);
         }
         if info.is_call() {
-            let target = if inputs.is_empty() { Target::Direct(0x1000) } else { Target::Indirect };
+            let target = if inputs.is_empty() { CallTarget::Direct(0x1000) } else { CallTarget::Indirect };
             let signature = Signature { convention: Convention::SysV64, args: &[], ret: sig.ty };
             self.graph.calls.push(CallData { target, signature, effect: Effect::Memory });
             let imm = self.graph.calls.len() as u64 - 1;

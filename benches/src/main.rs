@@ -14,6 +14,7 @@ mod listing;
 mod measure;
 mod memory;
 mod op;
+mod options;
 mod passes;
 mod programs;
 mod redirect;
@@ -23,48 +24,15 @@ mod subject;
 mod wasm;
 
 use measure::Effort;
+use options::Options;
 use std::io::Write;
 use std::time::Duration;
 
 #[global_allocator]
 static HEAP: memory::Counting = memory::Counting;
 
-/// The parsed command line.
-#[derive(Default)]
-struct Options {
-    json: Option<String>,
-    only: Option<String>,
-    rounds: Option<usize>,
-    is_quick: bool,
-    passes: bool,
-    code: bool,
-    suite: Option<String>,
-}
-
-fn options() -> Result<Options, String> {
-    let mut options = Options::default();
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or_else(|| format!("`{word}` wants a value"));
-        match word.as_str() {
-            "--json" => options.json = Some(value()?),
-            "--only" => options.only = Some(value()?),
-            "--rounds" => options.rounds = Some(value()?.parse().map_err(|_| "`--rounds` wants a number")?),
-            "--suite" => options.suite = Some(value()?),
-            "--quick" => options.is_quick = true,
-            "--passes" => options.passes = true,
-            "--code" => options.code = true,
-            _ => {
-                let known = "--json FILE, --only NAME, --rounds N, --quick, --passes, --code, --suite wasm";
-                return Err(format!("unknown: `{word}`; known are {known}"));
-            }
-        }
-    }
-    Ok(options)
-}
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let options = options()?;
+    let options = Options::read()?;
     let programs = programs::all(options.is_quick, options.only.as_deref().unwrap_or(""));
     let mut effort = match options.is_quick {
         true => Effort { rounds: 5, sample: Duration::from_micros(300) },

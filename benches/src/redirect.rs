@@ -10,7 +10,7 @@ use crate::op::Vm;
 use crate::programs::Program;
 use crate::subject;
 use azulejo_core::pass::Blind;
-use azulejo_core::pass::build::{FunctionSource, Functions};
+use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::verify::verify;
 use azulejo_x64::call::{CallCell, HostFunctions, Outcome, UnresolvedCall};
 use azulejo_x64::{Backend, Compiled, Emitter, RawStatus};
@@ -41,7 +41,7 @@ pub(crate) fn print(program: &Program, effort: Effort) {
     let cell = unsafe { CallCell::new(&raw const host, 0) };
     let shape = verify(&program.code.ops, &program.code.labels, program.code.registers).expect("it is right");
     let cells = [std::ptr::from_ref(&cell).addr() as u64];
-    let functions = Functions { cells: &cells, ..Functions::default() };
+    let functions = Linkage { cells: &cells, ..Linkage::default() };
     let source = FunctionSource { functions, ..subject::source(program, &shape) };
     let mut compiler = subject::compiler();
     let mut compile =

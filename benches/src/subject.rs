@@ -9,7 +9,7 @@ use crate::programs::{Kind, Program};
 use azulejo::prelude::*;
 use azulejo_core::ir::bytecode::{Machine, NEVER, NoFunctions};
 use azulejo_core::pass::Blind;
-use azulejo_core::pass::build::{FunctionSource, Functions};
+use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::verify::{Shape, verify};
 use azulejo_core::vocab::Vocabulary;
 use azulejo_x64::{Compiled, Compiler, Features, Status, X64};
@@ -151,7 +151,7 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> FunctionSour
         depths: &shape.depths,
         entry: 0,
         arguments: None,
-        functions: Functions::default(),
+        functions: Linkage::default(),
         call_entry: None,
     }
 }

@@ -14,7 +14,7 @@ use crate::watch::{Announced, Told, Watchers};
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::tiles::{Inst, TileList};
-use azulejo_core::pass::build::{FunctionSource, Functions};
+use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::pass::limits::Limits;
 use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Compilation, Observer, Target};
@@ -274,7 +274,7 @@ impl<M: Backend> Compiler<M> {
     pub fn baseline<B: Bytecode>(
         &mut self,
         function: &Function<'_, B>,
-        functions: Functions<'_>,
+        functions: Linkage<'_>,
         observer: &mut dyn Observer,
     ) -> Result<BaselineCode<M>, Error> {
         let registers = M::MACHINE.registers.for_stencils(self.registers);

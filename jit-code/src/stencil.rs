@@ -11,9 +11,9 @@ use crate::emit::{
 };
 use crate::field::Field;
 use azulejo_core::error::Error;
-use azulejo_core::ir::assignment::{Assignment, Source as From};
+use azulejo_core::ir::assignment::{Assignment, Source};
 use azulejo_core::ir::index::Node;
-use azulejo_core::ir::stencil::{HoleValue, HoleValues, REACH, ROUNDS, Range, Source, placeholder};
+use azulejo_core::ir::stencil::{HoleSource, HoleValue, HoleValues, REACH, ROUNDS, Range, placeholder};
 use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::build::{StencilFacts, StencilRequest};
 use azulejo_core::pass::{Compilation, Observer, Target};
@@ -54,7 +54,7 @@ pub(crate) enum Part {
 pub(crate) struct Hole {
     pub(crate) part: Part,
     pub(crate) at: u32,
-    pub(crate) source: Source,
+    pub(crate) source: HoleSource,
     pub(crate) scale: u8,
     pub(crate) add: i64,
     /// The place of the sum, and which of its bits are stored.
@@ -225,7 +225,7 @@ impl<M: Backend> Scratch<M> {
             inst.origin = values.in_round(inst.origin as i64, round) as u32;
         }
         for next in &mut assignment.moves {
-            if let From::Const(bits) = &mut next.from {
+            if let Source::Const(bits) = &mut next.from {
                 *bits = values.in_round(*bits as i64, round) as u64;
             }
         }
@@ -338,8 +338,8 @@ fn sums<M: Backend>(values: &HoleValues, compilation: &Compilation) -> Vec<(usiz
     }
     let Compilation { tiles, assignment, .. } = compilation;
     let consts = assignment.moves.iter().filter_map(|next| match next.from {
-        From::Const(bits) => Some(bits as i64),
-        From::Loc(_) => None,
+        Source::Const(bits) => Some(bits as i64),
+        Source::Loc(_) => None,
     });
     let origins = tiles.insts.iter().map(|inst| inst.origin as i64);
     let numbers = tiles.imms.iter().copied().chain(origins).chain(consts);

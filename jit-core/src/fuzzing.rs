@@ -5,7 +5,7 @@
 //! Any number may serve as an address: the graph is meant for [`crate::check::evaluate`].
 
 use crate::check::dominance::Dominance;
-use crate::ir::graph::{Access, CallData, Effect, Graph, Heat, Target};
+use crate::ir::graph::{Access, CallData, CallTarget, Effect, Graph, Heat};
 use crate::ir::index::{Block, Node};
 use crate::ir::template::{Convention, Signature};
 pub use crate::random::Random;
@@ -51,7 +51,7 @@ pub fn graph(random: &mut Random, options: &Options) -> Graph {
     let dominance = Dominance::find(&graph);
     let n_blocks = graph.blocks.len();
     let mut maker =
-        Maker { graph, random, options, dominance, values: vec![Vec::new(); n_blocks], block: Block(0) };
+        GraphMaker { graph, random, options, dominance, values: vec![Vec::new(); n_blocks], block: Block(0) };
     let order = maker.graph.reverse_postorder();
     for &block in &order {
         maker.fill(block);
@@ -98,7 +98,7 @@ fn wire(graph: &mut Graph, random: &mut Random, options: &Options) -> Vec<Op> {
     ends
 }
 
-struct Maker<'a> {
+struct GraphMaker<'a> {
     graph: Graph,
     random: &'a mut Random,
     options: &'a Options,
@@ -109,7 +109,7 @@ struct Maker<'a> {
     block: Block,
 }
 
-impl Maker<'_> {
+impl GraphMaker<'_> {
     fn fill(&mut self, block: Block) {
         self.block = block;
         if block != Graph::ENTRY {
@@ -328,7 +328,7 @@ impl Maker<'_> {
         let effect = [Effect::Pure, Effect::Memory, Effect::Observes][self.random.below(3)];
         let signature =
             Signature { convention: Convention::SysV64, args: &[Type::I64, Type::I32], ret: Type::I64 };
-        self.graph.calls.push(CallData { target: Target::Direct(0x1000), signature, effect });
+        self.graph.calls.push(CallData { target: CallTarget::Direct(0x1000), signature, effect });
         let (a, b) = (self.value(Type::I64), self.value(Type::I32));
         let imm = self.graph.calls.len() as u64 - 1;
         let node = self.graph.push(self.block, Op::CALL, WORD, &[a, b], imm, 0);

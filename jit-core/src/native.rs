@@ -19,7 +19,7 @@ pub mod kind {
     macro_rules! kinds {
         ($($name:ident: $held:ident)*) => {$(
             pub enum $name {}
-            impl super::Kind for $name {
+            impl super::PassedKind for $name {
                 type Held = core::primitive::$held;
             }
         )*};
@@ -30,17 +30,17 @@ pub mod kind {
 
     /// The address of the VM's context, from `(tc)`. A function may take it as a reference.
     pub struct context<C>(core::marker::PhantomData<C>);
-    impl<C> super::Kind for context<C> {
+    impl<C> super::PassedKind for context<C> {
         type Held = core::primitive::i64;
     }
     /// The address of an output, from `(place $output)`. A function may take it as a reference.
     pub struct place<T>(core::marker::PhantomData<T>);
-    impl<T> super::Kind for place<T> {
+    impl<T> super::PassedKind for place<T> {
         type Held = core::primitive::i64;
     }
     /// An address in an `unsafe` template, whose author vouches for it.
     pub enum trusted {}
-    impl super::Kind for trusted {
+    impl super::PassedKind for trusted {
         type Held = core::primitive::i64;
     }
 }
@@ -62,7 +62,7 @@ pub mod access {
 use access::{Exclusive, Made, Never, Nothing, Shared};
 
 /// The kind of a passed value: a scalar, or an address whose target is known.
-pub trait Kind {
+pub trait PassedKind {
     /// The Rust type that holds such a value in a template.
     type Held;
 }
@@ -78,7 +78,7 @@ pub struct Call;
     note = "write the type that the function takes in `(carg value type)`",
     note = "an enum with `#[derive(Scalar)]` is taken as an `Option`, unless it says which variant all `other` numbers are"
 )]
-pub trait Argument<'call, K: Kind>: Sized {
+pub trait Argument<'call, K: PassedKind>: Sized {
     /// One of the types in [`access`].
     type Access;
     /// Makes the argument from the value that the template passes.
@@ -95,7 +95,7 @@ pub trait Argument<'call, K: Kind>: Sized {
     label = "this is returned",
     note = "write the type that the function returns behind the `(arglist …)`"
 )]
-pub trait Returned<K: Kind> {
+pub trait Returned<K: PassedKind> {
     /// Makes the value that the template takes from the result.
     fn take(self) -> K::Held;
 }
@@ -106,13 +106,13 @@ pub trait Returned<K: Kind> {
     label = "the value again",
     note = "an exclusive reference is the only one: take the value once, or one of these as a raw pointer"
 )]
-pub trait Beside<'this, 'other, K: Kind, L: Kind, Other>: Argument<'this, K> {
+pub trait Beside<'this, 'other, K: PassedKind, L: PassedKind, Other>: Argument<'this, K> {
     /// Makes rustc check the pair.
     fn beside(&self, _: &Other) {}
 }
 
 #[diagnostic::do_not_recommend]
-impl<'this, 'other, K: Kind, L: Kind, A, B> Beside<'this, 'other, K, L, B> for A
+impl<'this, 'other, K: PassedKind, L: PassedKind, A, B> Beside<'this, 'other, K, L, B> for A
 where
     A: Argument<'this, K>,
     B: Argument<'other, L>,
@@ -139,7 +139,7 @@ impl Apart for (Exclusive, Made) {}
     note = "write the type that the function takes in `(carg value type)`",
     note = "an enum with `#[derive(Scalar)]` has to be made of a number: leave the convention out"
 )]
-pub trait Direct<'call, K: Kind>: Argument<'call, K> {
+pub trait Direct<'call, K: PassedKind>: Argument<'call, K> {
     /// Does what [`Argument::pass`] does.
     ///
     /// # Safety
@@ -152,7 +152,7 @@ pub trait Direct<'call, K: Kind>: Argument<'call, K> {
     }
 }
 #[diagnostic::do_not_recommend]
-impl<'call, K: Kind, A: Argument<'call, K>> Direct<'call, K> for A where A::Access: AsItIs {}
+impl<'call, K: PassedKind, A: Argument<'call, K>> Direct<'call, K> for A where A::Access: AsItIs {}
 
 /// Accesses of arguments that are passed without conversion.
 #[doc(hidden)]
@@ -163,7 +163,7 @@ impl AsItIs for Exclusive {}
 
 /// The implementation behind [`Argument`].
 #[doc(hidden)]
-pub trait Passed<'call, K: Kind>: Sized {
+pub trait Passed<'call, K: PassedKind>: Sized {
     #[doc(hidden)]
     type Access;
     /// # Safety
@@ -175,13 +175,13 @@ pub trait Passed<'call, K: Kind>: Sized {
 
 /// The implementation behind [`Returned`].
 #[doc(hidden)]
-pub trait Taken<K: Kind> {
+pub trait Taken<K: PassedKind> {
     #[doc(hidden)]
     fn taken(self) -> K::Held;
 }
 
 #[diagnostic::do_not_recommend]
-impl<'call, K: Kind, A: Passed<'call, K>> Argument<'call, K> for A {
+impl<'call, K: PassedKind, A: Passed<'call, K>> Argument<'call, K> for A {
     type Access = A::Access;
     #[inline(always)]
     unsafe fn pass(call: &'call Call, value: K::Held) -> Self {
@@ -191,7 +191,7 @@ impl<'call, K: Kind, A: Passed<'call, K>> Argument<'call, K> for A {
 }
 
 #[diagnostic::do_not_recommend]
-impl<K: Kind, R: Taken<K>> Returned<K> for R {
+impl<K: PassedKind, R: Taken<K>> Returned<K> for R {
     #[inline(always)]
     fn take(self) -> K::Held {
         self.taken()
@@ -235,9 +235,9 @@ agreeing! {
 /// it becomes a variant.
 pub trait Enumeration: Sized {
     /// The scalar that templates use for it.
-    type Number: Kind;
+    type Number: PassedKind;
     /// The variant with this number, if one exists.
-    fn variant(number: <Self::Number as Kind>::Held) -> Option<Self>;
+    fn variant(number: <Self::Number as PassedKind>::Held) -> Option<Self>;
 }
 
 macro_rules! enumerations {
@@ -411,15 +411,15 @@ impl<R: Void> NoResult for R {}
 pub trait Void {}
 impl Void for () {}
 /// The never type, which has no stable name.
-impl Void for <fn() -> ! as Function>::Result {}
+impl Void for <fn() -> ! as FunctionPointer>::Result {}
 
 /// Names the return type of a function pointer.
 #[doc(hidden)]
-pub trait Function {
+pub trait FunctionPointer {
     #[doc(hidden)]
     type Result;
 }
-impl<R> Function for fn() -> R {
+impl<R> FunctionPointer for fn() -> R {
     type Result = R;
 }
 

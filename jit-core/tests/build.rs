@@ -1,11 +1,11 @@
 //! The graphs that `build` makes from bytecode: VM registers become values, loops get parameters, exits store registers.
 
 use azulejo_core::check;
-use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
+use azulejo_core::check::evaluate::{Environment, Memory, Outcome, evaluate};
 use azulejo_core::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Raw};
 use azulejo_core::ir::graph::Graph;
-use azulejo_core::ir::template::{Imm, Likelihood, Resume, Step, Template};
-use azulejo_core::pass::build::{BuildScratch, FunctionSource, Functions, Instructions, build};
+use azulejo_core::ir::template::{Likelihood, Resume, Step, StepImm, Template};
+use azulejo_core::pass::build::{BuildScratch, FunctionSource, Instructions, Linkage, build};
 use azulejo_core::pass::{dead, rewrite};
 use azulejo_core::random::Random;
 use azulejo_core::text::print;
@@ -35,7 +35,7 @@ const fn sig(from: Type, ty: Type) -> Sig {
 }
 
 const fn node(op: Op, sig: Sig, inputs: &'static [u16]) -> Step {
-    Step::Node { op, sig, inputs, imm: Imm::Known(0) }
+    Step::Node { op, sig, inputs, imm: StepImm::Known(0) }
 }
 
 const fn read(operand: u8, ty: Type) -> Step {
@@ -168,7 +168,7 @@ static TEMPLATES: &[&Template] = &[
 ];
 
 fn built(code: &[&[Raw]], locals: u32, slots: u32, depths: &[u32]) -> String {
-    built_for(code, locals, slots, depths, 0, Functions::default())
+    built_for(code, locals, slots, depths, 0, Linkage::default())
 }
 
 /// Builds the graph for an entry, with the words that stop a program.
@@ -178,7 +178,7 @@ fn built_for(
     slots: u32,
     depths: &[u32],
     entry: u32,
-    functions: Functions<'_>,
+    functions: Linkage<'_>,
 ) -> String {
     let code = Numbers(code.iter().map(|bytecode| bytecode.to_vec()).collect());
     let source = FunctionSource {
@@ -297,12 +297,12 @@ const NESTED: &[&[Raw]] = &[
 fn where_a_program_may_be_stopped_it_stores_what_is_read_afterwards() {
     // r3 is stored at both heads, and each counter where it is read afterwards: r1 and r3 at the outer head, r1, r2 and r3 at
     // the inner one.
-    let stop = Functions { stop: Some(0x1000), ..Functions::default() };
+    let stop = Linkage { stop: Some(0x1000), ..Linkage::default() };
     let text = built_for(NESTED, 7, 7, &[], 0, stop);
     assert_eq!(count(&text, "store."), 5, "{text}");
     assert_eq!(count(&text, "= param."), 2, "{text}");
     // Fuel is taken at the function's start and at the loop heads.
-    let fuel = Functions { fuel: Some(0x1000), ..Functions::default() };
+    let fuel = Linkage { fuel: Some(0x1000), ..Linkage::default() };
     let text = built_for(NESTED, 7, 7, &[], 0, fuel);
     assert_eq!((count(&text, "spend"), count(&text, "store.")), (3, 5), "{text}");
 }
@@ -310,7 +310,7 @@ fn where_a_program_may_be_stopped_it_stores_what_is_read_afterwards() {
 #[test]
 fn where_code_for_an_inner_loop_moves_on_it_stores_what_is_read_afterwards() {
     // The code is entered at the inner loop and left at the outer loop's head, where r1 and r3 are stored.
-    let text = built_for(NESTED, 7, 7, &[], 3, Functions::default());
+    let text = built_for(NESTED, 7, 7, &[], 3, Linkage::default());
     assert_eq!(count(&text, "exit_at"), 1, "{text}");
     assert_eq!(count(&text, "store."), 2, "{text}");
 }
@@ -451,7 +451,7 @@ fn assert_behaves(
     for (at, &slot) in frame.iter().enumerate() {
         memory.write(FRAME + at as u64 * 8, 8, slot);
     }
-    let mut machine = Machine { context: 0, unit: 0, frame: FRAME, memory, callee: &mut callee };
+    let mut machine = Environment { context: 0, unit: 0, frame: FRAME, memory, callee: &mut callee };
     let outcome = evaluate(graph, &mut machine, 100_000)
         .unwrap_or_else(|violation| panic!("{violation} in\n{what}\n{}", print::graph(graph)));
     assert_eq!(outcome, expected, "{what}\n{}", print::graph(graph));
@@ -498,7 +498,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             depths: &[],
             entry: 0,
             arguments: None,
-            functions: Functions::default(),
+            functions: Linkage::default(),
             call_entry: None,
         };
         build(&mut scratch, &source, &mut graph);

@@ -320,7 +320,7 @@ const ASSIGNMENTS: [Damage<Assignment>; 10] = [
 
 #[test]
 fn assignments() {
-    let tiles = parse::tiles(TILES, parse::Names::NUMBERS).expect("it is well written");
+    let tiles = parse::tiles(TILES, parse::KnownNames::NUMBERS).expect("it is well written");
     let right = assigned();
     assert_eq!(check::assignment::assignment(&tiles, &right), []);
     let mut said = Vec::new();
@@ -337,11 +337,11 @@ fn assignments() {
 
 #[test]
 fn evaluation() {
-    use check::evaluate::{Machine, Memory, evaluate};
+    use check::evaluate::{Environment, Memory, evaluate};
     let run = |graph: &Graph| {
         let mut callee = |_: &_, _: u64, _: &[u64], _: &mut Memory| 0;
         let memory = Memory::default();
-        evaluate(graph, &mut Machine { context: 0, unit: 0, frame: 64, memory, callee: &mut callee }, 100)
+        evaluate(graph, &mut Environment { context: 0, unit: 0, frame: 64, memory, callee: &mut callee }, 100)
     };
     let mut graph = right();
     assert!(run(&graph).is_ok());

@@ -26,7 +26,7 @@ b2:
 
 #[test]
 fn tile_lists_read_back() {
-    let list = parse::tiles(TILES, parse::Names::NUMBERS).expect("it is well written");
+    let list = parse::tiles(TILES, parse::KnownNames::NUMBERS).expect("it is well written");
     assert_eq!(print::tiles(&list, print::Names::NUMBERS), TILES);
     assert_eq!((list.blocks.len(), list.insts.len(), list.operands.len()), (3, 6, 10));
     assert_eq!(list.edges(&list.blocks[0]).len(), 2);
@@ -43,10 +43,10 @@ fn instructions_count_from_zero() {
         })
         .collect();
     assert!(!without.contains("2: t9"));
-    let list = parse::tiles(&without, parse::Names::NUMBERS).expect("it is well written");
+    let list = parse::tiles(&without, parse::KnownNames::NUMBERS).expect("it is well written");
     assert_eq!(print::tiles(&list, print::Names::NUMBERS), TILES);
     let wrong = TILES.replace("2: t9", "3: t9");
-    let error = parse::tiles(&wrong, parse::Names::NUMBERS).expect_err("there is no 2");
+    let error = parse::tiles(&wrong, parse::KnownNames::NUMBERS).expect_err("there is no 2");
     assert_eq!((error.line, error.message.as_str()), (11, "expected `2:`, found `3:`"));
 }
 

@@ -5,7 +5,7 @@
 
 mod messages;
 
-use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
+use azulejo_core::check::evaluate::{Environment, Memory, Outcome, evaluate};
 use azulejo_core::check::{self, Violation, execute};
 use azulejo_core::fuzzing::{self, AT_EDGE, Options, Random};
 use azulejo_core::grammar::{Grammar, Problem, Rule, Symbol, TileSet, build, text};
@@ -211,7 +211,7 @@ struct Trace {
 }
 
 /// Runs a function on a machine whose context is in the frame, so that two base addresses lead to the same bytes.
-fn trace(run: impl FnOnce(&mut Machine<'_>) -> Result<Outcome, Violation>) -> Result<Trace, Violation> {
+fn trace(run: impl FnOnce(&mut Environment<'_>) -> Result<Outcome, Violation>) -> Result<Trace, Violation> {
     let mut calls = Vec::new();
     let mut callee = |call: &CallData, callee: u64, args: &[u64], memory: &mut Memory| {
         let mut result = args.iter().fold(callee, |hash, arg| (hash ^ arg).wrapping_mul(0x0100_0000_01b3));
@@ -224,7 +224,8 @@ fn trace(run: impl FnOnce(&mut Machine<'_>) -> Result<Outcome, Violation>) -> Re
         result
     };
     let memory = Memory::ending_at(UNIT + AT_EDGE);
-    let mut machine = Machine { context: FRAME + 12, unit: UNIT, frame: FRAME, memory, callee: &mut callee };
+    let mut machine =
+        Environment { context: FRAME + 12, unit: UNIT, frame: FRAME, memory, callee: &mut callee };
     let outcome = run(&mut machine)?;
     let memory = machine.memory.written().collect();
     Ok(Trace { outcome, memory, calls })

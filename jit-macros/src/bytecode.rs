@@ -209,7 +209,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     });
     let raws = opcodes.iter().map(|opcode| raw_arm(name, opcode));
     let offsets = opcodes.iter().map(|opcode| offsets(name, opcode));
-    let arms = opcodes.iter().enumerate().map(|(number, opcode)| interpreter_arm(name, number, opcode));
+    let interpreter = interpreter(name, opcodes);
     let template = |(number, opcode): (usize, &Opcode)| {
         let meaning = meaning_of(name, number, opcode);
         quote!(#meaning::TEMPLATE)
@@ -284,40 +284,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                     GUARDED
                 }
 
-                #[allow(unused_mut, unused_assignments, unused_variables, reason = "not every bytecode has a stack")]
-                unsafe fn interpret(
-                    code: &[Self],
-                    machine: &__bytecode::Machine<'_, Self::Context>,
-                    pc: u32,
-                    locals: u32,
-                    depth: u32,
-                ) -> (__bytecode::Flow, u32) {
-                    // A copy to which no other pointer exists: it stays in registers whatever the code writes.
-                    let machine = &__bytecode::Machine { ..*machine };
-                    // A pointer instead of an index makes rustc end each arm with its own dispatch.
-                    let start = code.as_ptr();
-                    // SAFETY: the caller starts within the code.
-                    let mut op = unsafe { start.add(pc as usize) };
-                    // SAFETY: verification made the frame large enough for the locals and the maximum stack depth together.
-                    let mut stack = unsafe { machine.frame.add(locals as usize + depth as usize) };
-                    loop {
-                        debug_assert!(code.as_ptr_range().contains(&op), "verified code stays within itself");
-                        // SAFETY: verification ensured that no control transfer leaves the code.
-                        let to = match unsafe { &*op } { #(#arms)* };
-                        // Jumps meet here, which keeps the code that every bytecode runs small.
-                        // SAFETY: as above.
-                        let next = unsafe { start.add(to as usize) };
-                        if next <= op {
-                            let left = machine.budget.get().wrapping_sub(1);
-                            machine.budget.set(left);
-                            let stop = machine.stop.load(::core::sync::atomic::Ordering::Relaxed);
-                            if left < 0 || stop != 0 {
-                                return (__bytecode::Flow::Jump(to), to);
-                            }
-                        }
-                        op = next;
-                    }
-                }
+                #interpreter
             }
         };
         #hand_on
@@ -427,6 +394,47 @@ fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
                 ],
                 #[allow(unreachable_patterns, reason = "there may be only one")]
                 _ => ::core::unreachable!(),
+            }
+        }
+    }
+}
+
+/// The interpreter's loop, which has an arm for each opcode.
+fn interpreter(name: &Ident, opcodes: &[Opcode<'_>]) -> TokenStream {
+    let arms = opcodes.iter().enumerate().map(|(number, opcode)| interpreter_arm(name, number, opcode));
+    quote! {
+        #[allow(unused_mut, unused_assignments, unused_variables, reason = "not every bytecode has a stack")]
+        unsafe fn interpret(
+            code: &[Self],
+            machine: &__bytecode::Machine<'_, Self::Context>,
+            pc: u32,
+            locals: u32,
+            depth: u32,
+        ) -> (__bytecode::Flow, u32) {
+            // A copy to which no other pointer exists: it stays in registers whatever the code writes.
+            let machine = &__bytecode::Machine { ..*machine };
+            // A pointer instead of an index makes rustc end each arm with its own dispatch.
+            let start = code.as_ptr();
+            // SAFETY: the caller starts within the code.
+            let mut op = unsafe { start.add(pc as usize) };
+            // SAFETY: verification made the frame large enough for the locals and the maximum stack depth together.
+            let mut stack = unsafe { machine.frame.add(locals as usize + depth as usize) };
+            loop {
+                debug_assert!(code.as_ptr_range().contains(&op), "verified code stays within itself");
+                // SAFETY: verification ensured that no control transfer leaves the code.
+                let to = match unsafe { &*op } { #(#arms)* };
+                // Jumps meet here, which keeps the code that every bytecode runs small.
+                // SAFETY: as above.
+                let next = unsafe { start.add(to as usize) };
+                if next <= op {
+                    let left = machine.budget.get().wrapping_sub(1);
+                    machine.budget.set(left);
+                    let stop = machine.stop.load(::core::sync::atomic::Ordering::Relaxed);
+                    if left < 0 || stop != 0 {
+                        return (__bytecode::Flow::Jump(to), to);
+                    }
+                }
+                op = next;
             }
         }
     }

@@ -8,7 +8,6 @@
 
 use crate::bare;
 pub use crate::condition::Cond;
-use crate::encode::opcode::{Opcode, opcode};
 use crate::encode::{Alu, Bits, Immediate, Mem, Rm, cmovcc, field, setcc};
 use crate::ending::Ending;
 use crate::frame::{Frame, leave_failed, make_frame};
@@ -16,6 +15,7 @@ use crate::glue;
 use crate::invoke::{self, Failure, admit_calls, leave_behind_blocks};
 use crate::jump::Jump;
 use crate::machine::MACHINE;
+use crate::opcode::{Opcode, opcode};
 use crate::regs;
 use crate::shuffle::emit_move;
 use azulejo_code::Machine;

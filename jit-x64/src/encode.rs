@@ -2,24 +2,22 @@
 //!
 //! In: an operation, a width, registers and memory operands. Out: bytes, in the shortest encoding.
 //!
-//! dynasm assembles each instruction once, when this crate is built ([`mod@opcode`]); the code here only puts in the operands,
+//! dynasm assembles each instruction once, when this crate is built ([`mod@crate::opcode`]); the code here only puts in the operands,
 //! whose form is data. So an instruction is written once for all of its forms, and no assembler runs when code is made.
 
 use crate::emit::{Cond, Emitter};
 use crate::jump::Jump;
+use crate::opcode::{opcode, vex};
+use crate::words::{CONVERT_FLOAT, FROM_INT, LOAD_FLOAT, ROUND, STORE_FLOAT, TO_INT};
 use azulejo_code::emit::Goal;
 use azulejo_core::vocab::Type;
-use opcode::{opcode, vex};
-use words::{CONVERT_FLOAT, FROM_INT, LOAD_FLOAT, ROUND, STORE_FLOAT, TO_INT};
 
-pub use words::{Alu, Atomic, BitCount, Bits, Shift, Sse, Unary};
+pub use crate::words::{Alu, Atomic, BitCount, Bits, Shift, Sse, Unary};
 
-pub(crate) mod opcode;
 #[cfg(test)]
 mod shown;
 #[cfg(test)]
 mod tests;
-mod words;
 
 /// A memory operand.
 ///
@@ -146,8 +144,8 @@ impl From<Immediate> for Operand {
 /// ```
 pub const CL: u8 = 1;
 
-const RSP: u8 = 4;
-const RBP: u8 = 5;
+pub(crate) const RSP: u8 = 4;
+pub(crate) const RBP: u8 = 5;
 const RAX: u8 = 0;
 
 impl Emitter {

@@ -5,8 +5,8 @@
 //! would cost time, and in a stencil leaving is a jump already.
 
 use crate::emit::{Emitter, distance};
-use crate::encode::opcode::opcode;
 use crate::jump::Jump;
+use crate::opcode::opcode;
 use azulejo_core::ir::index::Block;
 
 /// The endings that several cold blocks may share.

@@ -9,7 +9,7 @@ extern crate self as azulejo;
 
 #[doc(hidden)]
 pub mod __private {
-    pub use crate as x64;
+    pub use crate as machine;
     pub use azulejo_core as core;
     pub use azulejo_macros::*;
 }
@@ -26,9 +26,11 @@ pub mod glue;
 pub mod invoke;
 mod jump;
 pub mod machine;
+mod opcode;
 pub mod regs;
 mod shuffle;
 pub mod tiles;
+mod words;
 
 pub use azulejo_code::call;
 pub use azulejo_code::emit::Backend;

@@ -11,7 +11,7 @@ mod present {
     use azulejo_code::{CodeMemory, Watchers, call, emit, faults};
     use azulejo_core::error::{Error, Unsupported};
     use azulejo_core::pass::Observer;
-    use azulejo_core::pass::build::{FunctionSource, Functions};
+    use azulejo_core::pass::build::{FunctionSource, Linkage};
     use azulejo_core::vocab::Vocabulary;
     use azulejo_x64::{Features, MACHINE, Set, X64};
     use std::path::Path;
@@ -134,25 +134,25 @@ mod present {
     }
 
     /// The result of a compilation.
-    pub(crate) trait Code {
+    pub(crate) trait HasSize {
         /// The size of the code in bytes.
         fn size(&self) -> usize;
     }
 
-    impl Code for Compiled {
+    impl HasSize for Compiled {
         fn size(&self) -> usize {
             self.bytes().len()
         }
     }
 
-    impl Code for BaselineCode {
+    impl HasSize for BaselineCode {
         fn size(&self) -> usize {
             self.bytes().len()
         }
     }
 
     /// Compiles under a watch: within its limits, and reporting to its observers.
-    pub(crate) fn watched<T: Code>(
+    pub(crate) fn watched<T: HasSize>(
         compiler: &mut Compiler,
         watch: &mut Watch<'_>,
         compile: impl FnOnce(&mut Compiler, &mut dyn Observer) -> Result<T, Error>,
@@ -161,7 +161,7 @@ mod present {
         let subject = watch.subject();
         compiler.set_subject(subject.name(), || subject.source());
         let result = compile(compiler, watch);
-        watch.finish(compiler.steps(), result.as_ref().ok().map(Code::size));
+        watch.finish(compiler.steps(), result.as_ref().ok().map(HasSize::size));
         result
     }
 
@@ -183,7 +183,7 @@ mod present {
         pub(crate) fn baseline<B: Bytecode>(
             &mut self,
             function: &Function<'_, B>,
-            functions: Functions<'_>,
+            functions: Linkage<'_>,
             watch: &mut Watch<'_>,
         ) -> Result<BaselineCode, Error> {
             let compiler = self.compiler(Vocabulary { extra: B::OPERATORS })?;
@@ -246,7 +246,7 @@ mod present {
 mod absent {
     use crate::inside::Watch;
     use azulejo_core::error::{Error, Unsupported};
-    use azulejo_core::pass::build::{FunctionSource, Functions};
+    use azulejo_core::pass::build::{FunctionSource, Linkage};
     use azulejo_core::verify::Function;
     use azulejo_core::vocab::Trap;
 
@@ -348,7 +348,7 @@ mod absent {
         pub(crate) fn baseline<B>(
             &mut self,
             _: &Function<'_, B>,
-            _: Functions<'_>,
+            _: Linkage<'_>,
             _: &mut Watch<'_>,
         ) -> Result<BaselineCode, Error> {
             can_compile()?;

@@ -10,7 +10,7 @@ mod present {
     use azulejo_code::call::{CallCell, Host, HostFunctions, Outcome, SavedTailCall};
     use azulejo_code::emit::Backend;
     pub(crate) use azulejo_code::memory::near::Word;
-    use azulejo_core::pass::build::{CellTable, Functions};
+    use azulejo_core::pass::build::{CellTable, Linkage};
     use azulejo_core::vocab::Trap;
     use std::cell::{RefCell, UnsafeCell};
     use std::sync::Arc;
@@ -64,9 +64,9 @@ mod present {
 
     impl Shared {
         /// The functions as compilers take them.
-        pub(crate) fn functions(&self) -> Functions<'_> {
+        pub(crate) fn functions(&self) -> Linkage<'_> {
             let cells = self.addresses.up_to(self.len);
-            Functions {
+            Linkage {
                 stop: self.stop,
                 fuel: self.fuel,
                 ..CallCell::functions(Machine::STUBS, cells, self.table)
@@ -208,10 +208,10 @@ mod present {
         }
 
         /// The functions as compilers take them.
-        pub(crate) fn functions(&self) -> Functions<'_> {
+        pub(crate) fn functions(&self) -> Linkage<'_> {
             let cells = self.addresses.up_to(self.cells.len());
             let table = std::ptr::from_ref(&*self.table).addr() as u64;
-            Functions {
+            Linkage {
                 stop: self.host.stop_word(),
                 fuel: self.fuel,
                 ..CallCell::functions(Machine::STUBS, cells, table)
@@ -220,7 +220,7 @@ mod present {
 
         /// A snapshot for a compiler on another thread.
         pub(crate) fn shared(&self) -> Shared {
-            let Functions { cells, table, stop, fuel, .. } = self.functions();
+            let Linkage { cells, table, stop, fuel, .. } = self.functions();
             Shared { addresses: Arc::clone(&self.addresses), len: cells.len(), table, stop, fuel }
         }
 
@@ -247,7 +247,7 @@ mod present {
 #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
 mod absent {
     use azulejo_core::ir::bytecode::Bytecode;
-    use azulejo_core::pass::build::Functions;
+    use azulejo_core::pass::build::Linkage;
     use azulejo_core::vocab::Trap;
     use std::cell::RefCell;
     use std::sync::Arc;
@@ -349,8 +349,8 @@ mod absent {
             *self.next.borrow_mut() = saved;
         }
 
-        pub(crate) fn functions(&self) -> Functions<'_> {
-            Functions::default()
+        pub(crate) fn functions(&self) -> Linkage<'_> {
+            Linkage::default()
         }
 
         pub(crate) fn remote(&self) -> Remote {

@@ -9,6 +9,7 @@ const SHOWN: &[&str] = &[
     "src/",
     "jit-core/src/error.rs",
     "jit-core/src/ir/bytecode.rs",
+    "jit-core/src/ir/operand.rs",
     "jit-core/src/verify.rs",
     "jit-core/src/vocab/trap.rs",
     "jit-macros/src/lib.rs",

@@ -10,6 +10,7 @@ mod links;
 mod packages;
 mod reference;
 mod sabotage;
+mod structure;
 mod tidy;
 #[cfg(target_arch = "x86_64")]
 mod tiles;

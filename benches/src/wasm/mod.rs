@@ -9,11 +9,11 @@
 mod report;
 mod subject;
 
-use crate::Options;
 use crate::measure::{Effort, Sample, Series};
+use crate::options::Options;
 use azulejo_wasm_rig::{large, programs};
 use std::io::Write;
-use subject::Subject;
+use subject::WasmSubject;
 
 /// The number of functions in the large module, which make more than a megabyte.
 const FUNCTIONS: u32 = 3000;
@@ -35,7 +35,7 @@ pub(crate) struct Input {
 }
 
 /// The measurements of one engine with one module.
-pub(crate) struct Row {
+pub(crate) struct WasmRow {
     pub bench: &'static str,
     pub engine: &'static str,
     pub tier: &'static str,
@@ -95,11 +95,11 @@ fn inputs(only: &str) -> Vec<Input> {
     inputs
 }
 
-fn rows_of(input: &Input, effort: Effort) -> Vec<Row> {
+fn rows_of(input: &Input, effort: Effort) -> Vec<WasmRow> {
     let mut series: Vec<[Series<'_>; 4]> = Vec::new();
     let mut rows = Vec::new();
     for subject in subject::all(input) {
-        let Subject { engine, tier, compile, mut start, run, long, code_bytes } = subject;
+        let WasmSubject { engine, tier, compile, mut start, run, long, code_bytes } = subject;
         assert_eq!(start(), input.few.1, "{} in {engine} {tier}", input.name);
         let start: Box<dyn FnMut() + '_> = Box::new(move || {
             std::hint::black_box(start());
@@ -114,7 +114,7 @@ fn rows_of(input: &Input, effort: Effort) -> Vec<Row> {
         series.push([compile, Some(start), run, long].map(|action| Series::new(action, effort.sample)));
         let (bytes, functions, is_large) = (input.bytes.len(), input.functions, input.is_large);
         let (compile, start, run, long) = (None, None, None, None);
-        rows.push(Row {
+        rows.push(WasmRow {
             bench: input.name,
             engine,
             tier,

@@ -1,47 +1,47 @@
 //! Prints the WebAssembly measurements: JSON lines, tables, and geometric means of ratios beside their targets.
 
-use super::Row;
+use super::WasmRow;
 use crate::measure::Sample;
 use std::fmt::Write;
 
 /// An engine and its tier.
-type Who = (&'static str, &'static str);
+type Competitor = (&'static str, &'static str);
 
-const INTERPRETER: Who = ("azulejo", "interpreter");
-const BASELINE: Who = ("azulejo", "baseline");
-const OPTIMIZER: Who = ("azulejo", "optimizer");
-const CLIMBING: Who = ("azulejo", "climbing");
-const CRANELIFT: Who = ("wasmtime", "cranelift");
-const WINCH: Who = ("wasmtime", "winch");
-const WASMI: Who = ("wasmi", "eager");
+const INTERPRETER: Competitor = ("azulejo", "interpreter");
+const BASELINE: Competitor = ("azulejo", "baseline");
+const OPTIMIZER: Competitor = ("azulejo", "optimizer");
+const CLIMBING: Competitor = ("azulejo", "climbing");
+const CRANELIFT: Competitor = ("wasmtime", "cranelift");
+const WINCH: Competitor = ("wasmtime", "winch");
+const WASMI: Competitor = ("wasmi", "eager");
 
-const ALL: [Who; 7] = [INTERPRETER, BASELINE, OPTIMIZER, CLIMBING, CRANELIFT, WINCH, WASMI];
+const ALL: [Competitor; 7] = [INTERPRETER, BASELINE, OPTIMIZER, CLIMBING, CRANELIFT, WINCH, WASMI];
 
 /// The quantity of a table.
-type Value = fn(&Row) -> Option<f64>;
+type Value = fn(&WasmRow) -> Option<f64>;
 
-fn compile(row: &Row) -> Option<f64> {
+fn compile(row: &WasmRow) -> Option<f64> {
     row.compile.map(|sample| sample.median)
 }
 
-fn start(row: &Row) -> Option<f64> {
+fn start(row: &WasmRow) -> Option<f64> {
     row.start.map(|sample| sample.median)
 }
 
-fn run(row: &Row) -> Option<f64> {
+fn run(row: &WasmRow) -> Option<f64> {
     row.run.map(|sample| sample.median)
 }
 
-fn long(row: &Row) -> Option<f64> {
+fn long(row: &WasmRow) -> Option<f64> {
     row.long.map(|sample| sample.median)
 }
 
-fn code(row: &Row) -> Option<f64> {
+fn code(row: &WasmRow) -> Option<f64> {
     (row.code_bytes > 0).then_some(row.code_bytes as f64)
 }
 
 /// Formats a row as JSON.
-pub(crate) fn json(row: &Row) -> String {
+pub(crate) fn json(row: &WasmRow) -> String {
     let mut text = format!(
         r#"{{"suite":"wasm","bench":"{}","engine":"{}","tier":"{}","bytes":{},"functions":{},"code_bytes":{}"#,
         row.bench, row.engine, row.tier, row.bytes, row.functions, row.code_bytes
@@ -60,7 +60,7 @@ pub(crate) fn json(row: &Row) -> String {
 }
 
 /// Prints the tables, then the means.
-pub(crate) fn print(rows: &[Row]) {
+pub(crate) fn print(rows: &[WasmRow]) {
     table(rows, "running, microseconds", run, 1e-3);
     table(rows, "running for long, from bytes on, microseconds", long, 1e-3);
     table(rows, "compiling everything, microseconds", compile, 1e-3);
@@ -80,19 +80,19 @@ pub(crate) fn print(rows: &[Row]) {
     means(rows);
 }
 
-fn benches(rows: &[Row]) -> Vec<&'static str> {
+fn benches(rows: &[WasmRow]) -> Vec<&'static str> {
     let mut names: Vec<&str> = rows.iter().map(|row| row.bench).collect();
     names.dedup();
     names
 }
 
-fn find<'a>(rows: &'a [Row], bench: &str, who: Who) -> Option<&'a Row> {
+fn find<'a>(rows: &'a [WasmRow], bench: &str, who: Competitor) -> Option<&'a WasmRow> {
     rows.iter().find(|row| row.bench == bench && (row.engine, row.tier) == who)
 }
 
-fn table(rows: &[Row], title: &str, value: Value, scale: f64) {
+fn table(rows: &[WasmRow], title: &str, value: Value, scale: f64) {
     println!("\n{title}");
-    let columns: Vec<Who> = ALL
+    let columns: Vec<Competitor> = ALL
         .into_iter()
         .filter(|who| rows.iter().any(|row| (row.engine, row.tier) == *who && value(row).is_some()))
         .collect();
@@ -110,9 +110,9 @@ fn table(rows: &[Row], title: &str, value: Value, scale: f64) {
 }
 
 /// Prints geometric means and maxima of ratios over the programs, or for the large module alone, beside their targets.
-fn means(rows: &[Row]) {
+fn means(rows: &[WasmRow]) {
     println!("\ngeometric means of ratios, the largest, how many, and what is wanted");
-    let lines: [(&str, bool, Who, Who, Value, &str); 14] = [
+    let lines: [(&str, bool, Competitor, Competitor, Value, &str); 14] = [
         ("run: optimizer / Cranelift", false, OPTIMIZER, CRANELIFT, run, "1.15, none over 1.6"),
         ("run: baseline / Winch", false, BASELINE, WINCH, run, "1"),
         ("run: interpreter / wasmi", false, INTERPRETER, WASMI, run, "1.5"),

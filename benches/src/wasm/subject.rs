@@ -7,7 +7,7 @@ use std::hint::black_box;
 use wasmtime::Strategy;
 
 /// An engine with a loaded module.
-pub(crate) struct Subject<'a> {
+pub(crate) struct WasmSubject<'a> {
     /// The engine's name.
     pub engine: &'static str,
     /// The tier or compiler.
@@ -28,7 +28,7 @@ pub(crate) struct Subject<'a> {
 const LONG: u64 = 200_000_000;
 
 /// Every engine that supports the module.
-pub(crate) fn all(input: &Input) -> Vec<Subject<'_>> {
+pub(crate) fn all(input: &Input) -> Vec<WasmSubject<'_>> {
     let times = if input.is_large { 0 } else { times(input) };
     let mut subjects = vec![
         own(input, "interpreter", Tier::Interpreter, 0),
@@ -138,13 +138,13 @@ fn long<'a>(input: &'a Input, tiers: Tiers, times: u32) -> Option<Box<dyn FnMut(
 }
 
 /// One of our tiers alone. `start` compiles only the functions that are called, `compile` and `run` compile all.
-fn own<'a>(input: &'a Input, name: &'static str, tier: Tier, times: u32) -> Subject<'a> {
+fn own<'a>(input: &'a Input, name: &'static str, tier: Tier, times: u32) -> WasmSubject<'a> {
     let (mut store, instance) = compiled(&input.bytes, tier);
     let code_bytes = store.functions().iter().map(|&function| store.engine().code_len(function)).sum();
     let compile: Box<dyn FnMut()> = Box::new(move || {
         black_box(compiled(&input.bytes, tier));
     });
-    Subject {
+    WasmSubject {
         engine: "azulejo",
         tier: name,
         compile: (tier != Tier::Interpreter).then_some(compile),
@@ -156,11 +156,11 @@ fn own<'a>(input: &'a Input, name: &'static str, tier: Tier, times: u32) -> Subj
 }
 
 /// The default tiers: functions start in a fast-starting tier and tier up if they run for long.
-fn climbing(input: &Input, times: u32) -> Subject<'_> {
+fn climbing(input: &Input, times: u32) -> WasmSubject<'_> {
     let tiers = Config::default().tiers;
     let start = Box::new(move || start(input, tiers));
     let long = long(input, tiers, times);
-    Subject { engine: "azulejo", tier: "climbing", compile: None, start, run: None, long, code_bytes: 0 }
+    WasmSubject { engine: "azulejo", tier: "climbing", compile: None, start, run: None, long, code_bytes: 0 }
 }
 
 fn start(input: &Input, tiers: Tiers) -> i64 {
@@ -170,7 +170,7 @@ fn start(input: &Input, tiers: Tiers) -> i64 {
 }
 
 /// Wasmtime with one of its compilers. `None` if the compiler does not support the module.
-fn wasmtime<'a>(input: &'a Input, name: &'static str, strategy: Strategy) -> Option<Subject<'a>> {
+fn wasmtime<'a>(input: &'a Input, name: &'static str, strategy: Strategy) -> Option<WasmSubject<'a>> {
     let mut config = wasmtime::Config::new();
     config.strategy(strategy);
     let engine = wasmtime::Engine::new(&config).ok()?;
@@ -195,7 +195,7 @@ fn wasmtime<'a>(input: &'a Input, name: &'static str, strategy: Strategy) -> Opt
         run.call(&mut store, black_box(input.few.0)).expect("it returns")
     };
     let run = move || run.call(&mut store, black_box(input.many.0)).expect("it returns");
-    Some(Subject {
+    Some(WasmSubject {
         engine: "wasmtime",
         tier: name,
         compile: Some(Box::new(compile)),
@@ -216,7 +216,7 @@ fn start_wasmi(engine: &wasmi::Engine, bytes: &[u8], argument: i32) -> i64 {
 }
 
 /// Wasmi, which compiles to a bytecode of its own.
-fn wasmi(input: &Input) -> Subject<'_> {
+fn wasmi(input: &Input) -> WasmSubject<'_> {
     let engine = eager();
     let module = wasmi::Module::new(&engine, &input.bytes).expect("it is valid");
     let mut store = wasmi::Store::new(&engine, ());
@@ -229,7 +229,7 @@ fn wasmi(input: &Input) -> Subject<'_> {
             black_box(wasmi::Module::new(&engine, &input.bytes).expect("it is valid"));
         }
     };
-    Subject {
+    WasmSubject {
         engine: "wasmi",
         tier: "eager",
         compile: Some(Box::new(compile)),

@@ -75,20 +75,20 @@ fn memory(name: &str) -> Result<MemoryMode, String> {
 }
 
 /// A folder that a program may access: its path, the program's name for it, and the permitted access.
-struct Given {
+struct GivenFolder {
     place: String,
     name: String,
     access: Access,
 }
 
-impl Given {
+impl GivenFolder {
     /// Parses `FOLDER[::NAME][,MODE]`.
-    fn parse(text: &str) -> Given {
+    fn parse(text: &str) -> GivenFolder {
         let modes = [(",read", Access::Read), (",write", Access::Write)];
         let mode = modes.into_iter().find_map(|(mode, access)| Some((text.strip_suffix(mode)?, access)));
         let (text, access) = mode.unwrap_or((text, Access::Read));
         let (place, name) = text.split_once("::").unwrap_or((text, text));
-        Given { place: place.into(), name: name.into(), access }
+        GivenFolder { place: place.into(), name: name.into(), access }
     }
 }
 
@@ -99,7 +99,7 @@ struct Run {
     config: Config,
     invoke: Option<String>,
     values: Vec<String>,
-    folders: Vec<Given>,
+    folders: Vec<GivenFolder>,
     variables: Vec<(String, String)>,
     arguments: Vec<String>,
     dump: Option<String>,
@@ -130,7 +130,7 @@ impl Run {
                     run.config.fuel = Some(fuel);
                 }
                 "--stats" => run.config.times = true,
-                "--dir" => run.folders.push(Given::parse(&next()?)),
+                "--dir" => run.folders.push(GivenFolder::parse(&next()?)),
                 "--env" => {
                     let variable = next()?;
                     let pair = variable.split_once('=');
@@ -228,7 +228,7 @@ impl Run {
         for argument in &self.arguments {
             wasi = wasi.argument(argument.as_str());
         }
-        for Given { place, name, access } in &self.folders {
+        for GivenFolder { place, name, access } in &self.folders {
             let given = wasi.folder_for(place.as_ref(), name, *access);
             wasi = given.map_err(|error| format!("{place}: {error}"))?;
         }

@@ -2,7 +2,7 @@
 //! program is to stop. Its template is like an opcode's, and does only what the function needs.
 
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandInfo, OperandKind};
-use azulejo_core::ir::template::{Imm, Likelihood, Resume, Step, Template};
+use azulejo_core::ir::template::{Likelihood, Resume, Step, StepImm, Template};
 use azulejo_core::vocab::{Op, Scalar, Sig, Type};
 
 const fn address(name: &'static str) -> OperandInfo {
@@ -58,7 +58,7 @@ const LONG: Sig = Sig { from: Type::Void, ty: Type::I32 };
 const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
 
 const fn node(op: Op, sig: Sig, inputs: &'static [u16], imm: i64) -> Step {
-    Step::Node { op, sig, inputs, imm: Imm::Known(imm) }
+    Step::Node { op, sig, inputs, imm: StepImm::Known(imm) }
 }
 
 const fn from(ty: Type, to: Type) -> Sig {

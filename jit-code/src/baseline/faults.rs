@@ -18,11 +18,11 @@ pub(super) struct Faulty {
     /// The lengths of the two parts of each stencil, as they are copied.
     parts: Vec<(u32, u32)>,
     /// The accesses that may fault, ordered by stencil.
-    sites: Vec<Site>,
+    sites: Vec<StencilSite>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Site {
+struct StencilSite {
     stencil: StencilId,
     part: Part,
     start: u32,
@@ -35,7 +35,7 @@ impl Faulty {
     pub(super) fn add(&mut self, stencil: &Stencil, cold: u32) {
         let number = StencilId::from(self.parts.len());
         self.parts.push((stencil.hot.len() as u32, cold));
-        let site = |&(part, start, end, code)| Site { stencil: number, part, start, end, code };
+        let site = |&(part, start, end, code)| StencilSite { stencil: number, part, start, end, code };
         self.sites.extend(stencil.sites.iter().map(site));
     }
 

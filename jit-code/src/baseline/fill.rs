@@ -15,8 +15,8 @@ use crate::stencil::{COLD_ALIGNMENT, Hole, Part};
 use crate::unwind::Described;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::ir::stencil::Source;
-use azulejo_core::pass::build::Functions;
+use azulejo_core::ir::stencil::HoleSource;
+use azulejo_core::pass::build::Linkage;
 use azulejo_core::verify::Function;
 use std::sync::Arc;
 
@@ -25,18 +25,18 @@ use std::sync::Arc;
 pub(super) struct Around<'a, M: Backend> {
     pub(super) frame: &'a BaselineFrame<M>,
     pub(super) own: OwnFrame<M>,
-    pub(super) code: Code<'a>,
+    pub(super) code: CodeView<'a>,
     pub(super) labels: &'a [u32],
     pub(super) unit: u64,
     /// The functions that the bytecode may call.
-    pub(super) functions: Functions<'a>,
+    pub(super) functions: Linkage<'a>,
     /// The counting stencil, and its addresses: it reads them as operands, as from a bytecode.
     pub(super) count: Option<(StencilId, [u64; 3])>,
 }
 
 /// Bytecode of any type.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Code<'a> {
+pub(super) struct CodeView<'a> {
     start: *const u8,
     stride: usize,
     len: usize,
@@ -44,10 +44,10 @@ pub(super) struct Code<'a> {
     registers: u32,
 }
 
-impl<'a> Code<'a> {
-    pub(super) fn of<B: Bytecode>(function: &Function<'a, B>) -> Code<'a> {
+impl<'a> CodeView<'a> {
+    pub(super) fn of<B: Bytecode>(function: &Function<'a, B>) -> CodeView<'a> {
         let Function { code, registers, shape, .. } = *function;
-        Code {
+        CodeView {
             start: code.as_ptr().cast(),
             stride: size_of::<B>(),
             len: code.len(),
@@ -318,15 +318,15 @@ impl<M: Backend> Filler<'_, M> {
         // SAFETY: the operand belongs to this bytecode's opcode.
         let operand = unsafe { operand.read(placed.here) };
         let value = match source {
-            Source::Operand(_) => operand,
-            Source::Count(_) => operand >> 32,
-            Source::Last(_) => (operand >> 32).wrapping_sub(1),
+            HoleSource::Operand(_) => operand,
+            HoleSource::Count(_) => operand >> 32,
+            HoleSource::Last(_) => (operand >> 32).wrapping_sub(1),
             // The plan chose a wide variant where there is no cell.
-            Source::Cell(_) => self.around.functions.cells[operand as usize],
-            Source::Functions => self.around.functions.table,
-            Source::Here => placed.at as u64,
-            Source::Unit => self.around.unit,
-            Source::Table => {
+            HoleSource::Cell(_) => self.around.functions.cells[operand as usize],
+            HoleSource::Functions => self.around.functions.table,
+            HoleSource::Here => placed.at as u64,
+            HoleSource::Unit => self.around.unit,
+            HoleSource::Table => {
                 let entries = self.plan.tables[placed.table].1 as usize;
                 (self.address + self.at.tables + entries * ENTRY_BYTES) as u64
             }

@@ -16,6 +16,7 @@
 //! prologue | hot parts in order | epilogue | cold parts, each with its constants | tables of switches | positions
 //! ```
 
+mod cached;
 mod count;
 #[cfg_attr(
     not(target_os = "linux"),
@@ -39,7 +40,7 @@ use crate::{CodeMemory, Installed};
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo};
 use azulejo_core::ir::template::Template;
-use azulejo_core::pass::build::{Constants, Functions, StencilRequest};
+use azulejo_core::pass::build::{Constants, Linkage, StencilRequest};
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::verify::Function;
 use azulejo_core::vocab::Vocabulary;
@@ -103,7 +104,7 @@ pub struct Machinery<'a, M: Backend> {
     /// How stencils are emitted: for any engine's memory.
     pub options: &'a Options,
     /// The engine's data for calls.
-    pub functions: Functions<'a>,
+    pub functions: Linkage<'a>,
     /// Whether `(cu)` has a register of its own in baseline code.
     pub keeps_unit: bool,
     /// By opcode.
@@ -124,7 +125,7 @@ impl<M: Backend> Baseline<M> {
         if function.shape.slots > i32::MAX as u32 / 8 {
             return Err(Error::FrameTooLarge { bytes: function.shape.slots as usize * 8 });
         }
-        let Functions { stop, fuel, .. } = machinery.functions;
+        let Linkage { stop, fuel, .. } = machinery.functions;
         let budget = function.budget.map(|budget| budget.addr() as u64);
         let count = match (Wanted { budget, stop, fuel }).kind() {
             Some((kind, addresses)) => Some((self.counter(machinery, kind)?, addresses)),
@@ -142,7 +143,7 @@ impl<M: Backend> Baseline<M> {
         let frame =
             known.get_or_insert_with(|| M::around_stencils(saved, room, keeps_unit, machinery.options));
         let Function { labels, unit, .. } = *function;
-        let code = fill::Code::of(function);
+        let code = fill::CodeView::of(function);
         let functions = machinery.functions;
         let own = frame.of(function.shape.slots);
         let around = Around { frame, own, code, labels, unit: unit as u64, functions, count };
@@ -188,7 +189,7 @@ impl<M: Backend> Baseline<M> {
         machinery: &mut Machinery<'_, M>,
         count: Option<StencilId>,
     ) -> Result<(), Error> {
-        let Functions { cells, fuel, .. } = machinery.functions;
+        let Linkage { cells, fuel, .. } = machinery.functions;
         self.plan.clear(function, cells.len(), fuel.is_some())?;
         loop {
             let Stock { opcodes, packed, .. } = Self::stock(&self.shelf);

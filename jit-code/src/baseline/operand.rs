@@ -1,7 +1,7 @@
 //! The places of an opcode's operands, by which each is read from the bytecode when and where it is needed.
 //!
 //! In: an opcode as `derive(Bytecode)` describes it. Out: for each operand an [`Operand`], by which its value is read without a
-//! branch on the opcode, and a [`Word`] for those that are read often.
+//! branch on the opcode, and a [`LowWord`] for those that are read often.
 
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandInfo, OperandKind, Raw};
 use azulejo_core::vocab::Scalar;
@@ -12,14 +12,14 @@ const _: () = assert!(size_of::<usize>() == size_of::<Raw>(), "a pointer has all
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operand {
     /// A field of the bytecode, this many bytes from its start.
-    Field(u16, Form),
+    Field(u16, FieldForm),
     /// A slot of the operand stack, counted from the first free one.
     Slot(i32),
 }
 
 /// The encoding of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Form {
+pub(super) enum FieldForm {
     Signed8,
     Signed16,
     Signed32,
@@ -40,7 +40,7 @@ pub(super) struct Here<'a> {
 
 /// The low 32 bits of an operand, before its offset is added: reading them is a single load.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Word {
+pub(super) struct LowWord {
     at: u16,
     /// Whether it is a slot's number, not a field of the bytecode.
     is_slot: bool,
@@ -57,25 +57,27 @@ pub(super) fn operands(info: &OpcodeInfo, offsets: &[u16]) -> Vec<Operand> {
     let mut operand = |(operand, offset): (&OperandInfo, &u16)| match operand.kind {
         OperandKind::Pop => next(&mut popped),
         OperandKind::Push => next(&mut pushed),
-        _ => Operand::Field(*offset, Form::of(operand)),
+        _ => Operand::Field(*offset, FieldForm::of(operand)),
     };
     core::iter::zip(info.operands, offsets).map(&mut operand).collect()
 }
 
-impl Form {
-    fn of(operand: &OperandInfo) -> Form {
+impl FieldForm {
+    fn of(operand: &OperandInfo) -> FieldForm {
         match operand.kind {
-            OperandKind::In | OperandKind::Out | OperandKind::InOut | OperandKind::Label => Form::Unsigned32,
+            OperandKind::In | OperandKind::Out | OperandKind::InOut | OperandKind::Label => {
+                FieldForm::Unsigned32
+            }
             // The first is in the low half, the count in the high half.
-            OperandKind::Labels | OperandKind::Regs | OperandKind::RegsMut => Form::All,
+            OperandKind::Labels | OperandKind::Regs | OperandKind::RegsMut => FieldForm::All,
             OperandKind::Pop | OperandKind::Push | OperandKind::Imm => match operand.scalar {
-                Some(Scalar::I8) => Form::Signed8,
-                Some(Scalar::U8) => Form::Unsigned8,
-                Some(Scalar::I16) => Form::Signed16,
-                Some(Scalar::U16) => Form::Unsigned16,
-                Some(Scalar::I32) => Form::Signed32,
-                Some(Scalar::U32 | Scalar::F32) => Form::Unsigned32,
-                Some(Scalar::I64 | Scalar::U64 | Scalar::F64 | Scalar::Ptr) | None => Form::All,
+                Some(Scalar::I8) => FieldForm::Signed8,
+                Some(Scalar::U8) => FieldForm::Unsigned8,
+                Some(Scalar::I16) => FieldForm::Signed16,
+                Some(Scalar::U16) => FieldForm::Unsigned16,
+                Some(Scalar::I32) => FieldForm::Signed32,
+                Some(Scalar::U32 | Scalar::F32) => FieldForm::Unsigned32,
+                Some(Scalar::I64 | Scalar::U64 | Scalar::F64 | Scalar::Ptr) | None => FieldForm::All,
             },
         }
     }
@@ -100,39 +102,39 @@ impl Operand {
         // SAFETY: the bytecode has this field, in this form.
         unsafe {
             match form {
-                Form::Signed8 => field.cast::<i8>().read() as Raw,
-                Form::Signed16 => field.cast::<i16>().read_unaligned() as Raw,
-                Form::Signed32 => field.cast::<i32>().read_unaligned() as Raw,
-                Form::Unsigned8 => field.read() as Raw,
-                Form::Unsigned16 => field.cast::<u16>().read_unaligned() as Raw,
-                Form::Unsigned32 => field.cast::<u32>().read_unaligned() as Raw,
-                Form::All => field.cast::<u64>().read_unaligned(),
+                FieldForm::Signed8 => field.cast::<i8>().read() as Raw,
+                FieldForm::Signed16 => field.cast::<i16>().read_unaligned() as Raw,
+                FieldForm::Signed32 => field.cast::<i32>().read_unaligned() as Raw,
+                FieldForm::Unsigned8 => field.read() as Raw,
+                FieldForm::Unsigned16 => field.cast::<u16>().read_unaligned() as Raw,
+                FieldForm::Unsigned32 => field.cast::<u32>().read_unaligned() as Raw,
+                FieldForm::All => field.cast::<u64>().read_unaligned(),
             }
         }
     }
 
     /// The operand's low 32 bits and the number to add to them; `None` for narrower fields.
-    pub(super) fn word(self) -> Option<(Word, i32)> {
+    pub(super) fn word(self) -> Option<(LowWord, i32)> {
         match self {
-            Operand::Slot(slot) => Some((Word { at: 0, is_slot: true }, slot)),
-            Operand::Field(at, Form::Signed32 | Form::Unsigned32 | Form::All) => {
-                Some((Word { at, is_slot: false }, 0))
+            Operand::Slot(slot) => Some((LowWord { at: 0, is_slot: true }, slot)),
+            Operand::Field(at, FieldForm::Signed32 | FieldForm::Unsigned32 | FieldForm::All) => {
+                Some((LowWord { at, is_slot: false }, 0))
             }
             Operand::Field(..) => None,
         }
     }
 
     /// The operand's high 32 bits, and the number to add to them.
-    pub(super) fn upper_word(self) -> Option<(Word, i32)> {
+    pub(super) fn upper_word(self) -> Option<(LowWord, i32)> {
         match self {
-            Operand::Field(at, Form::All) => Some((Word { at: at + 4, is_slot: false }, 0)),
+            Operand::Field(at, FieldForm::All) => Some((LowWord { at: at + 4, is_slot: false }, 0)),
             Operand::Field(..) | Operand::Slot(_) => None,
         }
     }
 }
 
 /// A word that can be read from any bytecode with these operands, for code that reads one before it knows whether it needs it.
-pub(super) fn spare(operands: &[Operand]) -> Option<Word> {
+pub(super) fn spare(operands: &[Operand]) -> Option<LowWord> {
     let words = || operands.iter().filter_map(|operand| operand.word());
     let field = words().find(|(word, _)| word.is_field());
     field.or_else(|| words().next()).map(|(word, _)| word)
@@ -143,9 +145,9 @@ pub(super) fn use_stack(operands: &[Operand]) -> bool {
     operands.iter().any(|operand| matches!(operand, Operand::Slot(_)))
 }
 
-impl Word {
+impl LowWord {
     /// A placeholder for a word that is never read.
-    pub(super) const FIRST: Word = Word { at: 0, is_slot: false };
+    pub(super) const FIRST: LowWord = LowWord { at: 0, is_slot: false };
 
     fn is_field(self) -> bool {
         !self.is_slot
@@ -217,7 +219,7 @@ mod tests {
             assert_eq!(unsafe { word.read::<true>(here) }.wrapping_add_signed(add), value);
         }
         assert!(
-            spare(&operands).is_some_and(Word::is_field)
+            spare(&operands).is_some_and(LowWord::is_field)
                 && spare(&operands[..1]).is_some()
                 && spare(&[]).is_none()
         );

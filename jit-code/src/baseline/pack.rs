@@ -1,13 +1,13 @@
 //! Stencils as copying and patching need them: flat, with the most common holes in a form that is filled without a branch.
 
 use super::faults::Faulty;
-use super::operand::{Operand, Word, spare};
+use super::operand::{LowWord, Operand, spare};
 use crate::field::Field;
 use crate::machine::Machine;
 use crate::stencil::{Distance, Hole, LeadsTo, Part, Stencil};
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandKind};
 use azulejo_core::ir::index::index;
-use azulejo_core::ir::stencil::Source;
+use azulejo_core::ir::stencil::HoleSource;
 use azulejo_core::ir::template::{Step, Template};
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ impl Run {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quick {
     pub(super) at: u16,
-    pub(super) word: Word,
+    pub(super) word: LowWord,
     pub(super) scale: u32,
     pub(super) add: u32,
 }
@@ -122,7 +122,7 @@ pub(super) struct Patch {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
     /// The distance to the bytecode that a label names.
-    Label(Word),
+    Label(LowWord),
     /// The distance to the next bytecode.
     Next,
     /// The distance to the exit from the function, and to the exit before its end.
@@ -167,7 +167,7 @@ impl Packed {
         let more = self.add_chunks(&stencil.hot[start..]);
         let cold = self.add_chunks(&stencil.cold);
 
-        let mut quick = [Quick { at: hot as u16, word: Word::FIRST, scale: 0, add: 0 }; QUICK];
+        let mut quick = [Quick { at: hot as u16, word: LowWord::FIRST, scale: 0, add: 0 }; QUICK];
         let mut n_quick = 0;
         let first_patch = self.patches.len();
         for hole in &stencil.holes {
@@ -222,11 +222,11 @@ impl Packed {
 impl Patch {
     fn hole(hole: &Hole, operands: &[Operand]) -> Patch {
         let operand = match hole.source {
-            Source::Operand(operand)
-            | Source::Count(operand)
-            | Source::Last(operand)
-            | Source::Cell(operand) => operands[operand as usize],
-            Source::Table | Source::Unit | Source::Here | Source::Functions => Operand::TOP,
+            HoleSource::Operand(operand)
+            | HoleSource::Count(operand)
+            | HoleSource::Last(operand)
+            | HoleSource::Cell(operand) => operands[operand as usize],
+            HoleSource::Table | HoleSource::Unit | HoleSource::Here | HoleSource::Functions => Operand::TOP,
         };
         let Hole { part, at, field, .. } = *hole;
         Patch { part, at, field, base: 0, what: What::Value(*hole, operand) }
@@ -251,11 +251,11 @@ impl Patch {
 
 /// A hole as one or two quick holes, if it can be filled that way.
 fn as_quick(hole: &Hole, operands: &[Operand]) -> [Option<Quick>; 2] {
-    let &Hole { part: Part::Hot, at, source: Source::Operand(operand), scale, add, field } = hole else {
+    let &Hole { part: Part::Hot, at, source: HoleSource::Operand(operand), scale, add, field } = hole else {
         return [None; 2];
     };
     let operand = operands[operand as usize];
-    let quick = |at: u32, (word, more): (Word, i32)| {
+    let quick = |at: u32, (word, more): (LowWord, i32)| {
         let add = (add as u32).wrapping_add((more as u32).wrapping_mul(scale as u32));
         Some(Quick { at: u16::try_from(at).ok()?, word, scale: scale as u32, add })
     };

@@ -7,41 +7,18 @@
 //! If a bytecode reads a temporary from the machine register in which the one before left it, the temporary's slot is never read.
 //! Then the bytecode before gets the *no-store variant* of its stencil, which does not write the slot.
 
-use super::operand::{Here, Operand, Word, operands, spare, use_stack};
+use super::cached::{CacheKey, CachedNumber, NEVER, UNKNOWN};
+use super::operand::{Here, LowWord, Operand, operands, spare, use_stack};
 use super::pack::{self, Packed, PackedStencil, StencilId, Table, TableId};
 use crate::stencil::Stencil;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bits::BitSet;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo, OperandKind, Raw};
-use azulejo_core::ir::stencil::Source;
+use azulejo_core::ir::stencil::HoleSource;
 use azulejo_core::ir::template::Template;
 use azulejo_core::pass::build::{CachedValue, first_reads};
 use azulejo_core::verify::{Function, Shape};
-use azulejo_core::vocab::{Scalar, Type};
-
-/// A cached value as a number: its kind in the upper half, its VM register in the lower. Different numbers are different values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Held(u64);
-
-impl Held {
-    /// No cached value.
-    const NOTHING: Held = Held(u64::MAX);
-
-    /// The VM register; for [`NOTHING`](Held::NOTHING), a number that no register has.
-    fn register(self) -> u32 {
-        self.0 as u32
-    }
-}
-
-impl Default for Held {
-    fn default() -> Held {
-        Held::NOTHING
-    }
-}
-
-/// The kind in a key that matches no cached value, and the kind of a cached value that no key matches.
-const NEVER: u32 = u32::MAX - 1;
-const UNKNOWN: u32 = u32::MAX;
+use azulejo_core::vocab::Scalar;
 
 /// Bits 0 and 1 of a variant's number say which of [`OpcodePlan::reads`] is cached; this bit says that constants are wide.
 pub(super) const WIDE: usize = 4;
@@ -52,9 +29,9 @@ const VARIANTS: usize = 8;
 #[repr(C, align(64))]
 pub(super) struct OpcodePlan {
     /// The operands that a variant may find cached.
-    reads: [Key; 2],
+    reads: [CacheKey; 2],
     /// The value that the opcode leaves cached.
-    carry: Key,
+    carry: CacheKey,
     odd: Odd,
     variants: [Choice; VARIANTS],
 }
@@ -137,16 +114,6 @@ pub(super) struct Missing {
     pub(super) no_store_of: Option<StencilId>,
 }
 
-/// Computes a [`Held`] from a bytecode.
-#[derive(Clone, Copy, Debug)]
-struct Key {
-    /// The number added to the word: the kind of value, and for slots of the operand stack their distance from the top.
-    add: u64,
-    word: Word,
-    /// The bits of the kind that a comparison ignores.
-    free: u32,
-}
-
 /// The result of the pass. Lists are longer than their contents, so that adding an entry is a single store.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
@@ -167,7 +134,7 @@ pub(super) struct Plan {
     pub(super) hot: u32,
     pub(super) cold: usize,
     pub(super) entries: usize,
-    held: Held,
+    held: CachedNumber,
     /// The union of the properties of all stencils.
     has: u16,
 }
@@ -260,11 +227,11 @@ impl Opcodes {
         plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, has };
         let detail = &mut self.details[opcode];
         if let Some(carry) = made.facts.cached {
-            plan.carry = Key::new(carry, &detail.operands);
+            plan.carry = CacheKey::new(carry, &detail.operands);
         }
         if detail.functions.is_empty() && variant & WIDE == 0 {
             let functions = made.holes.iter().filter_map(|hole| match hole.source {
-                Source::Cell(operand) => Some(detail.operands[operand as usize]),
+                HoleSource::Cell(operand) => Some(detail.operands[operand as usize]),
                 _ => None,
             });
             detail.functions.extend(functions);
@@ -289,7 +256,7 @@ fn is_wide(value: Raw) -> bool {
 impl OpcodePlan {
     /// The plan of an opcode that was not met. It makes the pass ask for a stencil.
     const UNKNOWN: OpcodePlan = {
-        let none = Key { add: (NEVER as u64) << 32, word: Word::FIRST, free: 0 };
+        let none = CacheKey::of_kind(NEVER, LowWord::FIRST);
         OpcodePlan { reads: [none; 2], carry: none, odd: Odd::BARE, variants: [Choice::MISSING; VARIANTS] }
     };
 
@@ -297,9 +264,9 @@ impl OpcodePlan {
     fn new(detail: &Detail) -> OpcodePlan {
         let Detail { operands, reads, wides, .. } = detail;
         let spare = spare(operands);
-        let word = spare.unwrap_or(Word::FIRST);
-        let none = |kind: u32| Key { add: (kind as u64) << 32, word, free: 0 };
-        let read = |at: usize| reads.get(at).map_or(none(NEVER), |read| Key::new(*read, operands));
+        let word = spare.unwrap_or(LowWord::FIRST);
+        let none = |kind: u32| CacheKey::of_kind(kind, word);
+        let read = |at: usize| reads.get(at).map_or(none(NEVER), |read| CacheKey::new(*read, operands));
         let mut odd = Odd::empty();
         odd.set(Odd::WIDE, !wides.is_empty());
         odd.set(Odd::BARE, spare.is_none());
@@ -316,44 +283,12 @@ impl OpcodePlan {
     ///
     /// # Safety
     ///
-    /// As for [`Word::read`], for all words of this opcode.
+    /// As for [`LowWord::read`], for all words of this opcode.
     #[inline(always)]
-    unsafe fn compare<const STACK: bool>(&self, here: Here<'_>, held: Held) -> usize {
+    unsafe fn compare<const STACK: bool>(&self, here: Here<'_>, held: CachedNumber) -> usize {
         // SAFETY: the caller guarantees it.
         let [first, second] = self.reads.map(|key| unsafe { key.fits::<STACK>(here, held) });
         first as usize | (second as usize) << 1
-    }
-}
-
-impl Key {
-    fn new(carry: CachedValue, operands: &[Operand]) -> Key {
-        let (word, add) =
-            operands[carry.operand as usize].word().expect("VM registers have numbers of 32 bits");
-        const _: () = assert!((Type::I32 as u32 ^ Type::I64 as u32).is_power_of_two(), "one bit tells which");
-        let kind = carry.ty as u32;
-        let free = if carry.reads(Type::I64) { kind ^ Type::I64 as u32 } else { 0 };
-        Key { add: ((kind as u64) << 32).wrapping_add_signed(add as i64), word, free }
-    }
-
-    /// # Safety
-    ///
-    /// As for [`Word::read`].
-    #[inline(always)]
-    unsafe fn of<const STACK: bool>(self, here: Here<'_>) -> Held {
-        // SAFETY: the caller guarantees it.
-        Held(unsafe { self.word.read::<STACK>(here) as u64 }.wrapping_add(self.add))
-    }
-
-    /// Whether the cached value is the one that the key describes.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Word::read`].
-    #[inline(always)]
-    unsafe fn fits<const STACK: bool>(self, here: Here<'_>, held: Held) -> bool {
-        // SAFETY: the caller guarantees it.
-        let differs = unsafe { self.of::<STACK>(here) }.0 ^ held.0;
-        differs & !((self.free as u64) << 32) == 0
     }
 }
 
@@ -367,9 +302,9 @@ unsafe fn choose<const STACK: bool>(
     plan: &OpcodePlan,
     detail: &Detail,
     here: Here<'_>,
-    held: Held,
+    held: CachedNumber,
     n_functions: usize,
-) -> (usize, Held) {
+) -> (usize, CachedNumber) {
     assert!(STACK || !plan.odd.contains(Odd::STACK), "verification found all uses of the operand stack");
     // SAFETY: the caller guarantees the bytecode, and there is an operand stack if it uses one.
     unsafe {
@@ -377,7 +312,7 @@ unsafe fn choose<const STACK: bool>(
         let is_unknown = detail.functions.iter().any(|number| number.read(here) >= n_functions as u64);
         let wide = if is_wide || is_unknown { WIDE } else { 0 };
         match plan.odd.contains(Odd::BARE) {
-            true => (wide, Held::NOTHING),
+            true => (wide, CachedNumber::NOTHING),
             false => (wide | plan.compare::<STACK>(here, held), plan.carry.of::<STACK>(here)),
         }
     }
@@ -410,7 +345,7 @@ impl Plan {
         self.counted.clear();
         self.tables.clear();
         (self.n_bytecodes, self.n_slow, self.hot, self.cold, self.entries) = (0, 0, 0, 0, 0);
-        (self.held, self.has, self.n_functions) = (Held::NOTHING, 0, n_functions);
+        (self.held, self.has, self.n_functions) = (CachedNumber::NOTHING, 0, n_functions);
         // A popped value is not read again, so the slots of the operand stack are temporaries.
         self.temporaries = if shape.depths.is_empty() { u32::MAX } else { function.registers };
         self.temporaries = self.temporaries.min(function.temporaries.unwrap_or(u32::MAX));
@@ -482,14 +417,14 @@ impl Plan {
             // SAFETY: the bytecode is one of the function's, as asserted above; the same holds below.
             let op = unsafe { code.get_unchecked(at) };
             // At a jump target nothing is cached.
-            held.0 |= (targets & 1).wrapping_neg();
+            held.forget_if(targets & 1 != 0);
             targets >>= 1;
             let mut top = *registers;
             if STACK {
                 if depths[at] == Shape::UNREACHED {
                     // SAFETY: as above.
                     unsafe { stencils.add(at).write(Packed::NOTHING) };
-                    held = Held::NOTHING;
+                    held = CachedNumber::NOTHING;
                     at += 1;
                     continue;
                 }

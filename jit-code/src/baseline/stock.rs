@@ -23,7 +23,7 @@ use crate::stencil::Stencil;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::template::Template;
 use azulejo_core::pass::Target;
-use azulejo_core::pass::build::Functions;
+use azulejo_core::pass::build::Linkage;
 use azulejo_core::target::RegSet;
 use core::any::TypeId;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -70,9 +70,9 @@ impl Key {
         target: &Target<'static>,
         set: &'static Set<impl Backend>,
         options: &Options,
-        functions: &Functions<'_>,
+        functions: &Linkage<'_>,
     ) -> Key {
-        let Functions { set_tail_call, begin_tail_call, .. } = *functions;
+        let Linkage { set_tail_call, begin_tail_call, .. } = *functions;
         Key {
             bytecode: TypeId::of::<B>(),
             templates: addresses(templates),

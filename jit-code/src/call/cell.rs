@@ -1,7 +1,7 @@
 //! Call cells: what compiled callers know of a function.
 
 use super::{Adapter, Host, MAX_REGISTER_ARGUMENTS, Outcome, Stubs};
-use azulejo_core::pass::build::{CallEntry, Functions};
+use azulejo_core::pass::build::{CallEntry, Linkage};
 use core::cell::Cell;
 use core::mem::offset_of;
 
@@ -111,10 +111,10 @@ impl CallCell {
     }
 
     /// The functions with these call cells, as compilers need them; `table` is the address of a table of the same cells.
-    pub fn functions<'a>(stubs: &Stubs, cells: &'a [u64], table: u64) -> Functions<'a> {
+    pub fn functions<'a>(stubs: &Stubs, cells: &'a [u64], table: u64) -> Linkage<'a> {
         let [set_tail_call, begin_tail_call] =
             [stubs.set_tail_call, stubs.begin_tail_call].map(|address| address.addr() as u64);
-        Functions { cells, table, set_tail_call, begin_tail_call, stop: None, fuel: None }
+        Linkage { cells, table, set_tail_call, begin_tail_call, stop: None, fuel: None }
     }
 
     /// This function, as the optimizer needs it to compile it for calls with this many arguments; `unit` is the value of

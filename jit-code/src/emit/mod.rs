@@ -25,7 +25,7 @@ use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Move};
 use azulejo_core::ir::emitted::Maker;
 use azulejo_core::ir::index::Block;
-use azulejo_core::ir::tiles::{Fault, TileList};
+use azulejo_core::ir::tiles::{FaultSite, TileList};
 use azulejo_core::target::RegSet;
 use core::fmt;
 use core::ops::DerefMut;
@@ -300,7 +300,7 @@ fn emit_blocks<M: Backend>(
             (set.emit[tile.tile.0 as usize])(emitter, &Tile::of(tiles, assignment, tile));
             let end = emitter.here() as u32;
             if let Some(fault) = faults.next_if(|fault| fault.inst.at() == inst) {
-                let Fault { code: trap, origin, .. } = *fault;
+                let FaultSite { code: trap, origin, .. } = *fault;
                 code.sites.push(Site { start, end, code: trap, origin });
             }
             if end > start {

@@ -25,7 +25,7 @@ mod signal {
 use crate::machine::{Landing, Machine};
 use azulejo_core::ir::status::Left;
 pub use registry::Registered;
-pub(crate) use registry::{Held, hold};
+pub(crate) use registry::{RegistryLock, hold};
 
 /// A piece of code in which an access may fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

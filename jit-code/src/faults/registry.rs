@@ -49,15 +49,15 @@ fn this_thread() -> usize {
 }
 
 /// The held lock; dropping it releases the lock.
-pub(crate) struct Held;
+pub(crate) struct RegistryLock;
 
-impl Held {
+impl RegistryLock {
     /// Waits for the lock; `None` if this thread already holds it.
-    fn take() -> Option<Held> {
+    fn take() -> Option<RegistryLock> {
         let (me, mut spins) = (this_thread(), 0);
         loop {
             match REGISTRY.owner.compare_exchange_weak(0, me, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return Some(Held),
+                Ok(_) => return Some(RegistryLock),
                 Err(owner) if owner == me => return None,
                 Err(_) => {}
             }
@@ -80,7 +80,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for RegistryLock {
     fn drop(&mut self) {
         REGISTRY.owner.store(0, Ordering::Release);
     }
@@ -90,7 +90,7 @@ impl Registered {
     /// Turns faults in a function's code into traps from now on.
     pub fn new(function: Guarded) -> Registered {
         let start = function.start;
-        let mut held = Held::take().expect("no signal handler installs code");
+        let mut held = RegistryLock::take().expect("no signal handler installs code");
         let before = held.map_mut().insert(start, function);
         debug_assert!(before.is_none(), "two functions are at one address");
         Registered { start }
@@ -99,7 +99,7 @@ impl Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        let mut held = Held::take().expect("no signal handler drops code");
+        let mut held = RegistryLock::take().expect("no signal handler drops code");
         let function = held.map_mut().remove(&self.start);
         drop(held);
         drop(function);
@@ -107,13 +107,13 @@ impl Drop for Registered {
 }
 
 /// Takes the lock around a fork: in the child only the forking thread exists, so no other thread may hold it.
-pub(crate) fn hold() -> Option<Held> {
-    Held::take()
+pub(crate) fn hold() -> Option<RegistryLock> {
+    RegistryLock::take()
 }
 
 /// Where to resume a function that faulted at this address, if an access that may fault is there.
 pub(super) fn find(pc: usize) -> Option<Landing> {
-    let held = Held::take()?;
+    let held = RegistryLock::take()?;
     let (_, function) = held.map().range(..=pc).next_back()?;
     (pc - function.start < function.len).then(|| function.land(pc)).flatten()
 }

@@ -88,24 +88,24 @@ pub fn protect<T: Send>(lock: &'static Mutex<T>) {
 }
 
 /// The locks that a thread holds during a fork. Fields are dropped in order: the list is held longer than the regions.
-struct Held {
+struct HeldLocks {
     regions: Vec<AtFork<'static>>,
     _others: Vec<Box<dyn Any>>,
     _locks: MutexGuard<'static, Locks>,
-    _faults: Option<faults::Held>,
+    _faults: Option<faults::RegistryLock>,
     #[cfg(all(unix, not(target_vendor = "apple")))]
     _debugger: MutexGuard<'static, ()>,
     _unwinder: MutexGuard<'static, ()>,
     _all: MutexGuard<'static, Vec<Listed>>,
 }
 
-impl Held {
-    fn take() -> Held {
+impl HeldLocks {
+    fn take() -> HeldLocks {
         let all = all();
         let locks = locks();
         // SAFETY: a listed region is valid until it is removed, which takes the lock of the list.
         let regions = all.iter().map(|listed| unsafe { &*listed.0 }.before_fork()).collect();
-        Held {
+        HeldLocks {
             regions,
             _all: all,
             _unwinder: unwind::hold(),
@@ -121,12 +121,12 @@ impl Held {
 #[cfg(unix)]
 mod handlers {
     use super::super::AtFork;
-    use super::{GENERATION, Held};
+    use super::{GENERATION, HeldLocks};
     use std::cell::{Cell, UnsafeCell};
     use std::sync::atomic::{AtomicBool, Ordering};
 
     /// The held locks, from before a fork until after it.
-    struct Slot(UnsafeCell<Option<Held>>);
+    struct Slot(UnsafeCell<Option<HeldLocks>>);
 
     // SAFETY: only the thread that holds the list of all regions accesses the slot.
     unsafe impl Sync for Slot {}
@@ -154,7 +154,7 @@ mod handlers {
         if IS_FORKING.replace(true) {
             return;
         }
-        let held = Held::take();
+        let held = HeldLocks::take();
         // SAFETY: this thread holds the list.
         unsafe { *SLOT.0.get() = Some(held) };
     }

@@ -30,10 +30,10 @@ static TAKEN: [AtomicU64; WORDS / BITS] = [const { AtomicU64::new(0) }; WORDS / 
 /// assert_eq!((a.load(Relaxed), b.load(Relaxed)), (7, 0));
 /// ```
 #[derive(Debug)]
-pub struct Word(Place);
+pub struct Word(NearOrFar);
 
 #[derive(Debug)]
-enum Place {
+enum NearOrFar {
     Near(usize),
     Far(Box<AtomicU64>),
 }
@@ -47,7 +47,7 @@ impl Word {
             let before = taken.fetch_update(Acquire, Relaxed, claim).ok()?;
             Some(group * BITS + before.trailing_ones() as usize)
         });
-        Word(near.map_or_else(|| Place::Far(Box::default()), Place::Near))
+        Word(near.map_or_else(|| NearOrFar::Far(Box::default()), NearOrFar::Near))
     }
 
     /// The address of the word.
@@ -62,15 +62,15 @@ impl Deref for Word {
     #[inline(always)]
     fn deref(&self) -> &AtomicU64 {
         match &self.0 {
-            Place::Near(at) => &LINES[*at].0,
-            Place::Far(word) => word,
+            NearOrFar::Near(at) => &LINES[*at].0,
+            NearOrFar::Far(word) => word,
         }
     }
 }
 
 impl Drop for Word {
     fn drop(&mut self) {
-        if let Place::Near(at) = self.0 {
+        if let NearOrFar::Near(at) = self.0 {
             LINES[at].0.store(0, Relaxed);
             TAKEN[at / BITS].fetch_and(!(1 << (at % BITS)), Release);
         }
@@ -89,7 +89,7 @@ mod tests {
             let addresses: HashSet<u64> = words.iter().map(Word::address).collect();
             assert_eq!(addresses.len(), words.len());
             assert!(words.iter().all(|word| word.swap(3, Relaxed) == 0));
-            assert!(words.iter().any(|word| matches!(word.0, Place::Far(_))));
+            assert!(words.iter().any(|word| matches!(word.0, NearOrFar::Far(_))));
         }
     }
 

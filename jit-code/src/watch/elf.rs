@@ -24,7 +24,7 @@ const EXECUTABLE: u64 = 4;
 
 /// A section's header.
 #[derive(Default)]
-struct Section {
+struct SectionHeader {
     name: usize,
     kind: u32,
     flags: u64,
@@ -60,26 +60,26 @@ pub(crate) fn object(machine: u16, name: &str, address: usize, size: usize, eh_f
     let name: Vec<u8> = name.bytes().filter(|byte| *byte != 0).collect();
     let strings = append(&[b"\0", &name[..], b"\0"].concat());
     let names = append(SECTION_NAMES);
-    let mut sections: [Section; SECTIONS] = Default::default();
-    sections[TEXT] = Section {
+    let mut sections: [SectionHeader; SECTIONS] = Default::default();
+    sections[TEXT] = SectionHeader {
         name: section_name(".text"),
         kind: NOBITS,
         flags: ALLOCATED | EXECUTABLE,
         address,
         size,
         alignment: 16,
-        ..Section::default()
+        ..SectionHeader::default()
     };
-    let data = |name: &str, kind: u32, (offset, size): (usize, usize)| Section {
+    let data = |name: &str, kind: u32, (offset, size): (usize, usize)| SectionHeader {
         name: section_name(name),
         kind,
         offset,
         size,
         alignment: 8,
-        ..Section::default()
+        ..SectionHeader::default()
     };
-    sections[EH_FRAME] = Section { flags: ALLOCATED, ..data(".eh_frame", PROGBITS, rules) };
-    sections[SYMBOLS] = Section {
+    sections[EH_FRAME] = SectionHeader { flags: ALLOCATED, ..data(".eh_frame", PROGBITS, rules) };
+    sections[SYMBOLS] = SectionHeader {
         link: STRINGS as u32,
         // The number of local symbols.
         info: 1,
@@ -129,9 +129,9 @@ fn header(machine: u16, table: usize) -> [u8; HEADER_LEN] {
     header
 }
 
-impl Section {
+impl SectionHeader {
     fn write(&self, file: &mut Vec<u8>) {
-        let Section { name, kind, flags, address, offset, size, link, info, alignment, entry } = self;
+        let SectionHeader { name, kind, flags, address, offset, size, link, info, alignment, entry } = self;
         file.extend((*name as u32).to_le_bytes());
         file.extend(kind.to_le_bytes());
         file.extend(flags.to_le_bytes());

@@ -5,7 +5,7 @@
 //! needs it, so the result does not depend on where `place` would put it.
 
 use super::Violation;
-use crate::ir::graph::{Access, CallData, Graph, Target};
+use crate::ir::graph::{Access, CallData, CallTarget, Graph};
 use crate::ir::index::{Block, Node};
 use crate::vocab::atomic::{self, Update};
 use crate::vocab::op::Param;
@@ -84,10 +84,10 @@ impl Memory {
 
 /// The behavior of calls. It gets the call's description, the callee's address, the arguments and the memory, and returns the
 /// bits of the result.
-pub type Callee<'a> = dyn FnMut(&CallData, u64, &[u64], &mut Memory) -> u64 + 'a;
+pub type CallBehavior<'a> = dyn FnMut(&CallData, u64, &[u64], &mut Memory) -> u64 + 'a;
 
 /// The environment in which a graph runs.
-pub struct Machine<'a> {
+pub struct Environment<'a> {
     /// The value of `tc`.
     pub context: u64,
     /// The value of `cu`.
@@ -97,20 +97,24 @@ pub struct Machine<'a> {
     /// The memory, including the frame.
     pub memory: Memory,
     /// The behavior of calls.
-    pub callee: &'a mut Callee<'a>,
+    pub callee: &'a mut CallBehavior<'a>,
 }
 
-impl core::fmt::Debug for Machine<'_> {
+impl core::fmt::Debug for Environment<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Machine").field("frame", &self.frame).field("memory", &self.memory).finish()
+        f.debug_struct("Environment").field("frame", &self.frame).field("memory", &self.memory).finish()
     }
 }
 
 /// Runs a graph until it ends or has executed more than `max_steps` pinned nodes.
-pub fn evaluate(graph: &Graph, machine: &mut Machine<'_>, max_steps: usize) -> Result<Outcome, Violation> {
+pub fn evaluate(
+    graph: &Graph,
+    machine: &mut Environment<'_>,
+    max_steps: usize,
+) -> Result<Outcome, Violation> {
     let values = vec![None; graph.nodes.len()];
     let known = vec![(0, 0); graph.nodes.len()];
-    let mut run = Run { graph, machine, values, known, now: 0, stack: Vec::new(), fault: None };
+    let mut run = Evaluation { graph, machine, values, known, now: 0, stack: Vec::new(), fault: None };
     let mut block = Graph::ENTRY;
     let mut steps = 0;
     loop {
@@ -126,20 +130,20 @@ pub fn evaluate(graph: &Graph, machine: &mut Machine<'_>, max_steps: usize) -> R
             return Ok(Outcome::OutOfSteps);
         }
         match run.leave(block)? {
-            Next::Block(next) => block = next,
-            Next::End(outcome) => return Ok(outcome),
+            NextBlock::Block(next) => block = next,
+            NextBlock::End(outcome) => return Ok(outcome),
         }
     }
 }
 
-enum Next {
+enum NextBlock {
     Block(Block),
     End(Outcome),
 }
 
-struct Run<'a, 'm> {
+struct Evaluation<'a, 'm> {
     graph: &'a Graph,
-    machine: &'a mut Machine<'m>,
+    machine: &'a mut Environment<'m>,
     /// The values of pinned nodes.
     values: Vec<Option<u64>>,
     /// The values of floating nodes, and the times at which they were computed.
@@ -150,7 +154,7 @@ struct Run<'a, 'm> {
     fault: Option<Outcome>,
 }
 
-impl Run<'_, '_> {
+impl Evaluation<'_, '_> {
     fn violation<T>(&self, node: Node, problem: impl Into<String>) -> Result<T, Violation> {
         Err(Violation { place: node.to_string(), problem: problem.into() })
     }
@@ -165,8 +169,8 @@ impl Run<'_, '_> {
         let data = self.graph.node(node);
         let value = if let Some(call) = self.graph.call(node) {
             let (callee, args) = match call.target {
-                Target::Direct(address) => (address, &operands[..]),
-                Target::Indirect => (operands[0], &operands[1..]),
+                CallTarget::Direct(address) => (address, &operands[..]),
+                CallTarget::Indirect => (operands[0], &operands[1..]),
             };
             data.ty().truncate((self.machine.callee)(call, callee, args, &mut self.machine.memory))
         } else {
@@ -195,7 +199,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    fn leave(&mut self, block: Block) -> Result<Next, Violation> {
+    fn leave(&mut self, block: Block) -> Result<NextBlock, Violation> {
         let end = self.graph.block(block).end;
         let operands = self.operands(end)?;
         let data = self.graph.node(end);
@@ -204,10 +208,10 @@ impl Run<'_, '_> {
             Op::JUMP => 0,
             Op::BR => (operands[0] & 1 == 0) as usize,
             Op::SWITCH => operands[0].min(succs.len() as u64 - 1) as usize,
-            Op::RETURN => return Ok(Next::End(Outcome::Returned(operands[0]))),
-            Op::RET => return Ok(Next::End(Outcome::Returned(0))),
-            Op::EXIT_AT => return Ok(Next::End(Outcome::Exited(data.imm))),
-            Op::TRAP => return Ok(Next::End(Outcome::Trapped { code: data.imm, origin: data.origin })),
+            Op::RETURN => return Ok(NextBlock::End(Outcome::Returned(operands[0]))),
+            Op::RET => return Ok(NextBlock::End(Outcome::Returned(0))),
+            Op::EXIT_AT => return Ok(NextBlock::End(Outcome::Exited(data.imm))),
+            Op::TRAP => return Ok(NextBlock::End(Outcome::Trapped { code: data.imm, origin: data.origin })),
             _ => return self.violation(end, "ends a block, but not in any known way"),
         };
         let to = succs[succ];
@@ -222,7 +226,7 @@ impl Run<'_, '_> {
         for (&param, value) in core::iter::zip(&target.params, values) {
             self.values[param.at()] = Some(value);
         }
-        Ok(Next::Block(to))
+        Ok(NextBlock::Block(to))
     }
 
     /// The current value of a node.

@@ -6,10 +6,10 @@
 //! that was moved past a store, or a missing flag changes the outcome.
 
 use super::Violation;
-use super::evaluate::{Machine, Outcome};
-use crate::grammar::pattern::{Pattern, Shape, Symbol, is_const};
+use super::evaluate::{Environment, Outcome};
+use crate::grammar::pattern::{Pattern, PatternShape, Symbol, is_const};
 use crate::grammar::{TileSet, text};
-use crate::ir::graph::{Graph, Target};
+use crate::ir::graph::{CallTarget, Graph};
 use crate::ir::index::Node;
 use crate::ir::tiles::{Edge, Role, TileBlock, TileList};
 use crate::vocab::op::{Param, Props};
@@ -41,11 +41,11 @@ pub fn execute(
     list: &TileList,
     set: &TileSet,
     patterns: &Patterns,
-    machine: &mut Machine<'_>,
+    machine: &mut Environment<'_>,
     max_steps: usize,
 ) -> Result<Outcome, Violation> {
     let values = vec![None; list.vregs.len()];
-    let mut run = Run { graph, list, set, patterns, machine, values, flag: None, fault: None };
+    let mut run = Execution { graph, list, set, patterns, machine, values, flag: None, fault: None };
     let mut block = &list.blocks[0];
     let mut steps = 0;
     loop {
@@ -61,13 +61,13 @@ pub fn execute(
             return Ok(Outcome::OutOfSteps);
         }
         match run.leave(block, end)? {
-            Next::Edge(edge) => block = run.follow(edge)?,
-            Next::Ended(outcome) => return Ok(outcome),
+            NextEdge::Edge(edge) => block = run.follow(edge)?,
+            NextEdge::Ended(outcome) => return Ok(outcome),
         }
     }
 }
 
-enum Next {
+enum NextEdge {
     Edge(Edge),
     Ended(Outcome),
 }
@@ -81,12 +81,12 @@ struct End {
     origin: u32,
 }
 
-struct Run<'a, 'm> {
+struct Execution<'a, 'm> {
     graph: &'a Graph,
     list: &'a TileList,
     set: &'a TileSet,
     patterns: &'a Patterns,
-    machine: &'a mut Machine<'m>,
+    machine: &'a mut Environment<'m>,
     values: Vec<Option<u64>>,
     flag: Option<u64>,
     /// The trap of an access that faulted.
@@ -94,7 +94,7 @@ struct Run<'a, 'm> {
 }
 
 /// The operands that an instruction has not read yet, in pattern order.
-struct Operands {
+struct OperandQueue {
     uses: Vec<u64>,
     n_used: usize,
     imms: Vec<i64>,
@@ -102,7 +102,7 @@ struct Operands {
     bound: Vec<(String, u64)>,
 }
 
-impl Operands {
+impl OperandQueue {
     fn next(&mut self) -> u64 {
         self.n_used += 1;
         self.uses[self.n_used - 1]
@@ -114,7 +114,7 @@ impl Operands {
     }
 }
 
-impl<'a> Run<'a, '_> {
+impl<'a> Execution<'a, '_> {
     fn wrong<T>(&self, inst: usize, problem: impl Into<String>) -> Result<T, Violation> {
         let name = self.set.tiles[self.list.insts[inst].tile.0 as usize].name;
         Err(Violation { place: format!("{inst} {name}"), problem: problem.into() })
@@ -137,7 +137,7 @@ impl<'a> Run<'a, '_> {
         }
         let pattern = &self.patterns.0[inst.tile.0 as usize];
         let mut operands =
-            Operands { uses, n_used: 0, imms: list.imms(at).to_vec(), n_imms: 0, bound: Vec::new() };
+            OperandQueue { uses, n_used: 0, imms: list.imms(at).to_vec(), n_imms: 0, bound: Vec::new() };
         let flag = self.flag.take();
         let (value, end) = if inst.node.is_some() {
             let value = self.pattern(at, pattern, inst.node, &mut operands, flag)?;
@@ -168,8 +168,8 @@ impl<'a> Run<'a, '_> {
         for operand in self.list.operands(at) {
             let tile = self.set.tiles.iter().position(|tile| tile.entry && tile.out == operand.constraint);
             let value = match tile.map(|tile| &self.patterns.0[tile].shape) {
-                Some(Shape::Node { op, .. }) if op == "tc" => self.machine.context,
-                Some(Shape::Node { op, .. }) if op == "cu" => self.machine.unit,
+                Some(PatternShape::Node { op, .. }) if op == "tc" => self.machine.context,
+                Some(PatternShape::Node { op, .. }) if op == "cu" => self.machine.unit,
                 _ => self.machine.frame,
             };
             self.values[operand.vreg.at()] = Some(value);
@@ -182,20 +182,20 @@ impl<'a> Run<'a, '_> {
         at: usize,
         pattern: &Pattern,
         node: Node,
-        operands: &mut Operands,
+        operands: &mut OperandQueue,
         flag: Option<u64>,
     ) -> Result<u64, Violation> {
         let value = match &pattern.shape {
-            Shape::Symbol(Symbol::Flag) => match flag {
+            PatternShape::Symbol(Symbol::Flag) => match flag {
                 Some(flag) => flag,
                 None => return self.wrong(at, "has no flag before it"),
             },
-            Shape::Symbol(_) => operands.next(),
-            Shape::Same(name) => {
+            PatternShape::Symbol(_) => operands.next(),
+            PatternShape::Same(name) => {
                 let bound = operands.bound.iter().find(|(known, _)| known == name);
                 bound.expect("the grammar refuses names that are not bound").1
             }
-            Shape::Node { children, .. } => {
+            PatternShape::Node { children, .. } => {
                 let mut inputs: Vec<Node> = self.graph.inputs(node).to_vec();
                 let data = self.graph.node(node);
                 let commutes = self.graph.vocab.info(data.op).props.contains(Props::COMMUTES);
@@ -222,15 +222,15 @@ impl<'a> Run<'a, '_> {
         at: usize,
         node: Node,
         mut values: Vec<u64>,
-        operands: &mut Operands,
+        operands: &mut OperandQueue,
     ) -> Result<u64, Violation> {
         let data = self.graph.node(node);
         let info = self.graph.vocab.info(data.op);
         if info.is_call() {
             let call = &self.graph.calls[data.imm as usize];
             let callee = match call.target {
-                Target::Direct(_) => operands.imm() as u64,
-                Target::Indirect => values[0],
+                CallTarget::Direct(_) => operands.imm() as u64,
+                CallTarget::Indirect => values[0],
             };
             let args = &operands.uses[operands.n_used..];
             return Ok(data.ty().truncate((self.machine.callee)(
@@ -288,24 +288,24 @@ impl<'a> Run<'a, '_> {
         }
     }
 
-    fn leave(&mut self, block: &TileBlock, end: End) -> Result<Next, Violation> {
+    fn leave(&mut self, block: &TileBlock, end: End) -> Result<NextEdge, Violation> {
         let edges = self.list.edges(block);
         let way = match end.op {
             Some(Op::JUMP) => 0,
             Some(Op::BR) => (end.value & 1 == 0) as usize,
             Some(Op::SWITCH) => end.value.min(edges.len() as u64 - 1) as usize,
-            Some(Op::RETURN) => return Ok(Next::Ended(Outcome::Returned(end.value))),
-            Some(Op::RET) => return Ok(Next::Ended(Outcome::Returned(0))),
-            Some(Op::EXIT_AT) => return Ok(Next::Ended(Outcome::Exited(end.imm as u64))),
+            Some(Op::RETURN) => return Ok(NextEdge::Ended(Outcome::Returned(end.value))),
+            Some(Op::RET) => return Ok(NextEdge::Ended(Outcome::Returned(0))),
+            Some(Op::EXIT_AT) => return Ok(NextEdge::Ended(Outcome::Exited(end.imm as u64))),
             Some(Op::TRAP) => {
-                return Ok(Next::Ended(Outcome::Trapped { code: end.imm as u64, origin: end.origin }));
+                return Ok(NextEdge::Ended(Outcome::Trapped { code: end.imm as u64, origin: end.origin }));
             }
             _ => {
                 let problem = "does not close with an instruction that leaves it".to_string();
                 return Err(Violation { place: block.block.to_string(), problem });
             }
         };
-        Ok(Next::Edge(edges[way]))
+        Ok(NextEdge::Edge(edges[way]))
     }
 
     /// Follows an edge to its block. All parameters of the block change at the same time.
@@ -326,7 +326,7 @@ impl<'a> Run<'a, '_> {
 
 /// Whether a node and those below it have the operators of a pattern.
 fn fits(graph: &Graph, pattern: &Pattern, node: Node) -> bool {
-    let Shape::Node { op, children, .. } = &pattern.shape else { return true };
+    let PatternShape::Node { op, children, .. } = &pattern.shape else { return true };
     let info = graph.vocab.info(graph.node(node).op);
     if info.name != op {
         return false;

@@ -6,7 +6,7 @@
 
 use super::Violation;
 use super::dominance::{Dominance, Point};
-use crate::ir::graph::{Access, Graph, Target};
+use crate::ir::graph::{Access, CallTarget, Graph};
 use crate::ir::index::{Block, Node};
 use crate::vocab::op::{Key, Kind};
 use crate::vocab::{Op, Props, Trap, Type};
@@ -28,7 +28,7 @@ struct Judge<'a> {
 }
 
 #[derive(Clone, Copy)]
-enum State {
+enum Visit {
     Unseen,
     Open,
     Known(Point),
@@ -122,14 +122,14 @@ impl Judge<'_> {
 
     fn definitions(&mut self) {
         let dominance = Dominance::find(self.graph);
-        let mut states = vec![State::Unseen; self.graph.nodes.len()];
+        let mut states = vec![Visit::Unseen; self.graph.nodes.len()];
         for block in self.ended_blocks() {
             let data = self.graph.block(block);
             for param in &data.params {
-                states[param.at()] = State::Known(Point { block, index: 0 });
+                states[param.at()] = Visit::Known(Point { block, index: 0 });
             }
             for (at, node) in data.body.iter().enumerate() {
-                states[node.at()] = State::Known(Point { block, index: at as u32 + 1 });
+                states[node.at()] = Visit::Known(Point { block, index: at as u32 + 1 });
             }
         }
         for block in self.ended_blocks().filter(|block| dominance.is_reached(*block)) {
@@ -152,7 +152,7 @@ impl Judge<'_> {
         }
     }
 
-    fn used(&mut self, user: Node, input: Node, at: Point, states: &mut [State], dominance: &Dominance) {
+    fn used(&mut self, user: Node, input: Node, at: Point, states: &mut [Visit], dominance: &Dominance) {
         if let Some(point) = self.point(input, states, dominance)
             && !point.is_before(at, dominance)
         {
@@ -161,27 +161,27 @@ impl Judge<'_> {
     }
 
     /// The point from which a value is available.
-    fn point(&mut self, root: Node, states: &mut [State], dominance: &Dominance) -> Option<Point> {
+    fn point(&mut self, root: Node, states: &mut [Visit], dominance: &Dominance) -> Option<Point> {
         let mut stack = vec![(root, 0)];
         while let Some((node, next)) = stack.last_mut() {
             let node = *node;
             if *next == 0 {
                 match states[node.at()] {
-                    State::Known(_) => {
+                    Visit::Known(_) => {
                         stack.pop();
                         continue;
                     }
-                    State::Open => {
+                    Visit::Open => {
                         self.wrong(node, "is computed from itself");
                         // One report is enough.
-                        stack.iter().for_each(|(node, _)| states[node.at()] = State::Known(Point::START));
+                        stack.iter().for_each(|(node, _)| states[node.at()] = Visit::Known(Point::START));
                         return None;
                     }
-                    State::Unseen => states[node.at()] = State::Open,
+                    Visit::Unseen => states[node.at()] = Visit::Open,
                 }
                 if !self.graph.floats(node) || self.graph.node(node).block.is_some() {
                     self.wrong(node, "is used, does not float, and stands in no block");
-                    states[node.at()] = State::Known(Point::START);
+                    states[node.at()] = Visit::Known(Point::START);
                     return None;
                 }
             }
@@ -194,17 +194,17 @@ impl Judge<'_> {
             self.types(node);
             let mut latest = Point::START;
             for &input in self.graph.inputs(node) {
-                let State::Known(point) = states[input.at()] else { return None };
+                let Visit::Known(point) = states[input.at()] else { return None };
                 if latest.is_before(point, dominance) {
                     latest = point;
                 } else if !point.is_before(latest, dominance) && point != latest {
                     self.wrong(node, "has operands that are nowhere all there");
                 }
             }
-            states[node.at()] = State::Known(latest);
+            states[node.at()] = Visit::Known(latest);
         }
         match states[root.at()] {
-            State::Known(point) => Some(point),
+            Visit::Known(point) => Some(point),
             _ => None,
         }
     }
@@ -226,7 +226,7 @@ impl Judge<'_> {
         let n_inputs = self.graph.inputs(node).len();
         if info.is_call() {
             let call = &self.graph.calls[data.imm as usize];
-            let target = (call.target == Target::Indirect).then_some(Some(Type::I64));
+            let target = (call.target == CallTarget::Indirect).then_some(Some(Type::I64));
             let args = call.signature.args.iter().map(|ty| Some(*ty));
             self.operands(node, target.into_iter().chain(args));
         } else if data.op == Op::PARAM {

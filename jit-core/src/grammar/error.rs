@@ -5,7 +5,7 @@ use core::fmt;
 
 /// The part of a rule that a refusal refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
+pub enum RulePart {
     /// The rule as a whole: its name.
     Name,
     /// The sub-pattern with this number ([`super::Pattern::id`]).
@@ -20,7 +20,7 @@ pub struct Refusal {
     /// The rule's position in the grammar; `None` if the refusal refers to the whole set.
     pub rule: Option<usize>,
     /// The part of the rule.
-    pub part: Part,
+    pub part: RulePart,
     /// The fault.
     pub problem: Problem,
 }

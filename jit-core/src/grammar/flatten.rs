@@ -10,7 +10,7 @@
 //! In `$p@… $p`, the second place becomes the symbol `any`, which every node has. The rule holds only in a variant of the
 //! root's operator: the one for nodes in which both paths end at the same node.
 
-use super::error::{MAX_VARIANTS, Part, Problem, Refusal};
+use super::error::{MAX_VARIANTS, Problem, Refusal, RulePart};
 use super::pattern::{Clause, Concrete, Grammar, Predicate, Symbol, concrete, has_imm, is_const};
 use crate::vocab::{Op, Props, Sig, Type};
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ pub struct Synthetic {
 
 /// A rule of one operator form, and its conditions.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct FormRule {
     /// In [`Flat::rules`].
     pub rule: u16,
     /// The CPU features it needs.
@@ -107,7 +107,7 @@ pub struct Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Form {
     /// The rules with this operator at their head.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<FormRule>,
     /// The same-node conditions that some of the rules need.
     pub sames: Vec<Same>,
     /// The CPU features that some of the rules need.
@@ -205,7 +205,7 @@ impl Flattener<'_> {
         for (position, clause) in rule.clauses.iter().enumerate() {
             if let Clause::Needs(name) = clause {
                 let Some(bit) = self.grammar.features.iter().position(|feature| feature == name) else {
-                    return Err(refuse(Part::Clause(position), Problem::UnknownFeature(name.clone())));
+                    return Err(refuse(RulePart::Clause(position), Problem::UnknownFeature(name.clone())));
                 };
                 needs |= 1 << bit;
             }
@@ -265,7 +265,7 @@ impl Flattener<'_> {
 
     fn root(&mut self, at: usize, root: &Placed, needs: u32) -> Result<(), Refusal> {
         let rule = &self.grammar.rules[at];
-        let refuse = |problem| Refusal { rule: Some(at), part: Part::Name, problem };
+        let refuse = |problem| Refusal { rule: Some(at), part: RulePart::Name, problem };
         let name = || self.grammar.vocab.info(root.op).name.to_string();
         let result = rule.result as SymbolId;
         let entries = self.node(root, result, at as u16, rule.cost);
@@ -291,7 +291,7 @@ impl Flattener<'_> {
             return Err(refuse(Problem::TooManyVariants(name())));
         }
         for rule in entries {
-            let entry = Entry { rule, needs, sames: conditions, predicate: root.predicate };
+            let entry = FormRule { rule, needs, sames: conditions, predicate: root.predicate };
             add_entry(form, entry);
         }
         Ok(())
@@ -357,7 +357,7 @@ impl Flattener<'_> {
         let form = self.flat.forms.entry((node.op, pack(node.sig))).or_default();
         form.arity = node.children.len() as u8;
         for rule in rules {
-            add_entry(form, Entry { rule, needs: 0, sames: 0, predicate: node.predicate });
+            add_entry(form, FormRule { rule, needs: 0, sames: 0, predicate: node.predicate });
         }
         symbol
     }
@@ -390,9 +390,10 @@ impl<'a> Tree<'a> {
     }
 }
 
-fn add_entry(form: &mut Form, entry: Entry) {
-    let known =
-        |other: &Entry| other.rule == entry.rule && other.needs == entry.needs && other.sames == entry.sames;
+fn add_entry(form: &mut Form, entry: FormRule) {
+    let known = |other: &FormRule| {
+        other.rule == entry.rule && other.needs == entry.needs && other.sames == entry.sames
+    };
     if !form.entries.iter().any(known) {
         form.entries.push(entry);
     }

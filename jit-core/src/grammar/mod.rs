@@ -20,7 +20,7 @@ pub mod states;
 pub mod tables;
 pub mod text;
 
-pub use error::{Part, Problem, Refusal};
-pub use pattern::{Clause, Grammar, Pattern, Place, Predicate, Rule, Shape, Symbol, TypeSpec};
-pub use set::{TileInfo, TileSet, Use};
+pub use error::{Problem, Refusal, RulePart};
+pub use pattern::{Clause, Grammar, Pattern, PatternShape, Place, Predicate, Rule, Symbol, TypeSpec};
+pub use set::{RegisterUse, TileInfo, TileSet};
 pub use tables::{Tables, build};

@@ -4,7 +4,7 @@
 //! that fits the operator table and the symbols. A child's type follows from its parent's, so most patterns need only one
 //! suffix, at their root.
 
-use super::error::{MAX_DEPTH, Part, Problem, Refusal};
+use super::error::{MAX_DEPTH, Problem, Refusal, RulePart};
 use crate::vocab::op::{Key, Kind, Param};
 use crate::vocab::{Class, Op, OpInfo, Props, Sig, Type, Vocabulary};
 use core::fmt;
@@ -189,12 +189,12 @@ pub struct Pattern {
     /// The name in the `$name@` before it.
     pub bind: Option<String>,
     /// The nodes that it matches.
-    pub shape: Shape,
+    pub shape: PatternShape,
 }
 
 /// The nodes that a pattern matches.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Shape {
+pub enum PatternShape {
     /// Any node from which this symbol can be derived.
     Symbol(Symbol),
     /// The same node that `$name@` matched.
@@ -366,7 +366,7 @@ struct Expander {
 
 impl Expander {
     fn refuse(&self, pattern: &Pattern, problem: Problem) -> Refusal {
-        Refusal { rule: Some(self.rule), part: Part::Pattern(pattern.id), problem }
+        Refusal { rule: Some(self.rule), part: RulePart::Pattern(pattern.id), problem }
     }
 
     /// The checks that do not depend on types.
@@ -376,14 +376,14 @@ impl Expander {
         }
         bound.extend(pattern.bind.clone());
         match &pattern.shape {
-            Shape::Symbol(Symbol::Void) => Err(self.refuse(pattern, Problem::Symbol(Symbol::Void))),
-            Shape::Symbol(symbol) if depth == 0 => Err(self.refuse(pattern, Problem::Symbol(*symbol))),
-            Shape::Symbol(_) => Ok(()),
-            Shape::Same(name) if !bound.contains(name) => {
+            PatternShape::Symbol(Symbol::Void) => Err(self.refuse(pattern, Problem::Symbol(Symbol::Void))),
+            PatternShape::Symbol(symbol) if depth == 0 => Err(self.refuse(pattern, Problem::Symbol(*symbol))),
+            PatternShape::Symbol(_) => Ok(()),
+            PatternShape::Same(name) if !bound.contains(name) => {
                 Err(self.refuse(pattern, Problem::Unbound(name.clone())))
             }
-            Shape::Same(_) => Ok(()),
-            Shape::Node { op, types, children, params, predicate } => {
+            PatternShape::Same(_) => Ok(()),
+            PatternShape::Node { op, types, children, params, predicate } => {
                 let Some(found) = self.vocab.find(op) else {
                     return Err(self.refuse(pattern, Problem::UnknownOperator(op.clone())));
                 };
@@ -420,14 +420,14 @@ impl Expander {
     /// All trees that a pattern represents, if its parent expects a result of type `expected` (`None` at the root).
     fn expand(&self, pattern: &Pattern, expected: Option<Type>, vars: &Vars) -> Vec<(Concrete, Type, Vars)> {
         match &pattern.shape {
-            Shape::Symbol(symbol) => match expected {
+            PatternShape::Symbol(symbol) => match expected {
                 Some(ty) if Symbol::of(ty) == *symbol => vec![(Concrete::Symbol(*symbol), ty, vars.clone())],
                 _ => Vec::new(),
             },
-            Shape::Same(name) => {
+            PatternShape::Same(name) => {
                 vec![(Concrete::Same(name.clone()), expected.unwrap_or(Type::Void), vars.clone())]
             }
-            Shape::Node { op, types, children, predicate, .. } => {
+            PatternShape::Node { op, types, children, predicate, .. } => {
                 let op = self.vocab.find(op).expect("checked before");
                 let info = self.vocab.info(op);
                 let indirect = info.is_call() && !children.is_empty();
@@ -497,9 +497,9 @@ impl fmt::Display for Pattern {
             write!(f, "${name}@")?;
         }
         match &self.shape {
-            Shape::Symbol(symbol) => write!(f, "{symbol}"),
-            Shape::Same(name) => write!(f, "${name}"),
-            Shape::Node { op, types, children, params, predicate } => {
+            PatternShape::Symbol(symbol) => write!(f, "{symbol}"),
+            PatternShape::Same(name) => write!(f, "${name}"),
+            PatternShape::Node { op, types, children, params, predicate } => {
                 write!(f, "({op}")?;
                 types.iter().try_for_each(|spec| write!(f, ".{spec}"))?;
                 children.iter().try_for_each(|child| write!(f, " {child}"))?;

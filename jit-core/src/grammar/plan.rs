@@ -1,7 +1,7 @@
 //! Checks the clauses of tiles and converts them to the form that the users of the tables read.
 
-use super::error::{Part, Problem, Refusal};
-use super::pattern::{Clause, Grammar, Pattern, Place, Rule, Shape, Symbol, has_imm};
+use super::error::{Problem, Refusal, RulePart};
+use super::pattern::{Clause, Grammar, Pattern, PatternShape, Place, Rule, Symbol, has_imm};
 use crate::vocab::{Class, Vocabulary};
 
 /// The constraint on an operand or a result; registers are still names.
@@ -64,14 +64,14 @@ pub fn plan(grammar: &Grammar) -> Result<Vec<Plan>, Vec<Refusal>> {
     for (at, rule) in grammar.rules.iter().enumerate() {
         let mut refuse = |part, problem| refusals.push(Refusal { rule: Some(at), part, problem });
         if plans.iter().any(|plan| plan.name == rule.name) {
-            refuse(Part::Name, Problem::SameName(rule.name.clone()));
+            refuse(RulePart::Name, Problem::SameName(rule.name.clone()));
         }
         plans.push(tile(grammar.vocab, rule, &mut refuse));
     }
     if refusals.is_empty() { Ok(plans) } else { Err(refusals) }
 }
 
-fn tile(vocab: Vocabulary, rule: &Rule, refuse: &mut impl FnMut(Part, Problem)) -> Plan {
+fn tile(vocab: Vocabulary, rule: &Rule, refuse: &mut impl FnMut(RulePart, Problem)) -> Plan {
     let mut plan = Plan {
         name: rule.name.clone(),
         pattern: rule.pattern.to_string(),
@@ -95,34 +95,34 @@ fn tile(vocab: Vocabulary, rule: &Rule, refuse: &mut impl FnMut(Part, Problem)) 
             _ => None,
         };
         if let Some(found) = named.filter(|found| *found as usize >= uses) {
-            refuse(Part::Clause(at), Problem::NoSuchUse { found, uses });
+            refuse(RulePart::Clause(at), Problem::NoSuchUse { found, uses });
             continue;
         }
         if let Err(why) = apply(clause, &mut plan) {
-            refuse(Part::Clause(at), Problem::Impossible(why));
+            refuse(RulePart::Clause(at), Problem::Impossible(why));
         }
     }
     for (at, clause) in rule.clauses.iter().enumerate() {
         if let Some(why) = contradiction(clause, &plan) {
-            refuse(Part::Clause(at), Problem::Impossible(why));
+            refuse(RulePart::Clause(at), Problem::Impossible(why));
         }
     }
     plan
 }
 
 /// Collects the operands and constants of a pattern, in the order in which the emit function receives them.
-fn walk(vocab: Vocabulary, pattern: &Pattern, plan: &mut Plan, refuse: &mut impl FnMut(Part, Problem)) {
+fn walk(vocab: Vocabulary, pattern: &Pattern, plan: &mut Plan, refuse: &mut impl FnMut(RulePart, Problem)) {
     match &pattern.shape {
-        Shape::Symbol(Symbol::Flag) if plan.takes_flag => {
-            refuse(Part::Pattern(pattern.id), Problem::TwoFlags)
+        PatternShape::Symbol(Symbol::Flag) if plan.takes_flag => {
+            refuse(RulePart::Pattern(pattern.id), Problem::TwoFlags)
         }
-        Shape::Symbol(Symbol::Flag) => plan.takes_flag = true,
-        Shape::Symbol(symbol) => {
+        PatternShape::Symbol(Symbol::Flag) => plan.takes_flag = true,
+        PatternShape::Symbol(symbol) => {
             let class = symbol.class().unwrap_or(Class::Int);
             plan.uses.push(PlannedUse { class, late: false, place: Where::Reg });
         }
-        Shape::Same(_) => {}
-        Shape::Node { op, children, .. } => {
+        PatternShape::Same(_) => {}
+        PatternShape::Node { op, children, .. } => {
             children.iter().for_each(|child| walk(vocab, child, plan, refuse));
             if let Some(op) = vocab.find(op) {
                 let info = vocab.info(op);

@@ -8,7 +8,7 @@ use crate::vocab::{Class, Op, Sig, Vocabulary};
 
 /// An operand of a tile that is read from a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Use {
+pub struct RegisterUse {
     /// The class of register.
     pub class: Class,
     /// How it is used.
@@ -33,7 +33,7 @@ pub struct TileInfo {
     /// The constraint on its result.
     pub out: Constraint,
     /// The operands that it reads from registers, in pattern order.
-    pub uses: &'static [Use],
+    pub uses: &'static [RegisterUse],
     /// The number of constants that its emit function is passed.
     pub imms: u8,
     /// Whether it consumes a flag, and so must directly follow the tile that produces the flag.

@@ -14,7 +14,7 @@
 //! `any` were free, a chain of such sub-patterns would become ever cheaper than the same chain in registers, and there would
 //! be infinitely many states.
 
-use super::error::{Part, Problem, Refusal};
+use super::error::{Problem, Refusal, RulePart};
 use super::flatten::{ANY, Flat, FlatRule, Form, MAX_ARITY, NO_TILE, SymbolId};
 use super::pattern::{Predicate, Symbol, is_const};
 use crate::vocab::{Op, Vocabulary};
@@ -124,7 +124,7 @@ pub fn close(flat: &Flat, vocab: Vocabulary) -> Result<States, Refusal> {
         }
         let diverges = closer.diverges || closer.all.states.len() > MAX_STATES;
         if diverges {
-            return Err(Refusal { rule: None, part: Part::Name, problem: Problem::Diverges });
+            return Err(Refusal { rule: None, part: RulePart::Name, problem: Problem::Diverges });
         }
         if closer.all.states.len() == before && closer.is_done() {
             return Ok(closer.all);

@@ -2,11 +2,11 @@
 //!
 //! The result does not depend on hashing or addresses: the same grammar always yields the same bytes.
 
-use super::error::{Part, Problem, Refusal};
+use super::error::{Problem, Refusal, RulePart};
 use super::flatten::{ANY, Flat, FlatRule, MAX_ARITY, NO_TILE, Same, flatten, unpack};
 use super::pattern::{Grammar, Predicate, Symbol, is_const, matched, operand_type};
 use super::plan::{Plan, PlannedUse, Where, plan};
-use super::set::{Head, OpTable, TileInfo, TileSet, Use};
+use super::set::{Head, OpTable, RegisterUse, TileInfo, TileSet};
 use super::states::{LEAVES, NEVER, NO_RULE, States, close};
 use crate::ir::tiles::{Constraint, Role};
 use crate::target::{Reg, RegSet};
@@ -109,7 +109,7 @@ fn dead(grammar: &Grammar, flat: &Flat, states: &States) -> Vec<Refusal> {
         tiles.dedup();
         let beaten_by = tiles.into_iter().map(|tile| grammar.rules[tile as usize].name.clone()).collect();
         let problem = Problem::NeverSelected { beaten_by };
-        refusals.push(Refusal { rule: Some(at), part: Part::Name, problem });
+        refusals.push(Refusal { rule: Some(at), part: RulePart::Name, problem });
     }
     refusals
 }
@@ -261,7 +261,7 @@ impl Tables {
                         let form = form(self.vocab, op, sig, indirect);
                         let without = (!without.is_empty()).then(|| without.join(" or "));
                         let problem = Problem::Uncovered { form, without };
-                        refusals.push(Refusal { rule: None, part: Part::Name, problem });
+                        refusals.push(Refusal { rule: None, part: RulePart::Name, problem });
                     }
                 }
             }
@@ -349,12 +349,12 @@ fn tile_info(plan: &Plan, register: &dyn Fn(&str) -> Reg) -> TileInfo {
         Where::Fixed(name) => Constraint::Fixed(register(name)),
         Where::Tied(at) => Constraint::Tied(*at + 1),
     };
-    let planned = |planned: &PlannedUse| Use {
+    let planned = |planned: &PlannedUse| RegisterUse {
         class: planned.class,
         role: if planned.late { Role::LateUse } else { Role::Use },
         constraint: constraint(&planned.place),
     };
-    let uses: Vec<Use> = plan.uses.iter().map(planned).collect();
+    let uses: Vec<RegisterUse> = plan.uses.iter().map(planned).collect();
     let clobbers: Vec<Reg> = plan.clobbers.iter().map(|name| register(name)).collect();
     TileInfo {
         name: String::leak(plan.name.clone()),

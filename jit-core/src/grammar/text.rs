@@ -3,7 +3,7 @@
 //! In: rows of `tile!` without their emit functions. Out: rules. This is for tests, tools and fuzzers; the macro reads tokens
 //! instead, since it needs their positions.
 
-use super::pattern::{Clause, Pattern, Place, Predicate, Rule, Shape, Symbol, TypeSpec};
+use super::pattern::{Clause, Pattern, PatternShape, Place, Predicate, Rule, Symbol, TypeSpec};
 use crate::vocab::Class;
 
 /// Reads the rules of a text; lines that are empty or start with `#` are skipped.
@@ -94,13 +94,13 @@ impl<'a> Parser<'a> {
         if self.eat('$') {
             let name = self.word()?.to_string();
             if !self.eat('@') {
-                return Some(Pattern { id, bind, shape: Shape::Same(name) });
+                return Some(Pattern { id, bind, shape: PatternShape::Same(name) });
             }
             self.bound.push(name.clone());
             bind = Some(name);
         }
         if !self.eat('(') {
-            let shape = Shape::Symbol(Symbol::from_name(self.word()?)?);
+            let shape = PatternShape::Symbol(Symbol::from_name(self.word()?)?);
             return Some(Pattern { id, bind, shape });
         }
         let op = self.word()?.to_string();
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
         loop {
             self.rest = self.rest.trim_start();
             if self.eat(')') {
-                let shape = Shape::Node { op, types, children, params, predicate };
+                let shape = PatternShape::Node { op, types, children, params, predicate };
                 return Some(Pattern { id, bind, shape });
             }
             let ahead = self.rest.strip_prefix('$').map(|name| {

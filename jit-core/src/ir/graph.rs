@@ -146,7 +146,7 @@ pub enum Effect {
 
 /// The callee of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Target {
+pub enum CallTarget {
     /// A function at a known address.
     Direct(u64),
     /// The address is the call node's first input.
@@ -157,7 +157,7 @@ pub enum Target {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallData {
     /// The callee.
-    pub target: Target,
+    pub target: CallTarget,
     /// The types of arguments and result, and the convention.
     pub signature: Signature,
     /// The effects.

@@ -6,7 +6,7 @@
 
 /// The source of a hole's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Source {
+pub enum HoleSource {
     /// The operand with this number.
     Operand(u8),
     /// The length of the run of registers that this operand names.
@@ -40,7 +40,7 @@ pub enum Range {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HoleValue {
     /// The source of the value.
-    pub source: Source,
+    pub source: HoleSource,
     /// The factor that the value is multiplied by.
     pub scale: u8,
     /// The range of the product.
@@ -149,7 +149,7 @@ mod tests {
         for ranges in [mixed, [Range::Any, Range::Signed, Range::Signed], [Range::Any; 3]] {
             let mut values = HoleValues::default();
             let open = |number: usize| {
-                let source = Source::Operand(number as u8);
+                let source = HoleSource::Operand(number as u8);
                 HoleValue { source, scale: 1, range: ranges[number % 3] }
             };
             (0..MAX_HOLES).for_each(|number| _ = values.placeholder(open(number)));

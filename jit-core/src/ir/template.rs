@@ -14,7 +14,7 @@ pub type BlockRef = u16;
 
 /// A constant of a step.
 #[derive(Clone, Copy, Debug)]
-pub enum Imm {
+pub enum StepImm {
     /// A number that is known when the user's crate is compiled.
     Known(i64),
     /// The address of a static.
@@ -89,8 +89,8 @@ pub enum Step {
         sig: Sig,
         /// Its operands.
         inputs: &'static [Ref],
-        /// Its constant, if it has one (`Imm::Known(0)` otherwise).
-        imm: Imm,
+        /// Its constant, if it has one (`StepImm::Known(0)` otherwise).
+        imm: StepImm,
     },
     /// Reads the low bits of the slot of a VM register operand. Yields a value.
     Read {

@@ -96,7 +96,7 @@ pub struct Inst {
 
 /// An instruction that may fault, and the trap that the fault becomes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fault {
+pub struct FaultSite {
     /// The instruction.
     pub inst: InstId,
     /// The node of the access.
@@ -173,7 +173,7 @@ pub struct TileList {
     /// The pool of constants.
     pub imms: Vec<i64>,
     /// The instructions that may fault, in order.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<FaultSite>,
     /// Blocks in emission order, the entry first.
     pub blocks: Vec<TileBlock>,
     /// The position in `blocks` of each block number (`u32::MAX` if absent).

@@ -1,6 +1,6 @@
 //! Control flow: a linear order of blocks, their dominators, and the loops.
 //!
-//! In: a graph. Out: a [`Flow`], which numbers reachable blocks by *rank*, their position in reverse postorder; everything
+//! In: a graph. Out: a [`FlowGraph`], which numbers reachable blocks by *rank*, their position in reverse postorder; everything
 //! else is indexed by rank. Cost: linear times the logarithm of the dominator tree's depth for a reducible graph. An
 //! irreducible graph also needs the iteration of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm").
 //!
@@ -17,7 +17,7 @@ pub const NONE: u32 = u32::MAX;
 
 /// A natural loop: the blocks that reach an edge back to `head` without passing through `head`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LoopData {
+pub struct NaturalLoop {
     /// The rank of the block that dominates all others in the loop.
     pub head: u32,
     /// The enclosing loop, or [`NONE`].
@@ -28,7 +28,7 @@ pub struct LoopData {
 
 /// Order, dominators and loops of a graph.
 #[derive(Clone, Debug, Default)]
-pub struct Flow {
+pub struct FlowGraph {
     /// Reachable blocks in reverse postorder.
     pub order: Vec<Block>,
     /// The rank of each block; [`NONE`] if it is unreachable.
@@ -38,7 +38,7 @@ pub struct Flow {
     /// The innermost loop of each block, or [`NONE`].
     pub innermost: Vec<u32>,
     /// The loops, inner ones before the loops that enclose them.
-    pub loops: Vec<LoopData>,
+    pub loops: Vec<NaturalLoop>,
     /// How many blocks strictly dominate each block.
     height: Vec<u32>,
     jump: Vec<u32>,
@@ -51,7 +51,7 @@ pub struct Flow {
     around: Vec<u32>,
 }
 
-impl Flow {
+impl FlowGraph {
     /// Recomputes everything.
     pub fn find(&mut self, graph: &Graph) {
         self.find_order(graph);
@@ -265,7 +265,7 @@ impl Flow {
     /// Walks backwards from the sources of a loop's back edges to its head; skips over the inner loops found before.
     fn fill_loop(&mut self, graph: &Graph, head: u32) {
         let this = self.loops.len() as u32;
-        self.loops.push(LoopData { head, parent: NONE, depth: 0 });
+        self.loops.push(NaturalLoop { head, parent: NONE, depth: 0 });
         self.around.push(this);
         self.innermost[head as usize] = this;
         while let Some(mut rank) = self.work.pop() {

@@ -17,7 +17,7 @@
 //! predecessors starts with the values on which all of them agree. A loop's head starts with the values known before the
 //! loop if nothing in the loop writes, and otherwise with none.
 
-use super::flow::{Flow, NONE};
+use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
 use crate::ir::graph::{Effect, Graph, Heat};
 use crate::ir::index::{Block, Node};
@@ -32,7 +32,7 @@ const MAX_ADDRESS: usize = 16;
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    flow: Flow,
+    flow: FlowGraph,
     /// The replacement of a load; `NONE` if there is none.
     replaced: Vec<Node>,
     /// By loop: whether anything in it writes.
@@ -57,22 +57,22 @@ impl Scratch {
 
 /// A place in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Place {
+struct MemoryPlace {
     base: Node,
     offset: i64,
     bytes: u32,
 }
 
-impl Place {
+impl MemoryPlace {
     /// Whether the two are known to be disjoint.
-    fn is_apart(self, other: Place) -> bool {
+    fn is_apart(self, other: MemoryPlace) -> bool {
         self.base == other.base
             && (self.offset + self.bytes as i64 <= other.offset
                 || other.offset + other.bytes as i64 <= self.offset)
     }
 
     /// Whether this place contains all bytes of the other.
-    fn covers(self, other: Place) -> bool {
+    fn covers(self, other: MemoryPlace) -> bool {
         self.base == other.base
             && self.offset <= other.offset
             && other.offset + other.bytes as i64 <= self.offset + self.bytes as i64
@@ -82,7 +82,7 @@ impl Place {
 /// A known value in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Known {
-    place: Place,
+    place: MemoryPlace,
     ty: Type,
     value: Node,
 }
@@ -90,7 +90,7 @@ struct Known {
 /// A store that has not been read yet.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    place: Place,
+    place: MemoryPlace,
     node: Node,
 }
 
@@ -347,13 +347,13 @@ impl Forwarder<'_> {
     }
 
     /// The place that an access of this type touches at an address.
-    fn place(&mut self, address: Node, ty: Type) -> Place {
+    fn place(&mut self, address: Node, ty: Type) -> MemoryPlace {
         let (mut base, mut offset) = (self.current(address), 0);
         while self.graph.node(base).op == Op::ADDR {
             offset += self.graph.node(base).imm as i64;
             base = self.current(self.graph.inputs(base)[0]);
         }
-        Place { base, offset, bytes: ty.bytes() }
+        MemoryPlace { base, offset, bytes: ty.bytes() }
     }
 
     fn load(&mut self, node: Node) {

@@ -369,13 +369,13 @@ fn ends_by(list: &[Segment], position: Pos) -> usize {
 struct Lists {
     pool: Vec<Segment>,
     /// The first run of each list, followed by the further runs of all lists.
-    runs: Vec<Run>,
+    runs: Vec<SegmentRun>,
     /// The runs of the list that is being balanced, the longest first.
-    open: Vec<Run>,
+    open: Vec<SegmentRun>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct SegmentRun {
     start: u32,
     len: u32,
     room: u32,
@@ -394,7 +394,7 @@ impl RunId {
     }
 }
 
-impl Run {
+impl SegmentRun {
     fn range(self) -> core::ops::Range<usize> {
         self.start as usize..(self.start + self.len) as usize
     }
@@ -411,9 +411,9 @@ impl Lists {
         self.runs.push(run);
     }
 
-    fn append(&mut self, list: &[Segment]) -> Run {
+    fn append(&mut self, list: &[Segment]) -> SegmentRun {
         let List { start, len } = List::push(&mut self.pool, list);
-        Run { start, len, room: len, next: RunId::NONE }
+        SegmentRun { start, len, room: len, next: RunId::NONE }
     }
 
     /// The length of a list's longest run.
@@ -423,7 +423,7 @@ impl Lists {
 
     fn each(&self, list: Vreg) -> impl Iterator<Item = &[Segment]> {
         let first = self.runs.get(list.at());
-        let next = |last: &&Run| self.runs.get(last.next.at());
+        let next = |last: &&SegmentRun| self.runs.get(last.next.at());
         core::iter::successors(first, next).map(|run| &self.pool[run.range()])
     }
 
@@ -453,15 +453,15 @@ impl Lists {
         if self.add_in_place(new, to) {
             return;
         }
-        let Run { next, .. } = self.runs[to.at()];
-        self.runs.push(Run { next, ..new });
+        let SegmentRun { next, .. } = self.runs[to.at()];
+        self.runs.push(SegmentRun { next, ..new });
         self.runs[to.at()].next = RunId::from(self.runs.len() - 1);
         self.balance(to);
     }
 
     /// Merges a run into the longest run of a list, if that shifts few segments; returns whether it did.
-    fn add_in_place(&mut self, given: Run, to: Vreg) -> bool {
-        let Run { start, len, room, next } = self.runs[to.at()];
+    fn add_in_place(&mut self, given: SegmentRun, to: Vreg) -> bool {
+        let SegmentRun { start, len, room, next } = self.runs[to.at()];
         let first = self.pool[given.start as usize].start;
         let kept = &self.pool[start as usize..(start + len) as usize];
         let tail = kept.partition_point(|segment| segment.end < first);
@@ -474,7 +474,7 @@ impl Lists {
             let room = (len + given.len).next_power_of_two();
             self.pool.extend_from_within(start as usize..(start + len) as usize);
             self.pool.resize(kept + room as usize, Segment::EMPTY);
-            self.runs[to.at()] = Run { start: kept as u32, len, room, next };
+            self.runs[to.at()] = SegmentRun { start: kept as u32, len, room, next };
         }
         // The two ranges do not overlap.
         let given = given.range();
@@ -508,11 +508,11 @@ impl Lists {
     }
 
     /// Replaces the runs of a list; there are no more of them than before.
-    fn write(&mut self, list: Vreg, runs: &[Run]) {
+    fn write(&mut self, list: Vreg, runs: &[SegmentRun]) {
         let mut at = RunId::of(list);
         for (index, run) in runs.iter().enumerate() {
             let next = if index + 1 < runs.len() { self.runs[at.at()].next } else { RunId::NONE };
-            let place = core::mem::replace(&mut self.runs[at.at()], Run { next, ..*run });
+            let place = core::mem::replace(&mut self.runs[at.at()], SegmentRun { next, ..*run });
             at = place.next;
         }
     }
@@ -529,7 +529,7 @@ impl Lists {
     }
 
     /// Merges two runs, and joins segments that touch.
-    fn merge(&mut self, a: Run, b: Run) -> Run {
+    fn merge(&mut self, a: SegmentRun, b: SegmentRun) -> SegmentRun {
         let start = self.pool.len();
         self.pool.reserve((a.len + b.len) as usize);
         let (mut a, mut b) = (a.range(), b.range());
@@ -544,7 +544,7 @@ impl Lists {
             }
         }
         let len = (self.pool.len() - start) as u32;
-        Run { start: start as u32, len, room: len, next: RunId::NONE }
+        SegmentRun { start: start as u32, len, room: len, next: RunId::NONE }
     }
 }
 

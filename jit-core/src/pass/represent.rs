@@ -14,7 +14,7 @@
 //! A cast counts as often as its block is expected to run. A floating use counts in the parameter's own block, because it
 //! has no block of its own yet.
 
-use super::flow::Flow;
+use super::flow::FlowGraph;
 use super::limits::Steps;
 use crate::ir::graph::{Graph, Heat, NodeData};
 use crate::ir::index::{Block, List, Node};
@@ -30,9 +30,9 @@ const ONCE: u64 = 1 << LOOP_SHIFT;
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    flow: Flow,
+    flow: FlowGraph,
     /// The candidates: parameters that are 64-bit integers.
-    params: Vec<Param>,
+    params: Vec<Candidate>,
     /// For each node its index in `params`.
     number: Vec<u32>,
     /// Pairs of parameters: the second has the first as an argument. Sorted by the first.
@@ -51,7 +51,7 @@ impl Scratch {
 
 /// A candidate.
 #[derive(Clone, Copy, Debug)]
-struct Param {
+struct Candidate {
     node: Node,
     /// The type it will have; `I64` if it stays an integer.
     ty: Type,
@@ -113,7 +113,7 @@ impl Scratch {
         self.number.resize(graph.nodes.len(), NONE);
         for &node in params() {
             self.number[node.at()] = self.params.len() as u32;
-            self.params.push(Param {
+            self.params.push(Candidate {
                 node,
                 ty: type_of(node).map_or(Type::I64, |(_, ty)| ty),
                 weight: 0,
@@ -245,7 +245,7 @@ impl Scratch {
 
     /// Whether a parameter can have its type, and fewer casts run with that type.
     fn serves(&self, graph: &Graph, at: u32) -> bool {
-        let Param { node, ty, int_uses, typed_uses, .. } = self.params[at as usize];
+        let Candidate { node, ty, int_uses, typed_uses, .. } = self.params[at as usize];
         let (mut casts_typed, mut casts_as_int) = (int_uses, typed_uses);
         let block = graph.node(node).block;
         for (way, &input) in graph.inputs(node).iter().enumerate() {
@@ -282,7 +282,7 @@ impl Scratch {
         // Arguments are classified by the old graph, so all parameters are made before any node changes.
         let first_new = graph.nodes.len();
         for at in 0..self.params.len() {
-            let Param { node, ty, .. } = self.params[at];
+            let Candidate { node, ty, .. } = self.params[at];
             if ty != Type::I64 {
                 let NodeData { block, origin, .. } = *graph.node(node);
                 let made = graph.add(Op::PARAM, Sig { from: Type::Void, ty }, &[], 0, origin);
@@ -304,7 +304,7 @@ impl Scratch {
 
     /// Sets the arguments of a new parameter from those of the old one.
     fn set_inputs(&mut self, graph: &mut Graph, at: usize) {
-        let Param { node, ty, made, .. } = self.params[at];
+        let Candidate { node, ty, made, .. } = self.params[at];
         if ty == Type::I64 {
             return;
         }
@@ -329,7 +329,7 @@ impl Scratch {
 
     /// Puts the new parameter into the block, and computes the old one from it.
     fn widen(&mut self, graph: &mut Graph, at: usize) {
-        let Param { node, ty, made, .. } = self.params[at];
+        let Candidate { node, ty, made, .. } = self.params[at];
         if ty == Type::I64 {
             return;
         }

@@ -4,11 +4,11 @@
 //! skips becomes a dead node or an unreachable block. The edges into a block may be left out; they are then in the order of
 //! the blocks. Argument types of calls are leaked, so this is for tests and tools only.
 
-use crate::ir::graph::{Access, BlockData, CallData, Effect, Graph, Heat, NodeData, Pred, Target};
+use crate::ir::graph::{Access, BlockData, CallData, CallTarget, Effect, Graph, Heat, NodeData, Pred};
 use crate::ir::index::{Block, InstId, List, Loop, Node, Vreg};
 use crate::ir::schedule::LoopData;
 use crate::ir::template::{Convention, Signature};
-use crate::ir::tiles::{Constraint, Edge, Fault, Inst, Operand, Role, TileBlock, TileId, TileList};
+use crate::ir::tiles::{Constraint, Edge, FaultSite, Inst, Operand, Role, TileBlock, TileId, TileList};
 use crate::target::{Reg, RegSet};
 use crate::vocab::op::{Key, Yields};
 use crate::vocab::{Op, Props, Sig, Type, Vocabulary};
@@ -49,16 +49,16 @@ pub fn graph(vocab: Vocabulary, text: &str) -> Result<Graph, ParseError> {
 
 /// The meaning of names in a tile list.
 #[derive(Clone, Copy)]
-pub struct Names<'a> {
+pub struct KnownNames<'a> {
     /// The tile with a name.
     pub tile: &'a dyn Fn(&str) -> Option<TileId>,
     /// The register with a name.
     pub reg: &'a dyn Fn(&str) -> Option<Reg>,
 }
 
-impl Names<'_> {
+impl KnownNames<'_> {
     /// Numbers instead of names.
-    pub const NUMBERS: Names<'static> = Names {
+    pub const NUMBERS: KnownNames<'static> = KnownNames {
         tile: &|name| name.strip_prefix('t')?.parse().ok().map(TileId),
         reg: &|name| match name.split_at_checked(1)? {
             ("x", number) => number.parse().ok().map(Reg::int),
@@ -68,14 +68,14 @@ impl Names<'_> {
     };
 }
 
-impl fmt::Debug for Names<'_> {
+impl fmt::Debug for KnownNames<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Names")
+        f.write_str("KnownNames")
     }
 }
 
 /// Reads a tile list.
-pub fn tiles(text: &str, names: Names<'_>) -> Result<TileList, ParseError> {
+pub fn tiles(text: &str, names: KnownNames<'_>) -> Result<TileList, ParseError> {
     let mut parser = TileParser { list: TileList::default(), names };
     for (at, line) in lines(text) {
         parser.line(line).map_err(|message| ParseError { line: at, message })?;
@@ -241,8 +241,8 @@ impl GraphParser {
             words.next();
         }
         let target = match words.next() {
-            Some("indirect") => Target::Indirect,
-            Some(word) => Target::Direct(constant(Type::I64, word)?),
+            Some("indirect") => CallTarget::Indirect,
+            Some(word) => CallTarget::Direct(constant(Type::I64, word)?),
             None => return Err("the callee is missing".into()),
         };
         let convention = match words.next() {
@@ -362,7 +362,7 @@ impl GraphParser {
 
 struct TileParser<'a> {
     list: TileList,
-    names: Names<'a>,
+    names: KnownNames<'a>,
 }
 
 impl TileParser<'_> {
@@ -524,11 +524,11 @@ impl TileParser<'_> {
 }
 
 /// `v7:17:3`: the node of the access, the trap's code, the bytecode.
-fn a_fault(inst: InstId, word: &str) -> Parsed<Fault> {
+fn a_fault(inst: InstId, word: &str) -> Parsed<FaultSite> {
     let parts: Vec<&str> = word.split(':').collect();
     let [access, code, origin] = parts[..] else { return Err(format!("expected a fault, found `{word}`")) };
     let code = number(code, "", "a trap's code")?;
-    Ok(Fault { inst, node: node(access)?, code, origin: number(origin, "", "a bytecode's number")? })
+    Ok(FaultSite { inst, node: node(access)?, code, origin: number(origin, "", "a bytecode's number")? })
 }
 
 fn vregs<'a>(pool: &mut Vec<Vreg>, words: impl Iterator<Item = &'a str>) -> Parsed<List> {

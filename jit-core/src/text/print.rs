@@ -12,7 +12,7 @@
 //! where moves happen; `12e` its reads, `12l` its writes, and `12a` the position after it.
 
 use crate::ir::assignment::{Assignment, Loc, Part, Source};
-use crate::ir::graph::{Access, CallData, Effect, Graph, Heat, Target};
+use crate::ir::graph::{Access, CallData, CallTarget, Effect, Graph, Heat};
 use crate::ir::index::{Block, Node, Vreg};
 use crate::ir::ranges::{Ranges, Segment};
 use crate::ir::schedule::Schedule;
@@ -325,8 +325,8 @@ fn call(out: &mut String, call: &CallData) -> fmt::Result {
         Effect::Observes => out.push_str(" observes"),
     }
     match call.target {
-        Target::Direct(address) => write!(out, " {address:#x}")?,
-        Target::Indirect => out.push_str(" indirect"),
+        CallTarget::Direct(address) => write!(out, " {address:#x}")?,
+        CallTarget::Indirect => out.push_str(" indirect"),
     }
     out.push_str(match call.signature.convention {
         Convention::C => " c",

@@ -4,6 +4,7 @@ pub mod atomic;
 pub mod meaning;
 pub mod op;
 pub mod reference;
+pub mod table;
 pub mod trap;
 pub mod ty;
 

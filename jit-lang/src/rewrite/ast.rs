@@ -20,32 +20,32 @@ pub struct Rules {
     /// Its name.
     pub name: Token,
     /// The rules that could be read.
-    pub rows: Vec<Row>,
+    pub rows: Vec<RuleRow>,
 }
 
 /// One rule.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct RuleRow {
     /// The pattern.
     pub left: Node,
     /// The replacement.
     pub right: Term,
     /// Additional conditions on the match.
-    pub conditions: Vec<Call>,
+    pub conditions: Vec<FunctionCall>,
     /// The rule's text, for reports.
     pub text: String,
 }
 
 /// A name and its place.
 #[derive(Clone, Debug)]
-pub struct Name {
+pub struct WordAt {
     /// The name.
     pub text: String,
     /// The name's place.
     pub place: Place,
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for WordAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -59,9 +59,9 @@ pub enum Term {
     /// `$name`, `$name:predicate`, `$name@(node)`
     Variable {
         /// The name.
-        name: Name,
+        name: WordAt,
         /// The predicate that the value must satisfy.
-        predicate: Option<Name>,
+        predicate: Option<WordAt>,
         /// The node that the name is bound to.
         node: Option<Node>,
     },
@@ -75,7 +75,7 @@ pub enum Term {
     /// `(operator …)`
     Node(Node),
     /// `(&path …)`
-    Call(Call),
+    Call(FunctionCall),
 }
 
 /// A literal.
@@ -91,7 +91,7 @@ pub enum Literal {
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The operator's name.
-    pub operator: Name,
+    pub operator: WordAt,
     /// The types written after the operator.
     pub types: Vec<TypeTerm>,
     /// Its operands, then its constants.
@@ -102,14 +102,14 @@ pub struct Node {
 #[derive(Clone, Debug)]
 pub struct TypeTerm {
     /// The type variable.
-    pub variable: Option<Name>,
+    pub variable: Option<WordAt>,
     /// The types and type classes that are allowed.
-    pub names: Vec<Name>,
+    pub names: Vec<WordAt>,
 }
 
 /// `(&path argument …)`
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct FunctionCall {
     /// The Rust function.
     pub path: Vec<Token>,
     /// The arguments.

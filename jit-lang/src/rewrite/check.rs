@@ -4,142 +4,16 @@
 //! variables, and the list of type assignments under which both sides are legal. Operators, their operands
 //! and legal types come from the vocabulary's table.
 
-use super::ast::{Call, Literal, Name, Node, Row, Term, TypeTerm};
+use super::ast::{FunctionCall, Literal, Node, RuleRow, Term, TypeTerm, WordAt};
+use super::rule::{
+    BoundConstant, Built, Matched, MatchedConstant, MatchedNode, Rule, TypeVar, Value, count_leaves, forms,
+    rename_built, rename_matched, rename_value,
+};
 use crate::place::{Errors, Place};
-use crate::token::Token;
 use crate::words::distance;
 use azulejo_core::grammar::Predicate;
 use azulejo_core::vocab::op::{Key, Kind, Param, Props, Yields};
 use azulejo_core::vocab::{Op, OpInfo, Sig, Type, Vocabulary};
-
-/// The number of a type variable.
-pub type TypeVar = usize;
-
-/// A checked and typed rule.
-#[derive(Clone, Debug)]
-pub struct Rule {
-    /// The rule's text, for reports.
-    pub text: String,
-    /// The pattern, followed by the variants of it in which operands of commutative operators are swapped.
-    pub forms: Vec<Matched>,
-    /// The replacement.
-    pub right: Built,
-    /// Additional conditions on the match.
-    pub conditions: Vec<Value>,
-    /// The number of type variables that the pattern binds. Each assignment has a type for each of them.
-    pub n_types: usize,
-    /// Every assignment of types under which the rule holds.
-    pub assignments: Vec<Vec<Type>>,
-    /// The type of each leaf.
-    pub leaves: Vec<TypeVar>,
-    /// The constants that the pattern binds.
-    pub constants: Vec<Constant>,
-    /// Whether the root is updated in place, with new operands.
-    pub in_place: bool,
-}
-
-/// A constant that the pattern binds.
-#[derive(Clone, Copy, Debug)]
-pub struct Constant {
-    /// Its type.
-    pub ty: TypeVar,
-    /// `None` for the value of a `const`.
-    pub param: Option<Param>,
-}
-
-/// A part of a pattern.
-#[derive(Clone, Debug)]
-pub enum Matched {
-    /// Any node. Leaves with equal numbers must match the same node.
-    Leaf {
-        /// The leaf's number within the rule.
-        number: usize,
-        /// Whether a constant is rejected.
-        must_vary: bool,
-    },
-    /// A node with a given operator.
-    Node(MatchedNode),
-}
-
-/// A node of a pattern.
-#[derive(Clone, Debug)]
-pub struct MatchedNode {
-    /// Its operator.
-    pub op: Op,
-    /// The type of its operands.
-    pub from: TypeVar,
-    /// The type of its result.
-    pub ty: TypeVar,
-    /// The patterns of its operands.
-    pub operands: Vec<Matched>,
-    /// The pattern of its constant.
-    pub imm: Option<MatchedConstant>,
-    /// The number by which the right side may name this node.
-    pub capture: Option<usize>,
-}
-
-/// The pattern of a constant.
-#[derive(Clone, Debug)]
-pub enum MatchedConstant {
-    /// Binds a name. Constants with equal numbers must have the same value.
-    Bind {
-        /// The constant's number within the rule.
-        number: usize,
-        /// The predicate that the constant must satisfy.
-        predicate: Option<Predicate>,
-    },
-    /// Matches this literal only.
-    Is(Literal),
-    /// Matches any constant, and binds it to this number of the rule's constants.
-    Any(usize),
-}
-
-/// A part of a right side.
-#[derive(Clone, Debug)]
-pub enum Built {
-    /// A leaf that the pattern matched.
-    Leaf(usize),
-    /// A node that the pattern captured.
-    Capture(usize),
-    /// A constant.
-    Constant {
-        /// Its type.
-        ty: TypeVar,
-        /// Its value.
-        value: Value,
-    },
-    /// A node.
-    Node {
-        /// Its operator.
-        op: Op,
-        /// The type of its operands.
-        from: TypeVar,
-        /// The type of its result.
-        ty: TypeVar,
-        /// Its operands.
-        operands: Vec<Built>,
-        /// Its constant.
-        imm: Option<Value>,
-    },
-}
-
-/// A constant expression.
-#[derive(Clone, Debug)]
-pub enum Value {
-    /// A number.
-    Literal(Literal),
-    /// A constant that the pattern bound.
-    Constant(usize),
-    /// The type that a type variable stands for.
-    Type(TypeVar),
-    /// The result of a Rust function.
-    Call {
-        /// The function.
-        path: Vec<Token>,
-        /// The arguments.
-        arguments: Vec<Value>,
-    },
-}
 
 const FLAG: u8 = 1 << Type::Flag as u8;
 const VOID: u8 = 1 << Type::Void as u8;
@@ -160,14 +34,14 @@ const PREDICATES: [Predicate; 8] = [
     Predicate::Scale,
 ];
 
-struct Checker<'a> {
+struct RuleChecker<'a> {
     errors: &'a mut Errors,
     n_errors: usize,
     /// For each type variable, the set of types it may be, or the variable it was unified with.
     types: Vec<Result<u8, TypeVar>>,
     named_types: Vec<(String, TypeVar)>,
     leaves: Vec<(String, TypeVar)>,
-    constants: Vec<(String, Constant)>,
+    constants: Vec<(String, BoundConstant)>,
     captures: Vec<(String, TypeVar)>,
     /// The signatures that must be legal: those of the left side, and those of the right side.
     nodes: [Vec<(Op, TypeVar, TypeVar)>; 2],
@@ -175,9 +49,9 @@ struct Checker<'a> {
 }
 
 /// Checks a row. Returns `None` if it has an error.
-pub fn check(row: &Row, errors: &mut Errors) -> Option<Rule> {
+pub fn check(row: &RuleRow, errors: &mut Errors) -> Option<Rule> {
     let n_errors = errors.0.len();
-    let mut checker = Checker {
+    let mut checker = RuleChecker {
         errors,
         n_errors,
         types: Vec::new(),
@@ -191,8 +65,8 @@ pub fn check(row: &Row, errors: &mut Errors) -> Option<Rule> {
     checker.rule(row)
 }
 
-impl Checker<'_> {
-    fn rule(&mut self, row: &Row) -> Option<Rule> {
+impl RuleChecker<'_> {
+    fn rule(&mut self, row: &RuleRow) -> Option<Rule> {
         let result = self.fresh(u8::MAX);
         let left = self.matched_node(&row.left, result)?;
         let root = BUILTIN.info(left.op);
@@ -224,7 +98,7 @@ impl Checker<'_> {
 
     fn finish(
         &mut self,
-        row: &Row,
+        row: &RuleRow,
         left: MatchedNode,
         right: Built,
         conditions: Vec<Value>,
@@ -257,7 +131,7 @@ impl Checker<'_> {
         let right = rename_built(right, &rename);
         let conditions = conditions.into_iter().map(|value| rename_value(value, &rename)).collect();
         let constants =
-            self.constants.iter().map(|(_, constant)| Constant { ty: rename(constant.ty), ..*constant });
+            self.constants.iter().map(|(_, constant)| BoundConstant { ty: rename(constant.ty), ..*constant });
         Some(Rule {
             text: row.text.clone(),
             forms: forms(&left, &count_leaves(&left, self.leaves.len())),
@@ -356,7 +230,7 @@ impl Checker<'_> {
         var
     }
 
-    fn class(&mut self, name: &Name) -> u8 {
+    fn class(&mut self, name: &WordAt) -> u8 {
         let text = &name.text;
         if let Some((_, set)) = CLASSES.iter().find(|(class, _)| class == text) {
             return *set;
@@ -453,7 +327,7 @@ impl Checker<'_> {
                 let param = BUILTIN.info(op).params.iter().copied().find(|param| *param != Param::Type);
                 let param = param.filter(|_| op != Op::CONST);
                 let ty = if op == Op::CONST { ty } else { self.fresh(1 << Type::I64 as u8) };
-                Some(self.matched_constant(term, Constant { ty, param })?)
+                Some(self.matched_constant(term, BoundConstant { ty, param })?)
             }
         };
         let mut operands: Vec<Matched> = operands.into_iter().collect::<Option<_>>()?;
@@ -509,7 +383,7 @@ impl Checker<'_> {
         }
     }
 
-    fn matched_constant(&mut self, term: &Term, constant: Constant) -> Option<MatchedConstant> {
+    fn matched_constant(&mut self, term: &Term, constant: BoundConstant) -> Option<MatchedConstant> {
         match term {
             Term::Any(_) => {
                 self.constants.push((String::new(), constant));
@@ -520,7 +394,7 @@ impl Checker<'_> {
                 Some(MatchedConstant::Is(*value))
             }
             Term::Variable { name, predicate, node: None } => {
-                let known = |name: &Name| PREDICATES.into_iter().find(|known| known.name() == name.text);
+                let known = |name: &WordAt| PREDICATES.into_iter().find(|known| known.name() == name.text);
                 if let Some(unknown) = predicate.as_ref().filter(|name| known(name).is_none()) {
                     let names = PREDICATES.map(Predicate::name).join(" ");
                     let message = format!("there is no predicate `{unknown}`; there are {names}");
@@ -633,7 +507,7 @@ impl Checker<'_> {
         }
     }
 
-    fn call(&mut self, call: &Call, ty: TypeVar) -> Option<Value> {
+    fn call(&mut self, call: &FunctionCall, ty: TypeVar) -> Option<Value> {
         let arguments: Vec<Option<Value>> = call.arguments.iter().map(|term| self.value(term, ty)).collect();
         Some(Value::Call {
             path: call.path.clone(),
@@ -652,79 +526,4 @@ fn describe(set: u8) -> String {
     let members: Vec<&str> =
         Type::ALL.into_iter().filter(|ty| set & (1 << *ty as u8) != 0).map(Type::name).collect();
     members.join(" or ")
-}
-
-/// The number of times that each leaf occurs in a pattern.
-fn count_leaves(pattern: &Matched, n_leaves: usize) -> Vec<usize> {
-    fn count(pattern: &Matched, counts: &mut [usize]) {
-        match pattern {
-            Matched::Leaf { number, .. } => counts[*number] += 1,
-            Matched::Node(node) => node.operands.iter().for_each(|operand| count(operand, counts)),
-        }
-    }
-    let mut counts = vec![0; n_leaves];
-    count(pattern, &mut counts);
-    counts
-}
-
-/// The pattern, and its variants with operands of commutative operators swapped, where such a variant matches something else.
-fn forms(pattern: &Matched, counts: &[usize]) -> Vec<Matched> {
-    let Matched::Node(node) = pattern else { return vec![pattern.clone()] };
-    let mut all = vec![Vec::new()];
-    for operand in &node.operands {
-        let operand = forms(operand, counts);
-        let extend = |start: &Vec<Matched>, form: &Matched| [&start[..], std::slice::from_ref(form)].concat();
-        all = all.iter().flat_map(|start| operand.iter().map(move |form| extend(start, form))).collect();
-    }
-    let is_free = |operand: &Matched| matches!(operand, Matched::Leaf { number, must_vary: false } if counts[*number] == 1);
-    let commutes = BUILTIN.info(node.op).props.contains(Props::COMMUTES);
-    let mut found: Vec<Vec<Matched>> = Vec::new();
-    for operands in all {
-        let can_swap = commutes
-            && !matches!(&operands[1], Matched::Node(node) if node.op == Op::CONST)
-            && !(is_free(&operands[0]) && is_free(&operands[1]));
-        let swapped = can_swap.then(|| vec![operands[1].clone(), operands[0].clone()]);
-        found.push(operands);
-        found.extend(swapped);
-    }
-    found.into_iter().map(|operands| Matched::Node(MatchedNode { operands, ..node.clone() })).collect()
-}
-
-fn rename_matched(matched: Matched, rename: &dyn Fn(TypeVar) -> TypeVar) -> Matched {
-    match matched {
-        Matched::Leaf { .. } => matched,
-        Matched::Node(node) => Matched::Node(MatchedNode {
-            from: rename(node.from),
-            ty: rename(node.ty),
-            operands: node.operands.into_iter().map(|operand| rename_matched(operand, rename)).collect(),
-            ..node
-        }),
-    }
-}
-
-fn rename_built(built: Built, rename: &dyn Fn(TypeVar) -> TypeVar) -> Built {
-    match built {
-        Built::Constant { ty, value } => {
-            Built::Constant { ty: rename(ty), value: rename_value(value, rename) }
-        }
-        Built::Node { op, from, ty, operands, imm } => Built::Node {
-            op,
-            from: rename(from),
-            ty: rename(ty),
-            operands: operands.into_iter().map(|operand| rename_built(operand, rename)).collect(),
-            imm: imm.map(|value| rename_value(value, rename)),
-        },
-        other => other,
-    }
-}
-
-fn rename_value(value: Value, rename: &dyn Fn(TypeVar) -> TypeVar) -> Value {
-    match value {
-        Value::Type(ty) => Value::Type(rename(ty)),
-        Value::Call { path, arguments } => Value::Call {
-            path,
-            arguments: arguments.into_iter().map(|value| rename_value(value, rename)).collect(),
-        },
-        other => other,
-    }
 }

@@ -3,7 +3,7 @@
 //! In: checked rules. Out: for each operator that is the root of a rule, a tree that branches on the operators of the operands.
 //! Only rules whose two upper levels match the graph are tried, in source order.
 
-use super::check::{Matched, MatchedNode, Rule};
+use super::rule::{Matched, MatchedNode, Rule};
 use azulejo_core::vocab::Op;
 use std::collections::BTreeMap;
 

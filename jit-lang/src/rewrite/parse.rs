@@ -3,7 +3,7 @@
 //! In: `pub static NAME;` and rows. Out: syntax trees, up to the first syntax error. [`super::check()`] finds the mistakes in
 //! rows that parse.
 
-use super::ast::{Call, Literal, Name, Node, Row, Rules, Term, TypeTerm};
+use super::ast::{FunctionCall, Literal, Node, RuleRow, Rules, Term, TypeTerm, WordAt};
 use crate::place::{Error, Place};
 use crate::token::{self, Delimiter, Token};
 use std::iter::Peekable;
@@ -55,7 +55,7 @@ fn head(tokens: &mut Tokens) -> Parsed<Rules> {
     Ok(Rules { attributes, visibility, name, rows: Vec::new() })
 }
 
-fn row(tokens: &mut Tokens) -> Parsed<Row> {
+fn row(tokens: &mut Tokens) -> Parsed<RuleRow> {
     let mut text = String::new();
     let left = match term(tokens, &mut text)? {
         Term::Node(node) => node,
@@ -84,7 +84,7 @@ fn row(tokens: &mut Tokens) -> Parsed<Row> {
             text.push_str(" && ");
         }
     }
-    Ok(Row { left, right, conditions, text })
+    Ok(RuleRow { left, right, conditions, text })
 }
 
 fn term(tokens: &mut Tokens, text: &mut String) -> Parsed<Term> {
@@ -169,7 +169,7 @@ fn list(tokens: &mut Tokens, text: &mut String, place: Place) -> Parsed<Term> {
         text.push_str(&format!("&{}", token::text(&path)));
         let arguments = operands(tokens, text)?;
         text.push(')');
-        return Ok(Term::Call(Call { path, arguments, place }));
+        return Ok(Term::Call(FunctionCall { path, arguments, place }));
     }
     let operator = tokens.name("an operator or `&function`")?;
     text.push_str(&operator.text);
@@ -223,9 +223,9 @@ impl Tokens {
         self.rest.next().ok_or_else(|| Error::new(self.end, format!("expected {expected}")))
     }
 
-    fn name(&mut self, expected: &str) -> Parsed<Name> {
+    fn name(&mut self, expected: &str) -> Parsed<WordAt> {
         match self.next(expected)? {
-            Token::Word(leaf) => Ok(Name { text: leaf.text, place: leaf.place }),
+            Token::Word(leaf) => Ok(WordAt { text: leaf.text, place: leaf.place }),
             other => Err(Error::new(other.place(), format!("expected {expected}, found `{other}`"))),
         }
     }

@@ -385,20 +385,20 @@ impl Lowering<'_> {
         self.call_step(Step::Invoke { function, args, ret, effect: invoke.effect }, ret)
     }
 
-    fn arguments(&mut self, args: &Arguments) -> steps::Arguments {
+    fn arguments(&mut self, args: &Arguments) -> steps::StepArguments {
         match args {
             Arguments::Values(values) => {
-                steps::Arguments::Values(values.iter().map(|value| self.value(value)).collect())
+                steps::StepArguments::Values(values.iter().map(|value| self.value(value)).collect())
             }
-            Arguments::Run(at) => steps::Arguments::Run(*at),
+            Arguments::Run(at) => steps::StepArguments::Run(*at),
         }
     }
 
     fn call(&mut self, call: &Call) -> u16 {
         let callee = match &call.callee {
-            Callee::Native(number) => steps::Callee::Native(*number),
-            Callee::Path(path) => steps::Callee::Path(path.clone()),
-            Callee::Value(value) => steps::Callee::Value(self.value(value)),
+            Callee::Native(number) => steps::StepCallee::Native(*number),
+            Callee::Path(path) => steps::StepCallee::Path(path.clone()),
+            Callee::Value(value) => steps::StepCallee::Value(self.value(value)),
         };
         let is_native = matches!(call.callee, Callee::Native(_));
         let mut args = Vec::new();

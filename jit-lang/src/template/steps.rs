@@ -65,7 +65,7 @@ pub enum Code {
 
 /// The callee of a call.
 #[derive(Clone, Debug)]
-pub enum Callee {
+pub enum StepCallee {
     /// The template's native function of this number.
     Native(usize),
     /// A Rust function.
@@ -76,7 +76,7 @@ pub enum Callee {
 
 /// The arguments of a call of a bytecode function.
 #[derive(Clone, Debug)]
-pub enum Arguments {
+pub enum StepArguments {
     /// These values.
     Values(Vec<Ref>),
     /// The registers of the run that an operand names.
@@ -98,9 +98,9 @@ pub enum Step {
     /// The number of registers in a run.
     WindowLength { operand: usize },
     /// A call.
-    Call { callee: Callee, convention: Convention, args: Vec<(Ref, Type)>, ret: Type, effect: Effect },
+    Call { callee: StepCallee, convention: Convention, args: Vec<(Ref, Type)>, ret: Type, effect: Effect },
     /// A call of a function of bytecode.
-    Invoke { function: Ref, args: Arguments, ret: Type, effect: Effect },
+    Invoke { function: Ref, args: StepArguments, ret: Type, effect: Effect },
     /// Writes a VM register.
     Write { operand: usize, value: Ref },
     /// Starts a block.
@@ -116,7 +116,7 @@ pub enum Step {
     /// Returns from the function.
     Return { value: Option<Ref> },
     /// Ends the function with a tail call.
-    Tail { function: Ref, args: Arguments },
+    Tail { function: Ref, args: StepArguments },
     /// Leaves compiled code.
     Exit { to: Resume },
     /// Ends the function with a trap.

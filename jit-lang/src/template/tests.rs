@@ -1,7 +1,7 @@
 //! Templates lexed from text: their compiled form, and the errors in wrong ones.
 
 use super::ast::{Opcode, Operand};
-use super::steps::{Arguments, Callee, Imm, Step, Template};
+use super::steps::{Imm, Step, StepArguments, StepCallee, Template};
 use super::{Compiled, Source, compile};
 use crate::place::{Error, Errors, Place};
 use crate::reader::Reader;
@@ -78,9 +78,9 @@ fn check(template: &Template, n_operands: usize) {
         let uses = |values: &[u16]| assert!(values.iter().all(|value| *value < n_values), "{step:?}");
         let goes = |block: &u16, n_args| assert_eq!(params.get(block), Some(&n_args), "{step:?}");
         let names = |operand: &usize| assert!(*operand < n_operands, "{step:?}");
-        let takes = |args: &Arguments| match args {
-            Arguments::Values(values) => uses(values),
-            Arguments::Run(at) => names(at),
+        let takes = |args: &StepArguments| match args {
+            StepArguments::Values(values) => uses(values),
+            StepArguments::Run(at) => names(at),
         };
         assert_eq!(!is_open, matches!(step, Step::Block { .. }), "{step:?}");
         let mut yielded = 0;
@@ -102,7 +102,7 @@ fn check(template: &Template, n_operands: usize) {
                 yielded = 1;
             }
             Step::Call { callee, args, ret, .. } => {
-                if let Callee::Value(value) = callee {
+                if let StepCallee::Value(value) = callee {
                     uses(&[*value]);
                 }
                 uses(&args.iter().map(|(value, _)| *value).collect::<Vec<_>>());

@@ -72,58 +72,22 @@ impl Checker<'_> {
 
     fn apply(
         &mut self,
-        op: Op,
-        info: &'static OpInfo,
+        mut op: Op,
+        mut info: &'static OpInfo,
         operands: &[Sexpr],
         params: &[Sexpr],
         place: Place,
         expect: Option<Scalar>,
     ) -> Checked<Typed> {
-        let mut target = None;
-        let (mut imm, mut order) = (None, None);
-        // The address of a field, if one is accessed; it replaces that of the struct.
-        let mut field = None;
-        for (param, written) in std::iter::zip(info.params, params) {
-            match param {
-                Param::Type => match self.field(written)? {
-                    Some((scalar, of)) if info.props.intersects(Props::READS | Props::WRITES) => {
-                        target = Some(scalar);
-                        field = Some(fields::address(&operands[0], of, written.place()));
-                    }
-                    Some(_) => return fields::misplaced(written.place()),
-                    None => target = Some(self.scalar(written)?),
-                },
-                Param::Order => order = Some(order_of(info, written)?),
-                _ => imm = Some(written),
-            }
-        }
+        let params = self.params(info, operands, params)?;
         // The type expected of the result is also expected of operands that share it.
         let inner = match (info.key, info.yields) {
             (Key::Result, Yields::Same) => expect,
-            (_, Yields::Void | Yields::Param) if info.operands.contains(&OperandKind::Same) => target,
+            (_, Yields::Void | Yields::Param) if info.operands.contains(&OperandKind::Same) => params.target,
             _ => None,
         };
-        let (mut op, mut info) = (op, info);
-        let mut args = Vec::new();
-        let mut same = Vec::new();
-        for (at, (kind, operand)) in std::iter::zip(info.operands, operands).enumerate() {
-            let operand = field.as_ref().filter(|_| at == 0).unwrap_or(operand);
-            let arg = match kind {
-                OperandKind::Flag => self.flag(operand)?,
-                OperandKind::Ptr | OperandKind::Word => {
-                    let value = self.value(operand, Some(Scalar::Ptr))?;
-                    self.coerce(value, Scalar::Ptr)?
-                }
-                OperandKind::Same => {
-                    same.push(args.len());
-                    let expect = inner.filter(|_| target.is_some() || !is_untyped(operand));
-                    self.value(operand, expect)?
-                }
-                _ => self.value(operand, None)?,
-            };
-            args.push(arg);
-        }
-        if let Some(scalar) = target {
+        let (mut args, same) = self.typed_operands(info, operands, &params, inner)?;
+        if let Some(scalar) = params.target {
             for &at in &same {
                 args[at] = self.coerce(args[at].clone(), scalar)?;
             }
@@ -140,22 +104,9 @@ impl Checker<'_> {
                 args[same[0]].sign = value.sign;
             }
         }
-        let model = same.first().or(if args.is_empty() { None } else { Some(&0) }).map(|&at| &args[at]);
-        let (from, mut sign) = model.map_or((Type::Void, Sign::Signed), |model| (model.ty, model.sign));
-        let mut ty = Type::Void;
-        match info.yields {
-            Yields::Same => ty = if same.is_empty() { from } else { args[same[0]].ty },
-            Yields::Param => {
-                let scalar = target.expect("an operator that yields a type's value names it");
-                (ty, sign) = (scalar.ty(), Sign::of(scalar));
-            }
-            Yields::Ptr => (ty, sign) = (Type::I64, Sign::Unsigned),
-            Yields::Flag => ty = Type::Flag,
-            _ => {}
-        }
+        let (from, ty, sign) = types(info, &args, &same, params.target);
         let sig = match info.key {
-            Key::Result => Sig { from: Type::Void, ty },
-            Key::None => Sig { from: Type::Void, ty },
+            Key::Result | Key::None => Sig { from: Type::Void, ty },
             Key::Operand | Key::Both { .. } => Sig { from, ty },
         };
         if matches!(info.key, Key::Both { .. }) && from == ty && from.is_int() {
@@ -175,8 +126,70 @@ impl Checker<'_> {
             let what = if info.yields == Yields::Flag || ty == Type::Void { format!("{from}") } else { what };
             return fail(place, format!("`{}` does not work on {what}", info.name));
         }
-        let imm = match imm {
-            None => order.map(Constant::Tokens),
+        let imm = self.immediate(params)?;
+        let kind = match (op, imm) {
+            (Op::CONST, imm) => Kind::Constant(imm.expect("a constant has a value")),
+            (op, imm) => {
+                let checks = self.checks(info, sig, &args)?;
+                Kind::Op { op, sig, args, imm, checks }
+            }
+        };
+        Ok(Typed { kind, ty, sign, leaves: false, is_loose: false, place })
+    }
+
+    /// Reads what follows an operator's operands.
+    fn params<'a>(&mut self, info: &OpInfo, operands: &[Sexpr], params: &'a [Sexpr]) -> Checked<Params<'a>> {
+        let mut found = Params { target: None, imm: None, order: None, field: None };
+        for (param, written) in std::iter::zip(info.params, params) {
+            match param {
+                Param::Type => match self.field(written)? {
+                    Some((scalar, of)) if info.props.intersects(Props::READS | Props::WRITES) => {
+                        found.target = Some(scalar);
+                        found.field = Some(fields::address(&operands[0], of, written.place()));
+                    }
+                    Some(_) => return fields::misplaced(written.place()),
+                    None => found.target = Some(self.scalar(written)?),
+                },
+                Param::Order => found.order = Some(order_of(info, written)?),
+                _ => found.imm = Some(written),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Checks the operands; of those that share a type, which is expected to be `inner`, the positions are returned too.
+    fn typed_operands(
+        &mut self,
+        info: &OpInfo,
+        operands: &[Sexpr],
+        params: &Params<'_>,
+        inner: Option<Scalar>,
+    ) -> Checked<(Vec<Typed>, Vec<usize>)> {
+        let (mut args, mut same) = (Vec::new(), Vec::new());
+        for (at, (kind, operand)) in std::iter::zip(info.operands, operands).enumerate() {
+            let operand = params.field.as_ref().filter(|_| at == 0).unwrap_or(operand);
+            let arg = match kind {
+                OperandKind::Flag => self.flag(operand)?,
+                OperandKind::Ptr | OperandKind::Word => {
+                    let value = self.value(operand, Some(Scalar::Ptr))?;
+                    self.coerce(value, Scalar::Ptr)?
+                }
+                OperandKind::Same => {
+                    same.push(args.len());
+                    let expect = inner.filter(|_| params.target.is_some() || !is_untyped(operand));
+                    self.value(operand, expect)?
+                }
+                _ => self.value(operand, None)?,
+            };
+            args.push(arg);
+        }
+        Ok((args, same))
+    }
+
+    /// The constant of an operator.
+    fn immediate(&mut self, params: Params<'_>) -> Checked<Option<Constant>> {
+        Ok(match params.imm {
+            None => params.order.map(Constant::Tokens),
             Some(Sexpr::Operand(name, place)) => {
                 let at = self.find_operand(name, *place)?;
                 if self.opcode.operands[at].kind != Operand::Imm {
@@ -185,26 +198,6 @@ impl Checker<'_> {
                 Some(Constant::Operand(at))
             }
             Some(written) => Some(Constant::Tokens(self.number(written)?)),
-        };
-        if op == Op::CONST {
-            let value = imm.expect("a constant has a value");
-            return Ok(Typed {
-                kind: Kind::Constant(value),
-                ty,
-                sign,
-                leaves: false,
-                is_loose: false,
-                place,
-            });
-        }
-        let checks = self.checks(info, sig, &args)?;
-        Ok(Typed {
-            kind: Kind::Op { op, sig, args, imm, checks },
-            ty,
-            sign,
-            leaves: false,
-            is_loose: false,
-            place,
         })
     }
 
@@ -317,6 +310,35 @@ impl Checker<'_> {
         };
         fail(value.place, format!("{found} where {wanted} is wanted; {help}"))
     }
+}
+
+/// What follows an operator's operands.
+struct Params<'a> {
+    /// The type that is named.
+    target: Option<Scalar>,
+    imm: Option<&'a Sexpr>,
+    /// The number of an atomic ordering.
+    order: Option<Vec<Token>>,
+    /// The address of a field, if one is accessed; it replaces that of the struct.
+    field: Option<Sexpr>,
+}
+
+/// The type that an operator works on, the type of its result, and the sign of that.
+fn types(info: &OpInfo, args: &[Typed], same: &[usize], target: Option<Scalar>) -> (Type, Type, Sign) {
+    let model = same.first().or(if args.is_empty() { None } else { Some(&0) }).map(|&at| &args[at]);
+    let (from, mut sign) = model.map_or((Type::Void, Sign::Signed), |model| (model.ty, model.sign));
+    let mut ty = Type::Void;
+    match info.yields {
+        Yields::Same => ty = same.first().map_or(from, |&at| args[at].ty),
+        Yields::Param => {
+            let scalar = target.expect("an operator that yields a type's value names it");
+            (ty, sign) = (scalar.ty(), Sign::of(scalar));
+        }
+        Yields::Ptr => (ty, sign) = (Type::I64, Sign::Unsigned),
+        Yields::Flag => ty = Type::Flag,
+        _ => {}
+    }
+    (from, ty, sign)
 }
 
 /// The number that encodes an atomic ordering.

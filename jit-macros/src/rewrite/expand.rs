@@ -7,7 +7,7 @@ use crate::kept::Kept;
 use azulejo_core::vocab::op::Param;
 use azulejo_core::vocab::{Op, Type, Vocabulary};
 use azulejo_lang::rewrite::ast::{Literal, Rules};
-use azulejo_lang::rewrite::check::{Built, Constant, Matched, MatchedConstant, MatchedNode, Value};
+use azulejo_lang::rewrite::rule::{BoundConstant, Built, Matched, MatchedConstant, MatchedNode, Value};
 use azulejo_lang::rewrite::{Dispatch, Rule, dispatch};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -370,7 +370,7 @@ fn case(rule: &Rule, number: usize) -> (TokenStream, TokenStream) {
         quote!(&[#(#types),*])
     });
     let leaves = &rule.leaves;
-    let constants = rule.constants.iter().map(|Constant { ty, param }| match param {
+    let constants = rule.constants.iter().map(|BoundConstant { ty, param }| match param {
         None => quote!(CaseConstant::Value { ty: #ty }),
         Some(Param::Scale) => quote!(CaseConstant::Scale),
         Some(_) => quote!(CaseConstant::Offset),

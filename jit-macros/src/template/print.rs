@@ -6,7 +6,7 @@ use azulejo_core::ir::template::Resume;
 use azulejo_core::vocab::{Sig, Type};
 use azulejo_lang::Token;
 use azulejo_lang::template::signs::{Sign, has_minus};
-use azulejo_lang::template::steps::{Access, Arguments, Callee, Code, Imm, Step, Template};
+use azulejo_lang::template::steps::{Access, Code, Imm, Step, StepArguments, StepCallee, Template};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -58,7 +58,7 @@ fn operand(at: usize) -> Literal {
 }
 
 fn imm(imm: &Imm, kept: &Kept) -> TokenStream {
-    let known = |bits: TokenStream| quote!(__template::Imm::Known(#bits));
+    let known = |bits: TokenStream| quote!(__template::StepImm::Known(#bits));
     match imm {
         Imm::Known(bits) => {
             let bits = Literal::i64_unsuffixed(*bits);
@@ -75,11 +75,11 @@ fn imm(imm: &Imm, kept: &Kept) -> TokenStream {
         Imm::Value { tokens, sign, .. } => known(bits(tokens, *sign, kept)),
         Imm::Address(path) => {
             let path = kept.print(path);
-            quote!(__template::Imm::Address(__template::Address((&raw const #path).cast())))
+            quote!(__template::StepImm::Address(__template::Address((&raw const #path).cast())))
         }
         Imm::Operand(at) => {
             let at = operand(*at);
-            quote!(__template::Imm::Operand(#at))
+            quote!(__template::StepImm::Operand(#at))
         }
         Imm::Access(access) => {
             let access = match access {
@@ -101,13 +101,13 @@ fn trap(code: &[Token], kept: &Kept) -> TokenStream {
     quote!(__vocab::Trap::User(#code).code())
 }
 
-fn arguments(args: &Arguments) -> TokenStream {
+fn arguments(args: &StepArguments) -> TokenStream {
     match args {
-        Arguments::Values(values) => {
+        StepArguments::Values(values) => {
             let values = numbers(values);
             quote!(__template::Arguments::Values(#values))
         }
-        Arguments::Run(at) => {
+        StepArguments::Run(at) => {
             let at = operand(*at);
             quote!(__template::Arguments::Run(#at))
         }
@@ -219,12 +219,12 @@ fn call(step: &Step, kept: &Kept) -> TokenStream {
     let known =
         |path: TokenStream| quote!(__template::Callee::Known(__template::Address(#path as *const ())));
     let callee = match callee {
-        Callee::Native(number) => {
+        StepCallee::Native(number) => {
             let name = natives::name(*number);
             known(quote!(#name))
         }
-        Callee::Path(path) => known(kept.print(path)),
-        Callee::Value(value) => {
+        StepCallee::Path(path) => known(kept.print(path)),
+        StepCallee::Value(value) => {
             let value = number(*value);
             quote!(__template::Callee::Value(#value))
         }

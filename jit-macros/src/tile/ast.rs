@@ -1,7 +1,7 @@
 //! Tiles and tile sets as written, with spans.
 
 use crate::operators::Row;
-use azulejo_core::grammar::{Part, Rule};
+use azulejo_core::grammar::{Rule, RulePart};
 use proc_macro2::{Ident, Span, TokenStream};
 use syn::{Expr, Path, Visibility};
 
@@ -25,11 +25,11 @@ pub(crate) struct Tile {
 
 impl Tile {
     /// The place of a part.
-    pub(crate) fn span(&self, part: Part) -> Span {
+    pub(crate) fn span(&self, part: RulePart) -> Span {
         let span = match part {
-            Part::Name => None,
-            Part::Pattern(id) => self.patterns.get(id as usize),
-            Part::Clause(at) => self.clauses.get(at),
+            RulePart::Name => None,
+            RulePart::Pattern(id) => self.patterns.get(id as usize),
+            RulePart::Clause(at) => self.clauses.get(at),
         };
         span.copied().unwrap_or_else(|| self.name.span())
     }

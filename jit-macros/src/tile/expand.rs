@@ -22,7 +22,7 @@ pub(crate) fn group(group: &Group) -> TokenStream {
     let heads = tiles.iter().map(|tile| without_dollars(tile.head.clone()));
     quote! {
         #[doc = "The emitters of this group's tiles, in order."]
-        #vis static EMIT: &[::azulejo::__private::x64::EmitFn] = &[#(#emitters),*];
+        #vis static EMIT: &[::azulejo::__private::machine::EmitFn] = &[#(#emitters),*];
 
         #[doc(hidden)]
         macro_rules! #handing_on {
@@ -315,7 +315,7 @@ fn tile_info(plan: &Plan, tile: &Tile, machine: &Path) -> TokenStream {
         let (class, place) = (class(planned.class), place(&planned.place));
         let role = if planned.late { quote!(LateUse) } else { quote!(Use) };
         quote! {
-            #core::grammar::Use {
+            #core::grammar::RegisterUse {
                 class: #class,
                 role: #core::ir::tiles::Role::#role,
                 constraint: #core::ir::tiles::Constraint::#place,

@@ -5,7 +5,7 @@
 
 use super::parse;
 use azulejo_core::grammar::pattern::has_imm;
-use azulejo_core::grammar::{Pattern, Shape, Symbol};
+use azulejo_core::grammar::{Pattern, PatternShape, Symbol};
 use azulejo_core::vocab::Vocabulary;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -159,10 +159,10 @@ impl Counts {
     /// Adds the operands of a pattern up to a symbol, in the order in which the emitter gets them. Returns whether it was found.
     pub(super) fn add_until(&mut self, pattern: &Pattern, end: Symbol) -> bool {
         match &pattern.shape {
-            Shape::Symbol(symbol) if *symbol == end => return true,
-            Shape::Symbol(symbol) => self.regs += symbol.class().is_some() as usize,
-            Shape::Same(_) => {}
-            Shape::Node { op, children, params, .. } => {
+            PatternShape::Symbol(symbol) if *symbol == end => return true,
+            PatternShape::Symbol(symbol) => self.regs += symbol.class().is_some() as usize,
+            PatternShape::Same(_) => {}
+            PatternShape::Node { op, children, params, .. } => {
                 if children.iter().any(|child| self.add_until(child, end)) {
                     return true;
                 }

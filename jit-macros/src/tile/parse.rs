@@ -5,7 +5,7 @@
 
 use super::ast::{Collected, Content, Group, Header, Tile};
 use super::{form, row};
-use azulejo_core::grammar::{Clause, Pattern, Place, Predicate, Rule, Shape, Symbol, TypeSpec};
+use azulejo_core::grammar::{Clause, Pattern, PatternShape, Place, Predicate, Rule, Symbol, TypeSpec};
 use azulejo_core::vocab::Class;
 use proc_macro2::{Group as Delimited, Ident, Punct, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
@@ -194,7 +194,7 @@ impl Patterns {
         if peek_dollar(input) {
             let name = dollar_name(input)?;
             if !input.peek(Token![@]) {
-                return Ok(Pattern { id, bind: None, shape: Shape::Same(name.to_string()) });
+                return Ok(Pattern { id, bind: None, shape: PatternShape::Same(name.to_string()) });
             }
             input.parse::<Token![@]>()?;
             self.bound.push(name.to_string());
@@ -206,13 +206,13 @@ impl Patterns {
         Ok(Pattern { id, bind: None, shape })
     }
 
-    fn shape(&mut self, input: ParseStream, id: u32) -> Result<Shape> {
+    fn shape(&mut self, input: ParseStream, id: u32) -> Result<PatternShape> {
         if !input.peek(token::Paren) {
             let name: Ident = input.parse().map_err(|error| {
                 let problem = "expected `reg`, `num`, `flag`, a pattern in parentheses, or a constant by a name: `$c` or `$c:one`";
                 Error::new(error.span(), problem)
             })?;
-            return Symbol::from_name(&name.to_string()).map(Shape::Symbol).ok_or_else(|| {
+            return Symbol::from_name(&name.to_string()).map(PatternShape::Symbol).ok_or_else(|| {
                 let problem = format!(
                     "`{name}` is no symbol and no form; operands are `reg`, `num`, `flag`, forms and patterns in parentheses"
                 );
@@ -255,7 +255,7 @@ impl Patterns {
                 })?);
             }
         }
-        Ok(Shape::Node { op: op.to_string(), types, children, params, predicate })
+        Ok(PatternShape::Node { op: op.to_string(), types, children, params, predicate })
     }
 }
 
@@ -308,7 +308,7 @@ pub(crate) fn header(input: ParseStream) -> Result<Header> {
         vis,
         name,
         extends: None,
-        machine: syn::parse_quote!(::azulejo::__private::x64),
+        machine: syn::parse_quote!(::azulejo::__private::machine),
         features: Vec::new(),
         groups: Vec::new(),
         operators: None,

@@ -18,7 +18,7 @@ use azulejo_macros::{tile, tileset};
 tileset! {
     // ORDER FEATURES: as in `Features`.
     pub static X64:
-    machine = ::azulejo::__private::x64;
+    machine = ::azulejo::__private::machine;
     features = sse41 popcnt lzcnt bmi1 bmi2 avx fma;
     groups = crate::tiles::memory crate::tiles::rmw crate::tiles::int crate::tiles::zero crate::tiles::divide
         crate::tiles::compare crate::tiles::test crate::tiles::control crate::tiles::convert crate::tiles::float

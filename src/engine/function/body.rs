@@ -171,7 +171,7 @@ impl<B: Bytecode> Body<B> {
     }
 
     /// The function as the optimizer takes it, to start at the bytecode `entry`.
-    pub(crate) fn source<'a>(&'a self, entry: u32, functions: build::Functions<'a>) -> FunctionSource<'a> {
+    pub(crate) fn source<'a>(&'a self, entry: u32, functions: build::Linkage<'a>) -> FunctionSource<'a> {
         FunctionSource {
             vocab: Vocabulary { extra: B::OPERATORS },
             opcodes: B::OPCODES,

@@ -20,7 +20,7 @@ use azulejo::{Error, Tier, rules};
 use azulejo_code::Compiler;
 use azulejo_core::check::evaluate::Outcome;
 use azulejo_core::pass::Observer;
-use azulejo_core::pass::build::{FunctionSource, Functions};
+use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::pass::limits::Limits;
 use azulejo_core::random::Random;
 use azulejo_core::target::{RegSet, RegisterFile};
@@ -161,9 +161,9 @@ static FUEL: AtomicI64 = AtomicI64::new(i64::MAX);
 
 impl Way {
     /// Adds the addresses that loops poll to the functions that programs call.
-    fn stopping(&self, functions: Functions<'static>) -> Functions<'static> {
+    fn stopping(&self, functions: Linkage<'static>) -> Linkage<'static> {
         let (stop, fuel) = (STOP.as_ptr().addr() as u64, FUEL.as_ptr().addr() as u64);
-        Functions { stop: self.may_stop.then_some(stop), fuel: self.has_fuel.then_some(fuel), ..functions }
+        Linkage { stop: self.may_stop.then_some(stop), fuel: self.has_fuel.then_some(fuel), ..functions }
     }
 
     fn source<'a, M: Subject>(&self, program: &'a Verified) -> FunctionSource<'a> {

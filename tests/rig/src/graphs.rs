@@ -11,7 +11,7 @@ use crate::shrink::shrink;
 use crate::subject::Subject;
 use azulejo::rules::BUILTIN;
 use azulejo_code::status::Status;
-use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
+use azulejo_core::check::evaluate::{Environment, Memory, Outcome, evaluate};
 use azulejo_core::fuzzing::{AT_EDGE, OWN_SLOTS, Random};
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::index::Node;
@@ -55,7 +55,7 @@ fn meaning(graph: &Graph, room: &Room, frame: u64) -> Option<(Outcome, Vec<u64>)
     }
     let mut callee = |_: &_, _, _: &[u64], _: &mut Memory| unreachable!("there are no calls");
     let context = frame + OWN_SLOTS as u64 * 8;
-    let mut machine = Machine { context, unit, frame, memory, callee: &mut callee };
+    let mut machine = Environment { context, unit, frame, memory, callee: &mut callee };
     let outcome = evaluate(graph, &mut machine, STEPS).ok()?;
     let after = addresses.iter().map(|address| machine.memory.read(*address, 8));
     Some((outcome, after.collect()))

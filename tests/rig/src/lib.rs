@@ -7,6 +7,7 @@
 #![cfg(all(target_arch = "x86_64", unix))]
 
 pub mod case;
+mod choices;
 pub mod compare;
 pub mod depth;
 pub mod edge;

@@ -136,16 +136,16 @@ pub(crate) fn run_on<M: Backend>() {
 }
 
 /// For compilers on this thread.
-pub fn links<M: Backend>() -> build::Functions<'static> {
+pub fn links<M: Backend>() -> build::Linkage<'static> {
     let Links { addresses, table, .. } = Links::of::<M>();
     let cells = &addresses[..table.len as usize];
     CallCell::functions(M::STUBS, cells, std::ptr::from_ref(table).addr() as u64)
 }
 
 /// The same, of which some are found only when the code runs.
-pub(crate) fn half_of_links<M: Backend>() -> build::Functions<'static> {
+pub(crate) fn half_of_links<M: Backend>() -> build::Linkage<'static> {
     let functions = links::<M>();
-    build::Functions { cells: &functions.cells[..functions.cells.len() / 2], ..functions }
+    build::Linkage { cells: &functions.cells[..functions.cells.len() / 2], ..functions }
 }
 
 /// The call cell of a program, which calls these functions and is followed by them. Compiled code has its address, so it stays.

@@ -9,16 +9,15 @@
 //! effect matters to the next ones: these programs use one family of opcodes, few registers, and loops that write memory,
 //! only read it, or do not access it.
 
+use crate::choices::{CHOICES, Choices, Family, STACK_WORK, THEMES, Theme};
 use crate::library::{FOR_ANYBODY, NOBODY};
 use crate::machine::{self, Op};
 use azulejo::{Bytecode, Code, OperandInfo, OperandKind, verify};
 use azulejo_core::check::temporaries::temporaries;
 use azulejo_core::fuzzing::Random;
 use azulejo_core::ir::bytecode::{MAX_OPERANDS, Raw};
-use azulejo_core::ir::graph::Effect;
-use azulejo_core::ir::template::Step;
 use azulejo_core::verify::Fault;
-use azulejo_core::vocab::{Props, Scalar, Type, Vocabulary};
+use azulejo_core::vocab::{Scalar, Type};
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::sync::LazyLock;
@@ -65,73 +64,6 @@ pub const FIRST_TEMPORARY: u64 = FIRST_COUNTER + COUNTERS;
 /// The name of immediates that are the number of a function.
 const FUNCTION: &str = "f";
 
-/// Opcodes that are placed by the plan only.
-const PLANNED: [&str; 21] = [
-    "Count",
-    "CountIf",
-    "Return",
-    "PushOne",
-    "PushFloat",
-    "PushWide",
-    "StackAdd",
-    "StackLess",
-    "StackWide",
-    "InvokePop",
-    "ReturnNothing",
-    "ReturnFloat",
-    "ReturnSingle",
-    "SumAt",
-    "FillAt",
-    "StackWides",
-    "Dup",
-    "PopOne",
-    "PopJump",
-    "PopWide",
-    "Jump",
-];
-/// Opcodes that often end the program, so they are chosen rarely.
-const ENDINGS: [&str; 10] =
-    ["Div", "Udiv", "Rem", "Urem", "FtosTrap", "FtouTrap", "TrapIf", "ReturnIf", "Exit", "Guard"];
-
-/// The selection of opcodes in a program.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Theme {
-    /// All opcodes.
-    Any,
-    /// All opcodes, but few that may end the program: it is long, and all of it should run.
-    Long,
-    /// A few cells of memory.
-    Cells,
-    /// Another family of opcodes.
-    Family(Family),
-}
-
-/// The themes of short programs, one of which is chosen at random.
-const THEMES: [Theme; 16] = {
-    let mut themes = [Theme::Any; 16];
-    let mut at = 0;
-    while at < 4 {
-        themes[at] = Theme::Cells;
-        at += 1;
-    }
-    themes[4] = Theme::Family(Family::Tagged);
-    themes[5] = Theme::Family(Family::Swaps);
-    themes[6] = Theme::Family(Family::Regions);
-    themes[7] = Theme::Family(Family::Regions);
-    themes
-};
-
-/// Opcodes that work on the same data.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Family {
-    /// Values with tags.
-    Tagged,
-    /// Memory of two regions.
-    Regions,
-    /// Registers that are swapped.
-    Swaps,
-}
-
 /// How the bytecodes of a loop access memory, if the theme is [`Theme::Cells`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Mood {
@@ -172,18 +104,6 @@ enum Plan {
     End,
 }
 
-/// Sequences of work on the operand stack without a branch in between.
-const STACK_WORK: [&[&str]; 8] = [
-    &["PushOne", "PopOne"],
-    &["PushOne", "PushOne", "StackAdd", "Dup", "PopOne", "PopJump"],
-    &["PushFloat", "PushFloat", "StackLess", "PopJump"],
-    &["PushOne", "Dup", "StackAdd", "PopOne"],
-    &["PushOne", "StackWide", "PushWide", "StackAdd", "PopOne"],
-    &["PushWide", "StackWides", "PopWide"],
-    &["PushOne", "PushOne", "InvokePop", "StackAdd", "PopOne"],
-    &["PushOne", "StackWides", "StackWide", "PopOne"],
-];
-
 /// Makes a program with about this many bytecodes.
 pub fn program(random: &mut Random, size: usize) -> Program {
     let mut maker = Maker::new(random, size);
@@ -197,80 +117,6 @@ pub fn program(random: &mut Random, size: usize) -> Program {
     program.settle_temporaries();
     program
 }
-
-/// The opcodes to choose from.
-#[derive(Default)]
-struct Choices {
-    /// Most opcodes.
-    usual: Vec<usize>,
-    /// Opcodes that often end the program.
-    endings: Vec<usize>,
-    /// The usual opcodes that always continue at the next bytecode or at a label.
-    lasting: Vec<usize>,
-    /// The lasting opcodes by their effects: no memory and no calls, only reads, and the rest.
-    quiet: Vec<usize>,
-    loads: Vec<usize>,
-    writes: Vec<usize>,
-    /// Opcodes of the cells family that read, and those that write.
-    cell_loads: Vec<usize>,
-    cell_writes: Vec<usize>,
-    tagged: Vec<usize>,
-    regions: Vec<usize>,
-    swaps: Vec<usize>,
-}
-
-static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
-    let mut choices = Choices::default();
-    for (number, info) in Op::OPCODES.iter().enumerate() {
-        let name = info.name;
-        if PLANNED.contains(&name) {
-            continue;
-        }
-        if ENDINGS.iter().any(|ending| name.starts_with(ending)) {
-            choices.endings.push(number);
-            continue;
-        }
-        choices.usual.push(number);
-        let template = Op::templates()[number];
-        let has = |props: Props| {
-            let is_node = |step: &Step| matches!(step, Step::Node { op, .. } if Vocabulary::BUILTIN.info(*op).props.intersects(props));
-            template.steps.iter().any(is_node)
-        };
-        let is_call = |step: &Step| match step {
-            Step::Call { effect, .. } => *effect != Effect::Pure,
-            Step::Invoke { .. } | Step::Window { .. } => true,
-            _ => false,
-        };
-        let may_end = |step: &Step| {
-            matches!(step, Step::Trap { .. } | Step::Return { .. } | Step::Tail { .. } | Step::Exit { .. })
-        };
-        let writes = has(Props::WRITES) || template.steps.iter().any(is_call);
-        let reads = has(Props::READS);
-        let families = [
-            ("Tagged", &mut choices.tagged),
-            ("Regions", &mut choices.regions),
-            ("Swap", &mut choices.swaps),
-        ];
-        families
-            .into_iter()
-            .filter(|(start, _)| name.starts_with(start))
-            .for_each(|(_, all)| all.push(number));
-        if name.starts_with("Cell") {
-            let of_cells = if writes { &mut choices.cell_writes } else { &mut choices.cell_loads };
-            of_cells.push(number);
-        }
-        if !template.steps.iter().any(may_end) {
-            choices.lasting.push(number);
-            let kind = match (writes, reads) {
-                (true, _) => &mut choices.writes,
-                (false, true) => &mut choices.loads,
-                (false, false) => &mut choices.quiet,
-            };
-            kind.push(number);
-        }
-    }
-    choices
-});
 
 struct Maker<'a> {
     random: &'a mut Random,

@@ -17,7 +17,7 @@ use azulejo_code::status::{RawStatus, Status};
 use azulejo_code::{Compiled, Compiler};
 use azulejo_core::check::temporaries::temporaries;
 use azulejo_core::pass::Observer;
-use azulejo_core::pass::build::{FunctionSource, Functions};
+use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::random::Random;
 use azulejo_core::verify::{Function, Shape};
 use azulejo_core::vocab::Vocabulary;
@@ -174,7 +174,7 @@ impl Verified {
     }
 
     /// The source for the optimizer. With guards, accesses may fault.
-    pub fn source<'a>(&'a self, guards: bool, functions: Functions<'a>) -> FunctionSource<'a> {
+    pub fn source<'a>(&'a self, guards: bool, functions: Linkage<'a>) -> FunctionSource<'a> {
         FunctionSource {
             vocab: Vocabulary::BUILTIN,
             opcodes: Op::OPCODES,
@@ -223,7 +223,7 @@ impl Verified {
         &self,
         compiler: &mut Compiler<M>,
         guards: bool,
-        functions: Functions<'_>,
+        functions: Linkage<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Compiled<M>, Error> {
         let unit = unit();

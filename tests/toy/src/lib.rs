@@ -19,7 +19,7 @@ extern crate self as azulejo;
 
 #[doc(hidden)]
 pub mod __private {
-    pub use crate as x64;
+    pub use crate as machine;
     pub use azulejo_core as core;
     pub use azulejo_macros::*;
 }

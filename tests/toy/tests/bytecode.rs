@@ -75,7 +75,7 @@ impl Program {
         }
     }
 
-    fn source<'a>(&'a self, functions: build::Functions<'a>) -> FunctionSource<'a> {
+    fn source<'a>(&'a self, functions: build::Linkage<'a>) -> FunctionSource<'a> {
         FunctionSource {
             vocab: Vocabulary::BUILTIN,
             opcodes: Op::OPCODES,
@@ -167,13 +167,13 @@ fn both_tiers_do_what_the_interpreter_does() {
         let mut expected = slots();
         let end = program.interpret(&mut expected);
         let mut found = slots();
-        let code = compiler.bytecode(&program.source(build::Functions::default()), &mut Blind);
+        let code = compiler.bytecode(&program.source(build::Linkage::default()), &mut Blind);
         let code = code.expect("it compiles");
         // SAFETY: the frame has the slots that the code uses.
         let status = unsafe { code.enter(std::ptr::null_mut(), found.as_mut_ptr(), std::ptr::null()) };
         assert_eq!(status, end, "optimizer, seed {seed}: {:?}", program.code);
         let mut found = slots();
-        let code = compiler.baseline(&program.function(), build::Functions::default(), &mut Blind);
+        let code = compiler.baseline(&program.function(), build::Linkage::default(), &mut Blind);
         let code = code.expect("it compiles");
         // SAFETY: as above.
         let status = unsafe { code.enter(std::ptr::null_mut(), found.as_mut_ptr(), 0) };
@@ -219,7 +219,7 @@ fn calls_arrive_by_every_way_in() {
         let code = sum.chain([Op::Return { a: (REGISTERS - 1).into() }]).collect();
         let program = Program::new(code);
         let source =
-            FunctionSource { arguments: Some(arguments), ..program.source(build::Functions::default()) };
+            FunctionSource { arguments: Some(arguments), ..program.source(build::Linkage::default()) };
         let expected = args.iter().sum::<u64>();
         let for_calls = compiler.call_entry(&source, arguments, std::ptr::null(), &cell, &mut Blind);
         let for_calls = for_calls.expect("it compiles");
@@ -231,7 +231,7 @@ fn calls_arrive_by_every_way_in() {
         let more = [&args[..], &[1]].concat();
         assert_eq!(call(&more).value, weigh(&more));
         let optimized = compiler.bytecode(&source, &mut Blind).expect("it compiles");
-        let baseline = compiler.baseline(&program.function(), build::Functions::default(), &mut Blind);
+        let baseline = compiler.baseline(&program.function(), build::Linkage::default(), &mut Blind);
         let baseline = baseline.expect("it compiles");
         for accepts in [Accepts::Exactly(arguments), Accepts::UpTo(REGISTERS)] {
             for code in [optimized.as_target(std::ptr::null()), baseline.as_target()] {

@@ -1,7 +1,7 @@
 //! Random graphs, compiled to this machine's code, behave as the reference evaluator says.
 
 use azulejo_code::status::Status;
-use azulejo_core::check::evaluate::{Machine, Memory, Outcome, evaluate};
+use azulejo_core::check::evaluate::{Environment, Memory, Outcome, evaluate};
 use azulejo_core::fuzzing::{self, OWN_SLOTS, Options, Random};
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::pass::Blind;
@@ -22,7 +22,7 @@ fn meaning(graph: &Graph, slots: &Slots, frame: u64) -> Option<(Outcome, Vec<u64
     }
     let mut callee = |_: &_, _, _: &[u64], _: &mut Memory| unreachable!("there are no calls");
     let context = frame + OWN_SLOTS as u64 * 8;
-    let mut machine = Machine { context, unit: 0, frame, memory, callee: &mut callee };
+    let mut machine = Environment { context, unit: 0, frame, memory, callee: &mut callee };
     let outcome = evaluate(graph, &mut machine, STEPS).ok()?;
     let after = addresses.iter().map(|address| machine.memory.read(*address, 8)).collect();
     (outcome != Outcome::OutOfSteps).then_some((outcome, after))

@@ -4,7 +4,7 @@
 //! stack height. They move down the stack, so no value is overwritten before it was moved.
 
 use super::Translator;
-use super::stack::{Place, Value, for_kind};
+use super::stack::{StackValue, ValuePlace, for_kind};
 use crate::bytecode::{Compare, Kind, Op};
 use azulejo::prelude::*;
 use wasmparser::{BlockType, BrTable, ValType};
@@ -27,7 +27,7 @@ impl Hole {
 }
 
 /// An open `block`, `loop` or `if`. The outermost frame is the function.
-pub(super) struct Frame {
+pub(super) struct ControlFrame {
     ty: BlockType,
     /// The stack height below its parameters.
     height: usize,
@@ -41,9 +41,9 @@ pub(super) struct Frame {
     stand_in: u32,
 }
 
-impl Frame {
-    pub(super) fn new(ty: BlockType, height: usize, start: Option<u32>) -> Frame {
-        Frame { ty, height, start, jumps: Hole::NONE, otherwise: Hole::NONE, stand_in: 0 }
+impl ControlFrame {
+    pub(super) fn new(ty: BlockType, height: usize, start: Option<u32>) -> ControlFrame {
+        ControlFrame { ty, height, start, jumps: Hole::NONE, otherwise: Hole::NONE, stand_in: 0 }
     }
 }
 
@@ -67,14 +67,14 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn frame(&mut self, depth: u32) -> &mut Frame {
+    fn frame(&mut self, depth: u32) -> &mut ControlFrame {
         let at = self.frames.len() - 1 - depth as usize;
         &mut self.frames[at]
     }
 
     /// The number of values that a jump to the frame at a depth carries, and the stack height that they move to.
     fn carried(&self, depth: u32) -> (usize, usize) {
-        let Frame { ty, height, start, .. } = self.frames[self.frames.len() - 1 - depth as usize];
+        let ControlFrame { ty, height, start, .. } = self.frames[self.frames.len() - 1 - depth as usize];
         let types = if start.is_some() { self.parameters(ty) } else { self.results(ty) };
         (types.len(), height)
     }
@@ -82,7 +82,7 @@ impl<'a> Translator<'a> {
     /// Opens a frame. Its parameters are on the stack, in their registers.
     fn open(&mut self, ty: BlockType, start: Option<u32>) {
         let height = self.stack.len() - self.parameters(ty).len();
-        self.frames.push(Frame::new(ty, height, start));
+        self.frames.push(ControlFrame::new(ty, height, start));
     }
 
     pub(super) fn visit_block(&mut self, ty: BlockType) {
@@ -168,7 +168,7 @@ impl<'a> Translator<'a> {
     fn is_in_place(&self, depth: u32) -> bool {
         let (count, to) = self.carried(depth);
         let from = self.stack.len() - count;
-        let is_here = |value: &Value| matches!(value.place, Place::Here(_));
+        let is_here = |value: &StackValue| matches!(value.place, ValuePlace::Here(_));
         count == 0 || from == to && self.stack[from..].iter().all(is_here)
     }
 
@@ -230,7 +230,7 @@ impl<'a> Translator<'a> {
             self.settle();
         }
         let position = self.here();
-        let Frame { ty, height, jumps, otherwise, .. } = *self.frame(0);
+        let ControlFrame { ty, height, jumps, otherwise, .. } = *self.frame(0);
         self.fill(jumps, position);
         self.fill(otherwise, position);
         let is_reachable = self.is_reachable || is_met;

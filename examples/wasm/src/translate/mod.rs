@@ -17,9 +17,9 @@ use crate::bytecode::{Compare, Kind, Op};
 use crate::module::Parts;
 use crate::runtime::{Global, Table};
 use azulejo::prelude::*;
-use control::{Condition, Frame};
+use control::{Condition, ControlFrame};
 use operators::Visitor;
-use stack::Value;
+use stack::StackValue;
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
@@ -49,8 +49,8 @@ impl fmt::Debug for Names {
 pub(crate) struct Scratch {
     /// The kind of each local.
     locals: Vec<Kind>,
-    stack: Vec<Value>,
-    frames: Vec<Frame>,
+    stack: Vec<StackValue>,
+    frames: Vec<ControlFrame>,
     ops: Vec<Op>,
     labels: Vec<u32>,
 }
@@ -68,12 +68,12 @@ const IF: u8 = 0x04;
 struct Translator<'a> {
     names: &'a Names,
     locals: Vec<Kind>,
-    stack: Vec<Value>,
+    stack: Vec<StackValue>,
     /// All values below this height are in their registers.
     settled: usize,
     /// The maximum height of the stack.
     highest: usize,
-    frames: Vec<Frame>,
+    frames: Vec<ControlFrame>,
     is_reachable: bool,
     /// The number of open unreachable frames.
     skipped: usize,
@@ -147,7 +147,7 @@ impl<'a> Translator<'a> {
         locals.extend(names.parts.types[ty as usize].params().iter().map(|&ty| Kind::from(ty)));
         stack.clear();
         frames.clear();
-        frames.push(Frame::new(BlockType::FuncType(ty), 0, None));
+        frames.push(ControlFrame::new(BlockType::FuncType(ty), 0, None));
         ops.clear();
         labels.clear();
         Translator {

@@ -4,7 +4,7 @@
 //! instructions are generated from the table, and the others are written here.
 
 use super::Translator;
-use super::stack::{Place, for_kind};
+use super::stack::{ValuePlace, for_kind};
 use crate::bytecode::{Kind, Op, compare, kind, plain};
 use azulejo::prelude::*;
 use wasmparser::{FrameKind, FrameStack, FuncType, HeapType, Ieee32, Ieee64, ValType, VisitOperator};
@@ -84,32 +84,32 @@ impl Translator<'_> {
     }
 
     fn visit_i32_const(&mut self, value: i32) {
-        self.push(Kind::I32, Place::Constant(value as u32 as u64));
+        self.push(Kind::I32, ValuePlace::Constant(value as u32 as u64));
     }
 
     fn visit_i64_const(&mut self, value: i64) {
-        self.push(Kind::I64, Place::Constant(value as u64));
+        self.push(Kind::I64, ValuePlace::Constant(value as u64));
     }
 
     fn visit_f32_const(&mut self, value: Ieee32) {
-        self.push(Kind::F32, Place::Constant(value.bits() as u64));
+        self.push(Kind::F32, ValuePlace::Constant(value.bits() as u64));
     }
 
     fn visit_f64_const(&mut self, value: Ieee64) {
-        self.push(Kind::F64, Place::Constant(value.bits()));
+        self.push(Kind::F64, ValuePlace::Constant(value.bits()));
     }
 
     fn visit_ref_null(&mut self, _: HeapType) {
-        self.push(Kind::I64, Place::Constant(0));
+        self.push(Kind::I64, ValuePlace::Constant(0));
     }
 
     fn visit_ref_func(&mut self, function: u32) {
         let reference = self.names.functions[function as usize] as u64 + 1;
-        self.push(Kind::I64, Place::Constant(reference));
+        self.push(Kind::I64, ValuePlace::Constant(reference));
     }
 
     fn visit_local_get(&mut self, local: u32) {
-        self.push(self.locals[local as usize], Place::Local(local));
+        self.push(self.locals[local as usize], ValuePlace::Local(local));
     }
 
     fn visit_local_set(&mut self, local: u32) {

@@ -11,7 +11,7 @@ use wasmparser::ValType;
 
 /// The location of a value on the stack.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Place {
+pub(super) enum ValuePlace {
     /// In the register for its height. The number is that of the bytecode that wrote the value.
     Here(u32),
     Local(u32),
@@ -19,9 +19,9 @@ pub(super) enum Place {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Value {
+pub(super) struct StackValue {
     pub(super) kind: Kind,
-    pub(super) place: Place,
+    pub(super) place: ValuePlace,
 }
 
 /// The writer of a value where control flow merges: no single bytecode.
@@ -61,7 +61,7 @@ impl Translator<'_> {
         (self.locals.len() + height) as u32
     }
 
-    pub(super) fn push(&mut self, kind: Kind, place: Place) {
+    pub(super) fn push(&mut self, kind: Kind, place: ValuePlace) {
         self.bound();
         self.add(kind, place);
     }
@@ -69,7 +69,7 @@ impl Translator<'_> {
     /// Pushes the result of the next bytecode. Returns its register.
     pub(super) fn result(&mut self, kind: Kind) -> u32 {
         self.bound();
-        self.add(kind, Place::Here(self.here()));
+        self.add(kind, ValuePlace::Here(self.here()));
         self.register(self.stack.len() - 1)
     }
 
@@ -80,8 +80,8 @@ impl Translator<'_> {
         }
     }
 
-    fn add(&mut self, kind: Kind, place: Place) {
-        self.stack.push(Value { kind, place });
+    fn add(&mut self, kind: Kind, place: ValuePlace) {
+        self.stack.push(StackValue { kind, place });
         self.highest = self.highest.max(self.stack.len());
     }
 
@@ -90,8 +90,8 @@ impl Translator<'_> {
         let height = self.stack.len() - 1;
         let value = self.stack[height];
         match value.place {
-            Place::Local(from) if from == local => {}
-            Place::Here(by) if by.wrapping_add(1) == self.here() => {
+            ValuePlace::Local(from) if from == local => {}
+            ValuePlace::Here(by) if by.wrapping_add(1) == self.here() => {
                 // The bytecode that computed the value writes the local instead. It moves behind the copies that preserve the
                 // local's old value. These copy values below it on the stack: they neither read its result nor write its
                 // operands.
@@ -99,20 +99,21 @@ impl Translator<'_> {
                 self.keep(local);
                 op.redirect(local);
                 self.emit(op);
-                self.stack[height].place = Place::Local(local);
+                self.stack[height].place = ValuePlace::Local(local);
             }
             place => {
                 self.pop_value();
                 self.keep(local);
                 self.put(value, height, local);
                 // From here on the value is read from where it is now.
-                let place = if matches!(place, Place::Here(_)) { Place::Local(local) } else { place };
+                let place =
+                    if matches!(place, ValuePlace::Here(_)) { ValuePlace::Local(local) } else { place };
                 self.push(value.kind, place);
             }
         }
     }
 
-    pub(super) fn pop_value(&mut self) -> Value {
+    pub(super) fn pop_value(&mut self) -> StackValue {
         let value = self.stack.pop().expect("the body is valid");
         self.settled = self.settled.min(self.stack.len());
         value
@@ -121,12 +122,12 @@ impl Translator<'_> {
     /// Pops the top of the stack. Returns the register that holds it.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> u32 {
-        let Value { kind, place } = self.pop_value();
+        let StackValue { kind, place } = self.pop_value();
         let register = self.register(self.stack.len());
         match place {
-            Place::Local(local) => return local,
-            Place::Constant(bits) => self.emit_constant(kind, register, bits),
-            Place::Here(_) => {}
+            ValuePlace::Local(local) => return local,
+            ValuePlace::Constant(bits) => self.emit_constant(kind, register, bits),
+            ValuePlace::Here(_) => {}
         }
         register
     }
@@ -141,7 +142,7 @@ impl Translator<'_> {
     /// Pops the top of the stack, if it is a constant.
     pub(super) fn pop_constant(&mut self) -> Option<u64> {
         match self.stack.last()?.place {
-            Place::Constant(bits) => {
+            ValuePlace::Constant(bits) => {
                 self.pop_value();
                 Some(bits)
             }
@@ -150,12 +151,12 @@ impl Translator<'_> {
     }
 
     /// Copies a value at this height of the stack to a register.
-    pub(super) fn put(&mut self, Value { kind, place }: Value, height: usize, register: u32) {
+    pub(super) fn put(&mut self, StackValue { kind, place }: StackValue, height: usize, register: u32) {
         let from = self.register(height);
         match place {
-            Place::Constant(bits) => self.emit(constant(kind, register, bits)),
-            Place::Local(local) if local != register => self.emit(copy(kind, register, local)),
-            Place::Here(_) if from != register => self.emit(copy(kind, register, from)),
+            ValuePlace::Constant(bits) => self.emit(constant(kind, register, bits)),
+            ValuePlace::Local(local) if local != register => self.emit(copy(kind, register, local)),
+            ValuePlace::Here(_) if from != register => self.emit(copy(kind, register, from)),
             _ => {}
         }
     }
@@ -163,13 +164,13 @@ impl Translator<'_> {
     /// Moves a value of the stack to the register for its height.
     pub(super) fn place(&mut self, height: usize) {
         self.put(self.stack[height], height, self.register(height));
-        self.stack[height].place = Place::Here(NONE);
+        self.stack[height].place = ValuePlace::Here(NONE);
     }
 
     /// Copies a local that is about to be written, if it is on the stack.
     fn keep(&mut self, local: u32) {
         for height in self.settled..self.stack.len() {
-            if self.stack[height].place == Place::Local(local) {
+            if self.stack[height].place == ValuePlace::Local(local) {
                 self.place(height);
             }
         }
@@ -193,7 +194,7 @@ impl Translator<'_> {
     pub(super) fn readable(&mut self, height: usize) -> u32 {
         let register = self.register(height);
         match self.stack[height].place {
-            Place::Local(local) => return local,
+            ValuePlace::Local(local) => return local,
             _ => self.put(self.stack[height], height, register),
         }
         register
@@ -206,7 +207,7 @@ impl Translator<'_> {
 
     /// Pushes values that are in their registers, whichever path control took.
     pub(super) fn push_all(&mut self, types: &[ValType]) {
-        types.iter().for_each(|&ty| self.add(ty.into(), Place::Here(NONE)));
+        types.iter().for_each(|&ty| self.add(ty.into(), ValuePlace::Here(NONE)));
         self.settled = self.stack.len();
     }
 }

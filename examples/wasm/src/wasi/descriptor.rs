@@ -1,7 +1,7 @@
 //! Descriptors: the streams, open files and folders, and the operations on them.
 
 use super::guest::Guest;
-use super::path::Place;
+use super::path::Location;
 use super::{Access, Errno, Stop, Wasi};
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -101,7 +101,7 @@ pub(super) struct OpenFile {
 
 /// An open folder. Paths relative to it stay below it.
 pub(super) struct Folder {
-    pub(super) place: Place,
+    pub(super) place: Location,
     pub(super) access: Access,
     /// The guest's name for it, if it is preopened.
     name: Option<Box<str>>,
@@ -169,13 +169,13 @@ impl OpenFile {
 }
 
 impl Folder {
-    pub(super) fn new(place: Place, access: Access) -> Folder {
+    pub(super) fn new(place: Location, access: Access) -> Folder {
         Folder { place, access, name: None, entries: Vec::new() }
     }
 
     /// A preopened folder.
     pub(super) fn given(path: PathBuf, name: &str, access: Access) -> Folder {
-        Folder { name: Some(name.into()), ..Folder::new(Place::root(path), access) }
+        Folder { name: Some(name.into()), ..Folder::new(Location::root(path), access) }
     }
 
     /// Reads the entries of the folder, sorted by name after `.` and `..`. Names that are not UTF-8

@@ -29,23 +29,23 @@ mod how {
 
 /// A folder: a preopened one, and the names of the components below it.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct Location {
     root: PathBuf,
     below: Vec<String>,
 }
 
 /// The result of resolving a path.
-pub(super) struct Found {
+pub(super) struct Resolved {
     pub(super) path: PathBuf,
-    place: Place,
+    place: Location,
     /// The metadata of the file; `None` if only the last component does not exist.
     metadata: Option<Metadata>,
 }
 
-impl Place {
+impl Location {
     /// A preopened folder.
-    pub(super) fn root(root: PathBuf) -> Place {
-        Place { root, below: Vec::new() }
+    pub(super) fn root(root: PathBuf) -> Location {
+        Location { root, below: Vec::new() }
     }
 
     /// The folder's current path. Fails if a component has become a link.
@@ -61,7 +61,7 @@ impl Place {
     }
 }
 
-impl Found {
+impl Resolved {
     /// The metadata of the file, or an error if it does not exist.
     pub(super) fn metadata(&self) -> Result<&Metadata, Errno> {
         self.metadata.as_ref().ok_or(Errno::NoEntry)
@@ -74,7 +74,7 @@ impl Found {
 }
 
 /// Resolves a path below a folder. Links on the way are always followed, a link at its end only if `follow` is set.
-fn resolve(folder: &Place, path: &str, follow: bool) -> Result<Found, Errno> {
+fn resolve(folder: &Location, path: &str, follow: bool) -> Result<Resolved, Errno> {
     if path.is_empty() {
         return Err(Errno::NoEntry);
     }
@@ -105,7 +105,7 @@ fn resolve(folder: &Place, path: &str, follow: bool) -> Result<Found, Errno> {
                     Ok(found) => found,
                     Err(error) if error.kind() == ErrorKind::NotFound && rest.is_empty() => {
                         place.below.push(name.into());
-                        return Ok(Found { path, place, metadata: None });
+                        return Ok(Resolved { path, place, metadata: None });
                     }
                     Err(error) => return Err(error.into()),
                 };
@@ -124,7 +124,7 @@ fn resolve(folder: &Place, path: &str, follow: bool) -> Result<Found, Errno> {
             }
         }
     }
-    Ok(Found { path, place, metadata: Some(found) })
+    Ok(Resolved { path, place, metadata: Some(found) })
 }
 
 /// Pushes the components of a path onto the remaining ones.
@@ -157,13 +157,13 @@ impl Wasi {
         flags: u32,
         path: u32,
         length: u32,
-    ) -> Result<Found, Errno> {
+    ) -> Result<Resolved, Errno> {
         let path = guest.text(path, length)?;
         resolve(&self.folder_at(fd)?.place, path, flags & FOLLOW != 0)
     }
 
     /// Resolves a guest's path whose last component is to be created, changed or removed.
-    fn entry(&mut self, guest: &Guest<'_>, fd: u32, path: u32, length: u32) -> Result<Found, Errno> {
+    fn entry(&mut self, guest: &Guest<'_>, fd: u32, path: u32, length: u32) -> Result<Resolved, Errno> {
         let text = guest.text(path, length)?;
         let folder = self.folder_at(fd)?;
         folder.access.demand_write()?;

@@ -22,7 +22,7 @@ const COLD_WEIGHT: f32 = 0.01;
 
 /// The place of an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum IntervalPlace {
     Waiting,
     Reg(Reg),
     /// In its range's spill slot; a constant is in no place.
@@ -52,7 +52,7 @@ pub(super) struct IntervalData {
     pub(super) weight: f32,
     /// Whether all its blocks have the same level: one loop and one heat.
     pub(super) is_level: bool,
-    pub(super) place: Place,
+    pub(super) place: IntervalPlace,
 }
 
 impl IntervalData {
@@ -257,7 +257,7 @@ impl Intervals {
             n_operands += matches!(touch.touch, Touch::Operand(_)) as u32;
             cost += touch.cost;
         }
-        let (is_level, place) = (false, Place::Waiting);
+        let (is_level, place) = (false, IntervalPlace::Waiting);
         IntervalData { range, segments, uses, n_operands, cost, length, weight: 0.0, is_level, place }
             .weighed()
     }

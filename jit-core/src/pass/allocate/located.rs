@@ -3,7 +3,7 @@
 //! In: intervals with their places. Out: the place of a range at any of its positions. Queries mostly come in order of
 //! position, so the answer is mostly the last entry found or one beside it; any other costs the logarithm of the distance.
 
-use super::intervals::{Interval, IntervalData, Intervals, Place};
+use super::intervals::{Interval, IntervalData, IntervalPlace, Intervals};
 use crate::ir::index::{List, LiveRange};
 use crate::ir::ranges::{Pos, Segment};
 
@@ -12,7 +12,7 @@ use crate::ir::ranges::{Pos, Segment};
 pub(super) struct Located {
     by_range: Vec<Whereabouts>,
     /// The segments of cut ranges with their places, by range and then by position.
-    entries: Vec<(Segment, Place)>,
+    entries: Vec<(Segment, IntervalPlace)>,
 }
 
 /// The place of one range.
@@ -23,7 +23,7 @@ struct Whereabouts {
     /// While filling: where its next entry goes. Afterwards: the entry found last.
     near: u32,
     /// Its place, if it was not cut.
-    place: Place,
+    place: IntervalPlace,
 }
 
 impl Located {
@@ -50,7 +50,7 @@ impl Located {
                 total += cut.len;
             }
         }
-        entries.resize(total as usize, (Segment::EMPTY, Place::Waiting));
+        entries.resize(total as usize, (Segment::EMPTY, IntervalPlace::Waiting));
         for (at, interval) in intervals.all.iter().enumerate() {
             let Whereabouts { cut, near, .. } = &mut by_range[interval.range.at()];
             if cut.len > 0 {
@@ -82,13 +82,13 @@ impl Located {
 
     /// A segment of a cut range, and its place there.
     #[inline]
-    pub(super) fn entry(&self, at: u32) -> (Segment, Place) {
+    pub(super) fn entry(&self, at: u32) -> (Segment, IntervalPlace) {
         self.entries[at as usize]
     }
 
     /// The place of a range at a position where it is live.
     #[inline]
-    pub(super) fn place(&mut self, range: LiveRange, position: Pos) -> Place {
+    pub(super) fn place(&mut self, range: LiveRange, position: Pos) -> IntervalPlace {
         let Whereabouts { cut, near, place } = self.by_range[range.at()];
         if cut.len == 0 {
             return place;

@@ -42,7 +42,7 @@ use crate::ir::ranges::{Pos, Ranges, Segment};
 use crate::ir::tiles::{Constraint, TileList};
 use crate::target::{Reg, RegSet, RegisterFile};
 use crate::vocab::Class;
-use intervals::{Interval, IntervalData, Intervals, Place, Region};
+use intervals::{Interval, IntervalData, IntervalPlace, Intervals, Region};
 use occupied::{Clobber, Holder, MAX_REGISTERS, NOBODY, Occupied};
 use queue::{Task, Waiting};
 use reload::{Reload, ReloadData, taken};
@@ -82,10 +82,10 @@ impl Scratch {
     ) -> impl Iterator<Item = Part<'a>> {
         self.intervals.all.iter().enumerate().filter_map(move |(at, interval)| {
             let place = match interval.place {
-                Place::Reg(reg) => Some(Loc::Reg(reg)),
-                Place::Memory if ranges.constant(interval.range, tiles).is_some() => None,
-                Place::Memory => Some(Loc::Slot(self.write.slot(interval.range))),
-                Place::Waiting => None,
+                IntervalPlace::Reg(reg) => Some(Loc::Reg(reg)),
+                IntervalPlace::Memory if ranges.constant(interval.range, tiles).is_some() => None,
+                IntervalPlace::Memory => Some(Loc::Slot(self.write.slot(interval.range))),
+                IntervalPlace::Waiting => None,
             };
             let segments = self.intervals.segments(Interval::from(at));
             (!segments.is_empty()).then_some(Part { range: interval.range, segments, place })
@@ -229,7 +229,7 @@ impl Allocator<'_> {
 
     fn place_interval(&mut self, at: Interval) {
         let interval = *self.interval(at);
-        if interval.place != Place::Waiting || self.is_put_off(at) {
+        if interval.place != IntervalPlace::Waiting || self.is_put_off(at) {
             return;
         }
         let range = self.ranges.get(interval.range);
@@ -340,7 +340,7 @@ impl Allocator<'_> {
         let Scratch { occupied, intervals, .. } = &mut *self.scratch;
         occupied.take(reg, intervals.segments(at), Holder::Interval(at), intervals.all[at.at()].weight);
         let interval = &mut self.scratch.intervals.all[at.at()];
-        interval.place = Place::Reg(reg);
+        interval.place = IntervalPlace::Reg(reg);
         self.scratch.latest[interval.range.at()] = Some(reg);
     }
 
@@ -379,11 +379,11 @@ impl Allocator<'_> {
             if n_uses > 0 && intervals.all[other.at()].is_level {
                 let rest = intervals.cut_before(other, uses[n_uses - 1].at.inst().end());
                 occupied.give_back(reg, intervals.segments(rest), Holder::Interval(other));
-                intervals.all[rest.at()].place = Place::Waiting;
+                intervals.all[rest.at()].place = IntervalPlace::Waiting;
                 self.queue(rest);
             } else {
                 occupied.give_back(reg, intervals.segments(other), Holder::Interval(other));
-                intervals.all[other.at()].place = Place::Waiting;
+                intervals.all[other.at()].place = IntervalPlace::Waiting;
                 self.queue(other);
             }
         }

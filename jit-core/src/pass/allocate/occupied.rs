@@ -51,7 +51,7 @@ struct EntryData {
 
 /// The registers of one class in a chunk.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct ClassRow {
     /// For each register its taken positions.
     taken: [u64; LANES],
     /// For each register the first of its entries.
@@ -60,7 +60,7 @@ struct Row {
     reserved: u16,
 }
 
-const FREE: Row = Row { taken: [0; LANES], entries: [Entry::NONE; LANES], reserved: 0 };
+const FREE: ClassRow = ClassRow { taken: [0; LANES], entries: [Entry::NONE; LANES], reserved: 0 };
 
 /// A cache of the holder's weight, or of its absence, for each register of a row: valid for a span of positions around the
 /// last query. Invalidated when the register changes its holder.
@@ -110,7 +110,7 @@ pub(super) struct Occupied {
     of_class: [(u8, u8); 2],
     n_rows: usize,
     /// The rows of all chunks.
-    rows: Vec<Row>,
+    rows: Vec<ClassRow>,
     entries: Vec<EntryData>,
     /// The head of the list of unused entries.
     unused: Entry,
@@ -202,7 +202,7 @@ impl Occupied {
         (row - self.of_class[reg.class() as usize].0) as usize * LANES + at as usize
     }
 
-    fn row(&self, chunk: u32, lane: Lane) -> &Row {
+    fn row(&self, chunk: u32, lane: Lane) -> &ClassRow {
         &self.rows[chunk as usize * self.n_rows + lane.row as usize]
     }
 
@@ -387,7 +387,7 @@ impl Occupied {
     fn conflicts_in(
         &self,
         lane: Lane,
-        row: &Row,
+        row: &ClassRow,
         chunk: u32,
         positions: u64,
         go_on: &mut impl FnMut(Holder, f32, Pos) -> bool,

@@ -3,7 +3,7 @@
 //! In: an interval that is to be in memory. Out: a reload for each operand that needs a register; later, the register of
 //! each reload.
 
-use super::intervals::{Interval, Place, Touch};
+use super::intervals::{Interval, IntervalPlace, Touch};
 use super::occupied::{Holder, MAX_REGISTERS, NOBODY};
 use super::queue::Task;
 use super::{Allocator, Impossible, Scratch, tied_result};
@@ -32,7 +32,7 @@ impl Allocator<'_> {
     /// Spills an interval: each operand that needs a register gets a reload, which waits for one.
     pub(super) fn spill(&mut self, at: Interval) {
         let Scratch { intervals, reload_of, reloads, queue, .. } = &mut *self.scratch;
-        intervals.all[at.at()].place = Place::Memory;
+        intervals.all[at.at()].place = IntervalPlace::Memory;
         let is_constant = self.ranges.constant(intervals.all[at.at()].range, self.tiles).is_some();
         for touch in intervals.uses(at) {
             let Touch::Operand(index) = touch.touch else { continue };

@@ -7,7 +7,7 @@
 //! Where two intervals of a range meet, within a block or across an edge, the value is moved if their places differ.
 
 use super::super::live;
-use super::intervals::{Intervals, Place, Touch, Use};
+use super::intervals::{IntervalPlace, Intervals, Touch, Use};
 use super::located::Located;
 use super::moves::{Moves, Phase};
 use super::{Allocator, Reload, tied_result};
@@ -90,8 +90,8 @@ struct Transition {
     before: InstId,
     phase: Phase,
     range: LiveRange,
-    from: Place,
-    to: Place,
+    from: IntervalPlace,
+    to: IntervalPlace,
     cost: f32,
 }
 
@@ -180,7 +180,7 @@ impl<'a> Writer<'a> {
                 continue;
             }
             let mut uses = intervals.uses_of_range(range).iter().peekable();
-            let mut before = (Segment { start: Pos::NEVER, end: Pos::NEVER }, Place::Waiting);
+            let mut before = (Segment { start: Pos::NEVER, end: Pos::NEVER }, IntervalPlace::Waiting);
             let mut across = cut.start;
             // The first block that starts after the segments visited so far.
             let mut next = 0;
@@ -256,7 +256,7 @@ impl<'a> Writer<'a> {
         self.scratch.slots.clear();
         self.scratch.slots.resize(n_ranges, NO_SLOT);
         self.scratch.spilled.clear();
-        for interval in intervals.all.iter().filter(|interval| interval.place == Place::Memory) {
+        for interval in intervals.all.iter().filter(|interval| interval.place == IntervalPlace::Memory) {
             let segments = ranges.segments(interval.range);
             let slot = &mut self.scratch.slots[interval.range.at()].slot;
             if !slot.is_some() && ranges.constant(interval.range, self.allocator.tiles).is_none() {
@@ -305,7 +305,7 @@ impl<'a> Writer<'a> {
         cost_of_leaving.clear();
         cost_of_leaving.resize(self.allocator.ranges.ranges.len(), 0.0);
         for moved in transitions {
-            if let (Place::Reg(_), Place::Memory) = (moved.from, moved.to) {
+            if let (IntervalPlace::Reg(_), IntervalPlace::Memory) = (moved.from, moved.to) {
                 cost_of_leaving[moved.range.at()] += moved.cost;
             }
         }
@@ -314,7 +314,7 @@ impl<'a> Writer<'a> {
             let mut at_once = 0.0;
             for touch in intervals.uses_of_range(range) {
                 if self.is_definition(touch.touch)
-                    && matches!(self.scratch.located.place(range, touch.at), Place::Reg(_))
+                    && matches!(self.scratch.located.place(range, touch.at), IntervalPlace::Reg(_))
                 {
                     at_once += touch.cost;
                 }
@@ -336,19 +336,19 @@ impl<'a> Writer<'a> {
     }
 
     /// The source of a move from a place of a range.
-    fn source(&self, range: LiveRange, place: Place) -> Source {
+    fn source(&self, range: LiveRange, place: IntervalPlace) -> Source {
         match place {
-            Place::Reg(reg) => Source::Loc(Loc::Reg(reg)),
-            Place::Memory => match self.allocator.ranges.constant(range, self.allocator.tiles) {
+            IntervalPlace::Reg(reg) => Source::Loc(Loc::Reg(reg)),
+            IntervalPlace::Memory => match self.allocator.ranges.constant(range, self.allocator.tiles) {
                 Some(bits) => Source::Const(bits),
                 None => Source::Loc(Loc::Slot(self.scratch.slot(range))),
             },
-            Place::Waiting => unreachable!("every interval was placed"),
+            IntervalPlace::Waiting => unreachable!("every interval was placed"),
         }
     }
 
     /// The destination of a move to a place of a range; none for a constant in memory.
-    fn target(&self, range: LiveRange, place: Place) -> Option<Loc> {
+    fn target(&self, range: LiveRange, place: IntervalPlace) -> Option<Loc> {
         match self.source(range, place) {
             Source::Loc(loc) => Some(loc),
             Source::Const(_) => None,
@@ -366,7 +366,8 @@ impl<'a> Writer<'a> {
     fn push_transitions(&mut self) {
         for at in 0..self.scratch.transitions.len() {
             let Transition { before, phase, range, from, to, .. } = self.scratch.transitions[at];
-            let is_right_already = self.scratch.slots[range.at()].written_at_once && to == Place::Memory;
+            let is_right_already =
+                self.scratch.slots[range.at()].written_at_once && to == IntervalPlace::Memory;
             if let Some(loc) = self.target(range, to)
                 && !is_right_already
             {
@@ -419,8 +420,8 @@ impl<'a> Writer<'a> {
             Role::Def | Role::EarlyDef | Role::Temp => inst.late(),
         };
         match self.scratch.located.place(range, position) {
-            Place::Reg(reg) => Some(reg),
-            Place::Memory | Place::Waiting => None,
+            IntervalPlace::Reg(reg) => Some(reg),
+            IntervalPlace::Memory | IntervalPlace::Waiting => None,
         }
     }
 
@@ -468,15 +469,15 @@ impl<'a> Writer<'a> {
             Role::Def | Role::EarlyDef | Role::Temp => inst.late(),
         };
         match self.scratch.located.place(range, position) {
-            Place::Reg(reg) => Loc::Reg(reg),
-            Place::Memory => match self.allocator.scratch.reload_of[index] {
+            IntervalPlace::Reg(reg) => Loc::Reg(reg),
+            IntervalPlace::Memory => match self.allocator.scratch.reload_of[index] {
                 Reload::NONE => Loc::Slot(self.scratch.slot(range)),
                 reload => {
                     let reg: Option<Reg> = self.allocator.scratch.reloads[reload.at()].reg;
                     Loc::Reg(reg.expect("every reload was placed"))
                 }
             },
-            Place::Waiting => unreachable!("every interval was placed"),
+            IntervalPlace::Waiting => unreachable!("every interval was placed"),
         }
     }
 
@@ -495,12 +496,12 @@ impl<'a> Writer<'a> {
                 let place = self.scratch.located.place(of_param, target.first().gap());
                 let slot = self.scratch.slots[of_param.at()];
                 let joined = of_arg == of_param;
-                if !(joined && slot.written_at_once && place == Place::Memory)
+                if !(joined && slot.written_at_once && place == IntervalPlace::Memory)
                     && let Some(to) = self.target(of_param, place)
                 {
                     self.scratch.moves.push(last, Phase::Leave, from, to, ty);
                 }
-                if slot.written_at_once && !joined && place != Place::Memory {
+                if slot.written_at_once && !joined && place != IntervalPlace::Memory {
                     self.scratch.moves.push(last, Phase::Leave, from, Loc::Slot(slot.slot), ty);
                 }
             }

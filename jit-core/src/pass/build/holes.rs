@@ -12,7 +12,7 @@ use super::{SLOT_BYTES, WORD};
 use crate::ir::bytecode::{MAX_OPERANDS, OperandKind};
 use crate::ir::graph::Effect;
 use crate::ir::index::{Block, Node};
-use crate::ir::stencil::{HoleValue, HoleValues, Range, Source as HoleSource};
+use crate::ir::stencil::{HoleSource, HoleValue, HoleValues, Range};
 use crate::ir::template::Resume;
 use crate::vocab::{Op, Props, Scalar, Sig, Type};
 use core::convert::Infallible;

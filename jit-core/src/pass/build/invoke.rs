@@ -7,7 +7,7 @@
 
 use super::link::{Linker, Operands};
 use super::{SLOT_BYTES, WORD};
-use crate::ir::graph::{CallData, Effect, Target};
+use crate::ir::graph::{CallData, CallTarget, Effect};
 use crate::ir::index::Node;
 use crate::ir::template::{Arguments, Convention, Ref, Signature};
 use crate::vocab::{Op, Sig, Type};
@@ -21,7 +21,7 @@ static TYPES: [Type; 1 + MAX_ARGUMENTS] = [Type::I64; 1 + MAX_ARGUMENTS];
 /// The addresses through which code calls functions of bytecode, and through which it is stopped. By default there are no
 /// functions, and no code can be stopped.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Functions<'a> {
+pub struct Linkage<'a> {
     /// The address of each function's call cell, by number. Only the machine knows the contents of a call cell.
     pub cells: &'a [u64],
     /// The address of a [`CellTable`], which never moves: there code finds functions that are added later.
@@ -74,11 +74,11 @@ pub(super) enum InvokeArguments<R> {
     InMemory([Node; 2]),
 }
 
-impl Functions<'_> {
+impl Linkage<'_> {
     /// The fields that are the same for all engines of the process.
-    pub fn of_process(&self) -> Functions<'static> {
-        let Functions { set_tail_call, begin_tail_call, .. } = *self;
-        Functions { set_tail_call, begin_tail_call, ..Functions::default() }
+    pub fn of_process(&self) -> Linkage<'static> {
+        let Linkage { set_tail_call, begin_tail_call, .. } = *self;
+        Linkage { set_tail_call, begin_tail_call, ..Linkage::default() }
     }
 }
 
@@ -88,8 +88,8 @@ impl<O: Operands> Linker<'_, O> {
         self.operands.before_call(&mut self.cursor, effect);
         let (context, callee, args) = self.prepare_invoke(function, args);
         let (target, cell) = match callee {
-            InvokeTarget::Known(cell) => (Target::Direct(cell), None),
-            callee => (Target::Indirect, Some(self.cell(callee))),
+            InvokeTarget::Known(cell) => (CallTarget::Direct(cell), None),
+            callee => (CallTarget::Indirect, Some(self.cell(callee))),
         };
         self.scratch.inputs.clear();
         self.scratch.inputs.extend(cell);
@@ -117,7 +117,7 @@ impl<O: Operands> Linker<'_, O> {
     pub(super) fn tail(&mut self, function: Ref, args: Arguments) {
         let (context, callee, args) = self.prepare_invoke(function, args);
         let cell = self.cell(callee);
-        let Functions { set_tail_call, begin_tail_call, .. } = *self.functions;
+        let Linkage { set_tail_call, begin_tail_call, .. } = *self.functions;
         if let InvokeArguments::InMemory([first, count]) = args {
             let call = self.cursor.native_call(set_tail_call, &TYPES[..4], Type::Void);
             let sig = Sig { from: Type::Void, ty: Type::Void };

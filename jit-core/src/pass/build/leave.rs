@@ -6,7 +6,7 @@
 
 use super::cursor::Cursor;
 use super::values::{Needs, ValueOperands};
-use super::{FunctionScratch, Functions, WORD};
+use super::{FunctionScratch, Linkage, WORD};
 use crate::ir::graph::Heat;
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
@@ -17,7 +17,7 @@ const RARITY: usize = 24;
 impl ValueOperands<'_> {
     /// Exits before the next bytecode if the program is to stop, or its fuel is used up.
     pub(super) fn poll(&mut self, cursor: &mut Cursor<'_>) {
-        let Functions { fuel, stop, .. } = self.source.functions;
+        let Linkage { fuel, stop, .. } = self.source.functions;
         let sig = Sig { from: Type::I64, ty: Type::Flag };
         if let Some(fuel) = fuel {
             let left = cursor.push(Op::SPEND, WORD, &[], fuel);

@@ -9,10 +9,10 @@
 //! know whether VM registers are values or slots, nor whether the bytecode is known.
 
 use super::cursor::{Cursor, Inputs};
-use super::invoke::{Functions, InvokeArguments, InvokeTarget};
-use crate::ir::graph::{CallData, Effect, Heat, Target};
+use super::invoke::{InvokeArguments, InvokeTarget, Linkage};
+use crate::ir::graph::{CallData, CallTarget, Effect, Heat};
 use crate::ir::index::{Block, Node};
-use crate::ir::template::{BlockRef, Callee, Imm, Likelihood, Ref, Resume, Signature, Step, Template};
+use crate::ir::template::{BlockRef, Callee, Likelihood, Ref, Resume, Signature, Step, StepImm, Template};
 use crate::vocab::{Op, Sig, Type};
 
 /// The operands of a template, and its surroundings.
@@ -89,7 +89,7 @@ pub(super) struct Linker<'a, O> {
     pub(super) cursor: Cursor<'a>,
     pub(super) operands: O,
     /// The data for calls of functions of bytecode.
-    pub(super) functions: &'a Functions<'a>,
+    pub(super) functions: &'a Linkage<'a>,
     pub(super) scratch: &'a mut LinkScratch,
 }
 
@@ -168,11 +168,11 @@ impl<O: Operands> Linker<'_, O> {
             Step::Node { op, sig, inputs, imm } => {
                 let inputs = Inputs { values: &scratch.values, refs: inputs };
                 let node = match imm {
-                    Imm::Known(value) => operands.operator(cursor, op, sig, inputs, value as u64),
-                    Imm::Address(address) => {
+                    StepImm::Known(value) => operands.operator(cursor, op, sig, inputs, value as u64),
+                    StepImm::Address(address) => {
                         operands.operator(cursor, op, sig, inputs, address.0.addr() as u64)
                     }
-                    Imm::Operand(operand) => operands.operator_with(cursor, op, sig, inputs, operand),
+                    StepImm::Operand(operand) => operands.operator_with(cursor, op, sig, inputs, operand),
                 };
                 if sig.ty == Type::Void {
                     return;
@@ -243,10 +243,10 @@ impl<O: Operands> Linker<'_, O> {
         let LinkScratch { inputs, values, .. } = &mut **scratch;
         inputs.clear();
         let target = match callee {
-            Callee::Known(address) => Target::Direct(address.0 as u64),
+            Callee::Known(address) => CallTarget::Direct(address.0 as u64),
             Callee::Value(value) => {
                 inputs.push(values[value as usize]);
-                Target::Indirect
+                CallTarget::Indirect
             }
         };
         inputs.extend(args.iter().map(|&arg| values[arg as usize]));

@@ -36,7 +36,7 @@ mod stencil;
 mod values;
 
 pub use call_entry::CallEntry;
-pub use invoke::{CellTable, Functions, MAX_ARGUMENTS};
+pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS};
 pub use stencil::{CachedValue, Constants, StencilFacts, StencilRequest, first_reads, stencil};
 
 use super::chaos::Chaos;
@@ -102,7 +102,7 @@ pub struct FunctionSource<'a> {
     /// The maximum number of arguments of calls, if known: all other registers are zero when the function is called.
     pub arguments: Option<u32>,
     /// The data for templates that call functions of bytecode.
-    pub functions: Functions<'a>,
+    pub functions: Linkage<'a>,
     /// Set if other functions of bytecode call this one by their own convention, and not with a frame. It must start at its
     /// first bytecode, and no template in it may take the frame's address (see [`Template::observes`]).
     pub call_entry: Option<CallEntry>,

@@ -12,10 +12,10 @@
 use super::cursor::Cursor;
 use super::holes::HoleOperands;
 use super::link::Linker;
-use super::{BuildScratch, Functions};
+use super::{BuildScratch, Linkage};
 use crate::ir::bytecode::OpcodeInfo;
 use crate::ir::graph::Graph;
-use crate::ir::stencil::{HoleValue, HoleValues, Range, Source as HoleSource};
+use crate::ir::stencil::{HoleSource, HoleValue, HoleValues, Range};
 use crate::ir::template::{Likelihood, Step, Template};
 use crate::vocab::{Type, Vocabulary};
 
@@ -37,8 +37,8 @@ pub struct StencilRequest<'a> {
     pub keeps_unit: bool,
     /// How holes for constants are made.
     pub constants: Constants,
-    /// The part of the data for calls that is the same for all engines: see [`Functions::of_process`].
-    pub functions: Functions<'static>,
+    /// The part of the data for calls that is the same for all engines: see [`Linkage::of_process`].
+    pub functions: Linkage<'static>,
 }
 
 /// The form of holes for constants, and the values that they may have.

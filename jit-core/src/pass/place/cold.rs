@@ -38,7 +38,7 @@ pub(super) struct Cold {
     region: Vec<u32>,
     /// By rank of a region's first block: the value divided last, and its copy there.
     copies: Vec<(Node, Node)>,
-    uses: Vec<Use>,
+    uses: Vec<ColdUse>,
     /// For each node the index in `uses` of its last use in cold blocks.
     last_use: Vec<u32>,
     /// For each node one more than the rank of the last hot block known to use it.
@@ -49,7 +49,7 @@ pub(super) struct Cold {
 
 /// A use of a floating value in a cold block.
 #[derive(Clone, Copy, Debug)]
-struct Use {
+struct ColdUse {
     /// The index of the operand in [`Graph::links`].
     link: u32,
     rank: u32,
@@ -96,7 +96,7 @@ impl Scratch {
         }
         let Cold { uses, last_use, .. } = &mut self.cold;
         let before = core::mem::replace(&mut last_use[node.at()], uses.len() as u32);
-        uses.push(Use { link: link as u32, rank, in_register, before });
+        uses.push(ColdUse { link: link as u32, rank, in_register, before });
     }
 
     /// Finds the block of a value that is used in cold blocks, and may copy it. `home` has the nearest common dominator of
@@ -143,7 +143,7 @@ impl Scratch {
     }
 
     /// Whether a use in cold code takes the value from the hot block.
-    fn is_served(&self, hot: u32, folds: bool, at: Use) -> bool {
+    fn is_served(&self, hot: u32, folds: bool, at: ColdUse) -> bool {
         hot != NONE && !(folds && at.in_register) && self.flow.dominates(hot, at.rank)
     }
 
@@ -154,7 +154,7 @@ impl Scratch {
         let mut home = hot;
         let mut next = self.cold.last_use[node.at()];
         while let Some(&at) = self.cold.uses.get(next as usize) {
-            let Use { link, rank, .. } = at;
+            let ColdUse { link, rank, .. } = at;
             next = at.before;
             if self.is_served(hot, folds, at) {
                 continue;

@@ -31,7 +31,7 @@
 mod cold;
 mod list;
 
-use super::flow::{Flow, NONE};
+use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
 use crate::ir::graph::{Graph, Heat, NodeData};
 use crate::ir::index::{List, Loop, Node};
@@ -48,7 +48,7 @@ const MAX_LEFT: usize = 64;
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    flow: Flow,
+    flow: FlowGraph,
     /// By rank.
     is_cold: Vec<bool>,
     cold: cold::Cold,
@@ -434,7 +434,7 @@ fn folds(graph: &Graph, node: Node) -> bool {
 
 impl Lines {
     /// Lines up blocks by rank, each in the line of its innermost loop; a loop's head is in the line around its loop.
-    fn fill(&mut self, flow: &Flow) {
+    fn fill(&mut self, flow: &FlowGraph) {
         let outermost = flow.loops.len();
         self.ends.clear();
         self.ends.resize(outermost + 1, (NONE, NONE));
@@ -457,7 +457,7 @@ impl Lines {
     }
 
     /// Calls `emit` with each rank in emission order: a loop's line comes right after its head.
-    fn each(&mut self, flow: &Flow, mut emit: impl FnMut(u32)) {
+    fn each(&mut self, flow: &FlowGraph, mut emit: impl FnMut(u32)) {
         let mut at = self.ends[flow.loops.len()].0;
         loop {
             if at == NONE {

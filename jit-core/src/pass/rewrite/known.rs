@@ -21,7 +21,7 @@
 use super::Walk;
 use crate::ir::graph::{Graph, Pred};
 use crate::ir::index::{Block, List, Node};
-use crate::pass::flow::{Flow, NONE};
+use crate::pass::flow::{FlowGraph, NONE};
 use crate::vocab::Op;
 
 /// The maximum number of incoming edges from which a fact is made.
@@ -59,9 +59,9 @@ pub(super) struct Facts {
     last: Vec<u32>,
     /// Dominators of the graph at the first query about distant blocks. They stay valid although edges are dropped later,
     /// since those edges are never taken.
-    flow: Option<Box<Flow>>,
+    flow: Option<Box<FlowGraph>>,
     /// Memory for `flow` while that is not computed.
-    unused: Option<Box<Flow>>,
+    unused: Option<Box<FlowGraph>>,
     /// The blocks between two others that a search has visited.
     between: Vec<Block>,
 }

@@ -17,7 +17,7 @@ mod control;
 mod known;
 pub mod predicate;
 
-use super::flow::Flow;
+use super::flow::FlowGraph;
 use super::limits::Steps;
 use super::number::Table;
 use crate::ir::graph::{Graph, NodeData};
@@ -101,7 +101,7 @@ const MAX_FOLDED: usize = 8;
 /// Memory kept between functions.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    flow: Flow,
+    flow: FlowGraph,
     table: Table,
     /// The representative of each node: itself, or its replacement. `NONE` for a floating node that has not been visited;
     /// nodes made during the walk may be missing.

@@ -2,12 +2,12 @@
 //!
 //! In: the labels. Out: the chosen tiles with their operands and constants, the last tile first.
 
-use super::{Chosen, Facts, Marks, Scratch};
+use super::{Chosen, Marks, OpFacts, Scratch};
 use crate::grammar::TileSet;
 use crate::grammar::flatten::{ANY, ImmKind, NO_TILE};
 use crate::grammar::pattern::Symbol;
 use crate::grammar::states::NO_RULE;
-use crate::ir::graph::{Graph, Target};
+use crate::ir::graph::{CallTarget, Graph};
 use crate::ir::index::Node;
 use crate::ir::schedule::Schedule;
 use crate::vocab::Type;
@@ -19,7 +19,7 @@ pub(super) fn choose(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, 
         // A flag is made where it is consumed, and an unneeded value is not made at all.
         let facts = chooser.scratch.facts(graph, node);
         let marks = chooser.scratch.labels[node.at()].marks;
-        let stays = facts.contains(Facts::STAYS) && !marks.contains(Marks::COVERED);
+        let stays = facts.contains(OpFacts::STAYS) && !marks.contains(Marks::COVERED);
         let needed = stays || marks.contains(Marks::NEEDED);
         if !needed || graph.node(node).ty() == Type::Flag {
             continue;
@@ -28,7 +28,7 @@ pub(super) fn choose(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, 
         if set.tiles[tile as usize].entry {
             chooser.scratch.entries.push(node);
         }
-        if facts.contains(Facts::IS_CALL) {
+        if facts.contains(OpFacts::IS_CALL) {
             let arguments = &graph.inputs(node)[super::fixed_operands(graph, node)..];
             let labels = &mut chooser.scratch.labels;
             arguments.iter().for_each(|argument| labels[argument.at()].marks.insert(Marks::NEEDED));
@@ -94,7 +94,7 @@ impl Chooser<'_> {
             }
         }
         let data = self.graph.node(node);
-        if data.imm != 0 && self.scratch.facts(self.graph, node).contains(Facts::FAULTS) {
+        if data.imm != 0 && self.scratch.facts(self.graph, node).contains(OpFacts::FAULTS) {
             self.scratch.labels[node.at()].marks.insert(Marks::COVERED);
             // Accesses below this one come first.
             if !covered.fault.is_some() {
@@ -106,8 +106,8 @@ impl Chooser<'_> {
             ImmKind::Plain => data.imm as i64,
             ImmKind::Signed => data.sig.ty.signed(data.imm),
             ImmKind::Callee => match self.graph.calls[data.imm as usize].target {
-                Target::Direct(address) => address as i64,
-                Target::Indirect => unreachable!("a call of a computed address has a form of its own"),
+                CallTarget::Direct(address) => address as i64,
+                CallTarget::Indirect => unreachable!("a call of a computed address has a form of its own"),
             },
         });
     }

@@ -2,13 +2,15 @@
 //!
 //! In: the chosen tiles, and the schedule. Out: a [`TileList`].
 
-use super::{Chosen, Facts, Scratch, Split, fixed_operands};
+use super::{Chosen, OpFacts, Scratch, Split, fixed_operands};
 use crate::grammar::TileSet;
 use crate::grammar::pattern::Symbol;
 use crate::ir::graph::{Access, Graph};
 use crate::ir::index::{Block, InstId, List, Node, Vreg};
 use crate::ir::schedule::{Schedule, ScheduledBlock};
-use crate::ir::tiles::{Constraint, Edge, Fault, Inst, Operand, Role, TileBlock, TileId, TileList, resolve};
+use crate::ir::tiles::{
+    Constraint, Edge, FaultSite, Inst, Operand, Role, TileBlock, TileId, TileList, resolve,
+};
 use crate::target::{RegSet, RegisterFile};
 use crate::vocab::{Class, Op, Sig, Type};
 
@@ -217,7 +219,7 @@ impl Emitter<'_> {
             return known;
         }
         let data = self.graph.node(node);
-        let vreg = match self.scratch.facts[data.op.0 as usize].contains(Facts::IS_CONST) {
+        let vreg = match self.scratch.facts[data.op.0 as usize].contains(OpFacts::IS_CONST) {
             true => self.out.add_constant(data.ty(), data.imm),
             false => self.out.add_vreg(data.ty()),
         };
@@ -245,7 +247,7 @@ impl Emitter<'_> {
         }
         let first_imm = self.out.imms.len() as u32;
         List::push(&mut self.out.imms, &self.scratch.imms[imms as usize..][..info.imms as usize]);
-        if self.scratch.facts[self.graph.node(node).op.0 as usize].contains(Facts::IS_CALL) {
+        if self.scratch.facts[self.graph.node(node).op.0 as usize].contains(OpFacts::IS_CALL) {
             clobbers = clobbers.union(self.call(node, first));
         }
         for temp in info.temps {
@@ -257,7 +259,12 @@ impl Emitter<'_> {
             && let Access::Within(code) = self.graph.access(fault)
         {
             let inst = InstId::from(self.out.insts.len());
-            self.out.faults.push(Fault { inst, node: fault, code, origin: self.graph.node(fault).origin });
+            self.out.faults.push(FaultSite {
+                inst,
+                node: fault,
+                code,
+                origin: self.graph.node(fault).origin,
+            });
         }
         self.push(TileId(tile), node, operands, first_imm, clobbers);
     }

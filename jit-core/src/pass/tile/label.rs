@@ -1,8 +1,8 @@
 //! Give each node its state, operands first.
 //!
-//! In: a schedule. Out: the [`Label`] of each node.
+//! In: a schedule. Out: the [`NodeLabel`] of each node.
 
-use super::{Facts, Label, Marks, Scratch};
+use super::{Marks, NodeLabel, OpFacts, Scratch};
 use crate::grammar::TileSet;
 use crate::grammar::flatten::MAX_ARITY;
 use crate::grammar::pattern::Symbol;
@@ -25,8 +25,8 @@ pub(super) fn label(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, s
                 continue;
             }
             let facts = labeler.node(node);
-            labeler.epoch += facts.contains(Facts::WRITES) as u32;
-            labeler.effects += facts.intersects(Facts::WRITES | Facts::FAULTS) as u32;
+            labeler.epoch += facts.contains(OpFacts::WRITES) as u32;
+            labeler.effects += facts.intersects(OpFacts::WRITES | OpFacts::FAULTS) as u32;
         }
     }
 }
@@ -34,7 +34,7 @@ pub(super) fn label(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, s
 /// Finds nodes that are used more than once. Goes backward, because users, parameters aside, come after a node.
 fn count(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule) {
     let labels = &mut scratch.labels;
-    let add = |labels: &mut [Label], node: Node, multi: bool| {
+    let add = |labels: &mut [NodeLabel], node: Node, multi: bool| {
         let marks = &mut labels[node.at()].marks;
         marks.set(Marks::MULTI, marks.intersects(Marks::USED | Marks::MULTI) || multi);
         marks.insert(Marks::USED);
@@ -52,7 +52,7 @@ fn count(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule) {
     }
     for &node in schedule.nodes.iter().rev() {
         let data = graph.node(node);
-        let made_again = scratch.facts[data.op.0 as usize].contains(Facts::REPEATS)
+        let made_again = scratch.facts[data.op.0 as usize].contains(OpFacts::REPEATS)
             && labels[node.at()].marks.contains(Marks::MULTI);
         for input in graph.inputs(node) {
             add(labels, *input, made_again);
@@ -60,7 +60,7 @@ fn count(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule) {
     }
 }
 
-/// The constraints that a node takes over from operands that it sees through; see the fields of [`Label`].
+/// The constraints that a node takes over from operands that it sees through; see the fields of [`NodeLabel`].
 struct Tied {
     bound: bool,
     epoch: u32,
@@ -81,16 +81,16 @@ struct Labeler<'a> {
 
 impl Labeler<'_> {
     /// Labels a node as if it were at the current position.
-    fn node(&mut self, node: Node) -> Facts {
+    fn node(&mut self, node: Node) -> OpFacts {
         let data = self.graph.node(node);
         let facts = self.scratch.facts(self.graph, node);
         let mut tied = Tied {
-            bound: !facts.contains(Facts::REPEATS),
-            epoch: if facts.contains(Facts::READS) { self.epoch } else { 0 },
+            bound: !facts.contains(OpFacts::REPEATS),
+            epoch: if facts.contains(OpFacts::READS) { self.epoch } else { 0 },
             // `effects` is incremented for this node right after it is labeled.
-            fault: if facts.contains(Facts::FAULTS) { self.effects + 1 } else { 0 },
+            fault: if facts.contains(OpFacts::FAULTS) { self.effects + 1 } else { 0 },
         };
-        let state = if facts.contains(Facts::IS_CONST) {
+        let state = if facts.contains(OpFacts::IS_CONST) {
             self.set.constant(data.ty(), data.imm)
         } else {
             let table = self.scratch.table(self.graph, self.set, node);
@@ -107,7 +107,7 @@ impl Labeler<'_> {
         };
         let has_register = data.ty() != Type::Flag && data.ty() != Type::Void;
         let cut_off = has_register
-            && !facts.contains(Facts::REPEATS)
+            && !facts.contains(OpFacts::REPEATS)
             && (self.scratch.chaos.one_in(6) || !self.scratch.steps.take());
         let label = &mut self.scratch.labels[node.at()];
         label.state = state;
@@ -115,7 +115,7 @@ impl Labeler<'_> {
         label.epoch = tied.epoch;
         label.fault = tied.fault;
         label.marks.set(Marks::BOUND, tied.bound);
-        label.marks.set(Marks::OPAQUE, facts.intersects(Facts::IS_CALL | Facts::WRITES) || cut_off);
+        label.marks.set(Marks::OPAQUE, facts.intersects(OpFacts::IS_CALL | OpFacts::WRITES) || cut_off);
         facts
     }
 
@@ -126,8 +126,8 @@ impl Labeler<'_> {
         if data.ty() == Type::Flag {
             self.node(node);
         }
-        let Label { marks, block, epoch, fault, state, .. } = self.scratch.labels[node.at()];
-        let repeats = || self.scratch.facts[data.op.0 as usize].contains(Facts::REPEATS);
+        let NodeLabel { marks, block, epoch, fault, state, .. } = self.scratch.labels[node.at()];
+        let repeats = || self.scratch.facts[data.op.0 as usize].contains(OpFacts::REPEATS);
         let leaf = marks.contains(Marks::OPAQUE)
             || marks.contains(Marks::MULTI) && !repeats()
             || marks.contains(Marks::BOUND) && block != self.block

@@ -36,7 +36,7 @@ use super::limits::Steps;
 use crate::grammar::TileSet;
 use crate::grammar::flatten::{Same, pack};
 use crate::grammar::pattern::is_const;
-use crate::ir::graph::{Access, Effect, Graph, NodeData, Target};
+use crate::ir::graph::{Access, CallTarget, Effect, Graph, NodeData};
 use crate::ir::index::{Block, Loop, Node, Vreg};
 use crate::ir::schedule::Schedule;
 use crate::ir::tiles::TileList;
@@ -67,11 +67,11 @@ pub struct Scratch {
     /// The set, by the address of its tiles, and the features for which `forms` and `facts` are valid.
     resolved: (usize, u32),
     /// The table of each operator form, at `op << 6 | types`.
-    forms: Vec<Form>,
+    forms: Vec<FormTable>,
     /// The facts of each operator, from its row.
-    facts: Vec<Facts>,
+    facts: Vec<OpFacts>,
     /// The label of each node.
-    labels: Vec<Label>,
+    labels: Vec<NodeLabel>,
     /// The register of each node that has one.
     vregs: Vec<Vreg>,
     /// The chosen tiles, the last first.
@@ -95,21 +95,21 @@ pub struct Scratch {
 
 /// The table of an operator form.
 #[derive(Clone, Copy, Debug)]
-struct Form {
+struct FormTable {
     /// The table, or the first of the tables if there are same-node conditions.
     table: u16,
     /// The index in `TileSet::heads` if there are same-node conditions.
     head: u16,
 }
 
-impl Form {
-    const NONE: Form = Form { table: u16::MAX, head: u16::MAX };
+impl FormTable {
+    const NONE: FormTable = FormTable { table: u16::MAX, head: u16::MAX };
 }
 
 bitflags! {
     /// The properties of an operator that matter to this pass.
     #[derive(Clone, Copy, Debug, Default)]
-    struct Facts: u8 {
+    struct OpFacts: u8 {
         /// Cheap to compute again, and without effect.
         const REPEATS = 1 << 0;
         /// Its state depends on its value.
@@ -148,7 +148,7 @@ bitflags! {
 
 /// The label of a node.
 #[derive(Clone, Copy, Debug)]
-struct Label {
+struct NodeLabel {
     /// The state of its subtree, as far as that is seen through.
     state: u16,
     /// If it is the root of a tile: the tile's index in [`Scratch::chosen`].
@@ -162,8 +162,8 @@ struct Label {
     marks: Marks,
 }
 
-impl Label {
-    const NEW: Label = Label {
+impl NodeLabel {
+    const NEW: NodeLabel = NodeLabel {
         state: 0,
         chosen: u32::MAX,
         block: u32::MAX,
@@ -213,18 +213,18 @@ impl Scratch {
             self.facts.clear();
             self.facts.extend(set.vocab.iter().map(|(_, info)| facts(info)));
             self.forms.clear();
-            self.forms.resize(self.facts.len() << 6, Form::NONE);
+            self.forms.resize(self.facts.len() << 6, FormTable::NONE);
             for (at, head) in set.heads.iter().enumerate() {
                 let variant = head.variant(features);
                 let form = match head.sames {
-                    0 => Form { table: set.variants[variant as usize], head: u16::MAX },
-                    _ => Form { table: variant, head: at as u16 },
+                    0 => FormTable { table: set.variants[variant as usize], head: u16::MAX },
+                    _ => FormTable { table: variant, head: at as u16 },
                 };
                 self.forms[(head.op.0 as usize) << 6 | pack(head.sig) as usize] = form;
             }
         }
         self.labels.clear();
-        self.labels.resize(graph.nodes.len(), Label::NEW);
+        self.labels.resize(graph.nodes.len(), NodeLabel::NEW);
         self.vregs.clear();
         self.vregs.resize(graph.nodes.len(), Vreg::NONE);
         self.chosen.clear();
@@ -236,10 +236,10 @@ impl Scratch {
 
     /// The facts of a node: its operator's, refined by the data of a call or an access.
     #[inline]
-    fn facts(&self, graph: &Graph, node: Node) -> Facts {
+    fn facts(&self, graph: &Graph, node: Node) -> OpFacts {
         let data = graph.node(node);
         let facts = self.facts[data.op.0 as usize];
-        match facts.intersects(Facts::IS_CALL.union(Facts::IS_ACCESS)) {
+        match facts.intersects(OpFacts::IS_CALL.union(OpFacts::IS_ACCESS)) {
             true => special(graph, data, facts),
             false => facts,
         }
@@ -249,7 +249,7 @@ impl Scratch {
     #[inline]
     fn table(&self, graph: &Graph, set: &TileSet, node: Node) -> u16 {
         let data = graph.node(node);
-        let sig = if self.facts[data.op.0 as usize].contains(Facts::IS_CALL) {
+        let sig = if self.facts[data.op.0 as usize].contains(OpFacts::IS_CALL) {
             call_key(graph, node)
         } else {
             data.sig
@@ -267,31 +267,31 @@ impl Scratch {
     }
 }
 
-fn facts(info: &OpInfo) -> Facts {
+fn facts(info: &OpInfo) -> OpFacts {
     let cheap = matches!(info.yields, Yields::Ptr | Yields::Flag) || info.operands.is_empty();
     let is_free = info.props.contains(Props::PURE) && !info.props.contains(Props::GUARDED);
-    let mut facts = Facts::empty();
-    facts.set(Facts::REPEATS, is_free && cheap);
-    facts.set(Facts::IS_CONST, is_const(info));
-    facts.set(Facts::IS_CALL, info.is_call());
-    facts.set(Facts::IS_ACCESS, info.props.contains(Props::ACCESS));
-    facts.set(Facts::READS, info.props.contains(Props::READS));
-    facts.set(Facts::WRITES, info.props.contains(Props::WRITES));
-    facts.set(Facts::STAYS, info.props.intersects(Props::WRITES | Props::ENDS));
+    let mut facts = OpFacts::empty();
+    facts.set(OpFacts::REPEATS, is_free && cheap);
+    facts.set(OpFacts::IS_CONST, is_const(info));
+    facts.set(OpFacts::IS_CALL, info.is_call());
+    facts.set(OpFacts::IS_ACCESS, info.props.contains(Props::ACCESS));
+    facts.set(OpFacts::READS, info.props.contains(Props::READS));
+    facts.set(OpFacts::WRITES, info.props.contains(Props::WRITES));
+    facts.set(OpFacts::STAYS, info.props.intersects(Props::WRITES | Props::ENDS));
     facts
 }
 
 /// The facts of a call or an access, refined by its own data.
-fn special(graph: &Graph, data: &NodeData, mut facts: Facts) -> Facts {
-    if facts.contains(Facts::IS_CALL) {
+fn special(graph: &Graph, data: &NodeData, mut facts: OpFacts) -> OpFacts {
+    if facts.contains(OpFacts::IS_CALL) {
         let touches = graph.calls[data.imm as usize].effect != Effect::Pure;
-        facts.set(Facts::READS | Facts::WRITES | Facts::STAYS, touches);
+        facts.set(OpFacts::READS | OpFacts::WRITES | OpFacts::STAYS, touches);
         return facts;
     }
     match Access::of(data.imm) {
         Access::Plain => {}
-        Access::Pure => facts.remove(Facts::READS),
-        Access::Within(_) => facts.insert(Facts::FAULTS | Facts::STAYS),
+        Access::Pure => facts.remove(OpFacts::READS),
+        Access::Within(_) => facts.insert(OpFacts::FAULTS | OpFacts::STAYS),
     }
     facts
 }
@@ -304,8 +304,8 @@ fn call_key(graph: &Graph, node: Node) -> Sig {
 /// How many operands of a call are read by its tile.
 fn fixed_operands(graph: &Graph, call: Node) -> usize {
     match graph.calls[graph.node(call).imm as usize].target {
-        Target::Direct(_) => 0,
-        Target::Indirect => 1,
+        CallTarget::Direct(_) => 0,
+        CallTarget::Indirect => 1,
     }
 }
 

@@ -3,7 +3,7 @@
 //! In: their names, and each instruction in dynasm's words, on 32 bits. Out: a table of opcodes for each family, which the
 //! encoder indexes by member. The operands only show of which kind they are.
 
-use super::opcode::{Opcode, opcode};
+use crate::opcode::{Opcode, opcode};
 use azulejo_core::vocab::Type;
 
 /// A family: its members, and the opcodes of each.
@@ -17,7 +17,7 @@ macro_rules! family {
         }
 
         impl $family {
-            pub(super) fn opcodes(self) -> &'static $opcodes {
+            pub(crate) fn opcodes(self) -> &'static $opcodes {
                 static OPCODES: &[$opcodes] = &[$($of_member),+];
                 &OPCODES[self as usize]
             }
@@ -26,12 +26,12 @@ macro_rules! family {
 }
 
 /// The opcodes of two-operand arithmetic, on 32 bits.
-pub(super) struct AluOpcodes {
-    pub(super) to_reg: Opcode,
-    pub(super) to_mem: Opcode,
+pub(crate) struct AluOpcodes {
+    pub(crate) to_reg: Opcode,
+    pub(crate) to_mem: Opcode,
     /// With a sign-extended byte. dynasm has this form but never chooses it.
-    pub(super) imm8: Option<Opcode>,
-    pub(super) imm: Opcode,
+    pub(crate) imm8: Option<Opcode>,
+    pub(crate) imm: Opcode,
 }
 
 macro_rules! alu {
@@ -59,10 +59,10 @@ family! {
 }
 
 /// The opcodes of 32-bit shifts.
-pub(super) struct ShiftOpcodes {
-    pub(super) by_one: Opcode,
-    pub(super) by_imm: Opcode,
-    pub(super) by_cl: Opcode,
+pub(crate) struct ShiftOpcodes {
+    pub(crate) by_one: Opcode,
+    pub(crate) by_imm: Opcode,
+    pub(crate) by_cl: Opcode,
 }
 
 macro_rules! shift {
@@ -118,13 +118,13 @@ family! {
 }
 
 /// An instruction's opcode for each width of floats.
-pub(super) struct FloatOpcodes {
-    pub(super) f32: Opcode,
-    pub(super) f64: Opcode,
+pub(crate) struct FloatOpcodes {
+    pub(crate) f32: Opcode,
+    pub(crate) f64: Opcode,
 }
 
 impl FloatOpcodes {
-    pub(super) const fn of(&self, ty: Type) -> Opcode {
+    pub(crate) const fn of(&self, ty: Type) -> Opcode {
         match ty {
             Type::F32 => self.f32,
             _ => self.f64,
@@ -160,16 +160,16 @@ family! {
     Xor => opcode!(xorps xmm1, [rax]),
 }
 
-pub(super) const LOAD_FLOAT: FloatOpcodes = floats!(movss, movsd);
+pub(crate) const LOAD_FLOAT: FloatOpcodes = floats!(movss, movsd);
 /// Converts to the other float width.
-pub(super) const CONVERT_FLOAT: FloatOpcodes = floats!(cvtss2sd, cvtsd2ss);
-pub(super) const STORE_FLOAT: FloatOpcodes =
+pub(crate) const CONVERT_FLOAT: FloatOpcodes = floats!(cvtss2sd, cvtsd2ss);
+pub(crate) const STORE_FLOAT: FloatOpcodes =
     FloatOpcodes { f32: opcode!(movss DWORD [rax], xmm1), f64: opcode!(movsd QWORD [rax], xmm1) };
-pub(super) const ROUND: FloatOpcodes =
+pub(crate) const ROUND: FloatOpcodes =
     FloatOpcodes { f32: opcode!(roundss xmm1, [rax], 1), f64: opcode!(roundsd xmm1, [rax], 1) };
 /// Converts to a float of this width, from an integer of 32 bits.
-pub(super) const FROM_INT: FloatOpcodes =
+pub(crate) const FROM_INT: FloatOpcodes =
     FloatOpcodes { f32: opcode!(cvtsi2ss xmm1, DWORD [rax]), f64: opcode!(cvtsi2sd xmm1, DWORD [rax]) };
 /// Converts from a float of this width, to an integer of 32 bits.
-pub(super) const TO_INT: FloatOpcodes =
+pub(crate) const TO_INT: FloatOpcodes =
     FloatOpcodes { f32: opcode!(cvttss2si ecx, [rax]), f64: opcode!(cvttsd2si ecx, [rax]) };

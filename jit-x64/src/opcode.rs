@@ -10,8 +10,8 @@
 //! dynasm does not emit two forms: a shift by one without its count, and arithmetic with an immediate byte, for which it takes
 //! four bytes. Their opcodes are at a fixed distance from others ([`Opcode::plus`]).
 
-use super::{RBP, RSP, Rm, field};
 use crate::emit::Emitter;
+use crate::encode::{RBP, RSP, Rm, field};
 use azulejo_code::emit::Goal;
 use azulejo_core::vocab::Type;
 
@@ -48,9 +48,9 @@ impl Assembled {
 macro_rules! opcode {
     ($($instruction:tt)*) => {
         const {
-            let mut assembled = crate::encode::opcode::Assembled::NOTHING;
+            let mut assembled = crate::opcode::Assembled::NOTHING;
             dynasmrt::dynasm!(assembled; .arch x64; $($instruction)*);
-            crate::encode::opcode::Opcode::of(&assembled)
+            crate::opcode::Opcode::of(&assembled)
         }
     };
 }
@@ -59,9 +59,9 @@ macro_rules! opcode {
 macro_rules! vex {
     ($($instruction:tt)*) => {
         const {
-            let mut assembled = crate::encode::opcode::Assembled::NOTHING;
+            let mut assembled = crate::opcode::Assembled::NOTHING;
             dynasmrt::dynasm!(assembled; .arch x64; $($instruction)*);
-            crate::encode::opcode::Vex::of(&assembled)
+            crate::opcode::Vex::of(&assembled)
         }
     };
 }
@@ -80,25 +80,25 @@ const VEX: u8 = 0xc4;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opcode {
     /// Whether it has a `lock` prefix.
-    pub(super) is_locked: bool,
+    pub(crate) is_locked: bool,
     /// A mandatory or size prefix; zero for none.
-    pub(super) prefix: u8,
+    pub(crate) prefix: u8,
     /// The bytes between REX and the opcode.
-    pub(super) map: Map,
-    pub(super) byte: u8,
+    pub(crate) map: Map,
+    pub(crate) byte: u8,
     /// The digit in the place of a register operand, if there is none.
-    pub(super) digit: u8,
+    pub(crate) digit: u8,
     /// Whether it works on 64 bits.
-    pub(super) is_wide: bool,
+    pub(crate) is_wide: bool,
     /// Whether the register operand is 8 bits wide, and so needs a REX prefix for `spl` to `dil`.
-    pub(super) has_byte_reg: bool,
+    pub(crate) has_byte_reg: bool,
     /// Whether the other operand is 8 bits wide.
-    pub(super) has_byte_rm: bool,
+    pub(crate) has_byte_rm: bool,
 }
 
 /// The opcode maps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Map {
+pub(crate) enum Map {
     One,
     Two,
     Three38,
@@ -162,12 +162,12 @@ impl Map {
 
 impl Opcode {
     /// The same opcode for 64 bits or for 32.
-    pub(super) const fn wide(self, is_wide: bool) -> Opcode {
+    pub(crate) const fn wide(self, is_wide: bool) -> Opcode {
         Opcode { is_wide, ..self }
     }
 
     /// The same opcode with an 8-bit operand that may be in memory.
-    pub(super) const fn byte_rm(self) -> Opcode {
+    pub(crate) const fn byte_rm(self) -> Opcode {
         Opcode { has_byte_rm: true, ..self }
     }
 
@@ -177,7 +177,7 @@ impl Opcode {
     }
 
     /// The form for an integer width, from that of 32 bits: the byte form is the opcode one below.
-    pub(super) const fn sized(self, ty: Type) -> Opcode {
+    pub(crate) const fn sized(self, ty: Type) -> Opcode {
         match ty {
             Type::I8 | Type::Flag => {
                 Opcode { byte: self.byte & !1, has_byte_reg: true, has_byte_rm: true, ..self }
@@ -187,7 +187,7 @@ impl Opcode {
     }
 
     /// The form for an integer width of 16 bits or more, from that of 32 bits.
-    pub(super) const fn on(self, ty: Type) -> Opcode {
+    pub(crate) const fn on(self, ty: Type) -> Opcode {
         match ty {
             Type::I16 => Opcode { prefix: SIZE, ..self },
             Type::I64 => Opcode { is_wide: true, ..self },
@@ -196,7 +196,7 @@ impl Opcode {
     }
 
     /// Writes the instruction with a register and another operand.
-    pub(super) fn write(self, cx: &mut Emitter, reg: u8, rm: Rm) {
+    pub(crate) fn write(self, cx: &mut Emitter, reg: u8, rm: Rm) {
         if self.is_locked {
             cx.byte(LOCK);
         }
@@ -217,7 +217,7 @@ impl Opcode {
     }
 
     /// Writes the instruction with one operand.
-    pub(super) fn write_one(self, cx: &mut Emitter, rm: Rm) {
+    pub(crate) fn write_one(self, cx: &mut Emitter, rm: Rm) {
         self.write(cx, self.digit, rm);
     }
 
@@ -228,7 +228,7 @@ impl Opcode {
     }
 
     /// Writes the instruction with a register whose number is in the opcode.
-    pub(super) fn write_short(self, cx: &mut Emitter, reg: u8) {
+    pub(crate) fn write_short(self, cx: &mut Emitter, reg: u8) {
         let rex = (self.is_wide as u8) << 3 | reg >> 3;
         if rex != 0 {
             cx.byte(REX | rex);
@@ -307,7 +307,7 @@ impl Vex {
     }
 
     /// Writes the instruction with two registers and another operand.
-    pub(super) fn write(self, cx: &mut Emitter, is_wide: bool, reg: u8, second: u8, rm: Rm) {
+    pub(crate) fn write(self, cx: &mut Emitter, is_wide: bool, reg: u8, second: u8, rm: Rm) {
         let (x, b) = rm.registers();
         let inverted = |reg: u8| !reg >> 3 & 1;
         cx.byte(VEX);
