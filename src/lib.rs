@@ -9,6 +9,10 @@
 //! [templates]: https://docs.rs/crate/azulejo/latest/source/docs/templates.md
 //!
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    not(all(target_arch = "x86_64", any(unix, windows))),
+    allow(dead_code, reason = "where nothing is compiled, nothing uses code")
+)]
 
 extern crate self as azulejo;
 
@@ -23,10 +27,6 @@ pub mod __private {
 
 mod engine;
 pub mod explore;
-#[cfg_attr(
-    not(all(target_arch = "x86_64", any(unix, windows))),
-    allow(dead_code, reason = "where nothing is compiled, nobody watches")
-)]
 mod inside;
 pub mod memory;
 pub mod rules;

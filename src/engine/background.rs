@@ -8,16 +8,38 @@ use super::worker::{Done, Job, Purpose, Request, Worker};
 use super::{Engine, FunctionId};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
-use std::cell::RefMut;
+use std::cell::{RefCell, RefMut};
 
 /// After how many calls and loop iterations a function that waits for code polls again.
 const RECHECK: i32 = 200;
 
+/// The thread on which an engine compiles hot functions, if it does.
+pub(super) struct Background<B: Bytecode> {
+    worker: RefCell<Option<Worker<B>>>,
+    is_wanted: bool,
+}
+
+impl<B: Bytecode> Background<B> {
+    pub(super) fn new(is_wanted: bool) -> Background<B> {
+        Background { worker: RefCell::new(None), is_wanted }
+    }
+}
+
 impl<B: Bytecode> Engine<B> {
+    /// Requests code of the optimizer with which a function resumes at a bytecode. Returns whether it was requested; if not, this
+    /// thread compiles.
+    pub(super) fn tier_up_in_background(&self, function: &Function<B>, at: u32) -> bool {
+        // This may install the code, or evict code, so the caller's decision is made again.
+        self.collect();
+        let is_wanted =
+            self.next_tier(function, at) == Some(Tier::Optimizer) && !function.code.has_optimized(at);
+        is_wanted && self.request(function, Purpose::Entry(at))
+    }
+
     /// The worker, if there is one in this process. After a fork the parent's worker does not exist in the child: its jobs are
     /// forgotten, so that functions request them again.
     fn worker(&self) -> RefMut<'_, Option<Worker<B>>> {
-        let mut worker = self.worker.borrow_mut();
+        let mut worker = self.background.worker.borrow_mut();
         if worker.as_ref().is_some_and(Worker::is_elsewhere) {
             *worker = None;
             self.functions.borrow().iter().flatten().for_each(|function| function.tier.end());
@@ -27,7 +49,7 @@ impl<B: Bytecode> Engine<B> {
 
     /// Requests code of the optimizer, unless the function already waits for some. Returns whether there is a worker.
     pub(super) fn request(&self, function: &Function<B>, purpose: Purpose) -> bool {
-        if !self.in_background {
+        if !self.background.is_wanted {
             return false;
         }
         let mut worker = self.worker();

@@ -2,11 +2,13 @@
 //!
 //! In: limits and choices, one after another. Out: an [`Engine`]. Every choice has a default.
 
-use super::backend::{self, Backend};
+use super::Engine;
+use super::background::Background;
 use super::fuel::Tank;
+use super::native::{self, Backend};
+use super::resolve::links;
 use super::stack::FrameStack;
 use super::tiers::{Tier, Tiers};
-use super::{Engine, links};
 use crate::inside::{Counts, Inside, Limits, Log};
 use azulejo_core::ir::bytecode::Bytecode;
 use std::cell::{Cell, RefCell};
@@ -30,7 +32,7 @@ pub struct Builder {
     stack_slots: usize,
     native_stack: usize,
     code_bytes: usize,
-    machine: backend::Choice,
+    machine: native::Choice,
     tiers: Tiers,
     in_background: bool,
     log: Option<Log>,
@@ -46,7 +48,7 @@ impl Default for Builder {
             stack_slots: 1 << 20,
             native_stack: 1 << 20,
             code_bytes: 64 << 20,
-            machine: backend::Choice::default(),
+            machine: native::Choice::default(),
             tiers: Tiers::default(),
             in_background: false,
             log: None,
@@ -556,14 +558,11 @@ impl Builder {
         let inside = Inside::new(self.log, self.limits, self.times);
         // Limits count steps. The number of steps spent on stencils must not depend on what else the process has compiled.
         self.machine.set_own_stencils(inside.has_limits());
-        let mut links = links::links::<B>();
+        let mut links = links::<B>();
         let tank = self.fuel.map(|fuel| Box::new(Tank::new(fuel)));
         tank.iter().for_each(|tank| links.set_fuel(tank.word()));
         Engine {
-            #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-            worker: RefCell::new(None),
-            #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-            in_background: self.in_background,
+            background: Background::new(self.in_background),
             functions: RefCell::default(),
             removed: RefCell::default(),
             visits: Cell::new(0),

@@ -3,8 +3,8 @@
 //! In: functions, on request or because they are hot. Out: code that later calls run. Discarded code is kept as long as a call
 //! may run it. When code memory is full, the least recently used code is discarded.
 
-use super::backend::Compiled;
 use super::function::Function;
+use super::native::Compiled;
 use super::tiers::Tier;
 use super::{Engine, FunctionId, stack};
 use crate::Error;
@@ -80,7 +80,6 @@ impl<B: Bytecode> Engine<B> {
             // Limits bisect faults of the compiler, so the program must not notice them.
             Err(Error::Limited) => Ok(()),
             Ok(()) => {
-                #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
                 self.prepare_for_calls(function);
                 Ok(())
             }

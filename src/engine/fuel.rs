@@ -6,7 +6,7 @@
 
 use super::Engine;
 use super::function::{Budget, Function};
-use super::links::Word;
+use super::native::Word;
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use std::cell::{Cell, RefCell};

@@ -6,7 +6,7 @@
 
 use super::Engine;
 use super::function::Function;
-use super::links::Remote;
+use super::native::Remote;
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::vocab::Trap;

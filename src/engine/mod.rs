@@ -7,34 +7,28 @@
 //! Calls nest: a Rust function that a template calls may call the engine again, from compiled code as well as from the
 //! interpreter. This is why every method takes `&self`. An engine stays on its thread.
 
-mod backend;
-#[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-mod background;
 mod backtrace;
 mod builder;
 mod code;
 mod compile;
 mod fuel;
-#[cfg_attr(
-    not(all(target_arch = "x86_64", any(unix, windows))),
-    allow(dead_code, reason = "where nothing is compiled, nothing calls it")
-)]
 mod function;
 mod interrupt;
-mod links;
 mod remove;
-#[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-mod resolve;
-#[cfg_attr(
-    not(all(target_arch = "x86_64", any(unix, windows))),
-    allow(dead_code, reason = "where nothing is compiled, nothing calls it")
-)]
 mod run;
 mod show;
 mod stack;
 mod thread;
 mod tiers;
 mod value;
+
+// The one place that asks whether there is a machine to compile for.
+#[cfg_attr(not(all(target_arch = "x86_64", any(unix, windows))), path = "interpreted/background.rs")]
+mod background;
+#[cfg_attr(not(all(target_arch = "x86_64", any(unix, windows))), path = "interpreted/native.rs")]
+mod native;
+#[cfg_attr(not(all(target_arch = "x86_64", any(unix, windows))), path = "interpreted/resolve.rs")]
+mod resolve;
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod worker;
 
@@ -50,9 +44,9 @@ pub use value::{Args, Slot};
 use crate::inside::{Counts, Inside};
 use crate::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
-use backend::Backend;
+use background::Background;
 use function::{Body, Function, Retired};
-use links::Links;
+use native::{Backend, Links};
 use stack::FrameStack;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -71,7 +65,7 @@ use tiers::Tiers;
 /// }
 /// ```
 pub fn can_compile() -> Result<(), Unsupported> {
-    backend::can_compile()
+    native::can_compile()
 }
 
 /// Whether faults in compiled code can become traps on this machine, as [`Builder::guards`] requires.
@@ -81,7 +75,7 @@ pub fn can_compile() -> Result<(), Unsupported> {
 /// assert!(azulejo::can_guard() || !cfg!(all(target_os = "linux", target_arch = "x86_64")));
 /// ```
 pub fn can_guard() -> bool {
-    backend::can_guard()
+    native::can_guard()
 }
 
 /// Functions of the bytecode `B`, with everything that is needed to run them.
@@ -97,11 +91,7 @@ pub fn can_guard() -> bool {
 /// ```
 pub struct Engine<B: Bytecode> {
     /// The first field, so that the thread ends before the data that it reads is dropped.
-    #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-    worker: RefCell<Option<worker::Worker<B>>>,
-    /// Whether hot functions are compiled on a thread of their own.
-    #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-    in_background: bool,
+    background: Background<B>,
     /// Dropped before the functions, so that their code memory need not be prepared for reuse.
     backend: RefCell<Backend>,
     /// Indexed by function number; `None` where a function was removed.
@@ -115,7 +105,7 @@ pub struct Engine<B: Bytecode> {
     /// Discarded code that calls between functions may still run.
     retired: RefCell<Vec<Retired>>,
     /// The handle that stops running code.
-    remote: links::Remote,
+    remote: native::Remote,
     /// Whether an interrupter was requested, so that loops must poll.
     may_stop: Cell<bool>,
     /// The fuel, if it is limited. Boxed, because compiled code contains its address.

@@ -60,10 +60,6 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Looks up a function that is running, and may have been removed since it was called.
-    #[cfg_attr(
-        not(all(target_arch = "x86_64", any(unix, windows))),
-        expect(dead_code, reason = "only compiled code is left")
-    )]
     pub(super) fn running(&self, id: FunctionId) -> Result<&Function<B>, Error> {
         let function = match self.known(id) {
             Err(Error::Removed) => {

@@ -4,10 +4,10 @@
 //! code that exists now. Calls that find code do not come here.
 
 use super::Engine;
-use super::backend::Compiled;
 use super::function::call_state::{Arity, Entry, Route};
 use super::function::{Function, FunctionId, TierCode};
-use super::links::Links;
+use super::native::Compiled;
+use super::native::Links;
 use super::run::{End, as_trap};
 use super::tiers::Tier;
 use super::value::Args;

@@ -9,9 +9,9 @@
 //!   At the next backward jump, compiled code takes over. [`Resume`] says which of the two runs next.
 //! - The budget for loops is used up: the function tiers up, and resumes in the better code at the same bytecode.
 
-use super::backend::Status;
 use super::function::{Budget, Function, TierCode};
-use super::links::Links;
+use super::native::Links;
+use super::native::Status;
 use super::stack::Frame;
 use super::tiers::Tier;
 use super::{Args, Engine, FunctionId};
@@ -235,7 +235,7 @@ impl<B: Bytecode> Engine<B> {
         let frame = self.stack.enter(slots, (&raw const caller).addr())?;
         if is_outermost {
             if self.guards {
-                super::backend::prepare_thread();
+                super::native::prepare_thread();
             }
             self.links.borrow().begin(std::ptr::from_ref(self).cast(), self.stack.lowest());
         }
@@ -424,7 +424,7 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// The next tier for a function that resumes at a bytecode; `None` if it stays in its tier.
-    fn next_tier(&self, function: &Function<B>, at: u32) -> Option<Tier> {
+    pub(super) fn next_tier(&self, function: &Function<B>, at: u32) -> Option<Tier> {
         let code = &function.code;
         match code.has_baseline() {
             _ if !self.tiers.tier_up() || function.tier.is_disabled() => None,
@@ -440,15 +440,8 @@ impl<B: Bytecode> Engine<B> {
     #[cold]
     #[inline(never)]
     pub(super) fn tier_up(&self, function: &Function<B>, at: u32) {
-        #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
-        if self.next_tier(function, at) == Some(Tier::Optimizer) {
-            // This may install the code, or evict code, so the decision is made again.
-            self.collect();
-            let is_wanted =
-                self.next_tier(function, at) == Some(Tier::Optimizer) && !function.code.has_optimized(at);
-            if is_wanted && self.request(function, super::worker::Purpose::Entry(at)) {
-                return;
-            }
+        if self.next_tier(function, at) == Some(Tier::Optimizer) && self.tier_up_in_background(function, at) {
+            return;
         }
         let next = self.next_tier(function, at);
         if let Some(next) = next {

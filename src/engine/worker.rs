@@ -5,10 +5,8 @@
 //!
 //! After a fork the child process has no such thread, and must not wait for the jobs that the thread was working on.
 
-use super::backend::watched;
-use super::backend::{Compiled, Compiler};
 use super::function::Body;
-use super::links::Shared;
+use super::native::{Compiled, Compiler, Shared, watched};
 use crate::Error;
 use crate::inside::{self, Form, Inside};
 use azulejo_code::call::CallCell;

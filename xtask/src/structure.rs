@@ -4,9 +4,10 @@
 //! function that is too long, and for each name of two types of one crate. What tests use counts for nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Attribute, ItemMod, ItemUse, UseTree, Visibility};
+use syn::{Attribute, Expr, ExprLit, ItemMod, ItemUse, Lit, Meta, MetaNameValue, Token, UseTree, Visibility};
 
 const MAX_FUNCTION_LINES: usize = 100;
 
@@ -38,6 +39,8 @@ struct SourceFile {
     types: Vec<String>,
     /// The modules of it that only tests have.
     tests: Vec<ModulePath>,
+    /// The modules of it, in other files, that do not exist for every target, and the names of those files if they are given.
+    optional: Vec<(ModulePath, Option<String>)>,
 }
 
 /// The files of one crate, by their modules.
@@ -88,14 +91,25 @@ fn module_of(name: &str) -> ModulePath {
     parts
 }
 
+/// Two files that do not exist for every target may stand in for each other, with the same names.
 fn check_names(files: &Crate, faults: &mut Vec<String>) {
+    let optional: Vec<_> = files.values().flat_map(|(_, source)| &source.optional).collect();
+    let is_optional = |module: &ModulePath, name: &String| {
+        optional.iter().any(|(start, file)| match file {
+            Some(file) => file == name,
+            None => module.starts_with(start),
+        })
+    };
     let mut defined = HashMap::new();
-    for (name, source) in files.values() {
+    for (module, (name, source)) in files {
+        let is_optional = is_optional(module, name);
         for found in &source.types {
             if SHARED.iter().any(|(shared, _)| shared == found) {
                 continue;
             }
-            if let Some(before) = defined.insert(found, name) {
+            if let Some((before, was_optional)) = defined.insert(found, (name, is_optional))
+                && !(is_optional && was_optional)
+            {
                 faults.push(format!("{name}: `{found}` is the name of a type in {before} too"));
             }
         }
@@ -242,6 +256,20 @@ impl Reader<'_> {
     }
 }
 
+/// The file that a `#[cfg_attr(…, path = "…")]` names.
+fn other_file(attribute: &Attribute) -> Option<String> {
+    let parser = Punctuated::<Meta, Token![,]>::parse_terminated;
+    let arguments = attribute.path().is_ident("cfg_attr").then(|| attribute.parse_args_with(parser))?.ok()?;
+    arguments.iter().find_map(|argument| match argument {
+        Meta::NameValue(MetaNameValue {
+            path,
+            value: Expr::Lit(ExprLit { lit: Lit::Str(file), .. }),
+            ..
+        }) if path.is_ident("path") => Some(file.value()),
+        _ => None,
+    })
+}
+
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
@@ -258,6 +286,16 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         }
         let is_optional = item.attrs.iter().any(|attribute| attribute.path().is_ident("cfg"));
         self.module.push(item.ident.to_string());
+        if item.content.is_none() {
+            if is_optional {
+                self.source.optional.push((self.module.clone(), None));
+            }
+            // Another file takes the place of the module's.
+            for file in item.attrs.iter().filter_map(other_file) {
+                let file = format!("{}/{file}", self.source.folder);
+                self.source.optional.extend([(self.module.clone(), None), (self.module.clone(), Some(file))]);
+            }
+        }
         self.optional += is_optional as usize;
         visit::visit_item_mod(self, item);
         self.optional -= is_optional as usize;
@@ -387,6 +425,18 @@ mod tests {
         assert_eq!(
             faults(&[root, x, elsewhere]),
             ["a/src/x.rs: `Same` is the name of a type in a/src/lib.rs too"]
+        );
+    }
+
+    #[test]
+    fn a_file_for_another_target_may_have_the_same_names() {
+        let one = "#[cfg(unix)] mod x; mod y;";
+        let both = "#[cfg_attr(windows, path = \"y.rs\")] mod x;";
+        let (x, y) = (("a/src/x.rs", "struct Same;"), ("a/src/y.rs", "struct Same;"));
+        assert_eq!(faults(&[("a/src/lib.rs", both), x, y]), <[&str; 0]>::default());
+        assert_eq!(
+            faults(&[("a/src/lib.rs", one), x, y]),
+            ["a/src/y.rs: `Same` is the name of a type in a/src/x.rs too"]
         );
     }
 

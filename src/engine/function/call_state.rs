@@ -21,7 +21,7 @@
 //! The fallback is closed, or has an adapter. The call cell, which compiled callers read, holds this state as addresses.
 
 use super::code_table::TierCode;
-use crate::engine::backend::{Adapter, Compiled};
+use crate::engine::native::{Adapter, Compiled};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 

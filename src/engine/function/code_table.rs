@@ -3,7 +3,7 @@
 //! In: code, from the compilers. Out: the best code to resume in at a bytecode. Code for calls from other functions is kept in
 //! `call_state.rs`. A call that runs code shares its ownership, so the code outlives its removal from the table.
 
-use crate::engine::backend::{BaselineCode, Compiled};
+use crate::engine::native::{BaselineCode, Compiled};
 use crate::engine::tiers::Tier;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
