@@ -30,6 +30,8 @@ impl Field {
         Field { bytes, first: 0, width: bytes * 8, shift: 0 }
     }
 
+    /// A byte.
+    pub const BYTE: Field = Field::whole(1);
     /// A whole word of 32 bits.
     pub const WORD: Field = Field::whole(4);
     /// The upper half of a number of 64 bits, as a whole word of 32 bits.

@@ -170,8 +170,11 @@ impl Packed {
         let mut quick = [Quick { at: hot as u16, word: LowWord::FIRST, scale: 0, add: 0 }; QUICK];
         let mut n_quick = 0;
         let first_patch = self.patches.len();
-        for hole in &stencil.holes {
-            let found: Vec<Quick> = as_quick(hole, operands).into_iter().flatten().collect();
+        // Quick holes of a byte come first, because filling one writes the bytes before it, which may be another hole's.
+        let (bytes_first, others): (Vec<&Hole>, Vec<&Hole>) =
+            stencil.holes.iter().partition(|hole| is_quick_byte(hole, stencil));
+        for hole in bytes_first.into_iter().chain(others) {
+            let found: Vec<Quick> = as_quick(hole, stencil, operands).into_iter().flatten().collect();
             if found.is_empty() || n_quick + found.len() > QUICK {
                 self.patches.push(Patch::hole(hole, operands));
             } else {
@@ -249,8 +252,20 @@ impl Patch {
     }
 }
 
+/// Whether a hole is a byte that can be filled together with the three bytes before it, all of which are code, or holes that are
+/// filled later. So a shift by a constant costs no more than other instructions.
+fn is_quick_byte(hole: &Hole, stencil: &Stencil) -> bool {
+    let reaches = |other: &Hole| {
+        other.field == Field::BYTE && (1..HOLE as u32).contains(&(hole.at.wrapping_sub(other.at)))
+    };
+    hole.part == Part::Hot
+        && hole.field == Field::BYTE
+        && hole.at as usize + 1 >= HOLE
+        && !stencil.holes.iter().any(|other| other.part == Part::Hot && reaches(other))
+}
+
 /// A hole as one or two quick holes, if it can be filled that way.
-fn as_quick(hole: &Hole, operands: &[Operand]) -> [Option<Quick>; 2] {
+fn as_quick(hole: &Hole, stencil: &Stencil, operands: &[Operand]) -> [Option<Quick>; 2] {
     let &Hole { part: Part::Hot, at, source: HoleSource::Operand(operand), scale, add, field } = hole else {
         return [None; 2];
     };
@@ -265,6 +280,14 @@ fn as_quick(hole: &Hole, operands: &[Operand]) -> [Option<Quick>; 2] {
         Field::WORD => [lower.and_then(|word| quick(at, word)), None],
         Field::UPPER_WORD => [upper.and_then(|word| quick(at, word)), None],
         Field::LONG if upper.is_some() => [(at, lower), (at + 4, upper)].map(|(at, word)| quick(at, word?)),
+        Field::BYTE if is_quick_byte(hole, stencil) => {
+            // The operand's lowest byte is multiplied to the highest one of the word.
+            let start = at as usize + 1 - HOLE;
+            let before = &stencil.hot[start..at as usize];
+            let before = before.iter().rev().fold(0, |word, byte| word << 8 | *byte as u32);
+            let byte = lower.and_then(|word| quick(start as u32, word));
+            [byte.map(|byte| Quick { scale: byte.scale << 24, add: byte.add << 24 | before, ..byte }), None]
+        }
         _ => [None; 2],
     }
 }

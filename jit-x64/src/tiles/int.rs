@@ -33,16 +33,16 @@ tile! {
     }
     // shifts by a constant, by cl, by any register
     for shift in [shl: Shift::Shl, shr: Shift::Shr, sar: Shift::Sar] {
-        _const: (shift.$t:int reg (const $c)) -> reg, 2, tied(0) => |cx, t| cx.shift(shift, t.sig.ty, t.out(), Immediate(t.imm(0) & (t.sig.ty.bits() as i64 - 1))),
+        _const: (shift.$t:int reg (const $c)) -> reg, 2, tied(0) => |cx, t| cx.shift(shift, t.sig.ty, t.out(), shift_count(t.sig.ty, t.imm(0))),
         _: (shift.$t:i32|i64 reg reg) -> reg, 4, tied(0), fixed(1 = rcx) => |cx, t| cx.shift(shift, t.sig.ty, t.out(), CL),
         _narrow: (shift.$t:i8|i16 reg reg) -> reg, 6, tied(0), fixed(1 = rcx), clobber(rcx) => |cx, t| shift_narrow(cx, t, shift),
         _x: (shift.$t:i32|i64 reg reg) -> reg, 3, needs(bmi2) => |cx, t| cx.shift_x(shift, t.sig.ty, t.out(), t.reg(0), t.reg(1)),
     }
     for rotate in [rotl: Shift::Rol, rotr: Shift::Ror] {
-        _const: (rotate.$t:int reg (const $c)) -> reg, 3, tied(0) => |cx, t| cx.shift(rotate, t.sig.ty, t.out(), Immediate(t.imm(0) & (t.sig.ty.bits() as i64 - 1))),
+        _const: (rotate.$t:int reg (const $c)) -> reg, 3, tied(0) => |cx, t| cx.shift(rotate, t.sig.ty, t.out(), shift_count(t.sig.ty, t.imm(0))),
         _: (rotate.$t:i32|i64 reg reg) -> reg, 4, tied(0), fixed(1 = rcx) => |cx, t| cx.shift(rotate, t.sig.ty, t.out(), CL),
         _narrow: (rotate.$t:i8|i16 reg reg) -> reg, 6, tied(0), fixed(1 = rcx), clobber(rcx) => |cx, t| shift_narrow(cx, t, rotate),
     }
     rotl_x: (rotl.$t:i32|i64 reg (const $c)) -> reg, 2, needs(bmi2) => |cx, t| cx.shift_x(Shift::Ror, t.sig.ty, t.out(), t.reg(0), Immediate(t.imm(0).wrapping_neg() & (t.sig.ty.bits() as i64 - 1))),
-    rotr_x: (rotr.$t:i32|i64 reg (const $c)) -> reg, 2, needs(bmi2) => |cx, t| cx.shift_x(Shift::Ror, t.sig.ty, t.out(), t.reg(0), Immediate(t.imm(0) & (t.sig.ty.bits() as i64 - 1))),
+    rotr_x: (rotr.$t:i32|i64 reg (const $c)) -> reg, 2, needs(bmi2) => |cx, t| cx.shift_x(Shift::Ror, t.sig.ty, t.out(), t.reg(0), shift_count(t.sig.ty, t.imm(0))),
 }

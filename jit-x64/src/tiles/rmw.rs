@@ -2,6 +2,7 @@
 //!
 //! Rows only; sequences of several instructions are in [`super::sequences`].
 
+use super::sequences::int::shift_count;
 use crate::encode::{Alu, Immediate, Shift, Unary};
 use azulejo_macros::tile;
 
@@ -23,6 +24,6 @@ tile! {
     }
     // shl [mem], imm
     for shift in [shl: Shift::Shl, shr: Shift::Shr, sar: Shift::Sar] {
-        _mem_const: (store.$t:int $p@mem (shift.$t (load.$t $p) (const $c))) -> void, 6 + mem => |cx, t| cx.shift(shift, t.sig.from, mem, Immediate(t.imm(0) & (t.sig.from.bits() as i64 - 1))),
+        _mem_const: (store.$t:int $p@mem (shift.$t (load.$t $p) (const $c))) -> void, 6 + mem => |cx, t| cx.shift(shift, t.sig.from, mem, shift_count(t.sig.from, t.imm(0))),
     }
 }

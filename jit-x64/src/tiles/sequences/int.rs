@@ -43,3 +43,12 @@ pub(in crate::tiles) fn shift_narrow(cx: &mut Emitter, t: &Tile<'_>, shift: Shif
     cx.alu(Alu::And, Type::I32, t.reg(1), Immediate(t.sig.ty.bits() as i64 - 1));
     cx.shift(shift, t.sig.ty, t.out(), CL);
 }
+
+/// The constant count of a shift or rotation. The processor itself takes counts of 32 and 64 bits modulo the width, so all bits
+/// of the byte may be the constant's, and a stencil has a whole byte there.
+pub(in crate::tiles) fn shift_count(ty: Type, count: i64) -> Immediate {
+    match ty {
+        Type::I32 | Type::I64 => Immediate(count),
+        _ => Immediate(count & (ty.bits() as i64 - 1)),
+    }
+}
