@@ -304,3 +304,33 @@ pub(super) fn table(info: &OpcodeInfo, template: &Template, operands: &[Operand]
         _ => None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline::operand::FieldForm;
+    use crate::machine::toy::TOY;
+
+    #[test]
+    fn a_byte_is_filled_with_the_bytes_before_it() {
+        let hole = |at, field| {
+            let source = HoleSource::Operand(0);
+            Hole { part: Part::Hot, at, source, scale: 1, add: 0, field }
+        };
+        // The first byte comes right behind a word, the second one so close to the first that filling it would undo that.
+        let holes = vec![hole(1, Field::WORD), hole(6, Field::BYTE), hole(8, Field::BYTE)];
+        let stencil = Stencil { hot: (1..=9).collect(), holes, ..Stencil::default() };
+        let mut packed = Packed::of(&TOY);
+        let added = packed.add(&stencil, &[Operand::Field(0, FieldForm::Unsigned32)], TableId::NONE);
+        let packed_stencil = &packed.stencils[added.at()];
+        let mut bytes = packed_stencil.bytes;
+        for quick in &packed_stencil.quick[..packed_stencil.n_quick as usize] {
+            let value = 0x0a0b_0c0d_u32.wrapping_mul(quick.scale).wrapping_add(quick.add);
+            bytes[quick.at as usize..][..HOLE].copy_from_slice(&value.to_le_bytes());
+        }
+        assert_eq!(bytes[..9], [1, 0x0d, 0x0c, 0x0b, 0x0a, 6, 0x0d, 8, 9]);
+        let patches: Vec<u32> =
+            packed_stencil.patches.of(&packed.patches).iter().map(|patch| patch.at).collect();
+        assert_eq!(patches, [8]);
+    }
+}
