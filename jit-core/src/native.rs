@@ -10,7 +10,8 @@
 //! [`Argument`] and [`Returned`] each have one blanket implementation, which rustc is told not to mention, with a hidden trait
 //! behind it. Otherwise an error would list implementations instead of saying how to fix the call.
 
-use crate::vocab::{OpInfo, Sig};
+use crate::vocab::meaning::Num;
+use crate::vocab::{OpInfo, Sig, Trap};
 use core::ptr::NonNull;
 
 /// The scalars of the template language, as types.
@@ -28,6 +29,11 @@ pub mod kind {
 
     kinds!(bool: i8);
 
+    /// The result of a function without one, which may fail.
+    pub enum nothing {}
+    impl super::PassedKind for nothing {
+        type Held = core::primitive::i8;
+    }
     /// The address of the VM's context, from `(tc)`. A function may take it as a reference.
     pub struct context<C>(core::marker::PhantomData<C>);
     impl<C> super::PassedKind for context<C> {
@@ -93,7 +99,8 @@ pub trait Argument<'call, K: PassedKind>: Sized {
 #[diagnostic::on_unimplemented(
     message = "the function returns `{Self}`, not what the template takes",
     label = "this is returned",
-    note = "write the type that the function returns behind the `(arglist …)`"
+    note = "write the type that the function returns behind the `(arglist …)`",
+    note = "a function that returns a `Result` is called by `(call throws …)`"
 )]
 pub trait Returned<K: PassedKind> {
     /// Makes the value that the template takes from the result.
@@ -267,6 +274,13 @@ impl Taken<kind::bool> for bool {
     }
 }
 
+impl Taken<kind::nothing> for () {
+    #[inline(always)]
+    fn taken(self) -> i8 {
+        0
+    }
+}
+
 /// Arguments that take an address as a raw pointer. They need to know nothing about its target.
 macro_rules! addresses {
     ($($kind:ty;)*) => {$(
@@ -412,6 +426,63 @@ pub trait Void {}
 impl Void for () {}
 /// The never type, which has no stable name.
 impl Void for <fn() -> ! as FunctionPointer>::Result {}
+
+/// The two words that a native function returns if the Rust function that it calls may fail.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    /// The bits of the result; meaningless if the function failed.
+    pub bits: u64,
+    /// The [code](Trap::code) of the trap with which the function failed, or zero.
+    pub failure: u64,
+}
+
+impl Attempt {
+    /// The result's bits, or the trap.
+    #[inline(always)]
+    pub fn get(self) -> Result<u64, Trap> {
+        match self.failure {
+            0 => Ok(self.bits),
+            code => Err(Trap::from_code(code as u32).unwrap_or(Trap::BadCall)),
+        }
+    }
+}
+
+/// The return type of a function that may fail, where a template takes the scalar `K`.
+#[diagnostic::on_unimplemented(
+    message = "the function returns `{Self}`, and `throws` is for functions that return a `Result` of what the template takes",
+    label = "this is returned",
+    note = "the function returns `Result<T, Trap>`, or a `Result` whose error is `Into<Trap>`; `T` stands behind the `(arglist …)`"
+)]
+pub trait Fallible<K: PassedKind> {
+    /// Makes the words that the native function returns.
+    fn attempt(self) -> Attempt;
+}
+
+#[diagnostic::do_not_recommend]
+impl<K: PassedKind, R: Attempted<K>> Fallible<K> for R {
+    #[inline(always)]
+    fn attempt(self) -> Attempt {
+        self.attempted()
+    }
+}
+
+/// The implementation behind [`Fallible`].
+#[doc(hidden)]
+pub trait Attempted<K: PassedKind> {
+    #[doc(hidden)]
+    fn attempted(self) -> Attempt;
+}
+
+impl<K: PassedKind<Held: Num>, T: Taken<K>, E: Into<Trap>> Attempted<K> for Result<T, E> {
+    #[inline(always)]
+    fn attempted(self) -> Attempt {
+        match self {
+            Ok(value) => Attempt { bits: value.taken().to_bits(), failure: 0 },
+            Err(error) => Attempt { bits: 0, failure: error.into().code() as u64 },
+        }
+    }
+}
 
 /// Names the return type of a function pointer.
 #[doc(hidden)]

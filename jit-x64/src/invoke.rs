@@ -45,8 +45,8 @@ pub(crate) fn invoke_from_memory(cx: &mut Emitter, tile: &Tile<'_>) {
     expect_result(cx, tile);
 }
 
-/// Emits the check after a call of a function of bytecode, which exits if it failed.
-fn expect_result(cx: &mut Emitter, tile: &Tile<'_>) {
+/// Emits the check after a call that may fail, of bytecode or of a native function. It exits if the call failed.
+pub(crate) fn expect_result(cx: &mut Emitter, tile: &Tile<'_>) {
     cx.alu(Alu::Test, Type::I32, RDX.number(), RDX.number());
     let ends_alike = cx.is_call_entry && cx.noted.is_none();
     let shared = cx.failures.first().filter(|_| ends_alike).map(|failure| failure.block);

@@ -124,6 +124,8 @@ pub enum Step {
         args: &'static [Ref],
         /// The convention and types.
         signature: Signature,
+        /// Whether the callee may fail: it returns an [`Outcome`](crate::native::Outcome). If it fails, so does the function.
+        throws: bool,
         /// The effects.
         effect: Effect,
     },

@@ -130,6 +130,8 @@ pub struct Call {
     pub abi: Abi,
     /// The effects that the call may have.
     pub effect: Effect,
+    /// Whether the Rust function may fail: it returns a `Result`. If it fails, so does the bytecode.
+    pub throws: bool,
     /// Whether the template vouches for addresses, and may call unsafe functions.
     pub is_unsafe: bool,
 }
@@ -178,6 +180,8 @@ pub struct Native {
     pub ret: Option<Scalar>,
     /// The type that the Rust function returns it as.
     pub returns: Option<Passing>,
+    /// Whether it may fail: it returns a `Result`.
+    pub throws: bool,
     /// Whether the template vouches for addresses, and may call unsafe functions.
     pub is_unsafe: bool,
     /// Where the call stands.
@@ -194,6 +198,9 @@ pub struct Abi {
 }
 
 impl Abi {
+    /// The convention of native functions that may fail: one that returns two words in registers on every system.
+    pub const OF_FALLIBLE: Abi = Abi::new(Convention::SysV64, false);
+
     /// All conventions that a template may state.
     pub const ALL: [Abi; 6] = [
         Abi::new(Convention::C, false),

@@ -1,6 +1,7 @@
 //! Calls of Rust functions, of addresses, and of functions of bytecode.
 //!
-//! In: `(call pure f (arglist (carg value type) …) type)`. Out: the call, with arguments of the types that it states.
+//! In: `(call pure f (arglist (carg value type) …) type)`. Out: the call, with arguments of the types that it states. A call
+//! that `throws` is one of a function that returns a `Result`.
 //! Whether the function has that signature is left to rustc: either a native function ([`Native`]) contains the call, or,
 //! where a convention is stated, the interpreter calls through a function pointer of that type.
 
@@ -105,11 +106,13 @@ impl Checker<'_> {
 
     pub(super) fn call(&mut self, word: &str, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let (mut abi, mut effect) = (None, Effect::Memory);
+        let mut throws = None;
         let mut rest = rest;
         while let Some((first, others)) = rest.split_first() {
             match (first, first.word()) {
                 (_, Some("pure")) => effect = Effect::Pure,
                 (_, Some("observes")) => effect = Effect::Observes,
+                (_, Some("throws")) => throws = Some(first.place()),
                 (Sexpr::Literal(stated, place), _) => {
                     let Some(known) = Abi::from_name(text(stated).trim_matches('"')) else {
                         let known = Abi::ALL.map(|known| format!("\"{}\"", known.name())).join(", ");
@@ -124,6 +127,16 @@ impl Checker<'_> {
             }
             rest = others;
         }
+        if let Some(place) = throws {
+            let why = match (effect, abi) {
+                (Effect::Pure, _) => "a pure function only computes, and so it cannot fail",
+                (_, Some(_)) => "a function that may fail is called without a convention",
+                _ => "",
+            };
+            if !why.is_empty() {
+                return fail(place, why);
+            }
+        }
         let usage = "a function, `(arglist (carg value type) …)`, and for `call` the result's type";
         // A `bool` is passed as a byte, and is a flag in the template.
         let is_flag = rest.len() == 3 && is_bool(&rest[2]);
@@ -133,6 +146,9 @@ impl Checker<'_> {
         let (callee, args, ret) = self.parts((word, rest, place), usage, "(arglist (carg value type) …)")?;
         let callee = match callee {
             Sexpr::Word(path, ..) => Callee::Path(path.clone()),
+            _ if let Some(place) = throws => {
+                return fail(place, "only a function that is named may fail, not one at an address");
+            }
             value => {
                 self.needs_unsafe(value.place(), "calling an address")?;
                 let value = self.value(value, Some(Scalar::Ptr))?;
@@ -170,15 +186,15 @@ impl Checker<'_> {
         let given: Vec<Argument> = given.collect();
         let callee = match (callee, abi) {
             (Callee::Path(path), None) => {
-                let (args, is_unsafe) = (given.clone(), self.is_unsafe);
-                self.natives.push(Native { path, args, ret, returns, is_unsafe, place });
+                let (args, is_unsafe, throws) = (given.clone(), self.is_unsafe, throws.is_some());
+                self.natives.push(Native { path, args, ret, returns, throws, is_unsafe, place });
                 Callee::Native(self.natives.len() - 1)
             }
             (callee, _) => callee,
         };
-        let abi = abi.unwrap_or(Abi::ALL[0]);
-        let is_unsafe = self.is_unsafe;
-        let call = Call { callee, args: passed, given, ret, returns, abi, effect, is_unsafe };
+        let (is_unsafe, throws) = (self.is_unsafe, throws.is_some());
+        let abi = abi.unwrap_or(if throws { Abi::OF_FALLIBLE } else { Abi::ALL[0] });
+        let call = Call { callee, args: passed, given, ret, returns, abi, effect, throws, is_unsafe };
         let kind = Kind::Call(Box::new(call));
         let result = Typed { kind, ty, sign, leaves: false, is_loose: false, place };
         Ok(if is_flag { as_flag(result) } else { result })

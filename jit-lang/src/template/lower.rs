@@ -415,7 +415,7 @@ impl Lowering<'_> {
             });
         }
         let ret = call.ret.map_or(Type::Void, Scalar::ty);
-        let (convention, effect) = (call.abi.convention, call.effect);
-        self.call_step(Step::Call { callee, convention, args, ret, effect }, ret)
+        let (convention, throws, effect) = (call.abi.convention, call.throws, call.effect);
+        self.call_step(Step::Call { callee, convention, args, ret, throws, effect }, ret)
     }
 }

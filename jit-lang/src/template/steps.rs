@@ -98,7 +98,14 @@ pub enum Step {
     /// The number of registers in a run.
     WindowLength { operand: usize },
     /// A call.
-    Call { callee: StepCallee, convention: Convention, args: Vec<(Ref, Type)>, ret: Type, effect: Effect },
+    Call {
+        callee: StepCallee,
+        convention: Convention,
+        args: Vec<(Ref, Type)>,
+        ret: Type,
+        throws: bool,
+        effect: Effect,
+    },
     /// A call of a function of bytecode.
     Invoke { function: Ref, args: StepArguments, ret: Type, effect: Effect },
     /// Writes a VM register.

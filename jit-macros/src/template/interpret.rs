@@ -386,7 +386,23 @@ impl Writer<'_> {
                         (self.expression(arg), super::natives::passed(Passing::Scalar(*scalar)));
                     quote!((#value) as #ty)
                 });
-                quote!(#name(#(#args),*))
+                let result = quote!(#name(#(#args),*));
+                if !call.throws {
+                    return result;
+                }
+                let value = match typed.ty {
+                    Type::Void => quote!({
+                        bits;
+                    }),
+                    ty => {
+                        let ty = rust(ty);
+                        quote!(<#ty as __meaning::Num>::from_bits(bits))
+                    }
+                };
+                quote!(match #result.get() {
+                    ::core::result::Result::Ok(bits) => #value,
+                    ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
+                })
             }
             Callee::Path(path) => self.call_path(call, path, typed),
             Callee::Value(value) => self.call_value(call, value, typed),

@@ -124,6 +124,13 @@ fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool, kept: &Kept) -> Token
     quote_spanned!(place=> __native::kind::#kind)
 }
 
+/// Converts the `Result` of a function that may fail to the words that its native function returns.
+fn attempted(returns: Option<Passing>, result: &TokenStream, span: Span) -> TokenStream {
+    let kind = returns
+        .map_or_else(|| Ident::new("nothing", shown_at(span)), |passing| name_of(passing, shown_at(span)));
+    quote_spanned!(shown_at(span)=> __native::Fallible::<__native::kind::#kind>::attempt(#result))
+}
+
 /// Converts the result, if there is one, from a scalar or `bool`.
 pub(super) fn taken(returns: Option<Passing>, result: &TokenStream, span: Span) -> TokenStream {
     match returns {
@@ -141,7 +148,7 @@ pub(super) fn items(natives: &[Native], op: &TokenStream, kept: &Kept) -> TokenS
 }
 
 fn item(number: usize, native: &Native, op: &TokenStream, kept: &Kept) -> TokenStream {
-    let Native { path, args, ret, returns, is_unsafe, place } = native;
+    let Native { path, args, ret, returns, throws, is_unsafe, place } = native;
     let (path, span) = (kept.print(path), kept.span(*place));
     let name = name(number);
     let variable = |at: usize| format_ident!("argument{at}");
@@ -163,14 +170,26 @@ fn item(number: usize, native: &Native, op: &TokenStream, kept: &Kept) -> TokenS
     let call = quote_spanned!(shown_at(place)=> #function(#(#values),*));
     // A template that is not marked `unsafe` cannot call unsafe functions.
     let call = if *is_unsafe { quote!(unsafe { #call }) } else { call };
-    let returned = ret.map(held).map(|ty| quote!(-> #ty));
-    let taken = taken(*returns, &call, span);
-    quote! {
-        #[cfg(not(windows))]
-        #[inline(never)]
-        extern "C-unwind" fn #name(#(#params),*) #returned { let #function = #path; #before #taken }
-        #[cfg(windows)]
-        #[inline(never)]
-        extern "C" fn #name(#(#params),*) #returned { let #function = #path; #before #taken }
-    }
+    let (returned, taken) = match throws {
+        true => (Some(quote!(-> __native::Attempt)), attempted(*returns, &call, span)),
+        false => (ret.map(held).map(|ty| quote!(-> #ty)), taken(*returns, &call, span)),
+    };
+    // The convention of Windows returns two words in memory.
+    let of_windows = if *throws {
+        vec![
+            (quote!(all(windows, target_arch = "x86_64")), "sysv64"),
+            (quote!(all(windows, not(target_arch = "x86_64"))), "C"),
+        ]
+    } else {
+        vec![(quote!(windows), "C")]
+    };
+    let of_all = std::iter::once((quote!(not(windows)), "C-unwind")).chain(of_windows);
+    let functions = of_all.map(|(system, abi)| {
+        quote! {
+            #[cfg(#system)]
+            #[inline(never)]
+            extern #abi fn #name(#(#params),*) #returned { let #function = #path; #before #taken }
+        }
+    });
+    quote!(#(#functions)*)
 }

@@ -215,7 +215,9 @@ fn leaving(step: &Step, kept: &Kept) -> TokenStream {
 }
 
 fn call(step: &Step, kept: &Kept) -> TokenStream {
-    let Step::Call { callee, convention, args, ret, effect } = step else { unreachable!("it is a call") };
+    let Step::Call { callee, convention, args, ret, throws, effect } = step else {
+        unreachable!("it is a call")
+    };
     let known =
         |path: TokenStream| quote!(__template::Callee::Known(__template::Address(#path as *const ())));
     let callee = match callee {
@@ -240,6 +242,7 @@ fn call(step: &Step, kept: &Kept) -> TokenStream {
                 args: &[#(#types),*],
                 ret: #ret,
             },
+            throws: #throws,
             effect: __graph::Effect::#effect,
         }
     }

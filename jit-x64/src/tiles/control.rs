@@ -6,7 +6,7 @@ use super::sequences::control::*;
 use crate::emit::Cond;
 use crate::encode::{Alu, alu_word, load_word};
 use crate::frame::leave;
-use crate::invoke::{argument, hand_on, invoke, invoke_from_memory, succeed, tail, vm_frame};
+use crate::invoke::{argument, expect_result, hand_on, invoke, invoke_from_memory, succeed, tail, vm_frame};
 use crate::regs;
 use azulejo_core::vocab::Type;
 use azulejo_macros::tile;
@@ -69,6 +69,8 @@ tile! {
     call_float_reg: (call.$t:float reg) -> num, 20 => |cx, t| cx.call(t.reg(0)),
     callv: (callv $f) -> void, 20 => |cx, t| call_known(cx, t),
     callv_reg: (callv reg) -> void, 20 => |cx, t| cx.call(t.reg(0)),
+    call_or_fail: (call_or_fail.i64 $f) -> reg, 20 => |cx, t| { call_known(cx, t); expect_result(cx, t) },
+    call_or_fail_reg: (call_or_fail.i64 reg) -> reg, 20 => |cx, t| { cx.call(t.reg(0)); expect_result(cx, t) },
     // calls between functions of bytecode
     invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); invoke(cx, t, 1) },
     invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = rsi) => |cx, t| invoke(cx, t, 2),

@@ -60,7 +60,7 @@ fn tagged(opcodes: &mut Vec<Opcode>) {
         }),
     ];
     let boxed = |value: &str| format!("(or (ucast {value} i64) (shl (const {TAG} i64) 48))");
-    let slow = "(call tagged_slow (arglist (carg $a i64) (carg $b i64)) i64)";
+    let slow = "(call throws tagged_slow (arglist (carg $a i64) (carg $b i64)) i64)";
     let float = |op: &str| {
         let sum = one_nan(&format!("({op} (bitcast $a f64) (bitcast $b f64))"));
         format!("(bitcast {sum} i64)")

@@ -222,7 +222,8 @@ impl Maker<'_> {
             },
             _ if ty == "i64" => {
                 let (a, b) = (self.expr("i64", less), self.leaf("i64"));
-                format!("(call callee2_slow (arglist (carg {a} i64) (carg {b} i64)) i64)")
+                let callee = self.one_of(&["callee2_slow", "throws callee2_or_fail"]);
+                format!("(call {callee} (arglist (carg {a} i64) (carg {b} i64)) i64)")
             }
             _ => format!("(neg {})", self.expr(ty, less)),
         }

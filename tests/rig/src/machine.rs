@@ -159,11 +159,20 @@ extern "C" fn callee2_slow(a: i64, b: i64) -> i64 {
     a.wrapping_mul(b) >> 1
 }
 
-/// The result for two tagged values that are not both integers: mostly an integer again.
-extern "C" fn tagged_slow(a: i64, b: i64) -> i64 {
+/// Like `callee2_slow`, but some operands are refused.
+fn callee2_or_fail(a: i64, b: i64) -> Result<i64, Trap> {
     match mix(a as u64, b as u64) {
-        mixed if mixed.is_multiple_of(4) => mixed as i64,
-        mixed => (mixed as u32 as u64 | 0x7ffa << 48) as i64,
+        mixed if mixed.is_multiple_of(16) => Err(Trap::User(45 + mixed.is_multiple_of(32) as u16)),
+        _ => Ok(callee2_slow(a, b)),
+    }
+}
+
+/// The result for two tagged values that are not both integers: mostly an integer again, and rarely a failure.
+fn tagged_slow(a: i64, b: i64) -> Result<i64, Trap> {
+    match mix(a as u64, b as u64) {
+        mixed if mixed.is_multiple_of(64) => Err(Trap::User(47)),
+        mixed if mixed.is_multiple_of(4) => Ok(mixed as i64),
+        mixed => Ok((mixed as u32 as u64 | 0x7ffa << 48) as i64),
     }
 }
 

@@ -49,7 +49,8 @@ impl Emitter {
         self.expect_result(t);
     }
 
-    fn expect_result(&mut self, t: &Tile<'_>) {
+    /// Exits if the callee that was called last has failed.
+    pub(crate) fn expect_result(&mut self, t: &Tile<'_>) {
         let block = self.add_block();
         self.failures.push(Failure { block, origin: t.origin });
         self.test_trap();

@@ -4,7 +4,8 @@
 //! Code of a real machine calls these functions by their own conventions; the simulator must be told their signatures.
 
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::ir::template::{Convention, Signature, Step};
+use azulejo_core::ir::template::{Callee, Convention, Signature, Step};
+use azulejo_core::native::Attempt;
 use azulejo_core::vocab::Type;
 use std::collections::HashMap;
 use std::sync::{LazyLock, RwLock};
@@ -14,6 +15,8 @@ use std::sync::{LazyLock, RwLock};
 pub(crate) enum Native {
     /// A function with this signature.
     Function(Signature),
+    /// A function with these arguments that may fail.
+    Fallible(Signature),
     /// The callback that resumes a function and returns an outcome.
     Resume,
 }
@@ -38,10 +41,9 @@ pub fn learn_function(address: *const (), signature: Signature) {
 pub fn learn_templates<B: Bytecode>() {
     let templates = B::templates().iter().chain(B::guarded_templates());
     for step in templates.flat_map(|template| template.steps) {
-        if let Step::Call { callee: azulejo_core::ir::template::Callee::Known(address), signature, .. } =
-            *step
-        {
-            learn_function(address.0, signature);
+        if let Step::Call { callee: Callee::Known(address), signature, throws, .. } = *step {
+            let native = if throws { Native::Fallible(signature) } else { Native::Function(signature) };
+            learn(address.0.addr(), native);
         }
     }
 }
@@ -98,50 +100,58 @@ macro_rules! call_with {
 ///
 /// The address must be that of a function with this signature, and the arguments must be valid for it.
 pub(crate) unsafe fn call(address: usize, signature: &Signature, args: &[u64]) -> u64 {
-    let args: Vec<(Type, u64)> =
-        std::iter::zip(signature.args.iter().copied(), args.iter().copied()).collect();
+    let args = typed(signature, args);
     let address = core::ptr::with_exposed_provenance::<()>(address);
     let is_windows =
         signature.convention == Convention::Win64 || signature.convention == Convention::C && cfg!(windows);
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller guarantees it. A float of 32 bits is the lower half of the register in which it is returned.
     let bits = unsafe {
-        if is_windows {
-            by_position(address, signature.ret, &args)
-        } else {
-            apart(address, signature.ret, &args)
+        match (is_windows, signature.ret.is_float()) {
+            (true, _) => by_position(address, signature.ret, &args),
+            (false, true) => apart::<f64>(address, &args).to_bits(),
+            (false, false) => apart::<u64>(address, &args),
         }
     };
     signature.ret.truncate(bits)
 }
 
+/// Calls a function of the host that may fail.
+///
+/// # Safety
+///
+/// The requirements of [`call`].
+pub(crate) unsafe fn attempt(address: usize, signature: &Signature, args: &[u64]) -> Attempt {
+    let address = core::ptr::with_exposed_provenance::<()>(address);
+    // SAFETY: the caller guarantees it.
+    unsafe { apart(address, &typed(signature, args)) }
+}
+
+fn typed(signature: &Signature, args: &[u64]) -> Vec<(Type, u64)> {
+    std::iter::zip(signature.args.iter().copied(), args.iter().copied()).collect()
+}
+
 #[cfg(target_arch = "x86_64")]
-unsafe fn apart(address: *const (), ret: Type, args: &[(Type, u64)]) -> u64 {
+unsafe fn apart<R>(address: *const (), args: &[(Type, u64)]) -> R {
     let Passed { ints: i, floats: f, rest } = Passed::apart(args, 6, 8);
-    macro_rules! go {
-        ($ret:ty) => {
-            call_with!("sysv64-unwind", address, rest, $ret, [
-                i[0] => u64, i[1] => u64, i[2] => u64, i[3] => u64, i[4] => u64, i[5] => u64,
-                f[0] => f64, f[1] => f64, f[2] => f64, f[3] => f64, f[4] => f64, f[5] => f64, f[6] => f64, f[7] => f64,
-            ])
-        };
+    // SAFETY: the caller guarantees it. A float of 32 bits is the lower half of the register in which it is passed.
+    unsafe {
+        call_with!("sysv64-unwind", address, rest, R, [
+            i[0] => u64, i[1] => u64, i[2] => u64, i[3] => u64, i[4] => u64, i[5] => u64,
+            f[0] => f64, f[1] => f64, f[2] => f64, f[3] => f64, f[4] => f64, f[5] => f64, f[6] => f64, f[7] => f64,
+        ])
     }
-    // SAFETY: the caller guarantees it. A float of 32 bits is the lower half of the register in which it is passed or returned.
-    unsafe { if ret.is_float() { go!(f64).to_bits() } else { go!(u64) } }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-unsafe fn apart(address: *const (), ret: Type, args: &[(Type, u64)]) -> u64 {
+unsafe fn apart<R>(address: *const (), args: &[(Type, u64)]) -> R {
     let Passed { ints: i, floats: f, rest } = Passed::apart(args, 8, 8);
-    macro_rules! go {
-        ($ret:ty) => {
-            call_with!("C-unwind", address, rest, $ret, [
-                i[0] => u64, i[1] => u64, i[2] => u64, i[3] => u64, i[4] => u64, i[5] => u64, i[6] => u64, i[7] => u64,
-                f[0] => f64, f[1] => f64, f[2] => f64, f[3] => f64, f[4] => f64, f[5] => f64, f[6] => f64, f[7] => f64,
-            ])
-        };
+    // SAFETY: the caller guarantees it. A float of 32 bits is the lower half of the register in which it is passed.
+    unsafe {
+        call_with!("C-unwind", address, rest, R, [
+            i[0] => u64, i[1] => u64, i[2] => u64, i[3] => u64, i[4] => u64, i[5] => u64, i[6] => u64, i[7] => u64,
+            f[0] => f64, f[1] => f64, f[2] => f64, f[3] => f64, f[4] => f64, f[5] => f64, f[6] => f64, f[7] => f64,
+        ])
     }
-    // SAFETY: as above.
-    unsafe { if ret.is_float() { go!(f64).to_bits() } else { go!(u64) } }
 }
 
 /// The n-th argument is in the n-th register of its class.

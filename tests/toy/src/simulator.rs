@@ -273,6 +273,12 @@ impl Processor {
                 let bits = unsafe { natives::call(address as usize, &signature, &args) };
                 (bits | above(signature.ret), signature.ret.is_float(), None)
             }
+            Native::Fallible(signature) => {
+                let args = self.arguments(&signature);
+                // SAFETY: the caller guarantees it.
+                let attempt = unsafe { natives::attempt(address as usize, &signature, &args) };
+                (attempt.bits, false, Some(attempt.failure))
+            }
             Native::Resume => {
                 let [cell, context, frame, status, value] = [X0, X1, X2, X3, X4].map(|reg| self.get(reg));
                 // SAFETY: the caller guarantees it, and `callbacks` learned this address as that of `resume`.

@@ -186,8 +186,8 @@ impl<O: Operands> Linker<'_, O> {
             Step::Write { operand, value } => {
                 return operands.write(cursor, operand, scratch.values[value as usize]);
             }
-            Step::Call { callee, args, signature, effect } => {
-                return self.call(callee, args, signature, effect);
+            Step::Call { callee, args, signature, throws, effect } => {
+                return self.call(callee, args, signature, throws, effect);
             }
             Step::Invoke { function, args, ret, effect } => return self.invoke(function, args, ret, effect),
             Step::Block { block, params, cold } => return self.start(block, params, cold),
@@ -237,7 +237,7 @@ impl<O: Operands> Linker<'_, O> {
         self.scratch.values.push(value);
     }
 
-    fn call(&mut self, callee: Callee, args: &[Ref], signature: Signature, effect: Effect) {
+    fn call(&mut self, callee: Callee, args: &[Ref], signature: Signature, throws: bool, effect: Effect) {
         self.operands.before_call(&mut self.cursor, effect);
         let Linker { cursor, scratch, .. } = self;
         let LinkScratch { inputs, values, .. } = &mut **scratch;
@@ -250,10 +250,20 @@ impl<O: Operands> Linker<'_, O> {
             }
         };
         inputs.extend(args.iter().map(|&arg| values[arg as usize]));
-        let call = cursor.call_data(CallData { target, signature, effect });
-        let op = if signature.ret == Type::Void { Op::CALLV } else { Op::CALL };
-        let node = cursor.push(op, Sig { from: Type::Void, ty: signature.ret }, inputs, call);
+        let (op, returned) = match signature.ret {
+            // The bits of the result, or the failure, are in registers for integers.
+            _ if throws => (Op::CALL_OR_FAIL, Type::I64),
+            Type::Void => (Op::CALLV, Type::Void),
+            ty => (Op::CALL, ty),
+        };
+        let call = cursor.call_data(CallData {
+            target,
+            signature: Signature { ret: returned, ..signature },
+            effect,
+        });
+        let node = cursor.push(op, Sig { from: Type::Void, ty: returned }, inputs, call);
         if signature.ret != Type::Void {
+            let node = if throws { cursor.bits_as(node, signature.ret) } else { node };
             values.push(node);
         }
         self.operands.after_call(&mut self.cursor, effect);
