@@ -5,6 +5,7 @@
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
 use azulejo::prelude::*;
+use azulejo_core::ir::slow_paths::NO_SLOW_PATHS;
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::Linkage;
 use azulejo_core::verify::{Shape, verify};
@@ -212,6 +213,7 @@ fn function<'a, B: Bytecode>(code: &'a [B], shape: &'a Shape, budget: Option<&Ce
         shape,
         unit: std::ptr::null(),
         temporaries: None,
+        slow_paths: &NO_SLOW_PATHS,
         budget,
     }
 }

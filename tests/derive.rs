@@ -2,6 +2,7 @@
 //! opcodes.
 
 use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER, Semantics};
+use azulejo::__private::core::ir::slow_paths::NO_SLOW_PATHS;
 use azulejo::__private::core::ir::template::Template;
 use azulejo::{Bytecode, Imm, In, InOut, Label, Labels, OperandKind, Out, Pop, Push, Regs, RegsMut};
 
@@ -168,6 +169,7 @@ fn the_interpreter_runs_until_the_end() {
     let mut frame = [0u64; 4];
     let mut context = ();
     let machine = Machine {
+        slow_paths: &NO_SLOW_PATHS,
         stop: &NEVER,
         frame: frame.as_mut_ptr(),
         context: &raw mut context,

@@ -2,6 +2,7 @@
 //! their values, and the engine still works.
 #![cfg(all(target_arch = "x86_64", not(windows)))]
 
+use azulejo::__private::core::ir::slow_paths::NO_SLOW_PATHS;
 use azulejo::__private::core::pass::Blind;
 use azulejo::__private::core::pass::build::Linkage;
 use azulejo::prelude::*;
@@ -487,6 +488,7 @@ fn baseline_code_is_unwound() {
                     shape: &shape,
                     unit,
                     temporaries: None,
+                    slow_paths: &NO_SLOW_PATHS,
                     budget: None,
                 };
                 let compiled =

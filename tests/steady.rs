@@ -3,6 +3,7 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 use azulejo::prelude::*;
+use azulejo_core::ir::slow_paths::NO_SLOW_PATHS;
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::Linkage;
 use azulejo_core::verify::verify;
@@ -73,6 +74,7 @@ fn compiling_again_takes_nothing_from_the_heap() {
         shape: &shape,
         unit,
         temporaries: None,
+        slow_paths: &NO_SLOW_PATHS,
         budget: None,
     };
     let mut compiler = Compiler::new(1 << 20, &X64, Features::detect().bits(), &azulejo::rules::MATCHERS)

@@ -8,6 +8,7 @@ mod children;
 
 use azulejo::prelude::*;
 use azulejo::{Builder, Limits};
+use azulejo_core::ir::slow_paths::NO_SLOW_PATHS;
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::Linkage;
 use azulejo_core::verify::{Shape, verify};
@@ -211,7 +212,16 @@ fn memory_out_of_reach_has_other_stencils() {
 
 fn function<'a, B: Bytecode>(code: &'a [B], shape: &'a Shape) -> Function<'a, B> {
     let unit = std::ptr::null();
-    Function { code, labels: &[], registers: 2, shape, unit, temporaries: None, budget: None }
+    Function {
+        code,
+        labels: &[],
+        registers: 2,
+        shape,
+        unit,
+        temporaries: None,
+        slow_paths: &NO_SLOW_PATHS,
+        budget: None,
+    }
 }
 
 /// If its stencils exist, a compiler compiles its first function as quickly as the next ones.

@@ -6,6 +6,7 @@
 use azulejo::__private::core::check::temporaries::temporaries;
 use azulejo::__private::core::verify::{Fault, VerifyError, verify};
 use azulejo::prelude::*;
+use azulejo_core::ir::slow_paths::NO_SLOW_PATHS;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 enum Op {
@@ -112,6 +113,7 @@ mod handed_over {
             shape: &shape,
             unit: std::ptr::null(),
             temporaries: Some(FIRST),
+            slow_paths: &NO_SLOW_PATHS,
             budget: None,
         };
         let compiled = compiler.baseline(&function, Linkage::default(), &mut Blind).expect("it compiles");

@@ -6,6 +6,7 @@ use crate::limit::Limit;
 use crate::memory::{self, Use};
 use crate::op::{Op, Vm};
 use crate::programs::{Kind, Program};
+use azulejo_core::ir::slow_paths::NO_SLOW_PATHS;
 use azulejo::prelude::*;
 use azulejo_core::ir::bytecode::{Machine, NEVER, NoFunctions};
 use azulejo_core::pass::Blind;
@@ -88,6 +89,7 @@ fn interpreter(program: &Program) -> Subject<'_> {
         frame[..program.args.len()].copy_from_slice(&program.args);
         let machine = Machine {
             stop: &NEVER,
+            slow_paths: &NO_SLOW_PATHS,
             frame: frame.as_mut_ptr(),
             context: &mut Vm,
             unit: std::ptr::null(),
@@ -152,6 +154,7 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> FunctionSour
         entry: 0,
         arguments: None,
         functions: Linkage::default(),
+        slow_paths: None,
         call_entry: None,
     }
 }

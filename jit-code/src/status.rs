@@ -13,6 +13,11 @@ pub enum Status {
         /// The bytecode.
         at: u32,
     },
+    /// Control has reached a slow path that the code leaves out; the interpreter runs this bytecode from its start.
+    Missed {
+        /// The bytecode.
+        at: u32,
+    },
     /// The function was entered in an inner loop, and control has reached the head of an outer loop, at this bytecode.
     MovedOn {
         /// The bytecode.
@@ -69,6 +74,7 @@ impl From<RawStatus> for Status {
         match Left::of(status).expect("compiled code says why it is left") {
             Left::Returned => Status::Returned(value),
             Left::Exited => Status::Exited { at: status as u32 },
+            Left::Missed => Status::Missed { at: status as u32 },
             Left::MovedOn => Status::MovedOn { at: status as u32 },
             Left::Tailed => Status::Tailed,
             Left::Trapped => Status::Trapped {

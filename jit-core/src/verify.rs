@@ -7,6 +7,7 @@
 
 use crate::ir::bits::BitSet;
 use crate::ir::bytecode::{Bytecode, OperandKind, run_of};
+use crate::ir::slow_paths::SlowPaths;
 use crate::ir::template::{Resume, Step, Template};
 use core::cell::Cell;
 use core::{fmt, iter};
@@ -44,6 +45,8 @@ pub struct Function<'a, B> {
     pub unit: *const (),
     /// The first temporary, if the function has temporaries. All VM registers from there on are temporaries.
     pub temporaries: Option<u32>,
+    /// Which slow paths have run: the entries that baseline code sets.
+    pub slow_paths: &'a SlowPaths,
     /// The budget that loop heads count down, if they count. Each iteration takes one away. Below zero, the code is left at
     /// the loop's head.
     pub budget: Option<*const Cell<i32>>,

@@ -193,6 +193,7 @@ fn built_for(
         entry,
         arguments: None,
         functions,
+        slow_paths: None,
         call_entry: None,
     };
     let mut graph = Graph::new(Vocabulary::BUILTIN);
@@ -499,6 +500,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             entry: 0,
             arguments: None,
             functions: Linkage::default(),
+            slow_paths: None,
             call_entry: None,
         };
         build(&mut scratch, &source, &mut graph);

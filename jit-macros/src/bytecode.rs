@@ -261,6 +261,11 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                         #core::ir::template::Template::takers_of_unit(TEMPLATES);
                     if __bytecode::any(&TAKERS) { &TAKERS } else { &[] }
                 };
+                const SLOW_PATHS: &'static [bool] = {
+                    const WITH: [bool; #n_opcodes] =
+                        #core::ir::template::Template::with_slow_paths(TEMPLATES);
+                    if __bytecode::any(&WITH) { &WITH } else { &[] }
+                };
 
                 #[inline(always)]
                 fn opcode(&self) -> usize {
@@ -484,6 +489,7 @@ fn stand_in(name: &Ident, context: &Type) -> TokenStream {
                 const OFFSETS: &'static [&'static [u16]] = &[];
                 const REGISTERS: &'static [::core::option::Option<__bytecode::Registers>] = &[];
                 const TAKES_UNIT: &'static [bool] = &[];
+                const SLOW_PATHS: &'static [bool] = &[];
                 fn opcode(&self) -> usize {
                     ::core::unreachable!()
                 }

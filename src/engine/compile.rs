@@ -5,6 +5,7 @@
 
 use super::function::Function;
 use super::native::Compiled;
+use super::run::HASTE;
 use super::tiers::Tier;
 use super::{Engine, FunctionId, stack};
 use crate::Error;
@@ -138,6 +139,7 @@ impl<B: Bytecode> Engine<B> {
                     Ok(code)
                 })?;
                 function.code.set_baseline(code);
+                function.body().speculation.note_run();
             }
             Tier::Optimizer if !function.code.has_optimized(at) => {
                 let code = self.watched(function, Form::Optimizer(at), |watch| {
@@ -215,6 +217,16 @@ impl<B: Bytecode> Engine<B> {
     pub(super) fn discard_code(&self, function: &Function<B>) {
         self.close(function);
         function.discard(&self.tiers);
+    }
+
+    /// Discards what the optimizer has made of a hot function, which tiers up again soon.
+    pub(super) fn discard_optimized(&self, function: &Function<B>) {
+        self.close(function);
+        function.discard_optimized();
+        if let Some(threshold) = self.tiers.threshold(Tier::Baseline).filter(|_| !function.tier.is_disabled())
+        {
+            function.tier.budget.set(Some(threshold / HASTE));
+        }
     }
 
     /// Routes calls from other functions to the engine, until the entry is opened again.

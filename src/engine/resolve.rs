@@ -59,7 +59,8 @@ impl<B: Bytecode> HostFunctions for Answers<B> {
             Status::Returned(value) => Ok(End::Value(value)),
             Status::Tailed => Ok(End::Tail),
             Status::Trapped { trap, at } => Err(engine.failed(function, trap, at)),
-            Status::Exited { at } => engine.resume(function, context.cast(), frame, at),
+            Status::Exited { at } => engine.resume(function, context.cast(), frame, at, false),
+            Status::Missed { at } => engine.resume(function, context.cast(), frame, at, true),
             Status::MovedOn { .. } => unreachable!("it was entered at its start"),
         });
         match result {

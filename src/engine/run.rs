@@ -7,6 +7,8 @@
 //!
 //! - A template exited from the code (`exit`, a guard): the interpreter resumes, since the same code would exit there again.
 //!   At the next backward jump, compiled code takes over. [`Resume`] says which of the two runs next.
+//! - The code has reached a slow path that it leaves out: the interpreter resumes as well. Code that does this often is
+//!   discarded.
 //! - The budget for loops is used up: the function tiers up, and resumes in the better code at the same bytecode.
 
 use super::function::{Budget, Function, TierCode};
@@ -28,7 +30,7 @@ const MAX_ENTRIES: usize = 32;
 const FOLLOWED: usize = 8;
 
 /// How much sooner a function tiers up from baseline code that it entered after an exit from the optimizer's.
-const HASTE: i32 = 16;
+pub(super) const HASTE: i32 = 16;
 
 /// After how many backward jumps the interpreter stops if no budget limits it: few enough that tests cover this.
 const PORTION: i32 = 1 << 16;
@@ -309,17 +311,28 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Runs a function to its end, after an exit at a bytecode from its code for calls.
+    /// Runs a function to its end, after an exit at a bytecode from its code for calls; `is_miss` if that left out a slow path.
     pub(super) fn resume(
         &self,
         function: &Function<B>,
         context: *mut B::Context,
         slots: *mut u64,
         at: u32,
+        is_miss: bool,
     ) -> Result<End, Error> {
         self.look_for_stop(function, at)?;
-        let resume = self.handle_exit(function, at);
+        let resume = if is_miss { self.handle_miss(function) } else { self.handle_exit(function, at) };
         self.run_on(function, context, slots, at, resume)
+    }
+
+    /// Handles an exit in front of a slow path that was left out. After a few of them the code is discarded: what is compiled
+    /// next has the slow paths that have run by then.
+    fn handle_miss(&self, function: &Function<B>) -> Resume {
+        self.counts.missed();
+        if function.body().speculation.note_miss() {
+            self.discard_optimized(function);
+        }
+        Resume::Interpreter
     }
 
     /// Handles an exit at a bytecode, and counts its cause. If the budget is used up, that is the cause, and the function
@@ -357,6 +370,11 @@ impl<B: Bytecode> Engine<B> {
                 Some(Status::MovedOn { at: next }) => {
                     at = next;
                     self.handle_move(function, at);
+                }
+                Some(Status::Missed { at: next }) => {
+                    at = next;
+                    self.look_for_stop(function, at)?;
+                    resume = self.handle_miss(function);
                 }
                 Some(Status::Exited { at: next }) => {
                     at = next;

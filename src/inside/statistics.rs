@@ -60,6 +60,8 @@ pub struct Statistics {
     pub exits: Vec<(&'static str, u64)>,
     /// How often compiled code was left because the function was to tier up.
     pub tier_ups: u64,
+    /// How often compiled code was left in front of a slow path that it did not have, because that had never run before.
+    pub missed: u64,
     /// How many bytes of code memory are in use.
     pub code_used: usize,
     /// How many bytes of code memory there are.
@@ -132,9 +134,12 @@ impl fmt::Display for Statistics {
                 writeln!(f, "{name:22}{:>10}{percent:>8.1}", format!("{time:.1?}"))?;
             }
         }
-        if self.tier_ups > 0 || !self.exits.is_empty() {
+        if self.tier_ups > 0 || self.missed > 0 || !self.exits.is_empty() {
             writeln!(f, "\n{:32}{:>10}", "code was left", "times")?;
             writeln!(f, "{:32}{:>10}", "to tier up", self.tier_ups)?;
+            if self.missed > 0 {
+                writeln!(f, "{:32}{:>10}", "for a slow path", self.missed)?;
+            }
             for (opcode, times) in &self.exits {
                 writeln!(f, "{:32}{times:>10}", format!("to go on with {opcode}"))?;
             }
@@ -196,6 +201,7 @@ impl Times {
 pub(crate) struct Counts {
     made: RefCell<Made>,
     tier_ups: Cell<u64>,
+    missed: Cell<u64>,
     /// Indexed by the opcode at which the interpreter resumed.
     exits: Box<[Cell<u64>]>,
     evicted: Cell<u64>,
@@ -214,6 +220,7 @@ impl Counts {
         Counts {
             made: RefCell::default(),
             tier_ups: Cell::new(0),
+            missed: Cell::new(0),
             exits: vec![Cell::new(0); opcodes].into(),
             evicted: Cell::new(0),
         }
@@ -252,6 +259,11 @@ impl Counts {
         count.set(count.get() + 1);
     }
 
+    /// Counts an exit in front of a slow path that was left out.
+    pub(crate) fn missed(&self) {
+        self.missed.set(self.missed.get() + 1);
+    }
+
     pub(crate) fn evicted(&self, functions: usize) {
         self.evicted.set(self.evicted.get() + functions as u64);
     }
@@ -269,6 +281,7 @@ impl Counts {
             passes: made.parts.map_or(Vec::new(), |times| std::iter::zip(parts(), times).collect()),
             exits,
             tier_ups: self.tier_ups.get(),
+            missed: self.missed.get(),
             evicted: self.evicted.get(),
             ..Statistics::default()
         }

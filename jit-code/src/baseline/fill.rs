@@ -15,6 +15,7 @@ use crate::stencil::{COLD_ALIGNMENT, Hole, Part};
 use crate::unwind::Described;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::ir::slow_paths::SlowPaths;
 use azulejo_core::ir::stencil::HoleSource;
 use azulejo_core::pass::build::Linkage;
 use azulejo_core::verify::Function;
@@ -28,6 +29,8 @@ pub(super) struct Around<'a, M: Backend> {
     pub(super) code: CodeView<'a>,
     pub(super) labels: &'a [u32],
     pub(super) unit: u64,
+    /// The entries that slow paths set.
+    pub(super) slow_paths: &'a SlowPaths,
     /// The functions that the bytecode may call.
     pub(super) functions: Linkage<'a>,
     /// The counting stencil, and its addresses: it reads them as operands, as from a bytecode.
@@ -326,6 +329,7 @@ impl<M: Backend> Filler<'_, M> {
             HoleSource::Functions => self.around.functions.table,
             HoleSource::Here => placed.at as u64,
             HoleSource::Unit => self.around.unit,
+            HoleSource::SlowPath => self.around.slow_paths.address(placed.at as u32),
             HoleSource::Table => {
                 let entries = self.plan.tables[placed.table].1 as usize;
                 (self.address + self.at.tables + entries * ENTRY_BYTES) as u64

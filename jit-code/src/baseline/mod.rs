@@ -142,11 +142,11 @@ impl<M: Backend> Baseline<M> {
         known.take_if(|frame| (frame.saved, frame.room) != (saved, room));
         let frame =
             known.get_or_insert_with(|| M::around_stencils(saved, room, keeps_unit, machinery.options));
-        let Function { labels, unit, .. } = *function;
+        let Function { labels, unit, slow_paths, .. } = *function;
         let code = fill::CodeView::of(function);
         let functions = machinery.functions;
         let own = frame.of(function.shape.slots);
-        let around = Around { frame, own, code, labels, unit: unit as u64, functions, count };
+        let around = Around { frame, own, code, labels, unit: unit as u64, slow_paths, functions, count };
         fill::fill(&self.plan, packed, around, memory)
     }
 

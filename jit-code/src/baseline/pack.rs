@@ -229,7 +229,11 @@ impl Patch {
             | HoleSource::Count(operand)
             | HoleSource::Last(operand)
             | HoleSource::Cell(operand) => operands[operand as usize],
-            HoleSource::Table | HoleSource::Unit | HoleSource::Here | HoleSource::Functions => Operand::TOP,
+            HoleSource::Table
+            | HoleSource::Unit
+            | HoleSource::Here
+            | HoleSource::SlowPath
+            | HoleSource::Functions => Operand::TOP,
         };
         let Hole { part, at, field, .. } = *hole;
         Patch { part, at, field, base: 0, what: What::Value(*hole, operand) }

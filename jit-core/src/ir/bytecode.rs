@@ -4,6 +4,7 @@ pub use super::operand::{
     Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Out, Pop, Push,
     Registers, Regs, RegsMut,
 };
+use super::slow_paths::SlowPaths;
 use super::template::Template;
 use crate::vocab::{OpInfo, Trap};
 use core::cell::Cell;
@@ -93,6 +94,8 @@ pub struct Machine<'a, C> {
     pub stop: &'a AtomicU64,
     /// The functions that templates can call.
     pub functions: &'a dyn Functions<C>,
+    /// Which slow paths of the function have run; at least [`NO_SLOW_PATHS`](super::slow_paths::NO_SLOW_PATHS).
+    pub slow_paths: &'a SlowPaths,
 }
 
 /// A stop word for programs that are never stopped.
@@ -129,6 +132,9 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
 
     /// For each opcode, whether its template takes `(cu)`; empty if no template does.
     const TAKES_UNIT: &'static [bool];
+
+    /// For each opcode, whether its template has a slow path; empty if no template has one.
+    const SLOW_PATHS: &'static [bool];
 
     /// The opcode's number.
     fn opcode(&self) -> usize;

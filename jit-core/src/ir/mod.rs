@@ -10,6 +10,7 @@ pub mod index;
 pub mod operand;
 pub mod ranges;
 pub mod schedule;
+pub mod slow_paths;
 pub mod status;
 pub mod stencil;
 pub mod template;

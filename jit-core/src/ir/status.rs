@@ -22,11 +22,14 @@ pub enum Left {
     Tailed = 3,
     /// Like [`Exited`](Left::Exited), from code for an inner loop: control has reached the head of a loop around it.
     MovedOn = 5,
+    /// Like [`Exited`](Left::Exited), in front of a slow path that the code leaves out because it had never run.
+    Missed = 9,
 }
 
 impl Left {
     /// All reasons.
-    pub const ALL: [Left; 5] = [Left::Returned, Left::Exited, Left::Trapped, Left::Tailed, Left::MovedOn];
+    pub const ALL: [Left; 6] =
+        [Left::Returned, Left::Exited, Left::Trapped, Left::Tailed, Left::MovedOn, Left::Missed];
 
     /// The word with this reason and `lower` as its lower half.
     pub const fn word(self, lower: u32) -> u64 {

@@ -23,6 +23,8 @@ pub enum HoleSource {
     Unit,
     /// The index of the bytecode itself.
     Here,
+    /// The address of the bytecode's entry in [`SlowPaths`](super::slow_paths::SlowPaths).
+    SlowPath,
 }
 
 /// The range of a hole's values.

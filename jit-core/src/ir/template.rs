@@ -200,6 +200,9 @@ pub enum Step {
         /// The arguments.
         args: Arguments,
     },
+    /// Starts the slow path of the bytecode, in a block of its own. It is noted where it runs. Code that leaves it out leaves
+    /// the function here, and the interpreter runs the bytecode from its start.
+    Slow,
     /// Leaves compiled code; the interpreter resumes.
     Exit {
         /// Where the interpreter resumes.
@@ -230,6 +233,21 @@ pub enum Resume {
     Next,
     /// The bytecode that this `Label` operand names.
     Label(u8),
+}
+
+impl Step {
+    /// How many of the template's values the step defines.
+    pub(crate) fn n_values(&self) -> usize {
+        let is_value = |ty: Type| (ty != Type::Void) as usize;
+        match *self {
+            Step::Node { sig, .. } => is_value(sig.ty),
+            Step::Call { signature, .. } => is_value(signature.ret),
+            Step::Invoke { ret, .. } => is_value(ret),
+            Step::Block { params, .. } => params.len(),
+            Step::Read { .. } | Step::Constant { .. } | Step::Window { .. } | Step::WindowLength { .. } => 1,
+            _ => 0,
+        }
+    }
 }
 
 impl Template {
@@ -318,6 +336,20 @@ impl Template {
             at += 1;
         }
         takers
+    }
+
+    /// For each template, whether it has a slow path.
+    pub const fn with_slow_paths<const N: usize>(templates: &[&Template; N]) -> [bool; N] {
+        let (mut with, mut at) = ([false; N], 0);
+        while at < N {
+            let (steps, mut step) = (templates[at].steps, 0);
+            while step < steps.len() {
+                with[at] |= matches!(&steps[step], Step::Slow);
+                step += 1;
+            }
+            at += 1;
+        }
+        with
     }
 
     /// The template for code in which accesses may fault.

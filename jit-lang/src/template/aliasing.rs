@@ -82,9 +82,11 @@ impl Look<'_> {
                 stored = self.at(body, stored);
             }
             Kind::Within(flag, _, access) => stored = self.all([&**flag, &**access], stored),
-            Kind::Not(inner) | Kind::Likely(inner, _) | Kind::Cold(inner) | Kind::Switch(inner, _) => {
-                stored = self.at(inner, stored);
-            }
+            Kind::Not(inner)
+            | Kind::Likely(inner, _)
+            | Kind::Cold(inner)
+            | Kind::Slow(inner)
+            | Kind::Switch(inner, _) => stored = self.at(inner, stored),
             Kind::Return(Some(value)) => stored = self.at(value, stored),
             Kind::Call(call) => {
                 if let Callee::Value(value) = &call.callee {

@@ -67,6 +67,8 @@ pub enum Kind {
     Likely(Box<Typed>, bool),
     /// An expression that is rarely evaluated.
     Cold(Box<Typed>),
+    /// The slow path: an expression that is left out of compiled code if it has never been evaluated.
+    Slow(Box<Typed>),
     /// Writes an output.
     Set(usize, Box<Typed>),
     /// Jumps to a label operand.

@@ -137,13 +137,15 @@ impl Checker<'_> {
                 return fail(place, why);
             }
         }
-        let usage = "a function, `(arglist (carg value type) …)`, and for `call` the result's type";
+        let form = word.trim_end_matches('v');
+        let usage =
+            format!("a function, `(arglist (carg value type) …)`, and for `{form}` the result's type");
         // A `bool` is passed as a byte, and is a flag in the template.
         let is_flag = rest.len() == 3 && is_bool(&rest[2]);
         let as_byte =
             [&rest[..rest.len().min(2)], &[Sexpr::Word(made("u8"), Name::written("u8"), place)]].concat();
         let rest = if is_flag { &as_byte[..] } else { rest };
-        let (callee, args, ret) = self.parts((word, rest, place), usage, "(arglist (carg value type) …)")?;
+        let (callee, args, ret) = self.parts((word, rest, place), &usage, "(arglist (carg value type) …)")?;
         let callee = match callee {
             Sexpr::Word(path, ..) => Callee::Path(path.clone()),
             _ if let Some(place) = throws => {
@@ -217,7 +219,7 @@ impl Checker<'_> {
                 part_of(&args.iter().collect::<Vec<_>>())
             }
             Kind::Variable(variable) => self.variables[*variable].leads,
-            Kind::Let(_, body) => self.leads(body),
+            Kind::Let(_, body) | Kind::Slow(body) => self.leads(body),
             Kind::Sequence(steps) => steps.last().map_or(Leads::Elsewhere, |last| self.leads(last)),
             Kind::If(_, so, not) => part_of(&[&**so, &**not]),
             _ => Leads::Elsewhere,

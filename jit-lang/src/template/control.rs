@@ -8,6 +8,7 @@ use super::check::{Checked, Checker, fail, flag, leaving, void, wrong_count};
 use super::signs::Sign;
 use crate::place::Place;
 use crate::sexpr::{Name, Sexpr};
+use crate::token::made;
 use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::vocab::op::Cast;
 use azulejo_core::vocab::{Scalar, Type};
@@ -46,6 +47,7 @@ impl Checker<'_> {
             "switch" => self.switch(rest, place),
             "set" => self.set(rest, place),
             "guard" => self.guard(rest, place),
+            "slow" | "slowv" => self.slow(word, rest, place, expect),
             "within" => self.within(rest, place, expect),
             _ => return None,
         })
@@ -59,14 +61,31 @@ impl Checker<'_> {
             _ => return wrong_count(place, word, "a flag and two things to do", rest),
         };
         let condition = self.flag(condition)?;
-        let so = self.perhaps(|checker| checker.statement(so))?;
-        let not = match not {
-            Some(not) => self.perhaps(|checker| checker.statement(not))?,
-            None => void(Kind::Sequence(Vec::new()), place),
-        };
+        let [so, not] = self.arms(
+            |checker| checker.statement(so),
+            |checker| match not {
+                Some(not) => checker.statement(not),
+                None => Ok(void(Kind::Sequence(Vec::new()), place)),
+            },
+        )?;
         let leaves = so.leaves && not.leaves;
         let kind = Kind::If(Box::new(condition), Box::new(so), Box::new(not));
         Ok(Typed { leaves, ..void(kind, place) })
+    }
+
+    /// Checks two ways of which one is taken. An effect of one has not occurred in the other, nor behind it if it leaves.
+    fn arms(
+        &mut self,
+        so: impl FnOnce(&mut Self) -> Checked<Typed>,
+        not: impl FnOnce(&mut Self) -> Checked<Typed>,
+    ) -> Checked<[Typed; 2]> {
+        let before = self.has_effect;
+        let so = self.perhaps(so)?;
+        let of_so = std::mem::replace(&mut self.has_effect, before);
+        let not = self.perhaps(not)?;
+        let of_not = self.has_effect;
+        self.has_effect = before || of_so && !so.leaves || of_not && !not.leaves;
+        Ok([so, not])
     }
 
     fn condition(&mut self, word: &str, rest: &[Sexpr], place: Place) -> Checked<Typed> {
@@ -213,6 +232,38 @@ impl Checker<'_> {
         Ok(void(Kind::Guard(Box::new(condition), Box::new(body)), place))
     }
 
+    /// Checks `(slow body)`, and `(slow function (arglist …) type)`, which is `(slow (call throws function (arglist …) type))`.
+    /// `slowv` is for what has no value.
+    fn slow(&mut self, word: &str, rest: &[Sexpr], place: Place, expect: Option<Scalar>) -> Checked<Typed> {
+        if rest.is_empty() {
+            return wrong_count(place, word, "what is done, or a function and `(arglist …)`", rest);
+        }
+        if self.has_effect {
+            return fail(
+                place,
+                "a slow path stands before all effects: compiled code may leave there, and the opcode runs again from its start",
+            );
+        }
+        let body = match (word, rest) {
+            ("slow", [body]) => self.perhaps(|checker| checker.expression(body, expect)),
+            ("slowv", [body]) => self.perhaps(|checker| checker.statement(body)),
+            _ => {
+                let throws = Sexpr::Word(made("throws"), Name::written("throws"), place);
+                let call = [&[throws], rest].concat();
+                self.perhaps(|checker| checker.call(word, &call, place))
+            }
+        };
+        let body = body?;
+        let (ty, sign, leaves) = (body.ty, body.sign, body.leaves);
+        if ty == Type::Flag {
+            return fail(
+                body.place,
+                "a slow path has a number as its value, or none; `(flagval … u8)` makes one of a flag",
+            );
+        }
+        Ok(Typed { kind: Kind::Slow(Box::new(body)), ty, sign, leaves, is_loose: false, place })
+    }
+
     pub(super) fn sequence(
         &mut self,
         word: &str,
@@ -278,8 +329,8 @@ impl Checker<'_> {
             return wrong_count(place, "if", "a flag and two values", rest);
         };
         let condition = self.flag(condition)?;
-        let so = self.perhaps(|checker| checker.expression(so, expect))?;
-        let not = self.perhaps(|checker| checker.expression(not, expect))?;
+        let [so, not] =
+            self.arms(|checker| checker.expression(so, expect), |checker| checker.expression(not, expect))?;
         let is_flag = |arm: &Typed| arm.leaves || arm.ty == Type::Flag;
         if is_flag(&so) && is_flag(&not) && !(so.leaves && not.leaves) {
             let kind = Kind::If(Box::new(condition), Box::new(so), Box::new(not));

@@ -254,6 +254,13 @@ impl Lowering<'_> {
                 self.start(block, &[], true);
                 self.value(body)
             }
+            Kind::Slow(body) => {
+                let block = self.block();
+                self.jump(block, &[]);
+                self.start(block, &[], true);
+                self.step(Step::Slow);
+                self.value(body)
+            }
             Kind::Call(call) => self.call(call),
             Kind::Invoke(invoke) => self.invoke(invoke, typed.ty),
             Kind::Window(at) => self.yields(Step::Window { operand: *at }),

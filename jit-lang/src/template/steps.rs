@@ -124,6 +124,8 @@ pub enum Step {
     Return { value: Option<Ref> },
     /// Ends the function with a tail call.
     Tail { function: Ref, args: StepArguments },
+    /// Starts the slow path.
+    Slow,
     /// Leaves compiled code.
     Exit { to: Resume },
     /// Ends the function with a trap.

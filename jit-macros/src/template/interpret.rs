@@ -125,6 +125,13 @@ impl Writer<'_> {
                 quote!(!(#inner))
             }
             Kind::Likely(inner, _) | Kind::Cold(inner) => self.expression(inner),
+            Kind::Slow(body) => {
+                let body = self.expression(body);
+                match typed.ty {
+                    Type::Void => quote!({ machine.slow_paths.note(at); #body; }),
+                    _ => quote!({ machine.slow_paths.note(at); #body }),
+                }
+            }
             Kind::Guard(flag, body) => {
                 let (flag, body) = (self.expression(flag), self.expression(body));
                 quote!(if !(#flag) { #body })

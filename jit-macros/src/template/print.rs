@@ -151,6 +151,7 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
             let (block, params) = (number(*block), params.iter().map(|param| ty(*param)));
             quote!(Block { block: #block, params: &[#(#params),*], cold: #cold })
         }
+        Step::Slow => quote!(Slow),
         Step::Jump { block, args } => {
             let (block, args) = (number(*block), numbers(args));
             quote!(Jump { block: #block, args: #args })

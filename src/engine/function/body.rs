@@ -11,6 +11,7 @@
 //!
 //! A use of bytecode that is being made fails with [`Error::NotMade`].
 
+use super::speculation::Speculation;
 use crate::Error;
 use crate::engine::code::{Code, Temporaries};
 use crate::inside::{Form, Subject};
@@ -33,6 +34,8 @@ pub(crate) struct Body<B: Bytecode> {
     generation: AtomicU32,
     /// Whether the function is compiled so that accesses may fault.
     guards: bool,
+    /// Its slow paths, and which of them the optimizer leaves out.
+    pub(crate) speculation: Speculation,
 }
 
 /// Makes a function's bytecode.
@@ -95,7 +98,8 @@ impl<B: Bytecode> Body<B> {
                 code.promises.temporaries = None;
             }
         }
-        Ok(Body { name, code, registers, shape, generation: AtomicU32::new(0), guards })
+        let (generation, speculation) = (AtomicU32::new(0), Speculation::of(&code.ops));
+        Ok(Body { name, code, registers, shape, generation, guards, speculation })
     }
 
     pub(crate) fn name(&self) -> &Arc<str> {
@@ -153,7 +157,7 @@ impl<B: Bytecode> Body<B> {
         self.generation.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The state with which the interpreter runs the function.
+    /// The state with which the interpreter runs the function, which it does now.
     pub(crate) fn machine<'a>(
         &'a self,
         frame: *mut u64,
@@ -162,7 +166,9 @@ impl<B: Bytecode> Body<B> {
         stop: &'a AtomicU64,
         functions: &'a dyn Functions<B::Context>,
     ) -> Machine<'a, B::Context> {
-        Machine { frame, context, unit: self.unit(), labels: &self.code.labels, budget, stop, functions }
+        self.speculation.note_run();
+        let (labels, slow_paths) = (&self.code.labels, self.speculation.slow_paths());
+        Machine { frame, context, unit: self.unit(), labels, budget, stop, functions, slow_paths }
     }
 
     /// The function as observers of compilations see it.
@@ -184,6 +190,7 @@ impl<B: Bytecode> Body<B> {
             entry,
             arguments: self.code.arguments,
             functions,
+            slow_paths: self.speculation.left_out(),
             call_entry: None,
         }
     }
@@ -197,6 +204,7 @@ impl<B: Bytecode> Body<B> {
             shape: &self.shape,
             unit: self.unit(),
             temporaries: self.code.promises.temporaries.map(|temporaries| temporaries.first),
+            slow_paths: self.speculation.slow_paths(),
             budget,
         }
     }

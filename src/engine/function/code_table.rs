@@ -136,6 +136,13 @@ impl CodeTable {
         }
     }
 
+    /// Discards the optimizer's code.
+    pub(crate) fn clear_optimized(&self) {
+        let entries = &mut *self.code.borrow_mut();
+        entries.start = None;
+        entries.inside.clear();
+    }
+
     /// Discards all code.
     pub(crate) fn clear(&self) {
         drop(self.code.take());

@@ -5,6 +5,7 @@
 mod body;
 pub(super) mod call_state;
 mod code_table;
+mod speculation;
 mod tier_state;
 
 pub(crate) use body::Body;
@@ -146,6 +147,14 @@ impl<B: Bytecode> Function<B> {
     /// Closes only the entry for calls with an unusual number of arguments.
     pub(crate) fn close_fallback(&self) -> Option<Retired> {
         self.calls.close(false, self.code.at_start())
+    }
+
+    /// Discards the optimizer's code; calls that run it keep it alive until they end. All entries must have been closed before.
+    pub(crate) fn discard_optimized(&self) {
+        debug_assert!(!self.calls.is_open() && !self.calls.has_fallback(), "calls enter the code");
+        self.code.clear_optimized();
+        self.tier.end();
+        self.body().begin_generation();
     }
 
     /// Discards all code; calls that run it keep it alive until they end. All entries must have been closed before.

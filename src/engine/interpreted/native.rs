@@ -41,6 +41,7 @@ pub(crate) enum Status {
     Returned(u64),
     Exited { at: u32 },
     MovedOn { at: u32 },
+    Missed { at: u32 },
     Trapped { trap: Trap, at: u32 },
     Tailed,
 }

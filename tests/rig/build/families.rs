@@ -60,7 +60,7 @@ fn tagged(opcodes: &mut Vec<Opcode>) {
         }),
     ];
     let boxed = |value: &str| format!("(or (ucast {value} i64) (shl (const {TAG} i64) 48))");
-    let slow = "(call throws tagged_slow (arglist (carg $a i64) (carg $b i64)) i64)";
+    let slow = "(slow tagged_slow (arglist (carg $a i64) (carg $b i64)) i64)";
     let float = |op: &str| {
         let sum = one_nan(&format!("({op} (bitcast $a f64) (bitcast $b f64))"));
         format!("(bitcast {sum} i64)")
@@ -126,7 +126,7 @@ fn regions(opcodes: &mut Vec<Opcode>) {
         add(opcodes, &of("Sum"), &[dst, index, value], sum);
     }
     // The first region is read inline, everything else by a function.
-    let slow = "(call callee2_slow (arglist (carg $i i64) (carg $i i64)) i64)";
+    let slow = "(slow (call callee2_slow (arglist (carg $i i64) (carg $i i64)) i64))";
     let template =
         format!("unsafe (let: {names} (if (likely (ult (sub $p $near) 121)) (load $p i64) {slow}))");
     add(opcodes, "RegionsOrCall", &[("dst", "Out", "i64"), ("i", "In", "i64")], template);

@@ -238,7 +238,9 @@ impl<M: Subject> RigOn<M> {
                     Ok(Outcome::Trapped { code: trap.code() as u64, origin: at })
                 }
                 Ok(Status::Tailed) => unreachable!("there are no calls"),
-                Ok(Status::MovedOn { .. }) => unreachable!("it was entered at its start"),
+                Ok(Status::MovedOn { .. } | Status::Missed { .. }) => {
+                    unreachable!("no graph leaves like that")
+                }
                 Err(what) => Err(what),
             };
             self.keep(way, Made::Optimized(compiled));

@@ -16,6 +16,7 @@ use azulejo_code::call::{CallCell, Outcome};
 use azulejo_code::status::{RawStatus, Status};
 use azulejo_code::{Compiled, Compiler};
 use azulejo_core::check::temporaries::temporaries;
+use azulejo_core::ir::slow_paths::{NO_SLOW_PATHS, SlowPaths};
 use azulejo_core::pass::Observer;
 use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::random::Random;
@@ -38,7 +39,9 @@ pub(crate) unsafe fn resume(
     let program: &Verified = unsafe { &*cell.host().owner().cast() };
     let end = match Status::from(status) {
         // SAFETY: at an exit every register is in its slot.
-        Status::Exited { at } => unsafe { program.interpret(context.cast(), frame, at) },
+        Status::Exited { at } | Status::Missed { at } => unsafe {
+            program.interpret(context.cast(), frame, at)
+        },
         status => unreachable!("it has not ended: {status:?}"),
     };
     match end {
@@ -155,6 +158,10 @@ pub struct Verified {
     /// The first register whose values are read once.
     temporaries: u32,
     shape: Shape,
+    /// The slow paths that the optimizer compiles. It leaves out the others.
+    compiled_paths: SlowPaths,
+    /// The slow paths that have run in baseline code.
+    slow_paths: SlowPaths,
 }
 
 impl Verified {
@@ -165,7 +172,12 @@ impl Verified {
         temporaries(&code.ops, &code.labels, &shape, program.temporaries).ok()?;
         let arguments = program.registers.min(N_REGISTERS);
         let &Program { registers, temporaries, .. } = program;
-        Some(Verified { code, registers, arguments, temporaries, shape })
+        let [compiled_paths, slow_paths] = [(); 2].map(|()| SlowPaths::of(&code.ops));
+        // Some of each program's, whatever its opcodes are.
+        (0..code.ops.len() as u32)
+            .filter(|at| at.wrapping_mul(0x9e37_79b9) >> 30 != 0)
+            .for_each(|at| compiled_paths.note(at));
+        Some(Verified { code, registers, arguments, temporaries, shape, compiled_paths, slow_paths })
     }
 
     /// Declares that the function is called with at most as many arguments as this start has.
@@ -187,6 +199,7 @@ impl Verified {
             entry: 0,
             arguments: Some(self.arguments),
             functions,
+            slow_paths: Some(&self.compiled_paths),
             call_entry: None,
         }
     }
@@ -199,7 +212,7 @@ impl Verified {
 
     /// The source for the baseline compiler.
     pub fn function(&self) -> Function<'_, Op> {
-        let Verified { code, registers, shape, .. } = self;
+        let Verified { code, registers, shape, slow_paths, .. } = self;
         let temporaries = Some(self.temporaries);
         let unit = unit();
         Function {
@@ -209,6 +222,7 @@ impl Verified {
             shape,
             unit,
             temporaries,
+            slow_paths,
             budget: None,
         }
     }
@@ -308,7 +322,7 @@ impl Verified {
             match status {
                 Ok(Status::Returned(bits)) => return End::Returned(bits),
                 Ok(Status::Trapped { trap, at }) => return End::Trapped(trap, at),
-                Ok(Status::Exited { at: next }) => at = next,
+                Ok(Status::Exited { at: next } | Status::Missed { at: next }) => at = next,
                 Ok(Status::Tailed) => return run_next(context),
                 Ok(Status::MovedOn { .. }) => unreachable!("it was entered at its start"),
                 Err(what) => return End::Broke(what),
@@ -337,6 +351,7 @@ impl Verified {
     unsafe fn interpret(&self, context: *mut Vm, frame: *mut u64, at: u32) -> End {
         let machine = Machine {
             stop: &NEVER,
+            slow_paths: &NO_SLOW_PATHS,
             frame,
             context,
             unit: unit(),

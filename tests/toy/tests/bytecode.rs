@@ -6,6 +6,7 @@ use azulejo::prelude::*;
 use azulejo_code::call::{Accepts, Adapter, AdapterTarget, CallCell, HostFunctions, Outcome, UnresolvedCall};
 use azulejo_code::emit::Backend;
 use azulejo_code::status::{RawStatus, Status};
+use azulejo_core::ir::slow_paths::NO_SLOW_PATHS;
 use azulejo_core::pass::Blind;
 use azulejo_core::pass::build::{self, FunctionSource};
 use azulejo_core::random::Random;
@@ -71,6 +72,7 @@ impl Program {
             shape: &self.shape,
             unit: std::ptr::null(),
             temporaries: None,
+            slow_paths: &NO_SLOW_PATHS,
             budget: None,
         }
     }
@@ -88,6 +90,7 @@ impl Program {
             entry: 0,
             arguments: Some(REGISTERS),
             functions,
+            slow_paths: None,
             call_entry: None,
         }
     }
@@ -95,6 +98,7 @@ impl Program {
     fn interpret(&self, frame: &mut [u64]) -> Status {
         let machine = Machine {
             stop: &NEVER,
+            slow_paths: &NO_SLOW_PATHS,
             frame: frame.as_mut_ptr(),
             context: std::ptr::null_mut(),
             unit: std::ptr::null(),

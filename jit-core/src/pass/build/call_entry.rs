@@ -17,7 +17,13 @@ use crate::vocab::{Op, Type};
 /// The bits that turn the word of an exit into that of [`Left::MovedOn`].
 pub(super) const MOVED_ON: u64 = Left::MovedOn.word(0) & !Left::Exited.word(0);
 
-const _: () = assert!(MOVED_ON | Left::Exited.word(0) == Left::MovedOn.word(0), "it only sets bits");
+/// The bits that turn the word of an exit into that of [`Left::Missed`].
+pub(super) const MISSED: u64 = Left::Missed.word(0) & !Left::Exited.word(0);
+
+const _: () = {
+    assert!(MOVED_ON | Left::Exited.word(0) == Left::MovedOn.word(0), "it only sets bits");
+    assert!(MISSED | Left::Exited.word(0) == Left::Missed.word(0), "it only sets bits");
+};
 
 /// The call entry of a function.
 #[derive(Clone, Copy, Debug)]

@@ -201,6 +201,12 @@ impl Operands for HoleOperands<'_> {
         match *run {}
     }
 
+    fn slow(&mut self, cursor: &mut Cursor<'_>) {
+        let entry = self.hole(cursor, HoleSource::SlowPath, Range::Any);
+        let one = cursor.constant(Type::I8, 1);
+        cursor.store(entry, one);
+    }
+
     fn before_end(&mut self, cursor: &mut Cursor<'_>) {
         self.flush(cursor);
     }

@@ -61,6 +61,9 @@ pub(super) trait Operands {
     /// The 64 bits of one register of a run.
     fn run_element(&mut self, cursor: &mut Cursor<'_>, run: &Self::Run, index: usize) -> Node;
 
+    /// The block is the start of the bytecode's slow path. Ends the block if that is left out.
+    fn slow(&mut self, cursor: &mut Cursor<'_>);
+
     /// Called before a step that ends the block.
     fn before_end(&mut self, cursor: &mut Cursor<'_>);
     /// The block has ended with an edge to a block of the template.
@@ -126,9 +129,13 @@ impl<O: Operands> Linker<'_, O> {
     pub(super) fn link(&mut self, template: &Template) {
         self.add_blocks(template);
         for step in template.steps {
-            // Steps after one that left are the rest of an unreachable block.
-            if self.cursor.is_reached() || matches!(step, Step::Block { .. }) {
-                self.step(step);
+            let is_linked = match *step {
+                Step::Block { block, .. } => !self.is_left_out(block),
+                _ => self.cursor.is_reached(),
+            };
+            match is_linked {
+                true => self.step(step),
+                false => self.leave_out(step),
             }
         }
         if !self.scratch.args.is_empty() {
@@ -161,6 +168,25 @@ impl<O: Operands> Linker<'_, O> {
         }
     }
 
+    /// Whether a block that starts now has no edges because all of them would come from steps that were left out.
+    fn is_left_out(&self, block: BlockRef) -> bool {
+        let local = &self.scratch.blocks[block as usize];
+        local.awaited == 0 && self.cursor.graph.block(local.block).preds.is_empty()
+    }
+
+    /// Leaves out a step behind a slow path that was left out.
+    fn leave_out(&mut self, step: &Step) {
+        self.scratch.values.extend(core::iter::repeat_n(Node::NONE, step.n_values()));
+        match *step {
+            Step::Jump { block, .. } => self.linked(block),
+            Step::Branch { then, otherwise, .. } => {
+                self.linked(then);
+                self.linked(otherwise);
+            }
+            _ => {}
+        }
+    }
+
     /// Links a step, and defines its value if it has one.
     fn step(&mut self, step: &Step) {
         let Linker { cursor, operands, scratch, .. } = self;
@@ -183,6 +209,7 @@ impl<O: Operands> Linker<'_, O> {
             Step::Constant { operand, ty } => operands.constant(cursor, operand, ty),
             Step::Window { operand } => operands.window(cursor, operand),
             Step::WindowLength { operand } => operands.window_length(cursor, operand),
+            Step::Slow => return operands.slow(cursor),
             Step::Write { operand, value } => {
                 return operands.write(cursor, operand, scratch.values[value as usize]);
             }
@@ -224,6 +251,7 @@ impl<O: Operands> Linker<'_, O> {
             | Step::Write { .. }
             | Step::Call { .. }
             | Step::Invoke { .. }
+            | Step::Slow
             | Step::Block { .. } => unreachable!("it does not end a block"),
         }
     }

@@ -43,6 +43,7 @@ use super::chaos::Chaos;
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, Raw};
 use crate::ir::graph::Graph;
 use crate::ir::index::Block;
+use crate::ir::slow_paths::SlowPaths;
 use crate::ir::template::Template;
 use crate::vocab::{Sig, Type, Vocabulary};
 use cursor::Cursor;
@@ -103,6 +104,9 @@ pub struct FunctionSource<'a> {
     pub arguments: Option<u32>,
     /// The data for templates that call functions of bytecode.
     pub functions: Linkage<'a>,
+    /// Which slow paths have run. All others are left out of the code, which is left there: see
+    /// [`Left::Missed`](crate::ir::status::Left::Missed). `None` if none is left out.
+    pub slow_paths: Option<&'a SlowPaths>,
     /// Set if other functions of bytecode call this one by their own convention, and not with a frame. It must start at its
     /// first bytecode, and no template in it may take the frame's address (see [`Template::observes`]).
     pub call_entry: Option<CallEntry>,

@@ -4,6 +4,7 @@
 //! carried along each edge, and stores of registers whose slots may be read. Holds afterwards: wherever a slot may be read,
 //! it has the register's value.
 
+use super::call_entry::MISSED;
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget, MAX_ARGUMENTS};
 use super::link::{LocalBlock, Operands};
@@ -149,6 +150,15 @@ impl Operands for ValueOperands<'_> {
 
     fn run_element(&mut self, cursor: &mut Cursor<'_>, run: &Self::Run, index: usize) -> Node {
         self.read_register(cursor, (run.start + index) as u32, Type::I64)
+    }
+
+    fn slow(&mut self, cursor: &mut Cursor<'_>) {
+        let at = cursor.at;
+        if self.source.slow_paths.is_some_and(|slow_paths| !slow_paths.have_run(at)) {
+            self.flush_needed(cursor, at as usize);
+            self.exit_at(cursor, MISSED | at as u64);
+            self.may_be_unreached = true;
+        }
     }
 
     fn before_end(&mut self, _: &mut Cursor<'_>) {}

@@ -1,0 +1,129 @@
+//! A function's slow paths: which have run, and whether the optimizer leaves out the others.
+//!
+//! In: runs in the interpreter and in baseline code, and each miss, which is an exit in front of a slow path that was left out.
+//! Out: the slow paths that the optimizer compiles. Any thread may ask; only the engine's thread tells.
+//!
+//! | [`Trust`]   | Event                                         | Next      |
+//! |-------------|-----------------------------------------------|-----------|
+//! | `Unfounded` | the function runs outside the optimizer's code | `Founded` |
+//! | `Founded`   | the optimizer's code missed too often          | `Refuted` |
+//!
+//! Only `Founded` leaves anything out: that a slow path has never run means something if the function has. A slow path that has
+//! been missed is known to run from then on. So each new compilation of the function misses less, and there are few of them.
+
+use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::ir::slow_paths::SlowPaths;
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// After how many misses the function's optimized code is discarded.
+pub(crate) const MISSES: u32 = 8;
+
+/// How often the function's optimized code is discarded for misses. After that nothing is left out any more.
+pub(crate) const DISCARDS: u32 = 4;
+
+/// Whether the optimizer may leave out slow paths. The module's head has the transitions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+enum Trust {
+    Unfounded,
+    Founded,
+    Refuted,
+}
+
+/// The slow paths of a function. See the module's head.
+#[derive(Debug)]
+pub(crate) struct Speculation {
+    slow_paths: SlowPaths,
+    trust: AtomicU8,
+    misses: AtomicU32,
+}
+
+impl Speculation {
+    pub(crate) fn of<B: Bytecode>(code: &[B]) -> Speculation {
+        let (trust, misses) = (AtomicU8::new(Trust::Unfounded as u8), AtomicU32::new(0));
+        Speculation { slow_paths: SlowPaths::of(code), trust, misses }
+    }
+
+    pub(crate) fn slow_paths(&self) -> &SlowPaths {
+        &self.slow_paths
+    }
+
+    /// The slow paths that have run, if the others are to be left out.
+    pub(crate) fn left_out(&self) -> Option<&SlowPaths> {
+        (self.trust.load(Relaxed) == Trust::Founded as u8).then_some(&self.slow_paths)
+    }
+
+    /// Records that the function runs in the interpreter or in baseline code.
+    #[inline(always)]
+    pub(crate) fn note_run(&self) {
+        if self.trust.load(Relaxed) == Trust::Unfounded as u8 {
+            self.trust.store(Trust::Founded as u8, Relaxed);
+        }
+    }
+
+    /// Records a miss. Returns whether the optimized code is to be discarded.
+    pub(crate) fn note_miss(&self) -> bool {
+        let misses = self.misses.fetch_add(1, Relaxed) + 1;
+        if misses >= MISSES * DISCARDS {
+            self.trust.store(Trust::Refuted as u8, Relaxed);
+        }
+        misses.is_multiple_of(MISSES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    enum Op {
+        Slow { a: InOut<i64> },
+        Return { a: In<i64> },
+    }
+
+    fn less(a: i64) -> Result<i64, Trap> {
+        Ok(a - 1)
+    }
+
+    template! {
+        Op::Slow => (if (gt $a 0) $a (slow less (arglist (carg $a i64)) i64))
+        Op::Return => (return $a)
+    }
+
+    fn speculation() -> Speculation {
+        Speculation::of(&[Op::Slow { a: 0.into() }, Op::Return { a: 0.into() }])
+    }
+
+    #[test]
+    fn nothing_is_left_out_of_a_function_that_never_ran() {
+        let speculation = speculation();
+        assert!(speculation.left_out().is_none());
+        speculation.note_run();
+        let slow_paths = speculation.left_out().expect("it has run");
+        assert!(!slow_paths.have_run(0));
+        slow_paths.note(0);
+        slow_paths.note(7);
+        assert!(slow_paths.have_run(0) && !slow_paths.have_run(1) && !slow_paths.have_run(7));
+    }
+
+    #[test]
+    fn code_is_discarded_a_few_times_and_then_leaves_nothing_out() {
+        let speculation = speculation();
+        speculation.note_run();
+        let discards =
+            (0..MISSES * 10).filter(|_| speculation.left_out().is_some() && speculation.note_miss());
+        assert_eq!(discards.count() as u32, DISCARDS);
+        speculation.note_run();
+        assert!(speculation.left_out().is_none());
+    }
+
+    #[test]
+    fn code_without_slow_paths_has_no_entries() {
+        let speculation = Speculation::of(&[Op::Return { a: 0.into() }]);
+        speculation.slow_paths().note(0);
+        assert!(!speculation.slow_paths().have_run(0));
+    }
+}

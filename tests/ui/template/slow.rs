@@ -1,0 +1,51 @@
+use azulejo::prelude::*;
+use azulejo::Trap;
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+#[bytecode(context = Vm)]
+enum Op {
+    A { dst: Out<i64>, a: In<i64> },
+    B { dst: Out<i64>, a: In<i64> },
+    C { dst: Out<i64>, a: In<i64> },
+    D { dst: Out<i64>, a: In<i64> },
+    E { dst: Out<i64>, a: In<i64> },
+    F { a: In<i64> },
+    G { dst: Out<i64>, a: In<i64> },
+    H { dst: Out<i64>, a: In<i64> },
+    I { dst: Out<i64>, a: In<i64> },
+}
+
+struct Vm;
+
+fn half(a: i64) -> Result<i64, Trap> {
+    Ok(a / 2)
+}
+
+fn plain(a: i64) -> i64 {
+    a
+}
+
+fn note(_: &mut Vm) {}
+
+template! {
+    // nothing that is slow
+    Op::A => (if (gt $a 0) $a (slow))
+    // a function that cannot fail
+    Op::B => (if (gt $a 0) $a (slow plain (arglist (carg $a i64)) i64))
+    // after an effect
+    Op::C => (do (callv note (arglist (carg (tc) ptr))) (if (gt $a 0) $a (slow half (arglist (carg $a i64)) i64)))
+    // after another slow path
+    Op::D => (add (slow half (arglist (carg $a i64)) i64) (slow half (arglist (carg $a i64)) i64))
+    // after a stored output
+    Op::E! => (dov (set $dst $a) (when (gt $a 0) (slowv (discard (call throws half (arglist (carg $a i64)) i64)))))
+    // a value that nobody takes
+    Op::F => (when (gt $a 0) (slow half (arglist (carg $a i64)) i64))
+    // a flag
+    Op::G => (if (slow (gt $a 0)) $a 1)
+    // no value
+    Op::H => (if (gt $a 0) $a (slowv (callv note (arglist (carg (tc) ptr)))))
+    // no result's type
+    Op::I => (if (gt $a 0) $a (slow half (arglist (carg $a i64))))
+}
+
+fn main() {}
