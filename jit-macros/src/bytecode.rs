@@ -193,6 +193,15 @@ fn scalar(ty: &Type) -> syn::Result<Ident> {
     }
 }
 
+/// A table with an entry for each opcode, made by this function of `Template`. It is empty if no entry is true.
+fn table(core: &TokenStream, function: &str, n_opcodes: usize) -> TokenStream {
+    let function = format_ident!("{function}");
+    quote! {{
+        const ALL: [bool; #n_opcodes] = #core::ir::template::Template::#function(TEMPLATES);
+        if __bytecode::any(&ALL) { &ALL } else { &[] }
+    }}
+}
+
 fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) -> TokenStream {
     let core = quote!(::azulejo::__private::core);
     let name = &input.ident;
@@ -229,6 +238,8 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     let allowed =
         input.attrs.iter().chain(opcodes.iter().flat_map(|opcode| &opcode.variant.attrs)).filter_map(allowed);
     let hand_on = hand_on(input, attributes, opcodes);
+    let [takes_unit, slow_paths] =
+        ["takers_of_unit", "with_slow_paths"].map(|look| table(&core, look, n_opcodes));
     // The index of a bytecode is computed from its address, so its size must not be zero.
     let has_size = quote_spanned! {name.span()=>
         const _: () = ::core::assert!(
@@ -256,16 +267,8 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                 const OFFSETS: &'static [&'static [u16]] = &[#(#offsets),*];
                 const REGISTERS: &'static [::core::option::Option<__bytecode::Registers>] =
                     &__bytecode::Registers::of_all::<#n_opcodes>(Self::OPCODES, Self::OFFSETS);
-                const TAKES_UNIT: &'static [bool] = {
-                    const TAKERS: [bool; #n_opcodes] =
-                        #core::ir::template::Template::takers_of_unit(TEMPLATES);
-                    if __bytecode::any(&TAKERS) { &TAKERS } else { &[] }
-                };
-                const SLOW_PATHS: &'static [bool] = {
-                    const WITH: [bool; #n_opcodes] =
-                        #core::ir::template::Template::with_slow_paths(TEMPLATES);
-                    if __bytecode::any(&WITH) { &WITH } else { &[] }
-                };
+                const TAKES_UNIT: &'static [bool] = #takes_unit;
+                const SLOW_PATHS: &'static [bool] = #slow_paths;
 
                 #[inline(always)]
                 fn opcode(&self) -> usize {

@@ -102,6 +102,13 @@ impl Lowering<'_> {
         first
     }
 
+    /// Continues in a cold block.
+    fn turn_cold(&mut self) {
+        let block = self.block();
+        self.jump(block, &[]);
+        self.start(block, &[], true);
+    }
+
     fn jump(&mut self, block: u16, args: &[u16]) {
         self.leave(Step::Jump { block, args: args.to_vec() });
     }
@@ -249,15 +256,11 @@ impl Lowering<'_> {
             }
             Kind::Likely(inner, _) => self.value(inner),
             Kind::Cold(body) => {
-                let block = self.block();
-                self.jump(block, &[]);
-                self.start(block, &[], true);
+                self.turn_cold();
                 self.value(body)
             }
             Kind::Slow(body) => {
-                let block = self.block();
-                self.jump(block, &[]);
-                self.start(block, &[], true);
+                self.turn_cold();
                 self.step(Step::Slow);
                 self.value(body)
             }

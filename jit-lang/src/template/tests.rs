@@ -283,7 +283,7 @@ fn steps_use_what_is_there() {
 
 #[test]
 fn no_text_makes_the_compiler_panic() {
-    const WORDS: [&str; 32] = [
+    const WORDS: [&str; 34] = [
         "(",
         ")",
         "$a",
