@@ -12,7 +12,7 @@ enum Op {
         a: In<i64>,
     },
     /// Writes `dst` and exits; then the interpreter executes the whole bytecode again.
-    Climb {
+    CountUp {
         dst: InOut<i64>,
         to: In<i64>,
     },
@@ -32,7 +32,7 @@ enum Op {
 
 template! {
     Op::Add    => (add $dst $a)
-    Op::Climb! => (do (set $dst (add $dst 1)) (when (lt $dst $to) (exit)))
+    Op::CountUp! => (do (set $dst (add $dst 1)) (when (lt $dst $to) (exit)))
     Op::Down!  => (do (set $count (sub $count 1)) (when (nz $count) (branch $to)))
     Op::Call   => (invoke $function (arglist $a) i64)
     Op::Return => (return $a)
@@ -80,7 +80,7 @@ fn they_have_values_where_a_loop_comes_back_to_the_start() {
 
 #[test]
 fn they_have_values_where_the_first_bytecode_was_left() {
-    let code = [Op::Climb { dst: r(1), to: r(0) }, Op::Add { dst: r(1), a: r(0) }, Op::Return { a: r(1) }];
+    let code = [Op::CountUp { dst: r(1), to: r(0) }, Op::Add { dst: r(1), a: r(0) }, Op::Return { a: r(1) }];
     assert!(result(&code, 1) >= 2);
 }
 

@@ -103,7 +103,7 @@ fn r<T: From<u32>>(register: u32) -> T {
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Way {
     Only(Tier),
-    Climbing,
+    TieringUp,
     /// The seed and the function's number determine the tier of each function.
     Mixed(usize),
 }
@@ -123,7 +123,7 @@ impl Machine {
         let builder = unsafe { builder.guards(true) };
         let builder = match way {
             Way::Only(tier) => builder.only(tier),
-            Way::Climbing => builder.thresholds(2, 4),
+            Way::TieringUp => builder.thresholds(2, 4),
             Way::Mixed(_) => builder.thresholds(u32::MAX, u32::MAX),
         };
         let engine: Rc<Engine<Op>> = Rc::new(builder.build());
@@ -159,7 +159,7 @@ impl Machine {
 
 fn ways() -> impl Iterator<Item = Way> {
     let only = TIERS.map(Way::Only).into_iter();
-    only.chain([Way::Climbing]).chain((0..27).map(Way::Mixed))
+    only.chain([Way::TieringUp]).chain((0..27).map(Way::Mixed))
 }
 
 /// Calls a function, then returns.

@@ -581,7 +581,7 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
         "add_shifted",
         "scast_low",
         "kept_",
-        "open",
+        "hole",
         "cached",
         "continue",
     ];

@@ -250,14 +250,14 @@ impl Translator<'_> {
     }
 
     fn remainder(&mut self, at: usize, x: Value, y: Value) -> Value {
-        let (trap, go_on) = (self.builder.create_block(), self.builder.create_block());
+        let (trap, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(trap);
-        self.builder.ins().brif(y, go_on, &[], trap, &[]);
+        self.builder.ins().brif(y, next, &[], trap, &[]);
         self.builder.switch_to_block(trap);
         let status = self.builder.ins().iconst(types::I64, 2 << 32 | 1);
         let place = self.builder.ins().iconst(types::I64, at as i64);
         self.builder.ins().return_(&[status, place]);
-        self.builder.switch_to_block(go_on);
+        self.builder.switch_to_block(next);
         self.builder.ins().urem(x, y)
     }
 

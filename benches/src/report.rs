@@ -10,7 +10,7 @@ type Who = (&'static str, &'static str);
 const INTERPRETER: Who = ("azulejo", "interpreter");
 const BASELINE: Who = ("azulejo", "baseline");
 const OPTIMIZER: Who = ("azulejo", "optimizer");
-const CLIMBING: Who = ("azulejo", "climbing");
+const TIERING_UP: Who = ("azulejo", "climbing");
 const BY_HAND: Who = ("match", "by hand");
 const SPEED: Who = ("cranelift", "speed");
 const FASTEST: Who = ("cranelift", "none+single_pass");
@@ -22,7 +22,7 @@ const COLUMNS: [(&str, Who); 9] = [
     ("by hand", BY_HAND),
     ("baseline", BASELINE),
     ("optimizer", OPTIMIZER),
-    ("climbing", CLIMBING),
+    ("climbing", TIERING_UP),
     ("clif speed", SPEED),
     ("clif none", FASTEST),
     ("limit", LIMIT),
@@ -168,7 +168,7 @@ impl<'a> Report<'a> {
             ),
             ("run: optimizer / Rust -O, serial loops", self.mean(&[Serial], OPTIMIZER, RUST, run)),
             ("run: optimizer / baseline", self.mean(loops, OPTIMIZER, BASELINE, run)),
-            ("run: climbing / optimizer", self.mean(loops, CLIMBING, OPTIMIZER, run)),
+            ("run: climbing / optimizer", self.mean(loops, TIERING_UP, OPTIMIZER, run)),
             ("run: baseline / interpreter", self.mean(loops, BASELINE, INTERPRETER, run)),
             ("run: interpreter / match by hand", self.mean(all, INTERPRETER, BY_HAND, run)),
             ("compile: optimizer / Cranelift speed", self.mean(all, OPTIMIZER, SPEED, compile)),

@@ -44,7 +44,7 @@ pub(crate) fn all(program: &Program) -> Vec<Subject<'_>> {
     let mut subjects = vec![interpreter(program), by_hand(program)];
     subjects.extend(baseline(program));
     subjects.push(optimizer(program));
-    subjects.push(climbing(program));
+    subjects.push(tiering_up(program));
     if program.kind == Kind::Generated {
         subjects.push(limit(program));
     }
@@ -132,7 +132,7 @@ fn baseline(program: &Program) -> Option<Subject<'_>> {
 }
 
 /// The engine with default settings. The warm-up runs long enough for the function to tier up.
-fn climbing(program: &Program) -> Subject<'_> {
+fn tiering_up(program: &Program) -> Subject<'_> {
     let engine = Box::new(Engine::<Op>::builder().code_bytes(CODE_BYTES).build::<Op>());
     let code = Code { labels: program.code.labels.clone(), ..program.code.ops.clone().into() };
     let function = engine.define(&*program.name, code, program.code.registers).expect("the program is right");

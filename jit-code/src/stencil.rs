@@ -89,8 +89,8 @@ pub(crate) enum LeadsTo {
     In(Part, u32),
 }
 
-/// A distance that stays open: its offset, its kind, its goal, and the goal's offset if the goal is in the code.
-type Open<M> = (u32, <M as Backend>::Form, Goal, Option<u32>);
+/// A distance that stays unresolved: its offset, its kind, its goal, and the goal's offset if the goal is in the code.
+type Unresolved<M> = (u32, <M as Backend>::Form, Goal, Option<u32>);
 
 /// Memory used for making stencils.
 #[derive(Debug)]
@@ -125,7 +125,7 @@ pub(crate) fn make<M: Backend>(
         let outline = outline(compilation, tiles, assignment);
         let form = Form::<fn(&mut M) -> u32>::Stencil(outline);
         emit_as(emission, tiles, assignment, set, options, form, &mut rounds[round])?;
-        let found: Vec<Open<M>> = emission.buffer().open_distances(&rounds[round]).collect();
+        let found: Vec<Unresolved<M>> = emission.buffer().unresolved_distances(&rounds[round]).collect();
         if round == 0 {
             distances = found;
         } else if distances != found {
@@ -144,7 +144,7 @@ pub(crate) fn make<M: Backend>(
         holes: scratch
             .find_holes(&distances, &sums::<M>(&scratch.values, compilation))
             .ok_or(Error::Internal("stencil"))?,
-        distances: distances.into_iter().map(|open| distance(code, open)).collect(),
+        distances: distances.into_iter().map(|unresolved| distance(code, unresolved)).collect(),
         sites: Vec::new(),
         facts,
         saved: compilation.assignment.used.intersection(target.registers.callee_saved),
@@ -173,7 +173,7 @@ fn place<M: Backend>(code: &Code<M>, at: u32) -> (Part, u32) {
     }
 }
 
-fn distance<M: Backend>(code: &Code<M>, (at, form, goal, to): Open<M>) -> Distance {
+fn distance<M: Backend>(code: &Code<M>, (at, form, goal, to): Unresolved<M>) -> Distance {
     let to = match (goal, to) {
         (_, Some(to)) => {
             let (part, to) = place(code, to);
@@ -233,14 +233,14 @@ impl<M: Backend> Scratch<M> {
 
     /// Finds the places where the rounds differ. `None` if one of them is not a whole placeholder, or not the same one in all
     /// rounds.
-    fn find_holes(&self, distances: &[Open<M>], sums: &[(usize, i64)]) -> Option<Vec<Hole>> {
+    fn find_holes(&self, distances: &[Unresolved<M>], sums: &[(usize, i64)]) -> Option<Vec<Hole>> {
         let [first, others @ ..] = self.rounds.each_ref().map(|code| &code.bytes);
         let (end, unit) = (self.rounds[0].end as usize, M::MACHINE.unit as usize);
         let mut holes = Vec::new();
         let mut at = 0;
         let mut before = None;
         while at < end {
-            let holds = |(start, form, ..): &Open<M>| {
+            let holds = |(start, form, ..): &Unresolved<M>| {
                 (*start..*start + form.field().bytes as u32).contains(&(at as u32))
             };
             let found = (!distances.iter().any(holds)).then(|| self.hole(at, sums, before)).flatten();

@@ -428,7 +428,7 @@ fn interpret(code: &[Vec<Raw>], mut at: usize, frame: &mut [u64]) -> Option<Outc
 }
 
 /// Resumes the program with these registers after the guard at which it was left, and after each guard that fails later.
-fn go_on(code: &[Vec<Raw>], mut left_at: u64, mut frame: Vec<u64>) -> Vec<Option<Outcome>> {
+fn resume(code: &[Vec<Raw>], mut left_at: u64, mut frame: Vec<u64>) -> Vec<Option<Outcome>> {
     let mut outcomes = Vec::new();
     for _ in 0..20 {
         let outcome = interpret(code, left_at as usize + 1, &mut frame);
@@ -460,8 +460,8 @@ fn assert_behaves(
         // A value that is not stored in its slot must not be read again.
         let registers: Vec<u64> =
             (0..after.len()).map(|at| machine.memory.read(FRAME + at as u64 * 8, 8)).collect();
-        let found = go_on(code, at, registers);
-        assert_eq!(found, go_on(code, at, after.to_vec()), "{what}\n{}", print::graph(graph));
+        let found = resume(code, at, registers);
+        assert_eq!(found, resume(code, at, after.to_vec()), "{what}\n{}", print::graph(graph));
     }
 }
 

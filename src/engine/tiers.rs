@@ -10,7 +10,7 @@
 pub enum Tier {
     /// Interpretation of one bytecode after another, in Rust.
     Interpreter,
-    /// Machine code copied together from ready pieces, one for each bytecode: very fast to compile, and several times faster
+    /// Machine code copied together from stencils, one for each bytecode: very fast to compile, and several times faster
     /// than the interpreter.
     Baseline,
     /// Optimized machine code for the function as a whole.

@@ -84,7 +84,7 @@ const SEARCHED = {
     if (row.kind === 'edge') return row.text;
     return `${row.num} ${row.name} ${row.operands.map((each) => `r${each.vreg}${each.wish} ${each.place}`).join(' ')} ${row.imms.join(' ')} ${linkText(row)}`;
   },
-  range: (range) => `${range.vregs.map((vreg) => `r${vreg}`).join(' ')} ${range.cls} ${range.pieces.map((piece) => piece.place).join(' ')}`,
+  range: (range) => `${range.vregs.map((vreg) => `r${vreg}`).join(' ')} ${range.cls} ${range.intervals.map((interval) => interval.place).join(' ')}`,
   code: (row) => `${row.offset} ${row.text} ${row.note}`,
 };
 
@@ -101,7 +101,7 @@ function searcher(query) {
 /** A description of a range: its registers and its places. */
 function rangeText(range) {
   const few = (list, count, between) => list.slice(0, count).join(between) + (list.length > count ? ' …' : '');
-  const places = [...new Set(range.pieces.map((piece) => piece.place))];
+  const places = [...new Set(range.intervals.map((interval) => interval.place))];
   const { segments } = range;
   const span = segments.length ? ` ${positionText(segments[0].from)}..${positionText(segments[segments.length - 1].to)}` : '';
   return few(range.vregs.map((vreg) => `r${vreg}`), 3, ' ') + (places.length ? ` in ${few(places, 4, ', ')}` : '')

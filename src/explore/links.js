@@ -14,7 +14,7 @@ class Links {
     this.bytecode = last('bytecode')?.read() || [];
     this.placed = last('allocate')?.read() || null;
     this.unplaced = last('tile');
-    this.list = this.placed || this.tiles || { rows: [], insts: [], vregs: [], pieces: [], blocks: [] };
+    this.list = this.placed || this.tiles || { rows: [], insts: [], vregs: [], intervals: [], blocks: [] };
     this.machine = last('emit')?.read() || [];
     this.ranges = last('live')?.read() || [];
     this.final = this.graphs.length ? this.graphs[this.graphs.length - 1] : null;
@@ -49,10 +49,10 @@ class Links {
   }
 
   indexRanges() {
-    const { insts, pieces, blocks } = this.list;
+    const { insts, intervals, blocks } = this.list;
     this.rangeOf = [];
     for (const range of this.ranges) for (const vreg of range.vregs) this.rangeOf[vreg] = range.at;
-    for (const piece of pieces) this.ranges[this.rangeOf[piece.vreg]]?.pieces.push(piece);
+    for (const interval of intervals) this.ranges[this.rangeOf[interval.vreg]]?.intervals.push(interval);
     this.defs = this.ranges.map(() => []);
     this.uses = this.ranges.map(() => []);
     for (const inst of insts) {

@@ -133,9 +133,9 @@ function readOperand(word) {
   };
 }
 
-/** A tile list, with or without places: rows in the order of the text, instructions by number, and pieces of ranges. */
+/** A tile list, with or without places: rows in the order of the text, instructions by number, and intervals of ranges. */
 function readTiles(lines) {
-  const rows = [], insts = [], vregs = [], pieces = [], blocks = [];
+  const rows = [], insts = [], vregs = [], intervals = [], blocks = [];
   let block = null, movesFrom = 0;
   for (const line of lines) {
     if (line.startsWith('    ')) {
@@ -161,9 +161,9 @@ function readTiles(lines) {
         movesFrom = rows.length;
       }
     } else if (line.startsWith('r')) {
-      const piece = /^r(\d+)((?: \d+[gela]\.\.\d+[gela])+) (\S+)/.exec(line);
-      if (piece) {
-        for (const part of segmentsOf(piece[2])) pieces.push({ vreg: +piece[1], ...part, place: piece[3] });
+      const interval = /^r(\d+)((?: \d+[gela]\.\.\d+[gela])+) (\S+)/.exec(line);
+      if (interval) {
+        for (const part of segmentsOf(interval[2])) intervals.push({ vreg: +interval[1], ...part, place: interval[3] });
         continue;
       }
       const vreg = /^r(\d+) (\S+)(?: (.*))?$/.exec(line);
@@ -178,7 +178,7 @@ function readTiles(lines) {
       rows.push(block);
     }
   }
-  return { rows, insts, vregs, pieces, blocks };
+  return { rows, insts, vregs, intervals, blocks };
 }
 
 /** The number of a move, from its index among the moves before an instruction. */
@@ -241,7 +241,7 @@ function readLive(lines) {
     const segments = segmentsOf(parts[3]);
     const hint = / hint (\S+)/.exec(parts[3]), constant = / const (\S+)/.exec(parts[3]);
     ranges.push({
-      at: ranges.length, vregs, cls: parts[2], segments, pieces: [],
+      at: ranges.length, vregs, cls: parts[2], segments, intervals: [],
       hint: hint ? hint[1] : '', constant: constant ? constant[1] : '',
     });
   }

@@ -1,5 +1,5 @@
 // Draws live ranges as a chart beside the tile list: the program runs down, and each range has a lane. In: ranges with their
-// pieces, and the tile list's rows. Out: a canvas that shows the visible part.
+// intervals, and the tile list's rows. Out: a canvas that shows the visible part.
 
 const LANE_WIDTH = 32, EDGE = 10, TOP = 4;
 
@@ -251,7 +251,7 @@ class Chart {
   indexPlaces() {
     const places = new Map();
     for (const range of this.links.ranges) {
-      for (const piece of range.pieces) push(places, piece.place, { from: piece.from, to: piece.to, range });
+      for (const interval of range.intervals) push(places, interval.place, { from: interval.from, to: interval.to, range });
     }
     for (const list of places.values()) list.sort((one, other) => one.from - other.from);
     return places;
@@ -293,19 +293,19 @@ class Chart {
 
 /** A range's segments, split where its place changes. */
 function barsOf(range) {
-  const pieces = [...range.pieces].sort((one, other) => one.from - other.from);
+  const intervals = [...range.intervals].sort((one, other) => one.from - other.from);
   const bars = [];
   let at = 0;
   for (const segment of range.segments) {
     let from = segment.from;
-    while (at < pieces.length && pieces[at].to <= from) at++;
+    while (at < intervals.length && intervals[at].to <= from) at++;
     let index = at;
     while (from < segment.to) {
-      const piece = pieces[index];
-      if (!piece || piece.from >= segment.to) { bars.push({ from, to: segment.to, place: '', vreg: range.vregs[0] }); break; }
-      if (piece.from > from) bars.push({ from, to: piece.from, place: '', vreg: range.vregs[0] });
-      const [start, end] = [Math.max(from, piece.from), Math.min(segment.to, piece.to)];
-      bars.push({ from: start, to: end, place: piece.place, vreg: range.vregs[0] });
+      const interval = intervals[index];
+      if (!interval || interval.from >= segment.to) { bars.push({ from, to: segment.to, place: '', vreg: range.vregs[0] }); break; }
+      if (interval.from > from) bars.push({ from, to: interval.from, place: '', vreg: range.vregs[0] });
+      const [start, end] = [Math.max(from, interval.from), Math.min(segment.to, interval.to)];
+      bars.push({ from: start, to: end, place: interval.place, vreg: range.vregs[0] });
       from = end;
       index++;
     }
@@ -326,7 +326,7 @@ function rangesBetween(lane, first, last, y) {
   return found;
 }
 
-/** The last of these ordered pieces that starts at or before a position. */
+/** The last of these ordered intervals that starts at or before a position. */
 function lastBefore(list, position) {
   let [low, high] = [0, list.length];
   while (low < high) {

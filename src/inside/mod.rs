@@ -187,7 +187,7 @@ impl<'a> Watch<'a> {
         if let Some(logged) = self.logged.as_mut().filter(|_| self.record.form != Form::Baseline) {
             write(&mut logged.trace);
             if let Some(times) = &mut self.record.times {
-                times.go_on();
+                times.resume();
             }
         }
     }

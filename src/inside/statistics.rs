@@ -141,7 +141,7 @@ impl fmt::Display for Statistics {
                 writeln!(f, "{:32}{:>10}", "for a slow path", self.missed)?;
             }
             for (opcode, times) in &self.exits {
-                writeln!(f, "{:32}{times:>10}", format!("to go on with {opcode}"))?;
+                writeln!(f, "{:32}{times:>10}", format!("to resume at {opcode}"))?;
             }
         }
         Ok(())
@@ -183,7 +183,7 @@ impl Times {
     }
 
     /// Excludes the time since the end of the last part, which was not spent by the compiler.
-    pub(super) fn go_on(&mut self) {
+    pub(super) fn resume(&mut self) {
         let now = Instant::now();
         self.started += now - self.last;
         self.last = now;

@@ -34,7 +34,7 @@ pub(crate) fn all(input: &Input) -> Vec<WasmSubject<'_>> {
         own(input, "interpreter", Tier::Interpreter, 0),
         own(input, "baseline", Tier::Baseline, times),
         own(input, "optimizer", Tier::Optimizer, times),
-        climbing(input, times),
+        tiering_up(input, times),
     ];
     subjects.extend(wasmtime(input, "cranelift", Strategy::Cranelift));
     subjects.extend(wasmtime(input, "winch", Strategy::Winch));
@@ -156,7 +156,7 @@ fn own<'a>(input: &'a Input, name: &'static str, tier: Tier, times: u32) -> Wasm
 }
 
 /// The default tiers: functions start in a fast-starting tier and tier up if they run for long.
-fn climbing(input: &Input, times: u32) -> WasmSubject<'_> {
+fn tiering_up(input: &Input, times: u32) -> WasmSubject<'_> {
     let tiers = Config::default().tiers;
     let start = Box::new(move || start(input, tiers));
     let long = long(input, tiers, times);

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 const USAGE: &str = "\
 azulejo-wasm run FILE [options] [-- arguments]   runs a program: a module, or one written as text in a .wat file
-    --tier climbing                              starts in the interpreter and climbs to better code; as without it
+    --tier climbing                              starts in the interpreter and tiers up to better code; as without it
     --tier interpreter|baseline|optimizer        runs everything in one tier
     --memory checked|guarded                     compares addresses, or has those out of bounds fault
     --lazy                                       validates functions when they are called first

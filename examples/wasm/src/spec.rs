@@ -382,7 +382,7 @@ impl Way {
             ("interpreter", Tiers::Only(Tier::Interpreter)),
             ("baseline", Tiers::Only(Tier::Baseline)),
             ("optimizer", Tiers::Only(Tier::Optimizer)),
-            ("mixed", Tiers::Climb(2, 3)),
+            ("mixed", Tiers::TierUp(2, 3)),
         ];
         let modes = [("checked", MemoryMode::Checked), ("guarded", MemoryMode::Guarded)];
         let way = |(tier, tiers), (memory, mode)| {

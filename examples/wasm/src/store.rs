@@ -26,7 +26,7 @@ pub enum Tiers {
     Only(Tier),
     /// Functions start in the interpreter. After these numbers of calls and loop iterations they tier up to the baseline, and
     /// then to the optimizer.
-    Climb(u32, u32),
+    TierUp(u32, u32),
 }
 
 /// The configuration of a store.
@@ -53,7 +53,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            tiers: Tiers::Climb(50, 1000),
+            tiers: Tiers::TierUp(50, 1000),
             checks: false,
             times: false,
             stack_slots: 1 << 20,
@@ -195,7 +195,7 @@ impl Store {
         let builder = config.fuel.into_iter().fold(builder, |builder, fuel| builder.fuel(fuel));
         let builder = match config.tiers {
             Tiers::Only(tier) => builder.only(tier),
-            Tiers::Climb(baseline, optimizer) => builder.thresholds(baseline, optimizer),
+            Tiers::TierUp(baseline, optimizer) => builder.thresholds(baseline, optimizer),
         };
         let is_guarded = config.memory.is_guarded();
         // SAFETY: every address that a load or store can compute is in the memory's reservation, and faults beyond its end.

@@ -24,7 +24,7 @@ fn stores() -> [Store; 4] {
         Tiers::Only(Tier::Interpreter),
         Tiers::Only(Tier::Baseline),
         Tiers::Only(Tier::Optimizer),
-        Tiers::Climb(2, 3),
+        Tiers::TierUp(2, 3),
     ];
     ways.map(|tiers| Store::new(Config { tiers, checks: true, backtraces: true, ..Config::default() }))
 }

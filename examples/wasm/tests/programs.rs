@@ -21,7 +21,7 @@ fn programs_give_their_checksums() {
             Tiers::Only(Tier::Interpreter),
             Tiers::Only(Tier::Baseline),
             Tiers::Only(Tier::Optimizer),
-            Tiers::Climb(10, 100),
+            Tiers::TierUp(10, 100),
         ] {
             let mut store = Store::new(Config { tiers, ..Config::default() });
             let mut linker = Linker::new();

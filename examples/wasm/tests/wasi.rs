@@ -66,7 +66,7 @@ fn a_program_reads_files_in_every_tier() {
         Tiers::Only(Tier::Interpreter),
         Tiers::Only(Tier::Baseline),
         Tiers::Only(Tier::Optimizer),
-        Tiers::Climb(2, 20),
+        Tiers::TierUp(2, 20),
     ] {
         let mut wasi =
             Wasi::new().folder(&poems, "/poems").expect("it is there").variable("TITLE", "Counted:");

@@ -121,7 +121,7 @@ impl<M: Backend> Baseline<M> {
         machinery: &mut Machinery<'_, M>,
         memory: &CodeMemory,
     ) -> Result<BaselineCode<M>, Error> {
-        self.open::<B>(machinery);
+        self.take_shelf::<B>(machinery);
         if function.shape.slots > i32::MAX as u32 / 8 {
             return Err(Error::FrameTooLarge { bytes: function.shape.slots as usize * 8 });
         }
@@ -161,7 +161,7 @@ impl<M: Backend> Baseline<M> {
     }
 
     /// Takes hold of the stencils that fit this compiler.
-    fn open<B: Bytecode>(&mut self, machinery: &Machinery<'_, M>) {
+    fn take_shelf<B: Bytecode>(&mut self, machinery: &Machinery<'_, M>) {
         let Machinery { templates, target, set, options, functions, .. } = machinery;
         let key = Key::of::<B>(templates, target, set, options, functions);
         if !self.shelf.as_ref().is_some_and(|shelf| shelf.is_for(&key, !self.is_alone)) {
@@ -175,11 +175,11 @@ impl<M: Backend> Baseline<M> {
     }
 
     fn stock(shelf: &Option<Shelf>) -> &Stock {
-        shelf.as_ref().expect("it was opened").stock()
+        shelf.as_ref().expect("it was taken").stock()
     }
 
     fn shelf(&mut self) -> &mut Shelf {
-        self.shelf.as_mut().expect("it was opened")
+        self.shelf.as_mut().expect("it was taken")
     }
 
     /// Chooses a stencil for each bytecode and a place for it.
@@ -195,7 +195,7 @@ impl<M: Backend> Baseline<M> {
             let Stock { opcodes, packed, .. } = Self::stock(&self.shelf);
             let count = count.map(|count| &packed.stencils[count.at()]);
             let size = count.map(|count| count.hot);
-            let Some(missing) = self.plan.go_on::<B, STACK>((opcodes, packed), function, size)? else {
+            let Some(missing) = self.plan.resume::<B, STACK>((opcodes, packed), function, size)? else {
                 self.plan.finish(packed, function, count);
                 return Ok(());
             };

@@ -352,9 +352,9 @@ impl Plan {
         Ok(())
     }
 
-    /// Continues to the end, or up to a stencil that does not exist yet, which it returns. `count` is the size of the counting
-    /// stencil, if the function counts.
-    pub(super) fn go_on<B: Bytecode, const STACK: bool>(
+    /// Resumes planning, to the end or up to a stencil that does not exist yet, which it returns. `count` is the size of the
+    /// counting stencil, if the function counts.
+    pub(super) fn resume<B: Bytecode, const STACK: bool>(
         &mut self,
         (opcodes, packed): (&Opcodes, &Packed),
         function: &Function<'_, B>,

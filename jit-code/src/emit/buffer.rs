@@ -121,8 +121,8 @@ impl<M: Backend> Buffer<M> {
 
     /// Records that the code here is to hold the distance to a goal.
     pub fn fixup(&mut self, to: Goal, form: M::Form) {
-        let is_open = matches!(to, Goal::Exit(_));
-        self.fixups.push(Fixup { at: self.bytes.len() as u32, to, form, is_open });
+        let is_unresolved = matches!(to, Goal::Exit(_));
+        self.fixups.push(Fixup { at: self.bytes.len() as u32, to, form, is_unresolved });
     }
 
     /// Records that the code here is to hold the distance to a block, or to the exit that the block stands for.
@@ -153,11 +153,11 @@ impl<M: Backend> Buffer<M> {
         self.next = next;
     }
 
-    /// Leaves open the distances between hot and cold code, and those from hot code to constants.
-    pub(super) fn open_across(&mut self, cold: u32) {
+    /// Leaves unresolved the distances between hot and cold code, and those from hot code to constants.
+    pub(super) fn leave_unresolved(&mut self, cold: u32) {
         for fixup in &mut self.fixups {
             let is_cold = fixup.at >= cold;
-            fixup.is_open |= match fixup.to {
+            fixup.is_unresolved |= match fixup.to {
                 Goal::Block(block) => is_cold != (self.starts[block.at()] >= cold),
                 Goal::Constant(_) => !is_cold,
                 Goal::Exit(_) | Goal::Address(_) => true,
@@ -165,11 +165,14 @@ impl<M: Backend> Buffer<M> {
         }
     }
 
-    /// For a linked stencil: each place whose distance stays open, its goal, and the goal's offset if the goal is in the code.
-    pub fn open_distances(&self, code: &Code<M>) -> impl Iterator<Item = (u32, M::Form, Goal, Option<u32>)> {
-        let open = self.fixups.iter().filter(|fixup| fixup.is_open);
+    /// For a linked stencil: each place whose distance is unresolved, its goal, and the goal's offset if the goal is in the code.
+    pub fn unresolved_distances(
+        &self,
+        code: &Code<M>,
+    ) -> impl Iterator<Item = (u32, M::Form, Goal, Option<u32>)> {
+        let unresolved = self.fixups.iter().filter(|fixup| fixup.is_unresolved);
         let end = code.end;
-        open.map(move |fixup| {
+        unresolved.map(move |fixup| {
             let to = match fixup.to {
                 Goal::Block(block) => Some(self.starts[block.at()]),
                 Goal::Constant(entry) => Some(link::constant_at(end, entry)),

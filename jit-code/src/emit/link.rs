@@ -83,8 +83,8 @@ pub struct Fixup<F> {
     pub to: Goal,
     /// The kind of place.
     pub form: F,
-    /// Whether the distance stays open, because the place and its goal are installed apart.
-    pub is_open: bool,
+    /// Whether the distance stays unresolved, because the place and its goal are installed apart.
+    pub is_unresolved: bool,
 }
 
 /// Memory kept between functions.
@@ -137,7 +137,7 @@ pub(super) fn link<M: Backend>(
         code.bytes.extend_from_slice(&entry.to_le_bytes());
     }
     code.addresses.clear();
-    for fixup in fixups.iter_mut().filter(|fixup| !fixup.is_open) {
+    for fixup in fixups.iter_mut().filter(|fixup| !fixup.is_unresolved) {
         let to = match fixup.to {
             Goal::Address(address) => {
                 code.addresses.push((fixup.at, address));
@@ -145,7 +145,7 @@ pub(super) fn link<M: Backend>(
             }
             Goal::Block(block) => starts[block.at()] as i64,
             Goal::Constant(entry) => constant_at(code.end, entry) as i64,
-            Goal::Exit(_) => unreachable!("an exit to another bytecode stays open"),
+            Goal::Exit(_) => unreachable!("an exit to another bytecode stays unresolved"),
         };
         let place = &mut code.bytes[fixup.at as usize..];
         let field = fixup.form.field();
@@ -170,9 +170,11 @@ fn shorten<F: DistanceForm>(
 ) {
     let (mut read, mut write, mut saved) = (0, 0, 0);
     for fixup in fixups {
-        let Fixup { at, to, form, is_open } = *fixup;
+        let Fixup { at, to, form, is_unresolved } = *fixup;
         fixup.at -= saved;
-        let (Goal::Block(block), Some(shorter), false) = (to, form.shorter(), is_open) else { continue };
+        let (Goal::Block(block), Some(shorter), false) = (to, form.shorter(), is_unresolved) else {
+            continue;
+        };
         let (long, short) = (form.field(), shorter.form.field());
         if !short.fits(starts[block.at()] as i64 - (at + form.base()) as i64) {
             continue;

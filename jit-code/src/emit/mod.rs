@@ -182,8 +182,8 @@ pub enum Form<A> {
         /// Emits the code before its prologue, and returns the offset of the entry.
         admit: A,
     },
-    /// A stencil: no prologue, open exits, and the exit to the next bytecode at the end of the hot part.
-    /// [`Buffer::open_distances`] lists what stays open.
+    /// A stencil: no prologue, unresolved exits, and the exit to the next bytecode at the end of the hot part.
+    /// [`Buffer::unresolved_distances`] lists what stays unresolved.
     Stencil(Outline),
 }
 
@@ -246,7 +246,7 @@ pub fn emit_as<M: Backend>(
     emitter.is_cold = true;
     emitter.finish(!code.sites.is_empty());
     if emitter.is_stencil() {
-        emitter.open_across(code.cold);
+        emitter.leave_unresolved(code.cold);
     }
     if emitter.here() as u32 > end_of_blocks {
         code.map.push((end_of_blocks, Maker::Frame));
@@ -254,7 +254,7 @@ pub fn emit_as<M: Backend>(
     let mut buffer = emitter.into_buffer();
     let emitted = layout.order.iter().map(|position| tiles.blocks[*position as usize].block);
     let added = (tiles.position.len()..buffer.starts.len()).map(Block::from);
-    close(link, &mut buffer, code, emitted, added, true);
+    finish(link, &mut buffer, code, emitted, added, true);
     scratch.buffer = buffer;
     Ok(())
 }
@@ -311,7 +311,7 @@ fn emit_blocks<M: Backend>(
 }
 
 /// Links what was emitted. `order` are the emitted blocks in order, and `others` some more in any order.
-fn close<M: Backend>(
+fn finish<M: Backend>(
     scratch: &mut link::Scratch,
     buffer: &mut Buffer<M>,
     code: &mut Code<M>,
@@ -337,5 +337,5 @@ pub fn link_by_hand<M: Backend>(emitter: M, code: &mut Code<M>, may_shrink: bool
     let mut buffer = emitter.into_buffer();
     code.cold = buffer.bytes.len() as u32;
     let blocks = (0..buffer.starts.len()).map(Block::from);
-    close(&mut link::Scratch::default(), &mut buffer, code, blocks, core::iter::empty(), may_shrink);
+    finish(&mut link::Scratch::default(), &mut buffer, code, blocks, core::iter::empty(), may_shrink);
 }

@@ -1,13 +1,13 @@
 //! Judges, each of which is simpler than the pass whose result it judges.
 
 pub mod assignment;
-pub mod closed;
 pub mod copies;
 pub(crate) mod dominance;
 pub mod evaluate;
 pub mod execute;
 mod faults;
 pub mod graph;
+pub mod placeholders;
 pub mod rules;
 pub mod schedule;
 pub mod shape;

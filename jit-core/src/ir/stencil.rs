@@ -121,8 +121,8 @@ impl HoleValues {
 
     /// Finds the hole that a number refers to. Returns the hole's number and the offset from its placeholder.
     pub fn find(&self, value: i64) -> Option<(usize, i64)> {
-        self.list.iter().enumerate().find_map(|(number, open)| {
-            let distance = value.wrapping_sub(placeholder(number, open.range, 0));
+        self.list.iter().enumerate().find_map(|(number, hole)| {
+            let distance = value.wrapping_sub(placeholder(number, hole.range, 0));
             (-REACH..REACH).contains(&distance).then_some((number, distance))
         })
     }
@@ -150,42 +150,42 @@ mod tests {
         let mixed = [Range::Signed, Range::Unsigned, Range::Any];
         for ranges in [mixed, [Range::Any, Range::Signed, Range::Signed], [Range::Any; 3]] {
             let mut values = HoleValues::default();
-            let open = |number: usize| {
+            let hole = |number: usize| {
                 let source = HoleSource::Operand(number as u8);
                 HoleValue { source, scale: 1, range: ranges[number % 3] }
             };
-            (0..MAX_HOLES).for_each(|number| _ = values.placeholder(open(number)));
+            (0..MAX_HOLES).for_each(|number| _ = values.placeholder(hole(number)));
             assert!(!values.is_full());
             told_apart(&values);
-            values.placeholder(open(0));
+            values.placeholder(hole(0));
             assert!(!values.is_full(), "it is known");
-            values.placeholder(open(MAX_HOLES));
+            values.placeholder(hole(MAX_HOLES));
             assert!(values.is_full());
         }
     }
 
     fn told_apart(values: &HoleValues) {
         for round in 0..ROUNDS {
-            for (number, open) in values.list().iter().enumerate() {
+            for (number, hole) in values.list().iter().enumerate() {
                 for distance in [-REACH, -1, 0, 7, REACH - 1] {
-                    let first = placeholder(number, open.range, 0) + distance;
-                    let now = placeholder(number, open.range, round) + distance;
+                    let first = placeholder(number, hole.range, 0) + distance;
+                    let now = placeholder(number, hole.range, round) + distance;
                     assert_eq!(values.find(first), Some((number, distance)));
                     assert_eq!(values.in_round(first, round), now);
-                    let fits = match open.range {
+                    let fits = match hole.range {
                         Range::Signed => now == now as i32 as i64,
                         Range::Unsigned => now == now as u32 as i64,
                         Range::Any => now != now as i32 as i64 && now != now as u32 as i64,
                     };
                     assert!(fits, "{now:#x}");
-                    if open.range == Range::Signed {
+                    if hole.range == Range::Signed {
                         assert_eq!(values.in_round(first as u32 as i64, round), now as u32 as i64);
                     }
                 }
             }
         }
-        for (number, open) in values.list().iter().enumerate() {
-            let low = |round| placeholder(number, open.range, round) as u8;
+        for (number, hole) in values.list().iter().enumerate() {
+            let low = |round| placeholder(number, hole.range, round) as u8;
             for bit in 0..8 {
                 let mask = 1 << bit;
                 assert!((0..ROUNDS).any(|round| low(round) & mask != 0), "bit {bit} is used");
@@ -196,12 +196,12 @@ mod tests {
             [(0, 12), (12, 12), (24, 12), (36, 12), (48, 12), (60, 4), (24, 8), (0, 32), (32, 32)];
         for (shift, width) in parts {
             let mut known = Vec::new();
-            for (number, open) in values.list().iter().enumerate() {
-                if shift + width > 32 && open.range != Range::Any {
+            for (number, hole) in values.list().iter().enumerate() {
+                if shift + width > 32 && hole.range != Range::Any {
                     continue;
                 }
                 let part =
-                    |round| placeholder(number, open.range, round) << (64 - shift - width) >> (64 - width);
+                    |round| placeholder(number, hole.range, round) << (64 - shift - width) >> (64 - width);
                 let found: [i64; ROUNDS] = core::array::from_fn(part);
                 assert!(!known.contains(&found), "{width} bits from {shift} are those of another hole");
                 assert!(found[1..].iter().any(|other| *other != found[0]), "they differ");

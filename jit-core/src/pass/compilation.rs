@@ -6,7 +6,9 @@
 
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
-use super::{Target, allocate, build, chaos, close, dead, forward, live, place, represent, rewrite, tile};
+use super::{
+    Target, allocate, build, chaos, dead, forward, live, place, placeholders, represent, rewrite, tile,
+};
 use crate::check;
 use crate::error::Error;
 use crate::ir::assignment::Assignment;
@@ -145,10 +147,10 @@ impl Compilation {
         let facts = facts.ok_or(Error::Internal("stencil"))?;
         self.judge_graph("stencil", target, observer)?;
         self.optimize(target, observer)?;
-        close::close(&mut self.graph, request.constants);
+        placeholders::insert(&mut self.graph, request.constants);
         let may_be_held = request.constants == build::Constants::Held;
-        let closed = || check::closed::closed(&self.graph, may_be_held);
-        judge(target, "close", closed, || print::graph(&self.graph))?;
+        let violations = || check::placeholders::placeholders(&self.graph, may_be_held);
+        judge(target, "placeholders", violations, || print::graph(&self.graph))?;
         self.select(target, observer)?;
         Ok(facts)
     }

@@ -8,7 +8,7 @@
 //! | [`forward`] | loads replaced by the stored values | `check::graph` |
 //! | [`rewrite`] | the simplifications that forwarding enables | `check::graph` |
 //! | [`dead`] | a graph without unused nodes | `check::graph` |
-//! | `close` | constants in place of a stencil's holes | `check::closed` |
+//! | `placeholders` | constants in a stencil's holes | `check::placeholders` |
 //! | [`place`] | a schedule: each floating value in a block | `check::schedule`, `check::copies` |
 //! | [`tile`] | a tile list: instructions | `check::tiles` |
 //! | [`live`] | live ranges | judged together with `allocate` |
@@ -20,7 +20,6 @@
 pub mod allocate;
 pub mod build;
 pub mod chaos;
-mod close;
 mod compilation;
 pub mod dead;
 pub mod flow;
@@ -30,6 +29,7 @@ pub mod live;
 pub mod number;
 mod observe;
 pub mod place;
+mod placeholders;
 pub mod represent;
 pub mod rewrite;
 pub mod tile;

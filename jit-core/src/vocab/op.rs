@@ -131,7 +131,7 @@ bitflags! {
         const LAST_VALUE = 1 << 9;
         /// Only the graph of a function that other functions call directly may contain the operator.
         const CALLED = 1 << 11;
-        /// Only the graph of a stencil may contain the operator; without `GRAPH`, only until its open operands are closed.
+        /// Only the graph of a stencil may contain the operator; without `GRAPH`, only until placeholders are put into its holes.
         const STENCIL = 1 << 10;
         /// A node's constant says how it accesses memory: an [`Access`](crate::ir::graph::Access). `READS` and `WRITES` say
         /// what an ordinary access does.

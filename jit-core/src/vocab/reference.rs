@@ -276,7 +276,7 @@ pub static SECTIONS: &[Section] = sections! {
         "switch" ["(switch number $labels)"] "Goes to the label of this number, the last one for all greater numbers. Labels may \
                  also be listed.", i64 "(switch $a $to)" = "99";
         "return" ["(return value)"] "Ends the function with a result, or with none.", i64 "(return (add $a 1))" = "8";
-        "exit" ["(exit $label)"] "Leaves compiled code: the interpreter goes on at the label, or without one at the next bytecode.",
+        "exit" ["(exit $label)"] "Leaves compiled code: the interpreter resumes at the label, or without one at the next bytecode.",
             i64 "(exit $to)" = "99";
         "guard" ["(guard flag step)"] "Leaves compiled code if the flag does not hold: the interpreter runs the opcode again and does \
                  the step.", i64 "(do (guard (lt $a 3) (discard $a)) 1)" = "1";

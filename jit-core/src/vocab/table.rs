@@ -321,10 +321,10 @@ operator_table! {
     FAIL "fail" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS CALLED], (none);
     HAND_OVER "hand_over" (Args) [] -> Void, Key::None, NONE, None, [READS WRITES GRAPH ENDS CALLED], (none);
 
-    // Operators of stencils, in which an opcode's operands are left open. The machine's own pointers are kept in registers
+    // Operators of stencils, in which an opcode's operands are holes. The machine's own pointers are kept in registers
     // from bytecode to bytecode, and so is a value that the next bytecode may need.
-    OPEN "open" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
-    OPEN_ADDR "open_addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, None, [PURE STENCIL], (none);
+    HOLE "hole" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
+    HOLE_ADDR "hole_addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, None, [PURE STENCIL], (none);
     KEPT_TC "kept_tc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     KEPT_LOCAL "kept_local" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     KEPT_CU "kept_cu" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);

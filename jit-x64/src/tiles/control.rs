@@ -55,7 +55,7 @@ tile! {
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = r12) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = rbx) => |cx, t| { let _ = (cx, t); },
     kept_cu: (kept_cu) -> reg, 1 => |cx, t| cx.mov(t.out(), regs::KEPT_CU.number()),
-    open: (open $v) -> reg, 1 => |cx, t| cx.mov_imm(t.out(), t.imm(0) as u64),
+    hole: (hole $v) -> reg, 1 => |cx, t| cx.mov_imm(t.out(), t.imm(0) as u64),
     cached: (cached.i64) -> reg, 0, entry, fixed(out = rax) => |cx, t| { let _ = (cx, t); },
     cachedf: (cached.$t:float) -> num, 0, entry, fixed(out = xmm0) => |cx, t| { let _ = (cx, t); },
     continue_at: (continue reg reg $exit) -> void, 1, fixed(0 = r12), fixed(1 = rbx) => |cx, t| continue_at(cx, t.imm(0)),

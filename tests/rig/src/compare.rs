@@ -124,8 +124,8 @@ pub const WAYS: [Way; 24] = [
         has_limits: true,
         ..USUAL
     },
-    Way { name: "climbing", engine: Some(Tiers::All), ..USUAL },
-    Way { name: "climbing to the baseline", engine: Some(Tiers::UpToBaseline), ..USUAL },
+    Way { name: "tiering up", engine: Some(Tiers::All), ..USUAL },
+    Way { name: "tiering up to the baseline", engine: Some(Tiers::UpToBaseline), ..USUAL },
     Way { name: "engine with the baseline", engine: Some(Tiers::Only(Tier::Baseline)), ..USUAL },
     Way { name: "engine with the optimizer", engine: Some(Tiers::Only(Tier::Optimizer)), ..USUAL },
     Way { name: "baseline", is_baseline: true, ..USUAL },
@@ -150,7 +150,7 @@ pub const WAYS: [Way; 24] = [
         ..USUAL
     },
     Way { name: "optimizer for calls with guards", has_guards: true, is_called: true, ..USUAL },
-    Way { name: "climbing with guards", has_guards: true, engine: Some(Tiers::All), ..USUAL },
+    Way { name: "tiering up with guards", has_guards: true, engine: Some(Tiers::All), ..USUAL },
     Way { name: "baseline with guards", has_guards: true, is_baseline: true, ..USUAL },
 ];
 
@@ -357,7 +357,7 @@ impl<M: Subject> RigOn<M> {
                 Some(kept) => kept,
                 None => (Home::new(tiers, guards, CODE_BYTES, start.chaos)?, PROGRAMS),
             };
-            let all = program.climb(&home, start);
+            let all = program.tier_up(&home, start);
             self.homes[at] = (left > 1).then_some((home, left - 1));
             all
         }));

@@ -266,7 +266,7 @@ impl Verified {
     }
 
     /// Runs it several times in an engine with the library, so that it tiers up.
-    pub fn climb(&self, home: &Home, start: &Start) -> Result<Vec<Seen>, Error> {
+    pub fn tier_up(&self, home: &Home, start: &Start) -> Result<Vec<Seen>, Error> {
         let function = self.define(&home.engine)?;
         let registers = &start.registers[..self.arguments as usize];
         let call = |_| {

@@ -177,7 +177,7 @@ tile! {
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = x5) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = x6) => |cx, t| { let _ = (cx, t); },
     kept_cu: (kept_cu) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), KEPT[2].number()),
-    open: (open $v) -> reg, 1 => |cx, t| cx.set(t.out(), t.imm(0) as u64),
+    hole: (hole $v) -> reg, 1 => |cx, t| cx.set(t.out(), t.imm(0) as u64),
     cached: (cached.i64) -> reg, 0, entry, fixed(out = x0) => |cx, t| { let _ = (cx, t); },
     cached_float: (cached.$t:float) -> num, 0, entry, fixed(out = f0) => |cx, t| { let _ = (cx, t); },
     continue_at: (continue reg reg $exit) -> void, 1, fixed(0 = x5), fixed(1 = x6) => |cx, t| cx.continue_at(t.imm(0)),

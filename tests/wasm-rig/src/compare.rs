@@ -34,7 +34,7 @@ pub const WAYS: [Way; 7] = {
         only("optimizer, checked memory", Tier::Optimizer, Checked),
         only("optimizer, guarded memory", Tier::Optimizer, Guarded),
         Way { checks: true, ..only("optimizer with checks", Tier::Optimizer, Guarded) },
-        Way { tiers: Tiers::Climb(2, 5), ..only("climbing", Tier::Optimizer, Guarded) },
+        Way { tiers: Tiers::TierUp(2, 5), ..only("tiering up", Tier::Optimizer, Guarded) },
     ]
 };
 

@@ -229,7 +229,7 @@ impl Allocator<'_> {
 
     fn place_interval(&mut self, at: Interval) {
         let interval = *self.interval(at);
-        if interval.place != IntervalPlace::Waiting || self.is_put_off(at) {
+        if interval.place != IntervalPlace::Waiting || self.is_deferred(at) {
             return;
         }
         let range = self.ranges.get(interval.range);

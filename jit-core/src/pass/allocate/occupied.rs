@@ -366,31 +366,31 @@ impl Occupied {
     }
 
     /// Reports all holders of the register at the segments, with their weight and the first position of the conflict, chunk
-    /// by chunk. Stops after the chunk in which `go_on` returns false. A holder that is in several chunks is reported in
+    /// by chunk. Stops after the chunk in which `report` returns false. A holder that is in several chunks is reported in
     /// each.
     #[inline]
     pub(super) fn conflicts(
         &self,
         reg: Reg,
         segments: &[Segment],
-        mut go_on: impl FnMut(Holder, f32, Pos) -> bool,
+        mut report: impl FnMut(Holder, f32, Pos) -> bool,
     ) {
         let lane = self.lane(reg);
         each_chunk(segments, |chunk, positions| {
             let row = self.row(chunk, lane);
             let is_empty = row.taken[lane.at as usize] & positions == 0;
-            is_empty || self.conflicts_in(lane, row, chunk, positions, &mut go_on)
+            is_empty || self.conflicts_in(lane, row, chunk, positions, &mut report)
         });
     }
 
-    /// Reports the holders in one chunk; returns whether `go_on` always returned true.
+    /// Reports the holders in one chunk; returns whether `report` always returned true.
     fn conflicts_in(
         &self,
         lane: Lane,
         row: &ClassRow,
         chunk: u32,
         positions: u64,
-        go_on: &mut impl FnMut(Holder, f32, Pos) -> bool,
+        report: &mut impl FnMut(Holder, f32, Pos) -> bool,
     ) -> bool {
         let mut all_yes = true;
         let start = chunk * CHUNK;
@@ -398,7 +398,7 @@ impl Occupied {
             for &(held, holder) in reserved_in(&self.reservations[lane.number()], chunk) {
                 let both = in_chunk(held) & positions;
                 if both != 0 {
-                    all_yes &= go_on(holder, f32::INFINITY, Pos(start + both.trailing_zeros()));
+                    all_yes &= report(holder, f32::INFINITY, Pos(start + both.trailing_zeros()));
                 }
             }
         }
@@ -406,7 +406,7 @@ impl Occupied {
         while let Some(entry) = self.entries.get(at.at()) {
             if entry.positions & positions != 0 {
                 let from = (entry.positions & positions).trailing_zeros();
-                all_yes &= go_on(entry.holder, entry.weight, Pos(start + from));
+                all_yes &= report(entry.holder, entry.weight, Pos(start + from));
             }
             at = entry.next;
         }

@@ -72,7 +72,7 @@ impl Allocator<'_> {
         while let [first, ..] = *self.scratch.intervals.segments(rest)
             && let [.., last] = *self.scratch.intervals.segments(rest)
         {
-            if self.is_put_off(rest) {
+            if self.is_deferred(rest) {
                 return;
             }
             let Scratch { intervals, queue, .. } = &mut *self.scratch;
@@ -170,13 +170,13 @@ impl Allocator<'_> {
     }
 
     /// Defers an interval that covers several regions to the next round, if there is one; returns whether it did.
-    pub(super) fn is_put_off(&mut self, interval: Interval) -> bool {
+    pub(super) fn is_deferred(&mut self, interval: Interval) -> bool {
         let Scratch { intervals, cold, n_rounds, .. } = &mut *self.scratch;
-        let is_put_off = *n_rounds < MAX_ROUNDS && intervals.is_in_regions(interval);
-        if is_put_off {
+        let is_deferred = *n_rounds < MAX_ROUNDS && intervals.is_in_regions(interval);
+        if is_deferred {
             cold.push(interval);
         }
-        is_put_off
+        is_deferred
     }
 }
 

@@ -145,7 +145,7 @@ impl Operands for HoleOperands<'_> {
                     return cursor.add(Op::ADD, WORD, &[base, distance], 0);
                 }
                 let offset = HoleValue { source: HoleSource::Operand(operand), scale: 1, range };
-                cursor.add(Op::OPEN_ADDR, WORD, &[base], self.holes.placeholder(offset) as u64)
+                cursor.add(Op::HOLE_ADDR, WORD, &[base], self.holes.placeholder(offset) as u64)
             }
             Op::IDX => {
                 let (base, index) = (inputs.get(0), inputs.get(1));
@@ -373,7 +373,7 @@ impl<'a> HoleOperands<'a> {
     /// A value that is a hole.
     fn hole(&mut self, cursor: &mut Cursor<'_>, source: HoleSource, range: Range) -> Node {
         let bits = self.holes.placeholder(HoleValue { source, scale: 1, range }) as u64;
-        cursor.add(Op::OPEN, WORD, &[], bits)
+        cursor.add(Op::HOLE, WORD, &[], bits)
     }
 
     /// The address of an operand's slot.
@@ -381,7 +381,7 @@ impl<'a> HoleOperands<'a> {
         let (source, scale) = (HoleSource::Operand(operand), SLOT_BYTES as u8);
         let frame = self.pointer(cursor, FRAME);
         let offset = self.holes.placeholder(HoleValue { source, scale, range: Range::Signed });
-        cursor.add(Op::OPEN_ADDR, WORD, &[frame], offset as u64)
+        cursor.add(Op::HOLE_ADDR, WORD, &[frame], offset as u64)
     }
 
     fn store(&mut self, cursor: &mut Cursor<'_>, operand: u8, whole: Node) {
@@ -397,7 +397,7 @@ impl<'a> HoleOperands<'a> {
             _ => number,
         };
         let data = cursor.graph.node(hole);
-        if data.op != Op::OPEN || self.request.constants != Constants::Short {
+        if data.op != Op::HOLE || self.request.constants != Constants::Short {
             return None;
         }
         match self.holes.find(data.imm as i64)? {
