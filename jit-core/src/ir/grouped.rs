@@ -3,7 +3,8 @@
 use super::index::List;
 
 /// For each group, its items in the order in which they were added. It is filled in two walks over the same items: the first
-/// counts them, and the second puts each in its place. So no item is moved, and the memory is reused.
+/// counts them, and the second puts each in its place. So no item is moved, and the memory is reused. Where items are found
+/// group by group, one walk is enough.
 ///
 /// ```
 /// # use azulejo_core::ir::grouped::Grouped;
@@ -68,6 +69,13 @@ impl<T: Copy> Grouped<T> {
         self.starts.rotate_right(1);
         debug_assert_eq!(self.starts[0] as usize, self.pool.len(), "what was counted was added");
         self.starts[0] = 0;
+    }
+
+    /// Adds the group that comes next, with these items. For items that are known group by group: neither of the two walks is
+    /// needed then, after a [`start`](Self::start) with no groups.
+    pub fn add_group(&mut self, items: impl IntoIterator<Item = T>) {
+        items.into_iter().for_each(|item| self.pool.push(item));
+        self.starts.push(self.pool.len() as u32);
     }
 
     /// The place of a group's items in the pool.

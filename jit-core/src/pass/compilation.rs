@@ -131,7 +131,7 @@ impl Compilation {
         source: &build::FunctionSource<'_>,
     ) -> impl Fn(u32) -> bool + use<'a> {
         let needed = build::needed_at_start(&mut self.build, source, &mut self.graph);
-        move |register| needed.is_none_or(|set| set[register as usize / 64] & 1 << (register % 64) != 0)
+        move |register| needed.is_none_or(|set| set.contains(register as usize))
     }
 
     /// Compiles one opcode with placeholders for its operands; stops short of emission. Returns which values are in machine

@@ -7,7 +7,6 @@
 
 use super::cursor::Cursor;
 use super::link::Operands;
-use super::liveness::has;
 use super::values::ValueOperands;
 use super::{SLOT_BYTES, WORD};
 use crate::ir::index::Node;
@@ -47,7 +46,7 @@ impl ValueOperands<'_> {
         let at = self.source.entry as usize;
         debug_assert_eq!(at, 0, "a call starts at the start");
         for register in 0..self.source.slots {
-            if !has(self.scratch.liveness.needed(at), register) {
+            if !self.scratch.liveness.is_needed(register, at) {
                 continue;
             }
             let home = self.scratch.registers.home(register);

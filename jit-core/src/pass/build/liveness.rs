@@ -15,8 +15,10 @@
 use super::FunctionSource;
 use super::decode::Decoded;
 use super::registers::RegisterValues;
+use crate::ir::bits::{BitSet, BitSets, Bits};
 use crate::ir::bytecode::{OpcodeInfo, OperandKind, run_of};
 use crate::ir::graph::Effect;
+use crate::ir::grouped::Grouped;
 use crate::ir::template::{Arguments, Resume, Step, Template};
 use crate::verify::Shape;
 use crate::vocab::Op;
@@ -104,80 +106,30 @@ pub(super) struct Liveness {
     /// By opcode; and the table of templates that this is valid for.
     access: Vec<TemplateAccess>,
     templates: (usize, usize),
-    n_words: usize,
     /// The first bytecode of each basic block, and at the end the number of bytecodes.
     first: Vec<u32>,
     /// For each bytecode that starts a basic block the block's number.
     number: Vec<u32>,
-    /// Sets of registers, one for each basic block: read before written, definitely written, written on some path, live at
-    /// the start.
-    reads: Vec<u64>,
-    kills: Vec<u64>,
-    writes: Vec<u64>,
-    needed: Vec<u64>,
+    /// Sets of registers, one for each basic block: definitely written, written on some path, live at the start. The last of
+    /// these is at first those that the block itself reads before it writes them.
+    kills: BitSets,
+    writes: BitSets,
+    needed: BitSets,
     /// For each basic block that is a loop's head, the index of the loop's set in `loop_writes`.
     loop_of: Vec<u32>,
-    loop_writes: Vec<u64>,
+    loop_writes: BitSets,
     /// Loops that no other loop contains so far: first basic block, last basic block, set.
-    outer_loops: Vec<(u32, u32, u32)>,
+    outer_loops: Vec<(usize, usize, usize)>,
     /// All registers that are used, and those that are stored where the frame is observed.
-    used: Vec<u64>,
-    stored: Vec<u64>,
+    used: BitSet,
+    stored: BitSet,
     /// The registers that may be carried between the blocks of the template being linked.
-    within: Vec<u64>,
-    /// For each basic block whether control may fall through to the next, and where its other successors start in `succs`.
+    within: BitSet,
+    /// For each basic block whether control may fall through to the next, and its other successors.
     falls_through: Vec<bool>,
-    first_succ: Vec<u32>,
-    /// The successors of all basic blocks.
-    succs: Vec<u32>,
+    succs: Grouped<u32>,
     /// For each basic block whether a later one jumps back to it.
-    is_head: Vec<bool>,
-}
-
-/// The members of a set of registers in order.
-#[inline]
-pub(super) fn members(set: &[u64]) -> Members<'_> {
-    let (&bits, others) = set.split_first().unwrap_or((&0, &[]));
-    Members { bits, word: 0, others }
-}
-
-/// See [`members`].
-#[derive(Clone, Debug)]
-pub(super) struct Members<'a> {
-    /// The remaining bits of the current word.
-    bits: u64,
-    /// The index of the current word.
-    word: u32,
-    others: &'a [u64],
-}
-
-impl Iterator for Members<'_> {
-    type Item = u32;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<u32> {
-        while self.bits == 0 {
-            let (&bits, others) = self.others.split_first()?;
-            (self.bits, self.others) = (bits, others);
-            self.word += 1;
-        }
-        let bit = self.bits.trailing_zeros();
-        self.bits &= self.bits - 1;
-        Some(self.word * u64::BITS + bit)
-    }
-}
-
-fn insert(set: &mut [u64], register: u32) {
-    set[(register / u64::BITS) as usize] |= 1 << (register % u64::BITS);
-}
-
-pub(super) fn has(set: &[u64], register: u32) -> bool {
-    set[(register / u64::BITS) as usize] & 1 << (register % u64::BITS) != 0
-}
-
-fn insert_but(set: &mut [u64], others: &[u64], register: u32) {
-    let word = (register / u64::BITS) as usize;
-    set[word] |= 1 << (register % u64::BITS) & !others[word];
+    is_head: BitSet,
 }
 
 /// The positions of a word's set bits.
@@ -188,10 +140,6 @@ fn bits(mut word: u16) -> impl Iterator<Item = usize> {
         word &= word.wrapping_sub(1);
         (bit < u16::BITS as usize).then_some(bit)
     })
-}
-
-fn add_all(set: &mut [u64], others: &[u64]) {
-    core::iter::zip(set, others).for_each(|(word, other)| *word |= other);
 }
 
 impl Liveness {
@@ -206,67 +154,61 @@ impl Liveness {
         all: bool,
     ) {
         self.learn_templates(source, code);
-        self.n_words = (source.slots as usize).div_ceil(u64::BITS as usize).max(1);
-        for set in [&mut self.used, &mut self.stored] {
-            set.clear();
-            set.resize(self.n_words, 0);
-        }
+        let n_registers = source.slots as usize;
+        self.used.reset(n_registers);
+        self.stored.reset(n_registers);
         for register in (0..source.slots).filter(|register| registers.is_used(*register)) {
-            insert(&mut self.used, register);
+            self.used.insert(register as usize);
             if registers.is_dirty(register) {
-                insert(&mut self.stored, register);
+                self.stored.insert(register as usize);
             }
         }
         self.find_basic_blocks(source, code, &last_jump_to);
-        self.needed.clear();
-        // No register is live after the last basic block.
-        self.needed.resize(self.first.len() * self.n_words, 0);
         if all || !self.find_needed(source, code) {
-            let last = self.needed.len() - self.n_words;
-            let needed = self.needed[..last].chunks_exact_mut(self.n_words);
-            needed.for_each(|needed| needed.copy_from_slice(&self.used));
+            (0..self.first.len() - 1)
+                .for_each(|basic_block| _ = self.needed.set_mut(basic_block).unite(&self.used));
         }
-        self.find_loops(&last_jump_to);
+        self.find_loops(n_registers, &last_jump_to);
     }
 
     /// The registers that are live at a bytecode that starts a basic block.
-    pub(super) fn needed(&self, at: usize) -> &[u64] {
-        row(&self.needed, self.n_words, self.number[at])
+    pub(super) fn needed(&self, at: usize) -> Bits<'_> {
+        self.needed.set(self.number[at] as usize)
     }
 
     /// Whether a register is live at a bytecode that starts a basic block.
     pub(super) fn is_needed(&self, register: u32, at: usize) -> bool {
-        has(self.needed(at), register)
+        self.needed(at).contains(register as usize)
     }
 
     /// All registers that are used.
-    pub(super) fn used(&self) -> &[u64] {
-        &self.used
+    pub(super) fn used(&self) -> Bits<'_> {
+        self.used.view()
     }
 
     /// The registers that are written in the loop whose head is this bytecode.
-    pub(super) fn written_in_loop(&self, at: usize) -> &[u64] {
-        row(&self.loop_writes, self.n_words, self.loop_of[self.number[at] as usize])
+    pub(super) fn written_in_loop(&self, at: usize) -> Bits<'_> {
+        self.loop_writes.set(self.loop_of[self.number[at] as usize] as usize)
     }
 
     /// The registers that a bytecode with blocks of its own writes.
-    pub(super) fn written_by(&self, at: usize) -> &[u64] {
-        row(&self.writes, self.n_words, self.number[at])
+    pub(super) fn written_by(&self, at: usize) -> Bits<'_> {
+        self.writes.set(self.number[at] as usize)
     }
 
     /// Finds the registers that may have to be carried between the blocks of a bytecode's template.
     pub(super) fn find_within(&mut self, source: &FunctionSource<'_>, code: &Decoded, at: usize) {
         let access = self.access[code.opcode(at)];
-        let Liveness { within, needed, writes, n_words, number, .. } = self;
-        let basic_block = number[at];
-        within.clear();
-        within.extend_from_slice(row(needed, *n_words, basic_block));
-        add_all(within, row(writes, *n_words, basic_block));
+        let Liveness { within, needed, writes, number, .. } = self;
+        let basic_block = number[at] as usize;
+        within.reset(source.slots as usize);
+        within.unite(&needed.set(basic_block));
+        within.unite(&writes.set(basic_block));
         if access.falls_through {
-            add_all(within, row(needed, *n_words, basic_block + 1));
+            within.unite(&needed.set(basic_block + 1));
         }
         for to in code.targets(source, at) {
-            add_all(within, row(needed, *n_words, number[to]));
+            within.unite(&needed.set(number[to] as usize));
         }
     }
 
@@ -276,8 +218,8 @@ impl Liveness {
     }
 
     /// The last result of [`find_within`](Self::find_within).
-    pub(super) fn within(&self) -> &[u64] {
-        &self.within
+    pub(super) fn within(&self) -> Bits<'_> {
+        self.within.view()
     }
 
     fn learn_templates(&mut self, source: &FunctionSource<'_>, code: &Decoded) {
@@ -302,8 +244,8 @@ impl Liveness {
     ) {
         let n_code = code.len();
         self.first.clear();
-        for set in [&mut self.reads, &mut self.kills, &mut self.writes, &mut self.needed] {
-            set.clear();
+        for sets in [&mut self.kills, &mut self.writes, &mut self.needed] {
+            sets.reset(source.slots as usize);
         }
         self.number.clear();
         self.number.resize(n_code, NONE);
@@ -313,8 +255,8 @@ impl Liveness {
             if starts || access.is_split || last_jump_to(at).is_some() {
                 self.number[at] = self.first.len() as u32;
                 self.first.push(at as u32);
-                for set in [&mut self.reads, &mut self.kills, &mut self.writes] {
-                    set.resize(self.first.len() * self.n_words, 0);
+                for sets in [&mut self.kills, &mut self.writes, &mut self.needed] {
+                    sets.add();
                 }
             }
             starts = access.is_split;
@@ -324,57 +266,55 @@ impl Liveness {
             }
         }
         self.first.push(n_code as u32);
+        // No register is live after the last basic block.
+        self.needed.add();
     }
 
     /// Adds the effects of a bytecode to the sets of the last basic block.
     fn add(&mut self, source: &FunctionSource<'_>, code: &Decoded, at: usize, access: TemplateAccess) {
-        let start = self.reads.len() - self.n_words;
-        let (reads, kills) = (&mut self.reads[start..], &mut self.kills[start..]);
-        let writes = &mut self.writes[start..];
-        if access.stores_all {
-            // They are reloaded as well.
-            core::iter::zip(&mut *reads, core::iter::zip(&self.stored, &*kills))
-                .for_each(|(reads, (written, kills))| *reads |= written & !kills);
-            writes.copy_from_slice(&self.used);
-        }
         let raws = code.operands(at);
         if access.has_runs {
             self.add_runs(source, code, at, access);
-        } else {
+        }
+        let (mut reads, mut kills) = (self.needed.last_mut(), self.kills.last_mut());
+        let mut writes = self.writes.last_mut();
+        if access.stores_all {
+            // They are reloaded as well.
+            reads.unite_but(&self.stored, &kills);
+            writes.unite(&self.used);
+        }
+        if !access.has_runs {
             for operand in bits(access.reads) {
-                insert_but(reads, kills, raws[operand] as u32);
+                reads.insert_but(raws[operand] as usize, &kills);
             }
         }
-        let (kills, writes) = (&mut self.kills[start..], &mut self.writes[start..]);
         for operand in bits(access.writes) {
-            insert(writes, raws[operand] as u32);
+            writes.insert(raws[operand] as usize);
         }
         for operand in bits(access.kills) {
-            insert(kills, raws[operand] as u32);
+            kills.insert(raws[operand] as usize);
         }
     }
 
     /// Adds the reads of a bytecode with runs of registers, and its writes to those runs.
     fn add_runs(&mut self, source: &FunctionSource<'_>, code: &Decoded, at: usize, access: TemplateAccess) {
-        let start = self.reads.len() - self.n_words;
-        let (reads, kills) = (&mut self.reads[start..], &self.kills[start..]);
-        let writes = &mut self.writes[start..];
+        let (mut reads, kills) = (self.needed.last_mut(), self.kills.last_mut());
+        let mut writes = self.writes.last_mut();
         let infos = source.opcodes[code.opcode(at)].operands;
         let raws = code.operands(at);
         for (operand, (info, &raw)) in core::iter::zip(infos, raws).enumerate() {
             let is_read = access.reads & 1 << operand != 0;
             if !matches!(info.kind, OperandKind::Regs | OperandKind::RegsMut) {
-                if is_read && !has(kills, raw as u32) {
-                    insert(reads, raw as u32);
+                if is_read {
+                    reads.insert_but(raw as usize, &kills);
                 }
             } else {
                 for register in run_of(raw) {
-                    let is_read = is_read || has(&self.stored, register as u32);
-                    if is_read && !has(kills, register as u32) {
-                        insert(reads, register as u32);
+                    if is_read || self.stored.contains(register) {
+                        reads.insert_but(register, &kills);
                     }
                     if info.kind == OperandKind::RegsMut {
-                        insert(writes, register as u32);
+                        writes.insert(register);
                     }
                 }
             }
@@ -383,26 +323,19 @@ impl Liveness {
 
     /// Finds the registers that are live at the start of each basic block. Returns false if that takes too many rounds.
     fn find_needed(&mut self, source: &FunctionSource<'_>, code: &Decoded) -> bool {
-        let n_words = self.n_words;
         self.find_succs(source, code);
-        let Liveness { needed, kills, reads, succs, first_succ, is_head, falls_through, .. } = self;
+        let Liveness { needed, kills, succs, is_head, falls_through, .. } = self;
         for _ in 0..MAX_ROUNDS {
             // Only a loop's head has predecessors that are visited before it in a round.
-            let mut changed = false;
+            let mut head_changed = false;
             for basic_block in (0..falls_through.len()).rev() {
-                let succs = &succs[first_succ[basic_block] as usize..first_succ[basic_block + 1] as usize];
-                for word in 0..n_words {
-                    let place = basic_block * n_words + word;
-                    let mut all = if falls_through[basic_block] { needed[place + n_words] } else { 0 };
-                    for &to in succs {
-                        all |= needed[to as usize * n_words + word];
-                    }
-                    let all = all & !kills[place] | reads[place];
-                    let before = core::mem::replace(&mut needed[place], all);
-                    changed |= is_head[basic_block] && before != all;
-                }
+                let next = falls_through[basic_block].then_some(basic_block + 1);
+                let others = succs.group(basic_block).iter().map(|to| *to as usize);
+                let all = next.into_iter().chain(others);
+                let changed = needed.unite_but(basic_block, all, kills.set(basic_block));
+                head_changed |= changed && is_head.contains(basic_block);
             }
-            if !changed {
+            if !head_changed {
                 return true;
             }
         }
@@ -411,71 +344,53 @@ impl Liveness {
 
     /// Finds the successors of each basic block.
     fn find_succs(&mut self, source: &FunctionSource<'_>, code: &Decoded) {
-        let Liveness { access, first, number, succs, first_succ, is_head, falls_through, .. } = self;
+        let Liveness { access, first, number, succs, is_head, falls_through, .. } = self;
         let n_basic_blocks = first.len() - 1;
-        succs.clear();
-        first_succ.clear();
+        succs.start(0);
         falls_through.clear();
-        is_head.clear();
-        is_head.resize(n_basic_blocks, false);
+        is_head.reset(n_basic_blocks);
         for basic_block in 0..n_basic_blocks {
             let last = first[basic_block + 1] as usize - 1;
             let access = &access[code.opcode(last)];
             falls_through.push(access.falls_through);
-            first_succ.push(succs.len() as u32);
-            if access.has_labels {
-                for to in code.targets(source, last) {
-                    succs.push(number[to]);
-                    if number[to] as usize <= basic_block {
-                        is_head[number[to] as usize] = true;
-                    }
+            let jumps = access.has_labels.then(|| code.targets(source, last)).into_iter().flatten();
+            succs.add_group(jumps.map(|to| number[to]));
+            for &to in succs.group(basic_block) {
+                if to as usize <= basic_block {
+                    is_head.insert(to as usize);
                 }
             }
         }
-        first_succ.push(succs.len() as u32);
     }
 
     /// Finds the registers that loops write, the loops that begin last first: a loop includes the loops inside it, and
     /// those that it overlaps.
-    fn find_loops(&mut self, last_jump_to: &impl Fn(usize) -> Option<u32>) {
-        let n_words = self.n_words;
-        self.loop_of.clear();
-        self.loop_of.resize(self.first.len(), NONE);
-        self.loop_writes.clear();
-        self.outer_loops.clear();
-        for basic_block in (0..self.first.len() as u32 - 1).rev() {
-            let at = self.first[basic_block as usize];
+    fn find_loops(&mut self, n_registers: usize, last_jump_to: &impl Fn(usize) -> Option<u32>) {
+        let Liveness { first, writes, loop_of, loop_writes, outer_loops, .. } = self;
+        let n_basic_blocks = first.len() - 1;
+        loop_of.clear();
+        loop_of.resize(n_basic_blocks, NONE);
+        loop_writes.reset(n_registers);
+        outer_loops.clear();
+        for basic_block in (0..n_basic_blocks).rev() {
+            let at = first[basic_block];
             let Some(from) = last_jump_to(at as usize).filter(|from| *from >= at) else { continue };
-            let set = (self.loop_writes.len() / n_words) as u32;
-            self.loop_of[basic_block as usize] = set;
-            self.loop_writes.resize(self.loop_writes.len() + n_words, 0);
+            let set = loop_writes.add();
+            loop_of[basic_block] = set as u32;
             // A bytecode that jumps ends a basic block, or is one.
-            let mut last = self.first.partition_point(|first| *first <= from) as u32 - 1;
+            let mut last = first.partition_point(|first| *first <= from) - 1;
             let mut next = basic_block;
             while next <= last {
-                let (is_loop, of) = match self.outer_loops.last() {
-                    Some(&(first, end, inner)) if first <= next => {
-                        self.outer_loops.pop();
-                        last = last.max(end);
-                        next = next.max(end + 1);
-                        (true, inner)
-                    }
-                    _ => {
-                        next += 1;
-                        (false, next - 1)
-                    }
-                };
-                for word in 0..n_words {
-                    let place = of as usize * n_words + word;
-                    let written = if is_loop { self.loop_writes[place] } else { self.writes[place] };
-                    self.loop_writes[set as usize * n_words + word] |= written;
+                if let Some((_, end, inner)) = outer_loops.pop_if(|(first, ..)| *first <= next) {
+                    last = last.max(end);
+                    next = next.max(end + 1);
+                    loop_writes.unite_but(set, core::iter::once(inner), Bits::default());
+                } else {
+                    loop_writes.set_mut(set).unite(&writes.set(next));
+                    next += 1;
                 }
             }
-            self.outer_loops.push((basic_block, last, set));
+            outer_loops.push((basic_block, last, set));
         }
     }
-}
-
-fn row(sets: &[u64], n_words: usize, basic_block: u32) -> &[u64] {
-    &sets[basic_block as usize * n_words..][..n_words]
 }

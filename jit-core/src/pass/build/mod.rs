@@ -40,6 +40,7 @@ pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS};
 pub use stencil::{CachedValue, Constants, StencilFacts, StencilRequest, first_reads, stencil};
 
 use super::chaos::Chaos;
+use crate::ir::bits::Bits;
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, Raw};
 use crate::ir::graph::Graph;
 use crate::ir::index::Block;
@@ -169,13 +170,13 @@ pub fn build(scratch: &mut BuildScratch, source: &FunctionSource<'_>, graph: &mu
     }
 }
 
-/// The VM registers that a function may read before it writes them, a bit each, if it starts without a frame of zeros;
+/// The VM registers that a function may read before it writes them, if it starts without a frame of zeros;
 /// `None` if one of its templates observes all registers.
 pub fn needed_at_start<'a>(
     scratch: &'a mut BuildScratch,
     source: &FunctionSource<'_>,
     graph: &mut Graph,
-) -> Option<&'a [u64]> {
+) -> Option<Bits<'a>> {
     debug_assert!(source.call_entry.is_some() && source.entry == 0);
     let BuildScratch { function, chaos, .. } = scratch;
     graph.clear(source.vocab);

@@ -9,11 +9,11 @@
 //! earlier: it gets parameters for the registers that the loop writes. Its remaining edges are compared when the last one
 //! is known, and the head is sealed.
 
+use crate::ir::bits::Bits;
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
 
-use super::liveness::{has, members};
 use super::{SLOT_BYTES, WORD};
 
 /// The data of a VM register; all but `initial` is known before the code is linked.
@@ -175,7 +175,7 @@ impl RegisterValues {
     }
 
     /// Loads the registers that are live where the function is entered. Those from `first_zero` on are known to be zero.
-    pub(super) fn enter(&mut self, graph: &mut Graph, needed: &[u64], first_zero: Option<u32>) {
+    pub(super) fn enter(&mut self, graph: &mut Graph, needed: Bits<'_>, first_zero: Option<u32>) {
         for register in members(needed) {
             if first_zero.is_some_and(|first| register >= first) {
                 self.registers[register as usize].initial = graph.constant(self.home(register), 0, 0);
@@ -185,14 +185,14 @@ impl RegisterValues {
     }
 
     /// Gives registers that are carried but dead an arbitrary value.
-    pub(super) fn fill(&mut self, graph: &mut Graph, carried: &[u64], needed: &[u64], at: u32) {
-        for register in members(carried).filter(|register| !has(needed, *register)) {
+    pub(super) fn fill(&mut self, graph: &mut Graph, carried: Bits<'_>, needed: Bits<'_>, at: u32) {
+        for register in members(carried).filter(|register| !needed.contains(*register as usize)) {
             self.now[register as usize] = graph.constant(self.home(register), 0, at);
         }
     }
 
     /// Adds an edge from the current block to another, in which these registers are live.
-    pub(super) fn add_edge(&mut self, block: Block, needed: &[u64]) {
+    pub(super) fn add_edge(&mut self, block: Block, needed: Bits<'_>) {
         if self.blocks.len() <= block.at() {
             self.blocks.resize(block.at() + 1, NO_EDGES);
         }
@@ -214,8 +214,8 @@ impl RegisterValues {
         edges.last = at;
     }
 
-    fn save(&mut self, needed: &[u64]) -> u32 {
-        let at = self.pool.take(count(needed));
+    fn save(&mut self, needed: Bits<'_>) -> u32 {
+        let at = self.pool.take(needed.len());
         let saved = &mut self.pool.values[at as usize..];
         for (place, register) in core::iter::zip(saved, members(needed)) {
             *place = self.now[register as usize];
@@ -224,10 +224,10 @@ impl RegisterValues {
     }
 
     /// Starts a block all of whose edges are known. It gets parameters where they carry different values.
-    pub(super) fn start_block(&mut self, graph: &mut Graph, block: Block, needed: &[u64], at: u32) {
+    pub(super) fn start_block(&mut self, graph: &mut Graph, block: Block, needed: Bits<'_>, at: u32) {
         self.forget();
         let first = self.edges[self.blocks[block.at()].first as usize];
-        let n_values = count(needed);
+        let n_values = needed.len();
         let Some(&second) = self.edges.get(first.next as usize) else {
             // A value that has been replaced since then is resolved when it is read.
             let values = &self.pool.values[first.values as usize..][..n_values];
@@ -253,8 +253,8 @@ impl RegisterValues {
         &mut self,
         graph: &mut Graph,
         block: Block,
-        needed: &[u64],
-        written: &[u64],
+        needed: Bits<'_>,
+        written: Bits<'_>,
         at: u32,
     ) {
         self.forget();
@@ -263,7 +263,7 @@ impl RegisterValues {
         }
         let first = self.edges.get(self.blocks[block.at()].first as usize).copied();
         for (index, register) in members(needed).enumerate() {
-            let stays = !self.params_for_all && !has(written, register);
+            let stays = !self.params_for_all && !written.contains(register as usize);
             let known = first.filter(|_| stays).map(|first| (first, self.value_on(first, index)));
             self.now[register as usize] = match known {
                 Some((first, value)) if self.all_have(first, index, value) => value,
@@ -275,12 +275,12 @@ impl RegisterValues {
 
     /// Called when all edges into a loop's head are known: sets the inputs of its parameters. Other blocks are complete
     /// when they start.
-    pub(super) fn seal(&mut self, graph: &mut Graph, block: Block, needed: &[u64]) {
+    pub(super) fn seal(&mut self, graph: &mut Graph, block: Block, needed: Bits<'_>) {
         let Some(&BlockEdges { first, initial, .. }) = self.blocks.get(block.at()) else { return };
         if initial == NONE {
             return;
         }
-        for index in 0..count(needed) {
+        for index in 0..needed.len() {
             let value = self.pool.values[initial as usize + index];
             let data = graph.node(value);
             if data.op == Op::PARAM && data.block == block {
@@ -291,8 +291,8 @@ impl RegisterValues {
                 self.is_irreducible |= !self.all_have(first, index, value);
             }
         }
-        self.pool.free(initial, count(needed));
-        self.free_edges(block, count(needed));
+        self.pool.free(initial, needed.len());
+        self.free_edges(block, needed.len());
     }
 
     /// Makes loops' heads get parameters for all live registers. That is right even for loops that are entered elsewhere
@@ -424,6 +424,7 @@ impl RegisterValues {
     }
 }
 
-fn count(set: &[u64]) -> usize {
-    set.iter().map(|word| word.count_ones() as usize).sum()
+/// The registers of a set, in order.
+fn members(set: Bits<'_>) -> impl Iterator<Item = u32> {
+    set.into_iter().map(|register| register as u32)
 }
