@@ -163,5 +163,5 @@ fn statistics_print_as_tables() {
     assert!(has(&["functions", "1:", "0", "in", "the", "interpreter,"]), "{text}");
     assert!(has(&["optimizer", "1", "0", "6"]), "{text}");
     assert!(has(&["allocate"]) && has(&["install"]), "{text}");
-    assert!(has(&["to", "go", "on", "with", "Add", "1"]), "{text}");
+    assert!(has(&["to", "resume", "at", "Add", "1"]), "{text}");
 }
