@@ -9,6 +9,7 @@
 //!
 //! **Invariant:** nothing here depends on where tokens come from.
 
+pub mod pattern;
 pub mod place;
 pub mod reader;
 pub mod rewrite;

@@ -1,6 +1,6 @@
 //! A cursor over a list of tokens.
 
-use crate::place::Place;
+use crate::place::{Error, Place};
 use crate::token::{Delimiter, Group, Leaf, Token};
 
 /// A reader of tokens.
@@ -8,17 +8,24 @@ pub struct Reader {
     tokens: std::iter::Peekable<std::vec::IntoIter<Token>>,
     /// The place of the last token read, for errors about a missing token.
     last: Place,
+    /// The place of what follows the tokens.
+    end: Place,
 }
 
 impl Reader {
-    /// A reader of the tokens that follow the given place.
-    pub fn behind(place: Place, tokens: Vec<Token>) -> Reader {
-        Reader { tokens: tokens.into_iter().peekable(), last: place }
+    /// A reader of the tokens between two places.
+    pub fn between(before: Place, tokens: Vec<Token>, end: Place) -> Reader {
+        Reader { tokens: tokens.into_iter().peekable(), last: before, end }
     }
 
     /// A reader of these tokens.
     pub fn new(tokens: Vec<Token>) -> Reader {
-        Reader::behind(Place::NOWHERE, tokens)
+        Reader::between(Place::NOWHERE, tokens, Place::NOWHERE)
+    }
+
+    /// A reader of the tokens inside a group.
+    pub fn inside(group: Group) -> Reader {
+        Reader::between(group.open, group.tokens, group.close)
     }
 
     /// Whether all tokens were read.
@@ -58,9 +65,24 @@ impl Reader {
         self.last
     }
 
+    /// The place where the next token begins, or of what follows the tokens.
+    pub fn here(&mut self) -> Place {
+        self.tokens.peek().map_or(self.end, Token::start)
+    }
+
+    /// Whether this punctuation character comes next.
+    pub fn is_punct(&mut self, wanted: char) -> bool {
+        self.peek().is_some_and(|token| token.is_punct(wanted))
+    }
+
+    /// Whether this word comes next.
+    pub fn is_word(&mut self, wanted: &str) -> bool {
+        self.peek().is_some_and(|token| token.is_word(wanted))
+    }
+
     /// Consumes the next token if it is this punctuation character.
     pub fn takes_punct(&mut self, wanted: char) -> bool {
-        let found = self.peek().is_some_and(|token| token.is_punct(wanted));
+        let found = self.is_punct(wanted);
         if found {
             self.next();
         }
@@ -74,7 +96,7 @@ impl Reader {
 
     /// Consumes the next token if it is this word.
     pub fn takes_word(&mut self, wanted: &str) -> bool {
-        let found = self.peek().is_some_and(|token| token.is_word(wanted));
+        let found = self.is_word(wanted);
         if found {
             self.next();
         }
@@ -104,14 +126,35 @@ impl Reader {
                     words.push(word.clone());
                     tokens.extend(self.next());
                 }
-                Some(token) if token.is_punct(':') && words.is_empty() => {}
+                Some(token) if token.is_punct(':') && tokens.is_empty() => {}
                 _ => return (!words.is_empty()).then_some((tokens, words)),
             }
             if !matches!(self.peek(), Some(Token::Punct(leaf, true)) if leaf.text == ":") {
-                return Some((tokens, words));
+                return (!words.is_empty()).then_some((tokens, words));
             }
             tokens.extend(self.next());
             tokens.extend(self.next());
+        }
+    }
+
+    /// Consumes the next token. If there is none, what was `expected` is missing.
+    pub fn any(&mut self, expected: &str) -> Result<Token, Error> {
+        self.next().ok_or_else(|| Error::new(self.end, format!("expected {expected}")))
+    }
+
+    /// Consumes the next token, which has to be a word.
+    pub fn name(&mut self, expected: &str) -> Result<Leaf, Error> {
+        match self.any(expected)? {
+            Token::Word(leaf) => Ok(leaf),
+            other => Err(Error::new(other.place(), format!("expected {expected}, found `{other}`"))),
+        }
+    }
+
+    /// Consumes the next token, which has to be this punctuation character.
+    pub fn punct(&mut self, punct: char) -> Result<(), Error> {
+        match self.any(&format!("`{punct}`"))? {
+            found if found.is_punct(punct) => Ok(()),
+            other => Err(Error::new(other.place(), format!("expected `{punct}`, found `{other}`"))),
         }
     }
 }

@@ -99,8 +99,7 @@ impl Reader {
 
     fn sigil(&mut self, punct: Token) -> Result<Sexpr, Error> {
         let place = punct.place();
-        // A Rust macro passes `$` on as `~`, since `$` has a meaning of its own there.
-        let sigil = if punct.is_punct('~') { "$".to_string() } else { punct.to_string() };
+        let sigil = if punct.is_dollar() { "$".to_string() } else { punct.to_string() };
         let sigil = sigil.as_str();
         if sigil == "-" && matches!(self.peek(), Some(Token::Literal(_))) {
             return Ok(Sexpr::Literal([Some(punct), self.next()].into_iter().flatten().collect(), place));
@@ -135,7 +134,7 @@ fn number(literal: &Leaf) -> Option<String> {
 
 fn list(group: Group) -> Result<Sexpr, Error> {
     let place = group.place;
-    let mut reader = Reader::behind(group.open, group.tokens);
+    let mut reader = Reader::inside(group);
     if reader.takes_punct('&') {
         let Some((path, _)) = reader.path() else {
             return Err(Error::new(reader.last(), "behind `&` stands `sizeof`, `offset_of` or a Rust path"));

@@ -17,6 +17,12 @@ pub struct Leaf {
     pub number: Option<u32>,
 }
 
+impl fmt::Display for Leaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 /// The delimiters of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Delimiter {
@@ -77,6 +83,14 @@ impl Token {
         }
     }
 
+    /// The place of the token, or of what opens it.
+    pub fn start(&self) -> Place {
+        match self {
+            Token::Group(group) => group.open,
+            other => other.place(),
+        }
+    }
+
     /// Whether the token is this punctuation character.
     pub fn is_punct(&self, wanted: char) -> bool {
         matches!(self, Token::Punct(leaf, _) if leaf.text.starts_with(wanted))
@@ -86,6 +100,43 @@ impl Token {
     pub fn is_word(&self, wanted: &str) -> bool {
         matches!(self, Token::Word(leaf) if leaf.text == wanted)
     }
+
+    /// Whether the token is the `$` of a name. A Rust macro passes `$` on as `~`, since `$` has a meaning of its own there.
+    pub fn is_dollar(&self) -> bool {
+        self.is_punct('$') || self.is_punct('~')
+    }
+}
+
+/// The range from the first of these tokens to the last.
+pub fn place(tokens: &[Token]) -> Place {
+    match (tokens.first(), tokens.last()) {
+        (Some(first), Some(last)) => first.place().to(last.place()),
+        _ => Place::NOWHERE,
+    }
+}
+
+/// The tokens with the contents of invisible groups in place of the groups. So what a Rust macro passes on as a fragment reads
+/// like what was written.
+pub fn visible(tokens: Vec<Token>) -> Vec<Token> {
+    let mut seen = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        match token {
+            Token::Group(group) if group.delimiter == Delimiter::None => seen.extend(visible(group.tokens)),
+            Token::Group(group) if hides(&group.tokens) => {
+                seen.push(Token::Group(Group { tokens: visible(group.tokens), number: None, ..group }));
+            }
+            token => seen.push(token),
+        }
+    }
+    seen
+}
+
+/// Whether there is an invisible group among these tokens or inside of them.
+fn hides(tokens: &[Token]) -> bool {
+    tokens.iter().any(|token| match token {
+        Token::Group(group) => group.delimiter == Delimiter::None || hides(&group.tokens),
+        _ => false,
+    })
 }
 
 impl fmt::Display for Token {

@@ -6,8 +6,9 @@
 //! pattern => result if (&condition $c $t) && (&another $c)
 //! ```
 
+use crate::pattern::Node;
 use crate::place::Place;
-use crate::token::Token;
+use crate::token::{Leaf, Token, text};
 use core::fmt;
 
 /// One invocation of `rewrite!`.
@@ -27,28 +28,11 @@ pub struct Rules {
 #[derive(Clone, Debug)]
 pub struct RuleRow {
     /// The pattern.
-    pub left: Node,
+    pub left: Node<Term>,
     /// The replacement.
     pub right: Term,
     /// Additional conditions on the match.
     pub conditions: Vec<FunctionCall>,
-    /// The rule's text, for reports.
-    pub text: String,
-}
-
-/// A name and its place.
-#[derive(Clone, Debug)]
-pub struct WordAt {
-    /// The name.
-    pub text: String,
-    /// The name's place.
-    pub place: Place,
-}
-
-impl fmt::Display for WordAt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
 }
 
 /// An operand.
@@ -59,21 +43,23 @@ pub enum Term {
     /// `$name`, `$name:predicate`, `$name@(node)`
     Variable {
         /// The name.
-        name: WordAt,
+        name: Leaf,
         /// The predicate that the value must satisfy.
-        predicate: Option<WordAt>,
+        predicate: Option<Leaf>,
         /// The node that the name is bound to.
-        node: Option<Node>,
+        node: Option<Node<Term>>,
     },
     /// `1`, `-1.5`
     Literal {
         /// The number.
         value: Literal,
+        /// The number as written.
+        text: String,
         /// The literal's place.
         place: Place,
     },
     /// `(operator …)`
-    Node(Node),
+    Node(Node<Term>),
     /// `(&path …)`
     Call(FunctionCall),
 }
@@ -85,26 +71,6 @@ pub enum Literal {
     Int(i64),
     /// A float.
     Float(f64),
-}
-
-/// `(operator.types operand …)`
-#[derive(Clone, Debug)]
-pub struct Node {
-    /// The operator's name.
-    pub operator: WordAt,
-    /// The types written after the operator.
-    pub types: Vec<TypeTerm>,
-    /// Its operands, then its constants.
-    pub operands: Vec<Term>,
-}
-
-/// `$t`, `$t:int`, `i32|i64`
-#[derive(Clone, Debug)]
-pub struct TypeTerm {
-    /// The type variable.
-    pub variable: Option<WordAt>,
-    /// The types and type classes that are allowed.
-    pub names: Vec<WordAt>,
 }
 
 /// `(&path argument …)`
@@ -127,5 +93,39 @@ impl Term {
             Term::Node(node) => node.operator.place,
             Term::Call(call) => call.place,
         }
+    }
+}
+
+impl fmt::Display for RuleRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} => {}", self.left, self.right)?;
+        for (at, condition) in self.conditions.iter().enumerate() {
+            write!(f, " {} {condition}", if at == 0 { "if" } else { "&&" })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Term::Any(_) => f.write_str("_"),
+            Term::Variable { name, predicate, node } => {
+                write!(f, "${name}")?;
+                predicate.iter().try_for_each(|predicate| write!(f, ":{predicate}"))?;
+                node.iter().try_for_each(|node| write!(f, "@{node}"))
+            }
+            Term::Literal { text, .. } => f.write_str(text),
+            Term::Node(node) => node.fmt(f),
+            Term::Call(call) => call.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for FunctionCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "(&{}", text(&self.path))?;
+        self.arguments.iter().try_for_each(|argument| write!(f, " {argument}"))?;
+        f.write_str(")")
     }
 }

@@ -4,13 +4,15 @@
 //! variables, and the list of type assignments under which both sides are legal. Operators, their operands
 //! and legal types come from the vocabulary's table.
 
-use super::ast::{FunctionCall, Literal, Node, RuleRow, Term, TypeTerm, WordAt};
+use super::ast::{FunctionCall, Literal, RuleRow, Term};
 use super::rule::{
     BoundConstant, Built, Matched, MatchedConstant, MatchedNode, Rule, TypeVar, Value, count_leaves, forms,
     rename_built, rename_matched, rename_value,
 };
+use crate::pattern::{self, Node, TYPES, TypeTerm};
 use crate::place::{Errors, Place};
-use crate::words::distance;
+use crate::token::Leaf;
+use crate::words::did_you_mean;
 use azulejo_core::grammar::Predicate;
 use azulejo_core::vocab::op::{Key, Kind, Param, Props, Yields};
 use azulejo_core::vocab::{Op, OpInfo, Sig, Type, Vocabulary};
@@ -20,8 +22,6 @@ const VOID: u8 = 1 << Type::Void as u8;
 const INTS: u8 = 0b1111;
 const FLOATS: u8 = 0b11_0000;
 const VALUES: u8 = INTS | FLOATS;
-const CLASSES: [(&str, u8); 5] =
-    [("int", INTS), ("wide", 0b1110), ("float", FLOATS), ("value", VALUES), ("flag", FLAG)];
 /// The predicates that a pattern may apply to a constant.
 const PREDICATES: [Predicate; 8] = [
     Predicate::Zero,
@@ -133,7 +133,7 @@ impl RuleChecker<'_> {
         let constants =
             self.constants.iter().map(|(_, constant)| BoundConstant { ty: rename(constant.ty), ..*constant });
         Some(Rule {
-            text: row.text.clone(),
+            text: row.to_string(),
             forms: forms(&left, &count_leaves(&left, self.leaves.len())),
             right,
             conditions,
@@ -230,35 +230,23 @@ impl RuleChecker<'_> {
         var
     }
 
-    fn class(&mut self, name: &WordAt) -> u8 {
-        let text = &name.text;
-        if let Some((_, set)) = CLASSES.iter().find(|(class, _)| class == text) {
-            return *set;
-        }
-        match Type::from_name(text) {
-            Some(ty) => 1 << ty as u8,
-            None => {
-                let message = format!(
-                    "there is no type `{name}`; there are i8 i16 i32 i64 f32 f64, and the classes int wide float value"
-                );
-                self.errors.add(name.place, message);
-                u8::MAX
-            }
-        }
+    fn class(&mut self, name: &Leaf) -> u8 {
+        pattern::types(name).unwrap_or_else(|| {
+            self.errors.add(name.place, format!("there is no type `{name}`; there are {TYPES}"));
+            u8::MAX
+        })
     }
 
     /// Resolves an operator. Returns its two types and the type of each operand.
-    fn operator(&mut self, node: &Node, result: TypeVar) -> Option<(Op, TypeVar, TypeVar, Vec<TypeVar>)> {
+    fn operator(&mut self, node: &Node<Term>, result: TypeVar) -> Option<(Op, TypeVar, TypeVar, Vec<TypeVar>)> {
         let place = node.operator.place;
         let name = &node.operator.text;
         let is_known = |info: &OpInfo| {
             info.props.contains(Props::GRAPH) && !info.props.intersects(Props::STENCIL | Props::CALLED)
         };
         let Some(op) = BUILTIN.find(name).filter(|op| is_known(BUILTIN.info(*op))) else {
-            let near = BUILTIN.iter().filter(|(_, info)| is_known(info));
-            let near = near.map(|(_, info)| info.name).min_by_key(|known| distance(known, name));
-            let hint = near.filter(|near| distance(near, name) <= 2);
-            let hint = hint.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let known = BUILTIN.iter().filter(|(_, info)| is_known(info)).map(|(_, info)| info.name);
+            let hint = did_you_mean(name, known);
             self.errors.add(place, format!("there is no operator `{name}` in graphs{hint}"));
             return None;
         };
@@ -316,7 +304,7 @@ impl RuleChecker<'_> {
         Some((op, from, ty, operands))
     }
 
-    fn matched_node(&mut self, node: &Node, result: TypeVar) -> Option<MatchedNode> {
+    fn matched_node(&mut self, node: &Node<Term>, result: TypeVar) -> Option<MatchedNode> {
         let (op, from, ty, kinds) = self.operator(node, result)?;
         let (operands, constant) = node.operands.split_at(kinds.len());
         let operands: Vec<Option<Matched>> =
@@ -389,12 +377,12 @@ impl RuleChecker<'_> {
                 self.constants.push((String::new(), constant));
                 Some(MatchedConstant::Any(self.constants.len() - 1))
             }
-            Term::Literal { value, place } => {
+            Term::Literal { value, place, .. } => {
                 self.literal(*value, constant.ty, *place);
                 Some(MatchedConstant::Is(*value))
             }
             Term::Variable { name, predicate, node: None } => {
-                let known = |name: &WordAt| PREDICATES.into_iter().find(|known| known.name() == name.text);
+                let known = |name: &Leaf| PREDICATES.into_iter().find(|known| known.name() == name.text);
                 if let Some(unknown) = predicate.as_ref().filter(|name| known(name).is_none()) {
                     let names = PREDICATES.map(Predicate::name).join(" ");
                     let message = format!("there is no predicate `{unknown}`; there are {names}");
@@ -446,7 +434,7 @@ impl RuleChecker<'_> {
             }
             Term::Node(node) if node.operator.text == "const" => {
                 let (_, _, ty, _) = self.operator(node, ty)?;
-                if let Term::Literal { value, place } = &node.operands[0] {
+                if let Term::Literal { value, place, .. } = &node.operands[0] {
                     self.literal(*value, ty, *place);
                 }
                 let value = self.value(&node.operands[0], ty)?;

@@ -3,27 +3,23 @@
 //! In: `pub static NAME;` and rows. Out: syntax trees, up to the first syntax error. [`super::check()`] finds the mistakes in
 //! rows that parse.
 
-use super::ast::{FunctionCall, Literal, Node, RuleRow, Rules, Term, TypeTerm, WordAt};
-use crate::place::{Error, Place};
-use crate::token::{self, Delimiter, Token};
-use std::iter::Peekable;
+use super::ast::{FunctionCall, Literal, RuleRow, Rules, Term};
+use crate::pattern::Dollar;
+use crate::place::Error;
+use crate::reader::Reader;
+use crate::token::{self, Delimiter, Group, Token};
 
 type Parsed<T> = Result<T, Error>;
 
-struct Tokens {
-    rest: Peekable<std::vec::IntoIter<Token>>,
-    end: Place,
-}
-
 /// Parses an invocation up to the first error. Returns no rules if even the name cannot be read.
 pub fn parse(tokens: Vec<Token>) -> (Option<Rules>, Option<Error>) {
-    let mut tokens = Tokens { rest: tokens.into_iter().peekable(), end: Place::NOWHERE };
-    let mut rules = match head(&mut tokens) {
+    let mut reader = Reader::new(tokens);
+    let mut rules = match head(&mut reader) {
         Ok(rules) => rules,
         Err(error) => return (None, Some(error)),
     };
-    while tokens.rest.peek().is_some() {
-        match row(&mut tokens) {
+    while !reader.is_empty() {
+        match row(&mut reader) {
             Ok(row) => rules.rows.push(row),
             // Rows have no separator, so the parser could not resynchronize before the row after the next arrow.
             Err(error) => return (Some(rules), Some(error)),
@@ -32,83 +28,60 @@ pub fn parse(tokens: Vec<Token>) -> (Option<Rules>, Option<Error>) {
     (Some(rules), None)
 }
 
-fn head(tokens: &mut Tokens) -> Parsed<Rules> {
+fn head(reader: &mut Reader) -> Parsed<Rules> {
     let (mut attributes, mut visibility) = (Vec::new(), Vec::new());
-    while tokens.is_punct('#') {
-        attributes.extend([tokens.next("an attribute")?, tokens.next("an attribute")?]);
+    while reader.is_punct('#') {
+        attributes.extend([reader.any("an attribute")?, reader.any("an attribute")?]);
     }
-    while !tokens.is_word("static") {
-        if tokens.is_punct(';') {
+    while !reader.is_word("static") {
+        if reader.is_punct(';') {
             break;
         }
-        visibility.push(tokens.next("`pub static NAME;` before the rules")?);
+        visibility.push(reader.any("`pub static NAME;` before the rules")?);
     }
-    tokens.next("`static NAME;` before the rules")?;
-    let name = match tokens.next("the name of the rules")? {
-        name @ Token::Word(_) => name,
-        other => {
-            let message = format!("expected the name of the rules, found `{other}`");
-            return Err(Error::new(other.place(), message));
-        }
-    };
-    tokens.punct(';')?;
+    reader.any("`static NAME;` before the rules")?;
+    let name = Token::Word(reader.name("the name of the rules")?);
+    reader.punct(';')?;
     Ok(Rules { attributes, visibility, name, rows: Vec::new() })
 }
 
-fn row(tokens: &mut Tokens) -> Parsed<RuleRow> {
-    let mut text = String::new();
-    let left = match term(tokens, &mut text)? {
+fn row(reader: &mut Reader) -> Parsed<RuleRow> {
+    let left = match term(reader)? {
         Term::Node(node) => node,
         other => return Err(Error::new(other.place(), "a rule begins with `(operator …)`")),
     };
-    tokens.punct('=')?;
-    tokens.punct('>')?;
-    text.push_str(" => ");
-    let right = term(tokens, &mut text)?;
+    reader.punct('=')?;
+    reader.punct('>')?;
+    let right = term(reader)?;
     let mut conditions = Vec::new();
-    if tokens.is_word("if") {
-        tokens.next("`if`")?;
-        text.push_str(" if ");
+    if reader.takes_word("if") {
         loop {
-            match term(tokens, &mut text)? {
+            match term(reader)? {
                 Term::Call(call) => conditions.push(call),
                 other => {
                     return Err(Error::new(other.place(), "a condition is `(&function argument …)`"));
                 }
             }
-            if !tokens.is_punct('&') {
+            if !reader.takes_punct('&') {
                 break;
             }
-            tokens.punct('&')?;
-            tokens.punct('&')?;
-            text.push_str(" && ");
+            reader.punct('&')?;
         }
     }
-    Ok(RuleRow { left, right, conditions, text })
+    Ok(RuleRow { left, right, conditions })
 }
 
-fn term(tokens: &mut Tokens, text: &mut String) -> Parsed<Term> {
-    let first = tokens.next("an operand")?;
+fn term(reader: &mut Reader) -> Parsed<Term> {
+    if reader.is_dollar() {
+        return variable(reader);
+    }
+    let first = reader.any("an operand")?;
     let place = first.place();
     match first {
-        token if token.is_word("_") => {
-            text.push('_');
-            Ok(Term::Any(place))
-        }
-        token if token.is_punct('$') => variable(tokens, text),
-        token if token.is_punct('-') => {
-            let literal = tokens.next("a number")?;
-            text.push_str(&format!("-{literal}"));
-            self::literal(&literal, true)
-        }
-        Token::Literal(_) => {
-            text.push_str(&first.to_string());
-            literal(&first, false)
-        }
-        Token::Group(group) if group.delimiter == Delimiter::Parenthesis => {
-            let mut inner = Tokens { rest: group.tokens.into_iter().peekable(), end: group.close };
-            list(&mut inner, text, place)
-        }
+        token if token.is_word("_") => Ok(Term::Any(place)),
+        token if token.is_punct('-') => literal(&reader.any("a number")?, true),
+        Token::Literal(_) => literal(&first, false),
+        Token::Group(group) if group.delimiter == Delimiter::Parenthesis => list(group),
         other => Err(Error::new(
             place,
             format!("expected `$name`, `_`, a number, `(operator …)` or `(&function …)`, found `{other}`"),
@@ -116,23 +89,13 @@ fn term(tokens: &mut Tokens, text: &mut String) -> Parsed<Term> {
     }
 }
 
-fn variable(tokens: &mut Tokens, text: &mut String) -> Parsed<Term> {
-    let name = tokens.name("a name after `$`")?;
-    text.push_str(&format!("${name}"));
-    let (mut predicate, mut node) = (None, None);
-    if tokens.is_punct(':') {
-        tokens.punct(':')?;
-        let ident = tokens.name("a predicate")?;
-        text.push_str(&format!(":{ident}"));
-        predicate = Some(ident);
-    } else if tokens.is_punct('@') {
-        tokens.punct('@')?;
-        text.push('@');
-        match term(tokens, text)? {
-            Term::Node(inner) => node = Some(inner),
-            other => return Err(Error::new(other.place(), "`$name@` is followed by `(operator …)`")),
-        }
-    }
+fn variable(reader: &mut Reader) -> Parsed<Term> {
+    let Dollar { name, predicate, is_binding } = reader.dollar()?;
+    let node = match is_binding.then(|| term(reader)).transpose()? {
+        None => None,
+        Some(Term::Node(node)) => Some(node),
+        Some(other) => return Err(Error::new(other.place(), "`$name@` is followed by `(operator …)`")),
+    };
     Ok(Term::Variable { name, predicate, node })
 }
 
@@ -150,98 +113,21 @@ fn literal(token: &Token, is_negative: bool) -> Parsed<Term> {
         (None, Some(value)) => Literal::Float(if is_negative { -value } else { value }),
         (None, None) => return Err(wrong()),
     };
-    Ok(Term::Literal { value, place })
+    Ok(Term::Literal { value, text: format!("{}{leaf}", if is_negative { "-" } else { "" }), place })
 }
 
-fn list(tokens: &mut Tokens, text: &mut String, place: Place) -> Parsed<Term> {
-    text.push('(');
-    if tokens.is_punct('&') {
-        tokens.punct('&')?;
-        let mut path = Vec::new();
-        while tokens.is_punct(':') || matches!(tokens.rest.peek(), Some(Token::Word(_))) {
-            let token = tokens.next("a function's path")?;
-            let is_name = matches!(token, Token::Word(_));
-            path.extend([token]);
-            if is_name && !tokens.is_punct(':') {
-                break;
-            }
+fn list(group: Group) -> Parsed<Term> {
+    let place = group.place;
+    let mut reader = Reader::inside(group);
+    if reader.takes_punct('&') {
+        let here = reader.here();
+        let path = reader.path().ok_or_else(|| Error::new(here, "expected a function's path"))?;
+        let mut arguments = Vec::new();
+        while !reader.is_empty() {
+            arguments.push(term(&mut reader)?);
         }
-        text.push_str(&format!("&{}", token::text(&path)));
-        let arguments = operands(tokens, text)?;
-        text.push(')');
-        return Ok(Term::Call(FunctionCall { path, arguments, place }));
+        return Ok(Term::Call(FunctionCall { path: path.0, arguments, place }));
     }
-    let operator = tokens.name("an operator or `&function`")?;
-    text.push_str(&operator.text);
-    let mut types = Vec::new();
-    while tokens.is_punct('.') {
-        tokens.punct('.')?;
-        text.push('.');
-        types.push(type_term(tokens, text)?);
-    }
-    let operands = operands(tokens, text)?;
-    text.push(')');
-    Ok(Term::Node(Node { operator, types, operands }))
-}
-
-fn operands(tokens: &mut Tokens, text: &mut String) -> Parsed<Vec<Term>> {
-    let mut operands = Vec::new();
-    while tokens.rest.peek().is_some() {
-        text.push(' ');
-        operands.push(term(tokens, text)?);
-    }
-    Ok(operands)
-}
-
-fn type_term(tokens: &mut Tokens, text: &mut String) -> Parsed<TypeTerm> {
-    let mut found = TypeTerm { variable: None, names: Vec::new() };
-    if tokens.is_punct('$') {
-        tokens.punct('$')?;
-        let name = tokens.name("a name after `$`")?;
-        text.push_str(&format!("${name}"));
-        found.variable = Some(name);
-        if !tokens.is_punct(':') {
-            return Ok(found);
-        }
-        tokens.punct(':')?;
-        text.push(':');
-    }
-    loop {
-        let name = tokens.name("a type or a class of types")?;
-        text.push_str(&name.text);
-        found.names.push(name);
-        if !tokens.is_punct('|') {
-            return Ok(found);
-        }
-        tokens.punct('|')?;
-        text.push('|');
-    }
-}
-
-impl Tokens {
-    fn next(&mut self, expected: &str) -> Parsed<Token> {
-        self.rest.next().ok_or_else(|| Error::new(self.end, format!("expected {expected}")))
-    }
-
-    fn name(&mut self, expected: &str) -> Parsed<WordAt> {
-        match self.next(expected)? {
-            Token::Word(leaf) => Ok(WordAt { text: leaf.text, place: leaf.place }),
-            other => Err(Error::new(other.place(), format!("expected {expected}, found `{other}`"))),
-        }
-    }
-
-    fn punct(&mut self, punct: char) -> Parsed<()> {
-        match self.next(&format!("`{punct}`"))? {
-            found if found.is_punct(punct) => Ok(()),
-            other => Err(Error::new(other.place(), format!("expected `{punct}`, found `{other}`"))),
-        }
-    }
-
-    fn is_punct(&mut self, punct: char) -> bool {
-        self.rest.peek().is_some_and(|token| token.is_punct(punct))
-    }
-
-    fn is_word(&mut self, word: &str) -> bool {
-        self.rest.peek().is_some_and(|token| token.is_word(word))
-    }
+    let operator = reader.name("an operator or `&function`")?;
+    reader.node(operator, term).map(Term::Node)
 }

@@ -3,11 +3,11 @@
 //! In: descriptions of structs, which precede the rows. Out: a field's scalar type.
 
 use super::check::{Checked, Checker, fail};
-use super::words::closest;
 use crate::place::Place;
 use crate::reader::Reader;
 use crate::sexpr::{Name, Sexpr};
 use crate::token::{Delimiter, Token, made, text};
+use crate::words::did_you_mean;
 use azulejo_core::vocab::Scalar;
 use std::collections::HashMap;
 
@@ -87,7 +87,7 @@ impl Checker<'_> {
             }
             None => {
                 let text = name.to_string();
-                let hint = closest(&text, fields.iter().map(|(known, _)| known.as_str()));
+                let hint = did_you_mean(&text, fields.iter().map(|(known, _)| known.as_str()));
                 fail(name.place(), format!("`{path}` has no field `{text}`{hint}"))
             }
         }

@@ -10,10 +10,10 @@
 use super::ast::{Kind, Typed};
 use super::calls::as_number;
 use super::check::{Checked, Checker, constant_tokens, fail};
-use super::words::closest;
 use crate::place::{Error, Place};
 use crate::sexpr::{Name, Sexpr};
 use crate::token::{Group, Token, made};
+use crate::words::did_you_mean;
 use azulejo_core::vocab::{Scalar, Type};
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ impl Checker<'_> {
         expect: Option<Scalar>,
     ) -> Checked<Typed> {
         let Some(Macro { params, body }) = self.macros.get(name) else {
-            let hint = closest(name, self.macros.keys().map(String::as_str));
+            let hint = did_you_mean(name, self.macros.keys().map(String::as_str));
             return fail(place, format!("there is no macro `^{name}`{hint}"));
         };
         if params.len() != args.len() {

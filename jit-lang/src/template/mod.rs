@@ -24,7 +24,6 @@ mod words;
 pub use fields::Structs;
 pub use macros::{Macro, circles};
 pub use source::{Row, Source};
-pub use words::closest;
 
 use crate::place::Error;
 use aliasing::Warning;

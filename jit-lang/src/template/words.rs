@@ -1,15 +1,7 @@
-//! Hints for unknown words, and the placeholders in the checks of trapping operators.
+//! The names that other languages use, and the placeholders in the checks of trapping operators.
 
+use crate::words::did_you_mean;
 use azulejo_core::vocab::{Sig, Type};
-
-/// `; did you mean …?`, if some name is close to what was written.
-pub fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let best = names.map(|name| (distance(word, name), name)).min();
-    match best {
-        Some((far, name)) if far <= 1 + word.len() / 3 => format!("; did you mean `{name}`?"),
-        _ => String::new(),
-    }
-}
 
 /// The names that other languages and compilers use for an operator.
 const SYNONYMS: &[(&str, &[&str])] = &[
@@ -44,27 +36,8 @@ const SYNONYMS: &[(&str, &[&str])] = &[
 pub(super) fn meant<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
     match SYNONYMS.iter().find(|(_, others)| others.contains(&word)) {
         Some((name, _)) => format!("; `{name}` is what it is called here"),
-        None => closest(word, names),
+        None => did_you_mean(word, names),
     }
-}
-
-/// The edit distance, in which swapping two neighboring letters counts as one change.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let (mut before, mut row): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=b.len()).collect());
-    for i in 0..a.len() {
-        let mut next = vec![i + 1];
-        for j in 0..b.len() {
-            let changed = row[j] + (a[i] != b[j]) as usize;
-            let mut least = changed.min(next[j] + 1).min(row[j + 1] + 1);
-            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
-                least = least.min(before[j - 1] + 1);
-            }
-            next.push(least);
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row[b.len()]
 }
 
 /// Fills the numbers into the text of a check: the least integer, and the floats just outside the range of the result.

@@ -18,8 +18,9 @@ use azulejo_core::vocab::{Scalar, Vocabulary};
 use azulejo_lang::reader::Reader;
 use azulejo_lang::template::aliasing::Warning;
 use azulejo_lang::template::ast::{Opcode, Operand};
-use azulejo_lang::template::{Row, Source, circles, closest, compile};
+use azulejo_lang::template::{Row, Source, circles, compile};
 use azulejo_lang::token::{Delimiter, Token, text};
+use azulejo_lang::words::did_you_mean;
 use azulejo_lang::{Error, Errors, Place};
 use proc_macro2::{Group, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -220,7 +221,7 @@ fn expand(
 ) -> Result<TokenStream, Error> {
     let Description { operators, opcodes } = description;
     let Some(number) = description.number(row) else {
-        let hint = closest(&row.name.text, opcodes.iter().map(|opcode| opcode.name.as_str()));
+        let hint = did_you_mean(&row.name.text, opcodes.iter().map(|opcode| opcode.name.as_str()));
         let message = format!("the enum has no opcode `{}`{hint}", row.name.text);
         return Err(Error::new(row.name.place, message));
     };
