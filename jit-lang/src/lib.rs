@@ -15,6 +15,7 @@ pub mod reader;
 pub mod rewrite;
 pub mod sexpr;
 pub mod template;
+pub mod tile;
 pub mod token;
 pub mod words;
 

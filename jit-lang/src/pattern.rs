@@ -5,7 +5,7 @@
 
 use crate::place::Error;
 use crate::reader::Reader;
-use crate::token::Leaf;
+use crate::token::{Leaf, Token};
 use azulejo_core::grammar::TypeSpec;
 use core::fmt;
 
@@ -50,8 +50,8 @@ pub fn types(name: &Leaf) -> Option<u8> {
 
 impl Reader {
     /// Whether a `$` comes next.
-    pub fn is_dollar(&mut self) -> bool {
-        self.peek().is_some_and(|token| token.is_dollar())
+    pub fn is_dollar(&self) -> bool {
+        self.peek().is_some_and(Token::is_dollar)
     }
 
     /// Reads what follows the operator's name, to the end of the parentheses.

@@ -2,10 +2,11 @@
 
 use crate::place::{Error, Place};
 use crate::token::{Delimiter, Group, Leaf, Token};
+use std::collections::VecDeque;
 
 /// A reader of tokens.
 pub struct Reader {
-    tokens: std::iter::Peekable<std::vec::IntoIter<Token>>,
+    tokens: VecDeque<Token>,
     /// The place of the last token read, for errors about a missing token.
     last: Place,
     /// The place of what follows the tokens.
@@ -15,7 +16,7 @@ pub struct Reader {
 impl Reader {
     /// A reader of the tokens between two places.
     pub fn between(before: Place, tokens: Vec<Token>, end: Place) -> Reader {
-        Reader { tokens: tokens.into_iter().peekable(), last: before, end }
+        Reader { tokens: tokens.into(), last: before, end }
     }
 
     /// A reader of these tokens.
@@ -29,19 +30,24 @@ impl Reader {
     }
 
     /// Whether all tokens were read.
-    pub fn is_empty(&mut self) -> bool {
-        self.tokens.peek().is_none()
+    pub fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
     }
 
     /// The next token, without consuming it.
-    pub fn peek(&mut self) -> Option<&Token> {
-        self.tokens.peek()
+    pub fn peek(&self) -> Option<&Token> {
+        self.tokens.front()
+    }
+
+    /// The token after the next one, without consuming either.
+    pub fn peek_second(&self) -> Option<&Token> {
+        self.tokens.get(1)
     }
 
     /// Consumes the next token.
     #[expect(clippy::should_implement_trait, reason = "it is no iterator: it knows where it is")]
     pub fn next(&mut self) -> Option<Token> {
-        let token = self.tokens.next();
+        let token = self.tokens.pop_front();
         if let Some(token) = &token {
             self.last = token.place();
         }
@@ -50,14 +56,14 @@ impl Reader {
 
     /// Skips tokens until the remaining ones satisfy the predicate.
     pub fn skip_until(&mut self, is_wanted: impl Fn(&[Token]) -> bool) {
-        let mut rest: Vec<Token> = self.tokens.by_ref().collect();
+        let rest = self.tokens.make_contiguous();
         let start = (0..rest.len()).find(|at| is_wanted(&rest[*at..])).unwrap_or(rest.len());
-        self.tokens = rest.split_off(start).into_iter().peekable();
+        self.tokens.drain(..start);
     }
 
     /// The tokens not read yet.
     pub fn rest(self) -> Vec<Token> {
-        self.tokens.collect()
+        self.tokens.into()
     }
 
     /// The place of the last token read.
@@ -66,17 +72,17 @@ impl Reader {
     }
 
     /// The place where the next token begins, or of what follows the tokens.
-    pub fn here(&mut self) -> Place {
-        self.tokens.peek().map_or(self.end, Token::start)
+    pub fn here(&self) -> Place {
+        self.peek().map_or(self.end, Token::start)
     }
 
     /// Whether this punctuation character comes next.
-    pub fn is_punct(&mut self, wanted: char) -> bool {
+    pub fn is_punct(&self, wanted: char) -> bool {
         self.peek().is_some_and(|token| token.is_punct(wanted))
     }
 
     /// Whether this word comes next.
-    pub fn is_word(&mut self, wanted: &str) -> bool {
+    pub fn is_word(&self, wanted: &str) -> bool {
         self.peek().is_some_and(|token| token.is_word(wanted))
     }
 
@@ -105,14 +111,12 @@ impl Reader {
 
     /// Consumes the next token if it is a group with this delimiter.
     pub fn group(&mut self, wanted: Delimiter) -> Option<Group> {
-        match self
-            .tokens
-            .next_if(|token| matches!(token, Token::Group(group) if group.delimiter == wanted))?
-        {
-            Token::Group(group) => {
-                self.last = group.place;
-                Some(group)
-            }
+        match self.peek() {
+            Some(Token::Group(group)) if group.delimiter == wanted => {}
+            _ => return None,
+        }
+        match self.next() {
+            Some(Token::Group(group)) => Some(group),
             _ => None,
         }
     }

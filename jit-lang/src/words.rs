@@ -36,7 +36,8 @@ mod tests {
 
     #[test]
     fn swapped_letters_are_one_change() {
-        let cases = [("", "add", 3), ("ad", "add", 1), ("sbu", "sub", 1), ("fats", "fast", 1), ("load", "store", 4)];
+        let cases =
+            [("", "add", 3), ("ad", "add", 1), ("sbu", "sub", 1), ("fats", "fast", 1), ("load", "store", 4)];
         for (a, b, expected) in cases {
             assert_eq!(distance(a, b), expected, "{a} {b}");
             assert_eq!(distance(b, a), expected, "{b} {a}");

@@ -119,3 +119,26 @@ impl Kept {
         syn::Error::new(self.span(*place), message)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    //! What the tests of the macros share.
+
+    use proc_macro2::TokenStream;
+
+    /// The messages of all `compile_error!`s of an expansion.
+    pub(crate) fn messages(expansion: TokenStream) -> Vec<String> {
+        let file: syn::File = syn::parse2(expansion).expect("the expansion is well-formed");
+        let macros = file.items.iter().filter_map(|item| match item {
+            syn::Item::Macro(item) if item.mac.path.segments.last()?.ident == "compile_error" => {
+                Some(&item.mac)
+            }
+            _ => None,
+        });
+        macros.map(|mac| mac.parse_body::<syn::LitStr>().expect("a message is a string").value()).collect()
+    }
+
+    pub(crate) fn tokens(text: &str) -> TokenStream {
+        text.parse().expect("the test's tokens are tokens")
+    }
+}

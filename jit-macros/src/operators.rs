@@ -286,3 +286,52 @@ fn expand(rows: &[Row]) -> TokenStream {
         pub(crate) use __hand_operators_on as __operators;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kept::tests::{messages, tokens};
+
+    #[test]
+    fn mistakes_in_operators() {
+        let cases = [
+            (
+                "pdep: (same same) -> same, pure => |_, a| Ok(a[0])",
+                "on which types does `pdep` work? Write them after the result: `i32|i64`",
+            ),
+            ("add: (same same) -> same, int, pure => |_, a| Ok(a[0])", "there is an operator `add` already"),
+            (
+                "pdep: (same) -> same, int, pure, commutes => |_, a| Ok(a[0])",
+                "only two operands of one kind commute, those of `pdep` are not",
+            ),
+            (
+                "pdep: (ptr) -> void, int, writes => |_, a| Ok(a[0])",
+                "no operand of `pdep` is `same`, so its types are given already",
+            ),
+            (
+                "pdep: (same) -> same, int, pure, reads => |_, a| Ok(a[0])",
+                "`pdep` cannot be pure and touch memory",
+            ),
+            (
+                "pdep: (same) -> same, int, pure;",
+                "what does `pdep` mean? Close the row with `=> |sig, operands| Ok(…)`",
+            ),
+            ("pdep: (some) -> same, int => |_, a| Ok(a[0])", "an operand is `same`, `ptr`, `word` or `flag`"),
+            (
+                "pdep: (same) [size] -> same, int => |_, a| Ok(a[0])",
+                "a constant is `offset`, `scale` or `code`",
+            ),
+            (
+                "pdep: (same) -> some, int => |_, a| Ok(a[0])",
+                "an operator yields `same`, `ptr`, `flag` or `void`",
+            ),
+            (
+                "pdep: (same) -> same, itn => |_, a| Ok(a[0])",
+                "`itn` is no property; there are: signed unsigned pure commutes reads writes any_nan, and the types it works on: `i32|i64`, `int`",
+            ),
+        ];
+        for (input, expected) in cases {
+            assert_eq!(messages(operators(tokens(input))), [expected], "{input}");
+        }
+    }
+}

@@ -238,7 +238,11 @@ impl RuleChecker<'_> {
     }
 
     /// Resolves an operator. Returns its two types and the type of each operand.
-    fn operator(&mut self, node: &Node<Term>, result: TypeVar) -> Option<(Op, TypeVar, TypeVar, Vec<TypeVar>)> {
+    fn operator(
+        &mut self,
+        node: &Node<Term>,
+        result: TypeVar,
+    ) -> Option<(Op, TypeVar, TypeVar, Vec<TypeVar>)> {
         let place = node.operator.place;
         let name = &node.operator.text;
         let is_known = |info: &OpInfo| {

@@ -71,7 +71,7 @@ pub(crate) fn handing_on(name: &Ident, is_public: bool, tokens: TokenStream) -> 
 }
 
 /// Makes tokens fit for the result of a Rust macro: `$` becomes `~`, since it has a meaning there, and `crate` becomes `$crate`.
-fn for_elsewhere(tokens: TokenStream) -> TokenStream {
+pub(crate) fn for_elsewhere(tokens: TokenStream) -> TokenStream {
     let mut output = TokenStream::new();
     for token in tokens {
         match token {
