@@ -5,7 +5,8 @@
 //! at places. The macros convert rustc's tokens to these tokens, print the data as Rust, and report errors at the places. Tests
 //! lex text instead, and need neither rustc nor a macro.
 //!
-//! Tiles are the third language; [`azulejo_core::grammar`] compiles the rows of `tile!`.
+//! There are three languages: templates ([`template`]), rewrite rules ([`rewrite`]) and tiles ([`tile`]). The last two share the
+//! syntax of patterns ([`pattern`]).
 //!
 //! **Invariant:** nothing here depends on where tokens come from.
 

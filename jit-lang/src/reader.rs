@@ -39,9 +39,10 @@ impl Reader {
         self.tokens.front()
     }
 
-    /// The token after the next one, without consuming either.
-    pub fn peek_second(&self) -> Option<&Token> {
-        self.tokens.get(1)
+    /// Whether these punctuation characters come after the next `n` tokens.
+    pub fn has_puncts(&self, n: usize, wanted: &str) -> bool {
+        let has = |(at, wanted)| self.tokens.get(n + at).is_some_and(|token| token.is_punct(wanted));
+        wanted.chars().enumerate().all(has)
     }
 
     /// Consumes the next token.
@@ -97,7 +98,12 @@ impl Reader {
 
     /// Consumes `=>` if it comes next.
     pub fn takes_arrow(&mut self) -> bool {
-        self.takes_punct('=') && self.takes_punct('>')
+        let found = self.has_puncts(0, "=>");
+        if found {
+            self.next();
+            self.next();
+        }
+        found
     }
 
     /// Consumes the next token if it is this word.
@@ -160,5 +166,10 @@ impl Reader {
             found if found.is_punct(punct) => Ok(()),
             other => Err(Error::new(other.place(), format!("expected `{punct}`, found `{other}`"))),
         }
+    }
+
+    /// Consumes the comma between two items of a list. None is needed behind the last item.
+    pub fn comma(&mut self) -> Result<(), Error> {
+        if self.is_empty() { Ok(()) } else { self.punct(',') }
     }
 }

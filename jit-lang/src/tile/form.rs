@@ -51,7 +51,7 @@ pub(super) fn forms(reader: &mut Reader, known: &mut Vec<OperandForm>) -> Parsed
 
 /// Whether a form comes next, and not a row of that name.
 pub(super) fn is_form(reader: &Reader) -> bool {
-    reader.is_word("form") && !reader.peek_second().is_some_and(|token| token.is_punct(':'))
+    reader.is_word("form") && !reader.has_puncts(1, ":")
 }
 
 /// Parses `form name { alternative: pattern, cost => |t| value, … }`.
@@ -74,7 +74,7 @@ pub(super) fn form(reader: &mut Reader, known: &[OperandForm]) -> Parsed<Operand
     let mut alternatives = Vec::new();
     while !content.is_empty() {
         alternatives.push(alternative(&mut content, &name, known)?);
-        content.takes_punct(',');
+        content.comma()?;
     }
     if alternatives.is_empty() {
         let problem = format!("in which shapes is `{name}`? It has no alternative: `base: reg => |t| …`");
@@ -136,7 +136,7 @@ pub(super) fn list(reader: &mut Reader, name: &Leaf) -> Parsed<Vec<ListedOperato
         content.punct(':')?;
         let value = expression(&mut content)?;
         operators.push(ListedOperator { operator, given: GivenOperator { name: name.clone(), value } });
-        content.takes_punct(',');
+        content.comma()?;
     }
     match operators.is_empty() {
         true => refuse(brackets, "which operators? `[add: Alu::Add, sub: Alu::Sub]`"),

@@ -81,10 +81,11 @@ pub(super) fn tile(head: Vec<Token>, end: Place) -> Parsed<Tile> {
     reader.punct(':')?;
     let mut patterns = Patterns::default();
     let pattern = patterns.pattern(&mut reader)?;
-    let here = reader.here();
-    if !(reader.takes_punct('-') && reader.takes_punct('>')) {
-        return refuse(here, "expected `->` and what the tile yields");
+    if !reader.has_puncts(0, "->") {
+        return refuse(reader.here(), "expected `->` and what the tile yields");
     }
+    reader.punct('-')?;
+    reader.punct('>')?;
     let result = reader.name("what the tile yields")?;
     let Some(symbol) = Symbol::from_name(&result.text) else {
         return refuse(result.place, "a tile yields `reg`, `num`, `flag` or `void`");
@@ -204,9 +205,7 @@ fn clause(reader: &mut Reader, registers: &mut Vec<Leaf>) -> Parsed<Clause> {
             let mut names = Vec::new();
             while !content.is_empty() {
                 names.push(register(&mut content, registers)?);
-                if !content.is_empty() {
-                    content.punct(',')?;
-                }
+                content.comma()?;
             }
             Clause::Clobber(names)
         }

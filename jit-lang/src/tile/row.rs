@@ -98,11 +98,8 @@ fn item(reader: &mut Reader) -> Parsed<Item> {
 }
 
 fn row(reader: &mut Reader) -> Parsed<TileRow> {
-    let is_arrow = |reader: &Reader| {
-        reader.is_punct('=') && reader.peek_second().is_some_and(|token| token.is_punct('>'))
-    };
     let mut head = Vec::new();
-    while !reader.is_empty() && !is_arrow(reader) {
+    while !reader.is_empty() && !reader.has_puncts(0, "=>") {
         head.extend(reader.next());
     }
     let here = reader.here();
@@ -112,7 +109,7 @@ fn row(reader: &mut Reader) -> Parsed<TileRow> {
         return Ok(TileRow { head, arrow: None, emitter: Vec::new() });
     }
     let emitter = expression(reader)?;
-    reader.takes_punct(',');
+    reader.comma()?;
     Ok(TileRow { head, arrow: Some(here), emitter })
 }
 

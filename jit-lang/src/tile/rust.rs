@@ -1,7 +1,7 @@
 //! Rust in rows: where an expression ends, and the parts of a closure.
 //!
 //! An expression ends before the first comma that is neither inside of a group, nor among a closure's parameters or the arguments
-//! of a generic type. Whether the tokens before it are an expression is for rustc to say.
+//! of a generic type, or before the name of the next row, if that comma is missing. Whether the tokens before it are an expression is for rustc to say.
 
 use crate::place::Error;
 use crate::reader::Reader;
@@ -85,6 +85,8 @@ impl Copy<'_> {
             let begins_cast = token.is_word("as");
             match token {
                 token if token.is_punct(',') => return,
+                // A comma is missing: this is the name of the next row.
+                Token::Word(_) if !is_operand_next && self.is_name() => return,
                 token if token.is_punct('|') && is_operand_next => {
                     self.params();
                 }
@@ -111,6 +113,11 @@ impl Copy<'_> {
             }
             is_in_cast = begins_cast || is_in_cast && is_type;
         }
+    }
+
+    /// Whether the next word has a colon behind it, and is not part of a path.
+    fn is_name(&self) -> bool {
+        self.reader.has_puncts(1, ":") && !self.reader.has_puncts(1, "::")
     }
 
     /// Takes a closure's parameters, from `|` to `|`.
@@ -181,6 +188,8 @@ mod tests {
             "a || b",
             "a > b",
             "A::<fn(B) -> C, D>::new",
+            "|cx, t| 'outer: loop { break 'outer }",
+            "|cx, t| a::b(c)",
         ];
         for expression in expressions {
             let tokens = lex(&format!("{expression}, next, more")).expect("it is tokens");
@@ -189,6 +198,17 @@ mod tests {
             assert_eq!(text(&read), text(&lex(expression).expect("it is tokens")), "{expression}");
             assert_eq!(text(&reader.rest()), ",next,more", "{expression}");
         }
+    }
+
+    #[test]
+    fn a_missing_comma_is_noticed_at_the_next_name() {
+        let mut reader = Reader::new(lex("|cx, t| {} next: (add reg reg)").expect("it is tokens"));
+        assert_eq!(text(&expression(&mut reader).expect("it is no empty one")), "|cx,t|{}");
+        assert_eq!(
+            reader.comma().map_err(|error| error.message),
+            Err("expected `,`, found `next`".to_string())
+        );
+        assert_eq!(Reader::new(Vec::new()).comma(), Ok(()));
     }
 
     #[test]

@@ -108,10 +108,7 @@ mod tests {
                 "group a; add: (add reg reg) -> reg, 2 => |cx, t| cx.",
                 "unexpected end of input, expected identifier or integer",
             ),
-            (
-                "group a; a: (add reg reg) -> reg, 2 => |cx, t| {} b: (sub reg reg) -> reg, 2 => |cx, t| {}",
-                "expected `,`",
-            ),
+            ("group a; a: (add reg reg) -> reg, 2 => |cx, t| {} for mem { }", "expected `,`"),
             (
                 "group a; for alu in [add: +] { _: (alu reg reg) -> reg, 2 => |cx, t| {} }",
                 "expected an expression",
