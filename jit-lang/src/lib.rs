@@ -20,5 +20,5 @@ pub mod tile;
 pub mod token;
 pub mod words;
 
-pub use place::{Error, Errors, Place};
+pub use place::{Error, Errors, Parsed, Place};
 pub use token::Token;

@@ -3,7 +3,7 @@
 //! In: tokens. Out: `(operator.types operand …)`, with operands of the language's own kind, names with a `$`, and type
 //! suffixes, without any meaning attached.
 
-use crate::place::Error;
+use crate::place::Parsed;
 use crate::reader::Reader;
 use crate::token::{Leaf, Token};
 use azulejo_core::grammar::TypeSpec;
@@ -58,8 +58,8 @@ impl Reader {
     pub fn node<T>(
         &mut self,
         operator: Leaf,
-        mut operand: impl FnMut(&mut Reader) -> Result<T, Error>,
-    ) -> Result<Node<T>, Error> {
+        mut operand: impl FnMut(&mut Reader) -> Parsed<T>,
+    ) -> Parsed<Node<T>> {
         let (mut types, mut operands) = (Vec::new(), Vec::new());
         while self.takes_punct('.') {
             types.push(self.type_term()?);
@@ -71,14 +71,14 @@ impl Reader {
     }
 
     /// Reads `$name`, `$name:predicate` or `$name@`.
-    pub fn dollar(&mut self) -> Result<Dollar, Error> {
+    pub fn dollar(&mut self) -> Parsed<Dollar> {
         let name = self.behind_dollar()?;
         let predicate = if self.takes_punct(':') { Some(self.name("a predicate")?) } else { None };
         let is_binding = predicate.is_none() && self.takes_punct('@');
         Ok(Dollar { name, predicate, is_binding })
     }
 
-    fn type_term(&mut self) -> Result<TypeTerm, Error> {
+    fn type_term(&mut self) -> Parsed<TypeTerm> {
         let mut term = TypeTerm { variable: None, names: Vec::new() };
         if self.is_dollar() {
             term.variable = Some(self.behind_dollar()?);
@@ -94,7 +94,7 @@ impl Reader {
         }
     }
 
-    fn behind_dollar(&mut self) -> Result<Leaf, Error> {
+    fn behind_dollar(&mut self) -> Parsed<Leaf> {
         self.any("`$`")?;
         self.name("a name after `$`")
     }

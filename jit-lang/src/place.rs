@@ -42,6 +42,9 @@ impl Error {
     }
 }
 
+/// What was read, or the first error.
+pub type Parsed<T> = Result<T, Error>;
+
 /// All errors found so far.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Errors(pub Vec<Error>);

@@ -1,6 +1,6 @@
 //! A cursor over a list of tokens.
 
-use crate::place::{Error, Place};
+use crate::place::{Error, Parsed, Place};
 use crate::token::{Delimiter, Group, Leaf, Token};
 use std::collections::VecDeque;
 
@@ -148,12 +148,12 @@ impl Reader {
     }
 
     /// Consumes the next token. If there is none, what was `expected` is missing.
-    pub fn any(&mut self, expected: &str) -> Result<Token, Error> {
+    pub fn any(&mut self, expected: &str) -> Parsed<Token> {
         self.next().ok_or_else(|| Error::new(self.end, format!("expected {expected}")))
     }
 
     /// Consumes the next token, which has to be a word.
-    pub fn name(&mut self, expected: &str) -> Result<Leaf, Error> {
+    pub fn name(&mut self, expected: &str) -> Parsed<Leaf> {
         match self.any(expected)? {
             Token::Word(leaf) => Ok(leaf),
             other => Err(Error::new(other.place(), format!("expected {expected}, found `{other}`"))),
@@ -161,7 +161,7 @@ impl Reader {
     }
 
     /// Consumes the next token, which has to be this punctuation character.
-    pub fn punct(&mut self, punct: char) -> Result<(), Error> {
+    pub fn punct(&mut self, punct: char) -> Parsed<()> {
         match self.any(&format!("`{punct}`"))? {
             found if found.is_punct(punct) => Ok(()),
             other => Err(Error::new(other.place(), format!("expected `{punct}`, found `{other}`"))),
@@ -169,7 +169,7 @@ impl Reader {
     }
 
     /// Consumes the comma between two items of a list. None is needed behind the last item.
-    pub fn comma(&mut self) -> Result<(), Error> {
+    pub fn comma(&mut self) -> Parsed<()> {
         if self.is_empty() { Ok(()) } else { self.punct(',') }
     }
 }

@@ -5,11 +5,9 @@
 
 use super::ast::{FunctionCall, Literal, RuleRow, Rules, Term};
 use crate::pattern::Dollar;
-use crate::place::Error;
+use crate::place::{Error, Parsed};
 use crate::reader::Reader;
 use crate::token::{self, Delimiter, Group, Token};
-
-type Parsed<T> = Result<T, Error>;
 
 /// Parses an invocation up to the first error. Returns no rules if even the name cannot be read.
 pub fn parse(tokens: Vec<Token>) -> (Option<Rules>, Option<Error>) {

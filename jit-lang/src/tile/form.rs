@@ -4,8 +4,9 @@
 //! Alternatives name no forms, so there is no recursion. [`super::row`] expands rows that use these names.
 
 use super::ast::{Counts, GivenOperator};
-use super::parse::{Parsed, braces, cost, refuse, whole_pattern};
+use super::parse::{braces, cost, refuse, whole_pattern};
 use super::rust::{Closure, closure, expression};
+use crate::place::Parsed;
 use crate::reader::Reader;
 use crate::token::{Delimiter, Group, Leaf, Token, place, visible};
 use azulejo_core::grammar::pattern::has_imm;

@@ -7,14 +7,12 @@ use super::ast::{Content, Tile, TileGroup};
 use super::form::forms;
 use super::row;
 use crate::pattern::{self, Dollar, Node, TYPES, TypeTerm};
-use crate::place::{Error, Place};
+use crate::place::{Error, Parsed, Place};
 use crate::reader::Reader;
 use crate::token::{Delimiter, Group, Leaf, Token, integer, visible};
 use azulejo_core::grammar::{self, Clause, Pattern, PatternShape, Predicate, Rule, Symbol, TypeSpec};
 use azulejo_core::vocab::Class;
 use core::fmt::Display;
-
-pub(super) type Parsed<T> = Result<T, Error>;
 
 /// Parses the contents of a `tile!`.
 ///

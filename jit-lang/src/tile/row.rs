@@ -6,9 +6,9 @@
 
 use super::ast::{Counts, Emitter, GivenForm, Tile};
 use super::form::{Alternative, ListedOperator, OperandForm, WordRole, form, is_form, list, replaced, words};
-use super::parse::{self, NO_EMITTER, Parsed, braces, number_of, refuse, whole_pattern};
+use super::parse::{self, NO_EMITTER, braces, number_of, refuse, whole_pattern};
 use super::rust::{Closure, closure, expression};
-use crate::place::{Error, Place};
+use crate::place::{Error, Parsed, Place};
 use crate::reader::Reader;
 use crate::token::{Group, Leaf, Token, place, visible};
 use azulejo_core::grammar::Symbol;

@@ -3,7 +3,7 @@
 //! An expression ends before the first comma that is neither inside of a group, nor among a closure's parameters or the arguments
 //! of a generic type, or before the name of the next row, if that comma is missing. Whether the tokens before it are an expression is for rustc to say.
 
-use crate::place::Error;
+use crate::place::{Error, Parsed};
 use crate::reader::Reader;
 use crate::token::{Delimiter, Leaf, Token};
 
@@ -23,7 +23,7 @@ pub(super) struct Closure {
 }
 
 /// Reads an expression up to the comma behind it, or to the end.
-pub(super) fn expression(reader: &mut Reader) -> Result<Vec<Token>, Error> {
+pub(super) fn expression(reader: &mut Reader) -> Parsed<Vec<Token>> {
     let here = reader.here();
     let mut copy = Copy { reader, tokens: Vec::new() };
     copy.expression();

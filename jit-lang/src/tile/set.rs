@@ -4,8 +4,8 @@
 //! the end the tiles of all groups. [`super::compile()`] makes a set of them.
 
 use super::ast::{SetHeader, SetPart, Tile};
-use super::parse::{self, Parsed, braces, path, refuse, visibility};
-use crate::place::{Error, Place};
+use super::parse::{self, braces, path, refuse, visibility};
+use crate::place::{Error, Parsed, Place};
 use crate::reader::Reader;
 use crate::token::{Delimiter, Leaf, Token, made, visible};
 
