@@ -1,8 +1,8 @@
 //! Tiles: rows of patterns with costs, constraints and emitters, and the sets that groups of them make.
 //!
 //! In: the tokens of a `tile!`, which [`parse()`] turns into a group's tiles ([`ast`]); a row may stand for several of them. And
-//! the tokens of a `tileset!` ([`set`]), with the tiles of all its groups. Out: the tables that [`azulejo_core::grammar`] computes
-//! for the set ([`compile()`]), or errors, each at the part of the row that caused it.
+//! the tokens of a `tileset!` ([`set`]), with the tiles of all its groups. Out: the tables that [`azulejo_core::grammar`]
+//! computes for the set ([`compile()`]), or errors, each at the part of the row that caused it.
 
 pub mod ast;
 mod compile;

@@ -1,7 +1,8 @@
 //! Rust in rows: where an expression ends, and the parts of a closure.
 //!
 //! An expression ends before the first comma that is neither inside of a group, nor among a closure's parameters or the arguments
-//! of a generic type, or before the name of the next row, if that comma is missing. Whether the tokens before it are an expression is for rustc to say.
+//! of a generic type. If that comma is missing, it ends before the name of the next row. Whether the tokens before it are an
+//! expression is for rustc to say.
 
 use crate::place::{Error, Parsed};
 use crate::reader::Reader;

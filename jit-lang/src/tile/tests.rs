@@ -222,7 +222,8 @@ fn a_set_has_the_tiles_of_its_parts_in_order() {
 
 #[test]
 fn what_is_collected_comes_back_in_steps() {
-    let header = "pub static SET: extends azulejo::x64::X64; operators = crate::ops; machine = ::toy; groups = crate::a, crate::b;";
+    let header = "pub static SET: extends azulejo::x64::X64; operators = crate::ops; machine = ::toy;
+        groups = crate::a, crate::b;";
     let rest = "{ crate::ops } { pdep: (same) -> same; }";
     let (header, done) = set::step(tokens(&format!("{{ {header} }} {{ }} {rest}"))).expect("it is right");
     let paths = |paths: &[Vec<Token>]| paths.iter().map(|path| text(path)).collect::<Vec<_>>();
@@ -385,7 +386,8 @@ fn a_row_may_be_called_form() {
 #[test]
 fn forms_are_told_to_other_groups() {
     let asks = parse(tokens(
-        "pub group a; { form own { base: reg => |t| 1 } } use super::near; use super::far; load: (load mem) -> reg, 4 => |cx, t| {}",
+        "pub group a; { form own { base: reg => |t| 1 } } use super::near; use super::far;
+         load: (load mem) -> reg, 4 => |cx, t| {}",
     ));
     let Ok(Content::Asks { path, header, rest }) = asks else { panic!("forms are asked for: {asks:?}") };
     assert_eq!(text(&path), "super::near");
