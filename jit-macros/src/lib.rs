@@ -1,4 +1,7 @@
 //! The procedural macros of azulejo.
+//!
+//! Templates, tiles and rewrite rules are compiled by [`azulejo_lang`]. This crate converts rustc's tokens for it, passes on from
+//! macro to macro what several of them need, and prints what it compiles as Rust.
 
 mod bytecode;
 mod fields;

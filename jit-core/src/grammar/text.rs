@@ -1,7 +1,7 @@
 //! Reads tiles from text: `name: pattern -> result, cost, clauses`, one line each.
 //!
-//! In: rows of `tile!` without their emit functions. Out: rules. This is for tests, tools and fuzzers; the macro reads tokens
-//! instead, since it needs their positions.
+//! In: rows of `tile!` without their emit functions. Out: rules. This is for tests, tools and fuzzers of this crate and above;
+//! `tile!` is read by azulejo-lang, as tokens, since errors need their places.
 
 use super::pattern::{Clause, Pattern, PatternShape, Place, Predicate, Rule, Symbol, TypeSpec};
 use crate::vocab::Class;
