@@ -217,6 +217,22 @@ mod speculation {
         assert!(lengths[0] + 60 < lengths[1], "{lengths:?}");
     }
 
+    /// What has run in baseline code only is known to the optimizer.
+    #[test]
+    fn baseline_code_notes_its_slow_paths() {
+        let engine = hot();
+        let function = engine.define("sum", sum(), 3).expect("it is right");
+        engine.compile_in(function, Tier::Baseline).expect("it is compiled");
+        let mixed = (int(1), 0.5f64.to_bits(), 20);
+        compare(&engine, function, mixed);
+        for _ in 0..2 {
+            compare(&engine, function, (int(1), int(0), 1000));
+        }
+        assert_eq!(engine.tier(function), Tier::Optimizer);
+        compare(&engine, function, mixed);
+        assert_eq!(engine.stats().missed, 0);
+    }
+
     /// Each kind of argument is new to the code; then the code has everything.
     #[test]
     fn a_program_that_changes_is_compiled_anew_a_few_times() {

@@ -305,7 +305,7 @@ operator_table! {
     SPEND "spend" () [Code] -> Ptr, Key::None, NONE, None, [READS GRAPH], (none);
     // A call of a function of bytecode with its arguments in memory.
     // A call of a native function that may fail. If it does, the function that calls it fails too.
-    CALL_OR_FAIL "call_or_fail" (Ptr Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
+    CALL_OR_FAIL "call_or_fail" (Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
     INVOKE_SPREAD "invoke_spread" (Ptr Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
 
     // Operators of functions that other functions of bytecode call directly: the arguments (those on the stack by number), a

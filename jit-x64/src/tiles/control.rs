@@ -70,7 +70,6 @@ tile! {
     callv: (callv $f) -> void, 20 => |cx, t| call_known(cx, t),
     callv_reg: (callv reg) -> void, 20 => |cx, t| cx.call(t.reg(0)),
     call_or_fail: (call_or_fail.i64 $f) -> reg, 20 => |cx, t| { call_known(cx, t); expect_result(cx, t) },
-    call_or_fail_reg: (call_or_fail.i64 reg) -> reg, 20 => |cx, t| { cx.call(t.reg(0)); expect_result(cx, t) },
     // calls between functions of bytecode
     invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); invoke(cx, t, 1) },
     invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = rsi) => |cx, t| invoke(cx, t, 2),

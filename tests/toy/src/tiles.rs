@@ -192,7 +192,6 @@ tile! {
     callv: (callv $f) -> void, 20 => |cx, t| cx.call_address(t.imm(0) as u64),
     callv_reg: (callv reg) -> void, 20 => |cx, t| cx.registers(Code::Call, [t.reg(0), 0, 0]),
     call_or_fail: (call_or_fail.i64 $f) -> reg, 20 => |cx, t| { cx.call_address(t.imm(0) as u64); cx.expect_result(t) },
-    call_or_fail_reg: (call_or_fail.i64 reg) -> reg, 20 => |cx, t| { cx.registers(Code::Call, [t.reg(0), 0, 0]); cx.expect_result(t) },
     invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.set(X1.number(), t.imm(0) as u64); cx.invoke(t, 1) },
     invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = x1) => |cx, t| cx.invoke(t, 2),
     invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.set(X1.number(), t.imm(0) as u64); cx.invoke_from_memory(t) },
