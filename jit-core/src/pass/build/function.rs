@@ -97,7 +97,7 @@ impl FunctionScratch {
     /// template has exited to be interpreted again.
     fn is_entered_by_calls(&self, source: &FunctionSource<'_>) -> bool {
         let template = source.templates[self.code.opcode(0)];
-        let is_left = |step: &Step| matches!(step, Step::Exit { to: Resume::Here } | Step::Slow);
+        let is_left = |step: &Step| matches!(step, Step::Exit { to: Resume::Here });
         source.entry == 0 && !self.is_jumped_to(source, 0) && !template.steps.iter().any(is_left)
     }
 }
