@@ -124,7 +124,7 @@ pub enum Step {
         args: &'static [Ref],
         /// The convention and types.
         signature: Signature,
-        /// Whether the callee may fail: it returns an [`Outcome`](crate::native::Outcome). If it fails, so does the function.
+        /// Whether the callee may fail: it returns an [`Attempt`](crate::native::Attempt). If it fails, so does the function.
         throws: bool,
         /// The effects.
         effect: Effect,
